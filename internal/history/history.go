@@ -1,0 +1,170 @@
+// Package history holds the one type that passes between the stages of gcsim:
+// the lab writes events, the verdict judges them, the report draws them. A
+// history is a file of JSON lines, so that a run can be judged and drawn again
+// without running it again.
+package history
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// The lanes that are not clients. A client's lane is the client's name.
+const (
+	LaneEtcd    = "etcd"
+	LaneStorage = "storage"
+	LaneLab     = "gcsim"
+)
+
+// Kind says what an Event tells.
+type Kind string
+
+// The kinds, by the account that they belong to.
+const (
+	// First event of a history: what was run and what is expected of it (Run).
+	KindRun Kind = "run"
+
+	// The lock service's own account, seen by an observer that is none of the
+	// clients. Lane etcd.
+	KindGranted  Kind = "granted"  // tenure Tenure of Client begins
+	KindEnded    Kind = "ended"    // it ends: Cause CauseExpired or CauseReleased
+	KindLeaseEnd Kind = "leaseend" // a lease ended whose holder was only waiting
+
+	// The storage's own account, in the order in which it did things (Index).
+	// Lane storage.
+	KindApplied Kind = "applied" // a read, write or delete took place
+	KindRefused Kind = "refused" // and will not take place; Reason says why
+	KindFinal   Kind = "final"   // at the end: Key holds Value (Missing: no value)
+
+	// What a client says of itself. Lane: the client.
+	KindInvoke  Kind = "invoke"  // it sends Op
+	KindOK      Kind = "ok"      // Op succeeded
+	KindFail    Kind = "fail"    // Op failed, definitely: it has no effect
+	KindUnknown Kind = "unknown" // Op may or may not have had its effect (indefinite)
+	KindLost    Kind = "lost"    // it was told that its tenure is over
+
+	// Faults. Lane: the client that suffers.
+	KindPause  Kind = "pause"  // stopped (Cause: how)
+	KindResume Kind = "resume" // goes on; Took says how long it stood still
+	KindKill   Kind = "kill"   // killed
+
+	// The run itself could not go on. Lane gcsim.
+	KindError Kind = "error"
+	// A remark for the reader: something measured. Lane: whom it is about.
+	KindNote Kind = "note"
+)
+
+// Causes of KindEnded and KindPause.
+const (
+	CauseExpired  = "expired"  // the lease ran out
+	CauseReleased = "released" // the holder let go
+	CauseStop     = "SIGSTOP"
+	CauseGC       = "GC"
+)
+
+// Ops of KindInvoke, KindOK, KindFail, KindUnknown, KindApplied and KindRefused.
+const (
+	OpLock    = "lock"
+	OpTryLock = "trylock"
+	OpUnlock  = "unlock"
+	OpRead    = "read"
+	OpWrite   = "write"
+	OpDelete  = "delete"
+)
+
+// Event is one thing that happened, in one lane, at one time. Fields that do
+// not belong to the kind are empty.
+type Event struct {
+	At   time.Duration `json:"at"` // since the run began, in nanoseconds
+	Lane string        `json:"lane"`
+	Kind Kind          `json:"kind"`
+
+	Op      string `json:"op,omitempty"`
+	Client  string `json:"client,omitempty"`  // who holds, asks or suffers
+	Tenure  string `json:"tenure,omitempty"`  // the grant's owner, as the lock service spells it
+	Request string `json:"request,omitempty"` // joins a client's account and the storage's
+	Index   int64  `json:"index,omitempty"`   // place in the storage's order, from 1
+
+	Scope    string      `json:"scope,omitempty"`
+	Token    fence.Token `json:"token,omitempty,string"`
+	Mark     fence.Token `json:"mark,omitempty,string"` // the scope's mark after an admission, or that refused
+	Sequence int64       `json:"sequence,omitempty"`
+
+	Key     string `json:"key,omitempty"`
+	Value   string `json:"value,omitempty"`
+	Missing bool   `json:"missing,omitempty"` // the key has no value
+
+	Reason string        `json:"reason,omitempty"` // stale, missing, invalid, ahead
+	Cause  string        `json:"cause,omitempty"`
+	Took   time.Duration `json:"took,omitempty"`
+	Text   string        `json:"text,omitempty"` // an error or a remark, for people
+	Run    *Run          `json:"run,omitempty"`
+}
+
+// Run says what a history is a history of.
+type Run struct {
+	Scenario string   `json:"scenario"` // the file's name without .yaml
+	Title    string   `json:"title"`
+	Variant  string   `json:"variant"`
+	Control  bool     `json:"control,omitempty"`
+	Fencing  bool     `json:"fencing"`
+	Lanes    []string `json:"lanes"` // in the order in which to draw them
+	Expect   Expect   `json:"expect"`
+}
+
+// Expect is what must come out of a run.
+type Expect struct {
+	Verdict string            `json:"verdict"`
+	Stale   *int              `json:"stale,omitempty"` // requests refused as stale
+	Final   map[string]string `json:"final,omitempty"`
+}
+
+// Write writes events as JSON lines.
+func Write(w io.Writer, events []Event) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, e := range events {
+		if err := enc.Encode(e); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
+	}
+	return nil
+}
+
+// Read reads what Write wrote. An error names the line.
+func Read(r io.Reader) ([]Event, error) {
+	br := bufio.NewReader(r)
+	var events []Event
+	for n := 1; ; n++ {
+		line, rerr := br.ReadBytes('\n')
+		if rerr != nil && !errors.Is(rerr, io.EOF) {
+			return nil, fmt.Errorf("history: line %d: %w", n, rerr)
+		}
+		if len(line) > 0 {
+			var e Event
+			if err := json.Unmarshal(line, &e); err != nil {
+				return nil, fmt.Errorf("history: line %d is no event: %w", n, err)
+			}
+			events = append(events, e)
+		}
+		if rerr != nil {
+			break
+		}
+	}
+	if len(events) == 0 || events[0].Kind != KindRun || events[0].Run == nil {
+		return nil, errors.New(`history: line 1 must be an event of kind "run" that says what was run: this is no history of gcsim`)
+	}
+	return events, nil
+}
+
+// Sort puts events in the order of their times; equal times stay as they are.
+func Sort(events []Event) {
+	slices.SortStableFunc(events, func(a, b Event) int { return int(a.At - b.At) })
+}

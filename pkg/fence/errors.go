@@ -1,0 +1,62 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Why a claim is refused. Each refusal is definite: the operation did not
+// happen and will not happen. Test for them with errors.Is.
+var (
+	// ErrStale: a later tenure, or a later request of this one, was admitted.
+	ErrStale = errors.New("fence: stale token")
+	// ErrNoToken: the request carries none and the resource is fenced.
+	ErrNoToken = errors.New("fence: missing token")
+	// ErrInvalidToken: what was given is no token.
+	ErrInvalidToken = errors.New("fence: invalid token")
+	// ErrInvalidSequence: what was given is no sequence number.
+	ErrInvalidSequence = errors.New("fence: invalid sequence")
+	// ErrAhead: the issuer cannot have given out so high a token.
+	ErrAhead = errors.New("fence: token ahead of its issuer")
+)
+
+// ErrDuplicate is no refusal: the request with this token and sequence number
+// was admitted and done before, and was not done again.
+var ErrDuplicate = errors.New("fence: duplicate: this sequence number was done before")
+
+// StaleError is the refusal of a claim that is older than the mark of its
+// scope. It matches ErrStale.
+type StaleError struct {
+	Scope string
+	Token Token // given
+	Mark  Token // the highest token admitted in the scope
+	// Sequence and MarkSequence are set where Token equals Mark: the claim is
+	// of the current tenure, but a later request of it was done already.
+	Sequence, MarkSequence int64
+}
+
+func (e *StaleError) Error() string {
+	if e.Token == e.Mark {
+		return fmt.Sprintf("%v: sequence %d of token %d in scope %q is older than the highest done, %d",
+			ErrStale, e.Sequence, e.Token, e.Scope, e.MarkSequence)
+	}
+	return fmt.Sprintf("%v: %d in scope %q is older than the highest admitted, %d", ErrStale, e.Token, e.Scope, e.Mark)
+}
+
+// Is makes errors.Is(err, ErrStale) true.
+func (e *StaleError) Is(target error) bool { return target == ErrStale }
+
+// AheadError is the refusal of a token that is higher than any that the issuer
+// can have given out. It matches ErrAhead.
+type AheadError struct {
+	Scope string
+	Token Token // given
+	Bound Token // the highest that the issuer can have given out
+}
+
+func (e *AheadError) Error() string {
+	return fmt.Sprintf("%v: %d in scope %q, and no token over %d has been issued", ErrAhead, e.Token, e.Scope, e.Bound)
+}
+
+// Is makes errors.Is(err, ErrAhead) true.
+func (e *AheadError) Is(target error) bool { return target == ErrAhead }
