@@ -1,0 +1,158 @@
+package fencehttp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"strconv"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// Options of Middleware. The zero value is fine.
+type Options struct {
+	// Scope names the lock that guards the requested resource. A request that
+	// names another one in Fencing-Scope is refused as invalid, or it could
+	// pass by naming a lock that nobody holds. Nil: the request names its lock,
+	// and its URL path is the scope where it does not.
+	Scope func(*http.Request) string
+	// MaxBody is the largest request body, in bytes; 0 means 1 MiB. A larger one
+	// is answered with 413.
+	MaxBody int64
+}
+
+const defaultMaxBody = 1 << 20
+
+// Middleware puts the check of reg in front of a handler, for any net/http
+// router. Check and handler are one step: while the handler runs, no other
+// fenced request of the scope does.
+//
+// Requests that write (all methods but GET, HEAD, OPTIONS and TRACE) need a
+// token; one that reads may carry it and then raises the mark. A refusal is a
+// problem document, and the handler is not called. A duplicate is answered with
+// 200 and Fencing-Duplicate: true, without a body. A handler's status of 400 and
+// over means that the operation failed: its sequence number may be used again.
+//
+// So that no slow client holds up a scope, a fenced request's body is read
+// before the handler runs and its answer is sent afterwards; both are kept in
+// memory meanwhile. A handler that streams does not belong behind it.
+func Middleware(reg *fence.Register, o Options) func(http.Handler) http.Handler {
+	if o.MaxBody == 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			claim, err := o.claim(r)
+			if err != nil {
+				writeError(w, err)
+				return
+			}
+			if claim.Token == 0 && safe(r.Method) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, o.MaxBody))
+			if err != nil {
+				writeError(w, err)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			var answer recorder
+			err = reg.Do(claim, func() error {
+				next.ServeHTTP(&answer, r)
+				if answer.status >= 400 {
+					return errHandlerFailed
+				}
+				return nil
+			})
+			switch {
+			case err == nil, errors.Is(err, errHandlerFailed):
+				answer.send(w)
+			case errors.Is(err, fence.ErrDuplicate):
+				w.Header().Set(HeaderDuplicate, "true")
+			default:
+				writeError(w, err)
+			}
+		})
+	}
+}
+
+var errHandlerFailed = errors.New("fencehttp: the handler failed")
+
+func (o Options) claim(r *http.Request) (fence.Claim, error) {
+	if o.Scope == nil {
+		return ParseClaim(r.Header, r.URL.Path)
+	}
+	scope := o.Scope(r)
+	claim, err := ParseClaim(r.Header, scope)
+	if err == nil && claim.Scope != scope {
+		err = headerError(HeaderScope, &scopeError{given: claim.Scope, want: scope})
+	}
+	return claim, err
+}
+
+type scopeError struct{ given, want string }
+
+func (e *scopeError) Error() string {
+	return ErrInvalidScope.Error() + ": it names " + strconv.Quote(e.given) + ", but this resource is guarded by " + strconv.Quote(e.want)
+}
+
+func (e *scopeError) Unwrap() error { return ErrInvalidScope }
+
+func safe(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return false
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	if p, ok := NewProblem(err); ok {
+		p.Write(w)
+		return
+	}
+	p := Problem{Type: "about:blank", Status: http.StatusServiceUnavailable, Detail: err.Error()}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		p.Status = http.StatusRequestEntityTooLarge
+	}
+	p.Title = http.StatusText(p.Status)
+	p.Write(w)
+}
+
+// recorder keeps a handler's answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header {
+	if r.header == nil {
+		r.header = make(http.Header)
+	}
+	return r.header
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && status >= 200 {
+		r.status = status
+	}
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(p)
+}
+
+func (r *recorder) send(w http.ResponseWriter) {
+	maps.Copy(w.Header(), r.header)
+	if r.status != 0 {
+		w.WriteHeader(r.status)
+	}
+	// An error here means that the client is gone; the operation stands.
+	_, _ = w.Write(r.body.Bytes())
+}

@@ -1,0 +1,123 @@
+package fencehttp
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// Reason says why a claim was refused, in one word.
+type Reason string
+
+// The reasons; see docs/protocol.md.
+const (
+	ReasonStale   Reason = "stale"   // 412
+	ReasonMissing Reason = "missing" // 428
+	ReasonInvalid Reason = "invalid" // 400
+	ReasonAhead   Reason = "ahead"   // 422
+)
+
+// ProblemType begins the type URI of each problem; what follows is its reason.
+const ProblemType = "https://github.com/fencelab/fencelab/blob/main/docs/protocol.md#"
+
+// ContentType of a problem document.
+const ContentType = "application/problem+json"
+
+// Problem is an RFC 9457 problem document. The numbers go as decimal strings:
+// many JSON readers turn a number into a float, which cannot tell neighbours
+// above 2^53 apart.
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+
+	Reason       Reason      `json:"reason,omitempty"`
+	Scope        string      `json:"scope,omitempty"`
+	Token        fence.Token `json:"token,omitempty,string"`
+	Mark         fence.Token `json:"mark,omitempty,string"`
+	Bound        fence.Token `json:"bound,omitempty,string"`
+	Sequence     int64       `json:"sequence,omitempty,string"`
+	MarkSequence int64       `json:"mark_sequence,omitempty,string"`
+}
+
+// ReasonOf says which refusal err is; empty where it is none.
+func ReasonOf(err error) Reason {
+	switch {
+	case errors.Is(err, fence.ErrStale):
+		return ReasonStale
+	case errors.Is(err, fence.ErrNoToken):
+		return ReasonMissing
+	case errors.Is(err, fence.ErrAhead):
+		return ReasonAhead
+	case errors.Is(err, fence.ErrInvalidToken), errors.Is(err, fence.ErrInvalidSequence), errors.Is(err, ErrInvalidScope):
+		return ReasonInvalid
+	}
+	return ""
+}
+
+// NewProblem turns a refusal into the document that tells the client of it. For
+// an error that is no refusal ok is false.
+func NewProblem(err error) (p Problem, ok bool) {
+	switch ReasonOf(err) {
+	case ReasonStale:
+		p = Problem{Status: http.StatusPreconditionFailed, Reason: ReasonStale, Title: "The token is stale"}
+		var stale *fence.StaleError
+		if errors.As(err, &stale) {
+			p.Scope, p.Token, p.Mark = stale.Scope, stale.Token, stale.Mark
+			p.Sequence, p.MarkSequence = stale.Sequence, stale.MarkSequence
+		}
+	case ReasonMissing:
+		p = Problem{Status: http.StatusPreconditionRequired, Reason: ReasonMissing, Title: "The fencing token is missing"}
+	case ReasonInvalid:
+		p = Problem{Status: http.StatusBadRequest, Reason: ReasonInvalid, Title: "The fencing claim is invalid"}
+	case ReasonAhead:
+		p = Problem{Status: http.StatusUnprocessableEntity, Reason: ReasonAhead, Title: "No such token has been issued"}
+		var ahead *fence.AheadError
+		if errors.As(err, &ahead) {
+			p.Scope, p.Token, p.Bound = ahead.Scope, ahead.Token, ahead.Bound
+		}
+	default:
+		return Problem{}, false
+	}
+	p.Type = ProblemType + string(p.Reason)
+	p.Detail = err.Error()
+	return p, true
+}
+
+// Err is the refusal that NewProblem was made of, nil where p tells of none.
+func (p Problem) Err() error {
+	if p.Type != ProblemType+string(p.Reason) {
+		return nil
+	}
+	switch p.Reason {
+	case ReasonStale:
+		return &fence.StaleError{Scope: p.Scope, Token: p.Token, Mark: p.Mark, Sequence: p.Sequence, MarkSequence: p.MarkSequence}
+	case ReasonAhead:
+		return &fence.AheadError{Scope: p.Scope, Token: p.Token, Bound: p.Bound}
+	case ReasonMissing:
+		return &refusal{fence.ErrNoToken, p.Detail}
+	case ReasonInvalid:
+		return &refusal{fence.ErrInvalidToken, p.Detail}
+	}
+	return nil
+}
+
+// refusal has the server's words and the meaning of a sentinel.
+type refusal struct {
+	err  error
+	text string
+}
+
+func (r *refusal) Error() string { return r.text }
+func (r *refusal) Unwrap() error { return r.err }
+
+// Write sends the document.
+func (p Problem) Write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", ContentType)
+	w.WriteHeader(p.Status)
+	// An error here means that the client is gone.
+	_ = json.NewEncoder(w).Encode(p)
+}

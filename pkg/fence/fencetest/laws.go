@@ -1,0 +1,271 @@
+package fencetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// The locks of the checks. Most checks work on one key, named as its lock.
+const (
+	lock  = "lock-a"
+	lock2 = "lock-b"
+)
+
+func claim(t fence.Token) fence.Claim { return fence.Claim{Scope: lock, Token: t} }
+
+func seq(t fence.Token, n int64) fence.Claim {
+	return fence.Claim{Scope: lock, Token: t, Sequence: n}
+}
+
+var unfenced = fence.Claim{Scope: lock}
+
+func staleWriteRefused(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(33), lock, "old", admitted)
+	s.write(claim(34), lock, "new", admitted)
+	s.write(claim(33), lock, "stale", fence.ErrStale)
+	s.write(claim(1), lock, "older", fence.ErrStale)
+	s.read(unfenced, lock, "new", admitted)
+	return s.err
+}
+
+func staleDeleteRefused(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(34), lock, "new", admitted)
+	s.delete(claim(33), lock, fence.ErrStale)
+	s.read(unfenced, lock, "new", admitted)
+	return s.err
+}
+
+func staleReadRefused(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(34), lock, "new", admitted)
+	s.read(claim(33), lock, "", fence.ErrStale)
+	return s.err
+}
+
+func newerTokenReplaces(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(33), lock, "old", admitted)
+	s.write(claim(34), lock, "new", admitted)
+	s.read(unfenced, lock, "new", admitted)
+	s.delete(claim(35), lock, admitted)
+	s.read(unfenced, lock, "", admitted)
+	return s.err
+}
+
+func equalTokenAdmitted(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(33), lock, "first", admitted)
+	s.write(claim(33), lock, "second", admitted)
+	s.read(claim(33), lock, "second", admitted)
+	s.delete(claim(33), lock, admitted)
+	s.write(claim(33), lock, "third", admitted)
+	s.read(unfenced, lock, "third", admitted)
+	return s.err
+}
+
+func sequenceOrders(ctx context.Context, sub Subject) error {
+	if sub.NoSequence {
+		return fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	}
+	s := begin(ctx, sub.Open)
+	s.write(seq(33, 1), lock, "first", admitted)
+	s.write(seq(33, 3), lock, "third", admitted)
+	s.write(seq(33, 2), lock, "late retry of the second", fence.ErrStale)
+	s.write(claim(33), lock, "no part in the order", admitted)
+	s.write(seq(33, 2), lock, "another late retry", fence.ErrStale)
+	s.read(unfenced, lock, "no part in the order", admitted)
+	return s.err
+}
+
+func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
+	if sub.NoSequence {
+		return fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	}
+	s := begin(ctx, sub.Open)
+	s.write(seq(33, 1), lock, "once", admitted)
+	if s.err != nil {
+		return s.err
+	}
+	// That it is told, as success or as ErrDuplicate, is the store's choice.
+	if err := s.store.Write(ctx, seq(33, 1), lock, "twice"); err != nil && !errors.Is(err, fence.ErrDuplicate) {
+		return fmt.Errorf("a duplicate: got error %q, want success or ErrDuplicate", err)
+	}
+	s.read(unfenced, lock, "once", admitted)
+	return s.err
+}
+
+func sequenceEndsWithTenure(ctx context.Context, sub Subject) error {
+	if sub.NoSequence {
+		return fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	}
+	s := begin(ctx, sub.Open)
+	s.write(seq(33, 7), lock, "old", admitted)
+	s.write(seq(34, 1), lock, "new", admitted)
+	s.read(unfenced, lock, "new", admitted)
+	return s.err
+}
+
+func deleteKeepsMark(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(34), lock, "new", admitted)
+	s.delete(claim(34), lock, admitted)
+	s.write(claim(33), lock, "back from the dead", fence.ErrStale)
+	s.read(unfenced, lock, "", admitted)
+	return s.err
+}
+
+func restartKeepsMark(ctx context.Context, sub Subject) error {
+	if sub.Restart == nil {
+		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
+	}
+	s := begin(ctx, sub.Open)
+	s.write(claim(34), lock, "new", admitted)
+	s.delete(claim(34), lock, admitted)
+	s.write(seq(35, 2), lock, "newer", admitted)
+	for range 2 {
+		if s.err != nil {
+			return s.err
+		}
+		if s.store, s.err = sub.Restart(ctx, s.store); s.err != nil {
+			return fmt.Errorf("restart: %w", s.err)
+		}
+		s.read(unfenced, lock, "newer", admitted)
+		s.write(claim(34), lock, "stale", fence.ErrStale)
+		if !sub.NoSequence {
+			s.write(seq(35, 1), lock, "late retry", fence.ErrStale)
+		}
+		s.write(claim(35), lock, "newer", admitted)
+	}
+	return s.err
+}
+
+func refusalChangesNothing(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(33), lock, "kept", admitted)
+	s.write(claim(32), lock, "stale", fence.ErrStale)
+	s.write(unfenced, lock, "missing", fence.ErrNoToken)
+	s.write(claim(-1), lock, "invalid", fence.ErrInvalidToken)
+	s.read(unfenced, lock, "kept", admitted)
+	s.write(claim(33), lock, "still admitted", admitted)
+	s.read(unfenced, lock, "still admitted", admitted)
+	return s.err
+}
+
+func missingTokenRefused(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(unfenced, lock, "first of all", fence.ErrNoToken)
+	s.delete(unfenced, lock, fence.ErrNoToken)
+	s.write(claim(33), lock, "kept", admitted)
+	s.write(unfenced, lock, "missing", fence.ErrNoToken)
+	s.delete(unfenced, lock, fence.ErrNoToken)
+	s.read(unfenced, lock, "kept", admitted)
+	return s.err
+}
+
+func readRaisesMark(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(33), lock, "seen", admitted)
+	s.read(claim(34), lock, "seen", admitted)
+	s.write(claim(33), lock, "stale", fence.ErrStale)
+	s.read(claim(34), lock, "seen", admitted)
+	if s.err != nil {
+		return s.err
+	}
+	// Also where there is nothing to read yet.
+	s = begin(ctx, sub.Open)
+	s.read(claim(34), lock, "", admitted)
+	s.write(claim(33), lock, "stale", fence.ErrStale)
+	s.read(unfenced, lock, "", admitted)
+	return s.err
+}
+
+func unfencedReadAllowed(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.read(unfenced, lock, "", admitted)
+	s.write(claim(33), lock, "old", admitted)
+	s.read(unfenced, lock, "old", admitted)
+	s.write(claim(33), lock, "again", admitted)
+	return s.err
+}
+
+func invalidTokenRefused(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(-1), lock, "invalid", fence.ErrInvalidToken)
+	s.write(claim(math.MinInt64), lock, "invalid", fence.ErrInvalidToken)
+	s.delete(claim(-1), lock, fence.ErrInvalidToken)
+	s.read(claim(-1), lock, "", fence.ErrInvalidToken)
+	s.read(unfenced, lock, "", admitted)
+	return s.err
+}
+
+func largestTokenAdmitted(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	const float = 1 << 53
+	s.write(claim(float+1), lock, "above 2^53", admitted)
+	s.write(claim(float), lock, "a float's neighbour", fence.ErrStale)
+	s.write(claim(math.MaxInt64), lock, "the largest", admitted)
+	s.write(claim(math.MaxInt64-1), lock, "the largest but one", fence.ErrStale)
+	s.read(unfenced, lock, "the largest", admitted)
+	return s.err
+}
+
+func aheadRefused(ctx context.Context, sub Subject) error {
+	if sub.OpenBounded == nil {
+		return fmt.Errorf("%w: the store knows no bound", ErrNotApplicable)
+	}
+	s := begin(ctx, func(ctx context.Context) (Store, error) { return sub.OpenBounded(ctx, 40) })
+	s.write(claim(33), lock, "old", admitted)
+	s.write(claim(math.MaxInt64), lock, "poison", fence.ErrAhead)
+	s.write(claim(41), lock, "ahead", fence.ErrAhead)
+	s.read(claim(41), lock, "", fence.ErrAhead)
+	s.write(claim(34), lock, "new", admitted)
+	s.write(claim(40), lock, "the highest issued", admitted)
+	s.read(unfenced, lock, "the highest issued", admitted)
+	return s.err
+}
+
+func scopeGuardsAllItsKeys(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(33), "one", "old", admitted)
+	s.write(claim(33), "two", "old", admitted)
+	s.write(claim(34), "one", "new", admitted)
+	s.write(claim(33), "two", "stale", fence.ErrStale)
+	s.write(claim(33), "three", "stale", fence.ErrStale)
+	s.read(unfenced, "two", "old", admitted)
+	s.read(unfenced, "three", "", admitted)
+	return s.err
+}
+
+func scopesAreIndependent(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(34), lock, "a", admitted)
+	s.write(fence.Claim{Scope: lock2, Token: 5}, lock2, "b", admitted)
+	s.write(fence.Claim{Scope: lock2, Token: 4}, lock2, "stale", fence.ErrStale)
+	s.write(claim(34), lock, "a again", admitted)
+	s.read(unfenced, lock, "a again", admitted)
+	s.read(fence.Claim{Scope: lock2}, lock2, "b", admitted)
+	return s.err
+}
+
+func refusalNamesBothTokens(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.Open)
+	s.write(claim(1<<53+1), lock, "new", admitted)
+	if s.err != nil {
+		return s.err
+	}
+	err := s.store.Write(ctx, claim(1<<53), lock, "stale")
+	var stale *fence.StaleError
+	if !errors.As(err, &stale) {
+		return fmt.Errorf("got error %v, want a *fence.StaleError", err)
+	}
+	if want := (fence.StaleError{Scope: lock, Token: 1 << 53, Mark: 1<<53 + 1}); *stale != want {
+		return fmt.Errorf("got %+v, want %+v", *stale, want)
+	}
+	return nil
+}
