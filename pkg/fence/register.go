@@ -2,6 +2,7 @@ package fence
 
 import (
 	"hash/maphash"
+	"strings"
 	"sync"
 )
 
@@ -113,6 +114,7 @@ func (r *Register) scope(name string) *scope {
 		sh.scopes = make(map[string]*scope)
 	}
 	s = new(scope)
-	sh.scopes[name] = s
+	// A name is often a piece of a whole request, which must not live on with it.
+	sh.scopes[strings.Clone(name)] = s
 	return s
 }

@@ -1,0 +1,245 @@
+package kv_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// call sends one request to h and returns status, body and headers.
+func call(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
+}
+
+func newHandler() http.Handler {
+	return kv.NewHandler(kv.NewMemory(kv.MemoryOptions{}), kv.HandlerOptions{MaxBody: 200, Metrics: kv.NewMetrics()})
+}
+
+// TestContribLockByteForByte pins the whole answer to each request. Where
+// contrib/lock answers otherwise, the line says so.
+func TestContribLockByteForByte(t *testing.T) {
+	h := newHandler()
+	for _, tt := range []struct{ request, want string }{
+		{`{"op":"read","key":"key0","val":"","version":0}`, `{"val":"","version":-1,"err":"key not found"}`},
+		{`{"op":"write","key":"key0","val":"value from client 1","version":7587864043912667909}`, `{"val":"value from client 1","version":7587864043912667909,"err":""}`},
+		{`{"op":"write","key":"key0","val":"a newer version","version":7587864043924780810}`, `{"val":"a newer version","version":7587864043924780810,"err":""}`}, // there: refused
+		{`{"op":"write","key":"key0","val":"stale","version":7587864043912667909}`, `{"val":"","version":-1,"err":"given version (694d82254d5fa305) is older than the existing version (694d82254e18770a)"}`},
+		{`{"op":"read","key":"key0"}`, `{"val":"a newer version","version":7587864043924780810,"err":""}`},
+		{`{"op":"read","key":"key0","version":1}`, `{"val":"a newer version","version":7587864043924780810,"err":""}`},
+		{`{"OP":"write","Key":"key1","VAL":"<&>","Version":1,"more":[]}`, `{"val":"\u003c\u0026\u003e","version":1,"err":""}`},
+		{`{"op":"write","key":"key1","version":2}`, `{"val":"","version":2,"err":""}`},
+	} {
+		w := call(h, "POST", "/", tt.request)
+		if w.Code != 200 || w.Body.String() != tt.want {
+			t.Errorf("%s\ngot  %d %s\nwant 200 %s", tt.request, w.Code, w.Body, tt.want)
+		}
+	}
+}
+
+// TestBadInputChangesNothing sends every kind of bad request to a storage with
+// one key. Each must be answered with the status and words given, and leave key
+// and mark as they were.
+func TestBadInputChangesNothing(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	token := []string{"Fencing-Token", "34"}
+	scoped := append([]string{"Fencing-Scope", "/lock"}, token...)
+	for _, tt := range []struct {
+		method, path, body string
+		header             []string
+		status             int
+		want               string
+	}{
+		{"POST", "/", "", nil, 400, "the body is empty"},
+		{"POST", "/", "not JSON", nil, 400, "not the JSON wanted"},
+		{"POST", "/", `{"op":"write"`, nil, 400, "not the JSON wanted"},
+		{"POST", "/", `[]`, nil, 400, "not the JSON wanted"},
+		{"POST", "/", `{"op":1,"key":"a"}`, nil, 400, "string"},
+		{"POST", "/", `{"op":"write","key":"a","val":7,"version":34}`, nil, 400, "string"},
+		{"POST", "/", `{"op":"write","key":"a","val":"x","version":"34"}`, nil, 400, "int64"},
+		{"POST", "/", `{"op":"write","key":"a","val":"x","version":34.5}`, nil, 400, "int64"},
+		{"POST", "/", `{"op":"write","key":"a","val":"x","version":3e1}`, nil, 400, "int64"},
+		{"POST", "/", `{"op":"write","key":"a","val":"x","version":9223372036854775808}`, nil, 400, "int64"},
+		{"POST", "/", `{"op":"write","key":"a","val":"x","version":0}`, nil, 428, "missing token"},
+		{"POST", "/", `{"op":"write","key":"a","val":"x"}`, nil, 428, "missing token"},
+		{"POST", "/", `{"op":"write","key":"a","val":"x","version":-5}`, nil, 400, "invalid token"},
+		{"POST", "/", `{"op":"steal","key":"a"}`, nil, 400, `unknown op: \"steal\"`},
+		{"POST", "/", `{"op":"read","key":""}`, nil, 400, "the key is empty"},
+		{"POST", "/", `{"op":"read","key":"a"}{"op":"read","key":"a"}`, nil, 400, "goes on"},
+		{"POST", "/", "{\"op\":\"write\",\"key\":\"\xff\",\"version\":34}", nil, 400, "not UTF-8"},
+		{"POST", "/", `{"op":"write","key":"a","val":"` + long + `","version":34}`, nil, 413, "limit of 200 bytes"},
+		{"GET", "/", "", nil, 405, "only POST"},
+		{"GET", "/nowhere", "", nil, 404, "no such path: /nowhere"},
+		{"PUT", "/v1/kv/", "x", token, 400, "the key is empty"},
+		{"PUT", "/v1/kv/a", "x", nil, 428, `"reason":"missing"`},
+		{"PUT", "/v1/kv/a", "x", []string{"Fencing-Token", "-1"}, 400, `"reason":"invalid"`},
+		{"PUT", "/v1/kv/a", "x", []string{"Fencing-Token", "12.0"}, 400, `"reason":"invalid"`},
+		{"PUT", "/v1/kv/a", "x", []string{"Fencing-Token", "9223372036854775808"}, 400, `"reason":"invalid"`},
+		{"PUT", "/v1/kv/a", "x", []string{"Fencing-Token", "33", "Fencing-Token", "34"}, 400, "given 2 times"},
+		{"PUT", "/v1/kv/a", "x", []string{"Fencing-Token", "32"}, 412, `"token":"32","mark":"33"`},
+		{"PUT", "/v1/kv/a", long, token, 413, "limit of 200 bytes"},
+		{"DELETE", "/v1/kv/a", "", nil, 428, `"reason":"missing"`},
+		{"DELETE", "/v1/kv/a", "", []string{"Fencing-Token", "1"}, 412, `"reason":"stale"`},
+		{"GET", "/v1/kv/a", "", []string{"Fencing-Token", "x"}, 400, `"reason":"invalid"`},
+		{"GET", "/v1/kv/a", "", []string{"Fencing-Token", "32"}, 412, `"reason":"stale"`},
+		{"GET", "/v1/kv/none", "", nil, 404, "key not found"},
+		{"PATCH", "/v1/kv/a", "x", token, 405, "only GET, HEAD, PUT, DELETE"},
+		{"POST", "/v1/batch", `{"ops":[{"op":"delete","key":"a"}]}`, token, 400, "needs the header Fencing-Scope"},
+		{"POST", "/v1/batch", `{"ops":[]}`, scoped, 400, "0 operations"},
+		{"POST", "/v1/batch", `{"ops":[{"op":"delete","key":""}]}`, scoped, 400, "ops[0]: the key is empty"},
+		{"POST", "/v1/batch", `{"ops":[{"op":"delete","key":"a"},{"op":"read","key":"a"}]}`, scoped, 400, `ops[1]: unknown op \"read\"`},
+		{"POST", "/v1/batch", `{"ops":[{"op":"write","key":"a"}]}`, scoped, 400, `needs a \"val\"`},
+		{"POST", "/v1/batch", `{"ops":[{"op":"delete","key":"a","val":""}]}`, scoped, 400, `has no \"val\"`},
+		{"POST", "/v1/batch", `{"operations":[]}`, scoped, 400, `unknown field \"operations\"`},
+		{"POST", "/v1/batch", `{"ops":[{"op":"delete","key":"a"}]}`, []string{"Fencing-Scope", "/lock"}, 428, `"reason":"missing"`},
+		{"GET", "/v1/marks/", "", nil, 400, "the scope is empty"},
+		{"PUT", "/v1/marks/a", "99", token, 405, "only GET, HEAD"},
+		{"PUT", "/healthz", "", nil, 405, "only GET, HEAD"},
+	} {
+		t.Run(fmt.Sprintf("%s %s %.40s", tt.method, tt.path, tt.body), func(t *testing.T) {
+			h := newHandler()
+			if w := call(h, "PUT", "/v1/kv/a", "kept", "Fencing-Token", "33"); w.Code != 204 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			w := call(h, tt.method, tt.path, tt.body, tt.header...)
+			if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+				t.Errorf("got %d %s\nwant %d with %s", w.Code, w.Body, tt.status, tt.want)
+			}
+			if w := call(h, "GET", "/v1/kv/a", ""); w.Body.String() != "kept" || w.Header().Get("Fencing-Token") != "33" {
+				t.Errorf("afterwards the key holds %q of token %s", w.Body, w.Header().Get("Fencing-Token"))
+			}
+			if w := call(h, "GET", "/v1/marks/a", ""); w.Body.String() != `{"scope":"a","token":"33","sequence":"0"}`+"\n" {
+				t.Errorf("afterwards the mark is %s", w.Body)
+			}
+			if w := call(h, "GET", "/v1/marks//lock", ""); w.Body.String() != `{"scope":"/lock","token":"0","sequence":"0"}`+"\n" {
+				t.Errorf("afterwards the mark of /lock is %s", w.Body)
+			}
+		})
+	}
+}
+
+// TestKeysAreTakenAsTheyAre: no path cleaning, no redirect, no second decoding.
+func TestKeysAreTakenAsTheyAre(t *testing.T) {
+	srv := httptest.NewServer(newHandler())
+	defer srv.Close()
+	client := kv.NewClient(srv.URL)
+	defer client.Close()
+	req := kv.Request{}
+	req.Token = 1
+	keys := []string{"a", "a/b", "/a", "//a//b/", "..", "a/../b", ".", "a%2Fb", "a b", "a?b", "a#b", "é", "\n", "\x00", "a;b", "+", "%"}
+	for _, key := range keys {
+		if _, err := client.Write(t.Context(), req, key, "value of "+key); err != nil {
+			t.Errorf("write %q: %v", key, err)
+		}
+	}
+	for _, key := range keys {
+		item, err := client.Read(t.Context(), kv.Request{}, key)
+		if err != nil || item.Value != "value of "+key || item.Token != 1 {
+			t.Errorf("read %q: %+v, %v", key, item, err)
+		}
+	}
+}
+
+func TestValuesAreAnyBytes(t *testing.T) {
+	h := newHandler()
+	value := string([]byte{0, 255, 10, 13, 128})
+	call(h, "PUT", "/v1/kv/a", value, "Fencing-Token", "1")
+	if w := call(h, "GET", "/v1/kv/a", ""); w.Body.String() != value {
+		t.Errorf("got %q", w.Body)
+	}
+}
+
+func TestBatchAndMark(t *testing.T) {
+	h := newHandler()
+	call(h, "PUT", "/v1/kv/old", "x", "Fencing-Token", "33", "Fencing-Scope", "/lock")
+	w := call(h, "POST", "/v1/batch", `{"ops":[{"op":"write","key":"new","val":"1"},{"op":"delete","key":"old"}]}`,
+		"Fencing-Token", "34", "Fencing-Scope", "/lock", "Fencing-Sequence", "7")
+	if w.Code != 204 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if w := call(h, "GET", "/v1/kv/old", ""); w.Code != 404 {
+		t.Errorf("old: %d %s", w.Code, w.Body)
+	}
+	if w := call(h, "GET", "/v1/kv/new", ""); w.Body.String() != "1" {
+		t.Errorf("new: %d %s", w.Code, w.Body)
+	}
+	if w := call(h, "GET", "/v1/marks//lock", ""); w.Body.String() != `{"scope":"/lock","token":"34","sequence":"7"}`+"\n" {
+		t.Errorf("mark: %s", w.Body)
+	}
+	if w := call(h, "PUT", "/v1/kv/new", "2", "Fencing-Token", "34", "Fencing-Scope", "/lock", "Fencing-Sequence", "7"); w.Code != 204 || w.Header().Get(fencehttp.HeaderDuplicate) != "true" {
+		t.Errorf("duplicate: %d %v", w.Code, w.Header())
+	}
+}
+
+func TestMetricsCountOutcomes(t *testing.T) {
+	h := newHandler()
+	call(h, "PUT", "/v1/kv/a", "x", "Fencing-Token", "34")
+	call(h, "PUT", "/v1/kv/a", "x", "Fencing-Token", "33")
+	call(h, "POST", "/", `{"op":"write","key":"a","version":33}`)
+	call(h, "BREW", "/v1/kv/a", "")
+	w := call(h, "GET", "/metrics", "")
+	for _, want := range []string{
+		`fencelab_storage_requests_total{method="PUT",outcome="ok"} 1`,
+		`fencelab_storage_requests_total{method="PUT",outcome="stale"} 1`,
+		`fencelab_storage_requests_total{method="POST",outcome="stale"} 1`,
+		`fencelab_storage_requests_total{method="other",outcome="error"} 1`,
+	} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("no %s in\n%s", want, w.Body)
+		}
+	}
+}
+
+// FuzzRequests sends any bytes to every path. The storage must answer, with a
+// problem document or contrib/lock's JSON where it refuses, and the guarded key
+// changes only by a request that shows its token.
+func FuzzRequests(f *testing.F) {
+	f.Add("POST", "/", `{"op":"write","key":"a","val":"x","version":34}`, "", "")
+	f.Add("PUT", "/v1/kv/a", "x", "33", "1")
+	f.Add("POST", "/v1/batch", `{"ops":[{"op":"write","key":"a","val":"1"}]}`, "34", "")
+	f.Add("DELETE", "/v1/kv/a", "", "١", "-1")
+	f.Fuzz(func(t *testing.T, method, path, body, token, sequence string) {
+		req, err := http.NewRequest(method, "http://x"+path, bytes.NewReader([]byte(body)))
+		if err != nil || req.URL.Path == "" || req.URL.Path[0] != '/' {
+			return
+		}
+		req.Header["Fencing-Token"] = []string{token}
+		req.Header["Fencing-Sequence"] = []string{sequence}
+		req.Header["Fencing-Scope"] = []string{"/lock"}
+		m := kv.NewMemory(kv.MemoryOptions{})
+		h := kv.NewHandler(m, kv.HandlerOptions{MaxBody: 100})
+		call(h, "PUT", "/v1/kv/a", "kept", "Fencing-Token", "40", "Fencing-Scope", "/lock")
+		call(h, "POST", "/", `{"op":"write","key":"b","val":"kept","version":40}`)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, req)
+		if w.Code < 200 || w.Code > 499 {
+			t.Fatalf("status %d: %s", w.Code, w.Body)
+		}
+		b, _ := io.ReadAll(w.Body)
+		if w.Code >= 400 && !strings.HasSuffix(strings.TrimSpace(string(b)), "}") {
+			t.Fatalf("status %d without a document: %q", w.Code, b)
+		}
+		mark, _ := m.Mark(t.Context(), "/lock")
+		if mark.Token < 40 {
+			t.Fatalf("the mark went down to %d", mark.Token)
+		}
+		if item, err := m.Read(t.Context(), kv.Request{}, "a"); (err != nil || item.Value != "kept") && mark.Token == 40 && token != "40" {
+			// contrib/lock's protocol names no lock, so the key's own mark counts.
+			if own, _ := m.Mark(t.Context(), "a"); own.Token == 0 {
+				t.Fatalf("%s %s with token %q changed the key: %+v, %v", method, path, token, item, err)
+			}
+		}
+	})
+}
