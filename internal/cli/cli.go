@@ -1,0 +1,74 @@
+// Package cli is what the commands share: how main maps an error to an exit
+// status, and how a log line looks.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+)
+
+// ExitError is an error that asks for an exit status. Without an Err nothing is
+// printed: what went wrong was told already.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit status %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// Main runs a command with the process's arguments, and ends the process: with
+// 0, with the status of an ExitError, with 2 for wrong usage, or with 1.
+// SIGINT and SIGTERM end the command's context; a second one ends the process at
+// once.
+func Main(cmd *cobra.Command) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.CompletionOptions.HiddenDefaultCmd = true
+	understood := false // flags and arguments were
+	cmd.PersistentPreRun = func(*cobra.Command, []string) { understood = true }
+	c, err := cmd.ExecuteContextC(ctx)
+	if err == nil {
+		os.Exit(0)
+	}
+	code := 1
+	var exit *ExitError
+	switch {
+	case errors.As(err, &exit):
+		code = exit.Code
+	case !understood:
+		code = 2
+		err = fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
+	}
+	if exit == nil || exit.Err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.Name(), err)
+	}
+	os.Exit(code)
+}
+
+// Logger writes for people: coloured on a terminal that wants it, plain
+// elsewhere.
+func Logger(w io.Writer, level slog.Level) *slog.Logger {
+	f, ok := w.(*os.File)
+	if ok && term.IsTerminal(f.Fd()) {
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: os.Getenv("NO_COLOR") != ""}))
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}

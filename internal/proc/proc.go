@@ -1,0 +1,259 @@
+// Package proc runs child processes that leave nothing behind: they die with
+// their parent, whatever ends it, and a directory for their files goes with the
+// last of them.
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a child process.
+type Process struct {
+	Name string
+	// Stdin and Stdout are the other ends of the child's.
+	Stdin  io.WriteCloser
+	Stdout io.ReadCloser
+
+	cmd    *exec.Cmd
+	pidfd  int // signals by it cannot hit another process that got the same id
+	stderr tail
+	done   chan struct{}
+	err    error // of Wait, once done is closed
+}
+
+// Group is a set of processes, and a directory for them.
+type Group struct {
+	Dir string
+
+	exe     string
+	spawn   chan func()
+	alive   *os.File // write end of a pipe that each child inherits
+	janitor *exec.Cmd
+
+	mu    sync.Mutex
+	procs []*Process
+}
+
+// JanitorArg is the first argument with which NewGroup starts exe for a process
+// that calls Janitor with the rest.
+const JanitorArg = "janitor"
+
+// NewGroup makes a group whose children run exe.
+//
+// It starts a janitor first: a process that waits until this one and all
+// children are gone, which it knows by the end of a pipe that they all hold, and
+// then removes the directory. So that a kill -9 of this process leaves no files
+// behind either.
+func NewGroup(exe string) (*Group, error) {
+	dir, err := unusedName()
+	if err != nil {
+		return nil, err
+	}
+	watch, alive, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer watch.Close()
+	g := &Group{Dir: dir, exe: exe, spawn: make(chan func()), alive: alive}
+	g.janitor = exec.Command(exe, JanitorArg, dir)
+	g.janitor.Stdin = watch
+	g.janitor.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
+	if err := g.janitor.Start(); err != nil {
+		alive.Close()
+		return nil, fmt.Errorf("start the janitor: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		alive.Close()
+		return nil, errors.Join(err, g.janitor.Wait())
+	}
+	go func() {
+		// The parent that a child dies with is the thread that started it, so one
+		// thread starts them all and stays (PR_SET_PDEATHSIG(2); Go issue 27505).
+		runtime.LockOSThread()
+		for start := range g.spawn {
+			start()
+		}
+	}()
+	return g, nil
+}
+
+func unusedName() (string, error) {
+	dir, err := os.MkdirTemp("", "fencelab-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Remove(dir)
+}
+
+// Janitor waits for the end of stdin and removes dir.
+func Janitor(dir string, stdin io.Reader) error {
+	// An error ends the pipe as well as its end does.
+	_, _ = io.Copy(io.Discard, stdin)
+	return os.RemoveAll(dir)
+}
+
+// Start starts a child. env is added to this process's environment.
+func (g *Group) Start(name string, env []string, args ...string) (*Process, error) {
+	p := &Process{Name: name, cmd: exec.Command(g.exe, args...), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stderr = &p.stderr
+	p.cmd.ExtraFiles = []*os.File{g.alive}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setpgid:   true, // Ctrl-C is for the parent to act on
+		Pdeathsig: syscall.SIGKILL,
+		PidFD:     &p.pidfd,
+	}
+	var err error
+	if p.Stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	// A pipe of our own: exec's would be closed by Wait before all is read.
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	p.Stdout, p.cmd.Stdout = r, w
+	started := make(chan error)
+	g.spawn <- func() { started <- p.cmd.Start() }
+	if err := <-started; err != nil {
+		r.Close()
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.procs = append(g.procs, p)
+	return p, nil
+}
+
+// Close kills what still runs, waits for its end, and removes the directory.
+func (g *Group) Close() error {
+	g.mu.Lock()
+	procs := g.procs
+	g.mu.Unlock()
+	for _, p := range procs {
+		// A process that has ended already is as good.
+		_ = p.Signal(syscall.SIGKILL)
+	}
+	for _, p := range procs {
+		<-p.done
+		p.Stdout.Close()
+		unix.Close(p.pidfd)
+	}
+	close(g.spawn)
+	err := os.RemoveAll(g.Dir)
+	g.alive.Close()
+	return errors.Join(err, g.janitor.Wait())
+}
+
+// PID is the process's id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Signal sends a signal.
+func (p *Process) Signal(s syscall.Signal) error {
+	if err := unix.PidfdSendSignal(p.pidfd, s, nil, 0); err != nil {
+		return fmt.Errorf("send %v to %s: %w", s, p.Name, err)
+	}
+	return nil
+}
+
+// Pause stops the process and returns once the kernel says that it stands still.
+func (p *Process) Pause() error { return p.signalAndWait(syscall.SIGSTOP, unix.WSTOPPED) }
+
+// Resume lets a stopped process go on.
+func (p *Process) Resume() error { return p.signalAndWait(syscall.SIGCONT, unix.WCONTINUED) }
+
+// Kill kills the process and returns once it is gone.
+func (p *Process) Kill() error {
+	if err := p.Signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	<-p.done
+	return nil
+}
+
+// Codes of a siginfo that tell of an end; see waitid(2).
+const (
+	cldExited = 1
+	cldKilled = 2
+	cldDumped = 3
+)
+
+func (p *Process) signalAndWait(s syscall.Signal, state int) error {
+	if err := p.Signal(s); err != nil {
+		return err
+	}
+	for {
+		// WNOWAIT leaves the state for exec.Cmd.Wait, which takes ends only.
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PIDFD, p.pidfd, &info, state|unix.WEXITED|unix.WNOWAIT, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("wait for %s after %v: %w", p.Name, s, err)
+		}
+		switch info.Code {
+		case cldExited, cldKilled, cldDumped:
+			return p.Ended()
+		}
+		return nil
+	}
+}
+
+// Ended says how the process ended and what it last said on standard error.
+func (p *Process) Ended() error {
+	<-p.done
+	how := "with status 0"
+	if p.err != nil {
+		how = p.err.Error()
+	}
+	if said := p.stderr.String(); said != "" {
+		return fmt.Errorf("%s ended (%s); it last said:\n%s", p.Name, how, said)
+	}
+	return fmt.Errorf("%s ended (%s)", p.Name, how)
+}
+
+// Said is the last that the process wrote to standard error.
+func (p *Process) Said() string { return p.stderr.String() }
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const tailSize = 4 << 10 // bytes
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, b...)
+	if over := len(t.buf) - tailSize; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(t.buf))
+}

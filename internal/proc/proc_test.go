@@ -1,0 +1,202 @@
+package proc_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// The test binary is its own janitor, child and parent.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case proc.JanitorArg:
+			if err := proc.Janitor(os.Args[2], os.Stdin); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "echo": // says each line again, until there is none
+			in := bufio.NewScanner(os.Stdin)
+			for in.Scan() {
+				fmt.Println(in.Text())
+			}
+			fmt.Fprintln(os.Stderr, "no more lines")
+			os.Exit(3)
+		case "parent": // starts a child, says its id and directory, and hangs
+			g, err := proc.NewGroup(os.Args[0])
+			if err != nil {
+				panic(err)
+			}
+			p, err := g.Start("child", nil, "echo")
+			if err != nil {
+				panic(err)
+			}
+			if os.Args[2] == "paused" {
+				if err := p.Pause(); err != nil {
+					panic(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(g.Dir, "file"), nil, 0o600); err != nil {
+				panic(err)
+			}
+			fmt.Println(p.PID(), g.Dir)
+			select {}
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func newGroup(t *testing.T) *proc.Group {
+	t.Setenv("TMPDIR", t.TempDir())
+	g, err := proc.NewGroup(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func state(t *testing.T, pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "gone"
+	}
+	_, after, _ := strings.Cut(string(b), ") ")
+	return after[:1]
+}
+
+func TestPauseAndResume(t *testing.T) {
+	g := newGroup(t)
+	defer g.Close()
+	p, err := g.Start("child", nil, "echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := p.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		if s := state(t, p.PID()); s != "T" {
+			t.Fatalf("after Pause its state is %s, want T (stopped)", s)
+		}
+		fmt.Fprintln(p.Stdin, "while it stood still")
+		if err := p.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(p.Stdout).ReadString('\n')
+		if err != nil || line != "while it stood still\n" {
+			t.Fatalf("after Resume it said %q, %v", line, err)
+		}
+	}
+}
+
+func TestEndIsTold(t *testing.T) {
+	g := newGroup(t)
+	defer g.Close()
+	p, err := g.Start("child", nil, "echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Stdin.Close()
+	<-p.Done()
+	if err := p.Ended(); err == nil || !strings.Contains(err.Error(), "child ended (exit status 3)") || !strings.Contains(err.Error(), "no more lines") {
+		t.Errorf("got %v, want status and last words", err)
+	}
+	if err := p.Pause(); err == nil {
+		t.Error("a process that has ended was paused")
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	g := newGroup(t)
+	var pids []int
+	for i := range 3 {
+		p, err := g.Start("child", nil, "echo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, p.PID())
+		if i == 1 {
+			if err := p.Pause(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(g.Dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		if s := state(t, pid); s != "gone" {
+			t.Errorf("process %d is still there, in state %s", pid, s)
+		}
+	}
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
+// TestKilledParentLeavesNothing kills the parent as nothing can be done about,
+// with a child that runs and with one that stands still.
+func TestKilledParentLeavesNothing(t *testing.T) {
+	for _, mode := range []string{"running", "paused"} {
+		t.Run(mode, func(t *testing.T) {
+			tmp := t.TempDir()
+			cmd := exec.Command(os.Args[0], "parent", mode)
+			cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var pid int
+			var dir string
+			if _, err := fmt.Fscan(out, &pid, &dir); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			awaitGone(t, pid, dir)
+			if left, _ := os.ReadDir(tmp); len(left) > 0 {
+				t.Errorf("files are left: %v", left)
+			}
+		})
+	}
+}
+
+// awaitGone waits until process and directory are gone. They are nobody's here
+// to wait for, so it looks again and again.
+func awaitGone(t *testing.T, pid int, dir string) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := os.Stat(dir)
+		if s := state(t, pid); (s == "gone" || s == "Z") && os.IsNotExist(err) {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("10 s after the parent was killed: child %s, directory %v", state(t, pid), err)
+		case <-tick.C:
+		}
+	}
+}

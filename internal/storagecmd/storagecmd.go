@@ -1,0 +1,165 @@
+// Package storagecmd is the command "storage": it serves an engine of package kv
+// over HTTP. It is a package so that gcsim, a single binary, can be its own
+// storage process.
+package storagecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/kv"
+)
+
+type config struct {
+	listen  string
+	fencing onOff
+	maxBody int64
+	journal string
+	level   slog.LevelVar
+}
+
+// onOff is a flag that reads "on" and "off", as scenarios spell it.
+type onOff bool
+
+func (o *onOff) String() string {
+	if *o {
+		return "on"
+	}
+	return "off"
+}
+
+func (o *onOff) Set(s string) error {
+	switch s {
+	case "on":
+		*o = true
+	case "off":
+		*o = false
+	default:
+		return errors.New(`want "on" or "off"`)
+	}
+	return nil
+}
+
+func (*onOff) Type() string { return "on|off" }
+
+// Command is the command "storage".
+func Command() *cobra.Command {
+	c := config{fencing: true}
+	cmd := &cobra.Command{
+		Use:   "storage",
+		Short: "An HTTP key-value storage that refuses stale writes",
+		Long: `storage keeps values in memory and serves them over HTTP. A write shows the
+fencing token of the lock under which it is made; one that is older than the
+highest token seen is refused, because its client has lost the lock and may not
+know.
+
+It speaks the protocol of etcd's contrib/lock (POST /) and one of its own
+(/v1/kv/, /v1/batch, /v1/marks/): see docs/protocol.md. Tokens order requests,
+they permit nothing: anyone who reaches the port may write.`,
+		Example: `  storage
+  curl -i -X PUT -H 'Fencing-Token: 34' -d hello http://127.0.0.1:8080/v1/kv/key0
+  curl -i -X PUT -H 'Fencing-Token: 33' -d stale http://127.0.0.1:8080/v1/kv/key0`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(cmd.Context(), &c, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "address to serve; port 0 takes a free one")
+	f.Var(&c.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without")
+	f.Int64Var(&c.maxBody, "max-body", kv.DefaultMaxBody, "largest request body, in bytes")
+	f.StringVar(&c.journal, "journal", "", "file for an account of every operation as JSON lines; - is standard output")
+	f.TextVar(&c.level, "log-level", &c.level, "debug, info, warn or error")
+	return cmd
+}
+
+// How long a client may take. A slow one keeps a connection and no lock; these
+// bound how long.
+const (
+	headerTimeout   = 5 * time.Second
+	readTimeout     = 30 * time.Second
+	writeTimeout    = 30 * time.Second
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 5 * time.Second
+	maxHeader       = 64 << 10 // bytes
+)
+
+func run(ctx context.Context, c *config, stdout, stderr io.Writer) error {
+	if c.maxBody < 1 {
+		return &cli.ExitError{Code: 2, Err: fmt.Errorf("--max-body is %d bytes, want 1 or more", c.maxBody)}
+	}
+	log := cli.Logger(stderr, c.level.Level())
+	options := kv.MemoryOptions{Unfenced: !bool(c.fencing)}
+	var journal *kv.Journal
+	if c.journal != "" {
+		w, err := openJournal(c.journal, stdout)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		journal = kv.NewJournal(w)
+		options.Observe = journal.Observe
+	}
+	ln, err := net.Listen("tcp", c.listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", c.listen, err)
+	}
+	srv := &http.Server{
+		Handler: kv.NewHandler(kv.NewMemory(options), kv.HandlerOptions{
+			MaxBody: c.maxBody, Logger: log, Metrics: kv.NewMetrics(),
+		}),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	if journal != nil {
+		journal.Listening(ln.Addr().String()) // before the first request can be
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ln) }()
+	log.Info("storage serves", "url", "http://"+ln.Addr().String(), "fencing", c.fencing.String())
+	if !c.fencing {
+		log.Warn("fencing is off: stale writes are admitted")
+	}
+	select {
+	case err := <-served:
+		return fmt.Errorf("serving %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	log.Info("storage stops", "cause", context.Cause(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		// Requests that take longer are cut off: their clients do not know the outcome.
+		return errors.Join(fmt.Errorf("requests still open after %v: %w", shutdownTimeout, err), srv.Close())
+	}
+	return nil
+}
+
+func openJournal(name string, stdout io.Writer) (io.WriteCloser, error) {
+	if name == "-" {
+		return nopCloser{stdout}, nil
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return f, nil
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
