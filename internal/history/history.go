@@ -6,6 +6,7 @@ package history
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,6 +109,16 @@ type Event struct {
 	Run    *Run          `json:"run,omitempty"`
 }
 
+// The verdicts.
+const (
+	Safe      = "safe"
+	Corrupted = "corrupted" // a write of an earlier tenure landed after a later one began its work, or an acknowledged write is lost
+	Blocked   = "blocked"   // the rightful holder was refused, or a free lock was not granted
+)
+
+// Verdicts are all there are.
+var Verdicts = []string{Safe, Corrupted, Blocked}
+
 // Run says what a history is a history of.
 type Run struct {
 	Scenario string   `json:"scenario"` // the file's name without .yaml
@@ -166,5 +177,5 @@ func Read(r io.Reader) ([]Event, error) {
 
 // Sort puts events in the order of their times; equal times stay as they are.
 func Sort(events []Event) {
-	slices.SortStableFunc(events, func(a, b Event) int { return int(a.At - b.At) })
+	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 }

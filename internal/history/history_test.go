@@ -1,0 +1,66 @@
+package history_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+func TestWriteAndRead(t *testing.T) {
+	stale := 1
+	events := []history.Event{
+		{Lane: history.LaneLab, Kind: history.KindRun, Run: &history.Run{
+			Scenario: "01-gc-pause", Title: "<a> title", Variant: "fenced", Fencing: true, Lanes: []string{"etcd", "client1"},
+			Expect: history.Expect{Verdict: history.Safe, Stale: &stale, Final: map[string]string{"k": "v"}},
+		}},
+		{At: 1500 * time.Millisecond, Lane: "etcd", Kind: history.KindGranted, Client: "client1", Tenure: "/lock/1", Token: 1<<53 + 1},
+		{At: 2, Lane: "storage", Kind: history.KindRefused, Op: history.OpWrite, Request: "client1-1", Index: 3, Key: "k", Value: "\x01\n", Reason: "stale", Mark: 1<<63 - 1},
+	}
+	var b bytes.Buffer
+	if err := history.Write(&b, events); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "\n"); n != len(events) {
+		t.Errorf("%d lines for %d events", n, len(events))
+	}
+	got, err := history.Read(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(events, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadSaysWhatIsWrong(t *testing.T) {
+	const run = `{"at":0,"lane":"gcsim","kind":"run","run":{}}` + "\n"
+	for in, want := range map[string]string{
+		"":                          `line 1 must be an event of kind "run"`,
+		"not JSON":                  "line 1 is no event",
+		run + `{"at":"now"}`:        "line 2 is no event",
+		run + "\n":                  "line 2 is no event",
+		`{"at":0,"kind":"granted"}`: `line 1 must be an event of kind "run"`,
+		`{"at":0,"kind":"run"}`:     `line 1 must be an event of kind "run"`,
+	} {
+		if _, err := history.Read(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", in, err, want)
+		}
+	}
+}
+
+func TestSortIsStable(t *testing.T) {
+	events := []history.Event{{At: 3, Key: "a"}, {At: 1, Key: "b"}, {At: 3, Key: "c"}, {At: 1, Key: "d"}}
+	history.Sort(events)
+	var got string
+	for _, e := range events {
+		got += e.Key
+	}
+	if got != "bdac" {
+		t.Errorf("got %s, want bdac", got)
+	}
+}

@@ -1,0 +1,250 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// anyString is what people put into keys and values, and worse.
+var anyString = rapid.OneOf(
+	rapid.SampledFrom([]string{"", " ", "key0", "from-client-1", "]]>", "<b>&amp;", "世界", "👩‍👩‍👧", "e\u0301", "\x1b[2J", "a\x00b", "\r\n", "\xff\xfe", "\ufffe", "\u202e", strings.Repeat("W", 1024), strings.Repeat("世", 300), strings.Repeat("\u0301", 5000), "</svg><script>"}),
+	rapid.String(),
+	rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+)
+
+var anyLane = rapid.OneOf(rapid.SampledFrom([]string{"etcd", "storage", "gcsim", "client1", "client2", "client3", ""}), anyString)
+
+var anyEvent = rapid.Custom(func(t *rapid.T) history.Event {
+	number := rapid.SampledFrom([]fence.Token{0, 1, 5, 9, 1<<63 - 1, -1})
+	lane := anyLane.Draw(t, "lane")
+	return history.Event{
+		At:   time.Duration(rapid.OneOf(rapid.Int64Range(0, int64(5*time.Second)), rapid.Int64()).Draw(t, "at")),
+		Lane: lane,
+		Kind: history.Kind(rapid.SampledFrom([]string{"granted", "ended", "leaseend", "applied", "refused", "final", "invoke", "ok", "fail", "unknown",
+			"lost", "pause", "resume", "kill", "error", "note", "run", "\x00?"}).Draw(t, "kind")),
+		Op:       rapid.SampledFrom([]string{"lock", "trylock", "unlock", "read", "write", "delete", "", "<?"}).Draw(t, "op"),
+		Client:   rapid.OneOf(rapid.Just(lane), anyLane).Draw(t, "client"),
+		Tenure:   rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "tenure"),
+		Request:  rapid.SampledFrom([]string{"", "1", "2", "3"}).Draw(t, "request"),
+		Scope:    anyString.Draw(t, "scope"),
+		Token:    number.Draw(t, "token"),
+		Mark:     number.Draw(t, "mark"),
+		Sequence: rapid.Int64Range(0, 2).Draw(t, "sequence"),
+		Key:      anyString.Draw(t, "key"),
+		Value:    anyString.Draw(t, "value"),
+		Missing:  rapid.Bool().Draw(t, "missing"),
+		Reason:   rapid.OneOf(rapid.SampledFrom([]string{"stale", "missing", "invalid", "ahead", ""}), anyString).Draw(t, "reason"),
+		Cause:    rapid.OneOf(rapid.SampledFrom([]string{"expired", "released", "SIGSTOP", "GC", ""}), anyString).Draw(t, "cause"),
+		Took:     time.Duration(rapid.Int64().Draw(t, "took")),
+		Text:     anyString.Draw(t, "text"),
+	}
+})
+
+var anyDrawing = rapid.Custom(func(t *rapid.T) Drawing {
+	run := &history.Run{
+		Title: anyString.Draw(t, "title"), Variant: anyString.Draw(t, "variant"),
+		Control: rapid.Bool().Draw(t, "control"), Fencing: rapid.Bool().Draw(t, "fencing"),
+		Lanes: rapid.SliceOfN(anyLane, 0, 12).Draw(t, "lanes"),
+	}
+	return Drawing{
+		append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 30).Draw(t, "events")...),
+		Outcome{
+			rapid.OneOf(rapid.SampledFrom([]string{"safe", "corrupted", "blocked"}), anyString).Draw(t, "verdict"), rapid.Bool().Draw(t, "ok"),
+			rapid.SliceOfN(anyString, 0, 3).Draw(t, "violations"), rapid.SliceOfN(anyString, 0, 3).Draw(t, "mismatches"),
+		},
+	}
+})
+
+func TestTerminalFits(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		o := Options{
+			Width:   rapid.IntRange(MinWidth, 140).Draw(rt, "width"),
+			ASCII:   rapid.Bool().Draw(rt, "ascii"),
+			Profile: rapid.SampledFrom([]colorprofile.Profile{colorprofile.NoTTY, colorprofile.TrueColor}).Draw(rt, "profile"),
+		}
+		out := show(t, anyDrawing.Draw(rt, "drawing"), o)
+		if !utf8.ValidString(out) {
+			rt.Fatalf("not UTF-8: %q", out)
+		}
+		for line := range strings.SplitSeq(out, "\n") {
+			plain := ansi.Strip(line)
+			if w := ansi.StringWidth(line); w > o.Width {
+				rt.Fatalf("%d cells, want at most %d: %s", w, o.Width, plain)
+			}
+			for _, r := range plain {
+				if unicode.IsControl(r) || o.ASCII && r > 0x7f {
+					rt.Fatalf("%U in %q", r, line)
+				}
+			}
+			if o.Profile == colorprofile.NoTTY && plain != line {
+				rt.Fatalf("colours in a pipe: %q", line)
+			}
+		}
+	})
+}
+
+func TestSVGIsWellFormed(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		out := svg(t, rapid.SliceOfN(anyDrawing, 0, 3).Draw(rt, "drawings")...)
+		if !utf8.ValidString(out) {
+			rt.Fatalf("not UTF-8: %q", out)
+		}
+		for _, r := range out {
+			if unicode.IsControl(r) && r != '\n' {
+				rt.Fatalf("%U in the picture", r)
+			}
+		}
+		depth, d := 0, xml.NewDecoder(strings.NewReader(out))
+		for {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				rt.Fatal(err)
+			}
+			switch e := token.(type) {
+			case xml.StartElement:
+				depth++
+				if n := e.Name.Local; n == "script" || n == "b" {
+					rt.Fatalf("a history brought in <%s>", n)
+				}
+			case xml.EndElement:
+				depth--
+			}
+		}
+		if depth != 0 {
+			rt.Fatalf("%d elements are not closed", depth)
+		}
+	})
+}
+
+// sizes are the classes of labels that are not of textSize.
+var sizes = map[string]float64{"title": titleSize, "verdict": verdictSize, "verdict wrong": verdictSize, "token": smallSize, "stopped": smallSize, "stopped tiny": tinySize, "wait": smallSize, "legend": smallSize, "head tiny": tinySize}
+
+// extent is the most room that a label can take up.
+func extent(l label) (x1, y1, x2, y2 int) {
+	size, ok := sizes[l.Class]
+	if !ok {
+		size = textSize
+	}
+	text := ""
+	for _, w := range l.Words {
+		text += w.Text
+	}
+	w := pixels(text, size)
+	x1 = l.X
+	switch strings.Fields(l.Class)[0] {
+	case "time", "wait":
+		x1 -= w
+	case "head", "token", "warned", "harmed":
+		x1 -= w / 2
+	}
+	return x1, l.Y - int(size*0.8), x1 + w, l.Y + int(size*0.2)
+}
+
+func checkLabels(panels []*panel, width, height int) error {
+	var labels []label
+	for _, p := range panels {
+		labels = append(labels, p.Labels...)
+	}
+	for i, l := range labels {
+		x1, y1, x2, y2 := extent(l)
+		if x1 < 0 || y1 < 0 || x2 > width || y2 > height {
+			return fmt.Errorf("%v leaves the picture of %d×%d: %d to %d", l, width, height, x1, x2)
+		}
+		for _, m := range labels[:i] {
+			if a1, b1, a2, b2 := extent(m); x1 < a2 && a1 < x2 && y1 < b2 && b1 < y2 {
+				return fmt.Errorf("%v overlaps %v", l, m)
+			}
+		}
+	}
+	return nil
+}
+
+func TestSVGTextHasRoom(t *testing.T) {
+	for _, name := range stories {
+		s := compose(load(t, name), load(t, "fenced"))
+		if err := checkLabels(s.Panels, s.Width, s.Height); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := compose(rapid.SliceOfN(anyDrawing, 1, 2).Draw(rt, "drawings")...)
+		if err := checkLabels(s.Panels, s.Width, s.Height); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+func TestNoRequestIsLost(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := rapid.SliceOfN(anyEvent, 0, 40).Draw(rt, "events")
+		for i := range events {
+			events[i].Request, events[i].Op, events[i].Key = fmt.Sprint(i), history.OpWrite, fmt.Sprintf("key-%d-", i)
+			if i > 0 && rapid.Bool().Draw(rt, "answers") { // the event before it
+				events[i].Request, events[i].Key = events[i-1].Request, events[i-1].Key
+			}
+		}
+		rows := Rows(events)
+		var all strings.Builder
+		for i, r := range rows {
+			all.WriteString(r.Text.String())
+			if i > 0 && r.At < rows[i-1].At {
+				rt.Fatalf("row %d goes back in time: %v after %v", i, r.At, rows[i-1].At)
+			}
+		}
+		for _, e := range events {
+			if e.Kind == history.KindInvoke && e.Lane != "" && !strings.Contains(all.String(), e.Key) {
+				rt.Fatalf("no row tells of %+v", e)
+			}
+		}
+	})
+}
+
+func TestNoColor(t *testing.T) {
+	if o := Detect(&bytes.Buffer{}, []string{"TERM=xterm-256color"}); o.Profile != colorprofile.NoTTY || o.Width != 80 {
+		t.Errorf("a buffer is no terminal: %+v", o)
+	}
+	colours := regexp.MustCompile(`\x1b\[[0-9;]*[349][0-7]`)
+	for no, want := range map[string]bool{"": true, "1": false, "yes": false} {
+		o := Detect(&bytes.Buffer{}, []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1", "NO_COLOR=" + no})
+		if got := colours.MatchString(show(t, load(t, "fenced"), o)); got != want {
+			t.Errorf("NO_COLOR=%q: colours %v, want %v", no, got, want)
+		}
+	}
+}
+
+type closed struct{}
+
+func (closed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestWriteErrors(t *testing.T) {
+	d := load(t, "fenced")
+	term := NewTerminal(closed{}, Options{})
+	if err := term.Begin(*d.Events[0].Run); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Begin: %v", err)
+	}
+	if err := term.End(d.Outcome); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("End: %v", err)
+	}
+	if err := SVG(closed{}, d); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("SVG: %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// The words of the rows. Each names its actor, so that it can be read without
+// the picture beside it.
+
+// name is how a sentence calls a lane.
+func name(lane string) string {
+	switch lane {
+	case "":
+		return "somebody"
+	case history.LaneEtcd:
+		return "the lock service"
+	case history.LaneStorage:
+		return "the storage"
+	}
+	return lane
+}
+
+func lock(scope string) string {
+	if scope == "" {
+		return "the lock"
+	}
+	return scope
+}
+
+// token names the token of e between before and after, and says where there is
+// none.
+func token(e history.Event, before, after string) Text {
+	if e.Token == 0 {
+		return say("%sno"+tie+"token%s", before, after)
+	}
+	return strong("%stoken"+tie+"%s%s", before, e.Token, after)
+}
+
+// doing says what a request does: "client1 writes key0=a, token 5".
+func doing(e history.Event) Text {
+	who := say("%s", name(actor(e)))
+	switch e.Op {
+	case history.OpLock:
+		return append(who, say("asks for %s", lock(e.Scope))...)
+	case history.OpTryLock:
+		return append(who, say("tries to get %s", lock(e.Scope))...)
+	case history.OpUnlock:
+		return append(who, say("releases %s", lock(e.Scope))...)
+	case history.OpWrite:
+		return slices.Concat(who, say("writes"), solid(pair(e.Key, e.Value)+","), token(e, "", ""), sequence(e))
+	case history.OpRead:
+		return slices.Concat(who, say("reads"), solid(e.Key+","), token(e, "", ""), sequence(e))
+	case history.OpDelete:
+		return slices.Concat(who, say("deletes"), solid(e.Key+","), token(e, "", ""), sequence(e))
+	}
+	return slices.Concat(who, say("does %s", e.Op), solid(e.Key))
+}
+
+// noun names a request: "write of key0=a".
+func noun(e history.Event) Text {
+	switch e.Op {
+	case history.OpWrite:
+		return append(say("write of"), solid(pair(e.Key, e.Value))...)
+	case history.OpLock, history.OpTryLock, history.OpUnlock:
+		return say("%s of %s", e.Op, lock(e.Scope))
+	case history.OpRead, history.OpDelete:
+		return append(say("%s of", e.Op), solid(e.Key)...)
+	case "":
+		return say("request")
+	}
+	return say("%s", e.Op)
+}
+
+// actor is who asks, in a client's account and in the storage's.
+func actor(e history.Event) string {
+	if e.Lane == history.LaneStorage || e.Lane == history.LaneEtcd {
+		return e.Client
+	}
+	return e.Lane
+}
+
+func sequence(e history.Event) Text {
+	if e.Sequence == 0 {
+		return nil
+	}
+	return say("(sequence %d)", e.Sequence)
+}
+
+func failed(client string, e history.Event) Text {
+	if e.Op == history.OpTryLock {
+		return say("%s does not get %s", client, lock(e.Scope))
+	}
+	return slices.Concat(say("%s's", client), noun(e), say("failed"))
+}
+
+// because adds the reason that e gives.
+func because(t Text, e history.Event) Text {
+	why := e.Text
+	if why == "" {
+		why = e.Reason
+	}
+	if why == "" {
+		return t
+	}
+	return append(colon(t), say("%s", why)...)
+}
+
+// refusal says why the storage refused e.
+func refusal(e history.Event) Text {
+	switch {
+	case e.Reason == "stale" && e.Token != 0 && e.Token == e.Mark:
+		return append(strong("REFUSED as stale:"), say("a later request of this tenure was done")...)
+	case e.Reason == "stale":
+		return slices.Concat(strong("REFUSED as stale:"), say("the"), strong("mark"+tie+"is"+tie+"%s", e.Mark))
+	case e.Reason == "missing":
+		return strong("REFUSED: a token is required")
+	case e.Reason == "invalid":
+		return strong("REFUSED: that is no valid token")
+	case e.Reason == "ahead":
+		return append(strong("REFUSED as ahead:"), say("the lock service gave out no token so high")...)
+	case e.Reason == "" && e.Text == "":
+		return strong("REFUSED")
+	}
+	return append(strong("REFUSED:"), say("%s %s", e.Reason, e.Text)...)
+}
+
+func paused(e history.Event) Text {
+	switch e.Cause {
+	case history.CauseStop:
+		return say("%s is stopped (SIGSTOP)", name(e.Lane))
+	case history.CauseGC:
+		return say("%s is stopped by its garbage collector", name(e.Lane))
+	case "":
+		return say("%s is stopped", name(e.Lane))
+	}
+	return say("%s is stopped (%s)", name(e.Lane), e.Cause)
+}
+
+// whileStopped says how long before the end of its lease a client was hit.
+func whileStopped(l *Lane, e history.Event) string {
+	if l == nil || l.State == Running {
+		return ""
+	}
+	hit := "stopped"
+	if l.State == Dead {
+		hit = "killed"
+	}
+	return ", " + took(cmp.Or(e.Took, e.At-l.Since)) + " after it was " + hit
+}
+
+// value says what a key holds.
+func value(key string, e history.Event) Text {
+	if e.Missing {
+		return say("%s has no value", key)
+	}
+	return solid(pair(key, e.Value))
+}
+
+func unchecked(fencing bool) string {
+	if fencing {
+		return ""
+	}
+	return " unchecked"
+}
+
+// colon ends a phrase for what comes of it.
+func colon(t Text) Text {
+	t = slices.Clone(t)
+	if n := len(t); n > 0 {
+		t[n-1].Text += ":"
+	}
+	return t
+}

@@ -1,0 +1,260 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// hues is how many colours tenures take turns in.
+const hues = 4
+
+// hue is the colour class of a tenure.
+func hue(tenure int) string {
+	if tenure == 0 {
+		return "t0"
+	}
+	return "t" + strconv.Itoa((tenure-1)%hues+1)
+}
+
+// drawLanes draws each lane's line where it lives, and on it the tenures that
+// it holds and its pauses, from the row where each begins to the one where it
+// ends.
+func (p *panel) drawLanes(top, bottom int) {
+	for i := range p.lanes {
+		x, half := p.x(i), 9
+		if p.tight() {
+			half = 7
+		}
+		state := func(l Lane) int { return int(l.State) }
+		for _, s := range p.spans(i, top, bottom, state) {
+			switch State(s.value) {
+			case Running:
+				p.Lines = append(p.Lines, seg{x, s.from, x, s.to, "rail"})
+			case Paused:
+				p.Lines = append(p.Lines, seg{x, s.from, x, s.to, "rail"})
+				p.Bars = append(p.Bars, box{x - half, s.from, 2 * half, s.to - s.from, "pause"})
+				p.pauseLabel(i, x+half+5, s)
+			}
+		}
+		for _, s := range p.spans(i, top, bottom, func(l Lane) int { return l.Tenure }) {
+			if s.value > 0 {
+				p.Bars = append(p.Bars, box{x - 3, s.from, 6, s.to - s.from, hue(s.value)})
+			}
+		}
+	}
+}
+
+// pauseLabel writes how long a lane stands still beside the row where that
+// begins: a row without an arrow.
+func (p *panel) pauseLabel(lane, x int, s span) {
+	y, class := s.from+4, "stopped"
+	if !p.tight() {
+		p.Labels = append(p.Labels, label{x, y, class, strong("stopped")})
+		y += 13
+	} else {
+		class += " tiny"
+	}
+	if s.end < len(p.rows) && p.rows[s.end].Class == ClassResume && p.rows[s.end].Lane == p.lanes[lane].Name {
+		p.Labels = append(p.Labels, label{x, y, class, strong("%s", took(p.rows[s.end].Took))})
+	}
+}
+
+// span is a stretch of a lane on which a value stays as it is.
+type span struct {
+	from, to, value int
+	end             int // the row that ends it
+}
+
+func (p *panel) spans(lane, top, bottom int, value func(Lane) int) []span {
+	all := []span{{from: top, to: bottom, end: len(p.rows)}}
+	for i, r := range p.rows {
+		v := 0
+		if lane < len(r.Lanes) {
+			v = value(r.Lanes[lane])
+		}
+		if last := &all[len(all)-1]; v != last.value {
+			last.to, last.end = p.ys[i], i
+			all = append(all, span{p.ys[i], bottom, v, len(p.rows)})
+		}
+	}
+	return all
+}
+
+// tear shows that the picture leaves time out.
+func (p *panel) tear(y int, wait string) {
+	p.Labels = append(p.Labels, label{timeRight, y + 4, "wait", say("%s", wait)})
+	x, waves := timeRight+10, (p.x(max(len(p.lanes)-1, 0))-timeRight+20)/16
+	wave := strings.Repeat("q4 -5 8 0t8 0", waves)
+	p.Tears = append(p.Tears, tear{box{x, y - 3, waves * 16, 7, "tear"}, fmt.Sprintf("M%d %d%sM%d %d%s", x, y-3, wave, x, y+4, wave)})
+}
+
+// drawRow draws what is on the level of row i.
+func (p *panel) drawRow(i int, r Row) {
+	y := p.ys[i]
+	if r.Class == ClassRefuse || r.Class == ClassCorrupt || r.Class == ClassError {
+		half := max(rowHeight, len(p.lines(r))*lineHeight+16)/2 - 2
+		p.Bands = append(p.Bands, box{margin / 2, y - half, 0, 2 * half, "band"})
+	}
+	if i == 0 || clock(r.At) != clock(p.rows[i-1].At) {
+		p.Labels = append(p.Labels, label{timeRight, y + 4, "time", say("%s", clock(r.At))})
+	}
+	lines, class := p.lines(r), "text"
+	if r.Class == ClassNote {
+		class = "text note"
+	}
+	for j, line := range lines {
+		if len(line) > 0 {
+			p.Labels = append(p.Labels, label{p.text, y + 4 - (len(lines)-1)*lineHeight/2 + j*lineHeight, class + " " + string(r.Class), joined(line)})
+		}
+	}
+	from, to := p.index(r.Lane), p.index(r.To)
+	switch {
+	case from < 0:
+	case to < 0:
+		p.sign(p.x(from), y, r.Class)
+	default:
+		p.message(i, r, p.x(from), p.x(to))
+	}
+}
+
+func (p *panel) index(lane string) int {
+	for i, l := range p.lanes {
+		if l.Name == lane && lane != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// message draws the arrow of row i. One that was long under way is slanted: it
+// starts on the level of the row where it was sent.
+func (p *panel) message(i int, r Row, from, to int) {
+	y := p.ys[i]
+	dir := 1
+	if to < from {
+		dir = -1
+	}
+	class := "mute"
+	switch r.Class {
+	case ClassRefuse, ClassCorrupt:
+		class = "bad"
+	case ClassGrant, ClassAdmit, ClassSend:
+		class = hue(r.Tenure)
+	}
+	a := arrow{seg: seg{from, y, to - dir*2, y, class}}
+	switch {
+	case r.Leg == Sent:
+		if p.arrives(i, r) {
+			p.dot(from, y, class)
+			return
+		}
+		a.X2, a.Class = from+dir*p.rail*3/5, class+" late"
+	case r.Leg == Arrived:
+		if sent := p.sentAt(i, r); sent >= 0 {
+			a.Y1 = p.ys[sent]
+		}
+		a.Class += " late"
+	case r.Class == ClassCorrupt:
+		a.Class += " thick"
+	}
+	if r.Leg != Arrived {
+		p.dot(from, y, class)
+	}
+	if r.Leg == Whole {
+		p.token(r, from, dir, y)
+	}
+	switch {
+	case r.Leg == Sent:
+	case r.Class == ClassRefuse:
+		a.X2 = to - dir*14
+		a.Cross = cross(a.X2, y, 6)
+		p.Bars = append(p.Bars, box{to - 3, y - 13, 6, 26, "shield"})
+	case r.Class == ClassCorrupt:
+		a.X2 = to - dir*10
+		a.Head = head(a.seg)
+		p.Signs = append(p.Signs, sign{to, y, 9, "harm", ""})
+		p.Labels = append(p.Labels, label{to, y + 4, "harmed", strong("!")})
+	default:
+		a.Head = head(a.seg)
+	}
+	p.Arrows = append(p.Arrows, a)
+}
+
+// sentAt is the row in which the request of row i was sent; -1: none.
+func (p *panel) sentAt(i int, r Row) int {
+	for j := i - 1; j >= 0 && r.Request != ""; j-- {
+		if p.rows[j].Leg == Sent && p.rows[j].Request == r.Request {
+			return j
+		}
+	}
+	return -1
+}
+
+// arrives reports whether a later row shows where the request of row i comes in.
+func (p *panel) arrives(i int, r Row) bool {
+	for j := i + 1; j < len(p.rows); j++ {
+		if p.rows[j].Leg == Arrived && p.sentAt(j, p.rows[j]) == i {
+			return true
+		}
+	}
+	return false
+}
+
+// token writes the token on its arrow, between the first lane and the next, as
+// far as there is room.
+func (p *panel) token(r Row, from, dir, y int) {
+	if r.Token == "" {
+		return
+	}
+	for _, s := range []string{"token" + tie + r.Token, r.Token} {
+		w := pixels(s, smallSize) + 10
+		if w > p.rail-28 {
+			continue
+		}
+		x := from + dir*(p.rail/2-2)
+		p.Boxes = append(p.Boxes, box{x - w/2, y - 9, w, 18, "pill " + hue(r.Tenure)})
+		p.Labels = append(p.Labels, label{x, y + 4, "token", strong("%s", s)})
+		return
+	}
+}
+
+func (p *panel) dot(x, y int, class string) {
+	p.Signs = append(p.Signs, sign{x, y, 5, class, ""})
+}
+
+// sign draws what happens in one lane.
+func (p *panel) sign(x, y int, c Class) {
+	switch c {
+	case ClassPause:
+	case ClassExpiry, ClassKill, ClassFail:
+		p.Signs = append(p.Signs, sign{x, y, 8, "over", cross(x, y, 3)})
+	case ClassLost, ClassUnknown:
+		s := "!"
+		if c == ClassUnknown {
+			s = "?"
+		}
+		p.Signs = append(p.Signs, sign{x, y, 8, "warn", ""})
+		p.Labels = append(p.Labels, label{x, y + 4, "warned", strong("%s", s)})
+	case ClassFinal:
+		p.Signs = append(p.Signs, sign{x, y, 0, "result", fmt.Sprintf("M%d %dl7 7l-7 7l-7 -7z", x, y-7)})
+	default:
+		p.Signs = append(p.Signs, sign{x, y, 5, string(c), ""})
+	}
+}
+
+// cross is the path of a cross at a place.
+func cross(x, y, half int) string {
+	return fmt.Sprintf("M%d %dl%d %dm0 %dl%d %d", x-half, y-half, 2*half, 2*half, -2*half, -2*half, 2*half)
+}
+
+// head is the path of an arrow's head.
+func head(s seg) string {
+	const length, half = 10.0, 5.5
+	dx, dy := float64(s.X2-s.X1), float64(s.Y2-s.Y1)
+	n := math.Hypot(dx, dy)
+	dx, dy = dx/n, dy/n
+	bx, by := float64(s.X2)-dx*length, float64(s.Y2)-dy*length
+	return fmt.Sprintf("M%d %dL%.1f %.1fL%.1f %.1fz", s.X2, s.Y2, bx-dy*half, by+dx*half, bx+dy*half, by-dx*half)
+}

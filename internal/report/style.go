@@ -1,0 +1,93 @@
+package report
+
+import (
+	"charm.land/lipgloss/v2"
+)
+
+// ink is how a sign in the terminal looks.
+type ink int
+
+// The inks.
+const (
+	plainInk ink = iota
+	strongInk
+	dimInk
+	holdInk
+	pauseInk
+	goodInk
+	badInk
+)
+
+// inks use the sixteen colours of the terminal's own theme, so that they go
+// with a light one and a dark one.
+var inks = [...]lipgloss.Style{
+	plainInk:  lipgloss.NewStyle(),
+	strongInk: lipgloss.NewStyle().Bold(true),
+	dimInk:    lipgloss.NewStyle().Faint(true),
+	holdInk:   lipgloss.NewStyle().Foreground(lipgloss.Green),
+	pauseInk:  lipgloss.NewStyle().Foreground(lipgloss.Yellow),
+	goodInk:   lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true),
+	badInk:    lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true),
+}
+
+// on returns s in this ink.
+func (i ink) on(s string) string { return inks[i].Render(s) }
+
+// ink is how the arrow and the strong words of a row look.
+func (c Class) ink() ink {
+	switch c {
+	case ClassGrant, ClassAdmit:
+		return goodInk
+	case ClassRefuse, ClassCorrupt, ClassKill, ClassExpiry, ClassError:
+		return badInk
+	case ClassPause, ClassResume, ClassLost, ClassFail, ClassUnknown:
+		return pauseInk
+	}
+	return strongInk
+}
+
+// glyphs are the signs of a picture in a terminal, each one cell wide.
+type glyphs struct {
+	lane, hold, pause              string
+	line, cross, crossHold         string
+	heavy, heavyCross              string
+	late                           string
+	left, right, stop              string
+	dot, over, lost, doubt, result string
+	wait, dots                     string
+}
+
+var unicodeGlyphs = glyphs{
+	lane: "│", hold: "┃", pause: "▓",
+	line: "─", cross: "┼", crossHold: "╂",
+	heavy: "━", heavyCross: "┿",
+	late: "╌",
+	left: "◀", right: "▶", stop: "✗",
+	dot: "●", over: "✗", lost: "!", doubt: "?", result: "◆",
+	wait: "┊", dots: "…",
+}
+
+var asciiGlyphs = glyphs{
+	lane: "|", hold: "H", pause: "#",
+	line: "-", cross: "+", crossHold: "H",
+	heavy: "=", heavyCross: "+",
+	late: ".",
+	left: "<", right: ">", stop: "X",
+	dot: "o", over: "X", lost: "!", doubt: "?", result: "*",
+	wait: ":", dots: "...",
+}
+
+// mark is the sign in the lane of a row that has no arrow.
+func (g glyphs) mark(c Class) string {
+	switch c {
+	case ClassExpiry, ClassKill, ClassFail:
+		return g.over
+	case ClassLost:
+		return g.lost
+	case ClassUnknown:
+		return g.doubt
+	case ClassFinal:
+		return g.result
+	}
+	return g.dot
+}

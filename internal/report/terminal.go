@@ -1,0 +1,222 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// Options says what a terminal can show.
+type Options struct {
+	Width   int                  // columns; 0: 80; fewer than MinWidth are taken as MinWidth
+	Profile colorprofile.Profile // the zero value is plain text
+	ASCII   bool                 // no byte above 0x7f
+}
+
+// Widths of a terminal.
+const (
+	MinWidth     = 40
+	defaultWidth = 80
+)
+
+// Detect finds out what w can show: nothing but plain text unless it is a
+// terminal. It honours CLICOLOR, CLICOLOR_FORCE and, before them, NO_COLOR.
+func Detect(w io.Writer, environ []string) Options {
+	o := Options{Width: defaultWidth, Profile: colorprofile.Detect(w, environ)}
+	// colorprofile takes NO_COLOR for a boolean; by no-color.org any value counts.
+	noColor := func(v string) bool { return strings.HasPrefix(v, "NO_COLOR=") && v != "NO_COLOR=" }
+	if slices.ContainsFunc(environ, noColor) {
+		o.Profile = min(o.Profile, colorprofile.ASCII)
+	}
+	if f, ok := w.(term.File); ok && term.IsTerminal(f.Fd()) {
+		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
+			o.Width = width
+		}
+	}
+	return o
+}
+
+// Terminal draws a run line by line while it goes on. Each method returns the
+// error of writing, and after one draws nothing more.
+type Terminal struct {
+	out     io.Writer
+	options Options
+	builder Builder
+	grid    grid
+	lanes   []Lane        // after the last row
+	last    time.Duration // its time
+	err     error
+}
+
+// NewTerminal returns a Terminal that writes to w.
+func NewTerminal(w io.Writer, o Options) *Terminal {
+	if o.Width == 0 {
+		o.Width = defaultWidth
+	}
+	o.Width = max(o.Width, MinWidth)
+	return &Terminal{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o}
+}
+
+// Begin prints what is run, how to read the picture, and the lanes' names.
+func (t *Terminal) Begin(run history.Run) error {
+	t.builder.Add(history.Event{Kind: history.KindRun, Run: &run})
+	name, about := variant(t.builder.Run())
+	var out strings.Builder
+	t.paragraph(&out, "", strong("%s", t.builder.Run().Title), strongInk)
+	t.paragraph(&out, "", append(strong("%s:", name), say("%s", about)...), strongInk)
+	out.WriteByte('\n')
+	g := t.glyphs()
+	key := Text{
+		{Text: g.hold + " holds the lock"}, {Text: g.pause + " stopped"},
+		{Text: g.dot + g.line + g.right + " message"}, {Text: g.dot + g.line + g.stop + " refused"},
+		{Text: g.over + " over"},
+	}
+	for _, l := range key.mapped(func(s string) string { return s + " " }).wrap(t.options.Width - 1) {
+		out.WriteString(dimInk.on(strings.TrimRight(l.String(), " ")) + "\n")
+	}
+	out.WriteByte('\n')
+	t.relane(&out, t.builder.Lanes())
+	return t.write(out.String())
+}
+
+// Event draws the rows that e brings, if any.
+func (t *Terminal) Event(e history.Event) error {
+	if e.Kind == history.KindRun {
+		return t.err // told by Begin
+	}
+	return t.write(t.rows(t.builder.Add(e)))
+}
+
+// End draws what is still open and prints the verdict.
+func (t *Terminal) End(o Outcome) error {
+	o = cleanOutcome(o)
+	var out strings.Builder
+	out.WriteString(t.rows(t.builder.Flush()))
+	with := goodInk
+	if !o.OK {
+		with = badInk
+	}
+	out.WriteByte('\n')
+	t.paragraph(&out, "", append(say("verdict:"), strong("%s, %s", o.Name, expectation(t.builder.Run(), o))...), with)
+	if m := meaning(o); m != "" {
+		t.paragraph(&out, "  ", say("%s", m), plainInk)
+	}
+	for _, v := range o.Violations {
+		t.paragraph(&out, "  ", append(strong("%s", t.glyphs().over), say("%s", v)...), badInk)
+	}
+	for _, m := range o.Mismatches {
+		t.paragraph(&out, "  ", append(strong("not as expected:"), say("%s", m)...), badInk)
+	}
+	return t.write(out.String())
+}
+
+func (t *Terminal) rows(rows []Row) string {
+	var out strings.Builder
+	for _, r := range rows {
+		if len(r.Lanes) != len(t.lanes) {
+			t.relane(&out, r.Lanes)
+		}
+		if wait := r.At - t.last; wait >= longWait {
+			l := t.grid.bars(t.glyphs().wait, t.lanes)
+			out.WriteString(l.String() + dimInk.on(render(say("%s", took(wait)).mapped(t.printable), plainInk)) + "\n")
+		}
+		t.last = r.At
+		t.row(&out, r)
+		t.lanes = r.Lanes
+	}
+	return out.String()
+}
+
+// relane places the lanes anew and writes their names.
+func (t *Terminal) relane(out *strings.Builder, lanes []Lane) {
+	t.lanes = lanes
+	t.grid = newGrid(t.options.Width, len(lanes), t.glyphs())
+	for _, l := range t.grid.headings(lanes, t.printable) {
+		out.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+	if hidden := len(lanes) - t.grid.lanes; hidden > 0 {
+		t.paragraph(out, "", say("(no room to draw %d more lanes)", hidden), plainInk)
+	}
+}
+
+// row draws one step: its line, and the lanes on while its text needs more.
+func (t *Terminal) row(out *strings.Builder, r Row) {
+	text := r.Text.mapped(t.printable).wrap(t.grid.width - t.grid.text())
+	for i, words := range text {
+		l := t.grid.step(r)
+		if i > 0 {
+			l = t.grid.bars("", r.Lanes)
+		}
+		rest := render(words, r.Class.ink())
+		if r.Class == ClassNote {
+			rest = dimInk.on(words.String())
+		}
+		out.WriteString(strings.TrimRight(l.String()+rest, " ") + "\n")
+	}
+}
+
+func (t *Terminal) paragraph(out *strings.Builder, indent string, text Text, with ink) {
+	for i, words := range text.mapped(t.printable).wrap(t.options.Width - len(indent) - 2) {
+		hang := ""
+		if i > 0 && indent != "" {
+			hang = "  "
+		}
+		out.WriteString(indent + hang + render(words, with) + "\n")
+	}
+}
+
+func render(words Text, with ink) string {
+	parts := make([]string, len(words))
+	for i, w := range words {
+		parts[i] = w.Text
+		if w.Strong {
+			parts[i] = with.on(w.Text)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (t *Terminal) glyphs() glyphs {
+	if t.options.ASCII {
+		return asciiGlyphs
+	}
+	return unicodeGlyphs
+}
+
+// printable writes s with what the terminal has.
+func (t *Terminal) printable(s string) string {
+	if !t.options.ASCII {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r < 0x80:
+			b.WriteRune(r)
+		case r == '…':
+			b.WriteString(t.glyphs().dots)
+		case r == 'µ':
+			b.WriteByte('u')
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+func (t *Terminal) write(s string) error {
+	if t.err == nil && s != "" {
+		if _, err := io.WriteString(t.out, s); err != nil {
+			t.err = fmt.Errorf("report: %w", err)
+		}
+	}
+	return t.err
+}
