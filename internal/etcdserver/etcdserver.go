@@ -1,0 +1,171 @@
+// Package etcdserver runs a throw-away etcd member in this process, for tests
+// and for the lab. It is tuned to start and stop quickly and to expire leases
+// promptly; it does not sync its files and must not keep data that matters.
+package etcdserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc"
+)
+
+const (
+	// etcd raises a lease's TTL to one and a half election timeouts, rounded up
+	// to whole seconds. With these a TTL of 1 s stays 1 s.
+	tickMs     = 10
+	electionMs = 50
+
+	readyTimeout = 10 * time.Second
+)
+
+// Config says where a member keeps its data and where it listens.
+type Config struct {
+	Name       string    // of the member; "default" if empty
+	Dir        string    // for its data, made if missing; must be given
+	ClientAddr string    // host:port for clients; 127.0.0.1:0 if empty, 0 being any free port
+	PeerAddr   string    // host:port for other members; 127.0.0.1:0 if empty
+	Logs       io.Writer // gets warnings and errors; nil: none, see Start
+}
+
+// Server is a running member.
+type Server struct {
+	etcd    *embed.Etcd
+	grpc    *grpc.Server
+	inUse   *fileutil.LockedFile
+	errs    chan error
+	closing chan struct{}
+	close   func()
+}
+
+// Start starts a cluster of one member and returns when it serves clients. A
+// member that is started on the Dir of a closed one goes on with its data; give
+// it the Endpoint of the old one as its ClientAddr, and the old clients find it.
+//
+// Nothing is logged unless Config.Logs is set: whatever matters is in the errors
+// of Start and Err, while every normal Close logs errors ("use of closed network
+// connection", "http: Server closed") about the listeners that it closes.
+func Start(c Config) (*Server, error) {
+	s, err := start(c)
+	if err != nil {
+		return nil, fmt.Errorf("etcdserver: start in %q, for clients on %s: %w", c.Dir, orAny(c.ClientAddr), err)
+	}
+	return s, nil
+}
+
+func start(c Config) (*Server, error) {
+	if c.Dir == "" {
+		return nil, errors.New("no data directory given")
+	}
+	// Two members on one directory wait for each other's file locks without end.
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	inUse, err := fileutil.TryLockFile(filepath.Join(c.Dir, "in-use"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the data directory: %w", err)
+	}
+
+	s := &Server{inUse: inUse, errs: make(chan error, 1), closing: make(chan struct{})}
+	s.close = sync.OnceFunc(s.stop)
+	cfg := c.embed()
+	serving := make(chan *grpc.Server, 1)
+	cfg.ServiceRegister = func(g *grpc.Server) { serving <- g } // follows ReadyNotify
+	if s.etcd, err = embed.StartEtcd(cfg); err != nil {
+		inUse.Close()
+		return nil, err
+	}
+	go s.report()
+	select {
+	case s.grpc = <-serving:
+		return s, nil
+	case err = <-s.errs:
+	case <-s.etcd.Server.StopNotify():
+		err = errors.New("it stopped while it started")
+	case <-time.After(readyTimeout):
+		err = fmt.Errorf("it is not ready after %v", readyTimeout)
+	}
+	s.Close()
+	return nil, err
+}
+
+func (c Config) embed() *embed.Config {
+	cfg := embed.NewConfig()
+	if c.Name != "" {
+		cfg.Name = c.Name
+	}
+	cfg.Dir = c.Dir
+	client := url.URL{Scheme: "http", Host: orAny(c.ClientAddr)}
+	peer := url.URL{Scheme: "http", Host: orAny(c.PeerAddr)}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
+	cfg.UnsafeNoFsync = true
+	cfg.EnableGRPCGateway = false
+
+	log := zap.NewNop()
+	if c.Logs != nil {
+		log = zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig()),
+			zapcore.Lock(zapcore.AddSync(c.Logs)), zap.WarnLevel))
+	}
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
+	return cfg
+}
+
+func orAny(addr string) string {
+	if addr == "" {
+		return "127.0.0.1:0"
+	}
+	return addr
+}
+
+// Endpoint returns the host:port on which the member serves clients, with the
+// port that it really has.
+func (s *Server) Endpoint() string { return s.etcd.Clients[0].Addr().String() }
+
+// Err receives the first error if the member fails by itself. It is closed by
+// Close.
+func (s *Server) Err() <-chan error { return s.errs }
+
+// report passes on etcd's errors, except for those that Close brings about.
+func (s *Server) report() {
+	defer close(s.errs)
+	for err := range s.etcd.Err() {
+		select {
+		case <-s.closing:
+			continue
+		default:
+		}
+		select {
+		case s.errs <- err:
+		default:
+		}
+	}
+}
+
+// Close stops the member and returns when its port and its directory are free
+// again. It waits for no client: connections are cut, and requests that are under
+// way end with an unknown outcome. Further calls do nothing.
+func (s *Server) Close() { s.close() }
+
+func (s *Server) stop() {
+	close(s.closing)
+	s.etcd.Server.HardStop()
+	// etcd's own Close would wait for the clients to leave, for 5 s.
+	if s.grpc != nil {
+		s.grpc.Stop()
+	}
+	s.etcd.Close()
+	s.inUse.Close()
+}

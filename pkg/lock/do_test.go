@@ -1,0 +1,169 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+const scope = "/scope"
+
+// bubble runs test under fake time with a lock service whose TTL is 1 s.
+func bubble(t *testing.T, test func(*testing.T, *locktest.Memory)) {
+	synctest.Test(t, func(t *testing.T) { test(t, locktest.NewMemory(time.Second)) })
+}
+
+func wantFree(t *testing.T, m *locktest.Memory) {
+	t.Helper()
+	if _, err := m.Open().TryLock(t.Context(), scope); err != nil {
+		t.Errorf("after Do: %v, want the lock free", err)
+	}
+}
+
+func wantHeld(t *testing.T, m *locktest.Memory) {
+	t.Helper()
+	if _, err := m.Open().TryLock(t.Context(), scope); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("during Do: TryLock returned %v, want ErrLocked", err)
+	}
+}
+
+func TestDoHoldsTheLockAndFreesIt(t *testing.T) {
+	failed := errors.New("failed")
+	for _, want := range []error{nil, failed} {
+		bubble(t, func(t *testing.T, m *locktest.Memory) {
+			var work context.Context
+			err := lock.Do(t.Context(), m.Open(), scope, func(ctx context.Context, g lock.Grant) error {
+				work = ctx
+				if g.Scope != scope || !g.Token.Valid() || g.Claim().Token != g.Token || g.Claim().Scope != scope {
+					t.Errorf("grant %+v with claim %+v", g, g.Claim())
+				}
+				wantHeld(t, m)
+				return want
+			})
+			if !errors.Is(err, want) || (want == nil && err != nil) {
+				t.Errorf("Do returned %v, want %v", err, want)
+			}
+			if cause := context.Cause(work); cause != context.Canceled {
+				t.Errorf("after Do, the cause of f's context is %v; the release is no loss", cause)
+			}
+			wantFree(t, m)
+		})
+	}
+}
+
+func TestDoDoesNotRunWithoutAGrant(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		if _, err := m.Open().Lock(t.Context(), scope); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := lock.Do(ctx, m.Open(), scope, func(context.Context, lock.Grant) error {
+			t.Error("f ran")
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Do returned %v, want the deadline's error", err)
+		}
+	})
+}
+
+func TestDoFreesTheLockWhereTheContextIsCancelled(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := lock.Do(ctx, m.Open(), scope, func(ctx context.Context, _ lock.Grant) error {
+			cancel()
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) || errors.Is(err, lock.ErrLost) {
+			t.Errorf("Do returned %v, want that the context is cancelled, and no loss", err)
+		}
+		wantFree(t, m)
+	})
+}
+
+func TestDoFreesTheLockWherePanicking(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		defer func() {
+			if got := recover(); got != "oops" {
+				t.Errorf("recovered %v, want f's panic", got)
+			}
+			wantFree(t, m)
+		}()
+		_ = lock.Do(t.Context(), m.Open(), scope, func(context.Context, lock.Grant) error { panic("oops") })
+	})
+}
+
+func TestDoReportsALossThatFDidNotSee(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		c := m.Open()
+		err := lock.Do(t.Context(), c, scope, func(ctx context.Context, _ lock.Grant) error {
+			c.Crash()
+			<-ctx.Done()
+			if cause := context.Cause(ctx); cause != lock.ErrLost {
+				t.Errorf("the cause is %v, want ErrLost", cause)
+			}
+			c.Wake()
+			return nil
+		})
+		if !errors.Is(err, lock.ErrLost) {
+			t.Errorf("Do returned %v, want ErrLost", err)
+		}
+	})
+}
+
+func TestDoReportsALossAndAnUnknownRelease(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		c := m.Open()
+		failed := errors.New("failed")
+		err := lock.Do(t.Context(), c, scope, func(ctx context.Context, _ lock.Grant) error {
+			c.Crash()
+			<-ctx.Done()
+			return failed
+		})
+		unknown := new(lock.UnknownError)
+		if !errors.Is(err, lock.ErrLost) || !errors.Is(err, failed) || !errors.As(err, &unknown) {
+			t.Errorf("Do returned %v, want f's error, ErrLost and an UnknownError", err)
+		}
+	})
+}
+
+// stuck is a tenure whose service does not answer.
+type stuck struct{ lock.Tenure }
+
+func (s stuck) Unlock(ctx context.Context) error {
+	<-ctx.Done()
+	return &lock.UnknownError{Op: "unlock", Scope: scope, Err: ctx.Err()}
+}
+
+type stuckBackend struct{ lock.Backend }
+
+func (b stuckBackend) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	t, err := b.Backend.Lock(ctx, scope)
+	return stuck{t}, err
+}
+
+func TestDoBoundsTheReleaseByATimeoutOfItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var began time.Time
+		err := lock.Do(ctx, stuckBackend{m.Open()}, scope, func(context.Context, lock.Grant) error {
+			cancel()
+			began = time.Now()
+			return nil
+		})
+		want := `lock: unlock "/scope": outcome unknown: context deadline exceeded`
+		if err == nil || err.Error() != want || errors.Is(err, lock.ErrLost) {
+			t.Errorf("Do returned %v, want %s", err, want)
+		}
+		if d := time.Since(began); d < time.Second || d > 10*time.Second {
+			t.Errorf("the release was given %v, want a few seconds", d)
+		}
+	})
+}

@@ -1,0 +1,371 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.etcd.io/etcd/pkg/v3/idutil"
+	"go.uber.org/goleak"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+)
+
+const (
+	scope = "/lock"
+	long  = time.Minute // a TTL for tests in which nothing is to expire
+)
+
+// party is one client of a service, with a backend.
+type party struct {
+	*etcdlock.Backend
+	client *clientv3.Client
+	link   *link
+}
+
+func (s *service) join(t *testing.T, ttl time.Duration) party {
+	t.Helper()
+	client, l, err := s.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.mend(); client.Close() })
+	b, err := etcdlock.New(client, ttl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return party{b, client, l}
+}
+
+func (p party) mustLock(t *testing.T) *etcdlock.Tenure {
+	t.Helper()
+	tenure, err := p.Lock(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tenure.(*etcdlock.Tenure)
+}
+
+// queue returns the keys of the scope, the holder's first, once there are n.
+func (p party) queue(t *testing.T, n int) []*mvccpb.KeyValue {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var last []*mvccpb.KeyValue
+	for {
+		got, err := p.client.Get(ctx, etcdlock.Prefix(scope), clientv3.WithPrefix(),
+			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+		if err != nil {
+			t.Fatalf("waiting for %d keys of %v: %v", n, last, err)
+		}
+		if len(got.Kvs) == n {
+			return got.Kvs
+		}
+		last = got.Kvs
+		watch, stop := context.WithCancel(ctx)
+		<-p.client.Watch(watch, etcdlock.Prefix(scope), clientv3.WithPrefix(), clientv3.WithRev(got.Header.Revision+1))
+		stop()
+	}
+}
+
+// lockInBackground returns a channel with what Lock returns, within 10 s.
+func (p party) lockInBackground(ctx context.Context) <-chan result {
+	c := make(chan result, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		tenure, err := p.Lock(ctx, scope)
+		c <- result{tenure, err}
+	}()
+	return c
+}
+
+type result struct {
+	tenure lock.Tenure
+	err    error
+}
+
+func TestNewRejectsTTLsThatEtcdWouldRound(t *testing.T) {
+	for _, ttl := range []time.Duration{-time.Second, 0, time.Millisecond, 1500 * time.Millisecond} {
+		if _, err := etcdlock.New(nil, ttl); err == nil {
+			t.Errorf("New accepts a TTL of %v", ttl)
+		}
+	}
+}
+
+func TestTokenIsTheCreateRevisionOfTheHoldersKey(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, long)
+	first := a.mustLock(t)
+	second := b.lockInBackground(t.Context())
+	keys := a.queue(t, 2)
+	if _, err := a.client.Put(t.Context(), "unrelated", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := <-second
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	for i, got := range []*etcdlock.Tenure{first, r.tenure.(*etcdlock.Tenure)} {
+		g := got.Grant()
+		if int64(g.Token) != keys[i].CreateRevision || g.Owner != string(keys[i].Key) || g.Scope != scope {
+			t.Errorf("grant %+v is of key %v", g, keys[i])
+		}
+		if got.UnorderedLeaseID() != keys[i].Lease || g.Owner != fmt.Sprintf("%s%x", etcdlock.Prefix(scope), keys[i].Lease) {
+			t.Errorf("lease %x and owner %s are of key %v", got.UnorderedLeaseID(), g.Owner, keys[i])
+		}
+	}
+}
+
+// The lease ID of a grant begins with bytes of the member; two members' IDs are
+// therefore not in the order of time.
+func TestLeaseIDsAreNotInOrder(t *testing.T) {
+	s := newService(t)
+	a := s.join(t, long)
+	id := uint64(a.mustLock(t).UnorderedLeaseID())
+	got, err := a.client.Get(t.Context(), "any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := got.Header.MemberId
+	// The two lowest bytes, less the sign.
+	if got, want := id>>48, member&0x7fff; got != want {
+		t.Errorf("lease %x of member %x begins with %x, want %x", id, member, got, want)
+	}
+	now := time.Now()
+	earlier := idutil.NewGenerator(2, now).Next()
+	later := idutil.NewGenerator(1, now.Add(time.Hour)).Next()
+	if later >= earlier {
+		t.Errorf("member 1's ID %x, an hour later, is not smaller than member 2's %x", later, earlier)
+	}
+}
+
+func TestWaiterIsToldThatItsSessionExpired(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, ttl)
+	holder := a.mustLock(t)
+	waiting := b.lockInBackground(t.Context())
+	waiter := a.queue(t, 2)[1]
+	if _, err := a.client.Revoke(t.Context(), clientv3.LeaseID(waiter.Lease)); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-waiting; !errors.Is(r.err, concurrency.ErrSessionExpired) {
+		t.Errorf("Lock returned %v, want ErrSessionExpired", r.err)
+	}
+	if err := holder.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaiterThatIsCutOffStopsWaiting(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, ttl)
+	a.mustLock(t)
+	waiting := b.lockInBackground(t.Context())
+	a.queue(t, 2)
+	b.link.cut()
+	r := <-waiting
+	if unknown := new(lock.UnknownError); !errors.Is(r.err, concurrency.ErrSessionExpired) || !errors.As(r.err, &unknown) {
+		t.Errorf("Lock returned %v, want ErrSessionExpired and that its lease may be left", r.err)
+	}
+	a.queue(t, 1)
+}
+
+func TestGrantNeedsTheKeyToBeThere(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, long)
+	// The first transaction takes the lock, the second one proves it.
+	b.client.KV = &txns{KV: b.client.KV, before: func(n int) {
+		if n == 2 {
+			if _, err := a.client.Delete(t.Context(), etcdlock.Prefix(scope), clientv3.WithPrefix()); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	tenure, err := b.Lock(t.Context(), scope)
+	if !errors.Is(err, concurrency.ErrSessionExpired) {
+		t.Errorf("Lock returned %v, %v, want ErrSessionExpired", tenure, err)
+	}
+}
+
+func TestCancelledLockLeavesNeitherKeyNorLease(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, long)
+	a.mustLock(t)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := b.lockInBackground(ctx)
+	a.queue(t, 2)
+	cancel()
+	r := <-waiting
+	if unknown := new(lock.UnknownError); !errors.Is(r.err, context.Canceled) || errors.As(r.err, &unknown) {
+		t.Errorf("Lock returned %v, want that the context is cancelled, and nothing unknown", r.err)
+	}
+	if _, err := b.Lock(ctx, scope); !errors.Is(err, context.Canceled) {
+		t.Errorf("Lock with a context that is done returned %v", err)
+	}
+	if _, err := b.TryLock(t.Context(), scope); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("TryLock returned %v, want ErrLocked", err)
+	}
+	a.queue(t, 1)
+	leases, err := a.client.Leases(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(leases.Leases) != 1 {
+		t.Errorf("%d leases are left, want the holder's only", len(leases.Leases))
+	}
+}
+
+func TestCancelledLockReturnsThoughEtcdIsSilent(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, long)
+	a.mustLock(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := b.lockInBackground(ctx)
+	a.queue(t, 2)
+	b.link.cut()
+	cancel()
+	select {
+	case r := <-waiting:
+		if unknown := new(lock.UnknownError); !errors.Is(r.err, context.Canceled) || !errors.As(r.err, &unknown) {
+			t.Errorf("Lock returned %v, want that the context is cancelled, and an UnknownError", r.err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("Lock waits for etcd though its context is done")
+	}
+}
+
+func TestLockHonoursItsContextWhereEtcdIsDown(t *testing.T) {
+	s := newService(t)
+	a := s.join(t, long)
+	s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := a.Lock(ctx, scope); err == nil {
+		t.Error("Lock succeeded")
+	}
+}
+
+func TestUnlockOfADeletedKeyIsALoss(t *testing.T) {
+	s := newService(t)
+	a := s.join(t, long)
+	tenure := a.mustLock(t)
+	if _, err := a.client.Delete(t.Context(), tenure.Grant().Owner); err != nil {
+		t.Fatal(err)
+	}
+	if err := tenure.Unlock(t.Context()); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Unlock returned %v, want ErrLost", err)
+	}
+}
+
+func TestUnlockWhoseAnswerIsLostIsUnknown(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, long)
+	reset := errors.New("connection reset")
+	a.client.KV = &txns{KV: a.client.KV, after: func(n int) error {
+		if n == 3 {
+			return reset
+		}
+		return nil
+	}}
+	tenure := a.mustLock(t)
+	err := tenure.Unlock(t.Context())
+	unknown := new(lock.UnknownError)
+	if !errors.As(err, &unknown) || !errors.Is(err, reset) || unknown.Op != "unlock" || unknown.Scope != scope {
+		t.Errorf("Unlock returned %v, want an UnknownError with its cause", err)
+	}
+	<-tenure.Done()
+	b.mustLock(t)
+	if err := tenure.Unlock(t.Context()); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("a second Unlock returned %v, want ErrLost", err)
+	}
+	b.queue(t, 1)
+}
+
+func TestClosingTheClientEndsTheTenure(t *testing.T) {
+	s := newService(t)
+	a := s.join(t, long)
+	tenure := a.mustLock(t)
+	a.client.Close()
+	<-tenure.Done()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if unknown := new(lock.UnknownError); !errors.As(tenure.Unlock(ctx), &unknown) {
+		t.Error("Unlock through a closed client is not unknown")
+	}
+}
+
+func TestTenuresLeaveNoGoroutines(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, long)
+	round := func() {
+		held := a.mustLock(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting := b.lockInBackground(ctx)
+		a.queue(t, 2)
+		cancel()
+		<-waiting
+		if _, err := b.TryLock(t.Context(), scope); !errors.Is(err, lock.ErrLocked) {
+			t.Error(err)
+		}
+		if err := held.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	// What a client keeps: the stream that all of its watches share, as long as
+	// there are any, and the one of the renewals.
+	for _, p := range []party{a, b} {
+		<-p.client.Watch(t.Context(), "any", clientv3.WithCreatedNotify())
+	}
+	round()
+	before := goleak.IgnoreCurrent()
+	round()
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
+}
+
+// txns is a KV that calls before and after each transaction with its number.
+type txns struct {
+	clientv3.KV
+	n      int
+	before func(n int)
+	after  func(n int) error
+}
+
+func (k *txns) Txn(ctx context.Context) clientv3.Txn {
+	k.n++
+	if k.before != nil {
+		k.before(k.n)
+	}
+	return &txn{Txn: k.KV.Txn(ctx), kv: k, n: k.n}
+}
+
+type txn struct {
+	clientv3.Txn
+	kv *txns
+	n  int
+}
+
+func (t *txn) If(c ...clientv3.Cmp) clientv3.Txn  { t.Txn.If(c...); return t }
+func (t *txn) Then(o ...clientv3.Op) clientv3.Txn { t.Txn.Then(o...); return t }
+func (t *txn) Else(o ...clientv3.Op) clientv3.Txn { t.Txn.Else(o...); return t }
+func (t *txn) Commit() (*clientv3.TxnResponse, error) {
+	resp, err := t.Txn.Commit()
+	if err == nil && t.kv.after != nil {
+		if lost := t.kv.after(t.n); lost != nil {
+			return nil, lost
+		}
+	}
+	return resp, err
+}

@@ -1,0 +1,54 @@
+package lock_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+func Example() {
+	var (
+		service  = locktest.NewMemory(time.Second) // or etcdlock.New(client, 10*time.Second)
+		marks    fence.Register                    // kept by the resource, beside its data
+		resource = make(map[string]string)
+	)
+	err := lock.Do(context.Background(), service.Open(), "/orders", func(ctx context.Context, g lock.Grant) error {
+		return marks.Do(g.Claim(), func() error {
+			resource["order"] = "paid"
+			return nil
+		})
+	})
+	fmt.Println(err, resource["order"], marks.Mark("/orders").Token)
+	// Output: <nil> paid 1
+}
+
+// A holder is paused after the grant for so long that a second one takes over,
+// writes, and is done. The first one's write is refused by the resource.
+func Example_paused() {
+	var (
+		ctx     = context.Background()
+		service = locktest.NewMemory(time.Millisecond)
+		paused  = service.Open()
+		marks   fence.Register
+	)
+	write := func() error { return nil }
+
+	err := lock.Do(ctx, paused, "/orders", func(_ context.Context, g lock.Grant) error {
+		paused.Crash()
+		defer paused.Wake()
+		err := lock.Do(ctx, service.Open(), "/orders", func(_ context.Context, g lock.Grant) error {
+			return marks.Do(g.Claim(), write)
+		})
+		fmt.Println("second:", err)
+		return marks.Do(g.Claim(), write)
+	})
+	fmt.Println("first:", err)
+	// Output:
+	// second: <nil>
+	// first: fence: stale token: 1 in scope "/orders" is older than the highest admitted, 2
+	// locktest: unlock "/orders", token 1: lock: tenure is over
+}

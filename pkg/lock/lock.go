@@ -1,0 +1,70 @@
+package lock
+
+import (
+	"context"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// Grant says that an owner was given the lock of a scope. It is a value: fixed
+// at the grant and never read again from the service, which by then may answer
+// with the grant of a successor.
+type Grant struct {
+	Scope string // the lock's name
+	Owner string // the lock service's name for this tenure; no two tenures share one
+	// Token is higher than that of every earlier grant of the scope: after a
+	// release, after an expiry, under racing clients, and after a restart of the
+	// service. Tokens of two scopes are not comparable.
+	Token fence.Token
+}
+
+// Claim returns what a request under this grant shows to the resource. The
+// caller may add a sequence number.
+func (g Grant) Claim() fence.Claim { return fence.Claim{Scope: g.Scope, Token: g.Token} }
+
+// Backend is a client of one lock service. Its methods are safe for concurrent
+// use, and two tenures of one Backend exclude each other as those of two do.
+//
+// A service that gives out no ordered number for its grants cannot be a
+// Backend: a client of it has a type of its own, and invents no token.
+type Backend interface {
+	// TryLock makes one attempt and does not wait for other holders. It returns
+	// ErrLocked where another tenure of the scope is current, and then leaves
+	// nothing behind in the service.
+	//
+	// At most one tenure of a scope is current at any time, by the lock
+	// service's own account.
+	TryLock(ctx context.Context, scope string) (Tenure, error)
+
+	// Lock waits until the lock is granted, or until ctx is done, and then leaves
+	// no place in the queue behind. ctx bounds the wait, not the tenure.
+	//
+	// With an error from Lock or TryLock the caller holds nothing, and the error
+	// says whether the service may still count it in: an *UnknownError means
+	// that something may be left there, at the longest for the lock's TTL.
+	Lock(ctx context.Context, scope string) (Tenure, error)
+}
+
+// Tenure is the time from a grant to its release or loss. The backend renews it
+// until then; when the holder crashes or is cut off, the service ends it within
+// the lock's TTL, and what the service's clock adds. Methods are safe for
+// concurrent use.
+type Tenure interface {
+	// Grant returns the same value always, also after the tenure is over.
+	Grant() Grant
+
+	// Done returns a channel that is closed when the tenure is over, be it lost
+	// or released, or when it can no longer be known to be current because the
+	// service cannot be reached. The news may come late: only the fence keeps
+	// work out that goes on in between.
+	Done() <-chan struct{}
+
+	// Unlock frees the lock. It returns ErrLost where the tenure was over
+	// already, by loss or by an earlier Unlock, and then frees nothing: above
+	// all not the lock of a successor.
+	//
+	// An *UnknownError means that the lock may or may not be free. Whatever
+	// Unlock returns, Done is closed and the tenure is not renewed any more, so
+	// that the lock is free within its TTL at the latest.
+	Unlock(ctx context.Context) error
+}

@@ -1,0 +1,315 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+func oneTenure(t *trial) error {
+	begins, spans, err := t.race()
+	if err != nil {
+		return err
+	}
+	for _, s := range spans {
+		for _, o := range begins {
+			if s.begin < o.begin && o.begin < s.end {
+				return fmt.Errorf("%+v was granted before %+v was released", o.grant, s.grant)
+			}
+		}
+	}
+	return nil
+}
+
+func grantIsValue(t *trial) error {
+	first, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	was := first.Grant()
+	switch {
+	case was.Scope != t.scope:
+		return fmt.Errorf("%+v names another scope than %q", was, t.scope)
+	case was.Owner == "":
+		return fmt.Errorf("%+v names no owner", was)
+	case !was.Token.Valid():
+		return fmt.Errorf("%+v has no valid token", was)
+	}
+	if err := t.unlock(first); err != nil {
+		return err
+	}
+	second, err := t.lock(t.b)
+	if err != nil {
+		return err
+	}
+	if is := first.Grant(); is != was {
+		return fmt.Errorf("%+v became %+v when the lock moved on", was, is)
+	}
+	if second.Grant().Owner == was.Owner {
+		return fmt.Errorf("%+v and %+v have the same owner", was, second.Grant())
+	}
+	return t.unlock(second)
+}
+
+func tokensAfterRelease(t *trial) error {
+	var before lock.Grant
+	for _, c := range []Client{t.a, t.a, t.b, t.a} {
+		after, err := t.pass(c)
+		if err != nil {
+			return err
+		}
+		if err := grow(before, after); err != nil {
+			return err
+		}
+		before = after
+	}
+	return nil
+}
+
+func tokensAfterExpiry(t *trial) error {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	before := tenure.Grant()
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	after, err := t.pass(t.b)
+	if err != nil {
+		return err
+	}
+	return grow(before, after)
+}
+
+func tokensRacing(t *trial) error {
+	_, spans, err := t.race()
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.begin, b.begin) })
+	for i := range spans[:max(len(spans), 1)-1] {
+		if err := grow(spans[i].grant, spans[i+1].grant); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tokensAfterRestart(t *trial) error {
+	if t.Restart == nil {
+		return fmt.Errorf("the subject has no Restart: %w", errors.ErrUnsupported)
+	}
+	before, err := t.pass(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.Restart(t.ctx); err != nil {
+		return fmt.Errorf("restart the service: %w", err)
+	}
+	// A client from before the restart may take a while to connect again.
+	fresh, err := t.Open(t.ctx)
+	if err != nil {
+		return fmt.Errorf("open a client: %w", err)
+	}
+	defer fresh.Close()
+	after, err := t.pass(fresh)
+	if err != nil {
+		return err
+	}
+	return grow(before, after)
+}
+
+func grow(before, after lock.Grant) error {
+	if after.Token <= before.Token {
+		return fmt.Errorf("%+v was granted after %+v, and its token is not higher", after, before)
+	}
+	return nil
+}
+
+func secondUnlock(t *trial) error {
+	old, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.unlock(old); err != nil {
+		return err
+	}
+	next, err := t.lock(t.b)
+	if err != nil {
+		return err
+	}
+	return t.freesNothing(old, next)
+}
+
+func lateUnlock(t *trial) error {
+	old, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	next, err := t.lock(t.b)
+	if err != nil {
+		return err
+	}
+	if err := t.wake(t.a); err != nil {
+		return err
+	}
+	return t.freesNothing(old, next)
+}
+
+// freesNothing unlocks old, which is over, while next is current.
+func (t *trial) freesNothing(old, next lock.Tenure) error {
+	if err := t.unlock(old); !errors.Is(err, lock.ErrLost) {
+		return fmt.Errorf("unlock of %+v, which was over: %v, want ErrLost", old.Grant(), err)
+	}
+	if err := t.held(t.c); err != nil {
+		return fmt.Errorf("after the unlock of %+v, which was over: %w", old.Grant(), err)
+	}
+	if err := t.unlock(next); err != nil {
+		return fmt.Errorf("unlock of the successor %+v: %w", next.Grant(), err)
+	}
+	return nil
+}
+
+func unansweredUnlock(t *trial) error {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
+	defer cancel()
+	err = tenure.Unlock(ctx)
+	if unknown := new(lock.UnknownError); !errors.As(err, &unknown) {
+		return fmt.Errorf("unlock by a client that is cut off: %v, want an UnknownError", err)
+	}
+	select {
+	case <-tenure.Done():
+	default:
+		return errors.New("Done is open after Unlock")
+	}
+	if err := t.wake(t.a); err != nil {
+		return err
+	}
+	_, err = t.pass(t.b)
+	return err
+}
+
+func toldOnUnlock(t *trial) error {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-tenure.Done():
+		return errors.New("Done is closed right after the grant")
+	default:
+	}
+	if err := t.unlock(tenure); err != nil {
+		return err
+	}
+	select {
+	case <-tenure.Done():
+		return nil
+	default:
+		return errors.New("Done is open after Unlock")
+	}
+}
+
+func toldOnLoss(t *trial) error {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	if _, err := t.pass(t.b); err != nil {
+		return err
+	}
+	return t.told(tenure)
+}
+
+func crashFrees(t *trial) error {
+	if _, err := t.lock(t.a); err != nil {
+		return err
+	}
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	_, err := t.pass(t.b)
+	return err
+}
+
+func livingHolder(t *trial) error {
+	// On a machine so slow that the lease runs out between two renewals the
+	// tenure ends by right; without any renewal it ends every time.
+	var err error
+	for range 3 {
+		if err = outlast(t); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// outlast is nil if a holds the lock past its TTL.
+func outlast(t *trial) error {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-tenure.Done():
+		return errors.New("Done is closed though the client lives")
+	case <-time.After(t.bound()):
+	}
+	if err := t.held(t.b); err != nil {
+		return fmt.Errorf("%v after the grant, with a TTL of %v: %w", t.bound(), t.TTL, err)
+	}
+	return t.unlock(tenure)
+}
+
+func cancelledWaiter(t *trial) error {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
+	defer cancel()
+	second, err := t.b.Lock(ctx, t.scope)
+	if err == nil {
+		return fmt.Errorf("%+v was granted while %+v was current", second.Grant(), tenure.Grant())
+	}
+	if !errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("the waiter's error is %w, want %w", err, ctx.Err())
+	}
+	if err := t.unlock(tenure); err != nil {
+		return err
+	}
+	return t.free(t.c)
+}
+
+func tryLockHeld(t *trial) error {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.held(t.b); err != nil {
+		return err
+	}
+	if err := t.unlock(tenure); err != nil {
+		return err
+	}
+	return t.free(t.c)
+}
