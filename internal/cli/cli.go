@@ -63,12 +63,10 @@ func Main(cmd *cobra.Command) {
 	os.Exit(code)
 }
 
-// Logger writes for people: coloured on a terminal that wants it, plain
+// Logger writes lines for people: coloured on a terminal that wants it, plain
 // elsewhere.
 func Logger(w io.Writer, level slog.Level) *slog.Logger {
 	f, ok := w.(*os.File)
-	if ok && term.IsTerminal(f.Fd()) {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: os.Getenv("NO_COLOR") != ""}))
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	colour := ok && term.IsTerminal(f.Fd()) && os.Getenv("NO_COLOR") == ""
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: !colour}))
 }

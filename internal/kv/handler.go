@@ -153,6 +153,8 @@ func status(err error) int {
 		return he.status
 	case errors.Is(err, ErrNotFound):
 		return http.StatusNotFound
+	case errors.Is(err, fence.ErrNoBound):
+		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
 }

@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
@@ -180,6 +182,27 @@ func TestBatchAndMark(t *testing.T) {
 	}
 	if w := call(h, "PUT", "/v1/kv/new", "2", "Fencing-Token", "34", "Fencing-Scope", "/lock", "Fencing-Sequence", "7"); w.Code != 204 || w.Header().Get(fencehttp.HeaderDuplicate) != "true" {
 		t.Errorf("duplicate: %d %v", w.Code, w.Header())
+	}
+}
+
+// TestIssuerIsAsked: a token that nobody issued is refused as ahead, and one
+// that cannot be judged is not admitted.
+func TestIssuerIsAsked(t *testing.T) {
+	var fail error
+	m := kv.NewMemory(kv.MemoryOptions{Bound: func(fence.Claim) (fence.Token, error) { return 40, fail }})
+	h := kv.NewHandler(m, kv.HandlerOptions{})
+	if w := call(h, "PUT", "/v1/kv/a", "x", "Fencing-Token", "9223372036854775807"); w.Code != 422 || !strings.Contains(w.Body.String(), `"bound":"40"`) {
+		t.Errorf("ahead: %d %s", w.Code, w.Body)
+	}
+	if w := call(h, "POST", "/", `{"op":"write","key":"a","version":41}`); w.Code != 422 {
+		t.Errorf("ahead, contrib/lock: %d %s", w.Code, w.Body)
+	}
+	fail = errors.New("etcd is down")
+	if w := call(h, "PUT", "/v1/kv/a", "x", "Fencing-Token", "39"); w.Code != 503 || !strings.Contains(w.Body.String(), "etcd is down") {
+		t.Errorf("not known: %d %s", w.Code, w.Body)
+	}
+	if w := call(h, "GET", "/v1/kv/a", ""); w.Code != 404 {
+		t.Errorf("afterwards: %d %s", w.Code, w.Body)
 	}
 }
 

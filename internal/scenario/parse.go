@@ -33,9 +33,12 @@ func Parse(file, name string, data []byte) (*Scenario, error) {
 		at = &placed{y.GetToken(), y.GetMessage()}
 	}
 	pos := at.token.Position
-	excerpt := yaml.FormatErrorWithToken("", at.token, false, true)
-	return nil, fmt.Errorf("%s:%d:%d: %s\n%s", file, pos.Line, pos.Column, at.text, strings.Trim(excerpt, "\n"))
+	_, excerpt, _ := strings.Cut(yaml.FormatErrorWithToken("", at.token, false, true), "\n")
+	return nil, fmt.Errorf("%s:%d:%d: %s\n%s", file, pos.Line, pos.Column, at.text, emptyLines.ReplaceAllString(excerpt, ""))
 }
+
+// emptyLines are those at the end of an excerpt.
+var emptyLines = regexp.MustCompile(`(\n\s*\d+ \|\s*)*\s*$`)
 
 // placed is an error with the place that it is about.
 type placed struct {
@@ -194,6 +197,8 @@ func (p *plainness) Visit(n ast.Node) ast.Visitor {
 	switch n.(type) {
 	case *ast.TagNode, *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
 		p.err = errorAt(n, "a scenario has no tags, anchors, aliases or merge keys")
+	case *ast.NullNode:
+		p.err = errorAt(n, "a value is missing here")
 	}
 	if p.err != nil {
 		return nil

@@ -26,7 +26,7 @@ func parseSteps(list []ordered[words], clients []string) ([]Step, error) {
 			return nil, errorAt(e.value.node, format, args...)
 		}
 		switch {
-		case now == Kill:
+		case now == Kill && step.Verb != AwaitExpiry:
 			return wrong("%s was killed before, nothing can be done with it", step.Client)
 		case step.Verb == Resume && now != Pause:
 			return wrong("%s is not paused here", step.Client)

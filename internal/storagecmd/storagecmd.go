@@ -15,9 +15,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
 type config struct {
@@ -25,6 +28,7 @@ type config struct {
 	fencing onOff
 	maxBody int64
 	journal string
+	issuer  []string
 	level   slog.LevelVar
 }
 
@@ -79,6 +83,7 @@ they permit nothing: anyone who reaches the port may write.`,
 	f.Var(&c.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without")
 	f.Int64Var(&c.maxBody, "max-body", kv.DefaultMaxBody, "largest request body, in bytes")
 	f.StringVar(&c.journal, "journal", "", "file for an account of every operation as JSON lines; - is standard output")
+	f.StringSliceVar(&c.issuer, "issuer", nil, "addresses of the etcd whose locks' create revisions are the tokens: one above its revision is refused (422). Without it, one client with a huge token locks out all others")
 	f.TextVar(&c.level, "log-level", &c.level, "debug, info, warn or error")
 	return cmd
 }
@@ -91,6 +96,7 @@ const (
 	writeTimeout    = 30 * time.Second
 	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 5 * time.Second
+	issuerTimeout   = 2 * time.Second
 	maxHeader       = 64 << 10 // bytes
 )
 
@@ -109,6 +115,14 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) error {
 		defer w.Close()
 		journal = kv.NewJournal(w)
 		options.Observe = journal.Observe
+	}
+	if len(c.issuer) > 0 {
+		client, err := clientv3.New(clientv3.Config{Endpoints: c.issuer, Logger: zap.NewNop()})
+		if err != nil {
+			return fmt.Errorf("issuer: %w", err)
+		}
+		defer client.Close()
+		options.Bound = etcdlock.Bound(client, issuerTimeout)
 	}
 	ln, err := net.Listen("tcp", c.listen)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 )
@@ -215,7 +214,7 @@ func (j *judge) name(i int) string {
 	if e.Op == history.OpWrite {
 		what = fmt.Sprintf("write %s=%s", e.Key, e.Value)
 	}
-	return fmt.Sprintf("%s's %s at %s", client, what, e.At.Round(time.Millisecond))
+	return fmt.Sprintf("%s's %s at %.3f s", client, what, e.At.Seconds())
 }
 
 // compare holds the verdict against what the run expects.

@@ -113,7 +113,7 @@ func TestJudge(t *testing.T) {
 			c1: write k=1 #2 (a)
 			applied #2
 			ok #2
-			final k=1`, history.Corrupted, []string{"c1's write k=1 at 1s was applied after c2's write k=2 at 1s of a later tenure"}},
+			final k=1`, history.Corrupted, []string{"c1's write k=1 at 1.000 s was applied after c2's write k=2 at 1.000 s of a later tenure"}},
 		{"the stale write lands between the new holder's read and its write", `
 			grant a by c1
 			end a
@@ -124,7 +124,7 @@ func TestJudge(t *testing.T) {
 			applied #2
 			c2: write k=2 #3 (b)
 			applied #3
-			final k=2`, history.Corrupted, []string{"c1's write k=1 at 1s was applied after c2's read of k at 1s"}},
+			final k=2`, history.Corrupted, []string{"c1's write k=1 at 1.000 s was applied after c2's read of k at 1.000 s"}},
 		{"the stale write hits another key of the lock", `
 			grant a by c1
 			end a
@@ -165,7 +165,7 @@ func TestJudge(t *testing.T) {
 			c1: write k=1 #1 (a)
 			applied #1
 			ok #1
-			final k=`, history.Corrupted, []string{"c1's write k=1 at 1s is lost: afterwards k has no value"}},
+			final k=`, history.Corrupted, []string{"c1's write k=1 at 1.000 s is lost: afterwards k has no value"}},
 		{"a read does not find it", `
 			grant a by c1
 			c1: write k=1 #1 (a)
@@ -185,7 +185,7 @@ func TestJudge(t *testing.T) {
 			grant a by c1
 			c1: write k=1 #1 (a)
 			refused #1 stale
-			final k=`, history.Blocked, []string{"c1's write k=1 at 1s was refused (stale), but its client held the lock"}},
+			final k=`, history.Blocked, []string{"c1's write k=1 at 1.000 s was refused (stale), but its client held the lock"}},
 		{"a former holder is refused while the lock is free", `
 			grant a by c1
 			end a

@@ -20,6 +20,10 @@ var (
 	ErrAhead = errors.New("fence: token ahead of its issuer")
 )
 
+// ErrNoBound: what the issuer has given out could not be found out (see
+// Register.Bound). The operation did not happen; the claim may be made again.
+var ErrNoBound = errors.New("fence: the bound of the issuer is not known")
+
 // ErrDuplicate is no refusal: the request with this token and sequence number
 // was admitted and done before, and was not done again.
 var ErrDuplicate = errors.New("fence: duplicate: this sequence number was done before")

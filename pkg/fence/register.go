@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"fmt"
 	"hash/maphash"
 	"strings"
 	"sync"
@@ -17,8 +18,9 @@ import (
 type Register struct {
 	// Bound returns the highest token that the issuer can have given out for
 	// the claim's scope. It is asked before a token above the mark is admitted,
-	// outside of any lock. An error refuses the claim. Nil: no bound is known,
-	// and one huge token locks out all others. Set it before first use.
+	// outside of any lock. Where it returns an error, Do returns ErrNoBound. Nil:
+	// no bound is known, and one huge token locks out all others. Set it before
+	// first use.
 	Bound func(Claim) (Token, error)
 
 	shards [64]shard
@@ -39,8 +41,8 @@ type scope struct {
 var seed = maphash.MakeSeed()
 
 // Do runs op if c is admitted, and returns op's error, or a refusal
-// (*StaleError, *AheadError, ErrNoToken, ErrInvalidToken, ErrInvalidSequence) or
-// ErrDuplicate; with those op did not run.
+// (*StaleError, *AheadError, ErrNoToken, ErrInvalidToken, ErrInvalidSequence),
+// ErrNoBound or ErrDuplicate; with those op did not run.
 //
 // The check and op are one step: while op runs, no other operation of the scope
 // does. Operations of other scopes go on. op must not call Do with the same
@@ -53,7 +55,7 @@ func (r *Register) Do(c Claim, op func() error) error {
 	if r.Bound != nil && c.Token > r.Mark(c.Scope).Token {
 		bound, err := r.Bound(c)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrNoBound, err)
 		}
 		if c.Token > bound {
 			return &AheadError{Scope: c.Scope, Token: c.Token, Bound: bound}

@@ -79,8 +79,8 @@ func TestBound(t *testing.T) {
 		t.Errorf("a tenure that is known: error %v, asked %d times, want no question", err, asked)
 	}
 	fail = issuer
-	if err := do(41); err != issuer {
-		t.Errorf("got %v, want the issuer's error", err)
+	if err := do(41); !errors.Is(err, fence.ErrNoBound) || !errors.Is(err, issuer) {
+		t.Errorf("got %v, want ErrNoBound with the issuer's error", err)
 	}
 	if got := r.Mark("a").Token; got != 40 {
 		t.Errorf("mark %d, want 40: nothing ahead of the issuer was admitted", got)

@@ -1,0 +1,36 @@
+# Everything here is a go command that can be typed as well.
+
+.PHONY: run test race bench fuzz lint demo picture
+
+run: ## the main story
+	go run ./cmd/gcsim
+
+test:
+	go test ./...
+
+race:
+	go test -race ./...
+
+bench: ## ratios, taken side by side; nothing else should run meanwhile
+	go test -run '^$$' -bench . ./pkg/fence ./internal/kv
+
+FUZZTIME ?= 60s
+fuzz:
+	go test -run '^$$' -fuzz FuzzParseToken -fuzztime $(FUZZTIME) ./pkg/fence
+	go test -run '^$$' -fuzz FuzzRegister -fuzztime $(FUZZTIME) ./pkg/fence
+	go test -run '^$$' -fuzz FuzzRequests -fuzztime $(FUZZTIME) ./internal/kv
+	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./internal/scenario
+
+lint:
+	test -z "$$(gofmt -l .)" || { gofmt -l .; false; }
+	go vet ./...
+	go tool staticcheck ./...
+	go mod tidy -diff
+
+demo: ## the main story as visible processes
+	go tool goreman start
+
+picture: ## the pictures of README and docs, from a new run
+	go run ./cmd/gcsim run -o gcsim-out
+	go run ./cmd/gcsim draw -o docs/fenced.svg gcsim-out/01-gc-pause/fenced/history.jsonl
+	go run ./cmd/gcsim draw -o docs/unfenced.svg gcsim-out/01-gc-pause/unfenced/history.jsonl

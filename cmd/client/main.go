@@ -1,0 +1,10 @@
+// Command client takes a lock in etcd and works on a storage under it: as the
+// clients "1" and "2" of etcd's contrib/lock, by script, or around a command.
+package main
+
+import (
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/clientcmd"
+)
+
+func main() { cli.Main(clientcmd.Command()) }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/scenarios"
+)
+
+// mainStory is what gcsim runs when it is not told what to run.
+const mainStory = "01-gc-pause"
+
+// builtin is the scenarios that gcsim brings with it, in order.
+func builtin() ([]*scenario.Scenario, error) { return fromDir(scenarios.FS, "scenarios", ".") }
+
+// load reads what the arguments name: a scenario that gcsim brings with it, a
+// file, or a directory of files.
+func load(args []string) ([]*scenario.Scenario, error) {
+	var all []*scenario.Scenario
+	for _, arg := range args {
+		some, err := loadOne(arg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func loadOne(arg string) ([]*scenario.Scenario, error) {
+	info, err := os.Stat(arg)
+	switch {
+	case err == nil && info.IsDir():
+		return fromDir(os.DirFS(arg), arg, ".")
+	case err == nil || strings.ContainsRune(arg, filepath.Separator) || isYAML(arg):
+		data, err := os.ReadFile(arg)
+		if err != nil {
+			return nil, err
+		}
+		s, err := scenario.Parse(arg, nameOf(arg), data)
+		return []*scenario.Scenario{s}, err
+	}
+	known, err := builtin()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range known {
+		number, name, _ := strings.Cut(s.Name, "-")
+		if arg == s.Name || arg == name || arg == number {
+			return []*scenario.Scenario{s}, nil
+		}
+		names = append(names, s.Name)
+	}
+	return nil, fmt.Errorf("no scenario is called %q, and there is no such file; there are %s", arg, strings.Join(names, ", "))
+}
+
+// fromDir reads all scenarios of a directory; in says where it is, for errors.
+func fromDir(fsys fs.FS, in, dir string) ([]*scenario.Scenario, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []*scenario.Scenario
+	for _, e := range entries {
+		if e.IsDir() || !isYAML(e.Name()) {
+			continue
+		}
+		data, err := fs.ReadFile(fsys, path.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		s, err := scenario.Parse(path.Join(in, e.Name()), nameOf(e.Name()), data)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no scenarios (*.yaml)", in)
+	}
+	slices.SortFunc(all, func(a, b *scenario.Scenario) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+func isYAML(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".yaml" || ext == ".yml"
+}
+
+func nameOf(file string) string {
+	base := filepath.Base(file)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}

@@ -1,0 +1,43 @@
+// Command gcsim shows what a distributed lock cannot do: it pauses the holder of
+// a lock, in real processes on a real etcd, and lets it write when it wakes up.
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/lab"
+)
+
+func main() { cli.Main(command()) }
+
+func command() *cobra.Command {
+	run := runCommand()
+	root := &cobra.Command{
+		Use:   "gcsim",
+		Short: "Pause a lock holder and see what its write does when it wakes up",
+		Long: `gcsim runs scenarios of distributed locking by real processes: an etcd, a
+storage that checks fencing tokens, and clients that take locks. It makes faults
+happen, draws what came of them as a timeline while it goes on, and judges it.
+
+Without a command it runs the main story, ` + mainStory + `: a lock holder is
+stopped, its lease runs out, another client takes the lock and writes, and then
+the first one goes on and writes too. It runs it twice, side by side: with a
+storage that checks tokens, and, as the control, with one that does not.`,
+		Example: `  gcsim                        the main story
+  gcsim list                   the scenarios
+  gcsim run gc-pause-real      one of them
+  gcsim run my-scenario.yaml   one of your own
+  gcsim run -o out gc-pause    keep the histories
+  gcsim check out/01-gc-pause/fenced/history.jsonl`,
+		Args: cobra.NoArgs,
+		RunE: run.RunE,
+	}
+	root.Flags().AddFlagSet(run.Flags())
+	root.AddCommand(run, listCommand(), checkCommand(), drawCommand(), pauseCommand(), nemesisCommand())
+	for _, role := range lab.Roles() {
+		role.Hidden = role.Name() != "etcd"
+		root.AddCommand(role)
+	}
+	return root
+}

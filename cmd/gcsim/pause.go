@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+func pauseCommand() *cobra.Command {
+	var pid int
+	var length time.Duration
+	cmd := &cobra.Command{
+		Use:   "pause --pid N --for DURATION",
+		Short: "Stop a process for a while, whoever's it is",
+		Long: `pause stops a process (SIGSTOP), says when it stands still, and lets it go on
+(SIGCONT) after the time, and when pause itself is told to end.`,
+		Example: `  gcsim pause --pid 4711 --for 2s`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if pid <= 1 || length <= 0 {
+				return &cli.ExitError{Code: 2, Err: fmt.Errorf("want --pid N of a process and --for with a time over 0, got --pid %d --for %v", pid, length)}
+			}
+			p, err := proc.Find(pid)
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			return pause(cmd.Context(), p, length, func(format string, args ...any) {
+				fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&pid, "pid", 0, "the process")
+	cmd.Flags().DurationVar(&length, "for", 2*time.Second, "how long, for instance 2s or 1m30s")
+	return cmd
+}
+
+func pause(ctx context.Context, p *proc.Foreign, length time.Duration, say func(string, ...any)) (err error) {
+	began := time.Now()
+	if err := p.Pause(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, p.Resume())
+		say("process %d goes on; it stood still for %v", p.PID, time.Since(began).Round(time.Millisecond))
+	}()
+	say("process %d stands still", p.PID)
+	select {
+	case <-time.After(length):
+		return nil
+	case <-ctx.Done():
+		return &cli.ExitError{Code: exitStopped}
+	}
+}

@@ -1,0 +1,189 @@
+package fencelab_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestMainStory(t *testing.T) {
+	w := newWorld(t)
+	out := t.TempDir()
+	p := w.start("gcsim", "-o", out)
+	p.want(0)
+	p.says(
+		"fenced: the storage checks tokens",
+		"client1 is stopped (SIGSTOP)",
+		"client1's lease on /lock expired",
+		"token 4: admitted, mark 4",
+		"token 2: REFUSED as stale: the mark is 4",
+		"at the end: key0=from-client-2",
+		"verdict: safe, as expected",
+		"unfenced (the control): the storage checks no tokens",
+		"APPLIED unchecked: client2's",
+		"at the end: key0=from-client-1",
+		"verdict: corrupted, as expected of the control",
+	)
+	if strings.Contains(p.output(), "\x1b") {
+		t.Error("in a pipe the output has escape sequences")
+	}
+
+	// The histories can be judged and drawn again.
+	fenced := filepath.Join(out, "01-gc-pause", "fenced", "history.jsonl")
+	unfenced := filepath.Join(out, "01-gc-pause", "unfenced", "history.jsonl")
+	again := w.start("gcsim", "check", fenced, unfenced)
+	again.want(0)
+	again.says("verdict: safe, as expected", "verdict: corrupted, as expected of the control")
+	draw := w.start("gcsim", "draw", fenced, unfenced)
+	draw.want(0)
+	draw.says("<svg", "</svg>", "REFUSED")
+	for _, name := range []string{fenced, filepath.Join(out, "01-gc-pause", "fenced", "verdict.json"), filepath.Join(out, "01-gc-pause", "unfenced", "timeline.svg")} {
+		if info, err := os.Stat(name); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRealCollection(t *testing.T) {
+	p := newWorld(t).start("gcsim", "run", "gc-pause-real")
+	p.want(0)
+	p.says("client1 is stopped by its garbage", "REFUSED as stale", "verdict: safe, as expected", "verdict: corrupted, as expected of the control")
+}
+
+// scenarioFile writes the main story with a change.
+func scenarioFile(t *testing.T, from, to string) string {
+	t.Helper()
+	b, err := os.ReadFile("scenarios/01-gc-pause.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), from) {
+		t.Fatalf("the scenario has no %q", from)
+	}
+	name := filepath.Join(t.TempDir(), "changed.yaml")
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(b), from, to)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestWrongExpectationIsTold(t *testing.T) {
+	w := newWorld(t)
+	p := w.start("gcsim", "run", scenarioFile(t, "stale: 1, final: {key0: from-client-2}", "stale: 2, final: {key0: something-else}"))
+	p.want(1)
+	p.says(
+		"changed fenced: safe, NOT as expected",
+		"1 requests were refused as stale, expected 2",
+		`at the end key0 holds "from-client-2"`,
+		"changed unfenced: corrupted, as expected",
+	)
+}
+
+// TestKilledHolder: a crash instead of a pause. The lock is freed by the TTL.
+func TestKilledHolder(t *testing.T) {
+	b, err := os.ReadFile("scenarios/01-gc-pause.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	story := strings.NewReplacer(
+		"gcsim: pause client1", "gcsim: kill client1",
+		"  - gcsim: resume client1\n", "",
+		"  - client1: write key0=from-client-1\n", "",
+		"stale: 1", "stale: 0",
+		"verdict: corrupted", "verdict: safe",
+		"final: {key0: from-client-1}", "final: {key0: from-client-2}",
+	).Replace(string(b))
+	name := filepath.Join(t.TempDir(), "crash.yaml")
+	if err := os.WriteFile(name, []byte(story), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := newWorld(t).start("gcsim", "run", name)
+	p.want(0)
+	p.says("client1 is killed", "client1's lease on /lock expired", "client2 holds /lock")
+}
+
+func TestBadArguments(t *testing.T) {
+	w := newWorld(t)
+	for _, tt := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{"run", "no-such"}, 2, `no scenario is called "no-such", and there is no such file; there are 01-gc-pause, 02-gc-pause-real`},
+		{[]string{"run", "no/such.yaml"}, 2, "no/such.yaml"},
+		{[]string{"run", scenarioFile(t, "client2: lock", "client2: luck")}, 2, `a client cannot "luck"`},
+		{[]string{"run", t.TempDir()}, 2, "has no scenarios"},
+		{[]string{"check", "README.md"}, 2, "README.md: history: line 1 is no event"},
+		{[]string{"check"}, 2, "see 'gcsim check --help'"},
+		{[]string{"rum"}, 2, `unknown command "rum"`},
+		{[]string{"pause"}, 2, "want --pid N"},
+		{[]string{"pause", "--pid", "999999999"}, 1, "process 999999999: no such process"},
+	} {
+		p := w.start("gcsim", tt.args...)
+		if status := p.end(); status != tt.status {
+			t.Errorf("gcsim %q: exit status %d, want %d", tt.args, status, tt.status)
+		}
+		p.says(tt.says)
+	}
+}
+
+// What ends gcsim in the middle of its story leaves nothing behind: newWorld
+// sees to that.
+
+func TestInterrupted(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) {
+			p := newWorld(t).start("gcsim")
+			p.await("client1 is stopped")
+			p.signal(s)
+			p.want(130)
+			p.says("stopped before the end")
+		})
+	}
+}
+
+func TestKilled(t *testing.T) {
+	p := newWorld(t).start("gcsim")
+	p.await("client1 is stopped")
+	p.signal(syscall.SIGKILL)
+	p.want(-1)
+}
+
+// TestFailedStep: the world breaks while the story is told.
+func TestFailedStep(t *testing.T) {
+	for _, victim := range []string{"storage", "etcd", "client agent --name client2"} {
+		t.Run(victim, func(t *testing.T) {
+			w := newWorld(t)
+			// One variant, so that there is one of each process.
+			only := scenarioFile(t, "  fenced:\n    expect: {verdict: safe, stale: 1, final: {key0: from-client-2}}\n", "")
+			p := w.start("gcsim", "run", only)
+			p.await("client1 is stopped")
+			if err := syscall.Kill(w.find(victim), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			p.want(2)
+			p.says("changed.yaml line", "step \"", "its process has ended")
+		})
+	}
+}
+
+func TestPauseCommand(t *testing.T) {
+	w := newWorld(t)
+	victim := w.start("/bin/cat")
+	p := w.start("gcsim", "pause", "--pid", itoa(victim.cmd.Process.Pid), "--for", "10m")
+	p.await("stands still")
+	if s := state(t, victim.cmd.Process.Pid); s != "T" {
+		t.Errorf("its state is %s, want T (stopped)", s)
+	}
+	p.signal(syscall.SIGINT) // must let it go on
+	p.want(130)
+	p.says("goes on; it stood still for")
+	if _, err := victim.stdin.Write([]byte("it lives\n")); err != nil {
+		t.Fatal(err)
+	}
+	victim.await("it lives")
+	short := w.start("gcsim", "pause", "--pid", itoa(victim.cmd.Process.Pid), "--for", "1ms")
+	short.want(0)
+}

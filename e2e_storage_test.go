@@ -1,0 +1,284 @@
+package fencelab_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func state(t *testing.T, pid int) string {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(b), ") ")
+	return after[:1]
+}
+
+var (
+	urlPattern      = regexp.MustCompile(`url=(http://\S+)`)
+	endpointPattern = regexp.MustCompile(`endpoint=(\S+)`)
+)
+
+// storage starts a storage and returns its URL.
+func (w *world) storage(args ...string) (*process, string) {
+	w.t.Helper()
+	p := w.start("storage", append([]string{"--listen", "127.0.0.1:0"}, args...)...)
+	return p, urlPattern.FindStringSubmatch(p.await("storage serves"))[1]
+}
+
+// etcd starts an etcd and returns its address and a client of it.
+func (w *world) etcd() (string, *clientv3.Client) {
+	w.t.Helper()
+	p := w.start("gcsim", "etcd", "--listen", "127.0.0.1:0")
+	w.t.Cleanup(func() {
+		p.signal(syscall.SIGTERM)
+		p.want(0)
+	})
+	endpoint := endpointPattern.FindStringSubmatch(p.await("etcd serves"))[1]
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { client.Close() })
+	return endpoint, client
+}
+
+func post(t *testing.T, url, body string) string {
+	t.Helper()
+	resp, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestContribLockProtocol(t *testing.T) {
+	w := newWorld(t)
+	_, url := w.storage()
+	_, off := w.storage("--fencing", "off")
+	for _, tt := range []struct{ request, fenced, control string }{
+		{`{"op":"write","key":"key0","val":"two","version":6866939734312125194}`, `{"val":"two","version":6866939734312125194,"err":""}`, ""},
+		{
+			`{"op":"write","key":"key0","val":"one","version":6866939734312125193}`,
+			`{"val":"","version":-1,"err":"given version (5f4c454e45b08309) is older than the existing version (5f4c454e45b0830a)"}`,
+			`{"val":"one","version":6866939734312125193,"err":""}`,
+		},
+		{`{"op":"read","key":"key0","val":"","version":0}`, `{"val":"two","version":6866939734312125194,"err":""}`, `{"val":"one","version":6866939734312125193,"err":""}`},
+		{`{"op":"read","key":"key1","val":"","version":0}`, `{"val":"","version":-1,"err":"key not found"}`, ""},
+	} {
+		if got := post(t, url, tt.request); got != tt.fenced {
+			t.Errorf("%s\ngot  %s\nwant %s", tt.request, got, tt.fenced)
+		}
+		if tt.control == "" {
+			tt.control = tt.fenced
+		}
+		if got := post(t, off, tt.request); got != tt.control {
+			t.Errorf("fencing off: %s\ngot  %s\nwant %s", tt.request, got, tt.control)
+		}
+	}
+}
+
+// TestContribLockWalkThrough follows contrib/lock's README, with the lease
+// revoked by hand.
+func TestContribLockWalkThrough(t *testing.T) {
+	for _, token := range []string{"revision", "lease"} {
+		t.Run(token, func(t *testing.T) {
+			w := newWorld(t)
+			endpoint, etcd := w.etcd()
+			_, url := w.storage()
+			flags := []string{"--endpoints", endpoint, "--storage", url, "--token", token, "--ttl", "60s"}
+			one := w.start("client", append([]string{"1"}, flags...)...)
+			prompt := one.await("please manually revoke the lease using 'etcdctl lease revoke ")
+			lease, err := strconv.ParseInt(regexp.MustCompile(`revoke ([0-9a-f]+)'`).FindStringSubmatch(prompt)[1], 16, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := etcd.Revoke(t.Context(), clientv3.LeaseID(lease)); err != nil {
+				t.Fatal(err)
+			}
+			two := w.start("client", append([]string{"2"}, flags...)...)
+			two.want(0)
+			two.says("client 2 starts", "created etcd client and session", "acquired lock, version: ", "this is client 2, continuing", "successfully write a key to storage using lease ")
+			fmt.Fprintln(one.stdin)
+			one.want(0)
+			one.says("client 1 starts", "resuming client 1", "expected fail to write to storage with old lease version: error: given version (", "is older than the existing version (")
+			if got := post(t, url, `{"op":"read","key":"key0"}`); !strings.Contains(got, `"val":"value from client 2"`) {
+				t.Errorf("the storage holds %s", got)
+			}
+		})
+	}
+}
+
+// TestIssuer: a token that etcd cannot have given out locks nobody out.
+func TestIssuer(t *testing.T) {
+	w := newWorld(t)
+	endpoint, _ := w.etcd()
+	_, url := w.storage("--issuer", endpoint)
+	poison := post(t, url, `{"op":"write","key":"key0","val":"poison","version":9223372036854775807}`)
+	if !strings.Contains(poison, "no token over 1 has been issued") {
+		t.Errorf("poison: %s", poison)
+	}
+	p := w.start("client", "2", "--endpoints", endpoint, "--storage", url)
+	p.want(0)
+	p.says("successfully write a key")
+}
+
+func TestUnreachableIsTold(t *testing.T) {
+	w := newWorld(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := ln.Addr().String()
+	ln.Close()
+	p := w.start("client", "2", "--endpoints", nobody)
+	p.want(1)
+	p.says(nobody, "--endpoints")
+	endpoint, _ := w.etcd()
+	p = w.start("client", "2", "--endpoints", endpoint, "--storage", "http://"+nobody)
+	p.want(1)
+	p.says(nobody, "--storage")
+}
+
+func TestExec(t *testing.T) {
+	w := newWorld(t)
+	endpoint, etcd := w.etcd()
+	client := func(args ...string) *process {
+		return w.start("client", append([]string{"exec", "--endpoints", endpoint, "--lock", "/job"}, args...)...)
+	}
+	p := client("--", "sh", "-c", "echo token $FENCING_TOKEN of $FENCING_SCOPE; exit 7")
+	p.want(7)
+	if line := p.await("token "); !regexp.MustCompile(`^token [1-9][0-9]* of /job$`).MatchString(line) {
+		t.Errorf("the command's environment: %s", line)
+	}
+
+	// A second command waits for the first, and gets in when its tenure is lost.
+	first := client("--", "sh", "-c", "echo first; cat")
+	first.await("first")
+	second := client("--", "echo", "second")
+	keys, err := etcd.Get(t.Context(), "/job/", clientv3.WithFirstCreate()...)
+	if err != nil || len(keys.Kvs) != 1 {
+		t.Fatal(keys, err)
+	}
+	if _, err := etcd.Revoke(t.Context(), clientv3.LeaseID(keys.Kvs[0].Lease)); err != nil {
+		t.Fatal(err)
+	}
+	second.want(0)
+	second.says("second")
+	first.want(128 + int(syscall.SIGTERM))
+	first.says("lost")
+}
+
+// TestStorageStopsGracefully: the request that is under way is answered.
+func TestStorageStopsGracefully(t *testing.T) {
+	w := newWorld(t)
+	p, url := w.storage()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nFencing-Token: 1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+	b := make([]byte, 4096)
+	if n, err := conn.Read(b); err != nil || !strings.Contains(string(b[:n]), "100 Continue") {
+		t.Fatalf("%q %v", b[:n], err) // now the request is under way
+	}
+	p.signal(syscall.SIGTERM)
+	p.await("storage stops")
+	fmt.Fprint(conn, "ok")
+	if n, err := conn.Read(b); err != nil || !strings.Contains(string(b[:n]), "204 No Content") {
+		t.Errorf("%q %v", b[:n], err)
+	}
+	p.want(0)
+}
+
+// TestManyConnections: thousands of clients that send half a request and then
+// nothing do not keep an honest one from being served, nor end the storage.
+func TestManyConnections(t *testing.T) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	n := min(10_000, int(limit.Cur)-500)
+	if n < 2_000 {
+		t.Fatalf("the limit of open files is %d; raise it: ulimit -n 20000", limit.Cur)
+	}
+	w := newWorld(t)
+	p, url := w.storage()
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "PUT /v1/kv/a HTTP/1.1\r\nFencing-Tok")
+		conns[i] = conn
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPut, url+"/v1/kv/honest", strings.NewReader("x"))
+	req.Header.Set("Fencing-Token", "1")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("beside %d slow clients: %v", n, err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Errorf("beside %d slow clients: %s", n, resp.Status)
+	}
+	// The storage gives each up in the end.
+	one := conns[0]
+	_ = one.SetReadDeadline(time.Now().Add(patience))
+	if b, err := io.ReadAll(one); err != nil {
+		t.Errorf("a slow client was not given up: %q %v", b, err)
+	}
+	if got := post(t, url, `{"op":"read","key":"a"}`); got != `{"val":"","version":-1,"err":"key not found"}` {
+		t.Errorf("half a request was done: %s", got)
+	}
+	p.signal(syscall.SIGTERM)
+	p.want(0)
+}
+
+// TestGoreman runs the Procfile's demo as README says, but for its ports.
+func TestGoreman(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"ETCD_PORT", "STORAGE_PORT", "GOREMAN_RPC_PORT"} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		w.env = append(w.env, fmt.Sprintf("%s=%d", name, ln.Addr().(*net.TCPAddr).Port))
+		ln.Close() // goreman's children cannot be given a listener
+	}
+	gotool, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.start(gotool, "tool", "goreman", "start")
+	p.want(0)
+	p.says("the storage refused its stale write", "write refused: a later holder was here", "no more pauses")
+}

@@ -1,0 +1,42 @@
+package fencelab_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+)
+
+// README shows the bodies of these functions; TestReadmeIsCompiled holds it to
+// them.
+
+func service(orders http.Handler) http.Handler {
+	var marks fence.Register
+	return fencehttp.Middleware(&marks, fencehttp.Options{})(orders)
+}
+
+func client(ctx context.Context, etcd *clientv3.Client, url string) error {
+	backend, err := etcdlock.New(etcd, 10*time.Second)
+	if err != nil {
+		return err
+	}
+	web := &http.Client{Transport: &fencehttp.Transport{}}
+	return lock.Do(ctx, backend, "/orders", func(ctx context.Context, g lock.Grant) error {
+		req, _ := http.NewRequestWithContext(ctx, "PUT", url, strings.NewReader("paid"))
+		fencehttp.SetClaim(req.Header, g.Claim()) // the token, and the lock it belongs to
+		resp, err := web.Do(req)                  // fence.ErrStale if a later holder was there
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	})
+}
+
+var _, _ = service, client

@@ -1,0 +1,65 @@
+package fencelab_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/fencelab/fencelab/"
+
+// deps are all packages that a package needs, itself left out.
+func deps(t *testing.T, pkg string) []string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", pkg).Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v", pkg, err)
+	}
+	var list []string
+	for _, dep := range strings.Fields(string(out)) {
+		if dep != module+strings.TrimPrefix(pkg, "./") {
+			list = append(list, dep)
+		}
+	}
+	return list
+}
+
+// TestImportsGoOneWay: cmd → internal → pkg/lock → pkg/fence → std, and the
+// stages of gcsim know only what passes between them.
+func TestImportsGoOneWay(t *testing.T) {
+	own := func(name string) string { return module + name }
+	for pkg, allowed := range map[string][]string{
+		"./pkg/fence":           {},
+		"./pkg/fence/fencehttp": {own("pkg/fence")},
+		"./pkg/fence/fencetest": {own("pkg/fence")},
+		"./pkg/lock":            {own("pkg/fence")},
+		"./pkg/lock/locktest":   {own("pkg/fence"), own("pkg/lock")},
+		"./internal/history":    {own("pkg/fence")},
+		"./internal/verdict":    {own("pkg/fence"), own("internal/history")},
+	} {
+		for _, dep := range deps(t, pkg) {
+			if !slices.Contains(allowed, dep) {
+				t.Errorf("%s needs %s", pkg, dep)
+			}
+		}
+	}
+	// These may have libraries, but of ours only what is said here.
+	for pkg, allowed := range map[string][]string{
+		"./pkg/lock/etcdlock": {own("pkg/fence"), own("pkg/lock")},
+		"./internal/report":   {own("pkg/fence"), own("internal/history")},
+		"./internal/scenario": {own("pkg/fence"), own("internal/history")},
+		"./internal/kv":       {own("pkg/fence"), own("pkg/fence/fencehttp")},
+	} {
+		for _, dep := range deps(t, pkg) {
+			if strings.HasPrefix(dep, module) && !slices.Contains(allowed, dep) {
+				t.Errorf("%s needs %s", pkg, dep)
+			}
+		}
+	}
+	for _, dep := range deps(t, "./cmd/gcsim") {
+		if strings.HasPrefix(dep, own("cmd/")) {
+			t.Errorf("./cmd/gcsim needs %s", dep)
+		}
+	}
+}

@@ -1,0 +1,415 @@
+package clientcmd_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// agent is a "client agent" in this process.
+type agent struct {
+	stdin  *io.PipeWriter
+	cancel context.CancelFunc
+	events chan history.Event
+	ended  chan error
+}
+
+// lines checks that each write is one line that is an event.
+type lines struct {
+	t      *testing.T
+	events chan<- history.Event
+	last   time.Duration
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	var e history.Event
+	if err := json.Unmarshal(b, &e); err != nil || strings.Count(string(b), "\n") != 1 {
+		l.t.Errorf("one write of %q, want one line of JSON: %v", b, err)
+	}
+	if e.At < l.last || time.Duration(time.Now().UnixNano()) < e.At {
+		l.t.Errorf("the time of %q is not between that of the line before and now", b)
+	}
+	if e.Lane != "client1" || e.Client != "client1" {
+		l.t.Errorf("%q is not about client1", b)
+	}
+	l.last, e.At, e.Lane, e.Client = e.At, 0, "", ""
+	l.events <- e
+	return len(b), nil
+}
+
+func startAgent(t *testing.T, w *world, args ...string) *agent {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, stdin := io.Pipe()
+	a := &agent{stdin, cancel, make(chan history.Event, 100), make(chan error, 1)}
+	cmd := clientcmd.Command()
+	cmd.SetArgs(w.args(append([]string{"agent", "--name", "client1"}, args...)...))
+	cmd.SetIn(r)
+	cmd.SetOut(&lines{t: t, events: a.events})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	go func() {
+		a.ended <- cmd.ExecuteContext(ctx)
+		close(a.ended)
+	}()
+	t.Cleanup(func() { cancel(); stdin.Close(); <-a.ended })
+	a.want(t, history.Event{Kind: history.KindNote, Text: "ready"})
+	return a
+}
+
+func (a *agent) say(t *testing.T, line string) {
+	t.Helper()
+	if _, err := io.WriteString(a.stdin, line+"\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *agent) next(t *testing.T) history.Event {
+	t.Helper()
+	select {
+	case e := <-a.events:
+		return e
+	case <-time.After(patience):
+		t.Fatal("the agent says nothing")
+		panic("unreachable")
+	}
+}
+
+func (a *agent) want(t *testing.T, want history.Event) {
+	t.Helper()
+	if got := a.next(t); !reflect.DeepEqual(got, want) {
+		t.Fatalf("the agent says\n%+v, want\n%+v", got, want)
+	}
+}
+
+// operate has the agent do something and returns what became of it, but for its
+// text, which must be there where it did not succeed.
+func (a *agent) operate(t *testing.T, line string, ask history.Event) (outcome history.Event, text string) {
+	t.Helper()
+	a.say(t, line)
+	ask.Kind = history.KindInvoke
+	a.want(t, ask)
+	outcome = a.next(t)
+	text, outcome.Text = outcome.Text, ""
+	if (outcome.Kind == history.KindOK) != (text == "") {
+		t.Errorf("%s: outcome %+v with text %q", line, outcome, text)
+	}
+	return outcome, text
+}
+
+func (a *agent) expect(t *testing.T, line string, ask, want history.Event) (text string) {
+	t.Helper()
+	got, text := a.operate(t, line, ask)
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s: outcome\n%+v, want\n%+v", line, got, want)
+	}
+	return text
+}
+
+// take locks and returns the grant as an event with nothing else.
+func (a *agent) take(t *testing.T, line string) history.Event {
+	t.Helper()
+	ask := history.Event{Op: line, Scope: "/lock"}
+	got, text := a.operate(t, line, ask)
+	if got.Kind != history.KindOK || !got.Token.Valid() || !strings.HasPrefix(got.Tenure, "/lock/") || got.Scope != "/lock" {
+		t.Fatalf("%s: %+v %s", line, got, text)
+	}
+	got.Kind, got.Op = "", ""
+	return got
+}
+
+func (a *agent) wantEnd(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-a.ended:
+		if err != nil {
+			t.Errorf("the agent ends with %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the agent does not end")
+	}
+	select {
+	case e := <-a.events:
+		t.Errorf("at the end the agent says %+v, too", e)
+	default:
+	}
+}
+
+// with is e with changes.
+func with(e history.Event, change func(*history.Event)) history.Event {
+	change(&e)
+	return e
+}
+
+func TestAgentProtocol(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	kind := func(e history.Event, k history.Kind) history.Event {
+		return with(e, func(e *history.Event) { e.Kind = k })
+	}
+
+	ask := history.Event{Op: "write", Scope: "/lock", Key: "key0", Value: "unlocked", Request: "client1-1"}
+	a.expect(t, "write key0=unlocked", ask, with(ask, func(e *history.Event) { e.Kind, e.Reason = "fail", "missing" }))
+	ask = history.Event{Op: "unlock", Scope: "/lock"}
+	a.expect(t, "unlock", ask, kind(ask, "fail"))
+	a.say(t, "status")
+	a.want(t, history.Event{Kind: "note", Scope: "/lock", Text: "holds nothing"})
+
+	grant := a.take(t, "lock")
+	if keys := w.queue(t, "/lock", 1); keys[0] != grant.Tenure {
+		t.Errorf("etcd says the holder is %q, the agent says %q", keys[0], grant.Tenure)
+	}
+	a.say(t, "status")
+	a.want(t, with(grant, func(e *history.Event) { e.Kind, e.Text = "note", "holds /lock with token "+grant.Token.String() }))
+	ask = history.Event{Op: "lock", Scope: "/lock"}
+	if text := a.expect(t, "lock", ask, kind(ask, "fail")); !strings.Contains(text, "already holds") {
+		t.Errorf("a second lock: %s", text)
+	}
+
+	request := func(op, key, value, id string) history.Event {
+		return with(grant, func(e *history.Event) { e.Op, e.Key, e.Value, e.Request = op, key, value, id })
+	}
+	ask = request("read", "key0", "", "client1-2")
+	a.expect(t, "read key0", ask, with(ask, func(e *history.Event) { e.Kind, e.Missing = "ok", true }))
+	ask = request("write", "key0", " a=b <c> ", "client1-3")
+	a.expect(t, "write key0= a=b <c> ", ask, kind(ask, "ok"))
+	ask = request("read", "key0", "", "client1-4")
+	a.expect(t, "read key0", ask, with(ask, func(e *history.Event) { e.Kind, e.Value = "ok", " a=b <c> " }))
+	ask = request("delete", "key0", "", "client1-5")
+	a.expect(t, "delete key0", ask, kind(ask, "ok"))
+	if m, err := w.kv.Mark(t.Context(), "/lock"); err != nil || m.Token != grant.Token {
+		t.Errorf("the mark of /lock is %v, %v, want %v", m, err, grant.Token)
+	}
+	ask = with(grant, func(e *history.Event) { e.Op = "unlock" })
+	a.expect(t, "unlock", ask, kind(ask, "ok"))
+	w.wantFree(t, "/lock")
+
+	second := a.take(t, "trylock")
+	if second.Token <= grant.Token || second.Tenure == grant.Tenure {
+		t.Errorf("grants %+v, then %+v", grant, second)
+	}
+	ask = with(second, func(e *history.Event) { e.Op = "unlock" })
+	a.expect(t, "unlock", ask, kind(ask, "ok"))
+	other := w.take(t, "/lock")
+	ask = history.Event{Op: "trylock", Scope: "/lock"}
+	a.expect(t, "trylock", ask, kind(ask, "fail"))
+	a.say(t, "lock")
+	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
+	w.queue(t, "/lock", 2)
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if e := a.next(t); e.Kind != "ok" || e.Op != "lock" || e.Token <= other.Grant().Token {
+		t.Errorf("after the release: %+v, want the lock", e)
+	}
+}
+
+func TestAgentBadCommands(t *testing.T) {
+	t.Parallel()
+	a := startAgent(t, newWorld(t))
+	for _, c := range []struct{ line, want string }{
+		{"lokc", `unknown command "lokc", want one of: lock, trylock,`},
+		{" lock", `unknown command ""`},
+		{"lock /other", `"lock" stands alone, "/other" is too much`},
+		{"read", `read what? want "read KEY"`},
+		{"delete ", `delete what?`},
+		{"write key0", `want "write KEY=VALUE"`},
+		{"write =x", `the key is ""`},
+		{"read key0 ", `the key is "key0 "`},
+		{"write key0=\xff", "not UTF-8"},
+		{"load", `want "load DURATION"`},
+		{"load soon", "such as 3s"},
+		{"load -1s", "such as 3s"},
+		{"load 1s", "GODEBUG=gcstoptheworld=1"},
+		{"gc", "GODEBUG=gcstoptheworld=1"},
+	} {
+		a.say(t, c.line)
+		if e := a.next(t); e.Kind != history.KindError || !strings.Contains(e.Text, c.want) {
+			t.Errorf("%q: %+v, want an error with %s", c.line, e, c.want)
+		}
+	}
+	a.say(t, "\n\nhelp\r")
+	if e := a.next(t); e.Kind != history.KindNote || !strings.Contains(e.Text, "write KEY=VALUE") {
+		t.Errorf("help: %+v", e)
+	}
+	a.stdin.Close()
+	a.wantEnd(t)
+}
+
+// TestAgentIsStale is the whole lesson: the grant is a value, used after the loss.
+func TestAgentIsStale(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	grant := a.take(t, "lock")
+	w.revoke(t, grant.Tenure)
+	text := "lost /lock, which it held with token " + grant.Token.String()
+	a.want(t, with(grant, func(e *history.Event) { e.Kind, e.Text = history.KindLost, text }))
+	other := w.take(t, "/lock")
+	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
+		t.Fatal(err)
+	}
+	ask := with(grant, func(e *history.Event) { e.Op, e.Key, e.Value, e.Request = "write", "key0", "late", "client1-1" })
+	said := a.expect(t, "write key0=late", ask, with(ask, func(e *history.Event) {
+		e.Kind, e.Reason, e.Mark = "fail", "stale", other.Grant().Token
+	}))
+	if want := (&fence.StaleError{Scope: "/lock", Token: grant.Token, Mark: other.Grant().Token}).Error(); said != want {
+		t.Errorf("the refusal says %q, want %q", said, want)
+	}
+	a.say(t, "status")
+	a.want(t, with(grant, func(e *history.Event) { e.Kind, e.Text = "note", text }))
+	ask = with(grant, func(e *history.Event) { e.Op = "unlock" })
+	if said := a.expect(t, "unlock", ask, with(ask, func(e *history.Event) { e.Kind = "fail" })); !strings.Contains(said, "tenure is over") {
+		t.Errorf("unlock says %q, want that the tenure is over", said)
+	}
+	a.say(t, "status")
+	a.want(t, history.Event{Kind: "note", Scope: "/lock", Text: "holds nothing"})
+	if keys := w.queue(t, "/lock", 1); keys[0] != other.Grant().Owner {
+		t.Errorf("the late unlock freed the successor's lock: %q", keys)
+	}
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+
+	// A loss is forgotten with a new lock as well.
+	first := a.take(t, "lock")
+	w.revoke(t, first.Tenure)
+	if e := a.next(t); e.Kind != history.KindLost {
+		t.Fatalf("%+v, want the loss", e)
+	}
+	if again := a.take(t, "lock"); again.Token <= first.Token {
+		t.Errorf("grants %+v, then %+v", first, again)
+	}
+}
+
+func TestAgentReleasesAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*agent){
+		"end of input": func(a *agent) { a.stdin.Close() },
+		"cancelled":    func(a *agent) { a.cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a := startAgent(t, w)
+			grant := a.take(t, "lock")
+			end(a)
+			ask := with(grant, func(e *history.Event) { e.Op, e.Kind = "unlock", "invoke" })
+			a.want(t, ask)
+			a.want(t, with(ask, func(e *history.Event) { e.Kind = "ok" }))
+			a.wantEnd(t)
+			w.wantFree(t, "/lock")
+		})
+	}
+}
+
+func TestAgentGivesUpWaitingWhenCancelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	w.take(t, "/lock")
+	a.say(t, "lock")
+	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
+	w.queue(t, "/lock", 2)
+	a.cancel()
+	if e := a.next(t); e.Kind != "fail" || e.Op != "lock" {
+		t.Errorf("%+v, want that it failed", e)
+	}
+	a.wantEnd(t)
+	w.queue(t, "/lock", 1)
+}
+
+func TestAgentDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	over := make(chan struct{})
+	hung := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/hangs"):
+			<-over
+		case strings.HasSuffix(r.URL.Path, "/cut"):
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer hung.Close()
+	defer close(over)
+	a := startAgent(t, w, "--storage", hung.URL)
+	ask := history.Event{Op: "write", Scope: "/lock", Key: "cut", Value: "x", Request: "client1-1"}
+	a.expect(t, "write cut=x", ask, with(ask, func(e *history.Event) { e.Kind = "unknown" }))
+	ask = history.Event{Op: "write", Scope: "/lock", Key: "hangs", Value: "x", Request: "client1-2"}
+	a.expect(t, "write hangs=x", ask, with(ask, func(e *history.Event) { e.Kind = "unknown" }))
+
+	// No connection, no effect.
+	hung.Listener.Close()
+	hung.CloseClientConnections()
+	ask = history.Event{Op: "write", Scope: "/lock", Key: "key0", Value: "x", Request: "client1-3"}
+	got, text := a.operate(t, "write key0=x", ask)
+	for i := 4; got.Kind == "unknown" && i < 10; i++ { // on a connection that was open
+		ask.Request = "client1-" + string(rune('0'+i))
+		got, text = a.operate(t, "write key0=x", ask)
+	}
+	if got.Kind != "fail" {
+		t.Errorf("a storage that is gone: %+v %s", got, text)
+	}
+}
+
+func TestAgentUnlockThatEtcdDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	grant := a.take(t, "lock")
+	w.server.Close()
+	ask := with(grant, func(e *history.Event) { e.Op, e.Kind = "unlock", "invoke" })
+	a.say(t, "unlock")
+	a.want(t, ask)
+	if e := a.next(t); e.Kind != "unknown" || e.Text == "" {
+		t.Errorf("%+v, want that the outcome is unknown", e)
+	}
+}
+
+func TestAgentShowsTheLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w, "--token", "lease")
+	grant := a.take(t, "lock")
+	if want := fence.Token(leaseOf(t, grant.Tenure)); grant.Token != want {
+		t.Errorf("token %d, want the lease's ID, %d", grant.Token, want)
+	}
+	ask := with(grant, func(e *history.Event) { e.Op, e.Key, e.Value, e.Request = "write", "key0", "x", "client1-1" })
+	a.expect(t, "write key0=x", ask, with(ask, func(e *history.Event) { e.Kind = "ok" }))
+	if m, err := w.kv.Mark(t.Context(), "/lock"); err != nil || m.Token != grant.Token {
+		t.Errorf("the mark is %v, %v, want %v", m, err, grant.Token)
+	}
+}
+
+type brokenPipe struct{ err error }
+
+func (b brokenPipe) Write([]byte) (int, error) { return 0, b.err }
+
+func TestAgentEndsWhereNobodyReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r, stdin := io.Pipe()
+	defer stdin.Close()
+	cmd := clientcmd.Command()
+	cmd.SetArgs(w.args("agent"))
+	cmd.SetIn(r)
+	gone := errors.New("nobody reads")
+	cmd.SetOut(brokenPipe{gone})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	if err := cmd.ExecuteContext(within(t)); !errors.Is(err, gone) {
+		t.Errorf("got %v, want %v", err, gone)
+	}
+}

@@ -1,0 +1,164 @@
+package clientcmd_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+var timestamp = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d `)
+
+// contrib is a "client 1" or "client 2".
+type contrib struct {
+	*exec.Cmd
+	stdin io.WriteCloser
+	said  *bufio.Reader
+}
+
+func startContrib(t *testing.T, w *world, args ...string) *contrib {
+	t.Helper()
+	c := &contrib{Cmd: process(t, "client", w.args(args...)...)}
+	out, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.said = bufio.NewReader(out)
+	if c.stdin, err = c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// want reads a line that matches, and returns what the parentheses caught.
+func (c *contrib) want(t *testing.T, pattern string) string {
+	t.Helper()
+	line, err := c.said.ReadString('\n')
+	line = strings.TrimSpace(line)
+	m := regexp.MustCompile("^" + pattern + "$").FindStringSubmatch(timestamp.ReplaceAllString(line, ""))
+	if m == nil || !timestamp.MatchString(line) {
+		t.Fatalf("the client says %q (%v), want a time and %q", line, err, pattern)
+	}
+	return m[len(m)-1]
+}
+
+func (c *contrib) wantLock(t *testing.T, mode string) (version string) {
+	t.Helper()
+	c.want(t, "client "+mode+" starts")
+	c.want(t, "created etcd client and session")
+	return c.want(t, "acquired lock, version: ([0-9a-f]+)")
+}
+
+func (c *contrib) wantPrompt(t *testing.T) (lease string) {
+	t.Helper()
+	return c.want(t, `please manually revoke the lease using 'etcdctl lease revoke ([0-9a-f]+)' or wait for it to expire, then start executing client 2 and hit any key\.\.\.`)
+}
+
+func (c *contrib) wantEnd(t *testing.T, code int) {
+	t.Helper()
+	rest, _ := io.ReadAll(c.said)
+	_ = c.Wait()
+	if got := c.ProcessState.ExitCode(); got != code || len(rest) > 0 {
+		t.Errorf("status %d and more lines %q, want %d and none", got, rest, code)
+	}
+}
+
+func (w *world) wantValue(t *testing.T, want string) {
+	t.Helper()
+	item, err := w.kv.Read(t.Context(), kv.Request{Claim: fence.Claim{Scope: "key0"}}, "key0")
+	if err != nil || item.Value != want {
+		t.Errorf("key0 is %q, %v, want %q", item.Value, err, want)
+	}
+}
+
+func TestContribClient1IsStale(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"x", ""} { // a key is hit, or the input ends
+		w := newWorld(t)
+		one := startContrib(t, w, "1")
+		version1 := one.wantLock(t, "1")
+		lease := one.wantPrompt(t)
+		if owner := w.queue(t, "/lock", 1)[0]; owner != "/lock/"+lease {
+			t.Errorf("the prompt names lease %s, the lock's key is %s", lease, owner)
+		}
+		w.revoke(t, "/lock/"+lease)
+
+		two := startContrib(t, w, "2")
+		version2 := two.wantLock(t, "2")
+		two.want(t, "this is client 2, continuing")
+		two.want(t, "successfully write a key to storage using lease [0-9a-f]+")
+		two.wantEnd(t, 0)
+		w.wantValue(t, "value from client 2")
+		w.wantFree(t, "/lock")
+
+		if _, err := io.WriteString(one.stdin, key); err != nil {
+			t.Fatal(err)
+		}
+		if key == "" {
+			one.stdin.Close()
+		}
+		one.want(t, "resuming client 1")
+		one.want(t, `expected fail to write to storage with old lease version: error: given version \(`+version1+`\) is older than the existing version \(`+version2+`\)`)
+		one.wantEnd(t, 0)
+		w.wantValue(t, "value from client 2")
+	}
+}
+
+// TestContribInOrder: client 1 does not lose the lock, and client 2 waits for it.
+func TestContribInOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one := startContrib(t, w, "1", "--token", "lease")
+	version := one.wantLock(t, "1")
+	if lease := one.wantPrompt(t); lease != version {
+		t.Errorf("the lease is %s, and the version that is to be it %s", lease, version)
+	}
+	two := startContrib(t, w, "2")
+	two.want(t, "client 2 starts")
+	w.queue(t, "/lock", 2)
+	one.stdin.Close()
+	one.want(t, "resuming client 1")
+	if lease := one.want(t, "successfully write a key to storage using lease ([0-9a-f]+)"); lease != version {
+		t.Errorf("written with lease %s, want %s", lease, version)
+	}
+	one.wantEnd(t, 0)
+	// A lease's ID is larger than any revision here: client 2 is refused.
+	two.want(t, "created etcd client and session")
+	two.want(t, "acquired lock, version: [0-9a-f]+")
+	two.want(t, "this is client 2, continuing")
+	two.want(t, `unexpected fail to write to storage: error: given version \([0-9a-f]+\) is older than the existing version \(`+version+`\)`)
+	two.wantEnd(t, 1)
+	w.wantValue(t, "value from client 1")
+	w.wantFree(t, "/lock")
+}
+
+// TestContribStorageGone: where there is no answer the client does not know,
+// and says no lie.
+func TestContribStorageGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.storage = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer w.storage.Close()
+	one := startContrib(t, w, "1")
+	one.wantLock(t, "1")
+	one.wantPrompt(t)
+	one.stdin.Close()
+	one.want(t, "resuming client 1")
+	one.want(t, "failed to send a request to storage: .*EOF")
+	one.wantEnd(t, 1)
+	w.wantFree(t, "/lock")
+}

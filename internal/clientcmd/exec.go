@@ -1,0 +1,186 @@
+package clientcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// The statuses of exec where the command's own does not say it; as those of
+// env(1), timeout(1) and sysexits.h.
+const (
+	statusLost          = 75 // EX_TEMPFAIL: the lock was lost, and the command ended with 0 all the same
+	statusFailed        = 125
+	statusNotExecutable = 126
+	statusNotFound      = 127
+	statusSignal        = 128 // and the signal's number
+)
+
+func execCommand(c *config) *cobra.Command {
+	var grace time.Duration
+	cmd := &cobra.Command{
+		Use:   "exec --lock NAME -- COMMAND [ARGUMENT...]",
+		Short: "Run a command while holding a lock",
+		Long: `exec waits for the lock, runs the command, and releases the lock. The command
+finds its fencing token in FENCING_TOKEN and the lock's name in FENCING_SCOPE; it
+has to show them to what the lock protects, for it may lose the lock and run on
+until it learns of that.
+
+When the lock is lost the command's process group gets SIGTERM, and after --grace
+SIGKILL. SIGINT and SIGTERM are passed on to it.
+
+The exit status is the command's, or 128 and the signal that ended it;
+  75   the lock was lost and the command ended with 0 all the same
+  125  the lock was not granted
+  126  the command cannot be executed
+  127  the command is not found`,
+		Example: `  client exec --lock /backup -- sh -c 'curl -H "Fencing-Token: $FENCING_TOKEN" -H "Fencing-Scope: $FENCING_SCOPE" -T dump http://127.0.0.1:8080/v1/kv/dump'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case !cmd.Flags().Changed("lock"):
+				return usage(cmd, errors.New("which lock? Give --lock NAME"))
+			case len(args) == 0:
+				return usage(cmd, errors.New("which command? Give it after --"))
+			}
+			return execLocked(cmd, c, args, grace)
+		},
+	}
+	cmd.Flags().SetInterspersed(false) // the first argument is the command, and all that follows is its
+	cmd.Flags().DurationVar(&grace, "grace", 5*time.Second, "how long after SIGTERM a command that lost the lock gets SIGKILL")
+	return cmd
+}
+
+func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duration) error {
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return cannotRun(err)
+	}
+	s, err := c.connect(cmd, false)
+	if exit := new(cli.ExitError); errors.As(err, &exit) {
+		return exit
+	} else if err != nil {
+		return &cli.ExitError{Code: statusFailed, Err: err}
+	}
+	defer s.close()
+
+	// A signal ends the waiting; once the command runs, signals are for it.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	waiting, giveUp := context.WithCancelCause(context.WithoutCancel(cmd.Context()))
+	defer giveUp(nil)
+	stop := context.AfterFunc(cmd.Context(), func() { giveUp(context.Cause(cmd.Context())) })
+	status := -1
+	err = lock.Do(waiting, s.locks, c.lock, func(ctx context.Context, g lock.Grant) error {
+		if !stop() {
+			return context.Cause(waiting)
+		}
+		child := exec.Command(path, args[1:]...)
+		child.Args[0] = args[0]
+		child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+		child.Env = append(os.Environ(), "FENCING_TOKEN="+g.Token.String(), "FENCING_SCOPE="+g.Scope)
+		var err error
+		status, err = supervise(ctx, child, signals, grace, cli.Logger(cmd.ErrOrStderr(), slog.LevelInfo))
+		return err
+	})
+	exit := new(cli.ExitError)
+	switch {
+	case err == nil && status == 0:
+		return nil
+	case err == nil:
+		return &cli.ExitError{Code: status}
+	case errors.As(err, &exit):
+		return exit
+	case status == -1:
+		return &cli.ExitError{Code: statusFailed, Err: err}
+	case errors.Is(err, lock.ErrLost) && status == 0:
+		status = statusLost
+	}
+	return &cli.ExitError{Code: status, Err: fmt.Errorf("after the command's end: %w", err)}
+}
+
+// supervise runs a command to its end and returns its status. When ctx is done
+// the lock is lost, and the command is ended.
+func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, grace time.Duration, log *slog.Logger) (int, error) {
+	// The child dies with the thread that starts it; see package proc.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if tty, ok := foregroundTerminal(child); ok {
+		child.SysProcAttr.Foreground, child.SysProcAttr.Ctty = true, tty
+		defer takeBack(tty)
+	}
+	if err := child.Start(); err != nil {
+		return -1, cannotRun(err)
+	}
+	// Where the group is gone already there is none to tell.
+	tell := func(s syscall.Signal) { _ = unix.Kill(-child.Process.Pid, s) }
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = child.Wait() // ProcessState has it
+	}()
+	lost := ctx.Done()
+	var impatient <-chan time.Time
+	for {
+		select {
+		case s := <-signals:
+			tell(s.(syscall.Signal))
+		case <-lost:
+			lost = nil
+			log.Warn("the lock is lost: ending the command", "signal", "SIGTERM", "grace", grace)
+			tell(syscall.SIGTERM)
+			impatient = time.After(grace)
+		case <-impatient:
+			log.Warn("the command goes on after the loss of the lock: killing it", "signal", "SIGKILL")
+			tell(syscall.SIGKILL)
+		case <-ended:
+			ws := child.ProcessState.Sys().(syscall.WaitStatus)
+			if ws.Signaled() {
+				return statusSignal + int(ws.Signal()), nil
+			}
+			return ws.ExitStatus(), nil
+		}
+	}
+}
+
+func cannotRun(err error) error {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return &cli.ExitError{Code: statusNotFound, Err: err}
+	}
+	return &cli.ExitError{Code: statusNotExecutable, Err: err}
+}
+
+// foregroundTerminal is the child's standard input where that is a terminal
+// which is ours to give away: a command in a group of its own could not read it.
+func foregroundTerminal(child *exec.Cmd) (fd int, ok bool) {
+	f, ok := child.Stdin.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	fd = int(f.Fd())
+	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	return fd, err == nil && group == unix.Getpgrp()
+}
+
+// takeBack makes this process's group the terminal's foreground again, for who
+// started it and may read on.
+func takeBack(tty int) {
+	signal.Ignore(syscall.SIGTTOU) // which a group in the background gets for it
+	defer signal.Reset(syscall.SIGTTOU)
+	_ = unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, unix.Getpgrp())
+}

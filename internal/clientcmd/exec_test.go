@@ -1,0 +1,287 @@
+package clientcmd_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// locked is a "client exec" process whose command has started.
+type locked struct {
+	*exec.Cmd
+	stdin  io.WriteCloser
+	stdout *bufio.Reader
+	stderr bytes.Buffer
+}
+
+// startExec runs a shell script that says "started" first.
+func startExec(t *testing.T, w *world, script string, flags ...string) *locked {
+	t.Helper()
+	args := w.args(append(append([]string{"exec", "--lock", "/x"}, flags...), "--", "sh", "-c", script)...)
+	p := &locked{Cmd: process(t, "client", args...)}
+	p.Stderr = &p.stderr
+	p.WaitDelay = time.Second
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stdout = bufio.NewReader(out)
+	if p.stdin, err = p.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.wantLine(t, "started")
+	return p
+}
+
+func (p *locked) wantLine(t *testing.T, want string) {
+	t.Helper()
+	if line, err := p.stdout.ReadString('\n'); strings.TrimSpace(line) != want {
+		t.Fatalf("the command says %q (%v), want %q", line, err, want)
+	}
+}
+
+// wantEnd returns what the process said on standard error.
+func (p *locked) wantEnd(t *testing.T, code int) string {
+	t.Helper()
+	rest, _ := io.ReadAll(p.stdout)
+	_ = p.Wait()
+	if got := p.ProcessState.ExitCode(); got != code {
+		t.Errorf("status %d, want %d; it says\n%s%s", got, code, rest, p.stderr.String())
+	}
+	return p.stderr.String()
+}
+
+func TestExec(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := startExec(t, w, `echo started; echo $FENCING_TOKEN $FENCING_SCOPE; cat; exit 3`)
+	defer p.stdin.Close()
+	key := w.queue(t, "/x", 1)[0]
+	got, err := w.etcd.Get(within(t), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.wantLine(t, fmt.Sprintf("%d /x", got.Kvs[0].CreateRevision))
+	if _, err := io.WriteString(p.stdin, "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	p.wantLine(t, "hello")
+	p.stdin.Close()
+	if said := p.wantEnd(t, 3); said != "" {
+		t.Errorf("it says %s", said)
+	}
+	w.wantFree(t, "/x")
+}
+
+func TestExecStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	notExecutable := filepath.Join(t.TempDir(), "script")
+	noInterpreter := filepath.Join(t.TempDir(), "script")
+	for name, mode := range map[string]os.FileMode{notExecutable: 0o600, noInterpreter: 0o700} {
+		if err := os.WriteFile(name, []byte("#!/no/such/interpreter\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		code    int
+		command []string
+	}{
+		{0, []string{"true"}},
+		{1, []string{"false"}},
+		{128 + 9, []string{"sh", "-c", "kill -9 $$"}},
+		{128 + 15, []string{"sh", "-c", "kill $$"}},
+		{7, []string{"sh", "-c", "exit $#", "--", "--lock", "/y", "--grace", "1s", "-h", "--", "--"}},
+		{126, []string{notExecutable}},
+		{127, []string{noInterpreter}},
+		{127, []string{"no-such-command"}},
+		{127, []string{"./no-such-command"}},
+	} {
+		code, _, stderr := status(t, w.args(append([]string{"exec", "--lock", "/x", "--"}, c.command...)...)...)
+		if code != c.code || (stderr != "") != (code == 126 || code == 127) {
+			t.Errorf("%q: status %d, want %d; it says %q", c.command, code, c.code, stderr)
+		}
+		w.wantFree(t, "/x")
+	}
+	// Also without "--", all that follows the command is its.
+	if code, _, stderr := status(t, w.args("exec", "--lock", "/x", "sh", "-c", "exit $((40+$#))", "sh", "--lock", "/y")...); code != 42 {
+		t.Errorf("status %d, want 42; it says %s", code, stderr)
+	}
+	// Known without a lock service, which could let it wait for long.
+	dead := deadAddr(t)
+	if code, _, stderr := status(t, "exec", "--endpoints", dead, "--lock", "/x", "no-such-command"); code != 127 {
+		t.Errorf("without etcd: status %d, want 127; it says %s", code, stderr)
+	}
+	code, _, stderr := status(t, "exec", "--endpoints", dead, "--connect-timeout", "300ms", "--lock", "/x", "true")
+	if code != 125 || !strings.Contains(stderr, "etcd at "+dead) {
+		t.Errorf("without etcd: status %d, want 125; it says %s", code, stderr)
+	}
+}
+
+func TestExecEndsWhatLostTheLock(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, script string
+		flags        []string
+		code         int
+	}{
+		{"ended by SIGTERM", `echo started; exec sleep 1000`, nil, 128 + 15},
+		{"with its group", `sleep 1000 & echo started; wait; wait`, nil, 128 + 15},
+		{"ends well", `trap 'exit 0' TERM; echo started; while :; do sleep 0.05; done`, nil, 75},
+		{"ends with a status", `trap 'exit 4' TERM; echo started; while :; do sleep 0.05; done`, nil, 4},
+		{"does not listen", `trap '' TERM; echo started; while :; do sleep 0.05; done`, []string{"--grace", "200ms"}, 128 + 9},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			p := startExec(t, w, c.script, c.flags...)
+			w.revoke(t, w.queue(t, "/x", 1)[0])
+			if said := p.wantEnd(t, c.code); !strings.Contains(said, "the lock is lost") || !strings.Contains(said, "tenure is over") {
+				t.Errorf("it says\n%s\nwant that the lock is lost", said)
+			}
+			if strings.Contains(c.name, "listen") != strings.Contains(p.stderr.String(), "SIGKILL") {
+				t.Errorf("it says\n%s", p.stderr.String())
+			}
+		})
+	}
+}
+
+func TestExecPassesSignalsOn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		signal syscall.Signal
+		script string
+		code   int
+	}{
+		{syscall.SIGINT, `trap 'exit 5' INT; echo started; while :; do sleep 0.05; done`, 5},
+		{syscall.SIGTERM, `echo started; exec sleep 1000`, 128 + 15},
+	} {
+		t.Run(c.signal.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			p := startExec(t, w, c.script)
+			if err := p.Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
+			}
+			if said := p.wantEnd(t, c.code); said != "" {
+				t.Errorf("it says %s", said)
+			}
+			w.wantFree(t, "/x")
+		})
+	}
+}
+
+// TestExecOutlivesASignal: a command that takes no notice keeps its lock, and
+// is still ended when it loses it.
+func TestExecOutlivesASignal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := startExec(t, w, `trap 'echo no' INT; echo started; while :; do sleep 0.05; done`)
+	for range 3 {
+		if err := p.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		p.wantLine(t, "no")
+	}
+	w.revoke(t, w.queue(t, "/x", 1)[0])
+	p.wantEnd(t, 128+15)
+}
+
+func TestExecGivesUpWaiting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.take(t, "/x")
+	cmd := process(t, "client", w.args("exec", "--lock", "/x", "--", "echo", "ran")...)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.queue(t, "/x", 2)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 125 || strings.Contains(said.String(), "ran") {
+		t.Errorf("status %d, want 125; it says %s", code, said.String())
+	}
+	w.queue(t, "/x", 1)
+}
+
+func TestExecTakesItsCommandAlong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := startExec(t, w, `echo started; exec sleep 1000`)
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { // the pipe ends with the last who can write to it
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, p.stdout)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the command outlives the client")
+	}
+	_ = p.Wait()
+}
+
+// TestExecOnATerminal has a shell run exec twice, with commands that read the
+// terminal, and then read it itself.
+func TestExecOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ptm, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminal to be had: %v", err)
+	}
+	defer ptm.Close()
+	if err := unix.IoctlSetPointerInt(int(ptm.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(ptm.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := process(t, "client")
+	cmd.Path = "/bin/sh"
+	client := os.Args[0] + " client " + strings.Join(w.args("exec", "--lock", "/x", "--"), " ")
+	cmd.Args = []string{"sh", "-c", client + ` sh -c 'read a; echo first got $a'; ` + client + ` sh -c 'read a; echo second got $a'; read b; echo shell got $b`}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tty.Close()
+	if _, err := io.WriteString(ptm, "one\ntwo\nthree\n"); err != nil {
+		t.Fatal(err)
+	}
+	said, _ := io.ReadAll(ptm) // it ends with an error when nobody has the terminal open
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"first got one", "second got two", "shell got three"} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("the terminal shows\n%s\nwant %q in it", said, want)
+		}
+	}
+}

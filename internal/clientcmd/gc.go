@@ -1,0 +1,120 @@
+package clientcmd
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// stopTheWorld in the environment makes Go collect with the world stopped. It
+// counts from the start of the process only.
+const stopTheWorld = "GODEBUG=gcstoptheworld=1"
+
+func checkStopTheWorld() error {
+	setting := strings.TrimPrefix(stopTheWorld, "GODEBUG=")
+	for s := range strings.SplitSeq(os.Getenv("GODEBUG"), ",") {
+		if s == setting {
+			return nil
+		}
+	}
+	return fmt.Errorf("a collection would not stop this program: start the agent with %s in its environment", stopTheWorld)
+}
+
+// node is the cheapest object that costs the collector a cache miss of its own:
+// most seconds per byte. In a list in random order it can neither prefetch nor
+// share the work among threads.
+type node struct{ next *node }
+
+const (
+	nodeSize  = 8        // bytes
+	chunk     = 16 << 20 // bytes; a heap's first size, and its unit of growth
+	maxHeap   = 3 << 29  // bytes
+	loadAim   = 1.2      // of the time wanted: collections of one heap differ by some percent
+	loadReach = 1.1      // is good enough
+)
+
+// heap is memory that is slow to mark.
+type heap struct {
+	list *node
+	size int
+}
+
+// grow adds chunks up to a size, each in a random order of its own: much more
+// than the processor's caches hold, and quick to build.
+func (h *heap) grow(ctx context.Context, size int) {
+	nodes := make([]*node, chunk/nodeSize)
+	for h.size < size && ctx.Err() == nil {
+		for i := range nodes {
+			nodes[i] = new(node)
+		}
+		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		for _, n := range nodes {
+			n.next, h.list = h.list, n
+		}
+		h.size += chunk
+	}
+}
+
+// collect runs a collection and says when the program went on and how long it
+// had stood still. The runtime's own PauseNs does not count the marking, which
+// is nearly all of it; and runtime.GC goes on to sweep, when the program runs
+// again. LastGC is in between.
+func collect() (end time.Time, took time.Duration) {
+	start := time.Now()
+	runtime.GC()
+	var s debug.GCStats
+	debug.ReadGCStats(&s)
+	return s.LastGC, s.LastGC.Sub(start)
+}
+
+// load fills the heap until a collection takes as long as arg says.
+func (a *agent) load(ctx context.Context, arg string) error {
+	want, err := time.ParseDuration(strings.TrimSpace(arg))
+	if err != nil || want <= 0 {
+		return fmt.Errorf("load %s: want a duration, such as 3s", arg)
+	}
+	if err := checkStopTheWorld(); err != nil {
+		return err
+	}
+	// From here on a collection happens by command only.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(math.MaxInt64)
+	size, took := max(a.heap.size, chunk), time.Duration(0)
+	for ctx.Err() == nil {
+		a.heap.grow(ctx, size)
+		_, took = collect()
+		if float64(took) >= loadReach*float64(want) || size >= maxHeap {
+			break
+		}
+		needed := loadAim * float64(want) / float64(took) * float64(size)
+		size = int(min(max(needed, float64(size+chunk)), maxHeap))
+	}
+	text := fmt.Sprintf("a collection of %d MiB stops it for %v", a.heap.size>>20, took.Round(10*time.Millisecond))
+	if took < want {
+		text += fmt.Sprintf(", not for %v: this machine is too fast for that", want)
+	}
+	a.report(history.Event{Kind: history.KindNote, Took: took, Text: text})
+	return nil
+}
+
+// gc stops this program by a collection.
+func (a *agent) gc(context.Context, string) error {
+	if err := checkStopTheWorld(); err != nil {
+		return err
+	}
+	a.mu.Lock() // what is learned at the end is told after the end
+	defer a.mu.Unlock()
+	a.print(history.Event{Kind: history.KindPause, Cause: history.CauseGC})
+	end, took := collect()
+	a.print(history.Event{Kind: history.KindResume, Cause: history.CauseGC, At: time.Duration(end.UnixNano()), Took: took})
+	runtime.KeepAlive(a.heap.list)
+	return nil
+}

@@ -1,0 +1,48 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// gcEnv makes a Go process collect its garbage with the world stopped, as the
+// collectors of other runtimes do.
+var gcEnv = []string{"GODEBUG=gcstoptheworld=1"}
+
+// gcSlack is by how much a collection is to outlast twice the lease's TTL: time
+// for the lease to run out (up to half a second late), and for another client to
+// take the lock and write.
+const gcSlack = time.Second
+
+// load fills a client's heap until one collection takes long enough. What it
+// measured becomes a note in the history.
+func (r *run) load(ctx context.Context, client string) error {
+	c := r.state.client(client)
+	before := c.notes
+	target := 2*r.variant.Clients[client].TTL + gcSlack
+	if err := r.command(client, fmt.Sprintf("load %v", target)); err != nil {
+		return err
+	}
+	return r.await(ctx, client+"'s heap", loadDeadline, func() (bool, error) { return c.notes > before, nil })
+}
+
+// gc starts a collection in a client.
+func (r *run) gc(ctx context.Context, client string) error {
+	c := r.state.client(client)
+	before := c.moves
+	if err := r.command(client, "gc"); err != nil {
+		return err
+	}
+	return r.await(ctx, client+"'s collection to begin", stepDeadline, func() (bool, error) { return c.moves > before, nil })
+}
+
+// awaitGC waits for its end.
+func (r *run) awaitGC(ctx context.Context, client string) error {
+	c := r.state.client(client)
+	return r.await(ctx, "the end of "+client+"'s collection", loadDeadline, func() (bool, error) {
+		return c.frozen.Kind == history.KindResume, nil
+	})
+}

@@ -1,0 +1,178 @@
+// Package lab runs a scenario: it starts a world of real processes (etcd, a
+// storage, clients), makes the clients act and the faults happen, step by step,
+// and writes down what came of it. Each step waits for the event that it names.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// Options of Run.
+type Options struct {
+	// Exe is a program that has the commands of Roles: the lab's processes.
+	Exe string
+	// Emit, if not nil, is told of events live, step by step.
+	Emit func(history.Event)
+}
+
+// How long what is awaited may take, beyond the leases that it has to wait for.
+// A deadline that passes is an error of the run, never a verdict.
+const (
+	startDeadline = 20 * time.Second
+	stepDeadline  = 15 * time.Second
+	loadDeadline  = 2 * time.Minute
+)
+
+// run is one run of one variant.
+type run struct {
+	scenario *scenario.Scenario
+	variant  *scenario.Variant
+	world    *world
+	recorder *recorder
+	state    *state
+	hub      chan history.Event // what the world's accounts say
+	broken   chan failure       // which of them ended
+	over     chan struct{}      // closed at the end: nobody listens any more
+}
+
+// failure is the end of an account.
+type failure struct {
+	name string // client, storage or etcd
+	err  error
+}
+
+// tell hands an event of an account to the run.
+func (r *run) tell(e history.Event) {
+	select {
+	case r.hub <- e:
+	case <-r.over:
+	}
+}
+
+func (r *run) fail(name string, err error) {
+	select {
+	case r.broken <- failure{name, err}:
+	case <-r.over:
+	}
+}
+
+// Run runs a variant of a scenario in a world of its own and returns its
+// history, also with an error: then it is the history until there. A run that
+// fails has no verdict. Nothing of the world is left behind.
+func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Options) (events []history.Event, err error) {
+	r := &run{
+		scenario: s, variant: v,
+		hub:    make(chan history.Event),
+		broken: make(chan failure),
+		over:   make(chan struct{}),
+	}
+	outer := ctx
+	defer func() {
+		if cause := context.Cause(outer); cause != nil && err != nil {
+			err = cause // what it brought about is of no interest
+		}
+		if r.recorder == nil || len(r.recorder.old) == 0 {
+			return // the story did not begin
+		}
+		if err != nil {
+			r.recorder.add(history.Event{At: r.recorder.now(), Lane: history.LaneLab, Kind: history.KindError, Text: err.Error()})
+		}
+		r.recorder.flush()
+		events = r.recorder.events()
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if r.world, err = newWorld(o.Exe); err != nil {
+		return nil, fmt.Errorf("start the world: %w", err)
+	}
+	defer func() {
+		close(r.over)
+		cancel()
+		err = errors.Join(err, r.world.close())
+	}()
+	if err := r.start(ctx, o.Emit); err != nil {
+		return nil, fmt.Errorf("start the world: %w", err)
+	}
+	for _, step := range s.Steps {
+		if err := r.step(ctx, step); err != nil {
+			return nil, fmt.Errorf("%s.yaml line %d, step %q: %w", s.Name, step.Line, step, err)
+		}
+		r.recorder.flush()
+	}
+	return nil, r.finals(ctx)
+}
+
+// start starts the processes and begins the record.
+func (r *run) start(ctx context.Context, emit func(history.Event)) error {
+	if err := r.world.startServers(ctx, r.variant); err != nil {
+		return err
+	}
+	r.recorder = newRecorder(emit)
+	r.state = newState(r.recorder)
+	if err := r.world.startClients(ctx, r); err != nil {
+		return err
+	}
+	lanes := append([]string{history.LaneEtcd}, r.scenario.Clients...)
+	r.recorder.begin(history.Run{
+		Scenario: r.scenario.Name, Title: r.scenario.Title,
+		Variant: r.variant.Name, Control: r.variant.Control,
+		Fencing: r.variant.World.Storage.Fencing == "on",
+		Lanes:   append(lanes, history.LaneStorage), Expect: r.variant.Expect,
+	})
+	return nil
+}
+
+// await takes in what the world's accounts say until done, or until within has
+// passed; what names what is awaited.
+func (r *run) await(ctx context.Context, what string, within time.Duration, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("after %v still waiting for %s", within, what))
+	defer cancel()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case e := <-r.hub:
+			r.state.take(e)
+			if e.Kind == history.KindError {
+				return fmt.Errorf("waiting for %s: %s says: %s", what, e.Lane, e.Text)
+			}
+		case f := <-r.broken:
+			if !r.state.client(f.name).killed {
+				return fmt.Errorf("waiting for %s: %w", what, r.world.ended(f))
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// finals reads what the storage holds at the end.
+func (r *run) finals(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stepDeadline)
+	defer cancel()
+	client := kv.NewClient(r.world.storageURL)
+	defer client.Close()
+	for _, key := range r.scenario.Keys(r.variant) {
+		item, err := client.Read(ctx, kv.Request{ID: requestFinal}, key)
+		missing := errors.Is(err, kv.ErrNotFound)
+		if err != nil && !missing {
+			return fmt.Errorf("read %s at the end: %w", key, err)
+		}
+		r.recorder.add(history.Event{
+			At: r.recorder.now(), Lane: history.LaneStorage, Kind: history.KindFinal,
+			Key: key, Value: item.Value, Missing: missing, Token: item.Token,
+		})
+	}
+	return nil
+}
+
+// requestFinal marks the lab's own reads, which are no part of the story.
+const requestFinal = "gcsim-final"

@@ -1,0 +1,213 @@
+package lab_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/verdict"
+	"github.com/fencelab/fencelab/scenarios"
+)
+
+// The test binary is its own etcd, storage, clients and janitor.
+func TestMain(m *testing.M) {
+	for _, role := range lab.Roles() {
+		if len(os.Args) > 1 && os.Args[1] == role.Name() {
+			root := &cobra.Command{Use: "lab"}
+			root.AddCommand(role)
+			if root.Execute() != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func parse(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("test.yaml", "test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run runs a variant in a directory of its own, and sees that nothing is left.
+func run(t *testing.T, ctx context.Context, s *scenario.Scenario, v *scenario.Variant, emit func(history.Event)) ([]history.Event, error) {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	events, err := lab.Run(ctx, s, v, lab.Options{Exe: os.Args[0], Emit: emit})
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+	return events, err
+}
+
+func mainStory(t *testing.T) *scenario.Scenario {
+	t.Helper()
+	data, err := fs.ReadFile(scenarios.FS, "01-gc-pause.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, string(data))
+}
+
+// sketch is a history in short, without times and what differs from run to run.
+func sketch(events []history.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&b, "%s %s", e.Lane, e.Kind)
+		for _, part := range []string{e.Op, e.Cause, e.Reason} {
+			if part != "" {
+				fmt.Fprintf(&b, " %s", part)
+			}
+		}
+		if e.Lane == history.LaneEtcd {
+			fmt.Fprintf(&b, " %s", e.Client)
+		}
+		if e.Key != "" {
+			fmt.Fprintf(&b, " %s=%s", e.Key, e.Value)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// TestMainStory holds the whole history to what must be in it, in order; only
+// the moment at which client1 is told of its loss is not given.
+func TestMainStory(t *testing.T) {
+	s := mainStory(t)
+	for i, want := range []string{`gcsim run
+client1 invoke lock
+etcd granted client1
+client1 ok lock
+client1 pause SIGSTOP
+etcd ended expired client1
+client2 invoke lock
+etcd granted client2
+client2 ok lock
+client2 invoke write key0=from-client-2
+storage applied write key0=from-client-2
+client2 ok write key0=from-client-2
+client1 resume SIGSTOP
+client1 invoke write key0=from-client-1
+storage refused write stale key0=from-client-1
+client1 fail write stale key0=from-client-1
+storage final key0=from-client-2
+`, `gcsim run
+client1 invoke lock
+etcd granted client1
+client1 ok lock
+client1 pause SIGSTOP
+etcd ended expired client1
+client2 invoke lock
+etcd granted client2
+client2 ok lock
+client2 invoke write key0=from-client-2
+storage applied write key0=from-client-2
+client2 ok write key0=from-client-2
+client1 resume SIGSTOP
+client1 invoke write key0=from-client-1
+storage applied write key0=from-client-1
+client1 ok write key0=from-client-1
+storage final key0=from-client-1
+`} {
+		v := &s.Variants[i]
+		t.Run(v.Name, func(t *testing.T) {
+			emitted := 0
+			events, err := run(t, t.Context(), s, v, func(history.Event) { emitted++ })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.ReplaceAll(sketch(events), "client1 lost\n", ""); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			if emitted != len(events) {
+				t.Errorf("%d events were emitted live, the history has %d", emitted, len(events))
+			}
+			for i := 1; i < len(events); i++ {
+				if events[i].At < events[i-1].At {
+					t.Errorf("event %d is at %v, before %v", i, events[i].At, events[i-1].At)
+				}
+			}
+			if v := verdict.Judge(events); !v.OK() {
+				t.Errorf("verdict %s: %q", v.Name, v.Mismatches)
+			}
+		})
+	}
+}
+
+// story makes a scenario of steps, with one variant.
+func story(t *testing.T, steps string) (*scenario.Scenario, *scenario.Variant) {
+	t.Helper()
+	s := parse(t, `title: t
+clients:
+  client1: {lock: /lock}
+  client2: {lock: /lock}
+steps: [{`+strings.ReplaceAll(steps, ", ", "}, {")+`}]
+variants:
+  only: {control: true, expect: {verdict: safe}}
+`)
+	return s, &s.Variants[0]
+}
+
+func TestEveryVerb(t *testing.T) {
+	s, v := story(t, `client1: trylock, client2: trylock, client1: read k, client1: write k=1, client1: read k, client1: delete k, client1: unlock, `+
+		`client2: lock, gcsim: kill client2, etcd: await expiry of client2, client1: lock`)
+	events, err := run(t, t.Context(), s, v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sketch(events)
+	for _, want := range []string{
+		"client2 fail trylock", "storage applied read k=\n", "storage applied write k=1", "storage applied read k=1",
+		"storage applied delete k=\n", "etcd ended released client1", "etcd granted client2", "client2 kill", "etcd ended expired client2",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestStepErrorSaysWhere(t *testing.T) {
+	s, v := story(t, "etcd: await expiry of client1")
+	events, err := run(t, t.Context(), s, v, nil)
+	const want = `test.yaml line 5, step "etcd: await expiry of client1": client1 holds no lock that could expire`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("got %v, want %s", err, want)
+	}
+	if last := events[len(events)-1]; last.Kind != history.KindError || !strings.Contains(last.Text, want) {
+		t.Errorf("the history ends with %+v, want the error", last)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	s := mainStory(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := run(t, ctx, s, &s.Variants[0], func(e history.Event) {
+		if e.Kind == history.KindPause {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+func TestMissingProgram(t *testing.T) {
+	s := mainStory(t)
+	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: "/no/such/program"}); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+		t.Errorf("got %v, want an error that names the program", err)
+	}
+}

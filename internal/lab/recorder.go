@@ -1,0 +1,55 @@
+package lab
+
+import (
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// recorder puts events of several accounts in the order of their times. The
+// accounts come through pipes of different speed, so it keeps them until a step
+// is over: by then all that belongs to it has arrived.
+type recorder struct {
+	emit  func(history.Event)
+	began time.Time
+	fresh []history.Event // of the step
+	old   []history.Event // in order, of the steps before
+}
+
+func newRecorder(emit func(history.Event)) *recorder {
+	if emit == nil {
+		emit = func(history.Event) {}
+	}
+	return &recorder{emit: emit, began: time.Now()}
+}
+
+// begin sets the time to 0. What was recorded before is forgotten.
+func (r *recorder) begin(run history.Run) {
+	r.began, r.fresh = time.Now(), nil
+	r.old = []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: &run}}
+	r.emit(r.old[0])
+}
+
+func (r *recorder) now() time.Duration { return time.Since(r.began) }
+
+// since turns a time that another process has read off its clock into one of
+// this run.
+func (r *recorder) since(t time.Time) time.Duration { return t.Sub(r.began) }
+
+func (r *recorder) add(e history.Event) { r.fresh = append(r.fresh, e) }
+
+func (r *recorder) flush() {
+	history.Sort(r.fresh)
+	for _, e := range r.fresh {
+		r.emit(e)
+	}
+	r.old = append(r.old, r.fresh...)
+	r.fresh = nil
+}
+
+// events are all that were recorded, in order. A late one may belong before
+// some that were emitted earlier.
+func (r *recorder) events() []history.Event {
+	history.Sort(r.old)
+	return r.old
+}

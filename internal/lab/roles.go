@@ -1,0 +1,37 @@
+package lab
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/etcdcmd"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/storagecmd"
+)
+
+// Roles are the commands that the lab starts processes with. The program that
+// Options.Exe names must have them.
+func Roles() []*cobra.Command {
+	roles := []*cobra.Command{etcdcmd.Command(), storagecmd.Command(), clientcmd.Command(), janitor()}
+	for _, role := range roles {
+		role.Hidden = true
+	}
+	return roles
+}
+
+func janitor() *cobra.Command {
+	return &cobra.Command{
+		Use:   proc.JanitorArg + " DIR",
+		Short: "Remove a directory when standard input ends",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// Its work begins when the others are gone, so it stays whatever it is told.
+			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			return proc.Janitor(args[0], os.Stdin)
+		},
+	}
+}

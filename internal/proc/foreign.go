@@ -1,0 +1,110 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Foreign is a process that is not this one's child.
+type Foreign struct {
+	PID   int
+	pidfd int
+}
+
+// Find finds a process by its id. Until Close, signals go to it and to no other
+// that may get the same id.
+func Find(pid int) (*Foreign, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return &Foreign{pid, fd}, nil
+}
+
+// Close forgets the process.
+func (f *Foreign) Close() error { return unix.Close(f.pidfd) }
+
+// Pause stops the process and returns when all its threads stand still. Where
+// that does not come to be, it lets it go on again.
+func (f *Foreign) Pause(ctx context.Context) error {
+	if err := f.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	// The kernel tells of a stop only to the parent, so this looks again and again.
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		stopped, err := f.stopped()
+		if err != nil {
+			return fmt.Errorf("process %d has ended: %w", f.PID, err)
+		}
+		if stopped {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			_ = f.Resume()
+			return ctx.Err()
+		}
+	}
+}
+
+// AwaitEnd waits until the process has ended.
+func (f *Foreign) AwaitEnd(ctx context.Context) error {
+	const look = 100 // milliseconds between looks at ctx
+	for ctx.Err() == nil {
+		fds := []unix.PollFd{{Fd: int32(f.pidfd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, look)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("wait for process %d: %w", f.PID, err)
+		}
+		if n > 0 {
+			return nil
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// Resume lets it go on.
+func (f *Foreign) Resume() error { return f.signal(syscall.SIGCONT) }
+
+func (f *Foreign) signal(s syscall.Signal) error {
+	if err := unix.PidfdSendSignal(f.pidfd, s, nil, 0); err != nil {
+		return fmt.Errorf("send %v to process %d: %w", s, f.PID, err)
+	}
+	return nil
+}
+
+// stopped reads the states of all threads; see proc(5).
+func (f *Foreign) stopped() (bool, error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", f.PID))
+	if err != nil {
+		return false, err
+	}
+	if len(threads) == 0 {
+		return false, os.ErrProcessDone
+	}
+	for _, thread := range threads {
+		b, err := os.ReadFile(thread)
+		if err != nil {
+			return false, nil // a thread that has just ended
+		}
+		_, state, _ := strings.Cut(string(b), ") ")
+		if !strings.HasPrefix(state, "T") && !strings.HasPrefix(state, "t") {
+			if strings.HasPrefix(state, "Z") {
+				return false, os.ErrProcessDone
+			}
+			return false, nil
+		}
+	}
+	return true, nil
+}
