@@ -134,7 +134,7 @@ func (s *state) tenure(e history.Event) {
 	case e.Kind == history.KindGranted:
 		// It happened before the client was told of it, though the observer may
 		// have been told later.
-		e.At = min(e.At, o.told)
+		e.At = min(e.At, o.told-1)
 	case c.asked[e.Tenure]:
 		e.Cause = history.CauseReleased
 	default:
