@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,8 +34,12 @@ history or tells of a run that could not be made.`,
 				if i > 0 {
 					fmt.Fprintln(w)
 				}
-				if err := drawAgain(w, d); err != nil {
-					return &cli.ExitError{Code: exitCannot, Err: err}
+				again := newDrawing(w)
+				for _, e := range d.Events {
+					again.event(e)
+				}
+				if again.end(d.Outcome); again.err != nil {
+					return &cli.ExitError{Code: exitCannot, Err: again.err}
 				}
 				if !d.Outcome.OK {
 					differs++
@@ -48,15 +51,6 @@ history or tells of a run that could not be made.`,
 			return nil
 		},
 	}
-}
-
-func drawAgain(w io.Writer, d report.Drawing) error {
-	term := report.NewTerminal(w, report.Detect(w, os.Environ()))
-	err := term.Begin(*d.Events[0].Run)
-	for _, e := range d.Events[1:] {
-		err = errors.Join(err, term.Event(e))
-	}
-	return errors.Join(err, term.End(d.Outcome))
 }
 
 // readHistories reads files and judges what they tell of.

@@ -85,51 +85,67 @@ func runAll(ctx context.Context, list []*scenario.Scenario, out string, w io.Wri
 	return summary(w, results)
 }
 
-// runVariants runs the variants of a scenario. All run at once; they are drawn
-// one after the other, the first one live.
+// runVariants runs the variants of a scenario, all at once. They are drawn one
+// after the other: the first one live, the others when they are over.
 func runVariants(ctx context.Context, exe string, s *scenario.Scenario, w io.Writer) ([]result, error) {
-	type live struct {
-		events chan history.Event
-		result chan result
-	}
-	runs := make([]live, len(s.Variants))
+	first := newDrawing(w)
+	runs := make([]chan result, len(s.Variants))
 	for i := range s.Variants {
 		v := &s.Variants[i]
-		l := live{make(chan history.Event, 4096), make(chan result, 1)}
-		runs[i] = l
+		options := lab.Options{Exe: exe}
+		if i == 0 {
+			options.Emit = first.event
+		}
+		runs[i] = make(chan result, 1)
 		go func() {
-			events, err := lab.Run(ctx, s, v, lab.Options{Exe: exe, Emit: func(e history.Event) { l.events <- e }})
-			close(l.events)
-			r := result{scenario: s, variant: v, events: events, err: err}
-			if err == nil {
-				r.verdict = verdict.Judge(events)
+			r := result{scenario: s, variant: v}
+			if r.events, r.err = lab.Run(ctx, s, v, options); r.err == nil {
+				r.verdict = verdict.Judge(r.events)
 			}
-			l.result <- r
+			runs[i] <- r
 		}()
 	}
 	var results []result
 	var failed error
-	for i, l := range runs {
-		term := report.NewTerminal(w, report.Detect(w, os.Environ()))
+	for i, run := range runs {
+		r := <-run
+		d := first
 		if i > 0 {
-			_, err := fmt.Fprintln(w)
-			failed = errors.Join(failed, err)
-		}
-		for e := range l.events {
-			if e.Kind == history.KindRun {
-				failed = errors.Join(failed, term.Begin(*e.Run))
-			} else {
-				failed = errors.Join(failed, term.Event(e))
+			d = newDrawing(w)
+			fmt.Fprintln(w)
+			for _, e := range r.events {
+				d.event(e)
 			}
 		}
-		r := <-l.result
 		if r.err == nil {
-			failed = errors.Join(failed, term.End(outcome(r.verdict)))
+			d.end(outcome(r.verdict))
 		}
 		results = append(results, r)
+		failed = errors.Join(failed, d.err)
 	}
 	return results, failed
 }
+
+// drawing is a timeline in a terminal, which remembers that it could not be
+// written.
+type drawing struct {
+	term *report.Terminal
+	err  error
+}
+
+func newDrawing(w io.Writer) *drawing {
+	return &drawing{term: report.NewTerminal(w, report.Detect(w, os.Environ()))}
+}
+
+func (d *drawing) event(e history.Event) {
+	if e.Kind == history.KindRun {
+		d.err = errors.Join(d.err, d.term.Begin(*e.Run))
+	} else {
+		d.err = errors.Join(d.err, d.term.Event(e))
+	}
+}
+
+func (d *drawing) end(o report.Outcome) { d.err = errors.Join(d.err, d.term.End(o)) }
 
 func outcome(v verdict.Verdict) report.Outcome {
 	o := report.Outcome{Name: v.Name, OK: v.OK(), Mismatches: v.Mismatches}
