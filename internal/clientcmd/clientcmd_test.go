@@ -68,7 +68,7 @@ func newWorld(t *testing.T) *world {
 	if w.locks, err = etcdlock.New(w.etcd, 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	w.storage = httptest.NewServer(kv.NewHandler(kv.NewMemory(kv.MemoryOptions{}), kv.HandlerOptions{}))
+	w.storage = httptest.NewServer(kv.NewHandler(kv.NewMemory(kv.Options{}), kv.HandlerOptions{}))
 	t.Cleanup(w.storage.Close)
 	w.kv = kv.NewClient(w.storage.URL)
 	t.Cleanup(w.kv.Close)

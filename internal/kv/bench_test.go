@@ -22,7 +22,7 @@ import (
 // of-noop is the storage's rate as a part of the other's.
 func BenchmarkHTTPWrite(b *testing.B) {
 	noop := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	storage := kv.NewHandler(kv.NewMemory(kv.MemoryOptions{}), kv.HandlerOptions{Metrics: kv.NewMetrics()})
+	storage := kv.NewHandler(kv.NewMemory(kv.Options{}), kv.HandlerOptions{Metrics: kv.NewMetrics()})
 	for _, conns := range []int{1, 16} {
 		b.Run(fmt.Sprintf("conns=%d", conns), func(b *testing.B) {
 			reference, ours := dialHTTP(b, noop, conns), dialHTTP(b, storage, conns)
@@ -110,7 +110,7 @@ func BenchmarkEngineWrite(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			m := kv.NewMemory(kv.MemoryOptions{})
+			m := kv.NewMemory(kv.Options{})
 			for _, name := range names {
 				write(m, name, 1)
 			}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"syscall"
 
 	"github.com/gorilla/mux"
 
@@ -153,8 +154,10 @@ func status(err error) int {
 		return he.status
 	case errors.Is(err, ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, fence.ErrNoBound):
+	case errors.Is(err, fence.ErrNoBound), errors.Is(err, ErrClosed):
 		return http.StatusServiceUnavailable
+	case errors.Is(err, syscall.ENOSPC):
+		return http.StatusInsufficientStorage
 	}
 	return http.StatusInternalServerError
 }

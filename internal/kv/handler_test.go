@@ -27,7 +27,7 @@ func call(h http.Handler, method, path, body string, header ...string) *httptest
 }
 
 func newHandler() http.Handler {
-	return kv.NewHandler(kv.NewMemory(kv.MemoryOptions{}), kv.HandlerOptions{MaxBody: 200, Metrics: kv.NewMetrics()})
+	return kv.NewHandler(kv.NewMemory(kv.Options{}), kv.HandlerOptions{MaxBody: 200, Metrics: kv.NewMetrics()})
 }
 
 // TestContribLockByteForByte pins the whole answer to each request. Where
@@ -189,7 +189,7 @@ func TestBatchAndMark(t *testing.T) {
 // that cannot be judged is not admitted.
 func TestIssuerIsAsked(t *testing.T) {
 	var fail error
-	m := kv.NewMemory(kv.MemoryOptions{Bound: func(fence.Claim) (fence.Token, error) { return 40, fail }})
+	m := kv.NewMemory(kv.Options{Bound: func(fence.Claim) (fence.Token, error) { return 40, fail }})
 	h := kv.NewHandler(m, kv.HandlerOptions{})
 	if w := call(h, "PUT", "/v1/kv/a", "x", "Fencing-Token", "9223372036854775807"); w.Code != 422 || !strings.Contains(w.Body.String(), `"bound":"40"`) {
 		t.Errorf("ahead: %d %s", w.Code, w.Body)
@@ -241,7 +241,7 @@ func FuzzRequests(f *testing.F) {
 		req.Header["Fencing-Token"] = []string{token}
 		req.Header["Fencing-Sequence"] = []string{sequence}
 		req.Header["Fencing-Scope"] = []string{"/lock"}
-		m := kv.NewMemory(kv.MemoryOptions{})
+		m := kv.NewMemory(kv.Options{})
 		h := kv.NewHandler(m, kv.HandlerOptions{MaxBody: 100})
 		call(h, "PUT", "/v1/kv/a", "kept", "Fencing-Token", "40", "Fencing-Scope", "/lock")
 		call(h, "POST", "/", `{"op":"write","key":"b","val":"kept","version":40}`)

@@ -57,7 +57,7 @@ func NewJournal(w io.Writer) *Journal { return &Journal{enc: json.NewEncoder(w)}
 // Listening writes the first line: the address that the storage serves.
 func (j *Journal) Listening(addr string) { j.write(Line{Time: time.Now(), Listen: addr}) }
 
-// Observe writes a record. It has the form of MemoryOptions.Observe.
+// Observe writes a record. It has the form of Options.Observe.
 func (j *Journal) Observe(r Record) {
 	line := Line{
 		Time: time.Now(), Index: r.Index, Op: r.Op.Kind, ID: r.Request.ID,

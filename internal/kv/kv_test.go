@@ -27,7 +27,10 @@ func (s engineStore) Read(ctx context.Context, c fence.Claim, key string) (strin
 }
 
 // clientStore shows a whole storage, through HTTP and back, to the laws.
-type clientStore struct{ *kv.Client }
+type clientStore struct {
+	*kv.Client
+	engine kv.Engine
+}
 
 func (s clientStore) Write(ctx context.Context, c fence.Claim, key, value string) error {
 	_, err := s.Client.Write(ctx, kv.Request{Claim: c}, key, value)
@@ -50,54 +53,94 @@ func found(item kv.Item, err error) (string, bool, error) {
 	return item.Value, err == nil, err
 }
 
-func bounded(bound fence.Token) kv.MemoryOptions {
-	return kv.MemoryOptions{Bound: func(fence.Claim) (fence.Token, error) { return bound, nil }}
+// engines are all engines: how to open one, and what a crash leaves of it (nil:
+// nothing).
+var engines = map[string]struct {
+	open  func(t *testing.T, o kv.Options) kv.Engine
+	crash func(t *testing.T, e kv.Engine) kv.Engine
+}{
+	"memory": {func(_ *testing.T, o kv.Options) kv.Engine { return kv.NewMemory(o) }, nil},
+	"bolt":   {openBolt, crashBolt},
 }
 
-func TestMemoryObeysTheLaws(t *testing.T) {
-	fencetest.Run(t, fencetest.Subject{
-		Open: func(context.Context) (fencetest.Store, error) {
-			return engineStore{kv.NewMemory(kv.MemoryOptions{})}, nil
-		},
+func bounded(bound fence.Token) kv.Options {
+	return kv.Options{Bound: func(fence.Claim) (fence.Token, error) { return bound, nil }}
+}
+
+// subject shows an engine to the laws, as it is or behind something.
+func subject(t *testing.T, name string, show func(kv.Engine) fencetest.Store) fencetest.Subject {
+	e := engines[name]
+	s := fencetest.Subject{
+		Open: func(context.Context) (fencetest.Store, error) { return show(e.open(t, kv.Options{})), nil },
 		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
-			return engineStore{kv.NewMemory(bounded(bound))}, nil
+			return show(e.open(t, bounded(bound))), nil
 		},
-	})
+	}
+	if e.crash != nil {
+		s.Restart = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+			return show(e.crash(t, engineOf(s))), nil
+		}
+	}
+	return s
+}
+
+// engineOf is what a Store was made of.
+func engineOf(s fencetest.Store) kv.Engine {
+	switch s := s.(type) {
+	case engineStore:
+		return s.Engine
+	case clientStore:
+		return s.engine
+	}
+	panic("no such store")
+}
+
+func TestEnginesObeyTheLaws(t *testing.T) {
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			fencetest.Run(t, subject(t, name, func(e kv.Engine) fencetest.Store { return engineStore{e} }))
+		})
+	}
 }
 
 func TestStorageObeysTheLaws(t *testing.T) {
-	open := func(o kv.MemoryOptions) fencetest.Store {
-		srv := httptest.NewServer(kv.NewHandler(kv.NewMemory(o), kv.HandlerOptions{Metrics: kv.NewMetrics()}))
-		t.Cleanup(srv.Close)
-		return clientStore{kv.NewClient(srv.URL)}
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			fencetest.Run(t, subject(t, name, func(e kv.Engine) fencetest.Store {
+				srv := httptest.NewServer(kv.NewHandler(e, kv.HandlerOptions{Metrics: kv.NewMetrics()}))
+				t.Cleanup(srv.Close)
+				return clientStore{kv.NewClient(srv.URL), e}
+			}))
+		})
 	}
-	fencetest.Run(t, fencetest.Subject{
-		Open: func(context.Context) (fencetest.Store, error) { return open(kv.MemoryOptions{}), nil },
-		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
-			return open(bounded(bound)), nil
-		},
-	})
 }
 
 // TestControlBreaksTheLaws: without fencing the storage is what the laws are
 // there to catch.
 func TestControlBreaksTheLaws(t *testing.T) {
-	s := fencetest.Subject{Open: func(context.Context) (fencetest.Store, error) {
-		return engineStore{kv.NewMemory(kv.MemoryOptions{Unfenced: true})}, nil
-	}}
-	for _, law := range fencetest.Laws {
-		switch law.Name {
-		case "StaleWriteRefused", "StaleDeleteRefused", "MissingTokenRefused", "ReadRaisesMark":
-			if err := law.Check(t.Context(), s); err == nil {
-				t.Errorf("%s holds with fencing off", law.Name)
+	for name, e := range engines {
+		s := fencetest.Subject{Open: func(context.Context) (fencetest.Store, error) {
+			return engineStore{e.open(t, kv.Options{Unfenced: true})}, nil
+		}}
+		for _, law := range fencetest.Laws {
+			switch law.Name {
+			case "StaleWriteRefused", "StaleDeleteRefused", "MissingTokenRefused", "ReadRaisesMark":
+				if err := law.Check(t.Context(), s); err == nil {
+					t.Errorf("%s: %s holds with fencing off", name, law.Name)
+				}
 			}
 		}
 	}
 }
 
 func TestBatchIsAllOrNothing(t *testing.T) {
+	for name, e := range engines {
+		t.Run(name, func(t *testing.T) { testBatch(t, e.open(t, kv.Options{})) })
+	}
+}
+
+func testBatch(t *testing.T, m kv.Engine) {
 	ctx := t.Context()
-	m := kv.NewMemory(kv.MemoryOptions{})
 	req := func(token fence.Token) kv.Request {
 		return kv.Request{Claim: fence.Claim{Scope: "/lock", Token: token}}
 	}
@@ -120,9 +163,16 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 // TestObserverSeesTheOrder: the account that the verdict is made of has each
 // operation once, in the order in which it took place.
 func TestObserverSeesTheOrder(t *testing.T) {
+	for name, e := range engines {
+		t.Run(name, func(t *testing.T) {
+			var records []kv.Record
+			testObserver(t, e.open(t, kv.Options{Observe: func(r kv.Record) { records = append(records, r) }}), &records)
+		})
+	}
+}
+
+func testObserver(t *testing.T, m kv.Engine, seenRecords *[]kv.Record) {
 	ctx := t.Context()
-	var records []kv.Record
-	m := kv.NewMemory(kv.MemoryOptions{Observe: func(r kv.Record) { records = append(records, r) }})
 	req := func(token fence.Token, id string) kv.Request {
 		return kv.Request{Claim: fence.Claim{Scope: "/lock", Token: token}, ID: id}
 	}
@@ -139,7 +189,7 @@ func TestObserverSeesTheOrder(t *testing.T) {
 		missing, no   bool
 	}
 	var got []seen
-	for i, r := range records {
+	for i, r := range *seenRecords {
 		if r.Index != int64(i+1) {
 			t.Errorf("record %d has index %d", i, r.Index)
 		}

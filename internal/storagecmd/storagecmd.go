@@ -25,6 +25,8 @@ import (
 
 type config struct {
 	listen  string
+	engine  string
+	data    string
 	fencing onOff
 	maxBody int64
 	journal string
@@ -62,15 +64,20 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "storage",
 		Short: "An HTTP key-value storage that refuses stale writes",
-		Long: `storage keeps values in memory and serves them over HTTP. A write shows the
+		Long: `storage keeps values and serves them over HTTP. A write shows the
 fencing token of the lock under which it is made; one that is older than the
 highest token seen is refused, because its client has lost the lock and may not
 know.
+
+The engine "memory" forgets values and tokens when it ends, together. The engine
+"bolt" keeps both in a file, in one transaction, and answers when it has been
+synced to the disk.
 
 It speaks the protocol of etcd's contrib/lock (POST /) and one of its own
 (/v1/kv/, /v1/batch, /v1/marks/): see docs/protocol.md. Tokens order requests,
 they permit nothing: anyone who reaches the port may write.`,
 		Example: `  storage
+  storage --engine bolt --data ./data
   curl -i -X PUT -H 'Fencing-Token: 34' -d hello http://127.0.0.1:8080/v1/kv/key0
   curl -i -X PUT -H 'Fencing-Token: 33' -d stale http://127.0.0.1:8080/v1/kv/key0`,
 		Args: cobra.NoArgs,
@@ -80,6 +87,8 @@ they permit nothing: anyone who reaches the port may write.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "address to serve; port 0 takes a free one")
+	f.StringVar(&c.engine, "engine", "memory", "memory or bolt")
+	f.StringVar(&c.data, "data", "", "directory of the bolt engine's file; made if it is missing")
 	f.Var(&c.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without")
 	f.Int64Var(&c.maxBody, "max-body", kv.DefaultMaxBody, "largest request body, in bytes")
 	f.StringVar(&c.journal, "journal", "", "file for an account of every operation as JSON lines; - is standard output")
@@ -100,12 +109,12 @@ const (
 	maxHeader       = 64 << 10 // bytes
 )
 
-func run(ctx context.Context, c *config, stdout, stderr io.Writer) error {
+func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	if c.maxBody < 1 {
-		return &cli.ExitError{Code: 2, Err: fmt.Errorf("--max-body is %d bytes, want 1 or more", c.maxBody)}
+		return usage("--max-body is %d bytes, want 1 or more", c.maxBody)
 	}
 	log := cli.Logger(stderr, c.level.Level())
-	options := kv.MemoryOptions{Unfenced: !bool(c.fencing)}
+	options := kv.Options{Unfenced: !bool(c.fencing)}
 	var journal *kv.Journal
 	if c.journal != "" {
 		w, err := openJournal(c.journal, stdout)
@@ -124,12 +133,17 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) error {
 		defer client.Close()
 		options.Bound = etcdlock.Bound(client, issuerTimeout)
 	}
+	engine, closeEngine, err := c.openEngine(options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeEngine()) }()
 	ln, err := net.Listen("tcp", c.listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", c.listen, err)
 	}
 	srv := &http.Server{
-		Handler: kv.NewHandler(kv.NewMemory(options), kv.HandlerOptions{
+		Handler: kv.NewHandler(engine, kv.HandlerOptions{
 			MaxBody: c.maxBody, Logger: log, Metrics: kv.NewMetrics(),
 		}),
 		ReadHeaderTimeout: headerTimeout,
@@ -144,7 +158,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
-	log.Info("storage serves", "url", "http://"+ln.Addr().String(), "fencing", c.fencing.String())
+	log.Info("storage serves", "url", "http://"+ln.Addr().String(), "engine", c.engine, "fencing", c.fencing.String())
 	if !c.fencing {
 		log.Warn("fencing is off: stale writes are admitted")
 	}
@@ -161,6 +175,28 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) error {
 		return errors.Join(fmt.Errorf("requests still open after %v: %w", shutdownTimeout, err), srv.Close())
 	}
 	return nil
+}
+
+func (c *config) openEngine(o kv.Options) (kv.Engine, func() error, error) {
+	switch {
+	case c.engine == "memory" && c.data == "":
+		return kv.NewMemory(o), func() error { return nil }, nil
+	case c.engine == "memory":
+		return nil, nil, usage("--data is of no use to the engine memory, which keeps no file; did you mean --engine bolt?")
+	case c.engine == "bolt" && c.data != "":
+		b, err := kv.OpenBolt(c.data, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return b, b.Close, nil
+	case c.engine == "bolt":
+		return nil, nil, usage("the engine bolt needs a directory for its file: --data DIR")
+	}
+	return nil, nil, usage("unknown engine %q, want memory or bolt", c.engine)
+}
+
+func usage(format string, args ...any) error {
+	return &cli.ExitError{Code: 2, Err: fmt.Errorf(format, args...)}
 }
 
 func openJournal(name string, stdout io.Writer) (io.WriteCloser, error) {

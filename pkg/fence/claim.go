@@ -11,6 +11,20 @@ type Claim struct {
 	Sequence int64  // from 1; 0: the request takes no part in the order within the tenure
 }
 
+// CheckBound asks bound for the highest token that the issuer can have given out
+// in c's scope, and refuses c with an *AheadError where its token is above. It
+// returns ErrNoBound where bound returns an error.
+func (c Claim) CheckBound(bound func(Claim) (Token, error)) error {
+	highest, err := bound(c)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoBound, err)
+	}
+	if c.Token > highest {
+		return &AheadError{Scope: c.Scope, Token: c.Token, Bound: highest}
+	}
+	return nil
+}
+
 // Mark is the high-water mark of a scope: the highest token admitted, and the
 // highest sequence number done under that token. The zero Mark admits every
 // token. A store keeps the mark beside the data for as long as the data could

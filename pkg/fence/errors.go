@@ -16,6 +16,8 @@ var (
 	ErrInvalidToken = errors.New("fence: invalid token")
 	// ErrInvalidSequence: what was given is no sequence number.
 	ErrInvalidSequence = errors.New("fence: invalid sequence")
+	// ErrInvalidScope: the scope that was named cannot be the right one.
+	ErrInvalidScope = errors.New("fence: invalid scope")
 	// ErrAhead: the issuer cannot have given out so high a token.
 	ErrAhead = errors.New("fence: token ahead of its issuer")
 )

@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"fmt"
 	"hash/maphash"
 	"strings"
 	"sync"
@@ -53,12 +52,8 @@ var seed = maphash.MakeSeed()
 // The mark is raised before op runs and stays where op fails or panics.
 func (r *Register) Do(c Claim, op func() error) error {
 	if r.Bound != nil && c.Token > r.Mark(c.Scope).Token {
-		bound, err := r.Bound(c)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrNoBound, err)
-		}
-		if c.Token > bound {
-			return &AheadError{Scope: c.Scope, Token: c.Token, Bound: bound}
+		if err := c.CheckBound(r.Bound); err != nil {
+			return err
 		}
 	}
 	if !c.Token.Valid() || c.Sequence < 0 {

@@ -5,7 +5,6 @@
 package fencehttp
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -24,13 +23,10 @@ const (
 	HeaderDuplicate = "Fencing-Duplicate"
 )
 
-// ErrInvalidScope: a request names a scope that cannot be the right one.
-var ErrInvalidScope = errors.New("fence: invalid scope")
-
 // ParseClaim reads the claim of a request. Without a Fencing-Token header the
 // claim's Token is 0, which fence.Mark.Admit refuses as missing; scope is the
 // default where no Fencing-Scope is given. Errors wrap fence.ErrInvalidToken,
-// fence.ErrInvalidSequence or ErrInvalidScope. A header that is given twice is
+// fence.ErrInvalidSequence or fence.ErrInvalidScope. A header that is given twice is
 // invalid: two readers could disagree about which one counts.
 func ParseClaim(h http.Header, scope string) (fence.Claim, error) {
 	c := fence.Claim{Scope: scope}
@@ -48,9 +44,9 @@ func ParseClaim(h http.Header, scope string) (fence.Claim, error) {
 	switch v := h[HeaderScope]; {
 	case len(v) == 0:
 	case len(v) > 1:
-		return c, headerError(HeaderScope, fmt.Errorf("%w: given %d times", ErrInvalidScope, len(v)))
+		return c, headerError(HeaderScope, fmt.Errorf("%w: given %d times", fence.ErrInvalidScope, len(v)))
 	case v[0] == "":
-		return c, headerError(HeaderScope, fmt.Errorf("%w: it is empty, want the lock's name", ErrInvalidScope))
+		return c, headerError(HeaderScope, fmt.Errorf("%w: it is empty, want the lock's name", fence.ErrInvalidScope))
 	default:
 		c.Scope = v[0]
 	}

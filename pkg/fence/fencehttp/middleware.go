@@ -96,10 +96,10 @@ func (o Options) claim(r *http.Request) (fence.Claim, error) {
 type scopeError struct{ given, want string }
 
 func (e *scopeError) Error() string {
-	return ErrInvalidScope.Error() + ": it names " + strconv.Quote(e.given) + ", but this resource is guarded by " + strconv.Quote(e.want)
+	return fence.ErrInvalidScope.Error() + ": it names " + strconv.Quote(e.given) + ", but this resource is guarded by " + strconv.Quote(e.want)
 }
 
-func (e *scopeError) Unwrap() error { return ErrInvalidScope }
+func (e *scopeError) Unwrap() error { return fence.ErrInvalidScope }
 
 func safe(method string) bool {
 	switch method {

@@ -52,7 +52,7 @@ func ReasonOf(err error) Reason {
 		return ReasonMissing
 	case errors.Is(err, fence.ErrAhead):
 		return ReasonAhead
-	case errors.Is(err, fence.ErrInvalidToken), errors.Is(err, fence.ErrInvalidSequence), errors.Is(err, ErrInvalidScope):
+	case errors.Is(err, fence.ErrInvalidToken), errors.Is(err, fence.ErrInvalidSequence), errors.Is(err, fence.ErrInvalidScope):
 		return ReasonInvalid
 	}
 	return ""

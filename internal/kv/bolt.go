@@ -1,0 +1,285 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// ErrClosed: the engine was closed before the operation began.
+var ErrClosed = errors.New("the storage is closed")
+
+// Bolt is the durable engine on one machine: a bbolt file. Value, mark and
+// sequence go in one transaction, and an operation returns only when it has been
+// synced to the disk. Writers that come while a transaction is under way share
+// the next one, and its sync.
+type Bolt struct {
+	options Options
+	account account // guarded by order
+	db      *bbolt.DB
+	changes chan *change
+	stop    chan struct{} // closed by Close
+	stopped chan struct{} // closed when the last transaction is over
+	commits atomic.Int64
+
+	// order makes the observer's order that of the transactions; only taken
+	// where there is an observer.
+	order sync.Mutex
+}
+
+// change is an operation that needs a transaction that writes.
+type change struct {
+	req  Request
+	ops  []Op
+	read bool // of ops[0].Key; ops then has OpRead
+	item Item
+	err  error
+	done chan struct{}
+}
+
+// The file, its bucket of items (by key: the token as a big-endian 64-bit
+// number, and the value), and how long to wait for another process that has it
+// open.
+const (
+	boltFile    = "fencelab.db"
+	lockTimeout = time.Second
+	tokenSize   = 8
+)
+
+var boltItems = []byte("items")
+
+// maxShared is how many operations share a transaction at the most.
+const maxShared = 1024
+
+// OpenBolt opens the engine's file in dir, which it makes if it is missing. A
+// file that is no database of this format is left as it is, and an error.
+func OpenBolt(dir string, o Options) (*Bolt, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, boltFile)
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout})
+	switch {
+	case errors.Is(err, bbolt.ErrTimeout):
+		return nil, fmt.Errorf("%s is in use by another process: end that one, or give --data another directory", path)
+	case err != nil:
+		return nil, fmt.Errorf("%s cannot be opened as a database: %w; it was left as it is: restore a backup, or move it away to begin anew, with no data and no marks", path, err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(boltItems)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
+	}
+	b := &Bolt{options: o, account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{}), stopped: make(chan struct{})}
+	go b.commitAll()
+	return b, nil
+}
+
+// Close lets the transaction under way come to its end and closes the file. It
+// must not be called twice.
+func (b *Bolt) Close() error {
+	close(b.stop)
+	<-b.stopped
+	return b.db.Close()
+}
+
+// Write implements Engine.
+func (b *Bolt) Write(ctx context.Context, req Request, ops ...Op) error {
+	for _, op := range ops {
+		if len(op.Key) > bbolt.MaxKeySize {
+			return &httpError{413, fmt.Errorf("the key has %d bytes, and this engine can have %d", len(op.Key), bbolt.MaxKeySize)}
+		}
+	}
+	return b.change(ctx, &change{req: req, ops: ops})
+}
+
+// Read implements Engine. One with a token raises the mark and so writes.
+func (b *Bolt) Read(ctx context.Context, req Request, key string) (Item, error) {
+	req.Sequence = 0 // as for Memory
+	c := &change{req: req, ops: []Op{{Kind: OpRead, Key: key}}, read: true}
+	if req.Token != 0 && !b.options.Unfenced {
+		err := b.change(ctx, c)
+		return c.item, err
+	}
+	if b.options.Observe != nil {
+		b.order.Lock()
+		defer b.order.Unlock()
+	}
+	err := b.db.View(c.look)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Item{}, err
+	}
+	b.tell(c, err)
+	return c.item, err
+}
+
+// Mark implements Engine.
+func (b *Bolt) Mark(_ context.Context, scope string) (m fence.Mark, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		m, err = fencebolt.Mark(tx, scope)
+		return err
+	})
+	return m, err
+}
+
+// Commits is how many transactions were made durable since the file was opened:
+// fewer than the writes, where writers came together.
+func (b *Bolt) Commits() int64 { return b.commits.Load() }
+
+// change has a change done by commitAll. Once it is taken on, it is waited for
+// whatever ctx says: giving up would leave its outcome unknown.
+func (b *Bolt) change(ctx context.Context, c *change) error {
+	if err := b.checkBound(c.req.Claim); err != nil {
+		return err
+	}
+	c.done = make(chan struct{})
+	select {
+	case b.changes <- c:
+		<-c.done
+		return c.err
+	case <-b.stop:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// checkBound asks the issuer about a token above the mark, outside of any
+// transaction.
+func (b *Bolt) checkBound(c fence.Claim) error {
+	if b.options.Bound == nil || b.options.Unfenced {
+		return nil
+	}
+	m, err := b.Mark(context.Background(), c.Scope)
+	if err != nil || c.Token <= m.Token {
+		return err
+	}
+	return c.CheckBound(b.options.Bound)
+}
+
+// commitAll takes what has come, does it in one transaction, and begins anew.
+func (b *Bolt) commitAll() {
+	defer close(b.stopped)
+	for {
+		var batch []*change
+		select {
+		case c := <-b.changes:
+			batch = append(batch, c)
+		case <-b.stop:
+			return
+		}
+		for more := true; more && len(batch) < maxShared; {
+			select {
+			case c := <-b.changes:
+				batch = append(batch, c)
+			default:
+				more = false
+			}
+		}
+		b.commit(batch)
+	}
+}
+
+// commit does a batch in one transaction. What is refused leaves the transaction
+// as it was; what fails undoes it, for all.
+func (b *Bolt) commit(batch []*change) {
+	if b.options.Observe != nil {
+		b.order.Lock()
+		defer b.order.Unlock()
+	}
+	err := b.db.Update(func(tx *bbolt.Tx) error {
+		for _, c := range batch {
+			c.err = b.do(tx, c)
+			if c.err != nil && !definite(c.err) {
+				return c.err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		b.commits.Add(1)
+	}
+	for _, c := range batch {
+		if err != nil {
+			c.err = fmt.Errorf("the transaction failed, for all that shared it: %w", err)
+		} else {
+			b.tell(c, c.err)
+		}
+		close(c.done)
+	}
+}
+
+// definite reports whether err says that nothing was done, or need be.
+func definite(err error) bool {
+	return fencehttp.ReasonOf(err) != "" || errors.Is(err, fence.ErrDuplicate) || errors.Is(err, ErrNotFound)
+}
+
+func (b *Bolt) do(tx *bbolt.Tx, c *change) error {
+	if b.options.Unfenced {
+		return c.apply(tx)
+	}
+	var result error
+	err := fencebolt.Do(tx, c.req.Claim, func() error {
+		if result = c.apply(tx); errors.Is(result, ErrNotFound) {
+			return nil // a read took place, and this is its result
+		}
+		return result
+	})
+	return errors.Join(err, result)
+}
+
+func (c *change) apply(tx *bbolt.Tx) error {
+	if c.read {
+		return c.look(tx)
+	}
+	items := tx.Bucket(boltItems)
+	for _, op := range c.ops {
+		var err error
+		if op.Kind == OpDelete {
+			err = items.Delete([]byte(op.Key))
+		} else {
+			v := binary.BigEndian.AppendUint64(make([]byte, 0, tokenSize+len(op.Value)), uint64(c.req.Token))
+			err = items.Put([]byte(op.Key), append(v, op.Value...))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *change) look(tx *bbolt.Tx) error {
+	v := tx.Bucket(boltItems).Get([]byte(c.ops[0].Key))
+	if v == nil {
+		return ErrNotFound
+	}
+	if len(v) < tokenSize {
+		return fmt.Errorf("the item %q has %d bytes: the database is damaged", c.ops[0].Key, len(v))
+	}
+	c.item = Item{Value: string(v[tokenSize:]), Token: fence.Token(binary.BigEndian.Uint64(v))}
+	return nil
+}
+
+// tell tells the observer of a change; the caller holds b.order.
+func (b *Bolt) tell(c *change, err error) {
+	for _, op := range c.ops {
+		if c.read {
+			op.Value = c.item.Value
+		}
+		b.account.tell(c.req, op, err)
+	}
+}
