@@ -81,6 +81,13 @@ func TestWrongExpectationIsTold(t *testing.T) {
 	)
 }
 
+// TestMainStoryOnBolt: the same on the durable engine.
+func TestMainStoryOnBolt(t *testing.T) {
+	p := newWorld(t).start("gcsim", "run", scenarioFile(t, "engine: memory", "engine: bolt"))
+	p.want(0)
+	p.says("changed fenced: safe, as expected", "changed unfenced: corrupted, as expected")
+}
+
 // TestKilledHolder: a crash instead of a pause. The lock is freed by the TTL.
 func TestKilledHolder(t *testing.T) {
 	b, err := os.ReadFile("scenarios/01-gc-pause.yaml")

@@ -59,8 +59,11 @@ func (w *world) startServers(ctx context.Context, v *scenario.Variant) error {
 		return err
 	}
 	w.procs[history.LaneEtcd] = etcd
-	storage, err := w.group.Start("storage", nil, "storage", "--listen", "127.0.0.1:0", "--journal", "-",
-		"--fencing", v.World.Storage.Fencing)
+	args := []string{"storage", "--listen", "127.0.0.1:0", "--journal", "-", "--fencing", v.World.Storage.Fencing, "--engine", v.World.Storage.Engine}
+	if v.World.Storage.Engine == "bolt" {
+		args = append(args, "--data", filepath.Join(w.group.Dir, "storage"))
+	}
+	storage, err := w.group.Start("storage", nil, args...)
 	if err != nil {
 		return err
 	}

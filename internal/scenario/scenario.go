@@ -45,7 +45,7 @@ type Etcd struct {
 
 // Storage is what the lock is to protect.
 type Storage struct {
-	Engine  string `yaml:"engine"`  // memory
+	Engine  string `yaml:"engine"`  // memory or bolt
 	Fencing string `yaml:"fencing"` // on or off
 }
 

@@ -106,6 +106,8 @@ func TestErrorsSayWhere(t *testing.T) {
 		{"stale: 1", "stale: -1", "expects -1 stale requests"},
 		{"expect: {verdict: corrupted}", "expect: {}", `variant "unfenced" expects no verdict`},
 		{"storage.fencing: off", "storage.fencing: maybe", `unknown storage.fencing "maybe", want on or off`},
+		{"title: A title", "title: A title\nworld: {storage: {engine: paper}}", `unknown storage engine "paper", want memory or bolt`},
+		{"title: A title", "title: A title\nworld: {etcd: {members: 3}}", `wants 3 etcd members, and only 1 can be had`},
 		{"storage.fencing: off", "storage.fences: off", `s.yaml:16:11: cannot set "storage.fences"`},
 		{"clients.client1.token", "clients.client7.token", `unknown client "client7"`},
 		{"token: lease}\n    expect", "token: best}\n    expect", `unknown kind of token "best"`},

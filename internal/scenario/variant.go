@@ -58,7 +58,7 @@ func (v *Variant) check(n ast.Node) error {
 	if v.World.Etcd.Members != 1 {
 		return errorAt(n, "variant %q wants %d etcd members, and only 1 can be had", v.Name, v.World.Etcd.Members)
 	}
-	if err := oneOf(n, "storage engine", v.World.Storage.Engine, "memory"); err != nil {
+	if err := oneOf(n, "storage engine", v.World.Storage.Engine, "memory", "bolt"); err != nil {
 		return err
 	}
 	return oneOf(n, "storage.fencing", v.World.Storage.Fencing, "on", "off")
