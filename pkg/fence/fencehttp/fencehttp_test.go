@@ -133,7 +133,7 @@ func TestMiddlewareUnderGorillaMux(t *testing.T) {
 		t.Errorf("other shop: %v", err)
 	}
 	err := put(fence.Claim{Scope: "/lock/nobody", Token: 33}, "shops/a/two")
-	if !errors.Is(err, fence.ErrInvalidToken) || !strings.Contains(err.Error(), `guarded by "/lock/a"`) {
+	if !errors.Is(err, fence.ErrInvalidScope) || !strings.Contains(err.Error(), `guarded by "/lock/a"`) {
 		t.Errorf("a lock of the client's own choice: got %v, want a refusal that names the right lock", err)
 	}
 }

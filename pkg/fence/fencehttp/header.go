@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -23,11 +26,27 @@ const (
 	HeaderDuplicate = "Fencing-Duplicate"
 )
 
+// The response headers of a refusal. They repeat what the answer to a HEAD
+// request, which has no body, could not tell; HeaderToken is there too, and is
+// the token that was given.
+const (
+	HeaderRefused = "Fencing-Refused" // the Reason
+	HeaderField   = "Fencing-Field"   // where that is invalid: see Problem.Field
+	HeaderMark    = "Fencing-Mark"    // where it is stale: the highest token admitted
+	HeaderBound   = "Fencing-Bound"   // where it is ahead: the highest that can have been issued
+)
+
+// MaxScope is the longest scope that a request may name, in bytes.
+const MaxScope = 1024
+
 // ParseClaim reads the claim of a request. Without a Fencing-Token header the
 // claim's Token is 0, which fence.Mark.Admit refuses as missing; scope is the
-// default where no Fencing-Scope is given. Errors wrap fence.ErrInvalidToken,
-// fence.ErrInvalidSequence or fence.ErrInvalidScope. A header that is given twice is
-// invalid: two readers could disagree about which one counts.
+// default where no Fencing-Scope is given, and is not checked. Errors wrap
+// fence.ErrInvalidToken, fence.ErrInvalidSequence or fence.ErrInvalidScope. A
+// header that is given twice is invalid: two readers could disagree about which
+// one counts. So is a scope that does not come through headers, logs and JSON
+// unchanged: one over MaxScope, that is not UTF-8, has control characters, or
+// begins or ends with white space.
 func ParseClaim(h http.Header, scope string) (fence.Claim, error) {
 	c := fence.Claim{Scope: scope}
 	switch v := h[HeaderToken]; len(v) {
@@ -45,9 +64,10 @@ func ParseClaim(h http.Header, scope string) (fence.Claim, error) {
 	case len(v) == 0:
 	case len(v) > 1:
 		return c, headerError(HeaderScope, fmt.Errorf("%w: given %d times", fence.ErrInvalidScope, len(v)))
-	case v[0] == "":
-		return c, headerError(HeaderScope, fmt.Errorf("%w: it is empty, want the lock's name", fence.ErrInvalidScope))
 	default:
+		if fault := scopeFault(v[0]); fault != "" {
+			return c, headerError(HeaderScope, fmt.Errorf("%w: it %s", fence.ErrInvalidScope, fault))
+		}
 		c.Scope = v[0]
 	}
 	switch v := h[HeaderSequence]; len(v) {
@@ -64,10 +84,34 @@ func ParseClaim(h http.Header, scope string) (fence.Claim, error) {
 	return c, nil
 }
 
+// scopeFault says what is wrong with a scope; empty where nothing is.
+func scopeFault(s string) string {
+	switch {
+	case s == "":
+		return "is empty, want the lock's name"
+	case len(s) > MaxScope:
+		return fmt.Sprintf("has %d bytes, want at most %d", len(s), MaxScope)
+	}
+	for i, r := range s {
+		switch {
+		case unicode.IsControl(r):
+			return "has a control character"
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			return "is not UTF-8"
+		}
+	}
+	if len(strings.TrimSpace(s)) != len(s) {
+		return "begins or ends with white space"
+	}
+	return ""
+}
+
 func headerError(header string, err error) error { return fmt.Errorf("header %s: %w", header, err) }
 
 // SetClaim puts a claim into the headers of a request. What c leaves empty is
-// not sent.
+// not sent. Nothing is checked: the server refuses a bad scope, but one with white
+// space around it cannot be sent at all, because net/http trims it, and the server
+// would see another lock's name.
 func SetClaim(h http.Header, c fence.Claim) {
 	if c.Token != 0 {
 		h.Set(HeaderToken, c.Token.String())

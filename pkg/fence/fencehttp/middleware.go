@@ -30,10 +30,11 @@ const defaultMaxBody = 1 << 20
 // fenced request of the scope does.
 //
 // Requests that write (all methods but GET, HEAD, OPTIONS and TRACE) need a
-// token; one that reads may carry it and then raises the mark. A refusal is a
-// problem document, and the handler is not called. A duplicate is answered with
-// 200 and Fencing-Duplicate: true, without a body. A handler's status of 400 and
-// over means that the operation failed: its sequence number may be used again.
+// token; one that reads may carry it and then raises the mark, but its sequence
+// number is ignored. A refusal is a problem document, and the handler is not
+// called. A duplicate is answered with 200 and Fencing-Duplicate: true, without a
+// body. A handler's status of 400 and over means that the operation failed: its
+// sequence number may be used again.
 //
 // So that no slow client holds up a scope, a fenced request's body is read
 // before the handler runs and its answer is sent afterwards; both are kept in
@@ -49,17 +50,21 @@ func Middleware(reg *fence.Register, o Options) func(http.Handler) http.Handler 
 				writeError(w, err)
 				return
 			}
-			if claim.Token == 0 && safe(r.Method) {
-				next.ServeHTTP(w, r)
-				return
+			if safe(r.Method) {
+				if claim.Token == 0 {
+					next.ServeHTTP(w, r)
+					return
+				}
+				claim.Sequence = 0
 			}
 			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, o.MaxBody))
 			if err != nil {
 				writeError(w, err)
 				return
 			}
+			r = r.WithContext(r.Context()) // the caller's own stays as it is
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			var answer recorder
+			answer := recorder{header: w.Header().Clone()}
 			err = reg.Do(claim, func() error {
 				next.ServeHTTP(&answer, r)
 				if answer.status >= 400 {
@@ -130,12 +135,7 @@ type recorder struct {
 	body   bytes.Buffer
 }
 
-func (r *recorder) Header() http.Header {
-	if r.header == nil {
-		r.header = make(http.Header)
-	}
-	return r.header
-}
+func (r *recorder) Header() http.Header { return r.header }
 
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= 200 {

@@ -1,6 +1,7 @@
 package fencehttp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -35,6 +36,7 @@ type Problem struct {
 	Detail string `json:"detail,omitempty"`
 
 	Reason       Reason      `json:"reason,omitempty"`
+	Field        string      `json:"field,omitempty"` // of an invalid claim: "token", "sequence" or "scope"
 	Scope        string      `json:"scope,omitempty"`
 	Token        fence.Token `json:"token,omitempty,string"`
 	Mark         fence.Token `json:"mark,omitempty,string"`
@@ -42,6 +44,13 @@ type Problem struct {
 	Sequence     int64       `json:"sequence,omitempty,string"`
 	MarkSequence int64       `json:"mark_sequence,omitempty,string"`
 }
+
+// The fields of a claim; see Problem.Field.
+const (
+	fieldToken    = "token"
+	fieldSequence = "sequence"
+	fieldScope    = "scope"
+)
 
 // ReasonOf says which refusal err is; empty where it is none.
 func ReasonOf(err error) Reason {
@@ -72,7 +81,13 @@ func NewProblem(err error) (p Problem, ok bool) {
 	case ReasonMissing:
 		p = Problem{Status: http.StatusPreconditionRequired, Reason: ReasonMissing, Title: "The fencing token is missing"}
 	case ReasonInvalid:
-		p = Problem{Status: http.StatusBadRequest, Reason: ReasonInvalid, Title: "The fencing claim is invalid"}
+		p = Problem{Status: http.StatusBadRequest, Reason: ReasonInvalid, Title: "The fencing claim is invalid", Field: fieldToken}
+		switch {
+		case errors.Is(err, fence.ErrInvalidSequence):
+			p.Field = fieldSequence
+		case errors.Is(err, fence.ErrInvalidScope):
+			p.Field = fieldScope
+		}
 	case ReasonAhead:
 		p = Problem{Status: http.StatusUnprocessableEntity, Reason: ReasonAhead, Title: "No such token has been issued"}
 		var ahead *fence.AheadError
@@ -98,11 +113,21 @@ func (p Problem) Err() error {
 	case ReasonAhead:
 		return &fence.AheadError{Scope: p.Scope, Token: p.Token, Bound: p.Bound}
 	case ReasonMissing:
-		return &refusal{fence.ErrNoToken, p.Detail}
+		return p.refusal(fence.ErrNoToken)
 	case ReasonInvalid:
-		return &refusal{fence.ErrInvalidToken, p.Detail}
+		switch p.Field {
+		case fieldSequence:
+			return p.refusal(fence.ErrInvalidSequence)
+		case fieldScope:
+			return p.refusal(fence.ErrInvalidScope)
+		}
+		return p.refusal(fence.ErrInvalidToken)
 	}
 	return nil
+}
+
+func (p Problem) refusal(err error) error {
+	return &refusal{err, cmp.Or(p.Detail, err.Error())}
 }
 
 // refusal has the server's words and the meaning of a sentinel.
@@ -114,10 +139,44 @@ type refusal struct {
 func (r *refusal) Error() string { return r.text }
 func (r *refusal) Unwrap() error { return r.err }
 
-// Write sends the document.
+// Write sends the document, and the headers of a refusal with it.
 func (p Problem) Write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", ContentType)
+	h := w.Header()
+	h.Set("Content-Type", ContentType)
+	if p.Reason != "" {
+		h.Set(HeaderRefused, string(p.Reason))
+	}
+	if p.Field != "" {
+		h.Set(HeaderField, p.Field)
+	}
+	setToken(h, HeaderToken, p.Token)
+	setToken(h, HeaderMark, p.Mark)
+	setToken(h, HeaderBound, p.Bound)
 	w.WriteHeader(p.Status)
 	// An error here means that the client is gone.
 	_ = json.NewEncoder(w).Encode(p)
+}
+
+func setToken(h http.Header, header string, t fence.Token) {
+	if t != 0 {
+		h.Set(header, t.String())
+	}
+}
+
+// headerProblem is what the headers of an answer tell of the refusal of req.
+func headerProblem(req *http.Request, h http.Header) Problem {
+	token := func(header string) fence.Token {
+		t, _ := fence.ParseToken(h.Get(header)) // 0 where it is missing
+		return t
+	}
+	reason := h.Get(HeaderRefused)
+	return Problem{
+		Type:   ProblemType + reason,
+		Reason: Reason(reason),
+		Field:  h.Get(HeaderField),
+		Scope:  req.Header.Get(HeaderScope),
+		Token:  token(HeaderToken),
+		Mark:   token(HeaderMark),
+		Bound:  token(HeaderBound),
+	}
 }

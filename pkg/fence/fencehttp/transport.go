@@ -12,8 +12,11 @@ import (
 // Transport is a client's http.RoundTripper that turns a server's refusal back
 // into the error that the server's register returned: with an http.Client that
 // uses it, errors.As finds the *fence.StaleError with both tokens, and errors.Is
-// finds fence.ErrStale, ErrNoToken, ErrInvalidToken or ErrAhead. Every other
-// answer passes through as it is.
+// finds fence.ErrStale, ErrNoToken, ErrInvalidToken, ErrInvalidSequence,
+// ErrInvalidScope or ErrAhead. Every other answer passes through as it is.
+//
+// Where there is no whole document, as with HEAD, the headers of the answer tell
+// of the refusal; its scope is then the one that the request named, if any.
 //
 // It does so against the advice of http.RoundTripper not to interpret answers:
 // a refusal that a caller forgets to look for is a lost write.
@@ -22,7 +25,7 @@ type Transport struct {
 	Base http.RoundTripper
 }
 
-// maxProblem is the largest problem document that is read, in bytes.
+// maxProblem is the largest problem document that is understood, in bytes.
 const maxProblem = 64 << 10
 
 // RoundTrip implements http.RoundTripper.
@@ -35,22 +38,31 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return resp, err
 	}
-	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != ContentType {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if media != ContentType && resp.Header.Get(HeaderRefused) == "" {
 		return resp, nil
 	}
-	doc, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
-	if cerr := resp.Body.Close(); err == nil {
-		err = cerr
+	doc, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem+1))
+	var p Problem
+	var refused error
+	if err == nil && json.Unmarshal(doc, &p) == nil {
+		refused = p.Err()
 	}
-	if err != nil {
+	if refused == nil {
+		refused = headerProblem(req, resp.Header).Err()
+	}
+	body := resp.Body
+	switch {
+	case refused != nil:
+		_ = body.Close() // all that matters has been read
+		return nil, refused
+	case err != nil:
+		_ = body.Close()
 		return nil, fmt.Errorf("fencehttp: status %d, and its problem document is cut short: %w", resp.StatusCode, err)
 	}
-	var p Problem
-	if json.Unmarshal(doc, &p) == nil {
-		if err := p.Err(); err != nil {
-			return nil, err
-		}
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(doc))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(doc), body), body}
 	return resp, nil
 }
