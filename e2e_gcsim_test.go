@@ -1,6 +1,7 @@
 package fencelab_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,7 +98,7 @@ func TestKilledHolder(t *testing.T) {
 	story := strings.NewReplacer(
 		"gcsim: pause client1", "gcsim: kill client1",
 		"  - gcsim: resume client1\n", "",
-		"  - client1: write key0=from-client-1\n", "",
+		"  - client1: finish                          # and writes, without looking again\n", "",
 		"stale: 1", "stale: 0",
 		"verdict: corrupted", "verdict: safe",
 		"final: {key0: from-client-1}", "final: {key0: from-client-2}",
@@ -140,7 +141,7 @@ func TestBadArguments(t *testing.T) {
 // sees to that.
 
 func TestInterrupted(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			p := newWorld(t).start("gcsim")
 			p.await("client1 is stopped")
@@ -184,13 +185,18 @@ func TestPauseCommand(t *testing.T) {
 	if s := state(t, victim.cmd.Process.Pid); s != "T" {
 		t.Errorf("its state is %s, want T (stopped)", s)
 	}
-	p.signal(syscall.SIGINT) // must let it go on
+	p.signal(syscall.SIGHUP) // as when its terminal is closed; it must let it go on
 	p.want(130)
 	p.says("goes on; it stood still for")
 	if _, err := victim.stdin.Write([]byte("it lives\n")); err != nil {
 		t.Fatal(err)
 	}
 	victim.await("it lives")
+	// Nobody reads what it says: it lets it go on all the same.
+	unread := w.start("/bin/sh", "-c", bin+"/gcsim pause --pid "+itoa(victim.cmd.Process.Pid)+" --for 1ms | true")
+	unread.end()
+	fmt.Fprintln(victim.stdin, "it lives on")
+	victim.await("it lives on")
 	short := w.start("gcsim", "pause", "--pid", itoa(victim.cmd.Process.Pid), "--for", "1ms")
 	short.want(0)
 }

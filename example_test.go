@@ -2,6 +2,7 @@ package fencelab_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -29,13 +30,20 @@ func client(ctx context.Context, etcd *clientv3.Client, url string) error {
 	}
 	web := &http.Client{Transport: &fencehttp.Transport{}}
 	return lock.Do(ctx, backend, "/orders", func(ctx context.Context, g lock.Grant) error {
-		req, _ := http.NewRequestWithContext(ctx, "PUT", url, strings.NewReader("paid"))
+		req, err := http.NewRequestWithContext(ctx, "PUT", url, strings.NewReader("paid"))
+		if err != nil {
+			return err
+		}
 		fencehttp.SetClaim(req.Header, g.Claim()) // the token, and the lock it belongs to
 		resp, err := web.Do(req)                  // fence.ErrStale if a later holder was there
 		if err != nil {
 			return err
 		}
-		return resp.Body.Close()
+		defer resp.Body.Close()
+		if resp.StatusCode >= 300 {
+			return fmt.Errorf("pay: %s", resp.Status)
+		}
+		return nil
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/scenario"
 )
 
 // TestReadmeIsCompiled: each Go block of README stands in example_test.go.
@@ -19,6 +21,20 @@ func TestReadmeIsCompiled(t *testing.T) {
 	for _, block := range blocks {
 		if !strings.Contains(code, block[1]) {
 			t.Errorf("example_test.go does not have README's\n%s", block[1])
+		}
+	}
+}
+
+// TestScenarioDocIsTrue: the example of docs/scenarios.md is one that gcsim
+// takes.
+func TestScenarioDocIsTrue(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "docs/scenarios.md"), -1)
+	if len(blocks) == 0 {
+		t.Fatal("docs/scenarios.md shows no scenario")
+	}
+	for _, block := range blocks {
+		if _, err := scenario.Parse("docs/scenarios.md", "example", []byte(block[1])); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -30,6 +30,9 @@ Exit status: 0 if the storage refused at least one stale write.`,
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), c.Deadline, fmt.Errorf("the demo is not over after %v", c.Deadline))
 			defer cancel()
 			refused, err := nemesis.Run(ctx, c)
+			if cmd.Context().Err() != nil {
+				return &cli.ExitError{Code: exitStopped} // what it broke off is of no interest
+			}
 			if cause := context.Cause(ctx); cause != nil {
 				return errors.Join(cause, err)
 			}

@@ -88,7 +88,10 @@ func runAll(ctx context.Context, list []*scenario.Scenario, out string, w io.Wri
 // runVariants runs the variants of a scenario, all at once. They are drawn one
 // after the other: the first one live, the others when they are over.
 func runVariants(ctx context.Context, exe string, s *scenario.Scenario, w io.Writer) ([]result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	first := newDrawing(w)
+	first.failed = cancel // nobody sees the rest
 	runs := make([]chan result, len(s.Variants))
 	for i := range s.Variants {
 		v := &s.Variants[i]
@@ -121,31 +124,42 @@ func runVariants(ctx context.Context, exe string, s *scenario.Scenario, w io.Wri
 			d.end(outcome(r.verdict))
 		}
 		results = append(results, r)
-		failed = errors.Join(failed, d.err)
+		if failed == nil {
+			failed = d.err
+		}
 	}
 	return results, failed
 }
 
-// drawing is a timeline in a terminal, which remembers that it could not be
-// written.
+// drawing is a timeline in a terminal, which ends where it cannot be written.
 type drawing struct {
-	term *report.Terminal
-	err  error
+	term   *report.Terminal
+	err    error
+	failed func()
 }
 
 func newDrawing(w io.Writer) *drawing {
-	return &drawing{term: report.NewTerminal(w, report.Detect(w, os.Environ()))}
+	return &drawing{term: report.NewTerminal(w, report.Detect(w, os.Environ())), failed: func() {}}
 }
 
 func (d *drawing) event(e history.Event) {
 	if e.Kind == history.KindRun {
-		d.err = errors.Join(d.err, d.term.Begin(*e.Run))
+		d.draw(func() error { return d.term.Begin(*e.Run) })
 	} else {
-		d.err = errors.Join(d.err, d.term.Event(e))
+		d.draw(func() error { return d.term.Event(e) })
 	}
 }
 
-func (d *drawing) end(o report.Outcome) { d.err = errors.Join(d.err, d.term.End(o)) }
+func (d *drawing) end(o report.Outcome) { d.draw(func() error { return d.term.End(o) }) }
+
+func (d *drawing) draw(some func() error) {
+	if d.err != nil {
+		return
+	}
+	if d.err = some(); d.err != nil {
+		d.failed()
+	}
+}
 
 func outcome(v verdict.Verdict) report.Outcome {
 	o := report.Outcome{Name: v.Name, OK: v.OK(), Mismatches: v.Mismatches}

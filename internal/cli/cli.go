@@ -35,11 +35,15 @@ func (e *ExitError) Unwrap() error { return e.Err }
 
 // Main runs a command with the process's arguments, and ends the process: with
 // 0, with the status of an ExitError, with 2 for wrong usage, or with 1.
-// SIGINT and SIGTERM end the command's context; a second one ends the process at
-// once.
+// SIGINT, SIGTERM and SIGHUP end the command's context; a second one ends the
+// process at once.
 func Main(cmd *cobra.Command) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
+	// A write to a pipe that nobody reads returns an error like any other, instead
+	// of ending the process before it has cleaned up. (Ignored, it would be so for
+	// children too.)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	understood := false // flags and arguments were

@@ -21,9 +21,10 @@ import (
 
 func agentCommand(c *config) *cobra.Command {
 	a := agent{config: c}
+	a.news = sync.NewCond(&a.mu)
 	var help strings.Builder
 	for _, v := range a.verbs() {
-		fmt.Fprintf(&help, "  %-17s %s\n", v.usage(), v.help)
+		fmt.Fprintf(&help, "  %-21s %s\n", v.usage(), v.help)
 	}
 	return &cobra.Command{
 		Use:   "agent",
@@ -58,15 +59,22 @@ type agent struct {
 	*config
 	*services
 
-	mu  sync.Mutex // of what follows
-	out io.Writer
-	err error // of the first line that could not be written
+	mu    sync.Mutex // of what follows
+	out   io.Writer
+	err   error      // of the first line that could not be written
+	begun *begun     // a write that was begun and not finished
+	news  *sync.Cond // there is none any more
 
 	requests int   // how many were sent
 	held     *held // the last grant; nil: none, or it was unlocked
 	watchers sync.WaitGroup
 	heap     heap
 }
+
+// begun is a write by a client that has looked whether it holds the lock and
+// does not look again. What it learns of the lock meanwhile it reports after the
+// write.
+type begun struct{ key, value string }
 
 // held is a tenure and whether the agent let go of it by itself.
 type held struct {
@@ -101,6 +109,7 @@ func (a *agent) run(ctx context.Context, in io.Reader) error {
 		}
 		break
 	}
+	a.forget()
 	if a.held != nil && !a.held.lost() {
 		a.unlock(context.WithoutCancel(ctx))
 	}
@@ -148,6 +157,8 @@ func (a *agent) verbs() []verb {
 		{"read", "KEY", "read a key", a.read},
 		{"write", "KEY=VALUE", "write a key", a.write},
 		{"delete", "KEY", "delete a key", a.delete},
+		{"begin", "write KEY=VALUE", "look whether the lock is held, and stand right before the write", a.begin},
+		{"finish", "", "do the write that was begun, without looking again", func(ctx context.Context, _ string) error { return a.finish(ctx) }},
 		{"status", "", "say what is held", alone(a.status)},
 		{"load", "DURATION", "fill the heap until a collection stops this program so long; do it before lock", a.load},
 		{"gc", "", "stop this program by a garbage collection (needs " + stopTheWorld + ")", a.gc},
@@ -163,6 +174,8 @@ func (a *agent) obey(ctx context.Context, line string) {
 			continue
 		}
 		switch {
+		case a.hasBegun() && name != "finish" && name != "gc":
+			err = fmt.Errorf("%s: a write was begun, finish it first", name)
 		case !utf8.ValidString(line):
 			err = fmt.Errorf("%s: its argument is not UTF-8", name) // and JSON would change it
 		case v.arg == "" && strings.TrimSpace(arg) != "":

@@ -19,6 +19,7 @@ import (
 func (a *agent) operate(ask history.Event, do func(outcome *history.Event) error) {
 	ask.Kind = history.KindInvoke
 	a.report(ask)
+	defer a.forget()
 	outcome := ask
 	err := do(&outcome)
 	switch unknown := new(lock.UnknownError); {
@@ -31,8 +32,8 @@ func (a *agent) operate(ask history.Event, do func(outcome *history.Event) error
 	}
 	if err != nil {
 		outcome.Text = err.Error()
-		if outcome.Reason = string(fencehttp.ReasonOf(err)); outcome.Reason != "" {
-			outcome.Text = withoutURL(err).Error()
+		if reason := fencehttp.ReasonOf(err); reason != "" {
+			outcome.Reason, outcome.Text = string(reason), withoutURL(err).Error()
 		}
 		if stale := new(fence.StaleError); errors.As(err, &stale) {
 			outcome.Mark = stale.Mark
@@ -61,6 +62,7 @@ func (a *agent) take(ctx context.Context, op string, take func(context.Context, 
 	var granted *held
 	a.operate(history.Event{Op: op, Scope: a.config.lock}, func(outcome *history.Event) error {
 		if a.held != nil && !a.held.lost() {
+			outcome.Reason = "held" // it asked nobody
 			return fmt.Errorf("already holds %s with token %d", a.config.lock, a.grant().Token)
 		}
 		t, err := take(ctx, a.config.lock)
@@ -85,7 +87,12 @@ func (a *agent) watch(h *held) {
 	}
 	e := a.about(h.Grant())
 	e.Kind, e.Text = history.KindLost, fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
-	a.report(e)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.begun != nil {
+		a.news.Wait()
+	}
+	a.print(e)
 }
 
 func (a *agent) unlock(ctx context.Context) {
@@ -157,6 +164,53 @@ func (a *agent) write(ctx context.Context, arg string) error {
 	})
 }
 
+// begin looks whether the lock is held, as a careful client does, and stands
+// between the look and the write: where a pause does its harm.
+func (a *agent) begin(_ context.Context, arg string) error {
+	key, value, ok := strings.Cut(strings.TrimPrefix(arg, "write "), "=")
+	if !ok || !strings.HasPrefix(arg, "write ") {
+		return fmt.Errorf("begin %s: want %q", arg, "begin write KEY=VALUE")
+	}
+	if err := checkKey(history.OpWrite, key); err != nil {
+		return err
+	}
+	if a.held == nil || a.held.lost() {
+		return errors.New("begin: it does not hold the lock")
+	}
+	e := a.about(a.grant())
+	e.Kind = history.KindNote
+	e.Text = fmt.Sprintf("%s has looked: it holds %s with token %d, and is about to write %s=%s", a.name, e.Scope, e.Token, key, value)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.begun = &begun{key, value}
+	a.print(e)
+	return nil
+}
+
+func (a *agent) finish(ctx context.Context) error {
+	a.mu.Lock()
+	b := a.begun
+	a.mu.Unlock()
+	if b == nil {
+		return errors.New("finish: no write was begun")
+	}
+	return a.write(ctx, b.key+"="+b.value)
+}
+
+func (a *agent) hasBegun() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.begun != nil
+}
+
+// forget says that no write is begun any more.
+func (a *agent) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.begun = nil
+	a.news.Broadcast()
+}
+
 func (a *agent) delete(ctx context.Context, key string) error {
 	return a.request(ctx, history.OpDelete, key, "", func(ctx context.Context, req kv.Request, _ *history.Event) error {
 		_, err := a.store.Delete(ctx, req, key)
@@ -164,11 +218,18 @@ func (a *agent) delete(ctx context.Context, key string) error {
 	})
 }
 
+func checkKey(op, key string) error {
+	if key == "" || strings.TrimSpace(key) != key {
+		return fmt.Errorf("%s: the key is %q, want one that neither is empty nor begins or ends with a space", op, key)
+	}
+	return nil
+}
+
 // request is an operation on the storage. Without a grant it shows no token,
 // and where that matters the storage refuses.
 func (a *agent) request(ctx context.Context, op, key, value string, do func(context.Context, kv.Request, *history.Event) error) error {
-	if key == "" || strings.TrimSpace(key) != key {
-		return fmt.Errorf("%s: the key is %q, want one that neither is empty nor begins or ends with a space", op, key)
+	if err := checkKey(op, key); err != nil {
+		return err
 	}
 	a.requests++
 	req := kv.Request{Claim: a.grant().Claim(), ID: fmt.Sprintf("%s-%d", a.name, a.requests)}

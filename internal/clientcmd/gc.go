@@ -97,7 +97,7 @@ func (a *agent) load(ctx context.Context, arg string) error {
 		needed := loadAim * float64(want) / float64(took) * float64(size)
 		size = int(min(max(needed, float64(size+chunk)), maxHeap))
 	}
-	text := fmt.Sprintf("a collection of %d MiB stops it for %v", a.heap.size>>20, took.Round(10*time.Millisecond))
+	text := fmt.Sprintf("a collection of %d MiB stops it for %.2f s", a.heap.size>>20, took.Seconds())
 	if took < want {
 		text += fmt.Sprintf(", not for %v: this machine is too fast for that", want)
 	}

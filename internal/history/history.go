@@ -34,9 +34,8 @@ const (
 
 	// The lock service's own account, seen by an observer that is none of the
 	// clients. Lane etcd.
-	KindGranted  Kind = "granted"  // tenure Tenure of Client begins
-	KindEnded    Kind = "ended"    // it ends: Cause CauseExpired or CauseReleased
-	KindLeaseEnd Kind = "leaseend" // a lease ended whose holder was only waiting
+	KindGranted Kind = "granted" // tenure Tenure of Client begins
+	KindEnded   Kind = "ended"   // it ends: Cause CauseExpired or CauseReleased
 
 	// The storage's own account, in the order in which it did things (Index).
 	// Lane storage.

@@ -97,7 +97,8 @@ func (b *Bolt) Close() error {
 	return b.db.Close()
 }
 
-// Write implements Engine.
+// Write implements Engine. What bbolt cannot hold is refused before it could
+// spoil a transaction that others share.
 func (b *Bolt) Write(ctx context.Context, req Request, ops ...Op) error {
 	for _, op := range ops {
 		if len(op.Key) > bbolt.MaxKeySize {

@@ -75,7 +75,8 @@ func (j *Journal) Observe(r Record) {
 }
 
 // write logs the first failure and goes on: a storage does not stop serving
-// because nobody reads its journal any more.
+// because its journal is closed or its disk full. A reader that stays and does
+// not read does stop it: the order of the account is that of the operations.
 func (j *Journal) write(line Line) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -23,6 +23,9 @@ func (r *run) load(ctx context.Context, client string) error {
 	c := r.state.client(client)
 	before := c.notes
 	target := 2*r.variant.Clients[client].TTL + gcSlack
+	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNote,
+		Text: fmt.Sprintf("%s fills its heap until a collection takes %v or more; that takes some seconds", client, target)})
+	r.recorder.flush() // so that it can be read meanwhile
 	if err := r.command(client, fmt.Sprintf("load %v", target)); err != nil {
 		return err
 	}

@@ -91,6 +91,7 @@ func TestMainStory(t *testing.T) {
 client1 invoke lock
 etcd granted client1
 client1 ok lock
+client1 note
 client1 pause SIGSTOP
 etcd ended expired client1
 client2 invoke lock
@@ -108,6 +109,7 @@ storage final key0=from-client-2
 client1 invoke lock
 etcd granted client1
 client1 ok lock
+client1 note
 client1 pause SIGSTOP
 etcd ended expired client1
 client2 invoke lock
@@ -131,6 +133,10 @@ storage final key0=from-client-1
 			}
 			if got := strings.ReplaceAll(sketch(events), "client1 lost\n", ""); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			// It does not know when it writes: that is the story.
+			if before, _, _ := strings.Cut(sketch(events), "client1 invoke write"); strings.Contains(before, "lost") {
+				t.Errorf("client1 was told of its loss before it wrote:\n%s", before)
 			}
 			if emitted != len(events) {
 				t.Errorf("%d events were emitted live, the history has %d", emitted, len(events))

@@ -26,8 +26,17 @@ func (w *world) observe(ctx context.Context, locks []string, r *run) error {
 		o := &observer{scope: lock, queue: make(map[string]int64)}
 		// The first answer says that the watch is there.
 		changes := client.Watch(ctx, etcdlock.Prefix(lock), clientv3.WithPrefix(), clientv3.WithCreatedNotify())
-		if first := <-changes; first.Err() != nil || !first.Created {
-			return fmt.Errorf("observer: watch %s: created %v: %w", lock, first.Created, first.Err())
+		select {
+		case first := <-changes:
+			if err := first.Err(); err != nil {
+				return fmt.Errorf("observer: watch %s: %w", lock, err)
+			}
+		case <-w.procs[history.LaneEtcd].Done():
+			return fmt.Errorf("observer: %w", w.procs[history.LaneEtcd].Ended())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(startDeadline):
+			return fmt.Errorf("observer: etcd does not answer after %v", startDeadline)
 		}
 		watches = append(watches, func() { o.run(changes, r) })
 	}

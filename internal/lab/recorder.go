@@ -38,6 +38,15 @@ func (r *recorder) since(t time.Time) time.Duration { return t.Sub(r.began) }
 
 func (r *recorder) add(e history.Event) { r.fresh = append(r.fresh, e) }
 
+// endedBy holds the end of the tenure before a grant to the time of the grant.
+func (r *recorder) endedBy(grant history.Event) {
+	for i, e := range r.fresh {
+		if e.Kind == history.KindEnded && e.Scope == grant.Scope {
+			r.fresh[i].At = min(e.At, grant.At)
+		}
+	}
+}
+
 func (r *recorder) flush() {
 	history.Sort(r.fresh)
 	for _, e := range r.fresh {

@@ -135,6 +135,7 @@ func (s *state) tenure(e history.Event) {
 		// It happened before the client was told of it, though the observer may
 		// have been told later.
 		e.At = min(e.At, o.told-1)
+		s.recorder.endedBy(e)
 	case c.asked[e.Tenure]:
 		e.Cause = history.CauseReleased
 	default:

@@ -36,18 +36,23 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 func (r *run) act(ctx context.Context, s scenario.Step) error {
 	command := string(s.Verb)
 	switch s.Verb {
+	case scenario.Begin:
+		command += " write " + s.Key + "=" + s.Value
 	case scenario.Read, scenario.Delete:
 		command += " " + s.Key
 	case scenario.Write:
 		command += " " + s.Key + "=" + s.Value
 	}
 	c := r.state.client(s.Client)
-	before := c.replies
+	before, notes := c.replies, c.notes
 	if err := r.command(s.Client, command); err != nil {
 		return err
 	}
 	within := stepDeadline + r.variant.Clients[s.Client].TTL
 	return r.await(ctx, fmt.Sprintf("%s's %s", s.Client, s.Verb), within, func() (bool, error) {
+		if s.Verb == scenario.Begin {
+			return c.notes > notes, nil // no request, and so no reply
+		}
 		if c.replies == before {
 			return false, nil
 		}

@@ -54,6 +54,8 @@ func (w *world) ended(f failure) error {
 
 // startServers starts etcd and the storage, side by side, on free ports.
 func (w *world) startServers(ctx context.Context, v *scenario.Variant) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
+	defer cancel()
 	etcd, err := w.group.Start("etcd", nil, "etcd", "--listen", "127.0.0.1:0", "--dir", filepath.Join(w.group.Dir, "etcd"))
 	if err != nil {
 		return err

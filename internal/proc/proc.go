@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,6 +44,9 @@ type Group struct {
 	mu    sync.Mutex
 	procs []*Process
 }
+
+// stderrDelay is for how long after a child's end its standard error is read on.
+const stderrDelay = time.Second
 
 // JanitorArg is the first argument with which NewGroup starts exe for a process
 // that calls Janitor with the rest.
@@ -107,6 +111,7 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	p := &Process{Name: name, cmd: exec.Command(g.exe, args...), done: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stderr = &p.stderr
+	p.cmd.WaitDelay = stderrDelay // a grandchild may hold it open
 	p.cmd.ExtraFiles = []*os.File{g.alive}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid:   true, // Ctrl-C is for the parent to act on
@@ -140,7 +145,8 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	return p, nil
 }
 
-// Close kills what still runs, waits for its end, and removes the directory.
+// Close kills what still runs, waits for its end, and removes the directory. It
+// must not be called twice.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	procs := g.procs

@@ -57,6 +57,10 @@ func (b *Builder) applied(e history.Event) {
 	case later == nil:
 		row.Class = ClassAdmit
 		row.Text = append(row.Text, say("applied%s", unchecked(b.run.Fencing))...)
+	case destroyed.by != nil && destroyed.deleted:
+		row.Class = ClassCorrupt
+		row.Text = slices.Concat(row.Text, strong("APPLIED%s:", unchecked(b.run.Fencing)),
+			say("%s's delete of %s is undone", name(destroyed.by.client), name(e.Key)))
 	case destroyed.by != nil:
 		row.Class = ClassCorrupt
 		row.Text = slices.Concat(row.Text, strong("APPLIED%s:", unchecked(b.run.Fencing)), say("%s's", name(destroyed.by.client)),

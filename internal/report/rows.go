@@ -138,8 +138,6 @@ func (b *Builder) step(e history.Event) {
 		b.granted(e)
 	case history.KindEnded:
 		b.ended(e)
-	case history.KindLeaseEnd:
-		b.add(e, Row{Class: ClassExpiry, Text: say("%s's lease expired while it was only waiting", name(e.Client))})
 	case history.KindApplied:
 		b.applied(e)
 	case history.KindRefused:

@@ -76,9 +76,24 @@ func TestRows(t *testing.T) {
 			[]history.Event{{Lane: "c", Kind: "kill"}, {At: 9 * ms, Lane: "etcd", Kind: "ended", Client: "c", Cause: "expired"}, {At: 9 * ms, Lane: "etcd", Kind: "ended", Client: "c", Cause: "expired", Took: 5 * ms}},
 			[]string{"kill c> c is killed", "expiry etcd> c's lease on the lock expired, 9 ms after it was killed", "expiry etcd> c's lease on the lock expired, 5 ms after it was killed"},
 		},
+		"a stale write may undo a delete": {
+			[]history.Event{
+				{Lane: "etcd", Kind: "granted", Scope: "/l", Client: "a", Tenure: "1", Token: 2}, {Lane: "etcd", Kind: "ended", Scope: "/l", Client: "a", Tenure: "1", Cause: "expired"},
+				{Lane: "etcd", Kind: "granted", Scope: "/l", Client: "b", Tenure: "2", Token: 4},
+				{Lane: "b", Kind: "invoke", Op: "delete", Request: "b-1", Client: "b", Tenure: "2", Scope: "/l", Key: "k"},
+				{Lane: "storage", Kind: "applied", Op: "delete", Request: "b-1", Client: "b", Scope: "/l", Key: "k"},
+				{Lane: "a", Kind: "invoke", Op: "write", Request: "a-1", Client: "a", Tenure: "1", Scope: "/l", Key: "k", Value: "1"},
+				{Lane: "storage", Kind: "applied", Op: "write", Request: "a-1", Client: "a", Scope: "/l", Key: "k", Value: "1"},
+			},
+			[]string{
+				"grant etcd>a a holds /l: token 2", "expiry etcd> a's lease on /l expired", "grant etcd>b b holds /l: token 4",
+				"admit b>storage b deletes k, no token: applied unchecked",
+				"corrupt a>storage a writes k=1, no token: APPLIED unchecked: b's delete of k is undone",
+			},
+		},
 		"unknown kinds and lanes": {
-			[]history.Event{{Lane: "x", Kind: "earthquake", Text: "5.1"}, {Lane: "gcsim", Kind: "error", Text: "no\netcd"}, {Kind: "leaseend", Lane: "etcd", Client: "c"}},
-			[]string{"note x> earthquake 5.1", "error > the run could not go on: no etcd", "expiry etcd> c's lease expired while it was only waiting"},
+			[]history.Event{{Lane: "x", Kind: "earthquake", Text: "5.1"}, {Lane: "gcsim", Kind: "error", Text: "no\netcd"}},
+			[]string{"note x> earthquake 5.1", "error > the run could not go on: no etcd"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

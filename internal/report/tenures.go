@@ -22,8 +22,9 @@ type tenure struct {
 }
 
 type written struct {
-	value string
-	by    *tenure
+	deleted bool
+	value   string
+	by      *tenure
 }
 
 func (t *tenures) grant(e history.Event) *tenure {
@@ -82,7 +83,7 @@ func (t *tenures) apply(e history.Event) (later *tenure, destroyed written) {
 		if old := t.values[e.Key]; later != nil && old.by != nil && old.by.n > by.n {
 			destroyed = old
 		}
-		t.values[e.Key] = written{e.Value, by}
+		t.values[e.Key] = written{e.Op == history.OpDelete, e.Value, by}
 	}
 	return later, destroyed
 }

@@ -206,10 +206,10 @@ func (p *plainness) Visit(n ast.Node) ast.Visitor {
 	return p
 }
 
-var clientName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var plainName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 func checkClientName(e entry[Client]) error {
-	if !clientName.MatchString(e.name) {
+	if !plainName.MatchString(e.name) {
 		return errorAt(e.node, "%q is no name for a client: want small letters, digits and -", e.name)
 	}
 	if slices.Contains([]string{history.LaneEtcd, history.LaneStorage, history.LaneLab}, e.name) {

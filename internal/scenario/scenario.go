@@ -80,6 +80,8 @@ const (
 	Read    Verb = "read"
 	Write   Verb = "write"
 	Delete  Verb = "delete"
+	Begin   Verb = "begin"  // looks whether it holds the lock, and stands right before a write
+	Finish  Verb = "finish" // does that write
 	// Of the lab, which is where faults come from.
 	Pause  Verb = "pause"  // stops the client by SIGSTOP
 	Resume Verb = "resume" // lets it go on
@@ -105,6 +107,8 @@ func (s Step) String() string {
 	switch {
 	case s.Actor != s.Client:
 		return fmt.Sprintf("%s: %s %s", s.Actor, s.Verb, s.Client)
+	case s.Verb == Begin:
+		return fmt.Sprintf("%s: %s write %s=%s", s.Actor, s.Verb, s.Key, s.Value)
 	case s.Verb == Write:
 		return fmt.Sprintf("%s: %s %s=%s", s.Actor, s.Verb, s.Key, s.Value)
 	case s.Key != "":

@@ -12,6 +12,7 @@ func parseSteps(list []ordered[words], clients []string) ([]Step, error) {
 	var steps []Step
 	fate := make(map[string]Verb) // of a client that cannot act now: the verb that did it
 	loaded := make(map[string]bool)
+	begun := make(map[string]bool)
 	for _, item := range list {
 		if len(item.entries) != 1 {
 			return nil, errorAt(item.node, "a step is one \"actor: what it does\"")
@@ -34,6 +35,10 @@ func parseSteps(list []ordered[words], clients []string) ([]Step, error) {
 			return wrong("no collection runs in %s here", step.Client)
 		case step.Verb == GC && !loaded[step.Client]:
 			return wrong("a collection in %s would be over in a moment: it needs a step \"gcsim: load %s\" before", step.Client, step.Client)
+		case step.Verb == Finish && !begun[step.Client]:
+			return wrong("%s has begun no write here", step.Client)
+		case begun[step.Client] && step.Actor == step.Client && step.Verb != Finish:
+			return wrong("%s has begun a write: it can do nothing else until it finishes", step.Client)
 		case now != "" && !slices.Contains([]Verb{Resume, Await, Kill, AwaitExpiry}, step.Verb):
 			return wrong("%s stands still here (%s), it can do nothing", step.Client, now)
 		}
@@ -42,6 +47,10 @@ func parseSteps(list []ordered[words], clients []string) ([]Step, error) {
 			fate[step.Client] = step.Verb
 		case Resume, Await:
 			delete(fate, step.Client)
+		case Begin:
+			begun[step.Client] = true
+		case Finish:
+			delete(begun, step.Client)
 		case Load:
 			loaded[step.Client] = true
 		}
@@ -71,22 +80,28 @@ func parseStep(e entry[words], clients []string) (Step, error) {
 	case slices.Contains(clients, e.name):
 		step.Client = e.name
 		switch step.Verb {
-		case Lock, TryLock, Unlock:
+		case Lock, TryLock, Unlock, Finish:
 			if rest != "" {
 				return wrong("%q stands alone, %q is too much: the lock is the client's", verb, rest)
 			}
 		case Read, Delete:
 			step.Key = rest
+		case Begin:
+			var isWrite, ok bool
+			rest, isWrite = strings.CutPrefix(rest, "write ")
+			if step.Key, step.Value, ok = strings.Cut(rest, "="); !ok || !isWrite {
+				return wrong("want \"begin write KEY=VALUE\"")
+			}
 		case Write:
 			var ok bool
 			if step.Key, step.Value, ok = strings.Cut(rest, "="); !ok {
 				return wrong("want \"write KEY=VALUE\"")
 			}
 		default:
-			verbs := []Verb{Lock, TryLock, Unlock, Read, Write, Delete}
+			verbs := []Verb{Lock, TryLock, Unlock, Read, Write, Delete, Begin, Finish}
 			return wrong("a client cannot %q, only %s", verb, list(verbs))
 		}
-		if step.Key == "" && slices.Contains([]Verb{Read, Write, Delete}, step.Verb) {
+		if step.Key == "" && slices.Contains([]Verb{Read, Write, Delete, Begin}, step.Verb) {
 			return wrong("%s of which key?", verb)
 		}
 		if step.Key != strings.TrimSpace(step.Key) {

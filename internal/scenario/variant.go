@@ -11,6 +11,9 @@ import (
 
 // newVariant is the world as the file has it, with what the variant sets.
 func newVariant(e entry[variation], w World, clients map[string]Client) (Variant, error) {
+	if !plainName.MatchString(e.name) {
+		return Variant{}, errorAt(e.node, "%q is no name for a variant: want small letters, digits and -", e.name)
+	}
 	v := Variant{Name: e.name, Control: e.value.Control, World: w, Clients: maps.Clone(clients)}
 	for _, set := range e.value.Set.entries {
 		if err := v.set(set); err != nil {

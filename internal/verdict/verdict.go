@@ -115,7 +115,11 @@ func (j *judge) judge(i int, e history.Event) {
 	case history.KindRefused:
 		j.refuse(i, e)
 	case history.KindFail, history.KindUnknown:
-		if s := j.scope(e.Scope); e.Op == history.OpLock && s.current == nil {
+		if _, done := j.applied[e.Request]; done && e.Request != "" && e.Kind == history.KindFail {
+			j.violate(history.Corrupted, j.applied[e.Request], i, "%s, of which %s was told that it failed, was applied", j.name(j.applied[e.Request]), e.Client)
+		}
+		// With a reason, the client did not ask for the lock at all.
+		if s := j.scope(e.Scope); e.Op == history.OpLock && e.Reason == "" && s.current == nil {
 			j.violate(history.Blocked, -1, i, "%s did not get the lock %s, which was free", e.Client, e.Scope)
 		}
 	case history.KindFinal:

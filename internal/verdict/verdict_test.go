@@ -19,7 +19,7 @@ import (
 //	applied #r        the storage does it; a read finds what was written last,
 //	applied #r k=v    or what is said here ("k=" with nothing: no value)
 //	refused #r why    it refuses it
-//	ok #r             the client is told
+//	ok #r, fail #r    the client is told
 //	nolock C          client C's lock command fails
 //	final k=v         at the end
 func story(t *testing.T, expect history.Expect, text string) []history.Event {
@@ -55,6 +55,9 @@ func story(t *testing.T, expect history.Expect, text string) []history.Event {
 		case word[0] == "ok":
 			e = asked[word[1]]
 			e.Kind = history.KindOK
+		case word[0] == "fail":
+			e = asked[word[1]]
+			e.Kind = history.KindFail
 		case word[0] == "nolock":
 			e.Lane, e.Client, e.Kind, e.Op = word[1], word[1], history.KindFail, history.OpLock
 		case word[0] == "final":
@@ -181,6 +184,12 @@ func TestJudge(t *testing.T) {
 			c1: write k=1 #1 (a)
 			ok #1
 			final k=`, history.Corrupted, []string{"c1's write of k was acknowledged"}},
+		{"told that it failed, and applied", `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			applied #1
+			fail #1
+			final k=1`, history.Corrupted, []string{"c1's write k=1 at 1.000 s, of which c1 was told that it failed, was applied"}},
 		{"the rightful holder is refused", `
 			grant a by c1
 			c1: write k=1 #1 (a)

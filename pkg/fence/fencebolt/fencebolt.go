@@ -30,10 +30,11 @@ const Bucket = "fence.marks"
 // is as it was, so that it may be committed for other work in it.
 //
 // Where op fails, roll tx back: what op has put is undone, and the mark is not
-// raised. An empty scope is refused as invalid.
+// raised. A scope that is empty or longer than a key of
+// bbolt can be is refused as invalid.
 func Do(tx *bbolt.Tx, c fence.Claim, op func() error) error {
-	if c.Scope == "" {
-		return fmt.Errorf("%w: a scope is needed", fence.ErrInvalidScope)
+	if n := len(c.Scope); n == 0 || n > bbolt.MaxKeySize {
+		return fmt.Errorf("%w: it has %d bytes, want 1 to %d", fence.ErrInvalidScope, n, bbolt.MaxKeySize)
 	}
 	marks, err := tx.CreateBucketIfNotExists([]byte(Bucket))
 	if err != nil {

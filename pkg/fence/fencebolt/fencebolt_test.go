@@ -160,9 +160,11 @@ func TestDamageIsTold(t *testing.T) {
 	}
 }
 
-func TestScopeIsNeeded(t *testing.T) {
+func TestScopeThatNoKeyCanBe(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "db"))
-	if err := s.Write(t.Context(), fence.Claim{Token: 1}, "k", "v"); !errors.Is(err, fence.ErrInvalidScope) {
-		t.Errorf("got %v, want ErrInvalidScope", err)
+	for _, scope := range []string{"", strings.Repeat("s", bbolt.MaxKeySize+1)} {
+		if err := s.Write(t.Context(), fence.Claim{Scope: scope, Token: 1}, "k", "v"); !errors.Is(err, fence.ErrInvalidScope) {
+			t.Errorf("a scope of %d bytes: got %v, want ErrInvalidScope", len(scope), err)
+		}
 	}
 }

@@ -1,0 +1,60 @@
+package clientcmd_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kv"
+)
+
+// TestAgentBeginsAWrite: between the look at the lock and the write the lock is
+// lost. The agent writes all the same, and tells of the loss after that.
+func TestAgentBeginsAWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	wantError := func(line, text string) {
+		t.Helper()
+		a.say(t, line)
+		if e := a.next(t); e.Kind != history.KindError || !strings.Contains(e.Text, text) {
+			t.Fatalf("%s: %+v, want an error with %q", line, e, text)
+		}
+	}
+	wantError("begin write key0=late", "does not hold the lock")
+	wantError("begin key0=late", `want "begin write KEY=VALUE"`)
+	wantError("begin write =late", `the key is ""`)
+	wantError("finish", "no write was begun")
+
+	grant := a.take(t, "lock")
+	a.say(t, "begin write key0=late")
+	if e := a.next(t); e.Kind != history.KindNote || e.Tenure != grant.Tenure || !strings.Contains(e.Text, "is about to write key0=late") {
+		t.Fatalf("begin: %+v", e)
+	}
+	wantError("status", "a write was begun, finish it first")
+	w.revoke(t, grant.Tenure)
+	other := w.take(t, "/lock")
+	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
+		t.Fatal(err)
+	}
+	ask := with(grant, func(e *history.Event) { e.Op, e.Key, e.Value, e.Request = "write", "key0", "late", "client1-1" })
+	a.expect(t, "finish", ask, with(ask, func(e *history.Event) {
+		e.Kind, e.Reason, e.Mark = "fail", "stale", other.Grant().Token
+	}))
+	if e := a.next(t); e.Kind != history.KindLost || e.Tenure != grant.Tenure {
+		t.Errorf("afterwards it says %+v, want the loss", e)
+	}
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+
+	// A write that is never finished does not keep the agent from ending.
+	again := a.take(t, "lock")
+	a.say(t, "begin write key0=never")
+	a.next(t)
+	a.stdin.Close()
+	ask = with(again, func(e *history.Event) { e.Op = history.OpUnlock })
+	a.want(t, with(ask, func(e *history.Event) { e.Kind = history.KindInvoke }))
+	a.want(t, with(ask, func(e *history.Event) { e.Kind = history.KindOK }))
+	a.wantEnd(t)
+}
