@@ -174,7 +174,7 @@ func TestAgentProtocol(t *testing.T) {
 	a.say(t, "status")
 	a.want(t, with(grant, func(e *history.Event) { e.Kind, e.Text = "note", "holds /lock with token "+grant.Token.String() }))
 	ask = history.Event{Op: "lock", Scope: "/lock"}
-	if text := a.expect(t, "lock", ask, kind(ask, "fail")); !strings.Contains(text, "already holds") {
+	if text := a.expect(t, "lock", ask, with(ask, func(e *history.Event) { e.Kind, e.Reason = "fail", "held" })); !strings.Contains(text, "already holds") {
 		t.Errorf("a second lock: %s", text)
 	}
 

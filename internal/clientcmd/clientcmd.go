@@ -73,7 +73,7 @@ older than client 2's.`,
 	f.DurationVar(&c.ttl, "ttl", time.Second, "of the lock's lease, in whole seconds")
 	f.Var(&c.token, "token", `what to show to the storage: the "revision" at which the lock's key was made, or the ID of its "lease", which is NOT ordered and shows what goes wrong without order`)
 	f.StringVar(&c.name, "name", "client", "of this client, in reports and request IDs")
-	f.DurationVar(&c.timeout, "connect-timeout", 5*time.Second, "how long to try to reach etcd and the storage at the start")
+	f.DurationVar(&c.timeout, "connect-timeout", 4*time.Second, "how long to try to reach etcd and the storage at the start")
 	cmd.AddCommand(agentCommand(&c), execCommand(&c), workCommand(&c))
 	return cmd
 }

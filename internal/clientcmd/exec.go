@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
@@ -40,8 +41,13 @@ finds its fencing token in FENCING_TOKEN and the lock's name in FENCING_SCOPE; i
 has to show them to what the lock protects, for it may lose the lock and run on
 until it learns of that.
 
-When the lock is lost the command's process group gets SIGTERM, and after --grace
-SIGKILL. SIGINT and SIGTERM are passed on to it.
+When the lock is lost the command gets SIGTERM, and after --grace SIGKILL: its
+whole process group, which SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to.
+
+Where standard input is a terminal the command has no process group of its own,
+so that Ctrl-C and Ctrl-Z reach it and exec both; while they are stopped nobody
+renews the lock. There SIGTERM and SIGHUP are passed on, and a loss ends the
+command's own process only.
 
 The exit status is the command's, or 128 and the signal that ended it;
   75   the lock was lost and the command ended with 0 all the same
@@ -51,7 +57,7 @@ The exit status is the command's, or 128 and the signal that ended it;
 		Example: `  client exec --lock /backup -- sh -c 'curl -H "Fencing-Token: $FENCING_TOKEN" -H "Fencing-Scope: $FENCING_SCOPE" -T dump http://127.0.0.1:8080/v1/kv/dump'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case !cmd.Flags().Changed("lock"):
+			case !cmd.Flags().Changed("lock"), c.lock == "":
 				return usage(cmd, errors.New("which lock? Give --lock NAME"))
 			case len(args) == 0:
 				return usage(cmd, errors.New("which command? Give it after --"))
@@ -79,7 +85,7 @@ func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duratio
 
 	// A signal ends the waiting; once the command runs, signals are for it.
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	waiting, giveUp := context.WithCancelCause(context.WithoutCancel(cmd.Context()))
 	defer giveUp(nil)
@@ -87,8 +93,9 @@ func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duratio
 	status := -1
 	err = lock.Do(waiting, s.locks, c.lock, func(ctx context.Context, g lock.Grant) error {
 		if !stop() {
-			return context.Cause(waiting)
+			return context.Cause(cmd.Context()) // not waiting's, which may get it only later
 		}
+		signal.Notify(signals, syscall.SIGQUIT) // until now it ends this process
 		child := exec.Command(path, args[1:]...)
 		child.Args[0] = args[0]
 		child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -119,43 +126,69 @@ func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, g
 	// The child dies with the thread that starts it; see package proc.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if tty, ok := foregroundTerminal(child); ok {
-		child.SysProcAttr.Foreground, child.SysProcAttr.Ctty = true, tty
-		defer takeBack(tty)
-	}
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: !onTerminal(child), Pdeathsig: syscall.SIGKILL}
 	if err := child.Start(); err != nil {
 		return -1, cannotRun(err)
 	}
-	// Where the group is gone already there is none to tell.
-	tell := func(s syscall.Signal) { _ = unix.Kill(-child.Process.Pid, s) }
-	ended := make(chan struct{})
+	group := child.SysProcAttr.Setpgid
+	// Where all are gone already there is none to tell.
+	tell := func(s syscall.Signal) {
+		if group {
+			_ = unix.Kill(-child.Process.Pid, s)
+		} else {
+			_ = child.Process.Signal(s)
+		}
+	}
+	waited := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(waited)
 		_ = child.Wait() // ProcessState has it
 	}()
-	lost := ctx.Done()
-	var impatient <-chan time.Time
+	lost, ended := ctx.Done(), (<-chan struct{})(waited)
+	var impatient, poll <-chan time.Time
 	for {
 		select {
 		case s := <-signals:
+			if !group && (s == syscall.SIGINT || s == syscall.SIGQUIT) {
+				break // the terminal sends them to the command, too
+			}
 			tell(s.(syscall.Signal))
 		case <-lost:
 			lost = nil
 			log.Warn("the lock is lost: ending the command", "signal", "SIGTERM", "grace", grace)
 			tell(syscall.SIGTERM)
+			tell(syscall.SIGCONT) // stopped, it could not act on it
 			impatient = time.After(grace)
 		case <-impatient:
+			impatient = nil
 			log.Warn("the command goes on after the loss of the lock: killing it", "signal", "SIGKILL")
 			tell(syscall.SIGKILL)
-		case <-ended:
-			ws := child.ProcessState.Sys().(syscall.WaitStatus)
-			if ws.Signaled() {
-				return statusSignal + int(ws.Signal()), nil
+			if ended == nil {
+				return exitStatus(child), nil
 			}
-			return ws.ExitStatus(), nil
+		case <-ended:
+			if !group || impatient == nil {
+				return exitStatus(child), nil
+			}
+			// The rest of the group has what is left of the grace.
+			ended = nil
+			ticker := time.NewTicker(10 * time.Millisecond)
+			defer ticker.Stop()
+			poll = ticker.C
+		case <-poll:
+			if errors.Is(unix.Kill(-child.Process.Pid, 0), unix.ESRCH) {
+				return exitStatus(child), nil
+			}
 		}
 	}
+}
+
+func exitStatus(child *exec.Cmd) int {
+	ws := child.ProcessState.Sys().(syscall.WaitStatus)
+	if ws.Signaled() {
+		return statusSignal + int(ws.Signal())
+	}
+	return ws.ExitStatus()
 }
 
 func cannotRun(err error) error {
@@ -165,22 +198,9 @@ func cannotRun(err error) error {
 	return &cli.ExitError{Code: statusNotExecutable, Err: err}
 }
 
-// foregroundTerminal is the child's standard input where that is a terminal
-// which is ours to give away: a command in a group of its own could not read it.
-func foregroundTerminal(child *exec.Cmd) (fd int, ok bool) {
+// onTerminal: a command in a group of its own could not read its terminal, and
+// Ctrl-Z would stop the command alone.
+func onTerminal(child *exec.Cmd) bool {
 	f, ok := child.Stdin.(*os.File)
-	if !ok {
-		return 0, false
-	}
-	fd = int(f.Fd())
-	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-	return fd, err == nil && group == unix.Getpgrp()
-}
-
-// takeBack makes this process's group the terminal's foreground again, for who
-// started it and may read on.
-func takeBack(tty int) {
-	signal.Ignore(syscall.SIGTTOU) // which a group in the background gets for it
-	defer signal.Reset(syscall.SIGTTOU)
-	_ = unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, unix.Getpgrp())
+	return ok && term.IsTerminal(f.Fd())
 }

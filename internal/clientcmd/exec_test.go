@@ -3,17 +3,25 @@ package clientcmd_test
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/clientcmd"
 )
 
 // locked is a "client exec" process whose command has started.
@@ -131,6 +139,32 @@ func TestExecStatus(t *testing.T) {
 	}
 }
 
+func TestExecWithoutAName(t *testing.T) {
+	t.Parallel()
+	if code, _, stderr := status(t, "exec", "--lock", "", "--", "true"); code != 2 || !strings.Contains(stderr, "--lock NAME") {
+		t.Errorf("status %d, want 2; it says %s", code, stderr)
+	}
+}
+
+// TestExecSilentEtcd: without flags, who meets a server that takes connections
+// and says nothing is told so within 5 s.
+func TestExecSilentEtcd(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	began := time.Now()
+	code, _, stderr := status(t, "exec", "--endpoints", silent.Addr().String(), "--lock", "/x", "true")
+	if took := time.Since(began); took >= 5*time.Second {
+		t.Errorf("it took %v, want less than 5s", took)
+	}
+	if code != 125 || !strings.Contains(stderr, "etcd at "+silent.Addr().String()) {
+		t.Errorf("status %d, want 125; it says %s", code, stderr)
+	}
+}
+
 func TestExecEndsWhatLostTheLock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -143,6 +177,9 @@ func TestExecEndsWhatLostTheLock(t *testing.T) {
 		{"ends well", `trap 'exit 0' TERM; echo started; while :; do sleep 0.05; done`, nil, 75},
 		{"ends with a status", `trap 'exit 4' TERM; echo started; while :; do sleep 0.05; done`, nil, 4},
 		{"does not listen", `trap '' TERM; echo started; while :; do sleep 0.05; done`, []string{"--grace", "200ms"}, 128 + 9},
+		{"stopped", `trap 'exit 0' TERM; (kill -STOP $$; echo started) & while :; do sleep 0.05; done`, nil, 75},
+		{"leaves one who does not listen", `(trap '' TERM; echo started; exec sleep 30) & wait`, []string{"--grace", "200ms"}, 128 + 15},
+		{"leaves one who takes its time", `(trap 'sleep 0.2; exit' TERM; echo started; while :; do sleep 0.05; done) & wait`, nil, 128 + 15},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +205,9 @@ func TestExecPassesSignalsOn(t *testing.T) {
 	}{
 		{syscall.SIGINT, `trap 'exit 5' INT; echo started; while :; do sleep 0.05; done`, 5},
 		{syscall.SIGTERM, `echo started; exec sleep 1000`, 128 + 15},
+		// The shell would say that its sleep was ended.
+		{syscall.SIGHUP, `exec 2>/dev/null; trap 'exit 6' HUP; echo started; while :; do sleep 0.05; done`, 6},
+		{syscall.SIGQUIT, `exec 2>/dev/null; trap 'exit 7' QUIT; echo started; while :; do sleep 0.05; done`, 7},
 	} {
 		t.Run(c.signal.String(), func(t *testing.T) {
 			t.Parallel()
@@ -241,16 +281,107 @@ func TestExecTakesItsCommandAlong(t *testing.T) {
 	_ = p.Wait()
 }
 
-// TestExecOnATerminal has a shell run exec twice, with commands that read the
-// terminal, and then read it itself.
-func TestExecOnATerminal(t *testing.T) {
+// slowContext is one whose third Err waits. The first two are the context
+// package's, which asks for the cause; the third is who it calls then.
+type slowContext struct {
+	context.Context // ends never
+	mu              sync.Mutex
+	after           map[*func()]bool
+	over            bool
+	asked           int
+	reached, goOn   chan struct{}
+}
+
+func (c *slowContext) Done() <-chan struct{} { return make(chan struct{}) }
+
+func (c *slowContext) Err() error {
+	c.mu.Lock()
+	if !c.over {
+		c.mu.Unlock()
+		return nil
+	}
+	c.asked++
+	asked := c.asked
+	c.mu.Unlock()
+	if asked == 3 {
+		close(c.reached)
+		<-c.goOn
+	}
+	return context.Canceled
+}
+
+// AfterFunc is what the context package calls in place of waiting for Done.
+func (c *slowContext) AfterFunc(f func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.after[&f] = true
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		defer delete(c.after, &f)
+		return c.after[&f]
+	}
+}
+
+func (c *slowContext) cancel() {
+	c.mu.Lock()
+	c.over = true
+	after := c.after
+	c.after = nil
+	c.mu.Unlock()
+	for f := range after {
+		(*f)()
+	}
+}
+
+// TestExecGivesUpAsItIsGranted: the command's context ends, and before that
+// reaches the waiting the lock is granted.
+func TestExecGivesUpAsItIsGranted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	holder := w.take(t, "/x")
+	ctx := &slowContext{Context: context.Background(), after: map[*func()]bool{}, reached: make(chan struct{}), goOn: make(chan struct{})}
+	cmd := clientcmd.Command()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(w.args("exec", "--lock", "/x", "--", "true"))
+	ended := make(chan error)
+	go func() { ended <- cmd.ExecuteContext(ctx) }()
+	w.queue(t, "/x", 2)
+	ctx.cancel()
+	select {
+	case <-ctx.reached:
+	case <-time.After(patience):
+		t.Fatal("nobody asks why the context ended")
+	}
+	defer close(ctx.goOn)
+	if err := holder.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	err := <-ended
+	if exit := new(cli.ExitError); !errors.As(err, &exit) || exit.Code != 125 || !errors.Is(err, context.Canceled) {
+		t.Errorf("it returns %#v, want status 125 and why", err)
+	}
+	w.wantFree(t, "/x")
+}
+
+// terminal is one with a shell's script on it.
+type terminal struct {
+	*os.File // the user's side
+	*exec.Cmd
+	shown []byte
+}
+
+// onTerminal runs a script in which $client is "client exec" with flags.
+func onTerminal(t *testing.T, w *world, script string, flags ...string) *terminal {
+	t.Helper()
 	ptm, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no terminal to be had: %v", err)
+		if os.Getenv("FENCELAB_NO_PTY") == "1" {
+			t.Skipf("no terminal to be had: %v", err)
+		}
+		t.Fatalf("no terminal to be had: %v; to go without this test set FENCELAB_NO_PTY=1", err)
 	}
-	defer ptm.Close()
+	t.Cleanup(func() { ptm.Close() })
 	if err := unix.IoctlSetPointerInt(int(ptm.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -262,26 +393,117 @@ func TestExecOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer tty.Close()
 	cmd := process(t, "client")
 	cmd.Path = "/bin/sh"
-	client := os.Args[0] + " client " + strings.Join(w.args("exec", "--lock", "/x", "--"), " ")
-	cmd.Args = []string{"sh", "-c", client + ` sh -c 'read a; echo first got $a'; ` + client + ` sh -c 'read a; echo second got $a'; read b; echo shell got $b`}
+	args := append(append([]string{os.Args[0], "client", "exec", "--lock", "/x"}, w.args(flags...)...), "--")
+	cmd.Args = []string{"sh", "-c", script}
+	cmd.Env = append(os.Environ(), "client="+strings.Join(args, " "))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	tty.Close()
-	if _, err := io.WriteString(ptm, "one\ntwo\nthree\n"); err != nil {
+	return &terminal{File: ptm, Cmd: cmd}
+}
+
+// wantShown reads on until the terminal shows want, and returns what it shows
+// before that.
+func (p *terminal) wantShown(t *testing.T, want string) (before string) {
+	t.Helper()
+	for {
+		if i := bytes.Index(p.shown, []byte(want)); i >= 0 {
+			before, p.shown = string(p.shown[:i]), p.shown[i+len(want):]
+			return before
+		}
+		buf := make([]byte, 1024)
+		n, err := p.Read(buf) // it ends with an error when nobody has the terminal open
+		p.shown = append(p.shown, buf[:n]...)
+		if err != nil {
+			t.Fatalf("the terminal shows\n%s\nwant %q in it", p.shown, want)
+		}
+	}
+}
+
+func (p *terminal) enter(t *testing.T, s string) {
+	t.Helper()
+	if _, err := io.WriteString(p, s); err != nil {
 		t.Fatal(err)
 	}
-	said, _ := io.ReadAll(ptm) // it ends with an error when nobody has the terminal open
-	if err := cmd.Wait(); err != nil {
+}
+
+// TestExecOnATerminal has a shell run exec twice, with commands that read the
+// terminal, and then read it itself.
+func TestExecOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := onTerminal(t, newWorld(t), `$client sh -c 'read a; echo first got $a'; $client sh -c 'read a; echo second got $a'; read b; echo shell got $b`)
+	p.enter(t, "one\ntwo\nthree\n")
+	for _, want := range []string{"first got one", "second got two", "shell got three"} {
+		p.wantShown(t, want)
+	}
+	if err := p.Wait(); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"first got one", "second got two", "shell got three"} {
-		if !strings.Contains(string(said), want) {
-			t.Errorf("the terminal shows\n%s\nwant %q in it", said, want)
-		}
+}
+
+// TestExecIsStoppedWithItsCommand: Ctrl-Z gives the terminal back to a shell.
+func TestExecIsStoppedWithItsCommand(t *testing.T) {
+	t.Parallel()
+	p := onTerminal(t, newWorld(t), `set -m; $client sh -c 'echo ready; read a; echo it got $a'; echo shell again; fg; echo status $?`, "--ttl", "60s")
+	p.wantShown(t, "ready")
+	p.enter(t, "\x1a")
+	p.wantShown(t, "shell again")
+	p.enter(t, "one\n")
+	p.wantShown(t, "it got one")
+	p.wantShown(t, "status 0")
+	if err := p.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExecOnATerminalSignals: the command gets the terminal's signals from the
+// terminal and only once, and the others from exec.
+func TestExecOnATerminalSignals(t *testing.T) {
+	t.Parallel()
+	// The outer shell leaves the signals to the others; a trap, other than an
+	// ignored signal, is not passed on to them.
+	p := onTerminal(t, newWorld(t), `trap : INT QUIT; $client sh -c '
+		trap "all=\$all.i; echo int" INT; trap "all=\$all.q; echo quit" QUIT
+		trap "echo hup" HUP; trap "echo term after \$all; exit 6" TERM
+		echo ready $PPID; while :; do sleep 0.05; done'; echo status $?`)
+	p.wantShown(t, "ready ")
+	client, err := strconv.Atoi(p.wantShown(t, "\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		p.enter(t, "\x03")
+		p.wantShown(t, "int\r\n")
+		p.enter(t, "\x1c")
+		p.wantShown(t, "quit\r\n")
+	}
+	if err := unix.Kill(client, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	p.wantShown(t, "hup\r\n")
+	if err := unix.Kill(client, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.wantShown(t, "term after .i.q.i.q.i.q\r\n")
+	p.wantShown(t, "status 6")
+	_ = p.Wait()
+}
+
+// TestExecOnATerminalLoses: only the command is ended, not all that share its group.
+func TestExecOnATerminalLoses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := onTerminal(t, w, `$client sh -c 'echo ready; exec sleep 1000'; echo status $?`)
+	p.wantShown(t, "ready")
+	w.revoke(t, w.queue(t, "/x", 1)[0])
+	p.wantShown(t, "the lock is lost")
+	p.wantShown(t, "status 143")
+	if err := p.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -101,7 +101,7 @@ type Event struct {
 	Value   string `json:"value,omitempty"`
 	Missing bool   `json:"missing,omitempty"` // the key has no value
 
-	Reason string        `json:"reason,omitempty"` // stale, missing, invalid, ahead
+	Reason string        `json:"reason,omitempty"` // stale, missing, invalid or ahead; held: a client that holds the lock asked nobody for it
 	Cause  string        `json:"cause,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
 	Text   string        `json:"text,omitempty"` // an error or a remark, for people
