@@ -178,7 +178,7 @@ func TestExecEndsWhatLostTheLock(t *testing.T) {
 		{"ends with a status", `trap 'exit 4' TERM; echo started; while :; do sleep 0.05; done`, nil, 4},
 		{"does not listen", `trap '' TERM; echo started; while :; do sleep 0.05; done`, []string{"--grace", "200ms"}, 128 + 9},
 		{"stopped", `trap 'exit 0' TERM; (kill -STOP $$; echo started) & while :; do sleep 0.05; done`, nil, 75},
-		{"leaves one who does not listen", `(trap '' TERM; echo started; exec sleep 30) & wait`, []string{"--grace", "200ms"}, 128 + 15},
+		{"leaves one who does not listen", `(trap '' TERM; echo started; exec sleep 10) & wait`, []string{"--grace", "200ms"}, 128 + 15},
 		{"leaves one who takes its time", `(trap 'sleep 0.2; exit' TERM; echo started; while :; do sleep 0.05; done) & wait`, nil, 128 + 15},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -374,18 +374,19 @@ type terminal struct {
 // onTerminal runs a script in which $client is "client exec" with flags.
 func onTerminal(t *testing.T, w *world, script string, flags ...string) *terminal {
 	t.Helper()
-	ptm, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		if os.Getenv("FENCELAB_NO_PTY") == "1" {
 			t.Skipf("no terminal to be had: %v", err)
 		}
 		t.Fatalf("no terminal to be had: %v; to go without this test set FENCELAB_NO_PTY=1", err)
 	}
+	ptm := os.NewFile(uintptr(fd), "/dev/ptmx") // non-blocking, for a deadline
 	t.Cleanup(func() { ptm.Close() })
-	if err := unix.IoctlSetPointerInt(int(ptm.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
-	n, err := unix.IoctlGetInt(int(ptm.Fd()), unix.TIOCGPTN)
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,6 +412,9 @@ func onTerminal(t *testing.T, w *world, script string, flags ...string) *termina
 // before that.
 func (p *terminal) wantShown(t *testing.T, want string) (before string) {
 	t.Helper()
+	if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
 	for {
 		if i := bytes.Index(p.shown, []byte(want)); i >= 0 {
 			before, p.shown = string(p.shown[:i]), p.shown[i+len(want):]
@@ -420,7 +424,7 @@ func (p *terminal) wantShown(t *testing.T, want string) (before string) {
 		n, err := p.Read(buf) // it ends with an error when nobody has the terminal open
 		p.shown = append(p.shown, buf[:n]...)
 		if err != nil {
-			t.Fatalf("the terminal shows\n%s\nwant %q in it", p.shown, want)
+			t.Fatalf("the terminal shows\n%s\nand %v, want %q in it", p.shown, err, want)
 		}
 	}
 }

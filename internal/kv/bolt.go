@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
@@ -72,7 +73,7 @@ func OpenBolt(dir string, o Options) (*Bolt, error) {
 	path := filepath.Join(dir, boltFile)
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout})
 	switch {
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%s is in use by another process: end that one, or give --data another directory", path)
 	case err != nil:
 		return nil, fmt.Errorf("%s cannot be opened as a database: %w; it was left as it is: restore a backup, or move it away to begin anew, with no data and no marks", path, err)
