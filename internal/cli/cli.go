@@ -38,7 +38,11 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // SIGINT, SIGTERM and SIGHUP end the command's context; a second one ends the
 // process at once.
 func Main(cmd *cobra.Command) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop)
 	// A write to a pipe that nobody reads returns an error like any other, instead
 	// of ending the process before it has cleaned up. (Ignored, it would be so for

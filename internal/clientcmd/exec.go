@@ -1,6 +1,7 @@
 package clientcmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -85,7 +89,10 @@ func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duratio
 
 	// A signal ends the waiting; once the command runs, signals are for it.
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	waiting, giveUp := context.WithCancelCause(context.WithoutCancel(cmd.Context()))
 	defer giveUp(nil)
@@ -176,11 +183,29 @@ func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, g
 			defer ticker.Stop()
 			poll = ticker.C
 		case <-poll:
-			if errors.Is(unix.Kill(-child.Process.Pid, 0), unix.ESRCH) {
+			if !groupLives(child.Process.Pid) {
 				return exitStatus(child), nil
 			}
 		}
 	}
+}
+
+// groupLives reports whether a process group has a member that still runs. What
+// has ended and was not reaped yet counts for kill(2), and where nobody reaps
+// orphans it would count for ever; see proc(5), stat.
+func groupLives(group int) bool {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has just ended
+		}
+		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if len(fields) > 2 && fields[2] == strconv.Itoa(group) && fields[0] != "Z" && fields[0] != "X" {
+			return true
+		}
+	}
+	return false
 }
 
 func exitStatus(child *exec.Cmd) int {

@@ -155,6 +155,10 @@ func TestExecSilentEtcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
+	// 5s would leave no time for anything else.
+	if limit := clientcmd.Command().PersistentFlags().Lookup("connect-timeout").DefValue; limit != "4s" {
+		t.Errorf("--connect-timeout is %s, want 4s", limit)
+	}
 	began := time.Now()
 	code, _, stderr := status(t, "exec", "--endpoints", silent.Addr().String(), "--lock", "/x", "true")
 	if took := time.Since(began); took >= 5*time.Second {
