@@ -3,7 +3,6 @@ package kv_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -22,16 +21,23 @@ import (
 // of-noop is the storage's rate as a part of the other's.
 func BenchmarkHTTPWrite(b *testing.B) {
 	noop := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	storage := kv.NewHandler(kv.NewMemory(kv.Options{}), kv.HandlerOptions{Metrics: kv.NewMetrics()})
-	for _, conns := range []int{1, 16} {
-		b.Run(fmt.Sprintf("conns=%d", conns), func(b *testing.B) {
-			reference, ours := dialHTTP(b, noop, conns), dialHTTP(b, storage, conns)
+	for _, p := range []struct{ conns, keys int }{{1, 1}, {16, 1}, {16, 1_000}, {16, 1_000_000}} {
+		b.Run(fmt.Sprintf("conns=%d/keys=%d", p.conns, p.keys), func(b *testing.B) {
+			m := kv.NewMemory(kv.Options{})
+			for i := range p.keys {
+				req := kv.Request{Claim: fence.Claim{Scope: keyName(i), Token: 1}}
+				if err := m.Write(context.Background(), req, kv.Op{Kind: kv.OpWrite, Key: keyName(i), Value: "value"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			storage := kv.NewHandler(m, kv.HandlerOptions{Metrics: kv.NewMetrics()})
+			reference, ours := dialHTTP(b, noop, p.conns), dialHTTP(b, storage, p.conns)
 			const turn = 2000
 			var tookReference, tookOurs time.Duration
 			done := 0
 			for b.Loop() {
-				tookReference += reference.send(b, turn)
-				tookOurs += ours.send(b, turn)
+				tookReference += reference.send(b, done, turn, p.keys)
+				tookOurs += ours.send(b, done, turn, p.keys)
 				done += turn
 			}
 			b.ReportMetric(float64(tookReference)/float64(tookOurs), "of-noop")
@@ -41,6 +47,9 @@ func BenchmarkHTTPWrite(b *testing.B) {
 		})
 	}
 }
+
+// keyName is the i-th key, which is also its scope.
+func keyName(i int) string { return fmt.Sprintf("key-%012d", i) }
 
 // load is a server and the connections that send to it. The requests are
 // written by hand, so that the client costs little beside the server.
@@ -66,16 +75,18 @@ func dialHTTP(b *testing.B, h http.Handler, n int) load {
 	return l
 }
 
-// send shares n requests among the connections and says how long they took.
-func (l load) send(b *testing.B, n int) time.Duration {
-	const request = "PUT /v1/kv/key0 HTTP/1.1\r\nHost: storage\r\nFencing-Token: 34\r\nFencing-Scope: /lock\r\nContent-Length: 5\r\n\r\nvalue"
+// send shares n requests among the connections, each of another key, and says
+// how long they took.
+func (l load) send(b *testing.B, from, n, keys int) time.Duration {
 	start := time.Now()
 	var wg sync.WaitGroup
-	for _, conn := range l.conns {
+	for c, conn := range l.conns {
 		wg.Go(func() {
 			buf := make([]byte, 4096)
-			for range n / len(l.conns) {
-				if _, err := io.WriteString(conn, request); err != nil {
+			for i := c; i < n; i += len(l.conns) {
+				request := fmt.Appendf(buf[:0], "PUT /v1/kv/key-%012d HTTP/1.1\r\nHost: storage\r\nFencing-Token: 34\r\nContent-Length: 5\r\n\r\nvalue",
+					(from+i)*7919%keys)
+				if _, err := conn.Write(request); err != nil {
 					b.Error(err)
 					return
 				}
@@ -99,7 +110,7 @@ func BenchmarkEngineWrite(b *testing.B) {
 			ctx := context.Background()
 			names := make([]string, keys)
 			for i := range names {
-				names[i] = fmt.Sprintf("key-%012d", i)
+				names[i] = keyName(i)
 			}
 			write := func(m *kv.Memory, name string, t fence.Token) {
 				req := kv.Request{Claim: fence.Claim{Scope: name, Token: t}}
