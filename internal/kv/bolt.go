@@ -27,8 +27,7 @@ var ErrClosed = errors.New("the storage is closed")
 // synced to the disk. Writers that come while a transaction is under way share
 // the next one, and its sync.
 type Bolt struct {
-	options Options
-	account account // guarded by order
+	account account // its options are fixed; what it tells is guarded by order
 	db      *bbolt.DB
 	changes chan *change
 	stop    chan struct{} // closed by Close
@@ -85,7 +84,7 @@ func OpenBolt(dir string, o Options) (*Bolt, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 	}
-	b := &Bolt{options: o, account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{}), stopped: make(chan struct{})}
+	b := &Bolt{account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{}), stopped: make(chan struct{})}
 	go b.commitAll()
 	return b, nil
 }
@@ -113,11 +112,11 @@ func (b *Bolt) Write(ctx context.Context, req Request, ops ...Op) error {
 func (b *Bolt) Read(ctx context.Context, req Request, key string) (Item, error) {
 	req.Sequence = 0 // as for Memory
 	c := &change{req: req, ops: []Op{{Kind: OpRead, Key: key}}, read: true}
-	if req.Token != 0 && !b.options.Unfenced {
+	if req.Token != 0 && !b.account.Unfenced {
 		err := b.change(ctx, c)
 		return c.item, err
 	}
-	if b.options.Observe != nil {
+	if b.account.Observe != nil {
 		b.order.Lock()
 		defer b.order.Unlock()
 	}
@@ -163,14 +162,14 @@ func (b *Bolt) change(ctx context.Context, c *change) error {
 // checkBound asks the issuer about a token above the mark, outside of any
 // transaction.
 func (b *Bolt) checkBound(c fence.Claim) error {
-	if b.options.Bound == nil || b.options.Unfenced {
+	if b.account.Bound == nil || b.account.Unfenced {
 		return nil
 	}
 	m, err := b.Mark(context.Background(), c.Scope)
 	if err != nil || c.Token <= m.Token {
 		return err
 	}
-	return c.CheckBound(b.options.Bound)
+	return c.CheckBound(b.account.Bound)
 }
 
 // commitAll takes what has come, does it in one transaction, and begins anew.
@@ -199,7 +198,7 @@ func (b *Bolt) commitAll() {
 // commit does a batch in one transaction. What is refused leaves the transaction
 // as it was; what fails undoes it, for all.
 func (b *Bolt) commit(batch []*change) {
-	if b.options.Observe != nil {
+	if b.account.Observe != nil {
 		b.order.Lock()
 		defer b.order.Unlock()
 	}
@@ -231,7 +230,7 @@ func definite(err error) bool {
 }
 
 func (b *Bolt) do(tx *bbolt.Tx, c *change) error {
-	if b.options.Unfenced {
+	if b.account.Unfenced {
 		return c.apply(tx)
 	}
 	var result error
