@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -24,7 +25,7 @@ func TestBoltSurvivesKill(t *testing.T) {
 	var acknowledged [writers]int64 // the last value of each writer's key, also its token
 	for round := range rounds {
 		p, url := w.storage("--engine", "bolt", "--data", data)
-		client := kv.NewClient(url)
+		client := kvhttp.NewClient(url)
 		for i := range writers {
 			key := fmt.Sprint("key", i)
 			mark, err := client.Mark(t.Context(), key)

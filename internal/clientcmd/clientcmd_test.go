@@ -21,6 +21,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
@@ -49,7 +50,7 @@ type world struct {
 	etcd    *clientv3.Client
 	locks   *etcdlock.Backend
 	storage *httptest.Server
-	kv      *kv.Client
+	kv      *kvhttp.Client
 }
 
 func newWorld(t *testing.T) *world {
@@ -68,9 +69,9 @@ func newWorld(t *testing.T) *world {
 	if w.locks, err = etcdlock.New(w.etcd, 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	w.storage = httptest.NewServer(kv.NewHandler(kv.NewMemory(kv.Options{}), kv.HandlerOptions{}))
+	w.storage = httptest.NewServer(kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{}))
 	t.Cleanup(w.storage.Close)
-	w.kv = kv.NewClient(w.storage.URL)
+	w.kv = kvhttp.NewClient(w.storage.URL)
 	t.Cleanup(w.kv.Close)
 	return w
 }

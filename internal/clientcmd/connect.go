@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
 
-	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 )
 
 // requestTimeout bounds one request to a service. What it cuts off has an
@@ -29,7 +29,7 @@ const requestTimeout = 5 * time.Second
 type services struct {
 	etcd  *clientv3.Client
 	locks *locker
-	store *kv.Client // nil where none is wanted
+	store *kvhttp.Client // nil where none is wanted
 }
 
 func (s *services) close() {
@@ -64,7 +64,7 @@ func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error
 	}
 	storage := make(chan error, 1)
 	if wantStorage {
-		s.store = kv.NewClient(c.storage)
+		s.store = kvhttp.NewClient(c.storage)
 		go func() { storage <- c.reachStorage(cmd.Context()) }()
 	} else {
 		storage <- nil

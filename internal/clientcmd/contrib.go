@@ -16,6 +16,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
@@ -101,7 +102,7 @@ func awaitByte(ctx context.Context, r io.Reader) error {
 // contribWrite writes by contrib/lock's protocol, in which the token is called
 // a version. refusal is what the storage says against it.
 func contribWrite(ctx context.Context, url, key, value string, token fence.Token) (refusal string, err error) {
-	body, err := json.Marshal(kv.ContribRequest{Op: kv.OpWrite, Key: key, Val: value, Version: int64(token)})
+	body, err := json.Marshal(kvhttp.ContribRequest{Op: kv.OpWrite, Key: key, Val: value, Version: int64(token)})
 	if err != nil {
 		return "", fmt.Errorf("failed to marshal request: %w", err)
 	}
@@ -123,7 +124,7 @@ func contribWrite(ctx context.Context, url, key, value string, token fence.Token
 	if err != nil {
 		return "", fmt.Errorf("failed to read request body: %w", err)
 	}
-	var resp kv.ContribResponse
+	var resp kvhttp.ContribResponse
 	if err := json.Unmarshal(b, &resp); err != nil {
 		return "", fmt.Errorf("failed to unmarshal response json: %w", err)
 	}

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"errors"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
@@ -13,10 +14,51 @@ type Options struct {
 	Unfenced bool
 	// Bound is that of fence.Register.
 	Bound func(fence.Claim) (fence.Token, error)
+	// MaxKeys is how many keys may have a value, MaxMarks how many scopes a mark
+	// of their own. A request that needs one more is refused with a *LimitError.
+	// 0: no limit.
+	MaxKeys, MaxMarks int
+	// Committed is told of every transaction of an engine that makes them durable.
+	// Nil: nobody wants to know.
+	Committed func(Commit)
 	// Observe is told of every operation that took place or was refused, in the
 	// order in which they did. It is called under the engine's lock. Nil: nobody
 	// wants to know.
 	Observe func(Record)
+}
+
+// room refuses ops that would make too many keys of keys. A key that a batch names
+// twice may count twice.
+func (o *Options) room(keys int64, ops []Op, known func(key string) bool) error {
+	if o.MaxKeys == 0 {
+		return nil
+	}
+	more := false
+	for _, op := range ops {
+		switch k := known(op.Key); {
+		case op.Kind == OpDelete && k:
+			keys--
+		case op.Kind == OpWrite && !k:
+			keys++
+			more = true
+		}
+	}
+	if !more || keys <= int64(o.MaxKeys) {
+		return nil
+	}
+	return &LimitError{Limit: LimitKeys, Max: int64(o.MaxKeys), Say: "delete some, or raise --max-keys"}
+}
+
+func (o *Options) tooManyMarks() error {
+	return &LimitError{Limit: LimitMarks, Max: int64(o.MaxMarks), Say: "raise the floor, which drops old ones, or --max-marks"}
+}
+
+// Commit is a transaction that was made durable, or not.
+type Commit struct {
+	Operations int           // that shared it
+	Took       time.Duration // all of it
+	Sync       time.Duration // to write its pages and sync them to the disk; 0 where the engine cannot tell
+	Err        error
 }
 
 // account is what an engine tells its observer, in order. Calls must not

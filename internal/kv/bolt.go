@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -16,11 +15,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
-	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
-
-// ErrClosed: the engine was closed before the operation began.
-var ErrClosed = errors.New("the storage is closed")
 
 // Bolt is the durable engine on one machine: a bbolt file. Value, mark and
 // sequence go in one transaction, and an operation returns only when it has been
@@ -33,6 +28,7 @@ type Bolt struct {
 	stop    chan struct{} // closed by Close
 	stopped chan struct{} // closed when the last transaction is over
 	commits atomic.Int64
+	failed  atomic.Pointer[error] // of the last transaction; nil where it succeeded
 
 	// order makes the observer's order that of the transactions; only taken
 	// where there is an observer.
@@ -49,16 +45,11 @@ type change struct {
 	done chan struct{}
 }
 
-// The file, its bucket of items (by key: the token as a big-endian 64-bit
-// number, and the value), and how long to wait for another process that has it
-// open.
+// The file, and how long to wait for another process that has it open.
 const (
 	boltFile    = "fencelab.db"
 	lockTimeout = time.Second
-	tokenSize   = 8
 )
-
-var boltItems = []byte("items")
 
 // maxShared is how many operations share a transaction at the most.
 const maxShared = 1024
@@ -77,11 +68,7 @@ func OpenBolt(dir string, o Options) (*Bolt, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s cannot be opened as a database: %w; it was left as it is: restore a backup, or move it away to begin anew, with no data and no marks", path, err)
 	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(boltItems)
-		return err
-	})
-	if err != nil {
+	if err := initFormat(db); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 	}
 	b := &Bolt{account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{}), stopped: make(chan struct{})}
@@ -102,7 +89,7 @@ func (b *Bolt) Close() error {
 func (b *Bolt) Write(ctx context.Context, req Request, ops ...Op) error {
 	for _, op := range ops {
 		if len(op.Key) > bbolt.MaxKeySize {
-			return &httpError{413, fmt.Errorf("the key has %d bytes, and this engine can have %d", len(op.Key), bbolt.MaxKeySize)}
+			return &LimitError{Limit: LimitKey, Max: bbolt.MaxKeySize, Say: "the engine bolt can have no longer one"}
 		}
 	}
 	return b.change(ctx, &change{req: req, ops: ops})
@@ -202,7 +189,7 @@ func (b *Bolt) commit(batch []*change) {
 		b.order.Lock()
 		defer b.order.Unlock()
 	}
-	err := b.db.Update(func(tx *bbolt.Tx) error {
+	err := b.update(len(batch), func(tx *bbolt.Tx) error {
 		for _, c := range batch {
 			c.err = b.do(tx, c)
 			if c.err != nil && !definite(c.err) {
@@ -211,9 +198,6 @@ func (b *Bolt) commit(batch []*change) {
 		}
 		return nil
 	})
-	if err == nil {
-		b.commits.Add(1)
-	}
 	for _, c := range batch {
 		if err != nil {
 			c.err = fmt.Errorf("the transaction failed, for all that shared it: %w", err)
@@ -224,18 +208,57 @@ func (b *Bolt) commit(batch []*change) {
 	}
 }
 
-// definite reports whether err says that nothing was done, or need be.
-func definite(err error) bool {
-	return fencehttp.ReasonOf(err) != "" || errors.Is(err, fence.ErrDuplicate) || errors.Is(err, ErrNotFound)
+// update runs one transaction that writes.
+func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
+	start, written := time.Now(), b.writeTime()
+	err := b.db.Update(do)
+	if err != nil {
+		b.failed.Store(&err)
+	} else {
+		b.failed.Store(nil)
+		b.commits.Add(1)
+	}
+	if b.account.Committed != nil {
+		b.account.Committed(Commit{Operations: operations, Took: time.Since(start), Sync: b.writeTime() - written, Err: err})
+	}
+	return err
+}
+
+// writeTime is how long the file's pages took to be written and synced, so far.
+func (b *Bolt) writeTime() time.Duration {
+	s := b.db.Stats()
+	return s.TxStats.GetWriteTime()
+}
+
+// Ready implements Engine. After a transaction has failed it tries an empty one:
+// where nobody writes because it is not ready, it would else stay so.
+func (b *Bolt) Ready(context.Context) error {
+	if b.failed.Load() == nil {
+		return nil
+	}
+	err := b.update(0, func(*bbolt.Tx) error { return nil })
+	if err != nil {
+		return fmt.Errorf("the disk of %s: %w", b.db.Path(), err)
+	}
+	return nil
 }
 
 func (b *Bolt) do(tx *bbolt.Tx, c *change) error {
 	if b.account.Unfenced {
-		return c.apply(tx)
+		return b.apply(tx, c)
+	}
+	if b.account.MaxMarks > 0 && fencebolt.Len(tx) >= b.account.MaxMarks {
+		m, err := fencebolt.Mark(tx, c.req.Scope)
+		if err != nil {
+			return err
+		}
+		if m == (fence.Mark{Token: fencebolt.Floor(tx)}) { // it has none of its own
+			return b.account.tooManyMarks()
+		}
 	}
 	var result error
 	err := fencebolt.Do(tx, c.req.Claim, func() error {
-		if result = c.apply(tx); errors.Is(result, ErrNotFound) {
+		if result = b.apply(tx, c); errors.Is(result, ErrNotFound) {
 			return nil // a read took place, and this is its result
 		}
 		return result
@@ -243,36 +266,41 @@ func (b *Bolt) do(tx *bbolt.Tx, c *change) error {
 	return errors.Join(err, result)
 }
 
-func (c *change) apply(tx *bbolt.Tx) error {
+func (b *Bolt) apply(tx *bbolt.Tx, c *change) error {
 	if c.read {
 		return c.look(tx)
 	}
-	items := tx.Bucket(boltItems)
+	items, n := itemsOf(tx), countsOf(tx)
+	known := func(key string) bool { return items.Get([]byte(key)) != nil }
+	if err := b.account.room(n.keys, c.ops, known); err != nil {
+		return err
+	}
 	for _, op := range c.ops {
-		var err error
-		if op.Kind == OpDelete {
-			err = items.Delete([]byte(op.Key))
-		} else {
-			v := binary.BigEndian.AppendUint64(make([]byte, 0, tokenSize+len(op.Value)), uint64(c.req.Token))
-			err = items.Put([]byte(op.Key), append(v, op.Value...))
+		if old := items.Get([]byte(op.Key)); old != nil {
+			n.remove(op.Key, old)
 		}
-		if err != nil {
+		if op.Kind == OpDelete {
+			if err := items.Delete([]byte(op.Key)); err != nil {
+				return err
+			}
+			continue
+		}
+		v := encodeItem(Item{Value: op.Value, Token: c.req.Token})
+		if err := items.Put([]byte(op.Key), v); err != nil {
 			return err
 		}
+		n.add(op.Key, v)
 	}
-	return nil
+	return n.put(tx)
 }
 
-func (c *change) look(tx *bbolt.Tx) error {
-	v := tx.Bucket(boltItems).Get([]byte(c.ops[0].Key))
+func (c *change) look(tx *bbolt.Tx) (err error) {
+	v := itemsOf(tx).Get([]byte(c.ops[0].Key))
 	if v == nil {
 		return ErrNotFound
 	}
-	if len(v) < tokenSize {
-		return fmt.Errorf("the item %q has %d bytes: the database is damaged", c.ops[0].Key, len(v))
-	}
-	c.item = Item{Value: string(v[tokenSize:]), Token: fence.Token(binary.BigEndian.Uint64(v))}
-	return nil
+	c.item, err = decodeItem(c.ops[0].Key, v)
+	return err
 }
 
 // tell tells the observer of a change; the caller holds b.order.

@@ -12,45 +12,9 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
-
-// boltDirs remembers where the engines of a test have their files.
-var boltDirs sync.Map
-
-func openBolt(t *testing.T, o kv.Options) kv.Engine { return openBoltIn(t, t.TempDir(), o) }
-
-func openBoltIn(t *testing.T, dir string, o kv.Options) *kv.Bolt {
-	t.Helper()
-	e, err := kv.OpenBolt(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	boltDirs.Store(e, dir)
-	t.Cleanup(func() {
-		boltDirs.Delete(e)
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
-// crashBolt opens a copy of an engine's file as it is on the disk, without a
-// Close: what a crash leaves.
-func crashBolt(t *testing.T, e kv.Engine) kv.Engine {
-	t.Helper()
-	from, _ := boltDirs.Load(e)
-	b, err := os.ReadFile(filepath.Join(from.(string), "fencelab.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "fencelab.db"), b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return openBoltIn(t, dir, kv.Options{})
-}
 
 func write(t *testing.T, e kv.Engine, c fence.Claim, key, value string) {
 	t.Helper()
@@ -71,7 +35,7 @@ func TestBoltKeepsAllOverARestart(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := openBoltIn(t, dir, kv.Options{})
+	again := kvtest.OpenBolt(t, dir, kv.Options{})
 	for key, want := range map[string]string{"a": value, "empty": ""} {
 		if item, err := again.Read(t.Context(), kv.Request{}, key); err != nil || item != (kv.Item{Value: want, Token: 34}) {
 			t.Errorf("%s: %+v, %v", key, item, err)
@@ -85,9 +49,9 @@ func TestBoltKeepsAllOverARestart(t *testing.T) {
 // TestBoltRefusesForeignFiles: it says what to do, and the file stays as it is.
 func TestBoltRefusesForeignFiles(t *testing.T) {
 	dir := t.TempDir()
-	good := openBoltIn(t, dir, kv.Options{})
+	good := kvtest.OpenBolt(t, dir, kv.Options{})
 	write(t, good, fence.Claim{Scope: "/lock", Token: 1}, "a", "x")
-	whole, err := os.ReadFile(filepath.Join(dir, "fencelab.db"))
+	whole, err := os.ReadFile(filepath.Join(dir, kvtest.BoltFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +64,7 @@ func TestBoltRefusesForeignFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			path := filepath.Join(dir, "fencelab.db")
+			path := filepath.Join(dir, kvtest.BoltFile)
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +84,7 @@ func TestBoltRefusesForeignFiles(t *testing.T) {
 
 func TestBoltInUse(t *testing.T) {
 	dir := t.TempDir()
-	openBoltIn(t, dir, kv.Options{})
+	kvtest.OpenBolt(t, dir, kv.Options{})
 	if _, err := kv.OpenBolt(dir, kv.Options{}); err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("got %v", err)
 	}
@@ -143,7 +107,7 @@ func TestBoltClosed(t *testing.T) {
 // TestBoltLongKey: it is refused before it could spoil a transaction that others
 // share.
 func TestBoltLongKey(t *testing.T) {
-	e := openBolt(t, kv.Options{})
+	e := kvtest.OpenBolt(t, t.TempDir(), kv.Options{})
 	req := kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 1}}
 	long := strings.Repeat("k", bbolt.MaxKeySize+1)
 	if err := e.Write(t.Context(), req, kv.Op{Kind: kv.OpWrite, Key: "a"}, kv.Op{Kind: kv.OpWrite, Key: long}); err == nil {
@@ -158,7 +122,7 @@ func TestBoltLongKey(t *testing.T) {
 // would wait for a sync of its own.
 func TestBoltSharesTransactions(t *testing.T) {
 	dir := t.TempDir()
-	e := openBoltIn(t, dir, kv.Options{})
+	e := kvtest.OpenBolt(t, dir, kv.Options{})
 	const writers, each = 64, 20
 	var wg sync.WaitGroup
 	for w := range writers {

@@ -3,10 +3,10 @@ package kv_test
 import (
 	"context"
 	"errors"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
@@ -23,94 +23,15 @@ func (s engineStore) Delete(ctx context.Context, c fence.Claim, key string) erro
 }
 
 func (s engineStore) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
-	return found(s.Engine.Read(ctx, kv.Request{Claim: c}, key))
-}
-
-// clientStore shows a whole storage, through HTTP and back, to the laws.
-type clientStore struct {
-	*kv.Client
-	engine kv.Engine
-}
-
-func (s clientStore) Write(ctx context.Context, c fence.Claim, key, value string) error {
-	_, err := s.Client.Write(ctx, kv.Request{Claim: c}, key, value)
-	return err
-}
-
-func (s clientStore) Delete(ctx context.Context, c fence.Claim, key string) error {
-	_, err := s.Client.Delete(ctx, kv.Request{Claim: c}, key)
-	return err
-}
-
-func (s clientStore) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
-	return found(s.Client.Read(ctx, kv.Request{Claim: c}, key))
-}
-
-func found(item kv.Item, err error) (string, bool, error) {
-	if errors.Is(err, kv.ErrNotFound) {
-		return "", false, nil
-	}
-	return item.Value, err == nil, err
-}
-
-// engines are all engines: how to open one, and what a crash leaves of it (nil:
-// nothing).
-var engines = map[string]struct {
-	open  func(t *testing.T, o kv.Options) kv.Engine
-	crash func(t *testing.T, e kv.Engine) kv.Engine
-}{
-	"memory": {func(_ *testing.T, o kv.Options) kv.Engine { return kv.NewMemory(o) }, nil},
-	"bolt":   {openBolt, crashBolt},
-}
-
-func bounded(bound fence.Token) kv.Options {
-	return kv.Options{Bound: func(fence.Claim) (fence.Token, error) { return bound, nil }}
-}
-
-// subject shows an engine to the laws, as it is or behind something.
-func subject(t *testing.T, name string, show func(kv.Engine) fencetest.Store) fencetest.Subject {
-	e := engines[name]
-	s := fencetest.Subject{
-		Open: func(context.Context) (fencetest.Store, error) { return show(e.open(t, kv.Options{})), nil },
-		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
-			return show(e.open(t, bounded(bound))), nil
-		},
-	}
-	if e.crash != nil {
-		s.Restart = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
-			return show(e.crash(t, engineOf(s))), nil
-		}
-	}
-	return s
-}
-
-// engineOf is what a Store was made of.
-func engineOf(s fencetest.Store) kv.Engine {
-	switch s := s.(type) {
-	case engineStore:
-		return s.Engine
-	case clientStore:
-		return s.engine
-	}
-	panic("no such store")
+	return kvtest.Found(s.Engine.Read(ctx, kv.Request{Claim: c}, key))
 }
 
 func TestEnginesObeyTheLaws(t *testing.T) {
-	for name := range engines {
-		t.Run(name, func(t *testing.T) {
-			fencetest.Run(t, subject(t, name, func(e kv.Engine) fencetest.Store { return engineStore{e} }))
-		})
-	}
-}
-
-func TestStorageObeysTheLaws(t *testing.T) {
-	for name := range engines {
-		t.Run(name, func(t *testing.T) {
-			fencetest.Run(t, subject(t, name, func(e kv.Engine) fencetest.Store {
-				srv := httptest.NewServer(kv.NewHandler(e, kv.HandlerOptions{Metrics: kv.NewMetrics()}))
-				t.Cleanup(srv.Close)
-				return clientStore{kv.NewClient(srv.URL), e}
-			}))
+	for _, k := range kvtest.Kinds {
+		t.Run(k.Name, func(t *testing.T) {
+			fencetest.Run(t, k.Subject(t,
+				func(e kv.Engine) fencetest.Store { return engineStore{e} },
+				func(s fencetest.Store) kv.Engine { return s.(engineStore).Engine }))
 		})
 	}
 }
@@ -118,15 +39,15 @@ func TestStorageObeysTheLaws(t *testing.T) {
 // TestControlBreaksTheLaws: without fencing the storage is what the laws are
 // there to catch.
 func TestControlBreaksTheLaws(t *testing.T) {
-	for name, e := range engines {
+	for _, e := range kvtest.Kinds {
 		s := fencetest.Subject{Open: func(context.Context) (fencetest.Store, error) {
-			return engineStore{e.open(t, kv.Options{Unfenced: true})}, nil
+			return engineStore{e.Open(t, kv.Options{Unfenced: true})}, nil
 		}}
 		for _, law := range fencetest.Laws {
 			switch law.Name {
 			case "StaleWriteRefused", "StaleDeleteRefused", "MissingTokenRefused", "ReadRaisesMark":
 				if err := law.Check(t.Context(), s); err == nil {
-					t.Errorf("%s: %s holds with fencing off", name, law.Name)
+					t.Errorf("%s: %s holds with fencing off", e.Name, law.Name)
 				}
 			}
 		}
@@ -134,8 +55,8 @@ func TestControlBreaksTheLaws(t *testing.T) {
 }
 
 func TestBatchIsAllOrNothing(t *testing.T) {
-	for name, e := range engines {
-		t.Run(name, func(t *testing.T) { testBatch(t, e.open(t, kv.Options{})) })
+	for _, e := range kvtest.Kinds {
+		t.Run(e.Name, func(t *testing.T) { testBatch(t, e.Open(t, kv.Options{})) })
 	}
 }
 
@@ -163,10 +84,10 @@ func testBatch(t *testing.T, m kv.Engine) {
 // TestObserverSeesTheOrder: the account that the verdict is made of has each
 // operation once, in the order in which it took place.
 func TestObserverSeesTheOrder(t *testing.T) {
-	for name, e := range engines {
-		t.Run(name, func(t *testing.T) {
+	for _, e := range kvtest.Kinds {
+		t.Run(e.Name, func(t *testing.T) {
 			var records []kv.Record
-			testObserver(t, e.open(t, kv.Options{Observe: func(r kv.Record) { records = append(records, r) }}), &records)
+			testObserver(t, e.Open(t, kv.Options{Observe: func(r kv.Record) { records = append(records, r) }}), &records)
 		})
 	}
 }

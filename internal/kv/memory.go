@@ -2,6 +2,8 @@ package kv
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"strings"
 	"sync"
 
@@ -12,28 +14,42 @@ import (
 // with the process, together.
 type Memory struct {
 	register fence.Register
+	// frozen is held by a snapshot, and shared by whatever changes values or
+	// marks: a mark and the value that came with it are of one moment.
+	frozen sync.RWMutex
 
 	mu      sync.RWMutex
 	items   map[string]Item
-	account account // guarded by mu
+	bytes   int64   // of keys and values
+	account account // guarded by mu, but for its options
 }
 
 // NewMemory makes an empty engine.
 func NewMemory(o Options) *Memory {
 	m := &Memory{items: make(map[string]Item), account: account{Options: o}}
-	m.register.Bound = o.Bound
+	m.register.Bound, m.register.MaxScopes = o.Bound, o.MaxMarks
 	return m
 }
 
 // Write implements Engine.
 func (m *Memory) Write(_ context.Context, req Request, ops ...Op) error {
-	if m.account.Unfenced {
-		m.apply(req, ops)
-		return nil
-	}
-	err := m.register.Do(req.Claim, func() error { m.apply(req, ops); return nil })
+	err := m.do(req, func() error { return m.apply(req, ops) })
 	if err != nil {
 		m.refused(req, err, ops...)
+	}
+	return err
+}
+
+// do does op, if the claim of req is admitted.
+func (m *Memory) do(req Request, op func() error) error {
+	if m.account.Unfenced {
+		return op()
+	}
+	m.frozen.RLock()
+	defer m.frozen.RUnlock()
+	err := m.register.Do(req.Claim, op)
+	if errors.Is(err, fence.ErrTooManyScopes) {
+		return m.account.tooManyMarks()
 	}
 	return err
 }
@@ -44,9 +60,9 @@ func (m *Memory) Read(_ context.Context, req Request, key string) (item Item, er
 	var ok bool
 	look := func() error { item, ok = m.look(req, key); return nil }
 	req.Sequence = 0
-	if m.account.Unfenced || req.Token == 0 {
+	if req.Token == 0 {
 		err = look()
-	} else if err = m.register.Do(req.Claim, look); err != nil {
+	} else if err = m.do(req, look); err != nil {
 		m.refused(req, err, Op{Kind: OpRead, Key: key})
 	}
 	if err == nil && !ok {
@@ -60,21 +76,84 @@ func (m *Memory) Mark(_ context.Context, scope string) (fence.Mark, error) {
 	return m.register.Mark(scope), nil
 }
 
-func (m *Memory) apply(req Request, ops []Op) {
+// Floor implements Engine.
+func (m *Memory) Floor(context.Context) (fence.Token, error) { return m.register.Floor(), nil }
+
+// Raise implements Engine.
+func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
+	m.frozen.RLock()
+	defer m.frozen.RUnlock()
+	return m.register.Raise(floor), nil
+}
+
+// Stats implements Engine.
+func (m *Memory) Stats(context.Context) (Stats, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return Stats{Keys: int64(len(m.items)), Bytes: m.bytes, Marks: int64(m.register.Len())}, nil
+}
+
+// Ready implements Engine.
+func (m *Memory) Ready(context.Context) error { return nil }
+
+// Close implements Engine.
+func (m *Memory) Close() error { return nil }
+
+// Snapshot implements Engine. Writers wait while maps are copied, not while visit
+// runs.
+func (m *Memory) Snapshot(_ context.Context, visit func(Entry) error) error {
+	m.frozen.Lock()
+	floor, marks, items := m.register.Floor(), maps.Collect(m.register.Marks()), m.copyItems()
+	m.frozen.Unlock()
+	if floor != 0 {
+		if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
+			return err
+		}
+	}
+	for scope, mark := range marks {
+		if err := visit(markEntry(scope, mark)); err != nil {
+			return err
+		}
+	}
+	for key, item := range items {
+		if err := visit(itemEntry(key, item)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Memory) copyItems() map[string]Item {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return maps.Clone(m.items)
+}
+
+func (m *Memory) apply(req Request, ops []Op) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	known := func(key string) bool { _, ok := m.items[key]; return ok }
+	if err := m.account.room(int64(len(m.items)), ops, known); err != nil {
+		return err
+	}
 	for _, op := range ops {
+		old, known := m.items[op.Key]
+		if known {
+			m.bytes -= int64(len(op.Key) + len(old.Value))
+		}
 		if op.Kind == OpDelete {
 			delete(m.items, op.Key)
 		} else {
-			if _, known := m.items[op.Key]; !known {
+			if !known {
 				// A key is often a piece of a whole request, which must not live on.
 				op.Key = strings.Clone(op.Key)
 			}
 			m.items[op.Key] = Item{Value: op.Value, Token: req.Token}
+			m.bytes += int64(len(op.Key) + len(op.Value))
 		}
 		m.account.tell(req, op, nil)
 	}
+	return nil
 }
 
 func (m *Memory) look(req Request, key string) (Item, bool) {

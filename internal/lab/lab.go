@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -158,7 +159,7 @@ func (r *run) await(ctx context.Context, what string, within time.Duration, done
 func (r *run) finals(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stepDeadline)
 	defer cancel()
-	client := kv.NewClient(r.world.storageURL)
+	client := kvhttp.NewClient(r.world.storageURL)
 	defer client.Close()
 	keys := r.scenario.Keys(r.variant)
 	found := make([]history.Event, len(keys))

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/clientcmd"
-	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
@@ -45,7 +45,7 @@ const (
 type nemesis struct {
 	Config
 	etcd    *clientv3.Client
-	storage *kv.Client
+	storage *kvhttp.Client
 	changes clientv3.WatchChan
 	pending []*clientv3.Event
 	seen    map[int]*proc.Foreign // by process id
@@ -61,7 +61,7 @@ type holder struct {
 // Run troubles the holders of a lock and returns how many stale writes the
 // storage refused because of it.
 func Run(ctx context.Context, c Config) (refused int, err error) {
-	n := &nemesis{Config: c, storage: kv.NewClient(c.Storage), seen: make(map[int]*proc.Foreign)}
+	n := &nemesis{Config: c, storage: kvhttp.NewClient(c.Storage), seen: make(map[int]*proc.Foreign)}
 	defer n.storage.Close()
 	n.etcd, err = clientv3.New(clientv3.Config{Endpoints: c.Endpoints, Logger: zap.NewNop(), Context: ctx})
 	if err != nil {
@@ -240,7 +240,7 @@ func (n *nemesis) stale(ctx context.Context) (float64, error) {
 		return 0, fmt.Errorf("metrics of %s: %w", n.Storage, err)
 	}
 	sum := 0.0
-	for _, m := range families[kv.MetricRequests].GetMetric() {
+	for _, m := range families[kvhttp.MetricRequests].GetMetric() {
 		for _, l := range m.GetLabel() {
 			if l.GetName() == "outcome" && l.GetValue() == "stale" {
 				sum += m.GetCounter().GetValue()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
@@ -90,7 +91,7 @@ they permit nothing: anyone who reaches the port may write.`,
 	f.StringVar(&c.engine, "engine", "memory", "memory or bolt")
 	f.StringVar(&c.data, "data", "", "directory of the bolt engine's file; made if it is missing")
 	f.Var(&c.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without")
-	f.Int64Var(&c.maxBody, "max-body", kv.DefaultMaxBody, "largest request body, in bytes")
+	f.Int64Var(&c.maxBody, "max-body", kvhttp.DefaultMaxBody, "largest request body, in bytes")
 	f.StringVar(&c.journal, "journal", "", "file for an account of every operation as JSON lines; - is standard output")
 	f.StringSliceVar(&c.issuer, "issuer", nil, "addresses of the etcd whose locks' create revisions are the tokens: one above its revision is refused (422). Without it, one client with a huge token locks out all others")
 	f.TextVar(&c.level, "log-level", &c.level, "debug, info, warn or error")
@@ -143,8 +144,8 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", c.listen, err)
 	}
 	srv := &http.Server{
-		Handler: kv.NewHandler(engine, kv.HandlerOptions{
-			MaxBody: c.maxBody, Logger: log, Metrics: kv.NewMetrics(),
+		Handler: kvhttp.NewHandler(engine, kvhttp.Options{
+			Limits: kvhttp.Limits{Body: c.maxBody}, Logger: log, Metrics: kvhttp.NewMetrics(),
 		}),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,

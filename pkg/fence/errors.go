@@ -26,6 +26,9 @@ var (
 // Register.Bound). The operation did not happen; the claim may be made again.
 var ErrNoBound = errors.New("fence: the bound of the issuer is not known")
 
+// ErrTooManyScopes: see Register.MaxScopes. The operation did not happen.
+var ErrTooManyScopes = errors.New("fence: no room for the mark of another scope")
+
 // ErrDuplicate is no refusal: the request with this token and sequence number
 // was admitted and done before, and was not done again.
 var ErrDuplicate = errors.New("fence: duplicate: this sequence number was done before")

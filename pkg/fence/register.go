@@ -1,9 +1,13 @@
 package fence
 
 import (
+	"fmt"
 	"hash/maphash"
+	"iter"
+	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Register keeps the marks of any number of scopes in memory and runs
@@ -21,7 +25,13 @@ type Register struct {
 	// no bound is known, and one huge token locks out all others. Set it before
 	// first use.
 	Bound func(Claim) (Token, error)
+	// MaxScopes is how many scopes may have a mark of their own; Do refuses a
+	// claim of one more with ErrTooManyScopes. 0: no limit. Set it before first
+	// use.
+	MaxScopes int
 
+	floor  atomic.Int64 // a Token
+	count  atomic.Int64 // of scopes
 	shards [64]shard
 }
 
@@ -33,21 +43,22 @@ type shard struct {
 }
 
 type scope struct {
-	mu   sync.Mutex
-	mark Mark
+	mu      sync.Mutex
+	mark    Mark
+	dropped bool // no longer counts: look the name up again
 }
 
 var seed = maphash.MakeSeed()
 
 // Do runs op if c is admitted, and returns op's error, or a refusal
 // (*StaleError, *AheadError, ErrNoToken, ErrInvalidToken, ErrInvalidSequence),
-// ErrNoBound or ErrDuplicate; with those op did not run.
+// ErrNoBound, ErrTooManyScopes or ErrDuplicate; with those op did not run.
 //
 // The check and op are one step: while op runs, no other operation of the scope
 // does. Operations of other scopes go on. op must not call Do with the same
-// scope: it would wait for itself. A read that shows a token goes through Do as
-// well and so raises the mark: afterwards no older write can land between that
-// read and the write that it leads to.
+// scope, nor Raise: it would wait for itself. A read that shows a token goes
+// through Do as well and so raises the mark: afterwards no older write can land
+// between that read and the write that it leads to.
 //
 // The mark is raised before op runs and stays where op fails or panics.
 func (r *Register) Do(c Claim, op func() error) error {
@@ -56,17 +67,18 @@ func (r *Register) Do(c Claim, op func() error) error {
 			return err
 		}
 	}
-	if !c.Token.Valid() || c.Sequence < 0 {
-		// Refused whatever the mark is; a scope that only bad claims name must
+	if c.Token < r.Floor() || !c.Token.Valid() || c.Sequence < 0 {
+		// Refused whatever the mark is; a scope that only such claims name must
 		// not take up memory.
-		_, err := Mark{}.Admit(c)
+		_, err := r.effective(Mark{}).Admit(c)
 		return err
 	}
-	s := r.scope(c.Scope)
-	s.mu.Lock()
+	s, err := r.lock(c.Scope)
+	if err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
-	var err error
-	if s.mark, err = s.mark.Admit(c); err != nil {
+	if s.mark, err = r.effective(s.mark).Admit(c); err != nil {
 		return err
 	}
 	if err := op(); err != nil {
@@ -76,42 +88,145 @@ func (r *Register) Do(c Claim, op func() error) error {
 	return nil
 }
 
-// Mark returns the mark of a scope; zero where no token was admitted yet.
+// Mark returns the mark of a scope; where it has none of its own the floor, and
+// zero where there is none.
 func (r *Register) Mark(name string) Mark {
-	sh := r.shard(name)
-	sh.mu.RLock()
-	s := sh.scopes[name]
-	sh.mu.RUnlock()
+	s := r.shard(name).get(name)
 	if s == nil {
-		return Mark{}
+		return r.effective(Mark{})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mark
+	return r.effective(s.mark)
+}
+
+// Floor is the mark of all scopes that have none of their own; see Raise.
+func (r *Register) Floor() Token { return Token(r.floor.Load()) }
+
+// Raise makes floor the lowest token that any scope admits, and drops the marks
+// below, which say nothing any more: it says how many. A floor never goes down,
+// so marks don't. When Raise returns no operation below floor is under way.
+//
+// Marks of scopes that nobody uses any more cost memory, and dropping one alone
+// would let its old holders in again. A floor is right where one issuer gives out
+// the tokens of all scopes, and says that no live tenure has a lower one; see
+// Oldest of package etcdlock.
+func (r *Register) Raise(floor Token) (dropped int) {
+	for old := r.floor.Load(); int64(floor) > old; old = r.floor.Load() {
+		if r.floor.CompareAndSwap(old, int64(floor)) {
+			break
+		}
+	}
+	for i := range r.shards {
+		sh := &r.shards[i]
+		for name, s := range sh.all() {
+			// The shard is not locked while this waits for an operation, which may
+			// need it.
+			s.mu.Lock()
+			if s.mark.Token < floor && !s.dropped {
+				s.dropped = true
+				dropped++
+				r.count.Add(-1)
+			}
+			gone := s.dropped
+			s.mu.Unlock()
+			if gone {
+				sh.remove(name, s)
+			}
+		}
+	}
+	return dropped
+}
+
+// Len is how many scopes have a mark of their own.
+func (r *Register) Len() int { return int(r.count.Load()) }
+
+// Marks are the scopes that have a mark of their own, in no order. Operations go
+// on meanwhile; each mark is one that its scope had.
+func (r *Register) Marks() iter.Seq2[string, Mark] {
+	return func(yield func(string, Mark) bool) {
+		for i := range r.shards {
+			for name, s := range r.shards[i].all() {
+				s.mu.Lock()
+				m, gone := s.mark, s.dropped || s.mark == Mark{}
+				s.mu.Unlock()
+				if !gone && !yield(name, r.effective(m)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// effective is what counts for a scope whose own mark is m.
+func (r *Register) effective(m Mark) Mark {
+	if floor := r.Floor(); m.Token < floor {
+		return Mark{Token: floor}
+	}
+	return m
+}
+
+// lock returns the scope of a name, locked.
+func (r *Register) lock(name string) (*scope, error) {
+	sh := r.shard(name)
+	for {
+		s := sh.get(name)
+		if s == nil {
+			var err error
+			if s, err = r.add(sh, name); err != nil {
+				return nil, err
+			}
+		}
+		s.mu.Lock()
+		if !s.dropped {
+			return s, nil
+		}
+		s.mu.Unlock()
+		sh.remove(name, s)
+	}
 }
 
 func (r *Register) shard(name string) *shard {
 	return &r.shards[maphash.String(seed, name)%uint64(len(r.shards))]
 }
 
-func (r *Register) scope(name string) *scope {
-	sh := r.shard(name)
-	sh.mu.RLock()
-	s := sh.scopes[name]
-	sh.mu.RUnlock()
-	if s != nil {
-		return s
-	}
+// add returns the scope of a name, new or not.
+func (r *Register) add(sh *shard, name string) (*scope, error) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if s := sh.scopes[name]; s != nil {
-		return s
+		return s, nil
+	}
+	if n := r.count.Add(1); r.MaxScopes > 0 && n > int64(r.MaxScopes) {
+		r.count.Add(-1)
+		return nil, fmt.Errorf("%w: %d", ErrTooManyScopes, r.MaxScopes)
 	}
 	if sh.scopes == nil {
 		sh.scopes = make(map[string]*scope)
 	}
-	s = new(scope)
+	s := new(scope)
 	// A name is often a piece of a whole request, which must not live on with it.
 	sh.scopes[strings.Clone(name)] = s
-	return s
+	return s, nil
+}
+
+func (sh *shard) get(name string) *scope {
+	sh.mu.RLock()
+	defer sh.mu.RUnlock()
+	return sh.scopes[name]
+}
+
+func (sh *shard) all() map[string]*scope {
+	sh.mu.RLock()
+	defer sh.mu.RUnlock()
+	return maps.Clone(sh.scopes)
+}
+
+// remove forgets s, unless its name has become another one's.
+func (sh *shard) remove(name string, s *scope) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.scopes[name] == s {
+		delete(sh.scopes, name)
+	}
 }

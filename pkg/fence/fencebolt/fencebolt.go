@@ -12,6 +12,7 @@
 package fencebolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -21,8 +22,12 @@ import (
 )
 
 // Bucket is the name of the bucket that holds the marks: by scope, token and
-// sequence as two big-endian 64-bit numbers.
-const Bucket = "fence.marks"
+// sequence as two big-endian 64-bit numbers. Its sequence, as bbolt calls a
+// number that a bucket has, counts them. FloorBucket's sequence is the floor.
+const (
+	Bucket      = "fence.marks"
+	FloorBucket = "fence.floor"
+)
 
 // Do runs op in tx, which must be writable, if c is admitted by the mark of its
 // scope, and raises the mark. It returns op's error, a refusal as Mark.Admit of
@@ -36,11 +41,7 @@ func Do(tx *bbolt.Tx, c fence.Claim, op func() error) error {
 	if n := len(c.Scope); n == 0 || n > bbolt.MaxKeySize {
 		return fmt.Errorf("%w: it has %d bytes, want 1 to %d", fence.ErrInvalidScope, n, bbolt.MaxKeySize)
 	}
-	marks, err := tx.CreateBucketIfNotExists([]byte(Bucket))
-	if err != nil {
-		return fmt.Errorf("fencebolt: %w", err)
-	}
-	before, err := decode(c.Scope, marks.Get([]byte(c.Scope)))
+	before, err := Mark(tx, c.Scope)
 	if err != nil {
 		return err
 	}
@@ -54,19 +55,128 @@ func Do(tx *bbolt.Tx, c fence.Claim, op func() error) error {
 	if after = after.Done(c); after == before {
 		return nil
 	}
-	if err := marks.Put([]byte(c.Scope), encode(after)); err != nil {
-		return fmt.Errorf("fencebolt: mark of %q: %w", c.Scope, err)
+	return put(tx, c.Scope, after)
+}
+
+// Mark returns the mark of a scope; where it has none of its own the floor, and
+// zero where there is none.
+func Mark(tx *bbolt.Tx, scope string) (m fence.Mark, err error) {
+	if marks := tx.Bucket([]byte(Bucket)); marks != nil {
+		if m, err = decode(scope, marks.Get([]byte(scope))); err != nil {
+			return m, err
+		}
+	}
+	return effective(m, Floor(tx)), nil
+}
+
+// effective is what counts for a scope whose own mark is m.
+func effective(m fence.Mark, floor fence.Token) fence.Mark {
+	if m.Token < floor {
+		return fence.Mark{Token: floor}
+	}
+	return m
+}
+
+func put(tx *bbolt.Tx, scope string, m fence.Mark) error {
+	marks, err := tx.CreateBucketIfNotExists([]byte(Bucket))
+	if err != nil {
+		return fmt.Errorf("fencebolt: %w", err)
+	}
+	if marks.Get([]byte(scope)) == nil {
+		if _, err := marks.NextSequence(); err != nil {
+			return fmt.Errorf("fencebolt: %w", err)
+		}
+	}
+	if err := marks.Put([]byte(scope), encode(m)); err != nil {
+		return fmt.Errorf("fencebolt: mark of %q: %w", scope, err)
 	}
 	return nil
 }
 
-// Mark returns the mark of a scope; zero where no token was admitted yet.
-func Mark(tx *bbolt.Tx, scope string) (fence.Mark, error) {
+// Floor is the mark of all scopes that have none of their own; see Raise.
+func Floor(tx *bbolt.Tx) fence.Token {
+	b := tx.Bucket([]byte(FloorBucket))
+	if b == nil {
+		return 0
+	}
+	return fence.Token(b.Sequence())
+}
+
+// Raise makes floor the lowest token that any scope admits, drops the marks
+// below it, and says how many. A floor never goes down. When it is right to raise
+// it: see Raise of fence.Register. It visits every mark.
+func Raise(tx *bbolt.Tx, floor fence.Token) (dropped int, err error) {
+	if !floor.Valid() {
+		return 0, fmt.Errorf("%w: %d for the floor", fence.ErrInvalidToken, floor)
+	}
+	if floor > Floor(tx) {
+		b, err := tx.CreateBucketIfNotExists([]byte(FloorBucket))
+		if err != nil {
+			return 0, fmt.Errorf("fencebolt: %w", err)
+		}
+		if err := b.SetSequence(uint64(floor)); err != nil {
+			return 0, fmt.Errorf("fencebolt: %w", err)
+		}
+	}
 	marks := tx.Bucket([]byte(Bucket))
 	if marks == nil {
-		return fence.Mark{}, nil
+		return 0, nil
 	}
-	return decode(scope, marks.Get([]byte(scope)))
+	var below [][]byte // a bucket must not be changed while it is walked through
+	err = marks.ForEach(func(scope, v []byte) error {
+		m, err := decode(string(scope), v)
+		if err == nil && effective(m, floor) == (fence.Mark{Token: floor}) { // says nothing more
+			below = append(below, bytes.Clone(scope))
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, scope := range below {
+		if err := marks.Delete(scope); err != nil {
+			return 0, fmt.Errorf("fencebolt: %w", err)
+		}
+	}
+	if err := marks.SetSequence(marks.Sequence() - uint64(len(below))); err != nil {
+		return 0, fmt.Errorf("fencebolt: %w", err)
+	}
+	return len(below), nil
+}
+
+// RaiseMark makes m the mark of a scope, unless its mark is higher: for data that
+// comes from elsewhere, as a backup, with its mark.
+func RaiseMark(tx *bbolt.Tx, scope string, m fence.Mark) error {
+	before, err := Mark(tx, scope)
+	if err != nil || m.Token < before.Token || m.Token == before.Token && m.Sequence <= before.Sequence {
+		return err
+	}
+	return put(tx, scope, m)
+}
+
+// Len is how many scopes have a mark of their own.
+func Len(tx *bbolt.Tx) int {
+	marks := tx.Bucket([]byte(Bucket))
+	if marks == nil {
+		return 0
+	}
+	return int(marks.Sequence())
+}
+
+// ForEach calls visit for every scope that has a mark of its own, in the order
+// of their names, until it returns an error, and returns that.
+func ForEach(tx *bbolt.Tx, visit func(scope string, m fence.Mark) error) error {
+	marks := tx.Bucket([]byte(Bucket))
+	if marks == nil {
+		return nil
+	}
+	return marks.ForEach(func(k, v []byte) error {
+		m, err := decode(string(k), v)
+		if err != nil {
+			return err
+		}
+		return visit(string(k), m)
+	})
 }
 
 const markSize = 16 // bytes

@@ -1,4 +1,4 @@
-package kv
+package kvhttp
 
 import (
 	"context"
@@ -11,20 +11,17 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
 // Client speaks the /v1 protocol of a storage. An error that does not match
-// ErrUnknown is definite: the operation did not and will not happen.
+// kv.ErrUnknown is definite: the operation did not and will not happen.
 type Client struct {
 	url  string
 	http *http.Client
 }
-
-// ErrUnknown marks an indefinite error: whether the operation happened is not
-// known.
-var ErrUnknown = errors.New("the outcome is unknown")
 
 // NewClient makes a client of the storage at url, like http://127.0.0.1:8080.
 func NewClient(url string) *Client {
@@ -43,16 +40,16 @@ func (c *Client) Close() {
 
 // Write stores value at key. duplicate: it had been done before, by an earlier
 // request with the same sequence number.
-func (c *Client) Write(ctx context.Context, req Request, key, value string) (duplicate bool, err error) {
+func (c *Client) Write(ctx context.Context, req kv.Request, key, value string) (duplicate bool, err error) {
 	return c.change(ctx, http.MethodPut, req, key, value)
 }
 
 // Delete removes key.
-func (c *Client) Delete(ctx context.Context, req Request, key string) (duplicate bool, err error) {
+func (c *Client) Delete(ctx context.Context, req kv.Request, key string) (duplicate bool, err error) {
 	return c.change(ctx, http.MethodDelete, req, key, "")
 }
 
-func (c *Client) change(ctx context.Context, method string, req Request, key, value string) (bool, error) {
+func (c *Client) change(ctx context.Context, method string, req kv.Request, key, value string) (bool, error) {
 	resp, err := c.do(ctx, method, pathKV+url.PathEscape(key), req, value)
 	if err != nil {
 		return false, err
@@ -61,21 +58,21 @@ func (c *Client) change(ctx context.Context, method string, req Request, key, va
 	return resp.Header.Get(fencehttp.HeaderDuplicate) == "true", nil
 }
 
-// Read returns the value at key, or ErrNotFound.
-func (c *Client) Read(ctx context.Context, req Request, key string) (Item, error) {
+// Read returns the value at key, or kv.ErrNotFound.
+func (c *Client) Read(ctx context.Context, req kv.Request, key string) (kv.Item, error) {
 	resp, err := c.do(ctx, http.MethodGet, pathKV+url.PathEscape(key), req, "")
 	if err != nil {
-		return Item{}, err
+		return kv.Item{}, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return Item{}, fmt.Errorf("read %q: %w: %w", key, ErrUnknown, err)
+		return kv.Item{}, fmt.Errorf("read %q: %w: %w", key, kv.ErrUnknown, err)
 	}
-	item := Item{Value: string(b)}
+	item := kv.Item{Value: string(b)}
 	if t := resp.Header.Get(fencehttp.HeaderToken); t != "" {
 		if item.Token, err = fence.ParseToken(t); err != nil {
-			return Item{}, fmt.Errorf("read %q: the storage says: %w", key, err)
+			return kv.Item{}, fmt.Errorf("read %q: the storage says: %w", key, err)
 		}
 	}
 	return item, nil
@@ -83,7 +80,7 @@ func (c *Client) Read(ctx context.Context, req Request, key string) (Item, error
 
 // Mark returns the mark of a scope, zero where it has none.
 func (c *Client) Mark(ctx context.Context, scope string) (fence.Mark, error) {
-	resp, err := c.do(ctx, http.MethodGet, pathMarks+url.PathEscape(scope), Request{}, "")
+	resp, err := c.do(ctx, http.MethodGet, pathMarks+url.PathEscape(scope), kv.Request{}, "")
 	if err != nil {
 		return fence.Mark{}, err
 	}
@@ -96,7 +93,7 @@ func (c *Client) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 }
 
 // do sends a request; an answer that it returns is a success.
-func (c *Client) do(ctx context.Context, method, path string, req Request, body string) (*http.Response, error) {
+func (c *Client) do(ctx context.Context, method, path string, req kv.Request, body string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -110,18 +107,18 @@ func (c *Client) do(ctx context.Context, method, path string, req Request, body 
 		if fencehttp.ReasonOf(err) != "" || neverSent(err) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return nil, fmt.Errorf("%w: %w", kv.ErrUnknown, err)
 	}
 	switch {
 	case resp.StatusCode < 300:
 		return resp, nil
 	case resp.StatusCode == http.StatusNotFound && method == http.MethodGet:
-		err = ErrNotFound
+		err = kv.ErrNotFound
 	default:
 		b, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
 		err = fmt.Errorf("the storage answered %s: %s", resp.Status, strings.TrimSpace(string(b)))
-		if resp.StatusCode >= 500 {
-			err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		if resp.StatusCode >= 500 && resp.Header.Get(HeaderOutcome) != OutcomeNone {
+			err = fmt.Errorf("%w: %w", kv.ErrUnknown, err)
 		}
 	}
 	resp.Body.Close()

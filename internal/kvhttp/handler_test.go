@@ -1,4 +1,4 @@
-package kv_test
+package kvhttp_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -27,7 +28,7 @@ func call(h http.Handler, method, path, body string, header ...string) *httptest
 }
 
 func newHandler() http.Handler {
-	return kv.NewHandler(kv.NewMemory(kv.Options{}), kv.HandlerOptions{MaxBody: 200, Metrics: kv.NewMetrics()})
+	return kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{Limits: kvhttp.Limits{Body: 200}, Metrics: kvhttp.NewMetrics()})
 }
 
 // TestContribLockByteForByte pins the whole answer to each request. Where
@@ -136,7 +137,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 func TestKeysAreTakenAsTheyAre(t *testing.T) {
 	srv := httptest.NewServer(newHandler())
 	defer srv.Close()
-	client := kv.NewClient(srv.URL)
+	client := kvhttp.NewClient(srv.URL)
 	defer client.Close()
 	req := kv.Request{}
 	req.Token = 1
@@ -190,7 +191,7 @@ func TestBatchAndMark(t *testing.T) {
 func TestIssuerIsAsked(t *testing.T) {
 	var fail error
 	m := kv.NewMemory(kv.Options{Bound: func(fence.Claim) (fence.Token, error) { return 40, fail }})
-	h := kv.NewHandler(m, kv.HandlerOptions{})
+	h := kvhttp.NewHandler(m, kvhttp.Options{})
 	if w := call(h, "PUT", "/v1/kv/a", "x", "Fencing-Token", "9223372036854775807"); w.Code != 422 || !strings.Contains(w.Body.String(), `"bound":"40"`) {
 		t.Errorf("ahead: %d %s", w.Code, w.Body)
 	}
@@ -242,7 +243,7 @@ func FuzzRequests(f *testing.F) {
 		req.Header["Fencing-Sequence"] = []string{sequence}
 		req.Header["Fencing-Scope"] = []string{"/lock"}
 		m := kv.NewMemory(kv.Options{})
-		h := kv.NewHandler(m, kv.HandlerOptions{MaxBody: 100})
+		h := kvhttp.NewHandler(m, kvhttp.Options{Limits: kvhttp.Limits{Body: 100}})
 		call(h, "PUT", "/v1/kv/a", "kept", "Fencing-Token", "40", "Fencing-Scope", "/lock")
 		call(h, "POST", "/", `{"op":"write","key":"b","val":"kept","version":40}`)
 		w := httptest.NewRecorder()

@@ -1,4 +1,4 @@
-package kv_test
+package kvhttp_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -30,7 +31,7 @@ func BenchmarkHTTPWrite(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			storage := kv.NewHandler(m, kv.HandlerOptions{Metrics: kv.NewMetrics()})
+			storage := kvhttp.NewHandler(m, kvhttp.Options{Metrics: kvhttp.NewMetrics()})
 			reference, ours := dialHTTP(b, noop, p.conns), dialHTTP(b, storage, p.conns)
 			const turn = 2000
 			var tookReference, tookOurs time.Duration

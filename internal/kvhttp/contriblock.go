@@ -1,11 +1,14 @@
-package kv
+package kvhttp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
+	"github.com/fencelab/fencelab/internal/access"
+	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -31,16 +34,16 @@ type ContribResponse struct {
 // refuses every version that differs. As there, a request that was understood is
 // answered with status 200, also where it was refused, and a read's version
 // means nothing.
-func (h *handler) serveContribLock(w http.ResponseWriter, r *http.Request) error {
-	if err := allow(w, r, http.MethodPost); err != nil {
+func (h *handler) serveContribLock(c *call) error {
+	if err := c.allow(http.MethodPost); err != nil {
 		return err
 	}
-	resp, err := h.contribLock(w, r)
+	resp, err := h.contribLock(c)
 	status := http.StatusOK
 	if err != nil {
 		resp = ContribResponse{Version: -1, Err: contribError(err)}
-		if !errors.Is(err, ErrNotFound) && !errors.Is(err, fence.ErrStale) {
-			status = problem(err).Status
+		if !errors.Is(err, kv.ErrNotFound) && !errors.Is(err, fence.ErrStale) {
+			status = newProblem(err).Status
 		}
 		err = &answered{err}
 	}
@@ -48,16 +51,16 @@ func (h *handler) serveContribLock(w http.ResponseWriter, r *http.Request) error
 	if merr != nil {
 		return merr
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	if _, werr := w.Write(b); err == nil && werr != nil {
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	if _, werr := c.w.Write(b); err == nil && werr != nil {
 		err = &answered{fmt.Errorf("the client left: %w", werr)}
 	}
 	return err
 }
 
-func (h *handler) contribLock(w http.ResponseWriter, r *http.Request) (ContribResponse, error) {
-	b, err := h.body(w, r)
+func (h *handler) contribLock(c *call) (ContribResponse, error) {
+	b, err := h.body(c)
 	if err != nil {
 		return ContribResponse{}, err
 	}
@@ -65,17 +68,23 @@ func (h *handler) contribLock(w http.ResponseWriter, r *http.Request) (ContribRe
 	if err := decode(b, &in, false); err != nil {
 		return ContribResponse{}, err
 	}
-	if in.Key == "" {
-		return ContribResponse{}, badRequest("the key is empty")
+	if err := cmp.Or(h.Limits.key(in.Key), h.Limits.value(len(in.Val))); err != nil {
+		return ContribResponse{}, err
 	}
-	req := Request{Claim: fence.Claim{Scope: in.Key}, ID: r.Header.Get(HeaderRequestID)}
+	req := c.request(fence.Claim{Scope: in.Key})
 	switch in.Op {
-	case OpRead:
-		item, err := h.engine.Read(r.Context(), req, in.Key)
+	case kv.OpRead:
+		if err := c.who.May(access.Read, in.Key, in.Key); err != nil {
+			return ContribResponse{}, err
+		}
+		item, err := h.engine.Read(c.r.Context(), req, in.Key)
 		return ContribResponse{Val: item.Value, Version: int64(item.Token)}, err
-	case OpWrite:
+	case kv.OpWrite:
+		if err := c.who.May(access.Write, in.Key, in.Key); err != nil {
+			return ContribResponse{}, err
+		}
 		req.Token = fence.Token(in.Version)
-		err := h.engine.Write(r.Context(), req, Op{OpWrite, in.Key, in.Val})
+		err := h.engine.Write(c.r.Context(), req, kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val})
 		return ContribResponse{Val: in.Val, Version: in.Version}, err
 	}
 	return ContribResponse{}, badRequest("unknown op: %.32q, want \"read\" or \"write\"", in.Op)

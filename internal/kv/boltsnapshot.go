@@ -1,0 +1,98 @@
+package kv
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
+)
+
+// Snapshot implements Engine. Writers go on meanwhile; the file grows, because
+// what they replace cannot be reused until the snapshot is over.
+func (b *Bolt) Snapshot(_ context.Context, visit func(Entry) error) error {
+	return b.db.View(func(tx *bbolt.Tx) error {
+		if floor := fencebolt.Floor(tx); floor != 0 {
+			if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
+				return err
+			}
+		}
+		err := fencebolt.ForEach(tx, func(scope string, m fence.Mark) error { return visit(markEntry(scope, m)) })
+		if err != nil {
+			return err
+		}
+		return itemsOf(tx).ForEach(func(k, v []byte) error {
+			item, err := decodeItem(string(k), v)
+			if err != nil {
+				return err
+			}
+			return visit(itemEntry(string(k), item))
+		})
+	})
+}
+
+// Restore implements Restorer, in one transaction, which is kept in memory until
+// its end.
+func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
+		if err := tx.DeleteBucket(boltItems); err != nil {
+			return err
+		}
+		items, err := tx.CreateBucket(boltItems)
+		if err != nil {
+			return err
+		}
+		var n counts
+		for e, err := range entries {
+			if err != nil {
+				return err
+			}
+			name := string(e.Name)
+			switch e.Kind {
+			case EntryFloor:
+				_, err = fencebolt.Raise(tx, e.Token)
+			case EntryMark:
+				err = fencebolt.RaiseMark(tx, name, fence.Mark{Token: e.Token, Sequence: e.Sequence})
+			case EntryItem:
+				v := encodeItem(Item{Value: string(e.Value), Token: e.Token})
+				n.add(name, v)
+				err = items.Put(e.Name, v)
+			}
+			if err != nil {
+				return fmt.Errorf("%s %q: %w", e.Kind, name, err)
+			}
+		}
+		return n.put(tx)
+	})
+}
+
+// Floor implements Engine.
+func (b *Bolt) Floor(context.Context) (floor fence.Token, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		floor = fencebolt.Floor(tx)
+		return nil
+	})
+	return floor, err
+}
+
+// Raise implements Engine, in one transaction; writers wait meanwhile.
+func (b *Bolt) Raise(_ context.Context, floor fence.Token) (dropped int, err error) {
+	err = b.db.Update(func(tx *bbolt.Tx) error {
+		dropped, err = fencebolt.Raise(tx, floor)
+		return err
+	})
+	return dropped, err
+}
+
+// Stats implements Engine.
+func (b *Bolt) Stats(context.Context) (s Stats, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		n := countsOf(tx)
+		s = Stats{Keys: n.keys, Bytes: n.bytes, Marks: int64(fencebolt.Len(tx)), Disk: tx.Size()}
+		return nil
+	})
+	return s, err
+}

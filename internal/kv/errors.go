@@ -1,0 +1,73 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+var (
+	// ErrNotFound: the key has no value.
+	ErrNotFound = errors.New("key not found")
+	// ErrClosed: the engine was closed before the operation began.
+	ErrClosed = errors.New("the storage is closed")
+	// ErrUnknown marks an error that is indefinite: whether the operation took
+	// place is not known, and it may take place later. An error without it is
+	// definite: the operation did not and will not.
+	ErrUnknown = errors.New("the outcome is unknown")
+	// ErrUnavailable: what the engine needs is not there now, as an etcd.
+	ErrUnavailable = errors.New("the storage is not available")
+	// ErrDisk: the disk is full or failed.
+	ErrDisk = errors.New("the disk does not take it")
+)
+
+// The limits that a LimitError can name.
+const (
+	LimitBody        = "body"        // bytes of a request's body
+	LimitKey         = "key"         // bytes of a key
+	LimitValue       = "value"       // bytes of a value
+	LimitOps         = "ops"         // operations of a batch
+	LimitKeys        = "keys"        // keys that have a value
+	LimitMarks       = "marks"       // scopes that have a mark of their own
+	LimitMemory      = "memory"      // bytes of bodies under way, of all clients
+	LimitConnections = "connections" // open at a time
+	LimitRate        = "rate"        // requests a second, of one client
+)
+
+// LimitError is the refusal of what is over a limit. It is definite.
+type LimitError struct {
+	Limit string
+	Max   int64
+	Say   string // what to do about it; may be empty
+}
+
+func (e *LimitError) Error() string {
+	s := fmt.Sprintf("over the limit of %s", limitWords(e.Limit, e.Max))
+	if e.Say != "" {
+		s += ": " + e.Say
+	}
+	return s
+}
+
+func limitWords(limit string, n int64) string {
+	switch limit {
+	case LimitBody, LimitKey, LimitValue:
+		return fmt.Sprintf("%d bytes for a %s", n, limit)
+	case LimitOps:
+		return fmt.Sprintf("%d operations for a batch", n)
+	case LimitMemory:
+		return fmt.Sprintf("%d bytes for bodies that are under way", n)
+	case LimitRate:
+		return fmt.Sprintf("%d requests a second for one client", n)
+	}
+	return fmt.Sprintf("%d %s", n, limit)
+}
+
+// definite reports whether err says that the operation was judged, and nothing
+// done or nothing to be done: no failure of the engine.
+func definite(err error) bool {
+	var over *LimitError
+	return fencehttp.ReasonOf(err) != "" || errors.Is(err, fence.ErrDuplicate) || errors.Is(err, ErrNotFound) || errors.As(err, &over)
+}

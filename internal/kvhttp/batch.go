@@ -1,0 +1,99 @@
+package kvhttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// batch is the body of POST /v1/batch.
+type batch struct {
+	Ops []batchOp `json:"ops"`
+}
+
+type batchOp struct {
+	Op  string  `json:"op"` // write or delete
+	Key string  `json:"key"`
+	Val *string `json:"val"` // of a write
+}
+
+func (h *handler) serveBatch(c *call) error {
+	if err := c.allow(http.MethodPost); err != nil {
+		return err
+	}
+	claim, err := fencehttp.ParseClaim(c.r.Header, "")
+	if err != nil {
+		return err
+	}
+	if claim.Scope == "" {
+		return badRequest("a batch needs the header %s: its keys have one lock", fencehttp.HeaderScope)
+	}
+	b, err := h.body(c)
+	if err != nil {
+		return err
+	}
+	var in batch
+	if err := decode(b, &in, true); err != nil {
+		return err
+	}
+	if len(in.Ops) == 0 {
+		return badRequest("the batch has 0 operations, want 1 to %d in \"ops\"", MaxBatch)
+	}
+	if len(in.Ops) > MaxBatch {
+		return &kv.LimitError{Limit: kv.LimitOps, Max: MaxBatch}
+	}
+	ops := make([]kv.Op, len(in.Ops))
+	for i, op := range in.Ops {
+		if ops[i], err = op.op(&h.Limits); err != nil {
+			return fmt.Errorf("ops[%d]: %w", i, err)
+		}
+	}
+	return h.write(c, claim, ops...)
+}
+
+// op checks what a batch asks for.
+func (b *batchOp) op(l *Limits) (kv.Op, error) {
+	if err := l.key(b.Key); err != nil {
+		return kv.Op{}, err
+	}
+	switch {
+	case b.Op == kv.OpWrite && b.Val != nil:
+		return kv.Op{Kind: kv.OpWrite, Key: b.Key, Value: *b.Val}, l.value(len(*b.Val))
+	case b.Op == kv.OpWrite:
+		return kv.Op{}, badRequest("a write needs a \"val\"")
+	case b.Op == kv.OpDelete && b.Val == nil:
+		return kv.Op{Kind: kv.OpDelete, Key: b.Key}, nil
+	case b.Op == kv.OpDelete:
+		return kv.Op{}, badRequest("a delete has no \"val\"")
+	}
+	return kv.Op{}, badRequest("unknown op %.32q, want \"write\" or \"delete\"", b.Op)
+}
+
+// decode reads one JSON value that fills the whole body. Bytes that are no UTF-8
+// are an error: they would silently become other characters.
+func decode(b []byte, into any, strict bool) error {
+	if !utf8.Valid(b) {
+		return badRequest("the body is not UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if strict {
+		d.DisallowUnknownFields()
+	}
+	if err := d.Decode(into); err != nil {
+		if errors.Is(err, io.EOF) {
+			return badRequest("the body is empty, want a JSON object")
+		}
+		return badRequest("the body is not the JSON wanted: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return badRequest("the body goes on after its JSON object")
+	}
+	return nil
+}

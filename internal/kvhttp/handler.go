@@ -1,0 +1,185 @@
+// Package kvhttp serves an engine of package kv over HTTP, by two protocols that
+// docs/protocol.md describes; Client speaks the newer one.
+package kvhttp
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/fencelab/fencelab/internal/access"
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// Options may be left zero.
+type Options struct {
+	Limits Limits
+	// Access says who may do what. Nil: everybody may do everything.
+	Access *access.Policy
+	// Logger gets a line per refusal at level Info, and per request at Debug.
+	// Nil: nothing is logged.
+	Logger *slog.Logger
+	// Metrics counts requests and serves itself as /metrics. Nil: neither.
+	Metrics *Metrics
+	// Bound is that of kv.Options: a floor must not be above it either.
+	Bound func(fence.Claim) (fence.Token, error)
+	// Ready has what /readyz asks beside the engine.
+	Ready []Check
+}
+
+type handler struct {
+	Options
+	engine kv.Engine
+	rates  *rates // nil: no limit
+	memory *budget
+}
+
+// NewHandler serves engine by the protocols of docs/protocol.md.
+func NewHandler(engine kv.Engine, o Options) http.Handler {
+	o.Limits = o.Limits.withDefaults()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate), memory: newBudget(o.Limits.Memory)}
+	if o.Metrics != nil {
+		o.Metrics.watch(engine)
+	}
+	// Keys may hold any characters, "//" and ".." too: a path that the router
+	// cleaned would be another key. Few routes: each costs its match in every
+	// request behind it.
+	r := mux.NewRouter().SkipClean(true)
+	r.PathPrefix(pathKV).Handler(h.handle(h.serveKey))
+	r.Path("/").Handler(h.handle(h.serveContribLock))
+	r.Path("/v1/batch").Handler(h.handle(h.serveBatch))
+	r.PathPrefix(pathMarks).Handler(h.handle(h.serveMark))
+	r.Path("/v1/floor").Handler(h.handle(h.serveFloor))
+	r.Path("/v1/snapshot").Handler(h.handle(h.serveSnapshot))
+	r.Path("/healthz").Handler(h.open(serveHealth))
+	r.Path("/readyz").Handler(h.open(h.serveReady))
+	r.Path("/openapi.yaml").Handler(h.open(serveOpenAPI))
+	r.Path("/metrics").Handler(h.handle(h.serveMetrics))
+	r.NotFoundHandler = h.open(func(c *call) error {
+		return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %s; the protocol is described at /openapi.yaml", c.r.URL.Path)}
+	})
+	return matcher{r}
+}
+
+// matcher serves by a router's routes. The router's own ServeHTTP would copy the
+// request twice, to attach variables that no route of ours has.
+type matcher struct{ routes *mux.Router }
+
+func (m matcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var match mux.RouteMatch
+	m.routes.Match(r, &match) // at the least it finds the NotFoundHandler
+	match.Handler.ServeHTTP(w, r)
+}
+
+const (
+	pathKV    = "/v1/kv/"
+	pathMarks = "/v1/marks/"
+)
+
+// call is a request under way.
+type call struct {
+	w   http.ResponseWriter
+	r   *http.Request
+	who *access.Principal // nil: nobody asked
+
+	taken int64 // of the budget for bodies
+}
+
+// request is what the engine gets to know of the call.
+func (c *call) request(claim fence.Claim) kv.Request {
+	return kv.Request{Claim: claim, ID: requestID(c.r)}
+}
+
+// allow refuses other methods than those named.
+func (c *call) allow(methods ...string) error {
+	for _, m := range methods {
+		if c.r.Method == m {
+			return nil
+		}
+	}
+	list := strings.Join(methods, ", ")
+	c.w.Header().Set("Allow", list)
+	return &httpError{http.StatusMethodNotAllowed, fmt.Errorf("method %s is not allowed here, only %s", c.r.Method, list)}
+}
+
+// handle serves what needs a permission.
+func (h *handler) handle(serve func(*call) error) http.Handler {
+	return h.open(func(c *call) error {
+		var err error
+		if h.Access != nil {
+			if c.who, err = h.Access.Authenticate(c.r); err != nil {
+				return err
+			}
+		}
+		if err := h.rates.take(c); err != nil {
+			return err
+		}
+		return serve(c)
+	})
+}
+
+// open serves what everybody may have. It is the one place where errors become
+// answers, log lines and counts.
+func (h *handler) open(serve func(*call) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		c := call{w: w, r: r}
+		err := serve(&c)
+		if c.taken > 0 {
+			h.memory.left.Release(c.taken)
+		}
+		if h.Metrics != nil {
+			h.Metrics.count(r.Method, err, time.Since(start))
+		}
+		if err != nil {
+			h.answer(w, r, err)
+		} else if h.Logger.Enabled(r.Context(), slog.LevelDebug) {
+			h.Logger.Debug("done", "method", r.Method, "path", r.URL.Path, "took", time.Since(start), "request", requestID(r))
+		}
+	})
+}
+
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, fence.ErrDuplicate) {
+		w.Header().Set(fencehttp.HeaderDuplicate, "true")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	p := newProblem(err)
+	id := requestID(r)
+	if id == "" {
+		id = newRequestID()
+	}
+	h.log(p, r, id, err)
+	var told *answered
+	if !errors.As(err, &told) {
+		w.Header().Set(HeaderRequestID, id)
+		p.write(w, err)
+	}
+}
+
+func (h *handler) log(p problem, r *http.Request, id string, err error) {
+	level, message := slog.LevelDebug, "failed"
+	switch {
+	case p.Reason != "":
+		h.Logger.Info("refused", "reason", p.Reason, "method", r.Method, "path", r.URL.Path,
+			"scope", p.Scope, "token", p.Token, "mark", p.Mark, "request", id)
+		return
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
+		level, message = slog.LevelInfo, "denied"
+	case p.Status >= 500 && p.Limit == "":
+		level = slog.LevelError
+	}
+	h.Logger.Log(r.Context(), level, message, "method", r.Method, "path", r.URL.Path, "status", p.Status,
+		"client", r.RemoteAddr, "request", id, "err", err)
+}

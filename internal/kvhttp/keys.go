@@ -1,0 +1,92 @@
+package kvhttp
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/access"
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// serveKey is PUT, GET, HEAD and DELETE of /v1/kv/{key}. The key is all that
+// comes after, slashes too; the value is the body as it is.
+func (h *handler) serveKey(c *call) error {
+	key := strings.TrimPrefix(c.r.URL.Path, pathKV)
+	if err := h.Limits.key(key); err != nil {
+		return err
+	}
+	claim, err := fencehttp.ParseClaim(c.r.Header, key)
+	if err != nil {
+		return err
+	}
+	switch c.r.Method {
+	case http.MethodPut:
+		return h.put(c, claim, key)
+	case http.MethodDelete:
+		return h.write(c, claim, kv.Op{Kind: kv.OpDelete, Key: key})
+	case http.MethodGet, http.MethodHead:
+		return h.get(c, claim, key)
+	}
+	return c.allow(http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete)
+}
+
+func (h *handler) put(c *call, claim fence.Claim, key string) error {
+	// Before the body: who may not write need not send it.
+	if err := c.who.May(access.Write, claim.Scope, key); err != nil {
+		return err
+	}
+	b, err := h.body(c)
+	if err != nil {
+		return err
+	}
+	if err := h.Limits.value(len(b)); err != nil {
+		return err
+	}
+	return h.write(c, claim, kv.Op{Kind: kv.OpWrite, Key: key, Value: string(b)})
+}
+
+// write does ops, if c may, and answers.
+func (h *handler) write(c *call, claim fence.Claim, ops ...kv.Op) error {
+	if err := c.mayWrite(claim.Scope, ops); err != nil {
+		return err
+	}
+	if err := h.engine.Write(c.r.Context(), c.request(claim), ops...); err != nil {
+		return err
+	}
+	c.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (c *call) mayWrite(scope string, ops []kv.Op) error {
+	if c.who == nil {
+		return nil
+	}
+	for _, op := range ops {
+		if err := c.who.May(access.Write, scope, op.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *handler) get(c *call, claim fence.Claim, key string) error {
+	if err := c.who.May(access.Read, claim.Scope, key); err != nil {
+		return err
+	}
+	item, err := h.engine.Read(c.r.Context(), c.request(claim), key)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Type", "application/octet-stream")
+	if item.Token != 0 {
+		c.w.Header().Set(fencehttp.HeaderToken, item.Token.String())
+	}
+	if _, err := io.WriteString(c.w, item.Value); err != nil {
+		return &answered{fmt.Errorf("the client left: %w", err)}
+	}
+	return nil
+}

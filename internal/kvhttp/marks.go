@@ -1,0 +1,93 @@
+package kvhttp
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/access"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// mark is the answer of GET /v1/marks/{scope}.
+type mark struct {
+	Scope    string      `json:"scope"`
+	Token    fence.Token `json:"token,string"`
+	Sequence int64       `json:"sequence,string"`
+}
+
+func (h *handler) serveMark(c *call) error {
+	if err := c.allow(http.MethodGet, http.MethodHead); err != nil {
+		return err
+	}
+	scope := strings.TrimPrefix(c.r.URL.Path, pathMarks)
+	if scope == "" {
+		return badRequest("the scope is empty, want %s{scope}", pathMarks)
+	}
+	if err := c.who.May(access.Read, scope); err != nil {
+		return err
+	}
+	m, err := h.engine.Mark(c.r.Context(), scope)
+	if err != nil {
+		return err
+	}
+	return c.json(mark{scope, m.Token, m.Sequence})
+}
+
+// floor is the answer of GET and PUT /v1/floor, and the body of PUT.
+type floor struct {
+	Token   fence.Token `json:"token,string"`
+	Dropped int         `json:"dropped"` // marks, by this PUT
+}
+
+// serveFloor tells the floor, or raises it, which drops the marks below. One that
+// is lower changes nothing; the answer has the floor that counts.
+func (h *handler) serveFloor(c *call) error {
+	if err := c.allow(http.MethodGet, http.MethodHead, http.MethodPut); err != nil {
+		return err
+	}
+	var answer floor
+	if c.r.Method == http.MethodPut {
+		if err := c.who.May(access.Admin, ""); err != nil {
+			return err
+		}
+		b, err := h.body(c)
+		if err != nil {
+			return err
+		}
+		var in struct {
+			Token string `json:"token"`
+		}
+		if err := decode(b, &in, true); err != nil {
+			return err
+		}
+		token, err := fence.ParseToken(in.Token)
+		if err != nil {
+			return badRequest("want {\"token\":\"DECIMAL\"}: %w", err)
+		}
+		if h.Bound != nil {
+			if err := (fence.Claim{Token: token}).CheckBound(h.Bound); err != nil {
+				return err
+			}
+		}
+		if answer.Dropped, err = h.engine.Raise(c.r.Context(), token); err != nil {
+			return err
+		}
+		h.Logger.Info("floor raised", "token", token, "dropped", answer.Dropped, "client", clientOf(c), "request", requestID(c.r))
+	} else if err := c.who.May(access.Read, ""); err != nil {
+		return err
+	}
+	var err error
+	if answer.Token, err = h.engine.Floor(c.r.Context()); err != nil {
+		return err
+	}
+	return c.json(answer)
+}
+
+func (c *call) json(v any) error {
+	c.w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(c.w).Encode(v); err != nil {
+		return &answered{err}
+	}
+	return nil
+}

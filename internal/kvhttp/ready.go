@@ -1,0 +1,52 @@
+package kvhttp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Check is something without which the storage cannot serve.
+type Check struct {
+	Name string
+	// Ready returns an error that says what is waited for.
+	Ready func(context.Context) error
+}
+
+// checkTimeout is how long a Check may take.
+const checkTimeout = 2 * time.Second
+
+// serveHealth: the process answers.
+func serveHealth(c *call) error {
+	if err := c.allow(http.MethodGet, http.MethodHead); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.w, "ok\n")
+	return err
+}
+
+// serveReady says of everything that the storage needs whether it is there, a
+// line each; status 503 where something is not.
+func (h *handler) serveReady(c *call) error {
+	if err := c.allow(http.MethodGet, http.MethodHead); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), checkTimeout)
+	defer cancel()
+	var text strings.Builder
+	status := http.StatusOK
+	for _, check := range append([]Check{{"engine", h.engine.Ready}}, h.Ready...) {
+		state := "ok"
+		if err := check.Ready(ctx); err != nil {
+			status, state = http.StatusServiceUnavailable, "waits for "+err.Error()
+		}
+		fmt.Fprintf(&text, "%s: %s\n", check.Name, state)
+	}
+	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	c.w.WriteHeader(status)
+	_, err := io.WriteString(c.w, text.String())
+	return err
+}

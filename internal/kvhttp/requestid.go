@@ -1,0 +1,30 @@
+package kvhttp
+
+import (
+	"crypto/rand"
+	"net/http"
+)
+
+// HeaderRequestID names a request in logs, in the journal and in answers that
+// tell of an error. A client may choose it; else the storage does, where the
+// request is worth a line.
+const HeaderRequestID = "X-Request-Id"
+
+const maxRequestID = 128 // bytes
+
+// requestID is the one that the client chose; empty where it is none that a log
+// should carry.
+func requestID(r *http.Request) string {
+	id := r.Header.Get(HeaderRequestID)
+	if len(id) > maxRequestID {
+		return ""
+	}
+	for _, c := range []byte(id) {
+		if c <= ' ' || c > '~' {
+			return ""
+		}
+	}
+	return id
+}
+
+func newRequestID() string { return rand.Text() }

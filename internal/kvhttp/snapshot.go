@@ -1,0 +1,56 @@
+package kvhttp
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/access"
+	"github.com/fencelab/fencelab/internal/kv"
+)
+
+// ContentTypeSnapshot is that of GET /v1/snapshot: lines of JSON.
+const ContentTypeSnapshot = "application/jsonl"
+
+// stallTimeout is how long a client may take for a piece of a snapshot. The whole
+// may take as long as it does.
+const stallTimeout = 30 * time.Second
+
+// serveSnapshot sends all that the engine holds. Once it has begun, an error can
+// only break it off: a snapshot without its last line is refused by restore.
+func (h *handler) serveSnapshot(c *call) error {
+	if err := c.allow(http.MethodGet); err != nil {
+		return err
+	}
+	if err := c.who.May(access.Admin, ""); err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Type", ContentTypeSnapshot)
+	c.w.Header().Set("Content-Disposition", `attachment; filename="fencelab.snapshot"`)
+	w := &patient{w: c.w, control: http.NewResponseController(c.w)}
+	err := kv.WriteSnapshot(c.r.Context(), h.engine, w)
+	if err != nil && w.began {
+		h.Logger.Error("snapshot broken off", "err", err, "request", requestID(c.r))
+		panic(http.ErrAbortHandler) // so that the client sees no whole answer
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	h.Logger.Info("snapshot sent", "client", clientOf(c), "request", requestID(c.r))
+	return nil
+}
+
+// patient gives the client time anew for each piece.
+type patient struct {
+	w       io.Writer
+	control *http.ResponseController
+	began   bool
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	p.began = true
+	// An error means that there is no deadline to move, as in a test.
+	_ = p.control.SetWriteDeadline(time.Now().Add(stallTimeout))
+	return p.w.Write(b)
+}
