@@ -173,8 +173,16 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 	for _, k := range kvtest.Kinds {
 		t.Run(k.Name, func(t *testing.T) {
 			e := k.Open(t, kv.Options{})
+			var many []kv.Op // so that a snapshot takes its time
+			for i := range 5000 {
+				many = append(many, kv.Op{Kind: kv.OpWrite, Key: fmt.Sprint("other", i)})
+			}
+			if err := e.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/other", Token: 1}}, many...); err != nil {
+				t.Fatal(err)
+			}
 			ctx, stop := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
+			written := make(chan struct{})
 			const writers = 4
 			for w := range writers {
 				scope := fmt.Sprint("/lock/", w)
@@ -186,10 +194,15 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 							t.Error(err)
 							return
 						}
+						select {
+						case written <- struct{}{}:
+						default:
+						}
 					}
 				})
 			}
-			for range 20 {
+			for range 100 {
+				<-written
 				marks, items := map[string]kv.Entry{}, map[string]kv.Entry{}
 				err := e.Snapshot(t.Context(), func(entry kv.Entry) error {
 					switch entry.Kind {
@@ -203,6 +216,7 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				delete(marks, "/other")
 				for scope, m := range marks {
 					a, b := items[scope+"/a"], items[scope+"/b"]
 					if a.Token != m.Token || b.Token != m.Token || string(a.Value) != m.Token.String() || m.Sequence != int64(m.Token) {
