@@ -48,6 +48,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	for pkg, allowed := range map[string][]string{
 		"./pkg/lock/etcdlock":   {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/fence/fencebolt": {own("pkg/fence")},
+		"./pkg/fence/fenceetcd": {own("pkg/fence")},
 		"./internal/report":     {own("pkg/fence"), own("internal/history")},
 		"./internal/scenario":   {own("pkg/fence"), own("internal/history")},
 		"./internal/kv":         {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt")},

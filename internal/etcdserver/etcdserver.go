@@ -4,6 +4,7 @@
 package etcdserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,9 @@ const (
 	electionMs = 50
 
 	readyTimeout = 10 * time.Second
+
+	// etcd's own 128 is too few for a batch of 1,024 operations and their fence.
+	maxTxnOps = 2048
 )
 
 // Config says where a member keeps its data and where it listens.
@@ -35,6 +39,7 @@ type Config struct {
 	Dir        string    // for its data, made if missing; must be given
 	ClientAddr string    // host:port for clients; 127.0.0.1:0 if empty, 0 being any free port
 	PeerAddr   string    // host:port for other members; 127.0.0.1:0 if empty
+	MaxTxnOps  uint      // operations in one Txn, at most; 2048 if 0
 	Logs       io.Writer // gets warnings and errors; nil: none, see Start
 }
 
@@ -113,6 +118,7 @@ func (c Config) embed() *embed.Config {
 	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
 	cfg.UnsafeNoFsync = true
 	cfg.EnableGRPCGateway = false
+	cfg.MaxTxnOps = cmp.Or(c.MaxTxnOps, maxTxnOps)
 
 	log := zap.NewNop()
 	if c.Logs != nil {

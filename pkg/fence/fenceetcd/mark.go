@@ -1,0 +1,74 @@
+package fenceetcd
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+const (
+	marks    = "fence.marks/" // and the scope
+	floorKey = "fence.floor"
+	markSize = 16 // bytes
+)
+
+func key(scope string) string { return marks + scope }
+
+// encode writes token and sequence as two big-endian 64-bit numbers. Neither is
+// negative, so that the order of the bytes is the order of the marks.
+func encode(m fence.Mark) string {
+	b := make([]byte, 0, markSize)
+	b = binary.BigEndian.AppendUint64(b, uint64(m.Token))
+	return string(binary.BigEndian.AppendUint64(b, uint64(m.Sequence)))
+}
+
+// decode refuses what encode cannot have written.
+func decode(kv *mvccpb.KeyValue) (fence.Mark, error) {
+	if len(kv.Value) != markSize {
+		return fence.Mark{}, fmt.Errorf("fenceetcd: %q has %d bytes, want %d: it is damaged or not of this format", kv.Key, len(kv.Value), markSize)
+	}
+	m := fence.Mark{
+		Token:    fence.Token(binary.BigEndian.Uint64(kv.Value)),
+		Sequence: int64(binary.BigEndian.Uint64(kv.Value[8:])),
+	}
+	if !m.Token.Valid() || m.Sequence < 0 {
+		return fence.Mark{}, fmt.Errorf("fenceetcd: %q is %+v: it is damaged", kv.Key, m)
+	}
+	return m, nil
+}
+
+// last is the highest mark that a tenure can have.
+func last(t fence.Token) fence.Mark { return fence.Mark{Token: t, Sequence: math.MaxInt64} }
+
+// above asks whether the mark at key is above m. No mark is not.
+func above(key string, m fence.Mark) clientv3.Cmp {
+	return clientv3.Compare(clientv3.Value(key), ">", encode(m))
+}
+
+// get reads all that the mark of scope depends on, for effective.
+func get(scope string) []clientv3.Op {
+	return []clientv3.Op{clientv3.OpGet(key(scope)), clientv3.OpGet(floorKey)}
+}
+
+// effective is the higher one of a scope's mark and the floor.
+func effective(scope string, found []*pb.ResponseOp) (fence.Mark, error) {
+	var m fence.Mark
+	for _, f := range found {
+		for _, kv := range f.GetResponseRange().GetKvs() {
+			next, err := decode(kv)
+			if err != nil {
+				return fence.Mark{}, fmt.Errorf("scope %q: %w", scope, err)
+			}
+			if next.Token > m.Token {
+				m = next
+			}
+		}
+	}
+	return m, nil
+}
