@@ -51,8 +51,8 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/fence/fenceetcd": {own("pkg/fence")},
 		"./internal/report":     {own("pkg/fence"), own("internal/history")},
 		"./internal/scenario":   {own("pkg/fence"), own("internal/history")},
-		"./internal/kv":         {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt")},
-		"./internal/kvhttp":     {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("internal/kv"), own("internal/access")},
+		"./internal/kv":         {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
+		"./internal/kvhttp":     {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kv"), own("internal/access")},
 	} {
 		for _, dep := range deps(t, pkg) {
 			if strings.HasPrefix(dep, module) && !slices.Contains(allowed, dep) {

@@ -39,12 +39,15 @@ const (
 // LimitError is the refusal of what is over a limit. It is definite.
 type LimitError struct {
 	Limit string
-	Max   int64
+	Max   int64  // 0 where it is not known
 	Say   string // what to do about it; may be empty
 }
 
 func (e *LimitError) Error() string {
 	s := fmt.Sprintf("over the limit of %s", limitWords(e.Limit, e.Max))
+	if e.Max == 0 {
+		s = fmt.Sprintf("over a limit of what keeps the data (%s)", e.Limit)
+	}
 	if e.Say != "" {
 		s += ": " + e.Say
 	}

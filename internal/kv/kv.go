@@ -39,7 +39,7 @@ type Engine interface {
 // Stats is what an engine holds.
 type Stats struct {
 	Keys  int64 // that have a value
-	Bytes int64 // of keys and values
+	Bytes int64 // of keys and values; -1 where the engine cannot tell
 	Marks int64 // scopes that have a mark of their own
 	Disk  int64 // bytes of its file, 0 where it has none
 }
@@ -56,6 +56,9 @@ const (
 	OpWrite  = "write"
 	OpDelete = "delete"
 )
+
+// MaxOps is how many operations a Write may have.
+const MaxOps = 1024
 
 // Op is one change: OpWrite or OpDelete. Deleting a key that is not there is no
 // error.

@@ -44,10 +44,10 @@ func (h *handler) serveBatch(c *call) error {
 		return err
 	}
 	if len(in.Ops) == 0 {
-		return badRequest("the batch has 0 operations, want 1 to %d in \"ops\"", MaxBatch)
+		return badRequest("the batch has 0 operations, want 1 to %d in \"ops\"", kv.MaxOps)
 	}
-	if len(in.Ops) > MaxBatch {
-		return &kv.LimitError{Limit: kv.LimitOps, Max: MaxBatch}
+	if len(in.Ops) > kv.MaxOps {
+		return &kv.LimitError{Limit: kv.LimitOps, Max: kv.MaxOps}
 	}
 	ops := make([]kv.Op, len(in.Ops))
 	for i, op := range in.Ops {

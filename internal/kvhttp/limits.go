@@ -29,9 +29,6 @@ const (
 	DefaultMaxMemory = 64 << 20
 )
 
-// MaxBatch is how many operations a batch may have.
-const MaxBatch = 1024
-
 func (l Limits) withDefaults() Limits {
 	if l.Body == 0 {
 		l.Body = DefaultMaxBody

@@ -202,6 +202,9 @@ func (s *stats) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.NewInvalidMetric(desc, err)
 			continue
 		}
+		if value < 0 {
+			continue // not known
+		}
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value))
 	}
 }

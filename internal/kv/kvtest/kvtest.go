@@ -27,6 +27,7 @@ type Kind struct {
 var Kinds = []Kind{
 	{"memory", func(_ testing.TB, o kv.Options) kv.Engine { return kv.NewMemory(o) }, nil},
 	{"bolt", openBolt, crashBolt},
+	{"etcd", openEtcd, crashEtcd},
 }
 
 // Subject shows an engine of kind k to the laws: as show does, from which engine

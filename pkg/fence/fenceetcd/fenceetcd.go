@@ -64,7 +64,7 @@ func Do(ctx context.Context, kv clientv3.KV, c fence.Claim, ops ...clientv3.Op) 
 		If(above(key(c.Scope), ceiling)).
 		Then(get(c.Scope)...).
 		Else(clientv3.OpTxn(
-			[]clientv3.Cmp{above(floorKey, ceiling)},
+			[]clientv3.Cmp{above(FloorKey, ceiling)},
 			get(c.Scope),
 			append([]clientv3.Op{raise(c)}, ops...),
 		)).

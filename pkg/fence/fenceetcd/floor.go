@@ -33,21 +33,21 @@ func Raise(ctx context.Context, kv clientv3.KV, floor fence.Token) (dropped int,
 	// The floor first: from here on no mark below it is needed, nor can one come.
 	lowest := encode(fence.Mark{Token: floor})
 	_, err = kv.Txn(ctx).
-		If(above(floorKey, last(floor-1))).
-		Else(clientv3.OpPut(floorKey, lowest)).
+		If(above(FloorKey, last(floor-1))).
+		Else(clientv3.OpPut(FloorKey, lowest)).
 		Commit()
 	if err != nil {
 		return 0, fmt.Errorf("fenceetcd: raise the floor to %d: %w", floor, err)
 	}
-	end := clientv3.WithRange(clientv3.GetPrefixRangeEnd(marks))
-	for next := marks; ; {
+	end := clientv3.WithRange(clientv3.GetPrefixRangeEnd(Prefix))
+	for next := Prefix; ; {
 		found, err := kv.Get(ctx, next, end, clientv3.WithLimit(page))
 		if err != nil {
 			return dropped, fmt.Errorf("fenceetcd: list the marks from %q: %w", next, err)
 		}
 		var drop []clientv3.Op
 		for _, mark := range found.Kvs {
-			m, err := decode(mark)
+			m, err := Decode(mark)
 			if err != nil {
 				return dropped, err
 			}
@@ -79,13 +79,13 @@ func Raise(ctx context.Context, kv clientv3.KV, floor fence.Token) (dropped int,
 // Floor returns the token below which nothing is admitted in any scope; 0 where
 // none was set.
 func Floor(ctx context.Context, kv clientv3.KV) (fence.Token, error) {
-	found, err := kv.Get(ctx, floorKey)
+	found, err := kv.Get(ctx, FloorKey)
 	if err != nil {
 		return 0, fmt.Errorf("fenceetcd: read the floor: %w", err)
 	}
 	if len(found.Kvs) == 0 {
 		return 0, nil
 	}
-	m, err := decode(found.Kvs[0])
+	m, err := Decode(found.Kvs[0])
 	return m.Token, err
 }

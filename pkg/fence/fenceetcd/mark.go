@@ -12,13 +12,17 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
+// What this package keeps: a mark below Prefix for each scope, by its name, and
+// the floor at FloorKey. Values are token and sequence as two big-endian 64-bit
+// numbers.
 const (
-	marks    = "fence.marks/" // and the scope
-	floorKey = "fence.floor"
-	markSize = 16 // bytes
+	Prefix   = "fence.marks/"
+	FloorKey = "fence.floor"
 )
 
-func key(scope string) string { return marks + scope }
+const markSize = 16 // bytes
+
+func key(scope string) string { return Prefix + scope }
 
 // encode writes token and sequence as two big-endian 64-bit numbers. Neither is
 // negative, so that the order of the bytes is the order of the marks.
@@ -28,8 +32,9 @@ func encode(m fence.Mark) string {
 	return string(binary.BigEndian.AppendUint64(b, uint64(m.Sequence)))
 }
 
-// decode refuses what encode cannot have written.
-func decode(kv *mvccpb.KeyValue) (fence.Mark, error) {
+// Decode reads the mark or floor in a key of this package, and refuses what it
+// cannot have written.
+func Decode(kv *mvccpb.KeyValue) (fence.Mark, error) {
 	if len(kv.Value) != markSize {
 		return fence.Mark{}, fmt.Errorf("fenceetcd: %q has %d bytes, want %d: it is damaged or not of this format", kv.Key, len(kv.Value), markSize)
 	}
@@ -53,7 +58,7 @@ func above(key string, m fence.Mark) clientv3.Cmp {
 
 // get reads all that the mark of scope depends on, for effective.
 func get(scope string) []clientv3.Op {
-	return []clientv3.Op{clientv3.OpGet(key(scope)), clientv3.OpGet(floorKey)}
+	return []clientv3.Op{clientv3.OpGet(key(scope)), clientv3.OpGet(FloorKey)}
 }
 
 // effective is the higher one of a scope's mark and the floor.
@@ -61,7 +66,7 @@ func effective(scope string, found []*pb.ResponseOp) (fence.Mark, error) {
 	var m fence.Mark
 	for _, f := range found {
 		for _, kv := range f.GetResponseRange().GetKvs() {
-			next, err := decode(kv)
+			next, err := Decode(kv)
 			if err != nil {
 				return fence.Mark{}, fmt.Errorf("scope %q: %w", scope, err)
 			}
