@@ -1,0 +1,127 @@
+package access
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// checkEvery is how long a changed file may go unnoticed, once it is used.
+const checkEvery = time.Second
+
+// maxFile is the most that a file may hold, in bytes.
+const maxFile = 1 << 20
+
+// watched is what some files say together. It reads them again when it is used,
+// at most once every checkEvery. There is no goroutine to stop, and the contents
+// are compared, not times and inodes: that misses no change, and the files are
+// small.
+type watched[T any] struct {
+	files []string
+	parse func(contents [][]byte) (*T, error)
+	log   *slog.Logger
+
+	current atomic.Pointer[T]
+	start   time.Time
+	due     atomic.Int64 // the next check, in nanoseconds after start
+
+	mu   sync.Mutex // held by the one that checks
+	seen string     // what the last check found, so that it is told once
+}
+
+// watch reads the files for the first time.
+func watch[T any](log *slog.Logger, parse func([][]byte) (*T, error), files ...string) (*watched[T], error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	w := &watched[T]{files: files, parse: parse, log: log, start: time.Now()}
+	contents, seen, err := w.read()
+	if err != nil {
+		return nil, err
+	}
+	v, err := parse(contents)
+	if err != nil {
+		return nil, err
+	}
+	w.seen = seen
+	w.current.Store(v)
+	w.due.Store(int64(checkEvery))
+	return w, nil
+}
+
+// get is the newest that could be understood. While one caller looks at the
+// files, all others go on with what there is.
+func (w *watched[T]) get() *T {
+	if now := int64(time.Since(w.start)); now >= w.due.Load() && w.mu.TryLock() {
+		defer w.mu.Unlock()
+		w.check()
+		w.due.Store(now + int64(checkEvery))
+	}
+	return w.current.Load()
+}
+
+func (w *watched[T]) check() {
+	contents, seen, err := w.read()
+	if seen == w.seen {
+		return
+	}
+	w.seen = seen
+	var v *T
+	if err == nil {
+		v, err = w.parse(contents)
+	}
+	names := strings.Join(w.files, ", ")
+	if err != nil {
+		w.log.Error("changed files cannot be used; what they said before stays in force", "files", names, "err", err)
+		return
+	}
+	w.current.Store(v)
+	w.log.Info("changed files are in force", "files", names)
+}
+
+// read reads all files. seen tells what was found, error or contents, from other
+// finds, and keeps no secret.
+func (w *watched[T]) read() (contents [][]byte, seen string, err error) {
+	sum := sha256.New()
+	for _, name := range w.files {
+		b, err := readFile(name)
+		if err != nil {
+			return nil, err.Error(), err
+		}
+		fmt.Fprintln(sum, len(b))
+		sum.Write(b)
+		contents = append(contents, b)
+	}
+	return contents, string(sum.Sum(nil)), nil
+}
+
+// readFile reads a regular file: it must be possible to read it again, without
+// waiting for anyone.
+func readFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file, want one: it is read again when it changes", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if len(b) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d bytes: it cannot be meant", name, maxFile)
+	}
+	return b, nil
+}
