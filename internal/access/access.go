@@ -21,12 +21,13 @@ import (
 type Right string
 
 const (
-	Read  Right = "read"  // values and marks
-	Write Right = "write" // values; and whatever raises a mark, so a read that carries a fencing token too
-	Admin Right = "admin" // what concerns the whole storage: snapshots, floors, profiles
+	Read    Right = "read"    // values and marks
+	Write   Right = "write"   // values; and whatever raises a mark, so a read that carries a fencing token too
+	Observe Right = "observe" // metrics, which name scopes
+	Admin   Right = "admin"   // what concerns the whole storage: snapshots, floors, profiles
 )
 
-var rights = []Right{Read, Write, Admin}
+var rights = []Right{Read, Write, Observe, Admin}
 
 // ErrUnauthenticated is an answer 401: nobody knows who asks. The request was
 // not done.

@@ -148,7 +148,7 @@ func parseRights(n ast.Node) ([]Right, error) {
 			return nil, err
 		}
 		if !slices.Contains(rights, Right(s)) {
-			return nil, errorAt(item, "unknown right, want read, write or admin")
+			return nil, errorAt(item, "unknown right, want read, write, observe or admin")
 		}
 		if slices.Contains(list, Right(s)) {
 			return nil, errorAt(item, "the right %q is given twice", s)

@@ -16,7 +16,7 @@ import (
 //	tokens:
 //	  - name: orders-service       # for logs
 //	    sha256: 9b8ae25c…          # of the secret, 64 hex digits; a list of them is possible
-//	    rights: [read, write]      # and admin
+//	    rights: [read, write]      # and observe, admin
 //	    scopes: ["/orders/"]       # prefixes of the names of locks; left out: all
 //	    keys: ["orders/"]          # prefixes of keys; left out: all
 //

@@ -74,7 +74,7 @@ func (h *handler) contribLock(c *call) (ContribResponse, error) {
 	req := c.request(fence.Claim{Scope: in.Key})
 	switch in.Op {
 	case kv.OpRead:
-		if err := c.who.May(access.Read, in.Key, in.Key); err != nil {
+		if err := c.mayRead(req.Claim, in.Key); err != nil {
 			return ContribResponse{}, err
 		}
 		item, err := h.engine.Read(c.r.Context(), req, in.Key)

@@ -90,7 +90,7 @@ const (
 type call struct {
 	w   http.ResponseWriter
 	r   *http.Request
-	who *access.Principal // nil: nobody asked
+	who *access.Principal // nil: nobody needs to say
 
 	taken int64 // of the budget for bodies
 }
@@ -116,16 +116,23 @@ func (c *call) allow(methods ...string) error {
 func (h *handler) handle(serve func(*call) error) http.Handler {
 	return h.open(func(c *call) error {
 		var err error
-		if h.Access != nil {
-			if c.who, err = h.Access.Authenticate(c.r); err != nil {
-				return err
-			}
+		if c.who, err = h.Access.Authenticate(c.r); err != nil {
+			return err
 		}
-		if err := h.rates.take(c); err != nil {
+		if err := h.rates.take(h.client(c)); err != nil {
 			return err
 		}
 		return serve(c)
 	})
+}
+
+// client names who makes a call: by the name that its bearer token has, or by its
+// address.
+func (h *handler) client(c *call) string {
+	if h.Access != nil {
+		return c.who.Name()
+	}
+	return addressOf(c.r)
 }
 
 // open serves what everybody may have. It is the one place where errors become

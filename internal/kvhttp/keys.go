@@ -62,9 +62,6 @@ func (h *handler) write(c *call, claim fence.Claim, ops ...kv.Op) error {
 }
 
 func (c *call) mayWrite(scope string, ops []kv.Op) error {
-	if c.who == nil {
-		return nil
-	}
 	for _, op := range ops {
 		if err := c.who.May(access.Write, scope, op.Key); err != nil {
 			return err
@@ -73,8 +70,19 @@ func (c *call) mayWrite(scope string, ops []kv.Op) error {
 	return nil
 }
 
-func (h *handler) get(c *call, claim fence.Claim, key string) error {
+// mayRead: a read with a token raises the mark, which is to write.
+func (c *call) mayRead(claim fence.Claim, key string) error {
+	if claim.Token == 0 {
+		return c.who.May(access.Read, "", key)
+	}
 	if err := c.who.May(access.Read, claim.Scope, key); err != nil {
+		return err
+	}
+	return c.who.May(access.Write, claim.Scope)
+}
+
+func (h *handler) get(c *call, claim fence.Claim, key string) error {
+	if err := c.mayRead(claim, key); err != nil {
 		return err
 	}
 	item, err := h.engine.Read(c.r.Context(), c.request(claim), key)

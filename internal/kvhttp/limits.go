@@ -87,8 +87,8 @@ func newRates(each int64) *rates {
 }
 
 // take refuses a call that comes too soon. A client may save up a second's worth.
-func (r *rates) take(c *call) error {
-	if r == nil || r.of(clientOf(c)).Allow() {
+func (r *rates) take(client string) error {
+	if r == nil || r.of(client).Allow() {
 		return nil
 	}
 	return &kv.LimitError{Limit: kv.LimitRate, Max: r.each}
@@ -119,13 +119,6 @@ func (r *rates) forget() {
 	if len(r.clients) >= maxClients {
 		clear(r.clients)
 	}
-}
-
-func clientOf(c *call) string {
-	if c.who != nil {
-		return c.who.Name
-	}
-	return addressOf(c.r)
 }
 
 // addressOf is the client's address; of IPv6 the network, of which a client has

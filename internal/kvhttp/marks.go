@@ -73,7 +73,7 @@ func (h *handler) serveFloor(c *call) error {
 		if answer.Dropped, err = h.engine.Raise(c.r.Context(), token); err != nil {
 			return err
 		}
-		h.Logger.Info("floor raised", "token", token, "dropped", answer.Dropped, "client", clientOf(c), "request", requestID(c.r))
+		h.Logger.Info("floor raised", "token", token, "dropped", answer.Dropped, "client", h.client(c), "request", requestID(c.r))
 	} else if err := c.who.May(access.Read, ""); err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (p problem) write(w http.ResponseWriter, err error) {
 		h.Set(HeaderOutcome, p.Outcome)
 	}
 	switch p.Status {
-	case http.StatusUnauthorized:
+	case http.StatusUnauthorized, http.StatusForbidden:
 		h.Set("WWW-Authenticate", access.Challenge(err))
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", strconv.Itoa(retryAfter))

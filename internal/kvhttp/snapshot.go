@@ -37,7 +37,7 @@ func (h *handler) serveSnapshot(c *call) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	h.Logger.Info("snapshot sent", "client", clientOf(c), "request", requestID(c.r))
+	h.Logger.Info("snapshot sent", "client", h.client(c), "request", requestID(c.r))
 	return nil
 }
 
