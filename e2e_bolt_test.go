@@ -25,7 +25,7 @@ func TestBoltSurvivesKill(t *testing.T) {
 	var acknowledged [writers]int64 // the last value of each writer's key, also its token
 	for round := range rounds {
 		p, url := w.storage("--engine", "bolt", "--data", data)
-		client := kvhttp.NewClient(url)
+		client := kvhttp.NewClient(url, kvhttp.ClientOptions{})
 		for i := range writers {
 			key := fmt.Sprint("key", i)
 			mark, err := client.Mark(t.Context(), key)

@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/storageflags"
 )
 
 type config struct {
 	endpoints []string
-	storage   string
+	storage   storageflags.Flags
 	lock      string
 	name      string
 	ttl       time.Duration
@@ -68,7 +69,7 @@ older than client 2's.`,
 	}
 	f := cmd.PersistentFlags()
 	f.StringSliceVar(&c.endpoints, "endpoints", []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"}, "etcd's addresses")
-	f.StringVar(&c.storage, "storage", "http://127.0.0.1:8080", "the storage's URL")
+	c.storage.Add(f)
 	f.StringVar(&c.lock, "lock", "/lock", "name of the lock")
 	f.DurationVar(&c.ttl, "ttl", time.Second, "of the lock's lease, in whole seconds")
 	f.Var(&c.token, "token", `what to show to the storage: the "revision" at which the lock's key was made, or the ID of its "lease", which is NOT ordered and shows what goes wrong without order`)

@@ -71,7 +71,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.storage = httptest.NewServer(kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{}))
 	t.Cleanup(w.storage.Close)
-	w.kv = kvhttp.NewClient(w.storage.URL)
+	w.kv = kvhttp.NewClient(w.storage.URL, kvhttp.ClientOptions{})
 	t.Cleanup(w.kv.Close)
 	return w
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -42,8 +41,8 @@ func (s *services) close() {
 // connect makes sure that etcd answers, and the storage where one is wanted. An
 // error is for the user, and says what to do.
 func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error) {
-	if u, err := url.Parse(c.storage); wantStorage && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return nil, usage(cmd, fmt.Errorf("--storage is %q, want a URL like http://127.0.0.1:8080", c.storage))
+	if err := c.storage.Check(); wantStorage && err != nil {
+		return nil, usage(cmd, err)
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: c.endpoints,
@@ -64,7 +63,10 @@ func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error
 	}
 	storage := make(chan error, 1)
 	if wantStorage {
-		s.store = kvhttp.NewClient(c.storage)
+		if s.store, err = c.storage.Client(); err != nil {
+			s.close()
+			return nil, usage(cmd, err)
+		}
 		go func() { storage <- c.reachStorage(cmd.Context()) }()
 	} else {
 		storage <- nil
@@ -91,10 +93,13 @@ func (c *config) reachEtcd(ctx context.Context, client *clientv3.Client) error {
 }
 
 func (c *config) reachStorage(ctx context.Context) error {
-	client := newHTTPClient()
+	client, err := c.storage.HTTP()
+	if err != nil {
+		return err
+	}
 	defer client.CloseIdleConnections()
-	err := reach(ctx, c.timeout, func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.storage, "/")+"/healthz", nil)
+	err = reach(ctx, c.timeout, func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.storage.URL, "/")+"/healthz", nil)
 		if err != nil {
 			return err
 		}
@@ -110,16 +115,9 @@ func (c *config) reachStorage(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("failed to reach the storage at %s: %w; start one with 'go run ./cmd/storage', or say with --storage where it is", c.storage, err)
+		return fmt.Errorf("failed to reach the storage at %s: %w; start one with 'go run ./cmd/storage', or say with --storage where it is", c.storage.URL, err)
 	}
 	return nil
-}
-
-// newHTTPClient goes through no proxy: a lock's holder talks to its storage itself.
-func newHTTPClient() *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.Proxy = nil
-	return &http.Client{Transport: t}
 }
 
 // reach tries until it succeeds, or for as long as timeout. It returns the last

@@ -17,6 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/storageflags"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
@@ -69,7 +70,7 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 	} else {
 		logger.Print("this is client 2, continuing")
 	}
-	refusal, err := contribWrite(ctx, c.storage, "key0", fmt.Sprintf("value from client %d", mode), token)
+	refusal, err := contribWrite(ctx, &c.storage, "key0", fmt.Sprintf("value from client %d", mode), token)
 	switch {
 	case err != nil:
 		return fatal("%s", err)
@@ -101,19 +102,22 @@ func awaitByte(ctx context.Context, r io.Reader) error {
 
 // contribWrite writes by contrib/lock's protocol, in which the token is called
 // a version. refusal is what the storage says against it.
-func contribWrite(ctx context.Context, url, key, value string, token fence.Token) (refusal string, err error) {
+func contribWrite(ctx context.Context, storage *storageflags.Flags, key, value string, token fence.Token) (refusal string, err error) {
 	body, err := json.Marshal(kvhttp.ContribRequest{Op: kv.OpWrite, Key: key, Val: value, Version: int64(token)})
 	if err != nil {
 		return "", fmt.Errorf("failed to marshal request: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, storage.URL, bytes.NewReader(body))
 	if err != nil {
 		return "", fmt.Errorf("failed to send a request to storage: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	client := newHTTPClient()
+	client, err := storage.HTTP()
+	if err != nil {
+		return "", err
+	}
 	defer client.CloseIdleConnections()
 	answer, err := client.Do(req)
 	if err != nil {

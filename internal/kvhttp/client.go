@@ -2,6 +2,7 @@ package kvhttp
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,19 +24,69 @@ type Client struct {
 	http *http.Client
 }
 
+// ClientOptions may be left zero.
+type ClientOptions struct {
+	// TLS for an https URL. Nil: the system's authorities, and no certificate of
+	// the client's own.
+	TLS *tls.Config
+	// Bearer is the secret of a bearer token; empty: none is shown.
+	Bearer string
+}
+
+// NewTransport sends requests as o says, and through no proxy: a lock's holder
+// talks to its storage itself.
+func NewTransport(o ClientOptions) http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = nil
+	t.TLSClientConfig = o.TLS
+	if o.Bearer == "" {
+		return t
+	}
+	return &bearer{t, "Bearer " + o.Bearer}
+}
+
+// bearer shows a bearer token with each request.
+type bearer struct {
+	*http.Transport
+	header string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context()) // the caller's must stay as it is
+	r.Header.Set("Authorization", b.header)
+	return b.Transport.RoundTrip(r)
+}
+
 // NewClient makes a client of the storage at url, like http://127.0.0.1:8080.
-func NewClient(url string) *Client {
-	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.Proxy = nil // a lock's holder talks to its storage itself
+func NewClient(url string, o ClientOptions) *Client {
 	return &Client{
 		url:  strings.TrimSuffix(url, "/"),
-		http: &http.Client{Transport: &fencehttp.Transport{Base: base}},
+		http: &http.Client{Transport: &fencehttp.Transport{Base: NewTransport(o)}},
 	}
 }
 
 // Close closes idle connections.
 func (c *Client) Close() {
-	c.http.Transport.(*fencehttp.Transport).Base.(*http.Transport).CloseIdleConnections()
+	c.http.Transport.(*fencehttp.Transport).Base.(interface{ CloseIdleConnections() }).CloseIdleConnections()
+}
+
+// Raise raises the floor, and says how many marks that dropped.
+func (c *Client) Raise(ctx context.Context, token fence.Token) (dropped int, err error) {
+	body, err := json.Marshal(map[string]string{"token": token.String()})
+	if err != nil {
+		return 0, err
+	}
+	resp, err := c.do(ctx, http.MethodPut, pathFloor, kv.Request{}, string(body))
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	var f floor
+	if err := json.NewDecoder(resp.Body).Decode(&f); err != nil {
+		return 0, fmt.Errorf("raise the floor: %w: %w", kv.ErrUnknown, err)
+	}
+	return f.Dropped, nil
 }
 
 // Write stores value at key. duplicate: it had been done before, by an earlier

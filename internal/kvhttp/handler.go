@@ -59,7 +59,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	r.Path("/").Handler(h.handle(h.serveContribLock))
 	r.Path("/v1/batch").Handler(h.handle(h.serveBatch))
 	r.PathPrefix(pathMarks).Handler(h.handle(h.serveMark))
-	r.Path("/v1/floor").Handler(h.handle(h.serveFloor))
+	r.Path(pathFloor).Handler(h.handle(h.serveFloor))
 	r.Path("/v1/snapshot").Handler(h.handle(h.serveSnapshot))
 	r.Path("/healthz").Handler(h.open(serveHealth))
 	r.Path("/readyz").Handler(h.open(h.serveReady))
@@ -84,6 +84,7 @@ func (m matcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const (
 	pathKV    = "/v1/kv/"
 	pathMarks = "/v1/marks/"
+	pathFloor = "/v1/floor"
 )
 
 // call is a request under way.

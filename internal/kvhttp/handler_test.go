@@ -137,7 +137,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 func TestKeysAreTakenAsTheyAre(t *testing.T) {
 	srv := httptest.NewServer(newHandler())
 	defer srv.Close()
-	client := kvhttp.NewClient(srv.URL)
+	client := kvhttp.NewClient(srv.URL, kvhttp.ClientOptions{})
 	defer client.Close()
 	req := kv.Request{}
 	req.Token = 1

@@ -39,7 +39,7 @@ func TestStorageObeysTheLaws(t *testing.T) {
 				func(e kv.Engine) fencetest.Store {
 					srv := httptest.NewServer(kvhttp.NewHandler(e, kvhttp.Options{Metrics: kvhttp.NewMetrics()}))
 					t.Cleanup(srv.Close)
-					return clientStore{kvhttp.NewClient(srv.URL), e}
+					return clientStore{kvhttp.NewClient(srv.URL, kvhttp.ClientOptions{}), e}
 				},
 				func(s fencetest.Store) kv.Engine { return s.(clientStore).engine }))
 		})

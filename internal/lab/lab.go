@@ -159,7 +159,7 @@ func (r *run) await(ctx context.Context, what string, within time.Duration, done
 func (r *run) finals(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stepDeadline)
 	defer cancel()
-	client := kvhttp.NewClient(r.world.storageURL)
+	client := kvhttp.NewClient(r.world.storageURL, kvhttp.ClientOptions{})
 	defer client.Close()
 	keys := r.scenario.Keys(r.variant)
 	found := make([]history.Event, len(keys))

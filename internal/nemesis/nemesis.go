@@ -61,7 +61,7 @@ type holder struct {
 // Run troubles the holders of a lock and returns how many stale writes the
 // storage refused because of it.
 func Run(ctx context.Context, c Config) (refused int, err error) {
-	n := &nemesis{Config: c, storage: kvhttp.NewClient(c.Storage), seen: make(map[int]*proc.Foreign)}
+	n := &nemesis{Config: c, storage: kvhttp.NewClient(c.Storage, kvhttp.ClientOptions{}), seen: make(map[int]*proc.Foreign)}
 	defer n.storage.Close()
 	n.etcd, err = clientv3.New(clientv3.Config{Endpoints: c.Endpoints, Logger: zap.NewNop(), Context: ctx})
 	if err != nil {
