@@ -75,7 +75,7 @@ func TestBoltFlags(t *testing.T) {
 	w := newWorld(t)
 	for args, says := range map[[3]string]string{
 		{"--engine", "bolt"}:                "--data DIR",
-		{"--engine", "paper"}:               `unknown engine "paper", want memory or bolt`,
+		{"--engine", "paper"}:               `unknown engine "paper", want memory, bolt or etcd`,
 		{"--data", t.TempDir()}:             "did you mean --engine bolt",
 		{"--max-body", "0"}:                 "want 1 or more",
 		{"--fencing", "perhaps"}:            `want "on" or "off"`,

@@ -37,7 +37,7 @@ func (b *Bolt) Snapshot(_ context.Context, visit func(Entry) error) error {
 // Restore implements Restorer, in one transaction, which is kept in memory until
 // its end.
 func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error {
-	return b.db.Update(func(tx *bbolt.Tx) error {
+	err := b.db.Update(func(tx *bbolt.Tx) error {
 		if err := tx.DeleteBucket(boltItems); err != nil {
 			return err
 		}
@@ -67,6 +67,10 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 		}
 		return n.put(tx)
 	})
+	if err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	return nil
 }
 
 // Floor implements Engine.

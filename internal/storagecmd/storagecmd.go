@@ -5,63 +5,27 @@ package storagecmd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
+	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
-	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
-
-type config struct {
-	listen  string
-	engine  string
-	data    string
-	fencing onOff
-	maxBody int64
-	journal string
-	issuer  []string
-	level   slog.LevelVar
-}
-
-// onOff is a flag that reads "on" and "off", as scenarios spell it.
-type onOff bool
-
-func (o *onOff) String() string {
-	if *o {
-		return "on"
-	}
-	return "off"
-}
-
-func (o *onOff) Set(s string) error {
-	switch s {
-	case "on":
-		*o = true
-	case "off":
-		*o = false
-	default:
-		return errors.New(`want "on" or "off"`)
-	}
-	return nil
-}
-
-func (*onOff) Type() string { return "on|off" }
 
 // Command is the command "storage".
 func Command() *cobra.Command {
-	c := config{fencing: true}
+	c := config{engine: engineConfig{fencing: true}}
 	cmd := &cobra.Command{
 		Use:   "storage",
 		Short: "An HTTP key-value storage that refuses stale writes",
@@ -72,11 +36,13 @@ know.
 
 The engine "memory" forgets values and tokens when it ends, together. The engine
 "bolt" keeps both in a file, in one transaction, and answers when it has been
-synced to the disk.
+synced to the disk. The engine "etcd" keeps both in an etcd cluster, in one Txn,
+and has no state of its own: any number of storages may serve one cluster.
 
 It speaks the protocol of etcd's contrib/lock (POST /) and one of its own
-(/v1/kv/, /v1/batch, /v1/marks/): see docs/protocol.md. Tokens order requests,
-they permit nothing: anyone who reaches the port may write.`,
+(/v1/kv/, /v1/batch, /v1/marks/): see docs/protocol.md, or /openapi.yaml. Fencing
+tokens order requests, they permit nothing: who may do what is said by --tokens
+and --tls-client-ca. See docs/operations.md.`,
 		Example: `  storage
   storage --engine bolt --data ./data
   curl -i -X PUT -H 'Fencing-Token: 34' -d hello http://127.0.0.1:8080/v1/kv/key0
@@ -86,36 +52,22 @@ they permit nothing: anyone who reaches the port may write.`,
 			return run(cmd.Context(), &c, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "address to serve; port 0 takes a free one")
-	f.StringVar(&c.engine, "engine", "memory", "memory or bolt")
-	f.StringVar(&c.data, "data", "", "directory of the bolt engine's file; made if it is missing")
-	f.Var(&c.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without")
-	f.Int64Var(&c.maxBody, "max-body", kvhttp.DefaultMaxBody, "largest request body, in bytes")
-	f.StringVar(&c.journal, "journal", "", "file for an account of every operation as JSON lines; - is standard output")
-	f.StringSliceVar(&c.issuer, "issuer", nil, "addresses of the etcd whose locks' create revisions are the tokens: one above its revision is refused (422). Without it, one client with a huge token locks out all others")
-	f.TextVar(&c.level, "log-level", &c.level, "debug, info, warn or error")
+	c.add(cmd.Flags())
+	cmd.AddCommand(restoreCommand(), floorCommand(), tokenCommand())
 	return cmd
 }
 
-// How long a client may take. A slow one keeps a connection and no lock; these
-// bound how long.
-const (
-	headerTimeout   = 5 * time.Second
-	readTimeout     = 30 * time.Second
-	writeTimeout    = 30 * time.Second
-	idleTimeout     = 2 * time.Minute
-	shutdownTimeout = 5 * time.Second
-	issuerTimeout   = 2 * time.Second
-	maxHeader       = 64 << 10 // bytes
-)
-
 func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
-	if c.maxBody < 1 {
-		return usage("--max-body is %d bytes, want 1 or more", c.maxBody)
+	if err := c.check(); err != nil {
+		return err
 	}
 	log := cli.Logger(stderr, c.level.Level())
-	options := kv.Options{Unfenced: !bool(c.fencing)}
+	policy, security, err := c.guards(log)
+	if err != nil {
+		return err
+	}
+	metrics := kvhttp.NewMetrics()
+	options := kv.Options{Unfenced: !bool(c.engine.fencing), MaxKeys: c.maxKeys, MaxMarks: c.maxMarks, Committed: metrics.Committed}
 	var journal *kv.Journal
 	if c.journal != "" {
 		w, err := openJournal(c.journal, stdout)
@@ -126,49 +78,48 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 		journal = kv.NewJournal(w)
 		options.Observe = journal.Observe
 	}
-	if len(c.issuer) > 0 {
-		client, err := clientv3.New(clientv3.Config{Endpoints: c.issuer, Logger: zap.NewNop()})
-		if err != nil {
-			return fmt.Errorf("issuer: %w", err)
-		}
-		defer client.Close()
-		options.Bound = etcdlock.Bound(client, issuerTimeout)
-	}
-	engine, closeEngine, err := c.openEngine(options)
+	store, err := c.engine.open(options)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeEngine()) }()
+	defer func() { err = errors.Join(err, store.close()) }()
 	ln, err := net.Listen("tcp", c.listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", c.listen, err)
 	}
-	srv := &http.Server{
-		Handler: kvhttp.NewHandler(engine, kvhttp.Options{
-			Limits: kvhttp.Limits{Body: c.maxBody}, Logger: log, Metrics: kvhttp.NewMetrics(),
-		}),
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	stopping := new(atomic.Bool)
+	srv := newServer(kvhttp.NewHandler(store.engine, kvhttp.Options{
+		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
+		Ready: append(store.ready, kvhttp.Check{Name: "process", Ready: func(context.Context) error {
+			if stopping.Load() {
+				return errors.New("its end: it was told to stop")
+			}
+			return nil
+		}}),
+	}), log)
+	url := "http://" + ln.Addr().String()
+	if security != nil {
+		ln, url = tls.NewListener(ln, security), "https://"+ln.Addr().String()
 	}
+	stopProfiles, err := c.serveProfiles(log)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	defer stopProfiles()
 	if journal != nil {
 		journal.Listening(ln.Addr().String()) // before the first request can be
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
-	log.Info("storage serves", "url", "http://"+ln.Addr().String(), "engine", c.engine, "fencing", c.fencing.String())
-	if !c.fencing {
-		log.Warn("fencing is off: stale writes are admitted")
-	}
+	log.Info("storage serves", "url", url, "engine", c.engine.kind, "fencing", c.engine.fencing.String())
+	c.warn(log, policy)
 	select {
 	case err := <-served:
 		return fmt.Errorf("serving %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
 	log.Info("storage stops", "cause", context.Cause(ctx))
+	stopping.Store(true)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {
@@ -178,39 +129,57 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	return nil
 }
 
-func (c *config) openEngine(o kv.Options) (kv.Engine, func() error, error) {
-	switch {
-	case c.engine == "memory" && c.data == "":
-		return kv.NewMemory(o), func() error { return nil }, nil
-	case c.engine == "memory":
-		return nil, nil, usage("--data is of no use to the engine memory, which keeps no file; did you mean --engine bolt?")
-	case c.engine == "bolt" && c.data != "":
-		b, err := kv.OpenBolt(c.data, o)
-		if err != nil {
-			return nil, nil, err
+// How long a client may take. A slow one keeps a connection and no lock; these
+// bound how long.
+const (
+	headerTimeout   = 5 * time.Second
+	readTimeout     = 30 * time.Second
+	writeTimeout    = 30 * time.Second
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 5 * time.Second
+	maxHeader       = 64 << 10 // bytes
+)
+
+func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// guards are who may come in, and how; each nil where there is none.
+func (c *config) guards(log *slog.Logger) (policy *access.Policy, security *tls.Config, err error) {
+	if err := access.CheckListen(c.listen, c.tlsCert != "", c.insecure); err != nil {
+		return nil, nil, usage("--listen: %w", err)
+	}
+	if c.tlsCert != "" || c.tlsKey != "" || c.tlsClientCA != "" {
+		if security, err = access.ServerTLS(c.tlsCert, c.tlsKey, c.tlsClientCA, log); err != nil {
+			return nil, nil, fmt.Errorf("--tls-cert, --tls-key, --tls-client-ca: %w", err)
 		}
-		return b, b.Close, nil
-	case c.engine == "bolt":
-		return nil, nil, usage("the engine bolt needs a directory for its file: --data DIR")
 	}
-	return nil, nil, usage("unknown engine %q, want memory or bolt", c.engine)
+	if c.tokens != "" {
+		if policy, err = access.Load(c.tokens, log); err != nil {
+			return nil, nil, fmt.Errorf("--tokens: %w", err)
+		}
+	}
+	return policy, security, nil
 }
 
-func usage(format string, args ...any) error {
-	return &cli.ExitError{Code: 2, Err: fmt.Errorf(format, args...)}
-}
-
-func openJournal(name string, stdout io.Writer) (io.WriteCloser, error) {
-	if name == "-" {
-		return nopCloser{stdout}, nil
+// warn says what somebody may not have meant.
+func (c *config) warn(log *slog.Logger, policy *access.Policy) {
+	if !c.engine.fencing {
+		log.Warn("fencing is off: stale writes are admitted")
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+	loopback := access.CheckListen(c.listen, false, false) == nil
+	if !loopback && policy == nil && c.tlsClientCA == "" {
+		log.Warn("whoever reaches the port may do everything; see --tokens and --tls-client-ca")
 	}
-	return f, nil
+	if !loopback && c.tlsCert == "" {
+		log.Warn("no TLS: what passes can be read and changed on its way")
+	}
 }
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }

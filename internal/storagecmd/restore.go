@@ -1,0 +1,99 @@
+package storagecmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// restoreCommand is "storage restore".
+func restoreCommand() *cobra.Command {
+	c := engineConfig{fencing: true}
+	var floor string
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put the values of a snapshot back, without lowering a mark",
+		Long: `restore replaces all values by those of a snapshot, which came from
+GET /v1/snapshot; - is standard input. No storage may serve the data meanwhile.
+
+Marks never go down: where there is one already it stays if it is higher than the
+snapshot's. Where they are lost with the disk, those of the snapshot are behind:
+tokens that were given out after it may belong to holders that still live, or
+that are paused. With --issuer the floor is raised above every token that the
+issuer has given out: whoever holds a lock has to take it again, and nobody can
+write with what was read before the restore. --floor says such a token.`,
+		Example: `  curl -o backup http://127.0.0.1:8080/v1/snapshot
+  storage restore --engine bolt --data ./data --issuer 127.0.0.1:2379 backup`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.restore(cmd.Context(), args[0], floor, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	c.add(cmd.Flags())
+	cmd.Flags().StringVar(&floor, "floor", "", "lowest token that is to be admitted afterwards, in any scope")
+	return cmd
+}
+
+func (c *engineConfig) restore(ctx context.Context, file, floor string, stdin io.Reader, stdout io.Writer) (err error) {
+	var token fence.Token
+	if floor != "" {
+		if token, err = fence.ParseToken(floor); err != nil {
+			return usage("--floor: %w", err)
+		}
+	}
+	if c.kind == engineMemory {
+		return usage("the engine memory has nothing to restore to: say --engine bolt or --engine etcd")
+	}
+	r := stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		r = f
+	}
+	s, err := c.open(kv.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := s.close(); err == nil {
+			err = cerr
+		}
+	}()
+	if s.bound != nil {
+		// Before anything is changed: an issuer that does not answer is no reason to
+		// leave old holders be.
+		issued, err := s.bound(fence.Claim{Token: math.MaxInt64})
+		if err != nil {
+			return fmt.Errorf("nothing was restored: %w", err)
+		}
+		token = max(token, issued+1)
+	}
+	if err := s.engine.(kv.Restorer).Restore(ctx, kv.ReadSnapshot(r)); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if token != 0 {
+		if _, err := s.engine.Raise(ctx, token); err != nil {
+			return fmt.Errorf("the values are restored, and the floor was not raised to %d: do not serve them before 'storage floor' has: %w", token, err)
+		}
+	}
+	n, err := s.engine.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := s.engine.Floor(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "restored %d keys; %d scopes have a mark of their own, the floor of all is %d\n", n.Keys, n.Marks, now)
+	return nil
+}
