@@ -93,7 +93,18 @@ type call struct {
 	r   *http.Request
 	who *access.Principal // nil: nobody needs to say
 
-	taken int64 // of the budget for bodies
+	taken int64  // of the budget for bodies
+	named string // see id
+}
+
+// id names the call in logs: as the client does, or by a name of its own.
+func (c *call) id() string {
+	if c.named == "" {
+		if c.named = requestID(c.r); c.named == "" {
+			c.named = newRequestID()
+		}
+	}
+	return c.named
 }
 
 // request is what the engine gets to know of the call.
@@ -150,44 +161,40 @@ func (h *handler) open(serve func(*call) error) http.Handler {
 			h.Metrics.count(r.Method, err, time.Since(start))
 		}
 		if err != nil {
-			h.answer(w, r, err)
+			h.answer(&c, err)
 		} else if h.Logger.Enabled(r.Context(), slog.LevelDebug) {
-			h.Logger.Debug("done", "method", r.Method, "path", r.URL.Path, "took", time.Since(start), "request", requestID(r))
+			h.Logger.Debug("done", "method", r.Method, "path", r.URL.Path, "took", time.Since(start), "request", c.id())
 		}
 	})
 }
 
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, err error) {
+func (h *handler) answer(c *call, err error) {
 	if errors.Is(err, fence.ErrDuplicate) {
-		w.Header().Set(fencehttp.HeaderDuplicate, "true")
-		w.WriteHeader(http.StatusNoContent)
+		c.w.Header().Set(fencehttp.HeaderDuplicate, "true")
+		c.w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	p := newProblem(err)
-	id := requestID(r)
-	if id == "" {
-		id = newRequestID()
-	}
-	h.log(p, r, id, err)
+	h.log(p, c, err)
 	var told *answered
 	if !errors.As(err, &told) {
-		w.Header().Set(HeaderRequestID, id)
-		p.write(w, err)
+		c.w.Header().Set(HeaderRequestID, c.id())
+		p.write(c.w, err)
 	}
 }
 
-func (h *handler) log(p problem, r *http.Request, id string, err error) {
+func (h *handler) log(p problem, c *call, err error) {
 	level, message := slog.LevelDebug, "failed"
 	switch {
 	case p.Reason != "":
-		h.Logger.Info("refused", "reason", p.Reason, "method", r.Method, "path", r.URL.Path,
-			"scope", p.Scope, "token", p.Token, "mark", p.Mark, "request", id)
+		h.Logger.Info("refused", "reason", p.Reason, "method", c.r.Method, "path", c.r.URL.Path,
+			"scope", p.Scope, "token", p.Token, "mark", p.Mark, "request", c.id())
 		return
 	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
 		level, message = slog.LevelInfo, "denied"
 	case p.Status >= 500 && p.Limit == "":
 		level = slog.LevelError
 	}
-	h.Logger.Log(r.Context(), level, message, "method", r.Method, "path", r.URL.Path, "status", p.Status,
-		"client", r.RemoteAddr, "request", id, "err", err)
+	h.Logger.Log(c.r.Context(), level, message, "method", c.r.Method, "path", c.r.URL.Path, "status", p.Status,
+		"client", c.r.RemoteAddr, "request", c.id(), "err", err)
 }

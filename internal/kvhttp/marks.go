@@ -2,6 +2,7 @@ package kvhttp
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -66,14 +67,15 @@ func (h *handler) serveFloor(c *call) error {
 			return badRequest("want {\"token\":\"DECIMAL\"}: %w", err)
 		}
 		if h.Bound != nil {
-			if err := (fence.Claim{Token: token}).CheckBound(h.Bound); err != nil {
-				return err
+			// One more than was issued is the floor under which all is.
+			if err := (fence.Claim{Token: token - 1}).CheckBound(h.Bound); err != nil {
+				return fmt.Errorf("floor %d: %w", token, err)
 			}
 		}
 		if answer.Dropped, err = h.engine.Raise(c.r.Context(), token); err != nil {
 			return err
 		}
-		h.Logger.Info("floor raised", "token", token, "dropped", answer.Dropped, "client", h.client(c), "request", requestID(c.r))
+		h.Logger.Info("floor raised", "token", token, "dropped", answer.Dropped, "client", h.client(c), "request", c.id())
 	} else if err := c.who.May(access.Read, ""); err != nil {
 		return err
 	}

@@ -31,13 +31,13 @@ func (h *handler) serveSnapshot(c *call) error {
 	w := &patient{w: c.w, control: http.NewResponseController(c.w)}
 	err := kv.WriteSnapshot(c.r.Context(), h.engine, w)
 	if err != nil && w.began {
-		h.Logger.Error("snapshot broken off", "err", err, "request", requestID(c.r))
+		h.Logger.Error("snapshot broken off", "err", err, "request", c.id())
 		panic(http.ErrAbortHandler) // so that the client sees no whole answer
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	h.Logger.Info("snapshot sent", "client", h.client(c), "request", requestID(c.r))
+	h.Logger.Info("snapshot sent", "client", h.client(c), "request", c.id())
 	return nil
 }
 

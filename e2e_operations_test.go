@@ -1,0 +1,76 @@
+package fencelab_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestOperations types the commands of docs/operations.md, as they stand there,
+// in a directory of its own. (The binaries are built already.)
+func TestOperations(t *testing.T) {
+	b, err := os.ReadFile("docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(b), -1)
+	if len(blocks) < 5 {
+		t.Fatalf("%d blocks of commands", len(blocks))
+	}
+	script := []string{"set -eu"}
+	for _, block := range blocks[1:] { // the first builds the binaries
+		script = append(script, block[1])
+	}
+	for _, tool := range []string{"curl", "openssl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Fatalf("%v; apt-get install %s", err, tool)
+		}
+	}
+	text := strings.Join(script, "\n")
+	for _, port := range []string{"2379", "8080", "8443"} {
+		text = strings.ReplaceAll(text, port, freePort(t))
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	// What is left running when a command fails goes with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{`"kind":"end"`, "restored 1 keys", "dropped ", `"dropped":0`, "paid"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in the output:\n%s", want, out)
+		}
+	}
+	secret, err := os.ReadFile(filepath.Join(dir, "orders.secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(out), strings.TrimSpace(string(secret))) {
+		t.Errorf("a secret was logged:\n%s", out)
+	}
+}
+
+// freePort is a port that was free a moment ago, for what cannot be given a
+// listener.
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
+}
