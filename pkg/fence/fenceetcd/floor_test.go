@@ -3,7 +3,6 @@ package fenceetcd_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -25,29 +24,34 @@ func raise(t *testing.T, kv clientv3.KV, floor fence.Token) int {
 	return n
 }
 
-// TestRaiseDropsPageByPage with etcd's default limit on a Txn.
+// TestRaiseDropsPageByPage with etcd's default limit on a Txn. Each scope is the
+// beginning of the next, with nothing in between.
 func TestRaiseDropsPageByPage(t *testing.T) {
 	client := connect(t, serve(t, etcdserver.Config{MaxTxnOps: 128}))
-	const scopes = 250
+	const scopes, below = 300, 250
+	scope := func(i int) string { return strings.Repeat("\x00", i+1) }
 	for i := range scopes {
-		c := fence.Claim{Scope: fmt.Sprintf("s%03d", i), Token: fence.Token(1 + i%5), Sequence: 9}
+		c := fence.Claim{Scope: scope(i), Token: 3, Sequence: 9}
+		if i >= below {
+			c.Token = fence.Token(4 + i%2)
+		}
 		if _, err := fenceetcd.Do(t.Context(), client, c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := raise(t, client, 4); n != scopes*3/5 {
-		t.Errorf("%d marks dropped, want %d", n, scopes*3/5)
+	if n := raise(t, client, 4); n != below {
+		t.Errorf("%d marks dropped, want %d", n, below)
 	}
 	left, err := client.Get(t.Context(), "fence.marks/", clientv3.WithPrefix(), clientv3.WithCountOnly())
-	if err != nil || left.Count != scopes*2/5 {
-		t.Errorf("%d marks left, %v, want %d", left.Count, err, scopes*2/5)
+	if err != nil || left.Count != scopes-below {
+		t.Errorf("%d marks left, %v, want %d", left.Count, err, scopes-below)
 	}
 	for i := range scopes {
 		want := fence.Mark{Token: 4}
-		if token := fence.Token(1 + i%5); token >= 4 {
-			want = fence.Mark{Token: token, Sequence: 9}
+		if i >= below {
+			want = fence.Mark{Token: fence.Token(4 + i%2), Sequence: 9}
 		}
-		if m, err := fenceetcd.Mark(t.Context(), client, fmt.Sprintf("s%03d", i)); err != nil || m != want {
+		if m, err := fenceetcd.Mark(t.Context(), client, scope(i)); err != nil || m != want {
 			t.Errorf("scope %d: mark %+v, %v, want %+v", i, m, err, want)
 		}
 	}
