@@ -25,7 +25,12 @@ func Command() *cobra.Command {
 		Long: `etcd serves one etcd member until it is told to end. It prints its address on
 standard output when it is ready. Its data goes when it ends, it does not sync
 its files, and its clock is tuned so that a lease of one second ends after one
-to one and a half: it is for trying things out.`,
+to one and a half: it is for trying things out.
+
+Several make a cluster, where each is started with its own --name and --peer and
+all with the same --initial-cluster. They are ready when most of them run.`,
+		Example: `  gcsim etcd --name a --listen 127.0.0.1:2379 --peer 127.0.0.1:2380 --dir a \
+    --initial-cluster a=http://127.0.0.1:2380,b=http://127.0.0.1:2390,c=http://127.0.0.1:2400`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), config, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -34,7 +39,26 @@ to one and a half: it is for trying things out.`,
 	f := cmd.Flags()
 	f.StringVar(&config.ClientAddr, "listen", "127.0.0.1:2379", "address for clients; port 0 takes a free one")
 	f.StringVar(&config.Dir, "dir", "", "directory for its data, kept at the end (default: one of its own, removed at the end)")
+	f.StringVar(&config.Name, "name", "default", "name of the member in its cluster")
+	f.StringVar(&config.PeerAddr, "peer", "127.0.0.1:0", "address for the other members")
+	f.StringVar(&config.Cluster, "initial-cluster", "", "all members, as NAME=http://PEER,... (default: this one alone)")
+	f.UintVar(&config.MaxTxnOps, "max-txn-ops", 0, "operations in one transaction, at most (default: 2048)")
+	f.BoolVar(&config.Fsync, "fsync", false, "sync its files")
+	cmd.MarkFlagsRequiredTogether("name", "peer", "initial-cluster")
 	return cmd
+}
+
+// Args are the arguments, from the command's name on, that start a member with c.
+func Args(c etcdserver.Config) []string {
+	args := []string{"etcd", fmt.Sprintf("--max-txn-ops=%d", c.MaxTxnOps), fmt.Sprintf("--fsync=%t", c.Fsync)}
+	for _, f := range []struct{ name, value string }{
+		{"--listen", c.ClientAddr}, {"--dir", c.Dir}, {"--name", c.Name}, {"--peer", c.PeerAddr}, {"--initial-cluster", c.Cluster},
+	} {
+		if f.value != "" {
+			args = append(args, f.name, f.value)
+		}
+	}
+	return args
 }
 
 func run(ctx context.Context, config etcdserver.Config, stdout, stderr io.Writer) (err error) {

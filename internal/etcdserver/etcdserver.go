@@ -1,6 +1,7 @@
-// Package etcdserver runs a throw-away etcd member in this process, for tests
-// and for the lab. It is tuned to start and stop quickly and to expire leases
-// promptly; it does not sync its files and must not keep data that matters.
+// Package etcdserver runs throw-away etcd members in this process, for tests and
+// for the lab: one, or a cluster. They are tuned to start and stop quickly and to
+// expire leases promptly; unless asked they do not sync their files and must not
+// keep data that matters.
 package etcdserver
 
 import (
@@ -27,6 +28,12 @@ const (
 	tickMs     = 10
 	electionMs = 50
 
+	// In a cluster a member that is not heard of for so long loses its leadership,
+	// which on a busy machine must not be for want of a turn. A TTL of 1 s stays
+	// 1 s up to 666 ms.
+	clusterTickMs     = 30
+	clusterElectionMs = 300
+
 	readyTimeout = 10 * time.Second
 
 	// etcd's own 128 is too few for a batch of 1,024 operations and their fence.
@@ -39,7 +46,9 @@ type Config struct {
 	Dir        string    // for its data, made if missing; must be given
 	ClientAddr string    // host:port for clients; 127.0.0.1:0 if empty, 0 being any free port
 	PeerAddr   string    // host:port for other members; 127.0.0.1:0 if empty
+	Cluster    string    // all members, as "name=http://host:port,..." of their PeerAddr; empty: this one alone
 	MaxTxnOps  uint      // operations in one Txn, at most; 2048 if 0
+	Fsync      bool      // sync files, so that data outlives the machine's crash
 	Logs       io.Writer // gets warnings and errors; nil: none, see Start
 }
 
@@ -48,52 +57,63 @@ type Server struct {
 	etcd    *embed.Etcd
 	grpc    *grpc.Server
 	inUse   *fileutil.LockedFile
+	serving chan *grpc.Server // sent to when the member serves clients
 	errs    chan error
 	closing chan struct{}
 	close   func()
 }
 
-// Start starts a cluster of one member and returns when it serves clients. A
-// member that is started on the Dir of a closed one goes on with its data; give
-// it the Endpoint of the old one as its ClientAddr, and the old clients find it.
+// Start starts a member and returns when it serves clients; one of several does
+// when most of them have been started. A member that is started on the Dir of a
+// closed one goes on with its data; give it the Endpoint of the old one as its
+// ClientAddr, and the old clients find it.
 //
 // Nothing is logged unless Config.Logs is set: whatever matters is in the errors
 // of Start and Err, while every normal Close logs errors ("use of closed network
 // connection", "http: Server closed") about the listeners that it closes.
 func Start(c Config) (*Server, error) {
-	s, err := start(c)
+	s, err := begin(c)
 	if err != nil {
-		return nil, fmt.Errorf("etcdserver: start in %q, for clients on %s: %w", c.Dir, orAny(c.ClientAddr), err)
+		return nil, err
+	}
+	if err := s.await(c); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
 
-func start(c Config) (*Server, error) {
+// begin starts a member without waiting for the others.
+func begin(c Config) (*Server, error) {
 	if c.Dir == "" {
-		return nil, errors.New("no data directory given")
+		return nil, c.failed(errors.New("no data directory given"))
 	}
 	// Two members on one directory wait for each other's file locks without end.
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return nil, err
+		return nil, c.failed(err)
 	}
 	inUse, err := fileutil.TryLockFile(filepath.Join(c.Dir, "in-use"), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock the data directory: %w", err)
+		return nil, c.failed(fmt.Errorf("lock the data directory: %w", err))
 	}
 
-	s := &Server{inUse: inUse, errs: make(chan error, 1), closing: make(chan struct{})}
+	s := &Server{inUse: inUse, serving: make(chan *grpc.Server, 1), errs: make(chan error, 1), closing: make(chan struct{})}
 	s.close = sync.OnceFunc(s.stop)
 	cfg := c.embed()
-	serving := make(chan *grpc.Server, 1)
-	cfg.ServiceRegister = func(g *grpc.Server) { serving <- g } // follows ReadyNotify
+	cfg.ServiceRegister = func(g *grpc.Server) { s.serving <- g } // follows ReadyNotify
 	if s.etcd, err = embed.StartEtcd(cfg); err != nil {
 		inUse.Close()
-		return nil, err
+		return nil, c.failed(err)
 	}
 	go s.report()
+	return s, nil
+}
+
+// await returns when the member serves clients; where it does not come to that,
+// it is closed.
+func (s *Server) await(c Config) (err error) {
 	select {
-	case s.grpc = <-serving:
-		return s, nil
+	case s.grpc = <-s.serving:
+		return nil
 	case err = <-s.errs:
 	case <-s.etcd.Server.StopNotify():
 		err = errors.New("it stopped while it started")
@@ -101,7 +121,11 @@ func start(c Config) (*Server, error) {
 		err = fmt.Errorf("it is not ready after %v", readyTimeout)
 	}
 	s.Close()
-	return nil, err
+	return c.failed(err)
+}
+
+func (c Config) failed(err error) error {
+	return fmt.Errorf("etcdserver: start in %q, for clients on %s: %w", c.Dir, orAny(c.ClientAddr), err)
 }
 
 func (c Config) embed() *embed.Config {
@@ -116,7 +140,11 @@ func (c Config) embed() *embed.Config {
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
-	cfg.UnsafeNoFsync = true
+	if c.Cluster != "" {
+		cfg.InitialCluster = c.Cluster
+		cfg.TickMs, cfg.ElectionMs = clusterTickMs, clusterElectionMs
+	}
+	cfg.UnsafeNoFsync = !c.Fsync
 	cfg.EnableGRPCGateway = false
 	cfg.MaxTxnOps = cmp.Or(c.MaxTxnOps, maxTxnOps)
 
@@ -139,6 +167,9 @@ func orAny(addr string) string {
 // Endpoint returns the host:port on which the member serves clients, with the
 // port that it really has.
 func (s *Server) Endpoint() string { return s.etcd.Clients[0].Addr().String() }
+
+// IsLeader says whether the member leads its cluster, as far as it knows.
+func (s *Server) IsLeader() bool { return s.etcd.Server.Leader() == s.etcd.Server.MemberID() }
 
 // Err receives the first error if the member fails by itself. It is closed by
 // Close.

@@ -1,0 +1,189 @@
+package etcdproc_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/etcdproc"
+	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// The test binary is its own members and janitor.
+func TestMain(m *testing.M) {
+	for _, role := range lab.Roles() {
+		if len(os.Args) > 1 && os.Args[1] == role.Name() {
+			root := &cobra.Command{Use: "test"}
+			root.AddCommand(role)
+			if root.Execute() != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const deadline = 30 * time.Second
+
+type world struct {
+	*etcdproc.Cluster
+	t      *testing.T
+	ctx    context.Context
+	client *clientv3.Client
+}
+
+func start(t *testing.T) *world {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	g, err := proc.NewGroup(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	cluster, err := etcdproc.Start(ctx, g, 3, etcdserver.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return &world{cluster, t, ctx, client}
+}
+
+// put tries until it succeeds: while a leader is elected, or where a member stands
+// still, requests fail.
+func (w *world) put(key string) {
+	w.t.Helper()
+	for {
+		ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+		_, err := w.client.Put(ctx, key, "v")
+		cancel()
+		if err == nil {
+			return
+		}
+		if w.ctx.Err() != nil {
+			w.t.Fatalf("put %s: %v", key, err)
+		}
+	}
+}
+
+// has asks one member. It answers when it has caught up.
+func (w *world) has(m *etcdproc.Member, key string) {
+	w.t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{m.Endpoint()}, Logger: zap.NewNop()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer client.Close()
+	if got, err := client.Get(w.ctx, key); err != nil || got.Count != 1 {
+		w.t.Errorf("%s has %v at %q, %v", m.Name(), got, key, err)
+	}
+}
+
+func (w *world) leader() *etcdproc.Member {
+	w.t.Helper()
+	m, err := w.Leader(w.ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return m
+}
+
+func TestKilledLeader(t *testing.T) {
+	w := start(t)
+	w.put("before")
+	old := w.leader()
+	if err := old.Restart(w.ctx); err == nil || !strings.Contains(err.Error(), "still runs") {
+		t.Fatalf("restart of a member that runs: %v", err)
+	}
+	if err := old.Process().Kill(); err != nil {
+		t.Fatal(err)
+	}
+	w.put("while it is gone")
+	if w.leader() == old {
+		t.Error("the killed member leads")
+	}
+	if err := old.Restart(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.has(old, "before")
+	w.has(old, "while it is gone")
+}
+
+func TestPausedLeader(t *testing.T) {
+	w := start(t)
+	w.put("before")
+	old := w.leader()
+	if err := old.Process().Pause(); err != nil {
+		t.Fatal(err)
+	}
+	now := w.leader()
+	if now == old {
+		t.Error("the paused member leads")
+	}
+	w.put("while it stands still")
+	if err := old.Process().Resume(); err != nil {
+		t.Fatal(err)
+	}
+	w.has(old, "while it stands still")
+}
+
+func TestAllKilled(t *testing.T) {
+	w := start(t)
+	w.put("before")
+	for _, m := range w.Members {
+		if err := m.Process().Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for _, m := range w.Members {
+		wg.Go(func() {
+			if err := m.Restart(w.ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, m := range w.Members {
+		w.has(m, "before")
+	}
+}
+
+// TestStartFailsWithWhatItSaid: a member that cannot start says why.
+func TestStartFailsWithWhatItSaid(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	g, err := proc.NewGroup(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	file := t.TempDir() + "/file"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := etcdproc.Start(ctx, g, 3, etcdserver.Config{Dir: file}); err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("got %v, want what the process said", err)
+	}
+}
