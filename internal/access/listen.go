@@ -15,6 +15,10 @@ const lookupTimeout = 5 * time.Second
 // may be an IP address, a name, all of whose addresses count, or empty, which
 // means all of the machine's.
 func CheckListen(addr string, tls, insecure bool) error {
+	return checkListen(addr, tls, insecure, net.DefaultResolver.LookupNetIP)
+}
+
+func checkListen(addr string, tls, insecure bool, lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("%q is no address to listen on, want host:port: %w", addr, err)
@@ -25,13 +29,13 @@ func CheckListen(addr string, tls, insecure bool) error {
 	if host == "" {
 		return exposed(addr, "all of this machine's addresses")
 	}
-	ips := []netip.Addr{}
+	var ips []netip.Addr
 	if ip, err := netip.ParseAddr(host); err == nil {
 		ips = append(ips, ip)
 	} else {
 		ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 		defer cancel()
-		if ips, err = net.DefaultResolver.LookupNetIP(ctx, "ip", host); err != nil {
+		if ips, err = lookup(ctx, "ip", host); err != nil {
 			return fmt.Errorf("cannot tell whether %s is loopback: %w; name an IP address, like 127.0.0.1", addr, err)
 		}
 	}
