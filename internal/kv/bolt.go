@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
@@ -23,7 +23,7 @@ import (
 // the next one, and its sync.
 type Bolt struct {
 	account account // its options are fixed; what it tells is guarded by order
-	db      *bbolt.DB
+	db      *boltFile
 	changes chan *change
 	stop    chan struct{} // closed by Close
 	stopped chan struct{} // closed when the last transaction is over
@@ -45,11 +45,7 @@ type change struct {
 	done chan struct{}
 }
 
-// The file, and how long to wait for another process that has it open.
-const (
-	boltFile    = "fencelab.db"
-	lockTimeout = time.Second
-)
+const boltName = "fencelab.db"
 
 // maxShared is how many operations share a transaction at the most.
 const maxShared = 1024
@@ -60,16 +56,12 @@ func OpenBolt(dir string, o Options) (*Bolt, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, boltFile)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout})
-	switch {
-	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("%s is in use by another process: end that one, or give --data another directory", path)
-	case err != nil:
-		return nil, fmt.Errorf("%s cannot be opened as a database: %w; it was left as it is: restore a backup, or move it away to begin anew, with no data and no marks", path, err)
+	db, err := openBoltFile(filepath.Join(dir, boltName))
+	if err != nil {
+		return nil, err
 	}
 	if err := initFormat(db); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", db.path, err), db.Close())
 	}
 	b := &Bolt{account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{}), stopped: make(chan struct{})}
 	go b.commitAll()
@@ -183,24 +175,39 @@ func (b *Bolt) commitAll() {
 }
 
 // commit does a batch in one transaction. What is refused leaves the transaction
-// as it was; what fails undoes it, for all.
+// as it was. A change that fails is taken out and the others are done without
+// it; they are all undone where the transaction cannot be made durable.
 func (b *Bolt) commit(batch []*change) {
 	if b.account.Observe != nil {
 		b.order.Lock()
 		defer b.order.Unlock()
 	}
-	err := b.update(len(batch), func(tx *bbolt.Tx) error {
-		for _, c := range batch {
-			c.err = b.do(tx, c)
-			if c.err != nil && !definite(c.err) {
-				return c.err
+	for len(batch) > 0 {
+		failed := -1
+		err := b.update(len(batch), func(tx *bbolt.Tx) error {
+			for i, c := range batch {
+				c.err = guard(func() error { return b.do(tx, c) })
+				if c.err != nil && !definite(c.err) {
+					failed = i
+					return c.err
+				}
 			}
+			return nil
+		})
+		if failed < 0 {
+			b.end(batch, err)
+			return
 		}
-		return nil
-	})
+		close(batch[failed].done)
+		batch = slices.Delete(batch, failed, failed+1)
+	}
+}
+
+// end tells those who wait what became of their transaction.
+func (b *Bolt) end(batch []*change, err error) {
 	for _, c := range batch {
 		if err != nil {
-			c.err = fmt.Errorf("the transaction failed, for all that shared it: %w", err)
+			c.err = err
 		} else {
 			b.tell(c, c.err)
 		}
@@ -208,10 +215,15 @@ func (b *Bolt) commit(batch []*change) {
 	}
 }
 
-// update runs one transaction that writes.
+// update runs one transaction that writes. What do returns undoes it, and is no
+// failure of the disk.
 func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
-	start, written := time.Now(), b.writeTime()
+	start, written := time.Now(), b.db.writeTime()
 	err := b.db.Update(do)
+	var failed *CommitError
+	if err != nil && !errors.As(err, &failed) {
+		return err
+	}
 	if err != nil {
 		b.failed.Store(&err)
 	} else {
@@ -219,15 +231,9 @@ func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 		b.commits.Add(1)
 	}
 	if b.account.Committed != nil {
-		b.account.Committed(Commit{Operations: operations, Took: time.Since(start), Sync: b.writeTime() - written, Err: err})
+		b.account.Committed(Commit{Operations: operations, Took: time.Since(start), Sync: max(0, b.db.writeTime()-written), Err: err})
 	}
 	return err
-}
-
-// writeTime is how long the file's pages took to be written and synced, so far.
-func (b *Bolt) writeTime() time.Duration {
-	s := b.db.Stats()
-	return s.TxStats.GetWriteTime()
 }
 
 // Ready implements Engine. After a transaction has failed it tries an empty one:
@@ -238,7 +244,7 @@ func (b *Bolt) Ready(context.Context) error {
 	}
 	err := b.update(0, func(*bbolt.Tx) error { return nil })
 	if err != nil {
-		return fmt.Errorf("the disk of %s: %w", b.db.Path(), err)
+		return fmt.Errorf("the disk of %s: %w", b.db.path, err)
 	}
 	return nil
 }

@@ -1,97 +1,227 @@
 package kv
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
 
 	"go.etcd.io/bbolt"
-
-	"github.com/fencelab/fencelab/pkg/fence"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// The buckets of the bolt engine's file, beside those of package fencebolt: the
-// items by key, and what is known of the file as a whole.
-var (
-	boltItems  = []byte("items")
-	boltMeta   = []byte("meta")
-	metaFormat = []byte("format")
-	metaCounts = []byte("counts")
-)
+// lockTimeout is how long to wait for another process that has the file open.
+const lockTimeout = time.Second
 
-const boltFormat = "fencelab storage 1"
+// boltFile is a bbolt database that goes on after its disk has failed, and says
+// of each failure what it means. It does not panic at a damaged page.
+type boltFile struct {
+	path string
 
-// initFormat gives a new file its buckets, and refuses one of another format.
-func initFormat(db *bbolt.DB) error {
-	known := false
-	err := db.View(func(tx *bbolt.Tx) error {
-		meta := tx.Bucket(boltMeta)
-		if meta == nil {
-			if name, _ := tx.Cursor().First(); name != nil {
-				return fmt.Errorf("this is a database of something else: it has a bucket %q, and no format", name)
-			}
-			return nil
-		}
-		if f := meta.Get(metaFormat); string(f) != boltFormat {
-			return fmt.Errorf("this is a database of another format, %.40q, want %q", f, boltFormat)
-		}
-		known = true
-		return nil
-	})
-	if err != nil || known {
+	mu sync.RWMutex // held for writing while the file is opened anew
+	db *bbolt.DB    // nil where that failed
+
+	writer sync.Mutex // held by Update, and guards what follows
+	unsure bool       // Update opens the file anew first
+	broken error      // what bbolt panicked with in a commit: its state is not to be trusted
+}
+
+// openBoltFile opens the database at path, or makes one. A file that is not
+// whole is left as it is, and an error.
+func openBoltFile(path string) (*boltFile, error) {
+	f := &boltFile{path: path}
+	if err := f.open(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (f *boltFile) open() error {
+	err := checkBoltFile(f.path)
+	if err == nil {
+		err = guard(func() (err error) {
+			f.db, err = bbolt.Open(f.path, 0o600, &bbolt.Options{Timeout: lockTimeout})
+			return err
+		})
+	}
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return fmt.Errorf("%s is in use by another process: end that one, or give --data another directory", f.path)
+	case err != nil:
+		return fmt.Errorf("%s cannot be opened as a database: %w; it was left as it is: restore a backup, or move it away to begin anew, with no data and no marks", f.path, err)
+	}
+	return f.settle()
+}
+
+// settle makes durable what this database begins with. After a sync that failed
+// the kernel takes pages for written that are not: they are read as if they were
+// on the disk, and a later sync that succeeds does not write them. bbolt's next
+// transaction would write over pages that the last durable meta page still
+// needs. So the meta pages are written again as they are; what they lead to was
+// synced before they were written.
+func (f *boltFile) settle() error {
+	file, err := os.OpenFile(f.path, os.O_RDWR, 0)
+	if err != nil {
 		return err
 	}
-	return db.Update(func(tx *bbolt.Tx) error {
-		_, err := tx.CreateBucket(boltItems)
-		meta, err2 := tx.CreateBucket(boltMeta)
-		if err := errors.Join(err, err2); err != nil {
+	metas := make([]byte, 2*f.db.Info().PageSize)
+	if _, err = file.ReadAt(metas, 0); err == nil {
+		_, err = file.WriteAt(metas, 0)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(f.path)) // or a new file could be lost as a whole
+	}
+	return errors.Join(err, file.Close())
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Close waits for readers.
+func (f *boltFile) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.db == nil || f.broken != nil { // bbolt may still hold its lock, for ever
+		return nil
+	}
+	return f.db.Close()
+}
+
+// View is that of bbolt.DB.
+func (f *boltFile) View(fn func(*bbolt.Tx) error) error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.db == nil {
+		return fmt.Errorf("%s could not be opened again after its disk failed; the next write tries it once more", f.path)
+	}
+	return guard(func() error { return f.db.View(fn) })
+}
+
+// Update is that of bbolt.DB. A failure that is not fn's is a *CommitError.
+func (f *boltFile) Update(fn func(*bbolt.Tx) error) error {
+	f.writer.Lock()
+	defer f.writer.Unlock()
+	if f.broken != nil {
+		return fmt.Errorf("nothing was written: %w; restart the storage, which looks at the file anew", f.broken)
+	}
+	if f.unsure {
+		if err := f.reopen(); err != nil {
+			return &CommitError{Err: err}
+		}
+		f.unsure = false
+	}
+	var id int
+	var own error
+	err := guard(func() error {
+		return f.db.Update(func(tx *bbolt.Tx) error {
+			id = tx.ID()
+			own = fn(tx)
+			return own
+		})
+	})
+	if err == nil || own != nil {
+		return err
+	}
+	if errors.Is(err, errDamaged) {
+		f.broken = err
+	}
+	// The meta page is written last. Where it can be seen, its sync failed, or
+	// what came after.
+	seen := 0
+	lost := f.View(func(tx *bbolt.Tx) error {
+		seen = tx.ID()
+		return nil
+	})
+	f.unsure = lost != nil || id != 0 && seen >= id
+	return &CommitError{Err: err, Unknown: id != 0 && f.unsure}
+}
+
+// writeTime is how long pages took to be written and synced, since the file was
+// opened.
+func (f *boltFile) writeTime() time.Duration {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.db == nil {
+		return 0
+	}
+	stats := f.db.Stats()
+	return stats.TxStats.GetWriteTime()
+}
+
+// reopen is what a restart would do. bbolt itself must not go on: it takes the
+// pages that the unsure transaction freed for free at once, though readers that
+// began before it still read them. Closing waits for these.
+func (f *boltFile) reopen() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.db != nil {
+		err := f.db.Close()
+		f.db = nil
+		if err != nil {
 			return err
 		}
-		return meta.Put(metaFormat, []byte(boltFormat))
-	})
-}
-
-func itemsOf(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket(boltItems) }
-
-// An item is kept as its token, a big-endian 64-bit number, and its value.
-const tokenSize = 8
-
-func encodeItem(item Item) []byte {
-	v := binary.BigEndian.AppendUint64(make([]byte, 0, tokenSize+len(item.Value)), uint64(item.Token))
-	return append(v, item.Value...)
-}
-
-func decodeItem(key string, v []byte) (Item, error) {
-	if len(v) < tokenSize {
-		return Item{}, fmt.Errorf("the item %q has %d bytes: the database is damaged", key, len(v))
 	}
-	return Item{Value: string(v[tokenSize:]), Token: fence.Token(binary.BigEndian.Uint64(v))}, nil
+	return f.open()
 }
 
-// counts are the number of items and the bytes of their keys and values. They are
-// kept in the file: counting a million takes seconds.
-type counts struct{ keys, bytes int64 }
+var errDamaged = errors.New("the database is damaged")
 
-const countsSize = 16
+// guard runs fn, and returns what bbolt panics with at a damaged page as an
+// error; a page behind the end of the file is a fault.
+func guard(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errDamaged, p)
+		}
+	}()
+	return fn()
+}
 
-func countsOf(tx *bbolt.Tx) (n counts) {
-	if v := tx.Bucket(boltMeta).Get(metaCounts); len(v) == countsSize {
-		n.keys, n.bytes = int64(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint64(v[8:]))
+// CommitError is why a transaction could not be made durable: the disk refused
+// it. It matches ErrDisk. With Unknown it may be there after all, then or after
+// the next start, and the error matches ErrUnknown; without, nothing was done.
+type CommitError struct {
+	Err     error
+	Unknown bool
+}
+
+func (e *CommitError) Error() string {
+	outcome := "nothing was written"
+	if e.Unknown {
+		outcome = ErrUnknown.Error()
 	}
-	return n
+	return fmt.Sprintf("%s: the disk failed: %v%s", outcome, e.Err, advice(e.Err))
 }
 
-func (n counts) put(tx *bbolt.Tx) error {
-	v := binary.BigEndian.AppendUint64(nil, uint64(n.keys))
-	return tx.Bucket(boltMeta).Put(metaCounts, binary.BigEndian.AppendUint64(v, uint64(n.bytes)))
+func (e *CommitError) Unwrap() error { return e.Err }
+
+// Is makes errors.Is true for ErrDisk, and for ErrUnknown where the outcome is.
+func (e *CommitError) Is(target error) bool {
+	return target == ErrDisk || target == ErrUnknown && e.Unknown
 }
 
-func (n *counts) add(key string, v []byte) {
-	n.keys++
-	n.bytes += int64(len(key) + len(v) - tokenSize)
-}
-
-func (n *counts) remove(key string, v []byte) {
-	n.keys--
-	n.bytes -= int64(len(key) + len(v) - tokenSize)
+// advice is what to do about an error of the disk; empty where nothing is known.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "; the disk is full: make room, and writes work again"
+	case errors.Is(err, syscall.EROFS):
+		return "; the file system is read-only, as it becomes where its disk fails: see the kernel's log"
+	case errors.Is(err, syscall.EIO):
+		return "; see the kernel's log, and whether this disk can still be trusted"
+	}
+	return ""
 }

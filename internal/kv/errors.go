@@ -19,7 +19,7 @@ var (
 	ErrUnknown = errors.New("the outcome is unknown")
 	// ErrUnavailable: what the engine needs is not there now, as an etcd.
 	ErrUnavailable = errors.New("the storage is not available")
-	// ErrDisk: the disk is full or failed.
+	// ErrDisk: the disk is full or failed, here or at etcd.
 	ErrDisk = errors.New("the disk does not take it")
 )
 

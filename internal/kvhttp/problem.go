@@ -63,6 +63,12 @@ func newProblem(err error) problem {
 		p.Type, p.Title = fencehttp.ProblemType+"limits", "Over a limit"
 		p.Limit, p.Max = over.Limit, over.Max
 	}
+	if errors.Is(err, kv.ErrDisk) {
+		p.Type, p.Title = fencehttp.ProblemType+"disk", "The disk failed, nothing was written"
+		if errors.Is(err, kv.ErrUnknown) {
+			p.Type, p.Title = fencehttp.ProblemType+"unknown", "The disk failed, the outcome is unknown"
+		}
+	}
 	if p.Status >= 500 {
 		p.Outcome = OutcomeNone
 		if errors.Is(err, kv.ErrUnknown) {

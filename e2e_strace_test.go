@@ -1,0 +1,104 @@
+package fencelab_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// stracePath is where strace is; without it the test fails.
+func stracePath(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("strace")
+	if err != nil {
+		t.Fatal("this test makes system calls fail with strace, which is not installed: apt-get install strace")
+	}
+	return path
+}
+
+// trace makes strace attach to a process, and returns when it has.
+func (w *world) trace(p *process, args ...string) *process {
+	w.t.Helper()
+	s := w.start(stracePath(w.t), append(args, "-f", "-p", itoa(p.cmd.Process.Pid))...)
+	s.awaitAttached()
+	return s
+}
+
+func (p *process) awaitAttached() {
+	p.t.Helper()
+	for {
+		switch out := p.output(); {
+		case strings.Contains(out, "attached"):
+			return
+		case strings.Contains(out, "Operation not permitted"):
+			p.t.Fatalf("strace may not attach to another process here; allow it: sysctl kernel.yama.ptrace_scope=0, in a container --cap-add SYS_PTRACE; strace said:\n%s", out)
+		}
+		select {
+		case <-p.wrote:
+		case <-p.done:
+			if !strings.Contains(p.output(), "attached") {
+				p.t.Fatalf("strace ended; it said:\n%s", p.output())
+			}
+		}
+	}
+}
+
+// detach ends strace; what it traced goes on.
+func (p *process) detach() {
+	p.t.Helper()
+	p.signal(syscall.SIGINT)
+	p.end()
+}
+
+// syscallEvent is the beginning or the end of a system call. strace sees one
+// event at a time and lets the thread go on after: what caused another event is
+// before it.
+type syscallEvent struct {
+	end  bool
+	name string
+	args string
+	ret  string // at the end: the result as strace prints it
+}
+
+// file reports whether the call's first argument is a file whose name ends so.
+func (e syscallEvent) file(suffix string) bool {
+	fd, _, _ := strings.Cut(e.args, ">")
+	return strings.HasSuffix(fd, suffix)
+}
+
+// fd is the call's first argument, as strace -y prints it.
+func (e syscallEvent) fd() string {
+	fd, _, _ := strings.Cut(e.args, ",")
+	return fd
+}
+
+var (
+	wholeCall   = regexp.MustCompile(`^(\d+) +(\w+)\((.*)\) += (.*)$`)
+	begunCall   = regexp.MustCompile(`^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$`)
+	resumedCall = regexp.MustCompile(`^(\d+) +<\.\.\. (\w+) resumed>(.*)\) += (.*)$`)
+)
+
+// readTrace reads what strace -f -y -o wrote.
+func readTrace(t *testing.T, name string) (events []syscallEvent) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := map[string]string{} // arguments, by thread
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if m := wholeCall.FindStringSubmatch(line); m != nil {
+			events = append(events, syscallEvent{name: m[2], args: m[3]}, syscallEvent{true, m[2], m[3], m[4]})
+		} else if m := begunCall.FindStringSubmatch(line); m != nil {
+			begun[m[1]] = m[3]
+			events = append(events, syscallEvent{name: m[2], args: m[3]})
+		} else if m := resumedCall.FindStringSubmatch(line); m != nil {
+			events = append(events, syscallEvent{true, m[2], begun[m[1]] + m[3], m[4]})
+		}
+	}
+	return events
+}

@@ -1,0 +1,310 @@
+package kv_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
+)
+
+// damagedItems are in the file that is then damaged: enough for several levels
+// of pages, and for pages that were freed.
+const damagedItems = 600
+
+func damagedKey(i int) string   { return fmt.Sprintf("key%04d", i) }
+func damagedValue(i int) string { return strings.Repeat(fmt.Sprint(i, "."), 1+i%40) }
+
+// wholeFile makes a file with these items, and returns its content and how many
+// bytes of it are in use at the most.
+func wholeFile(t *testing.T) (content []byte, used int) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, kvtest.BoltFile)
+	e, err := kv.OpenBolt(dir, kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range damagedItems {
+		wg.Go(func() {
+			write(t, e, fence.Claim{Scope: damagedKey(i), Token: 1}, damagedKey(i), "first")
+			write(t, e, fence.Claim{Scope: damagedKey(i), Token: 2}, damagedKey(i), damagedValue(i))
+		})
+	}
+	wg.Wait()
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err = os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *bbolt.Tx) error {
+		used = int(tx.Size())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content, used
+}
+
+// TestBoltDamagedFile: a file that was cut off, or has a page of something else,
+// is refused and left as it is, or all that it serves is right. What it cannot
+// read is an error, never missing, old or of another mark, and no panic.
+func TestBoltDamagedFile(t *testing.T) {
+	const seeds = 200
+	whole, used := wholeFile(t)
+	page := os.Getpagesize()
+	var refused, served, failed int
+	for seed := range uint64(seeds) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		b := bytes.Clone(whole)
+		at := r.IntN(used / page)
+		how := ""
+		switch seed % 4 {
+		case 0:
+			how = fmt.Sprint("cut off before page ", at)
+			b = b[:at*page]
+		case 1:
+			n := r.IntN(used)
+			how = fmt.Sprintf("cut off at byte %d", n)
+			b = b[:n]
+		case 2:
+			how = fmt.Sprintf("page %d is garbage", at)
+			for i := range page {
+				b[at*page+i] = byte(r.Uint32())
+			}
+		case 3:
+			how = fmt.Sprintf("page %d is another one", at)
+			other := r.IntN(used / page)
+			copy(b[at*page:(at+1)*page], whole[other*page:])
+		}
+		if len(b) == 0 {
+			continue // an empty file is a new one
+		}
+		dir := t.TempDir()
+		path := filepath.Join(dir, kvtest.BoltFile)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := kv.OpenBolt(dir, kv.Options{})
+		if err != nil {
+			refused++
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("seed %d: %s: the error does not name the file: %v", seed, how, err)
+			}
+			if now, _ := os.ReadFile(path); !bytes.Equal(now, b) {
+				t.Errorf("seed %d: %s: refused, and changed", seed, how)
+			}
+			continue
+		}
+		served++
+		if len(b) < used {
+			t.Errorf("seed %d: %s, and opened", seed, how)
+		}
+		wrong := 0
+		for i := range damagedItems {
+			key := damagedKey(i)
+			if item, err := e.Read(t.Context(), kv.Request{}, key); err != nil && !errors.Is(err, kv.ErrNotFound) {
+				wrong++
+			} else if err != nil || item != (kv.Item{Value: damagedValue(i), Token: 2}) {
+				t.Errorf("seed %d: %s: %s is %.20q of token %d, %v", seed, how, key, item.Value, item.Token, err)
+			}
+			if m, err := e.Mark(t.Context(), key); err != nil {
+				wrong++
+			} else if m.Token != 2 {
+				t.Errorf("seed %d: %s: the mark of %s is %d", seed, how, key, m.Token)
+			}
+		}
+		if wrong > 0 {
+			failed++
+		}
+		key := damagedKey(r.IntN(damagedItems))
+		req := kv.Request{Claim: fence.Claim{Scope: key, Token: 3}}
+		if err := e.Write(t.Context(), req, kv.Op{Kind: kv.OpWrite, Key: key, Value: "new"}); err == nil {
+			if item, err := e.Read(t.Context(), kv.Request{}, key); err != nil || item.Value != "new" {
+				t.Errorf("seed %d: %s: read after a write: %+v, %v", seed, how, item, err)
+			}
+		}
+		if err := e.Close(); err != nil {
+			t.Errorf("seed %d: %s: close: %v", seed, how, err)
+		}
+	}
+	t.Logf("%d refused, %d opened, of which %d had something that they could not read", refused, served, failed)
+	if refused == 0 || served == 0 || failed == 0 {
+		t.Error("the damage was of one kind only")
+	}
+}
+
+// TestBoltFailsAlone: what is damaged fails those that ask for it, and nobody
+// who shares their transaction.
+func TestBoltFailsAlone(t *testing.T) {
+	dir := t.TempDir()
+	empty, err := kv.OpenBolt(dir, kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := empty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bbolt.Open(filepath.Join(dir, kvtest.BoltFile), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		marks, err := tx.CreateBucket([]byte(fencebolt.Bucket))
+		return errors.Join(err, tx.Bucket([]byte("items")).Put([]byte("short"), []byte("x")), marks.Put([]byte("short"), []byte("x")))
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var records []kv.Record
+	e := kvtest.OpenBolt(t, dir, kv.Options{Observe: func(r kv.Record) { records = append(records, r) }})
+	const each = 50
+	var wg sync.WaitGroup
+	for i := range each {
+		claim := fence.Claim{Scope: fmt.Sprint("good", i), Token: 1}
+		wg.Go(func() { write(t, e, claim, claim.Scope, "x") })
+		wg.Go(func() {
+			req := kv.Request{Claim: fence.Claim{Scope: "short", Token: 1}}
+			err := e.Write(t.Context(), req, kv.Op{Kind: kv.OpWrite, Key: fmt.Sprint("bad", i)})
+			if err == nil || !strings.Contains(err.Error(), `the mark of "short"`) {
+				t.Errorf("a write under a damaged mark: %v", err)
+			}
+		})
+		wg.Go(func() {
+			_, err := e.Read(t.Context(), kv.Request{Claim: fence.Claim{Scope: fmt.Sprint("reader", i), Token: 1}}, "short")
+			if err == nil || !strings.Contains(err.Error(), `the item "short"`) {
+				t.Errorf("a read of a damaged item: %v", err)
+			}
+			if m, err := e.Mark(t.Context(), fmt.Sprint("reader", i)); err != nil || m.Token != 0 {
+				t.Errorf("a read that failed raised its mark: %+v, %v", m, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := e.Commits(); n >= each {
+		t.Errorf("%d writes took %d commits: none shared one with what failed", each, n)
+	}
+	if len(records) != each {
+		t.Errorf("the observer was told of %d operations, %d took place", len(records), each)
+	}
+	for i := range each {
+		if item, err := e.Read(t.Context(), kv.Request{}, fmt.Sprint("good", i)); err != nil || item.Value != "x" {
+			t.Errorf("good%d: %+v, %v", i, item, err)
+		}
+		if _, err := e.Read(t.Context(), kv.Request{}, fmt.Sprint("bad", i)); !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("bad%d: %v", i, err)
+		}
+	}
+}
+
+// TestBoltLostTransaction: where the newest meta page is damaged, bbolt takes
+// the one before, and would serve a mark that is too low.
+func TestBoltLostTransaction(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, kvtest.BoltFile)
+	for token := fence.Token(1); token <= 2; token++ {
+		e, err := kv.OpenBolt(dir, kv.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, e, fence.Claim{Scope: "/lock", Token: token}, "a", "x")
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	for i := range 4 {
+		b := bytes.Clone(whole)
+		if i < 2 {
+			b[i*page+64] ^= 1 // in its transaction's number
+		} else {
+			copy(b[(i-2)*page:][:page], whole[(3-i)*page:][:page]) // with the other
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := kv.OpenBolt(dir, kv.Options{})
+		if err == nil {
+			t.Errorf("a file with meta page %d damaged was opened", i%2)
+			e.Close()
+		} else if !strings.Contains(err.Error(), "meta page") || !strings.Contains(err.Error(), "restore a backup") {
+			t.Error(err)
+		}
+	}
+}
+
+// TestBoltCutOffWhileOpen: somebody makes the file shorter while it is mapped.
+// What is behind its end then is an error, not the end of the process.
+func TestBoltCutOffWhileOpen(t *testing.T) {
+	whole, _ := wholeFile(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, kvtest.BoltFile)
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := kvtest.OpenBolt(t, dir, kv.Options{})
+	if err := os.Truncate(path, 4*int64(os.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for i := range damagedItems {
+		item, err := e.Read(t.Context(), kv.Request{}, damagedKey(i))
+		if err != nil {
+			failed++
+		}
+		if err == nil && item.Value != damagedValue(i) || errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("%s: %+v, %v", damagedKey(i), item, err)
+		}
+	}
+	if failed == 0 {
+		t.Error("all was read from a file that is cut off")
+	}
+	req := kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 1}}
+	if err := e.Write(t.Context(), req, kv.Op{Kind: kv.OpWrite, Key: damagedKey(0)}); err == nil {
+		t.Error("a write to a file that is cut off")
+	}
+}
+
+// TestBoltCutOff: a file that is too short is refused before a page behind its
+// end is asked for.
+func TestBoltCutOff(t *testing.T) {
+	whole, used := wholeFile(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, kvtest.BoltFile)
+	for n := 2 * os.Getpagesize(); n < used; n += os.Getpagesize() - 1 {
+		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := kv.OpenBolt(dir, kv.Options{})
+		if err == nil {
+			e.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "its end is missing") {
+			t.Errorf("%d bytes of %d in use: %v", n, used, err)
+		}
+	}
+}
