@@ -77,7 +77,7 @@ func (e syscallEvent) fd() string {
 
 var (
 	wholeCall   = regexp.MustCompile(`^(\d+) +(\w+)\((.*)\) += (.*)$`)
-	begunCall   = regexp.MustCompile(`^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$`)
+	begunCall   = regexp.MustCompile(`^(\d+) +(\w+)\((.*) <(?:unfinished|detached) \.\.\.>$`)
 	resumedCall = regexp.MustCompile(`^(\d+) +<\.\.\. (\w+) resumed>(.*)\) += (.*)$`)
 )
 

@@ -183,7 +183,7 @@ func (b *Bolt) commit(batch []*change) {
 		defer b.order.Unlock()
 	}
 	for len(batch) > 0 {
-		failed := -1
+		failed, changed := -1, false
 		err := b.update(len(batch), func(tx *bbolt.Tx) error {
 			for i, c := range batch {
 				c.err = guard(func() error { return b.do(tx, c) })
@@ -191,9 +191,16 @@ func (b *Bolt) commit(batch []*change) {
 					failed = i
 					return c.err
 				}
+				changed = changed || c.err == nil || errors.Is(c.err, ErrNotFound)
+			}
+			if !changed {
+				return errUnchanged
 			}
 			return nil
 		})
+		if err == errUnchanged {
+			err = nil
+		}
 		if failed < 0 {
 			b.end(batch, err)
 			return
@@ -202,6 +209,10 @@ func (b *Bolt) commit(batch []*change) {
 		batch = slices.Delete(batch, failed, failed+1)
 	}
 }
+
+// errUnchanged ends a transaction in which all was refused: there is nothing to
+// sync.
+var errUnchanged = errors.New("nothing was changed")
 
 // end tells those who wait what became of their transaction.
 func (b *Bolt) end(batch []*change, err error) {

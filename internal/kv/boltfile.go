@@ -114,7 +114,7 @@ func (f *boltFile) Update(fn func(*bbolt.Tx) error) error {
 	f.writer.Lock()
 	defer f.writer.Unlock()
 	if f.broken != nil {
-		return fmt.Errorf("nothing was written: %w; restart the storage, which looks at the file anew", f.broken)
+		return &CommitError{Err: fmt.Errorf("%w; restart the storage, which looks at the file anew", f.broken)}
 	}
 	if f.unsure {
 		if err := f.reopen(); err != nil {

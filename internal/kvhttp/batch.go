@@ -21,7 +21,7 @@ type batch struct {
 type batchOp struct {
 	Op  string  `json:"op"` // write or delete
 	Key string  `json:"key"`
-	Val *string `json:"val"` // of a write
+	Val *string `json:"val,omitempty"` // of a write
 }
 
 func (h *handler) serveBatch(c *call) error {

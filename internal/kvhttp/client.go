@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -62,9 +63,13 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func NewClient(url string, o ClientOptions) *Client {
 	return &Client{
 		url:  strings.TrimSuffix(url, "/"),
-		http: &http.Client{Transport: &fencehttp.Transport{Base: NewTransport(o)}},
+		http: &http.Client{Transport: &fencehttp.Transport{Base: NewTransport(o)}, CheckRedirect: stay},
 	}
 }
+
+// stay follows no redirect: a PUT would become a GET on the way, and its success
+// would pass for that of the write.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Close closes idle connections.
 func (c *Client) Close() {
@@ -92,16 +97,36 @@ func (c *Client) Raise(ctx context.Context, token fence.Token) (dropped int, err
 // Write stores value at key. duplicate: it had been done before, by an earlier
 // request with the same sequence number.
 func (c *Client) Write(ctx context.Context, req kv.Request, key, value string) (duplicate bool, err error) {
-	return c.change(ctx, http.MethodPut, req, key, value)
+	return c.change(ctx, http.MethodPut, req, pathKV+url.PathEscape(key), value)
 }
 
 // Delete removes key.
 func (c *Client) Delete(ctx context.Context, req kv.Request, key string) (duplicate bool, err error) {
-	return c.change(ctx, http.MethodDelete, req, key, "")
+	return c.change(ctx, http.MethodDelete, req, pathKV+url.PathEscape(key), "")
 }
 
-func (c *Client) change(ctx context.Context, method string, req kv.Request, key, value string) (bool, error) {
-	resp, err := c.do(ctx, method, pathKV+url.PathEscape(key), req, value)
+// Batch does all ops or none.
+func (c *Client) Batch(ctx context.Context, req kv.Request, ops ...kv.Op) (duplicate bool, err error) {
+	var in batch
+	for i, op := range ops {
+		if !utf8.ValidString(op.Key) || !utf8.ValidString(op.Value) {
+			return false, fmt.Errorf("ops[%d]: %q is not UTF-8, which a batch must be: write it by itself", i, op.Key)
+		}
+		wire := batchOp{Op: op.Kind, Key: op.Key}
+		if op.Kind == kv.OpWrite {
+			wire.Val = &op.Value
+		}
+		in.Ops = append(in.Ops, wire)
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return false, err
+	}
+	return c.change(ctx, http.MethodPost, req, pathBatch, string(body))
+}
+
+func (c *Client) change(ctx context.Context, method string, req kv.Request, path, body string) (bool, error) {
+	resp, err := c.do(ctx, method, path, req, body)
 	if err != nil {
 		return false, err
 	}
@@ -123,7 +148,8 @@ func (c *Client) Read(ctx context.Context, req kv.Request, key string) (kv.Item,
 	item := kv.Item{Value: string(b)}
 	if t := resp.Header.Get(fencehttp.HeaderToken); t != "" {
 		if item.Token, err = fence.ParseToken(t); err != nil {
-			return kv.Item{}, fmt.Errorf("read %q: the storage says: %w", key, err)
+			// The cause is not wrapped: it would pass for a refusal of our token.
+			return kv.Item{}, fmt.Errorf("read %q: %w: the storage says: %v", key, kv.ErrUnknown, err)
 		}
 	}
 	return item, nil
@@ -138,7 +164,7 @@ func (c *Client) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 	defer resp.Body.Close()
 	var m mark
 	if err := json.NewDecoder(resp.Body).Decode(&m); err != nil {
-		return fence.Mark{}, fmt.Errorf("mark of %q: %w", scope, err)
+		return fence.Mark{}, fmt.Errorf("mark of %q: %w: %w", scope, kv.ErrUnknown, err)
 	}
 	return fence.Mark{Token: m.Token, Sequence: m.Sequence}, nil
 }
@@ -152,6 +178,12 @@ func (c *Client) do(ctx context.Context, method, path string, req kv.Request, bo
 	fencehttp.SetClaim(r.Header, req.Claim)
 	if req.ID != "" {
 		r.Header.Set(HeaderRequestID, req.ID)
+	}
+	if method == http.MethodGet && req.Token != 0 {
+		// net/http sends a GET again when its connection breaks, but this one
+		// raises the mark: the answer to the second would be taken for that to
+		// the first. A body that cannot be had again keeps it from that.
+		r.Body, r.GetBody = io.NopCloser(strings.NewReader("")), nil
 	}
 	resp, err := c.http.Do(r)
 	if err != nil {
@@ -168,7 +200,8 @@ func (c *Client) do(ctx context.Context, method, path string, req kv.Request, bo
 	default:
 		b, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
 		err = fmt.Errorf("the storage answered %s: %s", resp.Status, strings.TrimSpace(string(b)))
-		if resp.StatusCode >= 500 && resp.Header.Get(HeaderOutcome) != OutcomeNone {
+		// Below 400: this is no storage.
+		if resp.StatusCode < 400 || resp.StatusCode >= 500 && resp.Header.Get(HeaderOutcome) != OutcomeNone {
 			err = fmt.Errorf("%w: %w", kv.ErrUnknown, err)
 		}
 	}

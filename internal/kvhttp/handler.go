@@ -57,7 +57,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	r := mux.NewRouter().SkipClean(true)
 	r.PathPrefix(pathKV).Handler(h.handle(h.serveKey))
 	r.Path("/").Handler(h.handle(h.serveContribLock))
-	r.Path("/v1/batch").Handler(h.handle(h.serveBatch))
+	r.Path(pathBatch).Handler(h.handle(h.serveBatch))
 	r.PathPrefix(pathMarks).Handler(h.handle(h.serveMark))
 	r.Path(pathFloor).Handler(h.handle(h.serveFloor))
 	r.Path("/v1/snapshot").Handler(h.handle(h.serveSnapshot))
@@ -85,6 +85,7 @@ const (
 	pathKV    = "/v1/kv/"
 	pathMarks = "/v1/marks/"
 	pathFloor = "/v1/floor"
+	pathBatch = "/v1/batch"
 )
 
 // call is a request under way.

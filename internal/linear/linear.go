@@ -1,0 +1,98 @@
+// Package linear judges from the outside whether a fenced store is what it says:
+// from what its clients sent and were answered, whether there is one order in
+// which all of it happened at once, one operation after the other, by the laws
+// of a fenced store (linearizability; Herlihy and Wing, 1990).
+//
+// The rule of fencing is written here a second time, on purpose, and not taken
+// from package fence: a mistake in one of them shows as a difference.
+//
+// An operation whose outcome is unknown may have happened at any time after it
+// was sent, or never. All keys of a scope must be used with that scope alone:
+// each scope is judged by itself.
+package linear
+
+import (
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Kind of an operation.
+type Kind string
+
+// The kinds. A write and a delete are a batch of one.
+const (
+	Write  Kind = "write"
+	Delete Kind = "delete"
+	Batch  Kind = "batch"
+	Read   Kind = "read"
+	Mark   Kind = "mark"
+)
+
+// Change is one of a batch: a value for a key, or none.
+type Change struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Delete bool   `json:"delete,omitempty"`
+}
+
+// Input is what a client asked for.
+type Input struct {
+	Kind     Kind     `json:"kind"`
+	Scope    string   `json:"scope"`
+	Token    int64    `json:"token,omitempty"`    // 0: none
+	Sequence int64    `json:"sequence,omitempty"` // 0: none
+	Key      string   `json:"key,omitempty"`      // of a read
+	Changes  []Change `json:"changes,omitempty"`  // of all that change something
+}
+
+// Outcome is what became of an operation, as its client knows it.
+type Outcome string
+
+// The outcomes. An operation that definitely did not happen, for a reason that
+// has nothing to do with fencing (nobody listened), is no part of a history.
+const (
+	Done      Outcome = "done"
+	NotFound  Outcome = "not found" // a read was done, and there was no value
+	Duplicate Outcome = "duplicate"
+	Stale     Outcome = "stale"
+	Missing   Outcome = "missing"
+	Invalid   Outcome = "invalid"
+	Ahead     Outcome = "ahead"
+	Unknown   Outcome = "unknown" // it may have happened, or may yet, or not
+)
+
+// Output is what a client was answered.
+type Output struct {
+	Outcome  Outcome `json:"outcome"`
+	Value    string  `json:"value,omitempty"`    // of a read
+	Token    int64   `json:"token,omitempty"`    // of a read: which wrote the value
+	Mark     int64   `json:"mark,omitempty"`     // of a mark, or that was told with a refusal as stale
+	Sequence int64   `json:"sequence,omitempty"` // of the mark; with a refusal 0 where it was not told
+	Bound    int64   `json:"bound,omitempty"`    // that was told with a refusal as ahead
+}
+
+// Op is one operation. Its times are nanoseconds of one clock for the whole
+// history; the return of one with an unknown outcome counts for nothing.
+type Op struct {
+	Client int    `json:"client"`
+	Input  Input  `json:"input"`
+	Output Output `json:"output"`
+	Call   int64  `json:"call"`
+	Return int64  `json:"return"`
+}
+
+// Verdict of a check.
+type Verdict = porcupine.CheckResult
+
+// The verdicts.
+const (
+	Linearizable    = porcupine.Ok
+	NotLinearizable = porcupine.Illegal
+	Undecided       = porcupine.Unknown // the time was over before
+)
+
+// Check judges a history within a time; 0 means that it may take for ever.
+func Check(history []Op, within time.Duration) Verdict {
+	return porcupine.CheckOperationsTimeout(model, operations(history), within)
+}
