@@ -86,15 +86,21 @@ func (w *world) put(key string) {
 	}
 }
 
-// has asks one member. It answers when it has caught up.
-func (w *world) has(m *etcdproc.Member, key string) {
+// at is a client of one member.
+func (w *world) at(m *etcdproc.Member) *clientv3.Client {
 	w.t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{m.Endpoint()}, Logger: zap.NewNop()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer client.Close()
-	if got, err := client.Get(w.ctx, key); err != nil || got.Count != 1 {
+	w.t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// has asks one member. It answers when it has caught up.
+func (w *world) has(m *etcdproc.Member, key string) {
+	w.t.Helper()
+	if got, err := w.at(m).Get(w.ctx, key); err != nil || got.Count != 1 {
 		w.t.Errorf("%s has %v at %q, %v", m.Name(), got, key, err)
 	}
 }
@@ -106,6 +112,22 @@ func (w *world) leader() *etcdproc.Member {
 		w.t.Fatal(err)
 	}
 	return m
+}
+
+// TestLeader makes each member in turn the leader.
+func TestLeader(t *testing.T) {
+	w := start(t)
+	for _, m := range w.Members {
+		status, err := w.client.Status(w.ctx, m.Endpoint())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for old := w.leader(); old != m; old = w.leader() {
+			if _, err := w.at(old).MoveLeader(w.ctx, status.Header.MemberId); err != nil && w.ctx.Err() != nil {
+				t.Fatalf("%s does not come to lead: %v", m.Name(), err)
+			}
+		}
+	}
 }
 
 func TestKilledLeader(t *testing.T) {

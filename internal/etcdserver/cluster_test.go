@@ -49,18 +49,25 @@ func awaitPut(t *testing.T, client *clientv3.Client, key string) {
 	}
 }
 
+// awaitLeader waits until one member leads, and no other thinks that it does.
 func awaitLeader(t *testing.T, cluster *etcdserver.Cluster) *etcdserver.Member {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if m := cluster.Leader(); m != nil {
+		leaders := 0
+		for _, m := range cluster.Members {
+			if m.IsLeader() {
+				leaders++
+			}
+		}
+		if m := cluster.Leader(); m != nil && leaders == 1 {
 			return m
 		}
 		select {
 		case <-deadline:
-			t.Fatal("no member leads")
+			t.Fatalf("%d members lead", leaders)
 		case <-tick.C:
 		}
 	}
