@@ -49,7 +49,7 @@ func TestOperations(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`"kind":"end"`, "restored 1 keys", "dropped ", `"dropped":0`, "paid"} {
+	for _, want := range []string{`"kind":"end"`, "restored 1 keys", "dropped ", `"dropped":0`, "paid", `"kind":"ok","op":"write"`} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in the output:\n%s", want, out)
 		}

@@ -134,7 +134,7 @@ func TestClientTellsUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := kvhttp.NewClient("http://" + ln.Addr().String(), kvhttp.ClientOptions{})
+	nobody := kvhttp.NewClient("http://"+ln.Addr().String(), kvhttp.ClientOptions{})
 	ln.Close()
 	for name, call := range calls {
 		if err := call(t.Context(), nobody); err == nil || errors.Is(err, kv.ErrUnknown) {

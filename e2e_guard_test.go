@@ -1,0 +1,52 @@
+package fencelab_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestListen: what others can reach is served with TLS, or where somebody says
+// that they want it without.
+func TestListen(t *testing.T) {
+	w := newWorld(t)
+	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
+		p := w.start("storage", "--listen", addr)
+		p.want(2)
+		p.says("--tls-cert", "--insecure", "127.0.0.1")
+	}
+	p := w.start("storage", "--listen", "0.0.0.0:0", "--insecure")
+	p.await("storage serves")
+	p.await("whoever reaches the port may do everything")
+	p.await("no TLS")
+	w.storage("--listen", "[::1]:0")
+}
+
+// TestGuardFlags: what cannot be used is told, with the flag.
+func TestGuardFlags(t *testing.T) {
+	w := newWorld(t)
+	for args, says := range map[string]string{
+		"--tokens /no/such/file":                           "--tokens: stat /no/such/file",
+		"--tls-cert /no/such/file":                         "--tls-cert, --tls-key, --tls-client-ca: TLS needs two files",
+		"--tls-client-ca /no/such/file":                    "TLS needs two files",
+		"--tls-cert /no/such/c --tls-key /no/k":            "/no/such/c",
+		"--engine etcd":                                    "--endpoints HOST:PORT",
+		"--endpoints 127.0.0.1:1":                          "did you mean --engine etcd",
+		"--engine etcd --data x":                           "it needs --endpoints",
+		"--engine etcd --endpoints a --max-keys 1":         "--quota-backend-bytes",
+		"--pprof 0.0.0.0:0":                                "only this machine can reach",
+		"--rate -1":                                        "want 0, which is no limit",
+		"restore nothing":                                  "--engine bolt or --engine etcd",
+		"restore --engine bolt --data x nothing":           "open nothing: no such file",
+		"restore --engine bolt --data x --floor 0 nothing": "--floor",
+		"floor":                     "--issuer says who gives out the tokens",
+		"floor x":                   "invalid token",
+		"floor 5 --locks /a":        "not both",
+		"floor 5 --storage nowhere": "want a URL",
+	} {
+		p := w.start("storage", strings.Fields(args)...)
+		if p.end() == 0 {
+			t.Errorf("storage %s: exit status 0", args)
+		}
+		p.says(says)
+	}
+}
