@@ -124,7 +124,15 @@ func (p problem) write(w http.ResponseWriter, err error) {
 		p.Problem.Write(w)
 		return
 	}
-	h := w.Header()
+	p.setHeaders(w.Header(), err)
+	w.Header().Set("Content-Type", fencehttp.ContentType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // an error means that the client is gone
+}
+
+// setHeaders says in headers what a client must know that does not read the
+// document, or gets none.
+func (p problem) setHeaders(h http.Header, err error) {
 	if p.Outcome != "" {
 		h.Set(HeaderOutcome, p.Outcome)
 	}
@@ -134,7 +142,4 @@ func (p problem) write(w http.ResponseWriter, err error) {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", strconv.Itoa(retryAfter))
 	}
-	h.Set("Content-Type", fencehttp.ContentType)
-	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // an error means that the client is gone
 }

@@ -35,6 +35,7 @@ func (h *handler) serveSnapshot(c *call) error {
 		panic(http.ErrAbortHandler) // so that the client sees no whole answer
 	}
 	if err != nil {
+		c.w.Header().Del("Content-Disposition")
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	h.Logger.Info("snapshot sent", "client", h.client(c), "request", c.id())

@@ -1,0 +1,465 @@
+package kvhttp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/fencelab/fencelab/internal/access"
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// document is /openapi.yaml as the storage serves it, valid with all its
+// examples.
+func document(t *testing.T) *openapi3.T {
+	w := call(newHandler(), "GET", "/openapi.yaml", "")
+	doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// request is one that the document describes.
+type request struct {
+	method, path, body string
+	header             []string
+}
+
+// honest has for each operation of the document, as "METHOD PATH", a request
+// that a storage does in which the key is a, of token 34.
+var honest = map[string]request{
+	"PUT /v1/kv/{key}":      {"PUT", "/v1/kv/a", "x", []string{"Fencing-Token", "34", "Content-Type", "application/octet-stream"}},
+	"GET /v1/kv/{key}":      {"GET", "/v1/kv/a", "", nil},
+	"HEAD /v1/kv/{key}":     {"HEAD", "/v1/kv/a", "", nil},
+	"DELETE /v1/kv/{key}":   {"DELETE", "/v1/kv/b", "", []string{"Fencing-Token", "34"}},
+	"POST /v1/batch":        {"POST", "/v1/batch", `{"ops":[{"op":"write","key":"c","val":"1"},{"op":"delete","key":"b"}]}`, []string{"Fencing-Token", "34", "Fencing-Scope", "/lock", "Content-Type", "application/json"}},
+	"GET /v1/marks/{scope}": {"GET", "/v1/marks/a", "", nil}, "HEAD /v1/marks/{scope}": {"HEAD", "/v1/marks/a", "", nil},
+	"GET /v1/floor": {"GET", "/v1/floor", "", nil}, "HEAD /v1/floor": {"HEAD", "/v1/floor", "", nil},
+	"PUT /v1/floor":     {"PUT", "/v1/floor", `{"token":"7"}`, []string{"Content-Type", "application/json"}},
+	"GET /v1/snapshot":  {"GET", "/v1/snapshot", "", nil},
+	"GET /healthz":      {"GET", "/healthz", "", nil},
+	"HEAD /healthz":     {"HEAD", "/healthz", "", nil},
+	"GET /readyz":       {"GET", "/readyz", "", nil},
+	"HEAD /readyz":      {"HEAD", "/readyz", "", nil},
+	"GET /metrics":      {"GET", "/metrics", "", nil},
+	"HEAD /metrics":     {"HEAD", "/metrics", "", nil},
+	"GET /openapi.yaml": {"GET", "/openapi.yaml", "", nil}, "HEAD /openapi.yaml": {"HEAD", "/openapi.yaml", "", nil},
+	"POST /": {"POST", "/", `{"op":"write","key":"a","val":"x","version":34}`, []string{"Content-Type", "application/json"}},
+}
+
+// operations are those of the document, by "METHOD PATH".
+func operations(doc *openapi3.T) map[string]*routers.Route {
+	all := make(map[string]*routers.Route)
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			all[method+" "+path] = &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: op}
+		}
+	}
+	return all
+}
+
+// TestDocumentHasWhatTheHandlerServes, and nothing else: paths, and methods.
+func TestDocumentHasWhatTheHandlerServes(t *testing.T) {
+	doc := document(t)
+	described := operations(doc)
+	var paths []string
+	for path := range doc.Paths.Map() {
+		before, _, _ := strings.Cut(path, "{")
+		paths = append(paths, before)
+	}
+	served, err := kvhttp.Routes(newHandler())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(paths)
+	slices.Sort(served)
+	if !slices.Equal(paths, served) {
+		t.Errorf("the document has the paths\n%q\nthe handler\n%q", paths, served)
+	}
+	for path := range doc.Paths.Map() {
+		for _, method := range []string{"GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"} {
+			r := request{method: method, path: strings.NewReplacer("{key}", "a", "{scope}", "a").Replace(path)}
+			if known, ok := honest[method+" "+path]; ok {
+				r = known
+			}
+			w := call(seeded(t, nil, kvhttp.Options{Metrics: kvhttp.NewMetrics()}), r.method, r.path, r.body, r.header...)
+			if has := described[method+" "+path] != nil; has != (w.Code != 405 && w.Code != 404) {
+				t.Errorf("%s %s is in the document: %v, and the handler answers %d", method, path, has, w.Code)
+			}
+		}
+	}
+}
+
+// seeded is a storage in which key a has a value of token 34. Its engine is e,
+// or a new one where e is nil.
+func seeded(t *testing.T, e kv.Engine, o kvhttp.Options) http.Handler {
+	if e == nil {
+		e = kv.NewMemory(kv.Options{})
+	}
+	req := kv.Request{Claim: fence.Claim{Scope: "a", Token: 34}}
+	if err := e.Write(t.Context(), req, kv.Op{Kind: kv.OpWrite, Key: "a", Value: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	return kvhttp.NewHandler(e, o)
+}
+
+// broken is an engine that fails.
+type broken struct {
+	kv.Engine
+	err error
+}
+
+func (b broken) Write(context.Context, kv.Request, ...kv.Op) error { return b.err }
+func (b broken) Read(context.Context, kv.Request, string) (kv.Item, error) {
+	return kv.Item{}, b.err
+}
+func (b broken) Mark(context.Context, string) (fence.Mark, error)     { return fence.Mark{}, b.err }
+func (b broken) Floor(context.Context) (fence.Token, error)           { return 0, b.err }
+func (b broken) Raise(context.Context, fence.Token) (int, error)      { return 0, b.err }
+func (b broken) Snapshot(context.Context, func(kv.Entry) error) error { return b.err }
+func (b broken) Ready(context.Context) error                          { return b.err }
+func (b broken) Stats(context.Context) (kv.Stats, error)              { return kv.Stats{}, b.err }
+
+// TestAnswersAreAsDocumented provokes every status that the document promises, by
+// real requests, and checks that the answer has the status, headers and body that
+// the document allows.
+func TestAnswersAreAsDocumented(t *testing.T) {
+	doc := document(t)
+	a := answers{doc: doc, operations: operations(doc), seen: make(map[string]bool)}
+
+	plain := func() http.Handler { return seeded(t, nil, kvhttp.Options{Metrics: kvhttp.NewMetrics()}) }
+	for op, r := range honest {
+		want := 200
+		if r.method == "PUT" && r.path == "/v1/kv/a" || r.method == "DELETE" || r.path == "/v1/batch" {
+			want = 204
+		}
+		a.check(t, plain(), op, r, want)
+	}
+	a.check(t, kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{}), "GET /metrics", honest["GET /metrics"], 404)
+	a.check(t, kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{}), "HEAD /metrics", honest["HEAD /metrics"], 404)
+
+	// Whatever asks the engine tells how it failed.
+	for _, fault := range []struct {
+		status int
+		err    error
+	}{
+		{401, access.ErrUnauthenticated},
+		{403, access.ErrForbidden},
+		{500, errors.New("a fault")},
+		{500, fmt.Errorf("%w: a fault", kv.ErrUnknown)},
+		{503, fmt.Errorf("%w: no leader", kv.ErrUnavailable)},
+		{503, kv.ErrClosed},
+		{507, fmt.Errorf("%w: no space left", kv.ErrDisk)},
+	} {
+		h := kvhttp.NewHandler(broken{kv.NewMemory(kv.Options{}), fault.err}, kvhttp.Options{})
+		for op, r := range honest {
+			switch {
+			case a.operations[op] == nil || a.operations[op].Operation.Responses.Status(fault.status) == nil:
+			case r.path == "/metrics", r.path == "/" && fault.status == 401: // these come before the engine
+			case r.path != "/readyz" || fault.status == 503:
+				a.check(t, h, op, r, fault.status)
+			}
+		}
+	}
+
+	// Too often.
+	for op, r := range honest {
+		if a.operations[op] != nil && a.operations[op].Operation.Responses.Status(429) != nil {
+			h := seeded(t, nil, kvhttp.Options{Limits: kvhttp.Limits{Rate: 1}, Metrics: kvhttp.NewMetrics()})
+			srv := httptest.NewServer(h)
+			_, _ = a.send(t, srv, r)
+			a.checkAt(t, srv, op, r, 429)
+			srv.Close()
+		}
+	}
+
+	bounded := func() http.Handler {
+		bound := func(fence.Claim) (fence.Token, error) { return 40, nil }
+		return seeded(t, kv.NewMemory(kv.Options{Bound: bound}), kvhttp.Options{Bound: bound})
+	}
+	unbounded := func() http.Handler {
+		return kvhttp.NewHandler(kv.NewMemory(kv.Options{Bound: func(fence.Claim) (fence.Token, error) {
+			return 0, errors.New("etcd is down")
+		}}), kvhttp.Options{})
+	}
+	narrow := func() http.Handler {
+		return seeded(t, kv.NewMemory(kv.Options{MaxKeys: 1, MaxMarks: 1}), kvhttp.Options{Limits: kvhttp.Limits{Body: 300, Key: 10, Value: 100, Memory: 1 << 30}})
+	}
+	long, huge := strings.Repeat("k", 11), strings.Repeat("v", 301)
+	token := func(token string, more ...string) []string { return append([]string{"Fencing-Token", token}, more...) }
+	scoped := func(t string) []string { return token(t, "Fencing-Scope", "a") }
+	const batchA = `{"ops":[{"op":"write","key":"a","val":"1"}]}`
+	for _, tt := range []struct {
+		h    http.Handler
+		op   string
+		want int
+		request
+	}{
+		{plain(), "PUT /v1/kv/{key}", 204, request{"PUT", "/v1/kv/b", "x", token("34", "Fencing-Sequence", "3", "Fencing-Scope", "/lock", "X-Request-Id", "me-1")}},
+		{plain(), "PUT /v1/kv/{key}", 400, request{"PUT", "/v1/kv/", "x", token("34")}},
+		{plain(), "PUT /v1/kv/{key}", 400, request{"PUT", "/v1/kv/a", "x", token("12.0", "X-Request-Id", "me-1")}},
+		{plain(), "PUT /v1/kv/{key}", 400, request{"PUT", "/v1/kv/a", "x", token("34", "Fencing-Sequence", "0")}},
+		{plain(), "PUT /v1/kv/{key}", 400, request{"PUT", "/v1/kv/a", "x", token("34", "Fencing-Scope", "")}},
+		{plain(), "PUT /v1/kv/{key}", 412, request{"PUT", "/v1/kv/a", "x", token("33")}},
+		{plain(), "PUT /v1/kv/{key}", 428, request{"PUT", "/v1/kv/a", "x", nil}},
+		{bounded(), "PUT /v1/kv/{key}", 422, request{"PUT", "/v1/kv/a", "x", token("41")}},
+		{unbounded(), "PUT /v1/kv/{key}", 503, request{"PUT", "/v1/kv/a", "x", token("41")}},
+		{narrow(), "PUT /v1/kv/{key}", 413, request{"PUT", "/v1/kv/a", huge, token("34")}},
+		{narrow(), "PUT /v1/kv/{key}", 413, request{"PUT", "/v1/kv/a", huge[:101], token("34")}},
+		{narrow(), "PUT /v1/kv/{key}", 414, request{"PUT", "/v1/kv/" + long, "x", token("34")}},
+		{narrow(), "PUT /v1/kv/{key}", 507, request{"PUT", "/v1/kv/b", "x", scoped("34")}},
+		{narrow(), "PUT /v1/kv/{key}", 507, request{"PUT", "/v1/kv/a", "x", token("34", "Fencing-Scope", "b")}},
+		{kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{Limits: kvhttp.Limits{Memory: 1}}), "PUT /v1/kv/{key}", 503,
+			request{"PUT", "/v1/kv/a", strings.Repeat("v", 1<<16), token("34")}},
+
+		{plain(), "GET /v1/kv/{key}", 200, request{"GET", "/v1/kv/a", "", token("35")}},
+		{plain(), "GET /v1/kv/{key}", 400, request{"GET", "/v1/kv/a", "", token("x")}},
+		{plain(), "GET /v1/kv/{key}", 404, request{"GET", "/v1/kv/none", "", nil}},
+		{plain(), "GET /v1/kv/{key}", 412, request{"GET", "/v1/kv/a", "", token("33")}},
+		{bounded(), "GET /v1/kv/{key}", 422, request{"GET", "/v1/kv/a", "", token("41")}},
+		{narrow(), "GET /v1/kv/{key}", 414, request{"GET", "/v1/kv/" + long, "", nil}},
+		{narrow(), "GET /v1/kv/{key}", 507, request{"GET", "/v1/kv/b", "", token("34")}},
+		{plain(), "HEAD /v1/kv/{key}", 400, request{"HEAD", "/v1/kv/a", "", token("x")}},
+		{plain(), "HEAD /v1/kv/{key}", 404, request{"HEAD", "/v1/kv/none", "", nil}},
+		{plain(), "HEAD /v1/kv/{key}", 412, request{"HEAD", "/v1/kv/a", "", token("33")}},
+		{bounded(), "HEAD /v1/kv/{key}", 422, request{"HEAD", "/v1/kv/a", "", token("41")}},
+		{narrow(), "HEAD /v1/kv/{key}", 414, request{"HEAD", "/v1/kv/" + long, "", nil}},
+
+		{plain(), "DELETE /v1/kv/{key}", 400, request{"DELETE", "/v1/kv/a", "", token("x")}},
+		{plain(), "DELETE /v1/kv/{key}", 412, request{"DELETE", "/v1/kv/a", "", token("33")}},
+		{plain(), "DELETE /v1/kv/{key}", 428, request{"DELETE", "/v1/kv/a", "", nil}},
+		{bounded(), "DELETE /v1/kv/{key}", 422, request{"DELETE", "/v1/kv/a", "", token("41")}},
+		{narrow(), "DELETE /v1/kv/{key}", 414, request{"DELETE", "/v1/kv/" + long, "", token("34")}},
+		{narrow(), "DELETE /v1/kv/{key}", 507, request{"DELETE", "/v1/kv/b", "", token("34")}},
+
+		{plain(), "POST /v1/batch", 400, request{"POST", "/v1/batch", batchA, token("34")}},
+		{plain(), "POST /v1/batch", 400, request{"POST", "/v1/batch", `{"ops":[]}`, scoped("34")}},
+		{plain(), "POST /v1/batch", 412, request{"POST", "/v1/batch", batchA, scoped("33")}},
+		{plain(), "POST /v1/batch", 428, request{"POST", "/v1/batch", batchA, scoped("")[2:]}},
+		{bounded(), "POST /v1/batch", 422, request{"POST", "/v1/batch", batchA, scoped("41")}},
+		{narrow(), "POST /v1/batch", 413, request{"POST", "/v1/batch", huge, scoped("34")}},
+		{plain(), "POST /v1/batch", 413, request{"POST", "/v1/batch", `{"ops":[` + strings.Repeat(`{"op":"delete","key":"a"},`, kvhttp.MaxBatch) + `{}]}`, scoped("34")}},
+		{narrow(), "POST /v1/batch", 414, request{"POST", "/v1/batch", `{"ops":[{"op":"delete","key":"` + long + `"}]}`, scoped("34")}},
+
+		{plain(), "GET /v1/marks/{scope}", 200, request{"GET", "/v1/marks/none", "", nil}},
+		{plain(), "GET /v1/marks/{scope}", 400, request{"GET", "/v1/marks/", "", nil}},
+		{plain(), "HEAD /v1/marks/{scope}", 400, request{"HEAD", "/v1/marks/", "", nil}},
+
+		{plain(), "PUT /v1/floor", 400, request{"PUT", "/v1/floor", `{"token":7}`, nil}},
+		{plain(), "PUT /v1/floor", 400, request{"PUT", "/v1/floor", `{"token":"07"}`, nil}},
+		{narrow(), "PUT /v1/floor", 413, request{"PUT", "/v1/floor", huge, nil}},
+		{bounded(), "PUT /v1/floor", 422, request{"PUT", "/v1/floor", `{"token":"41"}`, nil}},
+
+		{plain(), "POST /", 200, request{"POST", "/", `{"op":"write","key":"a","val":"x","version":33}`, nil}},
+		{plain(), "POST /", 200, request{"POST", "/", `{"op":"read","key":"none"}`, nil}},
+		{plain(), "POST /", 400, request{"POST", "/", "", nil}},
+		{plain(), "POST /", 428, request{"POST", "/", `{"op":"write","key":"a","val":"x"}`, nil}},
+		{bounded(), "POST /", 422, request{"POST", "/", `{"op":"write","key":"a","version":41}`, nil}},
+		{narrow(), "POST /", 413, request{"POST", "/", huge, nil}},
+		{narrow(), "POST /", 414, request{"POST", "/", `{"op":"read","key":"` + long + `"}`, nil}},
+		{narrow(), "POST /", 507, request{"POST", "/", `{"op":"write","key":"b","version":34}`, nil}},
+	} {
+		a.check(t, tt.h, tt.op, tt.request, tt.want)
+	}
+
+	again := plain()
+	twice := request{"PUT", "/v1/kv/a", "x", token("34", "Fencing-Sequence", "3")}
+	call(again, twice.method, twice.path, twice.body, twice.header...)
+	if resp := a.check(t, again, "PUT /v1/kv/{key}", twice, 204); resp.Header.Get("Fencing-Duplicate") != "true" {
+		t.Error("the same sequence number again is no duplicate")
+	}
+
+	// A body that does not come.
+	slow := httptest.NewUnstartedServer(plain())
+	slow.Config.ReadTimeout = 50 * time.Millisecond
+	slow.Start()
+	defer slow.Close()
+	for op, r := range honest {
+		if a.operations[op] != nil && a.operations[op].Operation.Responses.Status(408) != nil {
+			a.stall(t, slow, op, r)
+		}
+	}
+
+	a.checkShared(t, plain(), "MethodNotAllowed", request{method: "PATCH", path: "/v1/kv/a"}, 405)
+	a.checkShared(t, plain(), "MethodNotAllowed", request{method: "PUT", path: "/metrics"}, 405)
+	a.checkShared(t, plain(), "NoSuchPath", request{method: "GET", path: "/v2"}, 404)
+
+	for op, route := range a.operations {
+		for status := range route.Operation.Responses.Map() {
+			// These are refused before an engine is asked, where there is a tokens file.
+			denied := route.Path == "/metrics" && (status == "401" || status == "403") || op == "POST /" && status == "401"
+			if !a.seen[op+" "+status] && !denied {
+				t.Errorf("%s: status %s is in the document, and no request got it", op, status)
+			}
+		}
+	}
+}
+
+// answers compares answers with the document.
+type answers struct {
+	doc        *openapi3.T
+	operations map[string]*routers.Route
+	seen       map[string]bool // "METHOD PATH STATUS"
+}
+
+func (a *answers) send(t *testing.T, srv *httptest.Server, r request) (*http.Response, []byte) {
+	t.Helper()
+	return do(t, srv, r, strings.NewReader(r.body))
+}
+
+func do(t *testing.T, srv *httptest.Server, r request, body io.Reader) (*http.Response, []byte) {
+	t.Helper()
+	req, err := http.NewRequest(r.method, srv.URL+r.path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(r.header); i += 2 {
+		req.Header.Add(r.header[i], r.header[i+1])
+	}
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	return resp, b
+}
+
+func (a *answers) check(t *testing.T, h http.Handler, op string, r request, status int) *http.Response {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	return a.checkAt(t, srv, op, r, status)
+}
+
+func (a *answers) checkAt(t *testing.T, srv *httptest.Server, op string, r request, status int) *http.Response {
+	t.Helper()
+	resp, body := a.send(t, srv, r)
+	a.compare(t, op, r, status, resp, body)
+	return resp
+}
+
+// stall sends all of a request but its body.
+func (a *answers) stall(t *testing.T, srv *httptest.Server, op string, r request) {
+	t.Helper()
+	never, end := io.Pipe()
+	defer end.Close()
+	resp, body := do(t, srv, r, never)
+	a.compare(t, op, r, 408, resp, body)
+}
+
+func (a *answers) compare(t *testing.T, op string, r request, status int, resp *http.Response, body []byte) {
+	t.Helper()
+	where := fmt.Sprintf("%s %.60s: %d %s", r.method, r.path, resp.StatusCode, body)
+	if resp.StatusCode != status {
+		t.Errorf("%s, want %d", where, status)
+		return
+	}
+	route := a.operations[op]
+	if route == nil {
+		t.Errorf("%s: the document has no %s", where, op)
+		return
+	}
+	a.seen[fmt.Sprintf("%s %d", op, status)] = true
+	promised := route.Operation.Responses.Status(status)
+	if promised == nil {
+		t.Errorf("%s: the document has no such status", where)
+		return
+	}
+	if r.method == http.MethodHead && len(body) > 0 {
+		t.Errorf("%s: a body", where)
+	}
+	if status == http.StatusOK || status == http.StatusNoContent {
+		a.compareRequest(t, route, r)
+	}
+	a.compareResponse(t, where, route, r, resp, body)
+}
+
+// compareRequest checks that the document allows what the storage does.
+func (a *answers) compareRequest(t *testing.T, route *routers.Route, r request) {
+	t.Helper()
+	req := httptest.NewRequest(r.method, r.path, strings.NewReader(r.body))
+	for i := 0; i < len(r.header); i += 2 {
+		req.Header.Add(r.header[i], r.header[i+1])
+	}
+	if req.Header.Get("Content-Type") == "" && route.Operation.RequestBody != nil {
+		for media := range route.Operation.RequestBody.Value.Content {
+			req.Header.Set("Content-Type", media)
+		}
+	}
+	last := r.path[strings.LastIndex(r.path, "/")+1:]
+	err := openapi3filter.ValidateRequest(t.Context(), &openapi3filter.RequestValidationInput{
+		Request: req, Route: route, PathParams: map[string]string{"key": last, "scope": last},
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+	})
+	if err != nil {
+		t.Errorf("%s %s is done, and is not as documented: %v", r.method, r.path, err)
+	}
+}
+
+// ours are the headers that mean something: an answer has none that is not
+// documented.
+var ours = []string{"Fencing-Token", "Fencing-Mark", "Fencing-Bound", "Fencing-Refused", "Fencing-Field", "Fencing-Duplicate", "Fencing-Outcome",
+	"X-Request-Id", "Retry-After", "Www-Authenticate", "Allow", "Content-Disposition"}
+
+func (a *answers) compareResponse(t *testing.T, where string, route *routers.Route, r request, resp *http.Response, body []byte) {
+	t.Helper()
+	promised := route.Operation.Responses.Status(resp.StatusCode).Value
+	for _, name := range ours {
+		documented := false
+		for header := range promised.Headers {
+			documented = documented || http.CanonicalHeaderKey(header) == name
+		}
+		if _, has := resp.Header[name]; has && !documented {
+			t.Errorf("%s: the header %s is not in the document", where, name)
+		}
+	}
+	if len(promised.Content) == 0 && len(body) > 0 {
+		t.Errorf("%s: a body that is not in the document", where)
+	}
+	// The library leaves the answers to HEAD alone, whose headers count here.
+	in := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: httptest.NewRequest("GET", "/", nil), Route: route},
+		Status:                 resp.StatusCode, Header: resp.Header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: r.method == http.MethodHead},
+	}
+	in.SetBodyBytes(body)
+	if err := openapi3filter.ValidateResponse(t.Context(), in); err != nil {
+		t.Errorf("%s\n%v: %v", where, resp.Header, err)
+	}
+}
+
+// checkShared checks an answer that belongs to no operation.
+func (a *answers) checkShared(t *testing.T, h http.Handler, name string, r request, status int) {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	resp, body := a.send(t, srv, r)
+	where := fmt.Sprintf("%s %s: %d %s", r.method, r.path, resp.StatusCode, body)
+	if resp.StatusCode != status {
+		t.Errorf("%s, want %d", where, status)
+		return
+	}
+	responses := openapi3.NewResponses(openapi3.WithStatus(status, a.doc.Components.Responses[name]))
+	a.compareResponse(t, where, &routers.Route{Spec: a.doc, Operation: &openapi3.Operation{Responses: responses}}, r, resp, body)
+}
