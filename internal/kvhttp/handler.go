@@ -49,7 +49,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	}
 	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate), memory: newBudget(o.Limits.Memory)}
 	if o.Metrics != nil {
-		o.Metrics.watch(engine)
+		o.Metrics.watch(engine, h.checks())
 	}
 	// Keys may hold any characters, "//" and ".." too: a path that the router
 	// cleaned would be another key. Few routes: each costs its match in every
@@ -159,7 +159,7 @@ func (h *handler) open(serve func(*call) error) http.Handler {
 			h.memory.left.Release(c.taken)
 		}
 		if h.Metrics != nil {
-			h.Metrics.count(r.Method, err, time.Since(start))
+			h.Metrics.count(r.Method, outcome(err), err, time.Since(start))
 		}
 		if err != nil {
 			h.answer(&c, err)

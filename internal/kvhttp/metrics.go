@@ -1,9 +1,9 @@
 package kvhttp
 
 import (
-	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,21 +22,30 @@ type Metrics struct {
 	http.Handler
 	registry *prometheus.Registry
 
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	stale    *prometheus.CounterVec
-	limited  *prometheus.CounterVec
-	commits  *prometheus.HistogramVec
-	syncs    prometheus.Histogram
-	shared   prometheus.Histogram
-	conns    prometheus.Gauge
+	methods map[string]methodMetrics
+	stale   *prometheus.CounterVec
+	limited *prometheus.CounterVec
+	commits *prometheus.HistogramVec
+	syncs   prometheus.Histogram
+	shared  prometheus.Histogram
+	conns   prometheus.Gauge
 
 	mu     sync.Mutex
 	scopes map[string]bool // that have a series of their own in stale
 }
 
-// MetricRequests counts requests by method and outcome: ok, duplicate,
-// not_found, stale, missing, invalid, ahead, denied, limited or error.
+// methodMetrics has the series of one method, looked up once: to look them up in
+// each request would take several times as long as to count.
+type methodMetrics struct {
+	outcomes map[string]prometheus.Counter
+	seconds  prometheus.Observer
+}
+
+// methodOther is that of all methods that nobody needs: a client must not be able
+// to make up label values.
+const methodOther = "other"
+
+// MetricRequests counts requests by method and outcome.
 const MetricRequests = "fencelab_storage_requests_total"
 
 // maxScopeSeries is how many scopes have their stale requests counted under their
@@ -50,15 +59,16 @@ const (
 // NewMetrics makes metrics that no request was counted in.
 func NewMetrics() *Metrics {
 	latencies := prometheus.ExponentialBuckets(50e-6, 2, 18) // 50 µs to 6.5 s
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: MetricRequests,
+		Help: "Requests by method and outcome: ok, duplicate, not_found, denied, limited, error, or why their claim was refused: stale, missing, invalid, ahead.",
+	}, []string{"method", "outcome"})
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "fencelab_storage_request_seconds", Buckets: latencies,
+		Help: "How long requests took, from their header to their answer, by method.",
+	}, []string{"method"})
 	m := &Metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: MetricRequests,
-			Help: "Requests by method and outcome: ok, duplicate, not_found, denied, limited, error, or why their claim was refused: stale, missing, invalid, ahead.",
-		}, []string{"method", "outcome"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "fencelab_storage_request_seconds", Buckets: latencies,
-			Help: "How long requests took, from their header to their answer, by method.",
-		}, []string{"method"}),
+		methods: make(map[string]methodMetrics),
 		stale: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fencelab_storage_stale_total",
 			Help: "Requests refused as stale, by scope: each is a holder that had lost its lock and did not know. Of the first 100 scopes; the others are counted as (other).",
@@ -85,20 +95,39 @@ func NewMetrics() *Metrics {
 		scopes: make(map[string]bool),
 	}
 	m.registry = prometheus.NewRegistry()
-	m.registry.MustRegister(m.requests, m.seconds, m.stale, m.limited, m.commits, m.syncs, m.shared, m.conns,
+	m.registry.MustRegister(requests, seconds, m.stale, m.limited, m.commits, m.syncs, m.shared, m.conns,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.Handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
-	for _, limit := range limits() { // a counter that is not there cannot be alerted on
+	// An engine that fails takes its own series away, not those that tell of it.
+	m.Handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry})
+	// All series are there from the beginning, but those of scopes: an alert on an
+	// increase does not see the first of a series that begins with it.
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, methodOther} {
+		mm := methodMetrics{make(map[string]prometheus.Counter), seconds.WithLabelValues(method)}
+		for _, outcome := range outcomes {
+			mm.outcomes[outcome] = requests.WithLabelValues(method, outcome)
+		}
+		m.methods[method] = mm
+	}
+	for _, limit := range limits() {
 		m.limited.WithLabelValues(limit)
+	}
+	for _, result := range []string{resultOK, resultError} {
+		m.commits.WithLabelValues(result)
 	}
 	return m
 }
 
+// The results of a commit.
+const (
+	resultOK    = "ok"
+	resultError = "error"
+)
+
 // Committed has the form of kv.Options.Committed.
 func (m *Metrics) Committed(c kv.Commit) {
-	result := "ok"
+	result := resultOK
 	if c.Err != nil {
-		result = "error"
+		result = resultError
 	}
 	m.commits.WithLabelValues(result).Observe(c.Took.Seconds())
 	if c.Sync > 0 {
@@ -121,14 +150,21 @@ func (h *handler) serveMetrics(c *call) error {
 	return nil
 }
 
-func (m *Metrics) count(method string, err error, took time.Duration) {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete:
-	default: // a client must not be able to make up label values
-		method = "other"
+// Certificate shows when the certificate ends that the storage serves with now.
+func (m *Metrics) Certificate(notAfter func() time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "fencelab_storage_certificate_expiry_timestamp_seconds",
+		Help: "When the server's certificate ends, in seconds since 1970.",
+	}, func() float64 { return float64(notAfter().Unix()) }))
+}
+
+func (m *Metrics) count(method, outcome string, err error, took time.Duration) {
+	mm, ok := m.methods[method]
+	if !ok {
+		mm = m.methods[methodOther]
 	}
-	m.requests.WithLabelValues(method, outcome(err)).Inc()
-	m.seconds.WithLabelValues(method).Observe(took.Seconds())
+	mm.outcomes[outcome].Inc()
+	mm.seconds.Observe(took.Seconds())
 	if err == nil {
 		return
 	}
@@ -142,8 +178,9 @@ func (m *Metrics) count(method string, err error, took time.Duration) {
 	}
 }
 
-// series is the label of a scope.
+// series is the label of a scope. A scope may be any bytes, a label only UTF-8.
 func (m *Metrics) series(scope string) string {
+	scope = strings.ToValidUTF8(scope, "\uFFFD")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.scopes[scope] {
@@ -155,59 +192,38 @@ func (m *Metrics) series(scope string) string {
 	return scope
 }
 
+// What became of a request, beside the reasons of a refusal.
+const (
+	outcomeOK        = "ok"
+	outcomeDuplicate = "duplicate"
+	outcomeNotFound  = "not_found"
+	outcomeDenied    = "denied"
+	outcomeLimited   = "limited"
+	outcomeError     = "error"
+)
+
+// outcomes are all that outcome returns.
+var outcomes = []string{
+	outcomeOK, outcomeDuplicate, outcomeNotFound, outcomeDenied, outcomeLimited, outcomeError,
+	string(fencehttp.ReasonStale), string(fencehttp.ReasonMissing), string(fencehttp.ReasonInvalid), string(fencehttp.ReasonAhead),
+}
+
 func outcome(err error) string {
+	if err == nil {
+		return outcomeOK
+	}
 	var over *kv.LimitError
 	switch reason := fencehttp.ReasonOf(err); {
-	case err == nil:
-		return "ok"
 	case reason != "":
 		return string(reason)
 	case errors.Is(err, fence.ErrDuplicate):
-		return "duplicate"
+		return outcomeDuplicate
 	case errors.Is(err, kv.ErrNotFound):
-		return "not_found"
+		return outcomeNotFound
 	case errors.Is(err, access.ErrUnauthenticated), errors.Is(err, access.ErrForbidden):
-		return "denied"
+		return outcomeDenied
 	case errors.As(err, &over):
-		return "limited"
+		return outcomeLimited
 	}
-	return "error"
-}
-
-// watch has the engine asked for what it holds whenever the metrics are read.
-func (m *Metrics) watch(e kv.Engine) {
-	m.registry.MustRegister(&stats{e})
-}
-
-// stats shows an engine's Stats to Prometheus.
-type stats struct{ engine kv.Engine }
-
-var (
-	keysDesc  = prometheus.NewDesc("fencelab_storage_keys", "Keys that have a value.", nil, nil)
-	bytesDesc = prometheus.NewDesc("fencelab_storage_bytes", "Bytes of all keys and values.", nil, nil)
-	marksDesc = prometheus.NewDesc("fencelab_storage_marks", "Scopes that have a mark of their own.", nil, nil)
-	diskDesc  = prometheus.NewDesc("fencelab_storage_disk_bytes", "Bytes of the engine's file; 0 where it has none.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (s *stats) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, ch) }
-
-// statsTimeout is how long an engine may take to tell what it holds.
-const statsTimeout = 5 * time.Second
-
-// Collect implements prometheus.Collector.
-func (s *stats) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
-	defer cancel()
-	n, err := s.engine.Stats(ctx)
-	for desc, value := range map[*prometheus.Desc]int64{keysDesc: n.Keys, bytesDesc: n.Bytes, marksDesc: n.Marks, diskDesc: n.Disk} {
-		if err != nil {
-			ch <- prometheus.NewInvalidMetric(desc, err)
-			continue
-		}
-		if value < 0 {
-			continue // not known
-		}
-		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value))
-	}
+	return outcomeError
 }

@@ -19,6 +19,11 @@ type Check struct {
 // checkTimeout is how long a Check may take.
 const checkTimeout = 2 * time.Second
 
+// checks are all that the storage needs.
+func (h *handler) checks() []Check {
+	return append([]Check{{"engine", h.engine.Ready}}, h.Ready...)
+}
+
 // serveHealth: the process answers.
 func serveHealth(c *call) error {
 	if err := c.allow(http.MethodGet, http.MethodHead); err != nil {
@@ -38,7 +43,7 @@ func (h *handler) serveReady(c *call) error {
 	defer cancel()
 	var text strings.Builder
 	status := http.StatusOK
-	for _, check := range append([]Check{{"engine", h.engine.Ready}}, h.Ready...) {
+	for _, check := range h.checks() {
 		state := "ok"
 		if err := check.Ready(ctx); err != nil {
 			status, state = http.StatusServiceUnavailable, "waits for "+err.Error()

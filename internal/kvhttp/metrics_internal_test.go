@@ -1,0 +1,29 @@
+package kvhttp
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// BenchmarkCount is what counting costs a request.
+func BenchmarkCount(b *testing.B) {
+	for _, tt := range []struct {
+		name string
+		err  error
+	}{
+		{"ok", nil},
+		{"stale", &fence.StaleError{Scope: "/lock", Token: 33, Mark: 34}},
+		{"not_found", kv.ErrNotFound},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			m := NewMetrics()
+			b.ReportAllocs()
+			for b.Loop() {
+				m.count("PUT", outcome(tt.err), tt.err, 70*time.Microsecond)
+			}
+		})
+	}
+}
