@@ -73,20 +73,20 @@ func (h *handler) contribLock(c *call) (ContribResponse, error) {
 	if err := cmp.Or(h.Limits.key(in.Key), h.Limits.value(len(in.Val))); err != nil {
 		return ContribResponse{}, err
 	}
-	claim := fence.Claim{Scope: in.Key}
+	req := c.request(fence.Claim{Scope: in.Key})
 	switch in.Op {
 	case kv.OpRead:
 		if err := c.mayRead(req.Claim, in.Key); err != nil {
 			return ContribResponse{}, err
 		}
-		item, err := h.engine.Read(c.r.Context(), c.request(claim), in.Key)
+		item, err := h.engine.Read(c.r.Context(), req, in.Key)
 		return ContribResponse{Val: item.Value, Version: int64(item.Token)}, err
 	case kv.OpWrite:
 		if err := c.who.May(access.Write, in.Key, in.Key); err != nil {
 			return ContribResponse{}, err
 		}
-		claim.Token = fence.Token(in.Version)
-		err := h.engine.Write(c.r.Context(), c.request(claim), kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val})
+		req.Token = fence.Token(in.Version)
+		err := h.engine.Write(c.r.Context(), req, kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val})
 		return ContribResponse{Val: in.Val, Version: in.Version}, err
 	}
 	return ContribResponse{}, badRequest("unknown op: %.32q, want \"read\" or \"write\"", in.Op)
