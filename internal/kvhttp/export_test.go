@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Routes are the paths, or the beginnings of paths, that a handler of NewHandler
@@ -16,3 +17,6 @@ func Routes(h http.Handler) (paths []string, err error) {
 	})
 	return paths, err
 }
+
+// Gatherer has what /metrics shows.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
