@@ -22,6 +22,7 @@ import (
 // kv.ErrUnknown is definite: the operation did not and will not happen.
 type Client struct {
 	url  string
+	base http.RoundTripper
 	http *http.Client
 }
 
@@ -32,6 +33,9 @@ type ClientOptions struct {
 	TLS *tls.Config
 	// Bearer is the secret of a bearer token; empty: none is shown.
 	Bearer string
+	// Around is put around what sends the requests of a Client, as
+	// tracing.Transport. Nil: nothing is.
+	Around func(http.RoundTripper) http.RoundTripper
 }
 
 // NewTransport sends requests as o says, and through no proxy: a lock's holder
@@ -61,10 +65,13 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // NewClient makes a client of the storage at url, like http://127.0.0.1:8080.
 func NewClient(url string, o ClientOptions) *Client {
-	return &Client{
-		url:  strings.TrimSuffix(url, "/"),
-		http: &http.Client{Transport: &fencehttp.Transport{Base: NewTransport(o)}, CheckRedirect: stay},
+	c := &Client{url: strings.TrimSuffix(url, "/"), base: NewTransport(o)}
+	sends := c.base
+	if o.Around != nil {
+		sends = o.Around(sends)
 	}
+	c.http = &http.Client{Transport: &fencehttp.Transport{Base: sends}, CheckRedirect: stay}
+	return c
 }
 
 // stay follows no redirect: a PUT would become a GET on the way, and its success
@@ -73,7 +80,7 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 
 // Close closes idle connections.
 func (c *Client) Close() {
-	c.http.Transport.(*fencehttp.Transport).Base.(interface{ CloseIdleConnections() }).CloseIdleConnections()
+	c.base.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 }
 
 // Raise raises the floor, and says how many marks that dropped.

@@ -86,6 +86,7 @@ func (h *handler) contribLock(c *call) (ContribResponse, error) {
 			return ContribResponse{}, err
 		}
 		req.Token = fence.Token(in.Version)
+		c.claim = req.Claim
 		err := h.engine.Write(c.r.Context(), req, kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val})
 		return ContribResponse{Val: in.Val, Version: in.Version}, err
 	}

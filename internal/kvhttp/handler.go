@@ -94,8 +94,9 @@ type call struct {
 	r   *http.Request
 	who *access.Principal // nil: nobody needs to say
 
-	taken int64  // of the budget for bodies
-	named string // see id
+	taken int64       // of the budget for bodies
+	named string      // see id
+	claim fence.Claim // that the engine was asked with, for the request's span
 }
 
 // id names the call in logs: as the client does, or by a name of its own.
@@ -110,6 +111,7 @@ func (c *call) id() string {
 
 // request is what the engine gets to know of the call.
 func (c *call) request(claim fence.Claim) kv.Request {
+	c.claim = claim
 	return kv.Request{Claim: claim, ID: requestID(c.r)}
 }
 
@@ -158,13 +160,15 @@ func (h *handler) open(serve func(*call) error) http.Handler {
 		if c.taken > 0 {
 			h.memory.left.Release(c.taken)
 		}
+		result := outcome(err)
 		if h.Metrics != nil {
-			h.Metrics.count(r.Method, outcome(err), err, time.Since(start))
+			h.Metrics.count(r.Method, result, err, time.Since(start))
 		}
+		c.trace(result, err)
 		if err != nil {
 			h.answer(&c, err)
 		} else if h.Logger.Enabled(r.Context(), slog.LevelDebug) {
-			h.Logger.Debug("done", "method", r.Method, "path", r.URL.Path, "took", time.Since(start), "request", c.id())
+			traced(r.Context(), h.Logger).Debug("done", "method", r.Method, "path", r.URL.Path, "took", time.Since(start), "request", c.id())
 		}
 	})
 }
@@ -185,10 +189,11 @@ func (h *handler) answer(c *call, err error) {
 }
 
 func (h *handler) log(p problem, c *call, err error) {
+	log := traced(c.r.Context(), h.Logger)
 	level, message := slog.LevelDebug, "failed"
 	switch {
 	case p.Reason != "":
-		h.Logger.Info("refused", "reason", p.Reason, "method", c.r.Method, "path", c.r.URL.Path,
+		log.Info("refused", "reason", p.Reason, "method", c.r.Method, "path", c.r.URL.Path,
 			"scope", p.Scope, "token", p.Token, "mark", p.Mark, "request", c.id())
 		return
 	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
@@ -196,6 +201,6 @@ func (h *handler) log(p problem, c *call, err error) {
 	case p.Status >= 500 && p.Limit == "":
 		level = slog.LevelError
 	}
-	h.Logger.Log(c.r.Context(), level, message, "method", c.r.Method, "path", c.r.URL.Path, "status", p.Status,
+	log.Log(c.r.Context(), level, message, "method", c.r.Method, "path", c.r.URL.Path, "status", p.Status,
 		"client", c.r.RemoteAddr, "request", c.id(), "err", err)
 }

@@ -1,0 +1,63 @@
+package kvhttp
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The attributes of a request's span. Numbers are decimal strings, as in the
+// protocol.
+const (
+	AttributeScope   = "fencing.scope"
+	AttributeToken   = "fencing.token"
+	AttributeMark    = "fencing.mark"    // of a stale request: the highest token admitted
+	AttributeOutcome = "fencing.outcome" // as in MetricRequests
+)
+
+// trace says in the request's span, where there is one, what was asked for and
+// what became of it.
+func (c *call) trace(outcome string, err error) {
+	span := trace.SpanFromContext(c.r.Context())
+	if !span.IsRecording() {
+		return
+	}
+	// The span is named by it: a key in its name would make as many names as keys.
+	c.r.Pattern = routeOf(c.r.URL.Path)
+	set := func(key, value string) {
+		if value != "" && value != "0" {
+			span.SetAttributes(attribute.String(key, strings.ToValidUTF8(value, "\uFFFD")))
+		}
+	}
+	set("http.route", c.r.Pattern)
+	set(AttributeScope, c.claim.Scope)
+	set(AttributeToken, c.claim.Token.String())
+	set(AttributeOutcome, outcome)
+	if err != nil {
+		set(AttributeMark, newProblem(err).Mark.String())
+	}
+}
+
+// routeOf is a path as the document at /openapi.yaml names it.
+func routeOf(path string) string {
+	switch {
+	case strings.HasPrefix(path, pathKV):
+		return pathKV + "{key}"
+	case strings.HasPrefix(path, pathMarks):
+		return pathMarks + "{scope}"
+	case path == "/", path == "/v1/batch", path == pathFloor, path == "/v1/snapshot", path == "/openapi.yaml":
+		return path
+	}
+	return "" // one that nobody serves
+}
+
+// traced has log lines name the trace that they belong to, if any.
+func traced(ctx context.Context, log *slog.Logger) *slog.Logger {
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		return log.With("trace", span.TraceID().String())
+	}
+	return log
+}
