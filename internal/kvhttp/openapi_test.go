@@ -280,7 +280,7 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 		{plain(), "PUT /v1/floor", 400, request{"PUT", "/v1/floor", `{"token":7}`, nil}},
 		{plain(), "PUT /v1/floor", 400, request{"PUT", "/v1/floor", `{"token":"07"}`, nil}},
 		{narrow(), "PUT /v1/floor", 413, request{"PUT", "/v1/floor", huge, nil}},
-		{bounded(), "PUT /v1/floor", 422, request{"PUT", "/v1/floor", `{"token":"41"}`, nil}},
+		{bounded(), "PUT /v1/floor", 422, request{"PUT", "/v1/floor", `{"token":"42"}`, nil}},
 
 		{plain(), "POST /", 200, request{"POST", "/", `{"op":"write","key":"a","val":"x","version":33}`, nil}},
 		{plain(), "POST /", 200, request{"POST", "/", `{"op":"read","key":"none"}`, nil}},
