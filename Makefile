@@ -15,11 +15,15 @@ bench: ## ratios, taken side by side; nothing else should run meanwhile
 	go test -run '^$$' -bench . ./pkg/fence ./internal/kv
 
 FUZZTIME ?= 60s
-fuzz:
-	go test -run '^$$' -fuzz FuzzParseToken -fuzztime $(FUZZTIME) ./pkg/fence
-	go test -run '^$$' -fuzz FuzzRegister -fuzztime $(FUZZTIME) ./pkg/fence
-	go test -run '^$$' -fuzz FuzzRequests -fuzztime $(FUZZTIME) ./internal/kv
-	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./internal/scenario
+FUZZ = \
+	./pkg/fence:FuzzParseToken ./pkg/fence:FuzzRegister \
+	./pkg/fence/fencebolt:FuzzDecode \
+	./pkg/fence/fencehttp:FuzzParseClaim ./pkg/fence/fencehttp:FuzzTransport \
+	./internal/kv:FuzzReadSnapshot ./internal/kv:FuzzSnapshot ./internal/kv:FuzzBoltItem \
+	./internal/kvhttp:FuzzRequests ./internal/kvhttp:FuzzBatch ./internal/kvhttp:FuzzFloor ./internal/kvhttp:FuzzContribLock \
+	./internal/scenario:FuzzParse
+fuzz: ## every decoder of what comes from outside, one after another
+	set -e; for f in $(FUZZ); do go test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) "$${f%:*}"; done
 
 lint:
 	test -z "$$(gofmt -l .)" || { gofmt -l .; false; }

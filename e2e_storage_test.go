@@ -1,7 +1,6 @@
 package fencelab_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -211,54 +209,6 @@ func TestStorageStopsGracefully(t *testing.T) {
 	if n, err := conn.Read(b); err != nil || !strings.Contains(string(b[:n]), "204 No Content") {
 		t.Errorf("%q %v", b[:n], err)
 	}
-	p.want(0)
-}
-
-// TestManyConnections: thousands of clients that send half a request and then
-// nothing do not keep an honest one from being served, nor end the storage.
-func TestManyConnections(t *testing.T) {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	n := min(10_000, int(limit.Cur)-500)
-	if n < 2_000 {
-		t.Fatalf("the limit of open files is %d; raise it: ulimit -n 20000", limit.Cur)
-	}
-	w := newWorld(t)
-	p, url := w.storage()
-	conns := make([]net.Conn, n)
-	for i := range conns {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		if err != nil {
-			t.Fatalf("connection %d: %v", i, err)
-		}
-		defer conn.Close()
-		fmt.Fprint(conn, "PUT /v1/kv/a HTTP/1.1\r\nFencing-Tok")
-		conns[i] = conn
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPut, url+"/v1/kv/honest", strings.NewReader("x"))
-	req.Header.Set("Fencing-Token", "1")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatalf("beside %d slow clients: %v", n, err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusNoContent {
-		t.Errorf("beside %d slow clients: %s", n, resp.Status)
-	}
-	// The storage gives each up in the end.
-	one := conns[0]
-	_ = one.SetReadDeadline(time.Now().Add(patience))
-	if b, err := io.ReadAll(one); err != nil {
-		t.Errorf("a slow client was not given up: %q %v", b, err)
-	}
-	if got := post(t, url, `{"op":"read","key":"a"}`); got != `{"val":"","version":-1,"err":"key not found"}` {
-		t.Errorf("half a request was done: %s", got)
-	}
-	p.signal(syscall.SIGTERM)
 	p.want(0)
 }
 

@@ -27,23 +27,28 @@ type Options struct {
 	Observe func(Record)
 }
 
-// room refuses ops that would make too many keys of keys. A key that a batch names
-// twice may count twice.
+// room refuses ops that would make too many keys of keys. known says which there
+// are before.
 func (o *Options) room(keys int64, ops []Op, known func(key string) bool) error {
 	if o.MaxKeys == 0 {
 		return nil
 	}
-	more := false
+	before := keys
+	there := make(map[string]bool, len(ops)) // after the ops so far
 	for _, op := range ops {
-		switch k := known(op.Key); {
-		case op.Kind == OpDelete && k:
-			keys--
-		case op.Kind == OpWrite && !k:
+		was, named := there[op.Key]
+		if !named {
+			was = known(op.Key)
+		}
+		is := op.Kind == OpWrite
+		switch there[op.Key] = is; {
+		case is && !was:
 			keys++
-			more = true
+		case was && !is:
+			keys--
 		}
 	}
-	if !more || keys <= int64(o.MaxKeys) {
+	if keys <= before || keys <= int64(o.MaxKeys) { // a file may have more from before
 		return nil
 	}
 	return &LimitError{Limit: LimitKeys, Max: int64(o.MaxKeys), Say: "delete some, or raise --max-keys"}

@@ -269,7 +269,10 @@ func (b *Bolt) do(tx *bbolt.Tx, c *change) error {
 		if err != nil {
 			return err
 		}
-		if m == (fence.Mark{Token: fencebolt.Floor(tx)}) { // it has none of its own
+		if marks := tx.Bucket([]byte(fencebolt.Bucket)); marks.Get([]byte(c.req.Scope)) == nil {
+			if _, err := m.Admit(c.req.Claim); err != nil {
+				return err // which is refused whatever the limit is
+			}
 			return b.account.tooManyMarks()
 		}
 	}

@@ -31,7 +31,8 @@ const (
 	LimitOps         = "ops"         // operations of a batch
 	LimitKeys        = "keys"        // keys that have a value
 	LimitMarks       = "marks"       // scopes that have a mark of their own
-	LimitMemory      = "memory"      // bytes of bodies under way, of all clients
+	LimitMemory      = "memory"      // bytes of bodies and values under way, of all clients
+	LimitSnapshots   = "snapshots"   // under way
 	LimitConnections = "connections" // open at a time
 	LimitRate        = "rate"        // requests a second, of one client
 )
@@ -61,7 +62,7 @@ func limitWords(limit string, n int64) string {
 	case LimitOps:
 		return fmt.Sprintf("%d operations for a batch", n)
 	case LimitMemory:
-		return fmt.Sprintf("%d bytes for bodies that are under way", n)
+		return fmt.Sprintf("%d bytes for what is under way", n)
 	case LimitRate:
 		return fmt.Sprintf("%d requests a second for one client", n)
 	}

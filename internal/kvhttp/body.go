@@ -12,11 +12,12 @@ import (
 	"github.com/fencelab/fencelab/internal/kv"
 )
 
-// small is up to what size a body costs nothing of the budget: honest clients
-// with small values are served while others fill it.
+// small is how much of a body or an answer costs nothing of the budget: clients
+// with small values are served while others have filled it. What it comes to is
+// bounded by the number of connections.
 const small = 4 << 10
 
-// budget is the memory that bodies may take up together.
+// budget is the memory that bodies and answers may take up together.
 type budget struct {
 	max  int64
 	left *semaphore.Weighted
@@ -24,31 +25,48 @@ type budget struct {
 
 func newBudget(max int64) *budget { return &budget{max, semaphore.NewWeighted(max)} }
 
+// take gives a call n bytes more, or refuses it. They come back with giveBack.
+func (b *budget) take(c *call, n int64) error {
+	if n <= small {
+		return nil
+	}
+	if !b.left.TryAcquire(n) {
+		return &kv.LimitError{Limit: kv.LimitMemory, Max: b.max, Say: "try again later"}
+	}
+	c.taken += n
+	return nil
+}
+
+func (b *budget) giveBack(c *call) {
+	b.left.Release(c.taken)
+	c.taken = 0
+}
+
 // body reads a request's whole body before anything is done, so that a client
 // that dies half-way changes nothing and one that is slow holds no lock. It takes
 // memory as the bytes arrive, not as they are announced; open gives it back.
 func (h *handler) body(c *call) ([]byte, error) {
-	if c.r.ContentLength > h.Limits.Body {
+	announced := c.r.ContentLength // -1: not known
+	if announced > h.Limits.Body {
 		return nil, h.tooLarge(c)
 	}
 	size := int64(small)
-	if n := c.r.ContentLength; n >= 0 {
-		size = min(n, small)
+	if announced >= 0 {
+		size = min(announced, small)
 	}
 	b := make([]byte, 0, size)
 	for {
+		if int64(len(b)) == announced {
+			return b, nil
+		}
 		if len(b) == cap(b) {
-			if int64(len(b)) == c.r.ContentLength {
-				return b, nil
-			}
 			grown := min(2*int64(cap(b))+small, h.Limits.Body+1)
-			if c.r.ContentLength >= 0 {
-				grown = min(grown, c.r.ContentLength)
+			if announced >= 0 {
+				grown = min(grown, announced)
 			}
-			if !h.memory.left.TryAcquire(grown - c.taken) {
-				return nil, refuseRest(c, &kv.LimitError{Limit: kv.LimitMemory, Max: h.memory.max, Say: "try again later"})
+			if err := h.memory.take(c, grown-c.taken); err != nil {
+				return nil, refuseRest(c, err)
 			}
-			c.taken = grown
 			b = append(make([]byte, 0, grown), b...)
 		}
 		n, err := c.r.Body.Read(b[len(b):cap(b)])
@@ -60,7 +78,7 @@ func (h *handler) body(c *call) ([]byte, error) {
 		case errors.Is(err, io.EOF):
 			return b, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, &httpError{http.StatusRequestTimeout, fmt.Errorf("the body did not come in time: %w", err)}
+			return nil, refuseRest(c, &httpError{http.StatusRequestTimeout, fmt.Errorf("the body did not come in time: %w", err)})
 		case err != nil:
 			return nil, badRequest("the body ends early: %w", err)
 		}

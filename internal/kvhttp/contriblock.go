@@ -38,20 +38,19 @@ func (h *handler) serveContribLock(c *call) error {
 	if err := c.allow(http.MethodPost); err != nil {
 		return err
 	}
-	resp, err := h.contribLock(c)
+	b, err := h.contribLock(c)
 	status := http.StatusOK
 	if err != nil {
-		resp = ContribResponse{Version: -1, Err: contribError(err)}
 		if !errors.Is(err, kv.ErrNotFound) && !errors.Is(err, fence.ErrStale) {
 			p := newProblem(err)
 			p.setHeaders(c.w.Header(), err)
 			status = p.Status
 		}
+		var merr error
+		if b, merr = json.Marshal(ContribResponse{Version: -1, Err: contribError(err)}); merr != nil {
+			return merr
+		}
 		err = &answered{err}
-	}
-	b, merr := json.Marshal(resp)
-	if merr != nil {
-		return merr
 	}
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
@@ -61,36 +60,55 @@ func (h *handler) serveContribLock(c *call) error {
 	return err
 }
 
-func (h *handler) contribLock(c *call) (ContribResponse, error) {
+// contribLock does what is asked for and returns the answer, whose memory it
+// takes from the budget before the engine changes anything.
+func (h *handler) contribLock(c *call) ([]byte, error) {
+	if err := h.admit(c); err != nil {
+		return nil, err
+	}
 	b, err := h.body(c)
 	if err != nil {
-		return ContribResponse{}, err
+		return nil, err
 	}
 	var in ContribRequest
 	if err := decode(b, &in, false); err != nil {
-		return ContribResponse{}, err
+		return nil, err
 	}
 	if err := cmp.Or(h.Limits.key(in.Key), h.Limits.value(len(in.Val))); err != nil {
-		return ContribResponse{}, err
+		return nil, err
 	}
 	req := c.request(fence.Claim{Scope: in.Key})
 	switch in.Op {
 	case kv.OpRead:
 		if err := c.mayRead(req.Claim, in.Key); err != nil {
-			return ContribResponse{}, err
+			return nil, err
 		}
 		item, err := h.engine.Read(c.r.Context(), req, in.Key)
-		return ContribResponse{Val: item.Value, Version: int64(item.Token)}, err
+		if err != nil {
+			return nil, err
+		}
+		return h.contribAnswer(c, ContribResponse{Val: item.Value, Version: int64(item.Token)})
 	case kv.OpWrite:
 		if err := c.who.May(access.Write, in.Key, in.Key); err != nil {
-			return ContribResponse{}, err
+			return nil, err
+		}
+		answer, err := h.contribAnswer(c, ContribResponse{Val: in.Val, Version: in.Version})
+		if err != nil {
+			return nil, err
 		}
 		req.Token = fence.Token(in.Version)
 		c.claim = req.Claim
-		err := h.engine.Write(c.r.Context(), req, kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val})
-		return ContribResponse{Val: in.Val, Version: in.Version}, err
+		return answer, h.engine.Write(c.r.Context(), req, kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val})
 	}
-	return ContribResponse{}, badRequest("unknown op: %.32q, want \"read\" or \"write\"", in.Op)
+	return nil, badRequest("unknown op: %.32q, want \"read\" or \"write\"", in.Op)
+}
+
+func (h *handler) contribAnswer(c *call, resp ContribResponse) ([]byte, error) {
+	b, err := json.Marshal(resp)
+	if err != nil {
+		return nil, err
+	}
+	return b, h.memory.take(c, int64(len(b)))
 }
 
 // contribError says an error in contrib/lock's words, where it has words for it.

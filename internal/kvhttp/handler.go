@@ -3,11 +3,13 @@
 package kvhttp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -39,6 +41,9 @@ type handler struct {
 	engine kv.Engine
 	rates  *rates // nil: no limit
 	memory *budget
+	// snapshot lets one go out at a time: the engine memory copies all its keys
+	// for it, and a file grows while it lasts.
+	snapshot sync.Mutex
 }
 
 // NewHandler serves engine by the protocols of docs/protocol.md.
@@ -56,7 +61,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	// request behind it.
 	r := mux.NewRouter().SkipClean(true)
 	r.PathPrefix(pathKV).Handler(h.handle(h.serveKey))
-	r.Path("/").Handler(h.handle(h.serveContribLock))
+	r.Path("/").Handler(h.open(h.serveContribLock)) // which says no in words of its own
 	r.Path(pathBatch).Handler(h.handle(h.serveBatch))
 	r.PathPrefix(pathMarks).Handler(h.handle(h.serveMark))
 	r.Path(pathFloor).Handler(h.handle(h.serveFloor))
@@ -94,7 +99,7 @@ type call struct {
 	r   *http.Request
 	who *access.Principal // nil: nobody needs to say
 
-	taken int64       // of the budget for bodies
+	taken int64       // of the budget
 	named string      // see id
 	claim fence.Claim // that the engine was asked with, for the request's span
 }
@@ -130,24 +135,26 @@ func (c *call) allow(methods ...string) error {
 // handle serves what needs a permission.
 func (h *handler) handle(serve func(*call) error) http.Handler {
 	return h.open(func(c *call) error {
-		var err error
-		if c.who, err = h.Access.Authenticate(c.r); err != nil {
-			return err
-		}
-		if err := h.rates.take(h.client(c)); err != nil {
+		if err := h.admit(c); err != nil {
 			return err
 		}
 		return serve(c)
 	})
 }
 
-// client names who makes a call: by the name that its bearer token has, or by its
-// address.
-func (h *handler) client(c *call) string {
-	if h.Access != nil {
-		return c.who.Name()
+// admit finds out who calls, and refuses who may not or comes too often. Who
+// fails to show a name counts by the address: guessing is limited, too.
+func (h *handler) admit(c *call) (err error) {
+	c.who, err = h.Access.Authenticate(c.r)
+	return cmp.Or(h.rates.take(h.client(c)), err)
+}
+
+// client is who makes a call.
+func (h *handler) client(c *call) client {
+	if h.Access != nil && c.who != nil {
+		return client{name: c.who.Name()}
 	}
-	return addressOf(c.r)
+	return client{address: network(c.r.RemoteAddr)}
 }
 
 // open serves what everybody may have. It is the one place where errors become
@@ -156,10 +163,8 @@ func (h *handler) open(serve func(*call) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		c := call{w: w, r: r}
+		defer h.memory.giveBack(&c) // after a panic, too
 		err := serve(&c)
-		if c.taken > 0 {
-			h.memory.left.Release(c.taken)
-		}
 		result := outcome(err)
 		if h.Metrics != nil {
 			h.Metrics.count(r.Method, result, err, time.Since(start))

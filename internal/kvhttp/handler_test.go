@@ -1,10 +1,8 @@
 package kvhttp_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -207,44 +205,15 @@ func TestIssuerIsAsked(t *testing.T) {
 	}
 }
 
-// FuzzRequests sends any bytes to every path. The storage must answer, with a
-// problem document or contrib/lock's JSON where it refuses, and the guarded key
-// changes only by a request that shows its token.
-func FuzzRequests(f *testing.F) {
-	f.Add("POST", "/", `{"op":"write","key":"a","val":"x","version":34}`, "", "")
-	f.Add("PUT", "/v1/kv/a", "x", "33", "1")
-	f.Add("POST", "/v1/batch", `{"ops":[{"op":"write","key":"a","val":"1"}]}`, "34", "")
-	f.Add("DELETE", "/v1/kv/a", "", "١", "-1")
-	f.Fuzz(func(t *testing.T, method, path, body, token, sequence string) {
-		req, err := http.NewRequest(method, "http://x"+path, bytes.NewReader([]byte(body)))
-		if err != nil || req.URL.Path == "" || req.URL.Path[0] != '/' {
-			return
-		}
-		req.Header["Fencing-Token"] = []string{token}
-		req.Header["Fencing-Sequence"] = []string{sequence}
-		req.Header["Fencing-Scope"] = []string{"/lock"}
-		m := kv.NewMemory(kv.Options{})
-		h := kvhttp.NewHandler(m, kvhttp.Options{Limits: kvhttp.Limits{Body: 100}})
-		call(h, "PUT", "/v1/kv/a", "kept", "Fencing-Token", "40", "Fencing-Scope", "/lock")
-		call(h, "POST", "/", `{"op":"write","key":"b","val":"kept","version":40}`)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, req)
-		if w.Code < 200 || w.Code > 499 {
-			t.Fatalf("status %d: %s", w.Code, w.Body)
-		}
-		b, _ := io.ReadAll(w.Body)
-		if w.Code >= 400 && !strings.HasSuffix(strings.TrimSpace(string(b)), "}") {
-			t.Fatalf("status %d without a document: %q", w.Code, b)
-		}
-		mark, _ := m.Mark(t.Context(), "/lock")
-		if mark.Token < 40 {
-			t.Fatalf("the mark went down to %d", mark.Token)
-		}
-		if item, err := m.Read(t.Context(), kv.Request{}, "a"); (err != nil || item.Value != "kept") && mark.Token == 40 && token != "40" {
-			// contrib/lock's protocol names no lock, so the key's own mark counts.
-			if own, _ := m.Mark(t.Context(), "a"); own.Token == 0 {
-				t.Fatalf("%s %s with token %q changed the key: %+v, %v", method, path, token, item, err)
-			}
-		}
-	})
+// TestScopeOfAnyBytes: a key may be any bytes, and is the scope where none is
+// named; a metric's label may not.
+func TestScopeOfAnyBytes(t *testing.T) {
+	h := newHandler()
+	call(h, "PUT", "/v1/kv/%ff", "x", "Fencing-Token", "34")
+	if w := call(h, "PUT", "/v1/kv/%ff", "x", "Fencing-Token", "33"); w.Code != 412 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := call(h, "GET", "/metrics", ""); !strings.Contains(w.Body.String(), "fencelab_storage_stale_total{scope=\"\uFFFD\"} 1") {
+		t.Errorf("the stale write is not counted:\n%s", w.Body)
+	}
 }

@@ -89,6 +89,9 @@ func (h *handler) get(c *call, claim fence.Claim, key string) error {
 	if err != nil {
 		return err
 	}
+	if err := h.memory.take(c, int64(len(item.Value))); err != nil {
+		return err
+	}
 	c.w.Header().Set("Content-Type", "application/octet-stream")
 	if item.Token != 0 {
 		c.w.Header().Set(fencehttp.HeaderToken, item.Token.String())

@@ -110,6 +110,7 @@ var limitStatus = map[string]int{
 	kv.LimitKeys:        http.StatusInsufficientStorage,
 	kv.LimitMarks:       http.StatusInsufficientStorage,
 	kv.LimitMemory:      http.StatusServiceUnavailable,
+	kv.LimitSnapshots:   http.StatusServiceUnavailable,
 	kv.LimitConnections: http.StatusServiceUnavailable,
 	kv.LimitRate:        http.StatusTooManyRequests,
 }

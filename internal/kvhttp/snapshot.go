@@ -26,6 +26,10 @@ func (h *handler) serveSnapshot(c *call) error {
 	if err := c.who.May(access.Admin, ""); err != nil {
 		return err
 	}
+	if !h.snapshot.TryLock() {
+		return &kv.LimitError{Limit: kv.LimitSnapshots, Max: 1, Say: "wait for the one that is under way"}
+	}
+	defer h.snapshot.Unlock()
 	c.w.Header().Set("Content-Type", ContentTypeSnapshot)
 	c.w.Header().Set("Content-Disposition", `attachment; filename="fencelab.snapshot"`)
 	w := &patient{w: c.w, control: http.NewResponseController(c.w)}

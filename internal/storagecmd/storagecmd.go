@@ -87,6 +87,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", c.listen, err)
 	}
+	ln = kvhttp.LimitConnections(ln, c.limits, security != nil, metrics)
 	stopping := new(atomic.Bool)
 	srv := newServer(kvhttp.NewHandler(store.engine, kvhttp.Options{
 		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
@@ -96,7 +97,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 			}
 			return nil
 		}}),
-	}), log)
+	}), c.limits.Key, log)
 	url := "http://" + ln.Addr().String()
 	if security != nil {
 		ln, url = tls.NewListener(ln, security), "https://"+ln.Addr().String()
@@ -137,17 +138,20 @@ const (
 	writeTimeout    = 30 * time.Second
 	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 5 * time.Second
-	maxHeader       = 64 << 10 // bytes
 )
 
-func newServer(h http.Handler, log *slog.Logger) *http.Server {
+// headerRoom is how many bytes of header a request may have beside its key, which
+// in a path may take three for one.
+const headerRoom = 16 << 10
+
+func newServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
+		MaxHeaderBytes:    int(3*maxKey + headerRoom),
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

@@ -1,0 +1,165 @@
+package kvhttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// How long a refused client may take to read why, and how many do so at a time.
+// Who comes when there are more is cut off without a word.
+const (
+	refusalTime = time.Second
+	maxRefusals = 128
+)
+
+// LimitConnections holds a listener to Limits.Connections and Limits.PerClient. A
+// connection over one of them is accepted, told by status 503 and closed, while
+// others go on being accepted: a client that waits in the system's queue would not
+// know what for. Where secure is true what comes is TLS, in which a refusal cannot
+// be told before a handshake: the connection is only closed. m may be nil.
+func LimitConnections(ln net.Listener, l Limits, secure bool, m *Metrics) net.Listener {
+	l = l.withDefaults()
+	return &limitListener{Listener: ln, limits: l, secure: secure, metrics: m,
+		open: make(map[string]int64), refusals: make(chan struct{}, maxRefusals)}
+}
+
+type limitListener struct {
+	net.Listener
+	limits   Limits
+	secure   bool
+	metrics  *Metrics
+	refusals chan struct{} // that are under way
+
+	mu   sync.Mutex
+	all  int64
+	open map[string]int64 // by network
+}
+
+// Accept implements net.Listener.
+func (l *limitListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := network(c.RemoteAddr().String())
+		over := l.take(from)
+		if over == nil {
+			return &limitedConn{Conn: c, giveBack: sync.OnceFunc(func() { l.giveBack(from) })}, nil
+		}
+		if l.metrics != nil {
+			l.metrics.limited.WithLabelValues(over.Limit).Inc()
+		}
+		l.refuse(c, over)
+	}
+}
+
+func (l *limitListener) take(from string) *kv.LimitError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.all >= l.limits.Connections:
+		return &kv.LimitError{Limit: kv.LimitConnections, Max: l.limits.Connections, Say: "try again later"}
+	case l.open[from] >= l.limits.PerClient:
+		return &kv.LimitError{Limit: kv.LimitConnections, Max: l.limits.PerClient, Say: "that is for one client: close some"}
+	}
+	l.all++
+	l.open[from]++
+	l.gauge()
+	return nil
+}
+
+func (l *limitListener) giveBack(from string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.open[from]--; l.open[from] == 0 {
+		delete(l.open, from)
+	}
+	l.gauge()
+}
+
+func (l *limitListener) gauge() {
+	if l.metrics != nil {
+		l.metrics.conns.Set(float64(l.all))
+	}
+}
+
+// refuse never waits.
+func (l *limitListener) refuse(c net.Conn, over error) {
+	if !l.secure {
+		select {
+		case l.refusals <- struct{}{}:
+			go func() {
+				defer func() { <-l.refusals }()
+				tell(c, over)
+			}()
+			return
+		default:
+		}
+	}
+	_ = c.Close() // it is of no use to anybody
+}
+
+// tell answers a connection with err and closes it. It answers when the request
+// begins to come, because many clients take an answer that is there before for a
+// mistake, and reads on after it, because what is left unread when a connection is
+// closed makes the system throw the answer away.
+func tell(c net.Conn, err error) {
+	defer c.Close()
+	if c.SetDeadline(time.Now().Add(refusalTime)) != nil {
+		return
+	}
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		return
+	}
+	if refusalOf(err).Write(c) != nil {
+		return
+	}
+	if closer, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = closer.CloseWrite() // if it fails, so does the rest
+	}
+	_, _ = io.Copy(io.Discard, c) // until the client has closed its side, or the time is up
+}
+
+// refusalOf is the answer that tells of err.
+func refusalOf(err error) *http.Response {
+	p := newProblem(err)
+	b, _ := json.Marshal(p) // strings and numbers: it cannot fail
+	h := make(http.Header)
+	p.setHeaders(h, err)
+	h.Set("Content-Type", fencehttp.ContentType)
+	return &http.Response{
+		StatusCode: p.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header: h, Body: io.NopCloser(bytes.NewReader(b)), ContentLength: int64(len(b)),
+	}
+}
+
+// limitedConn counts until it is closed.
+type limitedConn struct {
+	net.Conn
+	giveBack func()
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	defer c.giveBack()
+	return c.Conn.Close()
+}
+
+// CloseWrite closes one direction, as package http wants to so that a client gets
+// to read the last answer.
+func (c *limitedConn) CloseWrite() error {
+	if closer, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return closer.CloseWrite()
+	}
+	return nil
+}
