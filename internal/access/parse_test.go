@@ -33,7 +33,7 @@ var wrong = []struct{ name, text, want string }{
 	{"a secret as token", "tokens:\n  - name: a\n    token: " + mistaken + "\n", `:3:5: no secret belongs into this file`},
 	{"a secret as field", "tokens:\n  - name: a\n    " + mistaken + ": x\n", `:3:5: unknown field`},
 	{"a secret as hash", "tokens:\n  - name: a\n    sha256: " + mistaken + "\n    rights: [read]\n", `:3:13: this is no SHA-256 of a secret: want 64 hex digits, it has 27 characters`},
-	{"a secret as right", "tokens:\n  - name: a\n    sha256: " + hashA + "\n    rights: [" + mistaken + "]\n", `:4:14: unknown right, want read, write or admin`},
+	{"a secret as right", "tokens:\n  - name: a\n    sha256: " + hashA + "\n    rights: [" + mistaken + "]\n", `:4:14: unknown right, want read, write, observe or admin`},
 	{"a secret as name", "tokens:\n  - name: 'a " + mistaken + "'\n    sha256: " + hashA + "\n    rights: [read]\n", `:2:11: this is no name`},
 	{"short hash", "tokens:\n  - {name: a, sha256: " + hashA[1:] + ", rights: [read]}\n", `it has 63 characters`},
 	{"long hash", "tokens:\n  - {name: a, sha256: " + hashA + "aa, rights: [read]}\n", `it has 66 characters`},

@@ -56,6 +56,16 @@ func ServerTLS(certFile, keyFile, clientCA string, log *slog.Logger) (*tls.Confi
 	return server, nil
 }
 
+// NotAfter is when the certificate ends that a config of ServerTLS serves with
+// now.
+func NotAfter(server *tls.Config) time.Time {
+	c, err := server.GetConfigForClient(nil)
+	if err != nil || len(c.Certificates) == 0 {
+		return time.Time{}
+	}
+	return c.Certificates[0].Leaf.NotAfter
+}
+
 // ClientTLS is for a client of such a server. ca is a file of the authorities
 // that may vouch for the server, read once; "" means those of the system. With
 // certFile and keyFile the client shows a certificate, which is re-read as in

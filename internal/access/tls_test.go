@@ -166,6 +166,9 @@ func TestHTTPS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if ends := NotAfter(config); time.Until(ends) <= 0 || time.Until(ends) > 366*24*time.Hour {
+		t.Errorf("the certificate ends at %v", ends)
+	}
 	for _, serveTLS := range []bool{false, true} {
 		url := serve(t, config.Clone(), serveTLS)
 		trusting := clientTLS(t, f.name("ca"), "", "")

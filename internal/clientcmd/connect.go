@@ -18,20 +18,30 @@ import (
 	grpcbackoff "google.golang.org/grpc/backoff"
 
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/tracing"
 )
 
 // requestTimeout bounds one request to a service. What it cuts off has an
 // unknown outcome.
 const requestTimeout = 5 * time.Second
 
+// tracesTimeout is for how long the end waits for the last traces to be sent.
+const tracesTimeout = time.Second
+
 // services are what a client works with.
 type services struct {
 	etcd  *clientv3.Client
 	locks *locker
 	store *kvhttp.Client // nil where none is wanted
+
+	stopTraces func(context.Context) error
 }
 
 func (s *services) close() {
+	// What cannot be sent is lost: nobody waits for a collector.
+	ctx, cancel := context.WithTimeout(context.Background(), tracesTimeout)
+	defer cancel()
+	_ = s.stopTraces(ctx)
 	s.etcd.Close()
 	if s.store != nil {
 		s.store.Close()
@@ -57,6 +67,10 @@ func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error
 		return nil, usage(cmd, fmt.Errorf("--endpoints: %w", err))
 	}
 	s := &services{etcd: client}
+	if s.stopTraces, err = tracing.Start(cmd.Context(), "fencelab-client"); err != nil {
+		client.Close()
+		return nil, err
+	}
 	if s.locks, err = newLocker(client, c.ttl, c.token); err != nil {
 		s.close()
 		return nil, usage(cmd, fmt.Errorf("--ttl: %w", err))

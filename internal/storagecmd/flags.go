@@ -62,6 +62,9 @@ func (c *config) check() error {
 			return usage("--%s is %d, want 0, which is no limit, or more", name, n)
 		}
 	}
+	if c.limits.Memory < c.limits.Body {
+		return usage("--max-memory is %d bytes, less than one body may have: --max-body is %d", c.limits.Memory, c.limits.Body)
+	}
 	if c.engine.kind == engineEtcd && c.maxKeys+c.maxMarks > 0 {
 		return usage("--max-keys and --max-marks are of no use to the engine etcd, whose keys many storages share; etcd has --quota-backend-bytes")
 	}

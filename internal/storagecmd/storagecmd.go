@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/tracing"
 )
 
 // Command is the command "storage".
@@ -66,16 +68,18 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	stopTraces, err := tracing.Start(ctx, "fencelab-storage")
+	if err != nil {
+		return err
+	}
 	metrics := kvhttp.NewMetrics()
 	options := kv.Options{Unfenced: !bool(c.engine.fencing), MaxKeys: c.maxKeys, MaxMarks: c.maxMarks, Committed: metrics.Committed}
-	var journal *kv.Journal
-	if c.journal != "" {
-		w, err := openJournal(c.journal, stdout)
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		journal = kv.NewJournal(w)
+	journal, err := c.openJournal(stdout)
+	if err != nil {
+		return err
+	}
+	if journal != nil {
+		defer journal.Close()
 		options.Observe = journal.Observe
 	}
 	store, err := c.engine.open(options)
@@ -88,25 +92,21 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", c.listen, err)
 	}
 	ln = kvhttp.LimitConnections(ln, c.limits, security != nil, metrics)
-	stopping := new(atomic.Bool)
-	srv := newServer(kvhttp.NewHandler(store.engine, kvhttp.Options{
-		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
-		Ready: append(store.ready, kvhttp.Check{Name: "process", Ready: func(context.Context) error {
-			if stopping.Load() {
-				return errors.New("its end: it was told to stop")
-			}
-			return nil
-		}}),
-	}), c.limits.Key, log)
 	url := "http://" + ln.Addr().String()
 	if security != nil {
 		ln, url = tls.NewListener(ln, security), "https://"+ln.Addr().String()
+		metrics.Certificate(func() time.Time { return access.NotAfter(security) })
 	}
 	stopProfiles, err := c.serveProfiles(log)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	defer stopProfiles()
+	stopping := new(atomic.Bool)
+	srv := newServer(tracing.Handler(kvhttp.NewHandler(store.engine, kvhttp.Options{
+		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
+		Ready: append(store.ready, untilStop(stopping)),
+	})), c.limits.Key, log)
 	if journal != nil {
 		journal.Listening(ln.Addr().String()) // before the first request can be
 	}
@@ -121,11 +121,29 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	}
 	log.Info("storage stops", "cause", context.Cause(ctx))
 	stopping.Store(true)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	return stop(context.WithoutCancel(ctx), srv, stopTraces, log)
+}
+
+// untilStop has /readyz say that the storage ends, so that no more is sent to it.
+func untilStop(stopping *atomic.Bool) kvhttp.Check {
+	return kvhttp.Check{Name: "process", Ready: func(context.Context) error {
+		if stopping.Load() {
+			return errors.New("its end: it was told to stop")
+		}
+		return nil
+	}}
+}
+
+// stop lets the requests that are under way come to their end.
+func stop(ctx context.Context, srv *http.Server, stopTraces func(context.Context) error, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {
 		// Requests that take longer are cut off: their clients do not know the outcome.
 		return errors.Join(fmt.Errorf("requests still open after %v: %w", shutdownTimeout, err), srv.Close())
+	}
+	if err := stopTraces(ctx); err != nil {
+		log.Warn("the last traces were not sent", "err", err)
 	}
 	return nil
 }
@@ -186,4 +204,11 @@ func (c *config) warn(log *slog.Logger, policy *access.Policy) {
 	if !loopback && c.tlsCert == "" {
 		log.Warn("no TLS: what passes can be read and changed on its way")
 	}
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil && int64(files.Cur) < c.limits.Connections+otherFiles {
+		log.Warn("fewer files may be open than --max-connections needs; see ulimit -n", "files", files.Cur, "connections", c.limits.Connections)
+	}
 }
+
+// otherFiles is how many files may be open beside connections.
+const otherFiles = 100

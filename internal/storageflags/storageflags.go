@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/tracing"
 )
 
 // Flags say where the storage is, and who asks.
@@ -62,6 +63,7 @@ func (f *Flags) options() (o kvhttp.ClientOptions, err error) {
 	if o.TLS, err = access.ClientTLS(f.ca, f.cert, f.key, nil); err != nil {
 		return o, fmt.Errorf("--storage-ca, --storage-cert, --storage-key: %w", err)
 	}
+	o.Around = tracing.Transport
 	if f.bearerFile == "" {
 		return o, nil
 	}
