@@ -288,7 +288,7 @@ func dialSlow(t *testing.T, addr, first string) net.Conn {
 func TestOneClientCannotTakeAllConnections(t *testing.T) {
 	w := newWorld(t)
 	_, url := w.storage("--max-connections", "200")
-	for range 150 { // 50 of which are refused
+	for range 200 { // 50 of which are refused
 		dialSlow(t, strings.TrimPrefix(url, "http://"), "PUT /v1/kv/a HTTP/1.1\r\nX: ")
 	}
 	honest := newHonestClient(t, url)
@@ -299,7 +299,7 @@ func TestOneClientCannotTakeAllConnections(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	b, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != 503 || !strings.Contains(string(b), `"limit":"connections","max":100`) {
+	if resp.StatusCode != 503 || !strings.Contains(string(b), `"limit":"connections","max":150`) {
 		t.Errorf("%s %s", resp.Status, b)
 	}
 }

@@ -16,7 +16,7 @@ type Limits struct {
 	Rate   int64 // requests a second of one client, in the long run; 0: any number
 
 	Connections int64 // that are open at a time; LimitConnections holds this one and the next
-	PerClient   int64 // of these, from one address; by default half, so that no one can take all
+	PerClient   int64 // of these, from one address; by default three quarters, so that no one can take all
 }
 
 // The defaults.
@@ -24,7 +24,7 @@ const (
 	DefaultMaxBody        = 1 << 20
 	DefaultMaxKey         = 4 << 10
 	DefaultMaxMemory      = 64 << 20
-	DefaultMaxConnections = 10_000
+	DefaultMaxConnections = 20_000
 )
 
 func (l Limits) withDefaults() Limits {
@@ -44,7 +44,7 @@ func (l Limits) withDefaults() Limits {
 		l.Connections = DefaultMaxConnections
 	}
 	if l.PerClient == 0 {
-		l.PerClient = (l.Connections + 1) / 2
+		l.PerClient = (3*l.Connections + 3) / 4
 	}
 	return l
 }

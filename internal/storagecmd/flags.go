@@ -45,7 +45,7 @@ func (c *config) add(f *pflag.FlagSet) {
 	f.Int64Var(&c.limits.Value, "max-value", 0, "largest value, in bytes; 0: what fits a body")
 	f.Int64Var(&c.limits.Memory, "max-memory", kvhttp.DefaultMaxMemory, "bytes that request bodies and answers may take up together while they are under way")
 	f.Int64Var(&c.limits.Connections, "max-connections", kvhttp.DefaultMaxConnections, "connections that may be open")
-	f.Int64Var(&c.limits.PerClient, "max-connections-per-client", 0, "of these, from one address; 0: half, so that no one can take all")
+	f.Int64Var(&c.limits.PerClient, "max-connections-per-client", 0, "of these, from one address; 0: three quarters, so that no one can take all")
 	f.Int64Var(&c.limits.Rate, "rate", 0, "requests a second that one client may make in the long run; 0: any number")
 	f.IntVar(&c.maxKeys, "max-keys", 0, "keys that may have a value; 0: any number")
 	f.IntVar(&c.maxMarks, "max-marks", 0, "scopes that may have a mark of their own; 0: any number")
