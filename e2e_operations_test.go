@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,7 +34,11 @@ func TestOperations(t *testing.T) {
 	}
 	text := strings.Join(script, "\n")
 	for _, port := range []string{"2379", "8080", "8443"} {
-		text = strings.ReplaceAll(text, port, freePort(t))
+		_, free, err := net.SplitHostPort(fixedAddress(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = strings.ReplaceAll(text, port, free)
 	}
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
@@ -61,16 +64,4 @@ func TestOperations(t *testing.T) {
 	if strings.Contains(string(out), strings.TrimSpace(string(secret))) {
 		t.Errorf("a secret was logged:\n%s", out)
 	}
-}
-
-// freePort is a port that was free a moment ago, for what cannot be given a
-// listener.
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
 }
