@@ -11,8 +11,9 @@ test:
 race:
 	go test -race ./...
 
-bench: ## ratios, taken side by side; nothing else should run meanwhile
-	go test -run '^$$' -bench . ./pkg/fence ./internal/kv
+bench: ## ratios, taken side by side, into docs/performance.md; nothing else should run meanwhile
+	go test -run '^$$' -bench . ./pkg/fence ./internal/kvhttp
+	go run ./internal/bench -o docs/performance.md
 
 FUZZTIME ?= 60s
 FUZZ = \

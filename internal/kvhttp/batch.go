@@ -15,12 +15,8 @@ import (
 
 // batch is the body of POST /v1/batch.
 type batch struct {
-	Ops batchOps `json:"ops"`
+	Ops []batchOp `json:"ops"`
 }
-
-// batchOps stops reading after kv.MaxOps: three bytes in the body, "{},", are 40 in
-// memory.
-type batchOps []batchOp
 
 type batchOp struct {
 	Op  string  `json:"op"` // write or delete
@@ -43,41 +39,20 @@ func (h *handler) serveBatch(c *call) error {
 	if err != nil {
 		return err
 	}
-	var in batch
-	if err := decode(b, &in, true); err != nil {
+	in, err := decodeBatch(b)
+	if err != nil {
 		return err
 	}
-	if len(in.Ops) == 0 {
+	if len(in) == 0 {
 		return badRequest("the batch has 0 operations, want 1 to %d in \"ops\"", kv.MaxOps)
 	}
-	ops := make([]kv.Op, len(in.Ops))
-	for i, op := range in.Ops {
-		if ops[i], err = op.op(&h.Limits); err != nil {
+	ops := make([]kv.Op, len(in))
+	for i := range in {
+		if ops[i], err = in[i].op(&h.Limits); err != nil {
 			return fmt.Errorf("ops[%d]: %w", i, err)
 		}
 	}
 	return h.write(c, claim, ops...)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (o *batchOps) UnmarshalJSON(b []byte) error {
-	*o = nil // "ops" that come twice are not mixed
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return errors.New("\"ops\" is no array")
-	}
-	for d.More() {
-		if len(*o) == kv.MaxOps {
-			return &kv.LimitError{Limit: kv.LimitOps, Max: kv.MaxOps}
-		}
-		var op batchOp
-		if err := d.Decode(&op); err != nil {
-			return err
-		}
-		*o = append(*o, op)
-	}
-	return nil
 }
 
 // op checks what a batch asks for.

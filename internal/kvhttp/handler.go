@@ -57,10 +57,9 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 		o.Metrics.watch(engine, h.checks())
 	}
 	// Keys may hold any characters, "//" and ".." too: a path that the router
-	// cleaned would be another key. Few routes: each costs its match in every
-	// request behind it.
-	r := mux.NewRouter().SkipClean(true)
-	r.PathPrefix(pathKV).Handler(h.handle(h.serveKey))
+	// cleaned would be another key.
+	r, keys := mux.NewRouter().SkipClean(true), h.handle(h.serveKey)
+	r.PathPrefix(pathKV).Handler(keys)
 	r.Path("/").Handler(h.open(h.serveContribLock)) // which says no in words of its own
 	r.Path(pathBatch).Handler(h.handle(h.serveBatch))
 	r.PathPrefix(pathMarks).Handler(h.handle(h.serveMark))
@@ -73,14 +72,22 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	r.NotFoundHandler = h.open(func(c *call) error {
 		return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %s; the protocol is described at /openapi.yaml", c.r.URL.Path)}
 	})
-	return matcher{r}
+	return matcher{keys, r}
 }
 
-// matcher serves by a router's routes. The router's own ServeHTTP would copy the
-// request twice, to attach variables that no route of ours has.
-type matcher struct{ routes *mux.Router }
+// matcher serves by a router's routes, keys without a search for theirs. The
+// router's own ServeHTTP would copy the request twice, to attach variables that
+// no route of ours has.
+type matcher struct {
+	keys   http.Handler
+	routes *mux.Router
+}
 
 func (m matcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, pathKV) {
+		m.keys.ServeHTTP(w, r)
+		return
+	}
 	var match mux.RouteMatch
 	m.routes.Match(r, &match) // at the least it finds the NotFoundHandler
 	match.Handler.ServeHTTP(w, r)
@@ -146,6 +153,9 @@ func (h *handler) handle(serve func(*call) error) http.Handler {
 // fails to show a name counts by the address: guessing is limited, too.
 func (h *handler) admit(c *call) (err error) {
 	c.who, err = h.Access.Authenticate(c.r)
+	if h.rates == nil { // who it is costs more to say than the rest
+		return err
+	}
 	return cmp.Or(h.rates.take(h.client(c)), err)
 }
 

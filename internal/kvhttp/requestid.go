@@ -15,10 +15,11 @@ const maxRequestID = 128 // bytes
 // requestID is the one that the client chose; empty where it is none that a log
 // should carry.
 func requestID(r *http.Request) string {
-	id := r.Header.Get(HeaderRequestID)
-	if len(id) > maxRequestID {
+	given := r.Header[HeaderRequestID]
+	if len(given) == 0 || len(given[0]) > maxRequestID {
 		return ""
 	}
+	id := given[0]
 	for _, c := range []byte(id) {
 		if c <= ' ' || c > '~' {
 			return ""

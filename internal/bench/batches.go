@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+)
+
+// batchSize is how many writes come together.
+const batchSize = 64
+
+// batchKeys is how many keys batches write.
+const batchKeys = 10_000
+
+// batches compares batches with Redis.
+func (b *bench) batches() error {
+	const title = "Batches of 64, in memory"
+	path := redisPath()
+	if path == "" {
+		b.report.note(title, "Not measured: "+redisServer+" is not installed ("+installRedis+").")
+		return nil
+	}
+	ours, err := b.storage()
+	if err != nil {
+		return err
+	}
+	redis, err := b.redis(path)
+	if err != nil {
+		return err
+	}
+	sha, err := loadScript(redis.addr)
+	if err != nil {
+		return err
+	}
+	t := b.report.table(title,
+		"Writes of 10,000 keys under one lock, 64 at a time, over loopback TCP. of Redis: the rate as a part of that of Redis with a script a write, of the same round.",
+		"connections", "", "writes/s", "of Redis", "processor time a write of server, client")
+	for _, conns := range []int{1, 16} {
+		results, err := b.raceLoads(conns,
+			rival{"storage, POST /v1/batch", ours, batch(batchKeys)},
+			rival{"Redis, 64 scripts pipelined", redis, eval(sha, batchKeys)},
+			rival{"Redis, one script for all 64", redis, evalBatch(sha, batchKeys)},
+			rival{"storage, 64 PUTs pipelined", ours, put(batchKeys, batchSize)})
+		if err != nil {
+			return err
+		}
+		for _, r := range results {
+			t.add(fmt.Sprint(conns), r.name, rate(r.rates), of(r.rates, results[1].rates).String(), micros(r.server)+", "+micros(r.client))
+		}
+		b.report.goal(fmt.Sprintf("batches of 64, %d connections: rate of Redis with the check in Lua, pipelined by 64", conns),
+			atLeast, 1, of(results[0].rates, results[1].rates))
+	}
+	return stop(ours, redis)
+}
+
+// batch is a POST /v1/batch of batchSize writes.
+func batch(keys int) exchange {
+	body := func(buf []byte, n int) []byte {
+		buf = append(buf, `{"ops":[`...)
+		for i := range batchSize {
+			if i > 0 {
+				buf = append(buf, ',')
+			}
+			buf = appendKey(append(buf, `{"op":"write","key":"`...), n*batchSize+i, keys)
+			buf = append(buf, `","val":"`+value+`"}`...)
+		}
+		return append(buf, "]}"...)
+	}
+	size := len(body(nil, 0)) // all have the same
+	head := fmt.Sprintf("POST /v1/batch HTTP/1.1\r\nHost: storage\r\nFencing-Token: 34\r\nFencing-Scope: lock\r\nContent-Length: %d\r\n\r\n", size)
+	return exchange{
+		ops:     batchSize,
+		request: func(buf []byte, n int) []byte { return body(append(buf, head...), n) },
+		answer:  func(r *bufio.Reader) error { return noContent(r) },
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+)
+
+// roleEtcd is an etcd that syncs, unlike that of the lab.
+const roleEtcd = "synced-etcd"
+
+// serveEtcd serves one member with etcd's own defaults.
+func serveEtcd(ctx context.Context, addr, dir string) error {
+	peer, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	cfg := embed.NewConfig()
+	cfg.Dir = dir
+	client, other := url.URL{Scheme: "http", Host: addr}, url.URL{Scheme: "http", Host: peer}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{other}, []url.URL{other}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	e, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	select {
+	case err := <-e.Err():
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// etcdLoad is writers that share one client of etcd, as the goroutines of a
+// service do. Each write is a transaction with one put, and no check.
+type etcdLoad struct {
+	client  *clientv3.Client
+	writers int
+	n       []int // of each writer, its next write
+}
+
+func dialEtcd(addr string, writers int) (*etcdLoad, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
+	if err != nil {
+		return nil, err
+	}
+	l := &etcdLoad{client: client, writers: writers, n: make([]int, writers)}
+	for i := range l.n {
+		l.n[i] = i
+	}
+	// It serves when it has a leader.
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if _, err := client.Get(ctx, "ready"); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("etcd does not serve: %w", err)
+	}
+	return l, nil
+}
+
+// turn has the form of contender.turn.
+func (l *etcdLoad) turn(d time.Duration) (int, time.Duration, error) {
+	start := time.Now()
+	ctx, cancel := context.WithDeadline(context.Background(), start.Add(d+turnSlack))
+	defer cancel()
+	return writeAll(l.writers, start, d, func(i int) error {
+		key := appendKey(nil, l.n[i], fewKeys)
+		l.n[i] += l.writers
+		_, err := l.client.Txn(ctx).Then(clientv3.OpPut(string(key), value)).Commit()
+		return err
+	})
+}
+
+// writeAll has each writer write until d is over.
+func writeAll(writers int, start time.Time, d time.Duration, write func(writer int) error) (int, time.Duration, error) {
+	var wg sync.WaitGroup
+	counts, errs := make([]int, writers), make([]error, writers)
+	for i := range writers {
+		wg.Go(func() {
+			for errs[i] == nil && time.Since(start) < d {
+				errs[i] = write(i)
+				counts[i]++
+			}
+		})
+	}
+	wg.Wait()
+	total := 0
+	for i := range counts {
+		if errs[i] != nil {
+			return 0, 0, errs[i]
+		}
+		total += counts[i]
+	}
+	return total, time.Since(start), nil
+}

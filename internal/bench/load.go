@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// load is connections that send the same kind of request to one server. The
+// requests are written by hand, for all servers alike, so that the client costs
+// little beside them and nobody's client library is measured.
+type load struct {
+	conns    []*conn
+	exchange exchange
+}
+
+// exchange is a request and what has to come back.
+type exchange struct {
+	ops     int                            // done by one
+	request func(buf []byte, n int) []byte // appends the n-th request
+	answer  func(r *bufio.Reader) error    // reads all of the answer; an error where it is not a success
+}
+
+type conn struct {
+	net.Conn
+	r   *bufio.Reader
+	buf []byte
+	n   int // of the next request
+}
+
+// turnSlack is for how much longer than a turn an answer may take.
+const turnSlack = 30 * time.Second
+
+func dial(addr string, conns int, x exchange) (*load, error) {
+	l := &load{exchange: x}
+	for i := range conns {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		l.conns = append(l.conns, &conn{Conn: c, r: bufio.NewReaderSize(c, 16<<10), n: i})
+	}
+	return l, nil
+}
+
+func (l *load) close() {
+	for _, c := range l.conns {
+		c.Close()
+	}
+}
+
+// turn has each connection send request after request. It has the form of
+// contender.turn.
+func (l *load) turn(d time.Duration) (int, time.Duration, error) {
+	start := time.Now()
+	return l.until(start, func(*conn) bool { return time.Since(start) < d })
+}
+
+// once sends the first n requests, and says how long that took.
+func (l *load) once(n int) (time.Duration, error) {
+	_, took, err := l.until(time.Now(), func(c *conn) bool { return c.n < n })
+	return took, err
+}
+
+func (l *load) until(start time.Time, more func(*conn) bool) (int, time.Duration, error) {
+	var wg sync.WaitGroup
+	counts, errs := make([]int, len(l.conns)), make([]error, len(l.conns))
+	for i, c := range l.conns {
+		wg.Go(func() {
+			for errs[i] == nil && more(c) {
+				errs[i] = c.do(l.exchange, len(l.conns))
+				counts[i] += l.exchange.ops
+			}
+		})
+	}
+	wg.Wait()
+	total := 0
+	for i := range counts {
+		if errs[i] != nil {
+			return 0, 0, errs[i]
+		}
+		total += counts[i]
+	}
+	return total, time.Since(start), nil
+}
+
+// do sends the connection's next request and reads the answer.
+func (c *conn) do(x exchange, step int) error {
+	c.buf = x.request(c.buf[:0], c.n)
+	c.n += step
+	if err := c.SetDeadline(time.Now().Add(turnSlack)); err != nil {
+		return err
+	}
+	if _, err := c.Write(c.buf); err != nil {
+		return err
+	}
+	return x.answer(c.r)
+}
+
+// The key of the n-th request: neighbours are far apart, as they are where many
+// clients write. 7919 is a prime.
+func appendKey(buf []byte, n, keys int) []byte {
+	return appendName(buf, n*7919%keys)
+}
+
+// appendName has 16 bytes.
+func appendName(buf []byte, i int) []byte { return fmt.Appendf(buf, "key-%012d", i) }
+
+// fewKeys are so few that no cache is the worse for them.
+const fewKeys = 1000
+
+// value is what every write writes.
+const value = "0123456789abcdef"
+
+// put is a fenced write over HTTP, pipelined by depth.
+func put(keys, depth int) exchange {
+	return exchange{
+		ops: depth,
+		request: func(buf []byte, n int) []byte {
+			for i := range depth {
+				buf = appendKey(append(buf, "PUT /v1/kv/"...), n*depth+i, keys)
+				buf = append(buf, " HTTP/1.1\r\nHost: storage\r\nFencing-Token: 34\r\nContent-Length: 16\r\n\r\n"+value...)
+			}
+			return buf
+		},
+		answer: func(r *bufio.Reader) error {
+			for range depth {
+				if err := noContent(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// noContent reads an answer that must be 204.
+func noContent(r *bufio.Reader) error {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return err
+	}
+	if string(line) != "HTTP/1.1 204 No Content\r\n" {
+		rest := make([]byte, r.Buffered())
+		r.Read(rest)
+		return fmt.Errorf("the answer is not 204: %s%s", line, rest)
+	}
+	for {
+		if line, err = r.ReadSlice('\n'); err != nil || len(line) == len("\r\n") {
+			return err
+		}
+	}
+}
+
+// rival is a server and what is sent to it.
+type rival struct {
+	name     string
+	server   *server
+	exchange exchange
+}
+
+// raceLoads compares servers, each with so many connections.
+func (b *bench) raceLoads(conns int, rivals ...rival) ([]result, error) {
+	var cs []contender
+	for _, r := range rivals {
+		l, err := dial(r.server.addr, conns, r.exchange)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.name, err)
+		}
+		defer l.close()
+		cs = append(cs, contender{r.name, l.turn, r.server})
+	}
+	return b.race(cs...)
+}

@@ -1,0 +1,120 @@
+// Command bench compares the storage with others that do the same, side by side
+// on one machine, and prints tables: make bench. What each figure means is in
+// docs/performance.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+func main() { cli.Main(command()) }
+
+func command() *cobra.Command {
+	var (
+		short bool
+		only  string
+		doc   string
+	)
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Compare the storage with others on this machine",
+		Long: `bench starts the storage, a server that does nothing, Redis and etcd, each in a
+process of its own, has them work in turns, and prints how they compare. It takes
+some minutes; nothing else should run meanwhile. The files are in the directory
+for temporary ones (TMPDIR): its disk is the one that is measured.`,
+		Example: `  go run ./internal/bench
+  go run ./internal/bench --short
+  TMPDIR=/mnt/disk go run ./internal/bench -o docs/performance.md`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			size := full
+			if short {
+				size = smoke
+			}
+			return run(cmd.Context(), size, only, doc, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().BoolVar(&short, "short", false, "a few seconds: shows that it works, and no figure means anything")
+	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, batches, durable, growth or latency")
+	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
+	cmd.AddCommand(roles()...)
+	return cmd
+}
+
+// size is how much is measured.
+type size struct {
+	rounds  int           // in which each contender has a turn
+	turn    time.Duration // about how long one takes
+	latency time.Duration // for which requests are sent at a fixed rate
+	many    int           // the million keys
+	starts  int           // how often a start is timed
+}
+
+var (
+	full  = size{rounds: 11, turn: 500 * time.Millisecond, latency: 10 * time.Second, many: 1_000_000, starts: 5}
+	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 200 * time.Millisecond, many: 5_000, starts: 1}
+)
+
+// bench is a run.
+type bench struct {
+	size
+	group  *proc.Group
+	report report
+	log    io.Writer
+}
+
+func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer) (err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	group, err := proc.NewGroup(exe)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, group.Close()) }()
+	b := &bench{size: s, group: group, log: stderr}
+	if b.report.machine, err = describe(group.Dir); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		name string
+		do   func() error
+	}{
+		{"requests", b.overhead},
+		{"batches", b.batches},
+		{"durable", b.durable},
+		{"growth", b.growth},
+		{"latency", b.latencies},
+	} {
+		if only != "" && only != part.name {
+			continue
+		}
+		start := time.Now()
+		if err := part.do(); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		fmt.Fprintf(stderr, "%s: %v\n", part.name, time.Since(start).Round(time.Second/10))
+	}
+	if b.report.parts == nil {
+		return &cli.ExitError{Code: 2, Err: fmt.Errorf("there is no part %q", only)}
+	}
+	text := b.report.markdown()
+	if _, err := io.WriteString(stdout, text); err != nil || doc == "" {
+		return err
+	}
+	return replace(doc, text)
+}

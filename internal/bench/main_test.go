@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// TestMain makes the test's program one that bench can start its servers with.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		cli.Main(command())
+	}
+	os.Exit(m.Run())
+}
+
+// TestShortRun runs all of it with next to nothing to do: no figure means
+// anything, but each has to be there, and go where it belongs.
+func TestShortRun(t *testing.T) {
+	if redisPath() == "" {
+		t.Fatalf("%s is not installed: %s", redisServer, installRedis)
+	}
+	doc := filepath.Join(t.TempDir(), "doc.md")
+	if err := os.WriteFile(doc, []byte("before\n"+markBegin+"\nold\n"+markEnd+"\nafter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := run(context.Background(), smoke, "", doc, &out, t.Output()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Redis 7", "etcd 3",
+		"### One write a request", "| 1 | no-op, no timeouts | ", "| 64 | storage | ",
+		"### Batches of 64", "| 16 | Redis, 64 scripts pipelined | ",
+		"### Durable, 64 writers", "| etcd, Txn with one put, by its Go client | ", "| disk: 4 KiB appended, fdatasync | ",
+		"### From 1,000 to 5,000 keys", " of disk |", " of memory |", "### Start with 5,000 keys",
+		"### Latency at 70 %", "| bolt | ",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report has no %q", want)
+		}
+	}
+	text, err := os.ReadFile(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "before\n" + markBegin + "\n" + out.String() + markEnd + "\nafter\n"; string(text) != want {
+		t.Errorf("the document is\n%s\nwant\n%s", text, want)
+	}
+}
+
+// TestReplaceWantsMarks: a document without a place for the tables stays as it is.
+func TestReplaceWantsMarks(t *testing.T) {
+	doc := filepath.Join(t.TempDir(), "doc.md")
+	if err := os.WriteFile(doc, []byte("text\n"+markEnd+markBegin), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := replace(doc, "new"); err == nil || !strings.Contains(err.Error(), "between which the tables belong") {
+		t.Errorf("got %v", err)
+	}
+	if text, _ := os.ReadFile(doc); string(text) != "text\n"+markEnd+markBegin {
+		t.Errorf("the document was changed: %s", text)
+	}
+}
+
+// TestStaleIsRefusedByRedisToo: the script checks what the storage checks, also
+// above 2^53 and with numbers of several lengths.
+func TestStaleIsRefusedByRedisToo(t *testing.T) {
+	path := redisPath()
+	if path == "" {
+		t.Fatalf("%s is not installed: %s", redisServer, installRedis)
+	}
+	b := startBench(t)
+	redis, err := b.redis(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sha, err := loadScript(redis.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ token, want string }{
+		{"9", "+OK"}, {"10", "+OK"}, {"9", "-STALE 10"}, {"10", "+OK"},
+		{"9007199254740993", "+OK"}, {"9007199254740992", "-STALE 9007199254740993"}, {"11", "-STALE 9007199254740993"},
+	} {
+		got, err := ask(redis.addr, appendCommand(nil, "EVALSHA", sha, "2", "mark:a", "a", c.token, "value"))
+		if err != nil || got != c.want {
+			t.Errorf("token %s: got %q, %v, want %q", c.token, got, err, c.want)
+		}
+	}
+}
+
+func startBench(t *testing.T) *bench {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := proc.NewGroup(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := group.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &bench{size: smoke, group: group}
+}
+
+// ask sends one command and returns the first line of the answer.
+func ask(addr string, command []byte) (string, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(startTimeout)); err != nil {
+		return "", err
+	}
+	if _, err := c.Write(command); err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	return strings.TrimSpace(line), err
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// report is what a run found, for people.
+type report struct {
+	machine []string // one line each
+	goals   []goal
+	parts   []*table
+}
+
+// table is a part of the report. Without columns it has the note alone.
+type table struct {
+	title, note string
+	columns     []string
+	rows        [][]string
+}
+
+func (r *report) table(title, note string, columns ...string) *table {
+	t := &table{title: title, note: note, columns: columns}
+	r.parts = append(r.parts, t)
+	return t
+}
+
+func (r *report) note(title, note string) { r.table(title, note) }
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// goal is a ratio that the project wants to reach.
+type goal struct {
+	what string
+	side side
+	want float64
+	got  spread
+}
+
+// side is on which side of the wanted ratio the good ones are.
+type side string
+
+const (
+	atLeast side = "at least"
+	atMost  side = "at most"
+)
+
+func (r *report) goal(what string, s side, want float64, got spread) {
+	r.goals = append(r.goals, goal{what, s, want, got})
+}
+
+// reached judges the median.
+func (g goal) reached() string {
+	got := g.got.median
+	switch {
+	case g.side == atLeast && got >= g.want, g.side == atMost && got <= g.want:
+		return "yes"
+	}
+	return fmt.Sprintf("no: %s times what is wanted", number(got/g.want))
+}
+
+// markdown is all of it.
+func (r *report) markdown() string {
+	var s strings.Builder
+	for _, line := range r.machine {
+		fmt.Fprintf(&s, "- %s\n", line)
+	}
+	goals := table{columns: []string{"", "wanted", "measured (lowest to highest)", "reached"}}
+	for _, g := range r.goals {
+		goals.add(g.what, fmt.Sprintf("%s %s", g.side, number(g.want)), g.got.String(), g.reached())
+	}
+	goals.markdown(&s)
+	for _, t := range r.parts {
+		fmt.Fprintf(&s, "\n### %s\n\n%s\n", t.title, t.note)
+		if t.columns != nil {
+			t.markdown(&s)
+		}
+	}
+	return s.String()
+}
+
+func (t *table) markdown(s *strings.Builder) {
+	line := func(cells []string) { fmt.Fprintf(s, "| %s |\n", strings.Join(cells, " | ")) }
+	s.WriteString("\n")
+	line(t.columns)
+	s.WriteString("|" + strings.Repeat("---|", len(t.columns)) + "\n")
+	for _, row := range t.rows {
+		line(row)
+	}
+}
+
+// The lines of a document between which the tables are.
+const (
+	markBegin = "<!-- bench: begin -->"
+	markEnd   = "<!-- bench: end -->"
+)
+
+// replace puts text between the marks of a document.
+func replace(path, text string) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(old), markBegin)
+	_, after, ok2 := strings.Cut(rest, markEnd)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no lines %q and %q, between which the tables belong", path, markBegin, markEnd)
+	}
+	return os.WriteFile(path, []byte(before+markBegin+"\n"+text+markEnd+after), 0o644)
+}
+
+func (s spread) String() string {
+	return fmt.Sprintf("**%s** (%s to %s)", number(s.median), number(s.min), number(s.max))
+}
+
+// rate is a median with thousands marked.
+func rate(values []float64) string { return thousands(spreadOf(values).median) }
+
+func thousands(v float64) string {
+	digits := strconv.FormatFloat(v, 'f', 0, 64)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+func micros(values []float64) string { return number(spreadOf(values).median) + " µs" }
+
+// number has two or three digits that count.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return thousands(v)
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// The commands that bench starts itself with, beside those of the lab.
+const (
+	roleStorage = "storage"
+	roleNoop    = "noop"
+	roleBare    = "bare"
+	roleExec    = "exec"
+)
+
+// The timeouts of cmd/storage. They cost a no-op handler as much as the storage.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
+func roles() []*cobra.Command {
+	return append(lab.Roles(),
+		&cobra.Command{
+			Use: roleNoop + " ADDRESS", Hidden: true, Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return serveNoop(cmd.Context(), &http.Server{
+					Addr: args[0], ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+				})
+			},
+		},
+		&cobra.Command{
+			Use: roleBare + " ADDRESS", Hidden: true, Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return serveNoop(cmd.Context(), &http.Server{Addr: args[0]})
+			},
+		},
+		&cobra.Command{
+			Use: roleEtcd + " ADDRESS DIR", Hidden: true, Args: cobra.ExactArgs(2),
+			RunE: func(cmd *cobra.Command, args []string) error { return serveEtcd(cmd.Context(), args[0], args[1]) },
+		},
+		&cobra.Command{
+			Use: roleExec + " PROGRAM ARGUMENTS", Hidden: true, DisableFlagParsing: true, Args: cobra.MinimumNArgs(1),
+			RunE: func(_ *cobra.Command, args []string) error { return syscall.Exec(args[0], args, os.Environ()) },
+		},
+	)
+}
+
+// serveNoop is the least that net/http can do: the answer of a write, to
+// everything. The body is not looked at; net/http itself reads it away, to find
+// the next request.
+func serveNoop(ctx context.Context, srv *http.Server) error {
+	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	context.AfterFunc(ctx, func() { srv.Close() })
+	return srv.ListenAndServe()
+}
+
+// server is a process that serves addr.
+type server struct {
+	*proc.Process
+	addr  string
+	began time.Time
+}
+
+// startTimeout is how long a server may take to serve.
+const startTimeout = time.Minute
+
+// start starts a server, with the arguments that args makes of a free address,
+// and returns when it takes connections.
+func (b *bench) start(args func(addr string) []string) (*server, error) {
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	list := args(addr)
+	s := &server{addr: addr, began: time.Now()}
+	if s.Process, err = b.group.Start(list[0], nil, list...); err != nil {
+		return nil, err
+	}
+	for {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			return s, conn.Close()
+		}
+		select {
+		case <-s.Done():
+			return nil, s.Ended()
+		case <-time.After(200 * time.Microsecond):
+		}
+		if time.Since(s.began) > startTimeout {
+			return nil, fmt.Errorf("%s does not serve after %v: %w", list[0], startTimeout, err)
+		}
+	}
+}
+
+func freeAddress() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return ln.Addr().String(), ln.Close()
+}
+
+// storage starts cmd/storage, as its users do but for the address.
+func (b *bench) storage(flags ...string) (*server, error) {
+	return b.start(func(addr string) []string {
+		return append([]string{roleStorage, "--listen", addr, "--log-level", "warn"}, flags...)
+	})
+}
+
+// noop starts roleNoop or roleBare.
+func (b *bench) noop(role string) (*server, error) {
+	return b.start(func(addr string) []string { return []string{role, addr} })
+}
+
+// stop ends servers, and waits for their ends. Those that are nil were never
+// started.
+func stop(servers ...*server) error {
+	var errs []error
+	for _, s := range servers {
+		if s != nil {
+			errs = append(errs, s.Kill())
+		}
+	}
+	return errors.Join(errs...)
+}
