@@ -47,6 +47,16 @@ func (r *recorder) endedBy(grant history.Event) {
 	}
 }
 
+// releasedBy has the end of a tenure be its client's doing: etcd's word of it came
+// before the client's own, of before, that it lets go.
+func (r *recorder) releasedBy(unlock history.Event) {
+	for i, e := range r.fresh {
+		if e.Kind == history.KindEnded && e.Tenure == unlock.Tenure && unlock.At <= e.At {
+			r.fresh[i].Cause, r.fresh[i].Took = history.CauseReleased, 0
+		}
+	}
+}
+
 func (r *recorder) flush() {
 	history.Sort(r.fresh)
 	for _, e := range r.fresh {

@@ -84,6 +84,7 @@ func (s *state) take(e history.Event) {
 		}
 		if e.Op == history.OpUnlock {
 			s.client(e.Lane).asked[e.Tenure] = true
+			s.recorder.releasedBy(e)
 		}
 	case history.KindOK, history.KindFail, history.KindUnknown:
 		c := s.client(e.Lane)
