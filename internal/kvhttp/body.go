@@ -38,8 +38,10 @@ func (b *budget) take(c *call, n int64) error {
 }
 
 func (b *budget) giveBack(c *call) {
-	b.left.Release(c.taken)
-	c.taken = 0
+	if c.taken > 0 {
+		b.left.Release(c.taken)
+		c.taken = 0
+	}
 }
 
 // body reads a request's whole body before anything is done, so that a client
@@ -54,7 +56,12 @@ func (h *handler) body(c *call) ([]byte, error) {
 	if announced >= 0 {
 		size = min(announced, small)
 	}
-	b := make([]byte, 0, size)
+	b := c.buffer[:0]
+	if size <= int64(cap(b)) {
+		b = c.buffer[:0:size]
+	} else {
+		b = make([]byte, 0, size)
+	}
 	for {
 		if int64(len(b)) == announced {
 			return b, nil

@@ -46,7 +46,8 @@ func (h *handler) put(c *call, claim fence.Claim, key string) error {
 	if err := h.Limits.value(len(b)); err != nil {
 		return err
 	}
-	return h.write(c, claim, kv.Op{Kind: kv.OpWrite, Key: key, Value: string(b)})
+	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: string(b)}
+	return h.write(c, claim, c.op[:]...)
 }
 
 // write does ops, if c may, and answers.

@@ -102,6 +102,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 		return errors.Join(err, ln.Close())
 	}
 	defer stopProfiles()
+	defer roomyHeap()()
 	stopping := new(atomic.Bool)
 	srv := newServer(tracing.Handler(kvhttp.NewHandler(store.engine, kvhttp.Options{
 		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
