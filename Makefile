@@ -18,10 +18,11 @@ bench: ## ratios, taken side by side, into docs/performance.md; nothing else sho
 FUZZTIME ?= 60s
 FUZZ = \
 	./pkg/fence:FuzzParseToken ./pkg/fence:FuzzRegister \
-	./pkg/fence/fencebolt:FuzzDecode \
+	./pkg/fence/fencebolt:FuzzDecode ./pkg/fence/fenceetcd:FuzzDecode \
 	./pkg/fence/fencehttp:FuzzParseClaim ./pkg/fence/fencehttp:FuzzTransport \
 	./internal/kv:FuzzReadSnapshot ./internal/kv:FuzzSnapshot ./internal/kv:FuzzBoltItem \
 	./internal/kvhttp:FuzzRequests ./internal/kvhttp:FuzzBatch ./internal/kvhttp:FuzzFloor ./internal/kvhttp:FuzzContribLock \
+	./internal/access:FuzzTokensFile ./internal/access:FuzzAuthorization \
 	./internal/scenario:FuzzParse
 fuzz: ## every decoder of what comes from outside, one after another
 	set -e; for f in $(FUZZ); do go test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) "$${f%:*}"; done
