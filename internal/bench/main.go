@@ -61,8 +61,8 @@ type size struct {
 }
 
 var (
-	full  = size{rounds: 11, turn: 500 * time.Millisecond, latency: 10 * time.Second, many: 1_000_000, starts: 5}
-	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 200 * time.Millisecond, many: 5_000, starts: 1}
+	full  = size{rounds: 11, turn: 500 * time.Millisecond, latency: 4 * time.Second, many: 1_000_000, starts: 5}
+	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 50 * time.Millisecond, many: 5_000, starts: 1}
 )
 
 // bench is a run.
