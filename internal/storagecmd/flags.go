@@ -44,7 +44,7 @@ func (c *config) add(f *pflag.FlagSet) {
 	f.Int64Var(&c.limits.Key, "max-key", kvhttp.DefaultMaxKey, "longest key, in bytes")
 	f.Int64Var(&c.limits.Value, "max-value", 0, "largest value, in bytes; 0: what fits a body")
 	f.Int64Var(&c.limits.Memory, "max-memory", kvhttp.DefaultMaxMemory, "bytes that request bodies and answers may take up together while they are under way")
-	f.Int64Var(&c.limits.Connections, "max-connections", kvhttp.DefaultMaxConnections, "connections that may be open")
+	f.Int64Var(&c.limits.Connections, "max-connections", 0, fmt.Sprintf("connections that may be open; 0: %d, or what ulimit -n allows", kvhttp.DefaultMaxConnections))
 	f.Int64Var(&c.limits.PerClient, "max-connections-per-client", 0, "of these, from one address; 0: three quarters, so that no one can take all")
 	f.Int64Var(&c.limits.Rate, "rate", 0, "requests a second that one client may make in the long run; 0: any number")
 	f.IntVar(&c.maxKeys, "max-keys", 0, "keys that may have a value; 0: any number")
@@ -52,12 +52,12 @@ func (c *config) add(f *pflag.FlagSet) {
 }
 
 func (c *config) check() error {
-	for name, n := range map[string]int64{"max-body": c.limits.Body, "max-key": c.limits.Key, "max-memory": c.limits.Memory, "max-connections": c.limits.Connections} {
+	for name, n := range map[string]int64{"max-body": c.limits.Body, "max-key": c.limits.Key, "max-memory": c.limits.Memory} {
 		if n < 1 {
 			return usage("--%s is %d, want 1 or more", name, n)
 		}
 	}
-	for name, n := range map[string]int64{"max-value": c.limits.Value, "max-connections-per-client": c.limits.PerClient, "rate": c.limits.Rate, "max-keys": int64(c.maxKeys), "max-marks": int64(c.maxMarks)} {
+	for name, n := range map[string]int64{"max-value": c.limits.Value, "max-connections": c.limits.Connections, "max-connections-per-client": c.limits.PerClient, "rate": c.limits.Rate, "max-keys": int64(c.maxKeys), "max-marks": int64(c.maxMarks)} {
 		if n < 0 {
 			return usage("--%s is %d, want 0, which is no limit, or more", name, n)
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -90,6 +91,9 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	ln, err := net.Listen("tcp", c.listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", c.listen, err)
+	}
+	if c.limits.Connections == 0 {
+		c.limits.Connections = min(kvhttp.DefaultMaxConnections, mostConnections())
 	}
 	ln = kvhttp.LimitConnections(ln, c.limits, security != nil, metrics)
 	url := "http://" + ln.Addr().String()
@@ -205,11 +209,19 @@ func (c *config) warn(log *slog.Logger, policy *access.Policy) {
 	if !loopback && c.tlsCert == "" {
 		log.Warn("no TLS: what passes can be read and changed on its way")
 	}
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil && int64(files.Cur) < c.limits.Connections+otherFiles {
-		log.Warn("fewer files may be open than --max-connections needs; see ulimit -n", "files", files.Cur, "connections", c.limits.Connections)
+	if most := mostConnections(); c.limits.Connections > most {
+		log.Warn("fewer files may be open than --max-connections needs; see ulimit -n", "connections", c.limits.Connections, "possible", most)
 	}
 }
 
 // otherFiles is how many files may be open beside connections.
 const otherFiles = 100
+
+// mostConnections is how many connections the limit of open files allows.
+func mostConnections() int64 {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return max(1, int64(files.Cur)-otherFiles)
+}
