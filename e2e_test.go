@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,6 +24,9 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
+	// Children inherit that a hangup is ignored, as it is under nohup, and some are
+	// to die of one.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	os.Exit(func() int {
 		var err error
 		if bin, err = os.MkdirTemp("", "fencelab-e2e-"); err != nil {

@@ -8,9 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,6 +43,9 @@ func TestMain(m *testing.M) {
 			cli.Main(clientcmd.Command())
 		}
 	}
+	// Children inherit that a hangup is ignored, as it is under nohup, and some are
+	// to die of one.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	os.Exit(m.Run())
 }
 
