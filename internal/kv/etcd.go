@@ -102,7 +102,7 @@ func (e *Etcd) do(ctx context.Context, req Request, ops []Op, puts ...clientv3.O
 	if e.options.Committed != nil && (err == nil || !definite(err)) {
 		e.options.Committed(Commit{Operations: 1, Took: time.Since(start), Err: err})
 	}
-	if err == nil && ops[0].Kind == OpRead {
+	if err == nil && len(ops) == 1 && ops[0].Kind == OpRead {
 		item, err = found(ops[0].Key, resp.Responses[0].GetResponseRange().GetKvs())
 		ops[0].Value = item.Value
 	}
