@@ -3,6 +3,7 @@ package fencelab_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -116,6 +117,9 @@ func TestBoltFullDisk(t *testing.T) {
 				t.Errorf("on a full disk: %d %s\nwant 507 and %q", status, says, text)
 			}
 		}
+		if status, text := ready(t, url); status != http.StatusServiceUnavailable || !strings.Contains(text, "engine: waits for the disk") {
+			t.Errorf("/readyz on a full disk: %d %s", status, text)
+		}
 		for range 10 {
 			for _, l := range ledgers {
 				l.write(url) // some find room in free pages
@@ -123,6 +127,9 @@ func TestBoltFullDisk(t *testing.T) {
 			}
 		}
 		remove()
+		if status, text := ready(t, url); status != http.StatusOK {
+			t.Errorf("/readyz with room again: %d %s", status, text)
+		}
 		for _, l := range ledgers {
 			l.must(url)
 			l.check(url)
@@ -148,4 +155,19 @@ func TestBoltFullDisk(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.want(0)
 	checkFile(t, disk.path(""))
+}
+
+// ready is the answer of /readyz.
+func ready(t *testing.T, url string) (status int, text string) {
+	t.Helper()
+	resp, err := http.Get(url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
 }

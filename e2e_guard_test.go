@@ -35,7 +35,7 @@ func TestGuardFlags(t *testing.T) {
 		"--engine etcd --endpoints a --max-keys 1":         "--quota-backend-bytes",
 		"--pprof 0.0.0.0:0":                                "only this machine can reach",
 		"--rate -1":                                        "want 0, which is no limit",
-		"restore nothing":                                  "--engine bolt or --engine etcd",
+		"restore --engine memory nothing":                  "--engine bolt or --engine etcd",
 		"restore --engine bolt --data x nothing":           "open nothing: no such file",
 		"restore --engine bolt --data x --floor 0 nothing": "--floor",
 		"floor":                     "--issuer says who gives out the tokens",

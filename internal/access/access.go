@@ -94,7 +94,7 @@ func (p *Principal) May(right Right, scope string, keys ...string) error {
 		has = has || r == right
 	}
 	if !has {
-		return forbidden(p, right, fmt.Sprintf("it has no right to %s", right))
+		return forbidden(p, right, fmt.Sprintf("it needs the right %q", right))
 	}
 	if (scope != "" || right == Write) && !covered(p.scopes, scope) {
 		return forbidden(p, right, fmt.Sprintf("the scope %q is none of its scopes", short(scope)))
@@ -108,7 +108,7 @@ func (p *Principal) May(right Right, scope string, keys ...string) error {
 }
 
 func forbidden(p *Principal, right Right, lacking string) error {
-	return &refusal{ErrForbidden, "insufficient_scope", fmt.Sprintf("%s may not %s here: %s", p.Name(), right, lacking)}
+	return &refusal{ErrForbidden, "insufficient_scope", fmt.Sprintf("%s may not %s that: %s", p.Name(), right, lacking)}
 }
 
 // covered is whether one of the prefixes covers name. Nil covers all.

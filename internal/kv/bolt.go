@@ -29,6 +29,7 @@ type Bolt struct {
 	stopped chan struct{} // closed when the last transaction is over
 	commits atomic.Int64
 	failed  atomic.Pointer[error] // of the last transaction; nil where it succeeded
+	needed  atomic.Int64          // bytes of the last commit that failed
 
 	// order makes the observer's order that of the transactions; only taken
 	// where there is an observer.
@@ -54,7 +55,7 @@ const maxShared = 1024
 // file that is no database of this format is left as it is, and an error.
 func OpenBolt(dir string, o Options) (*Bolt, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the directory of the data: %w", err)
 	}
 	db, err := openBoltFile(filepath.Join(dir, boltName))
 	if err != nil {
@@ -202,12 +203,29 @@ func (b *Bolt) commit(batch []*change) {
 			err = nil
 		}
 		if failed < 0 {
+			if err != nil {
+				b.needed.Store(sizeOf(batch))
+			}
 			b.end(batch, err)
 			return
 		}
 		close(batch[failed].done)
 		batch = slices.Delete(batch, failed, failed+1)
 	}
+}
+
+// probeSize is how much room there must be, in bytes, before the engine is ready
+// again: more than a few pages that happen to be free in the file.
+const probeSize = 64 << 10
+
+// sizeOf is how many bytes a batch writes, for a rough idea.
+func sizeOf(batch []*change) (n int64) {
+	for _, c := range batch {
+		for _, op := range c.ops {
+			n += int64(len(op.Key) + len(op.Value))
+		}
+	}
+	return n
 }
 
 // errUnchanged ends a transaction in which all was refused: there is nothing to
@@ -247,13 +265,19 @@ func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 	return err
 }
 
-// Ready implements Engine. After a transaction has failed it tries an empty one:
-// where nobody writes because it is not ready, it would else stay so.
+// Ready implements Engine. After a transaction has failed it tries one that is
+// somewhat larger, and leaves the room to others: where nobody writes because the
+// engine is not ready, it would else stay so.
 func (b *Bolt) Ready(context.Context) error {
 	if b.failed.Load() == nil {
 		return nil
 	}
-	err := b.update(0, func(*bbolt.Tx) error { return nil })
+	err := b.update(0, func(tx *bbolt.Tx) error {
+		return tx.Bucket(metaBucket).Put(metaProbe, make([]byte, probeSize+2*b.needed.Load()))
+	})
+	if err == nil {
+		err = b.update(0, func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Delete(metaProbe) })
+	}
 	if err != nil {
 		return fmt.Errorf("the disk of %s: %w", b.db.path, err)
 	}

@@ -26,8 +26,9 @@ type boltFile struct {
 	db *bbolt.DB    // nil where that failed
 
 	writer sync.Mutex // held by Update, and guards what follows
-	unsure bool       // Update opens the file anew first
-	broken error      // what bbolt panicked with in a commit: its state is not to be trusted
+	closed bool
+	unsure bool  // Update opens the file anew first
+	broken error // what bbolt panicked with in a commit: its state is not to be trusted
 }
 
 // openBoltFile opens the database at path, or makes one. A file that is not
@@ -91,6 +92,9 @@ func syncDir(dir string) error {
 
 // Close waits for readers.
 func (f *boltFile) Close() error {
+	f.writer.Lock()
+	defer f.writer.Unlock()
+	f.closed = true
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.db == nil || f.broken != nil { // bbolt may still hold its lock, for ever
@@ -104,7 +108,7 @@ func (f *boltFile) View(fn func(*bbolt.Tx) error) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if f.db == nil {
-		return fmt.Errorf("%s could not be opened again after its disk failed; the next write tries it once more", f.path)
+		return fmt.Errorf("%w: %s could not be opened again after its disk failed; the next write tries it once more", ErrUnavailable, f.path)
 	}
 	return guard(func() error { return f.db.View(fn) })
 }
@@ -113,6 +117,9 @@ func (f *boltFile) View(fn func(*bbolt.Tx) error) error {
 func (f *boltFile) Update(fn func(*bbolt.Tx) error) error {
 	f.writer.Lock()
 	defer f.writer.Unlock()
+	if f.closed {
+		return ErrClosed
+	}
 	if f.broken != nil {
 		return &CommitError{Err: fmt.Errorf("%w; restart the storage, which looks at the file anew", f.broken)}
 	}

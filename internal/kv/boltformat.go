@@ -17,6 +17,7 @@ var (
 	metaBucket = []byte("meta")
 	metaFormat = []byte("format")
 	metaCounts = []byte("counts")
+	metaProbe  = []byte("probe")
 )
 
 const boltFormat = "fencelab storage 1"

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -67,7 +68,10 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 		}
 		return n.put(tx)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrUnknown):
+		return fmt.Errorf("restored or not, do it again: %w", err)
+	case err != nil:
 		return fmt.Errorf("nothing was changed: %w", err)
 	}
 	return nil
@@ -84,7 +88,7 @@ func (b *Bolt) Floor(context.Context) (floor fence.Token, err error) {
 
 // Raise implements Engine, in one transaction; writers wait meanwhile.
 func (b *Bolt) Raise(_ context.Context, floor fence.Token) (dropped int, err error) {
-	err = b.db.Update(func(tx *bbolt.Tx) error {
+	err = b.update(1, func(tx *bbolt.Tx) error {
 		dropped, err = fencebolt.Raise(tx, floor)
 		return err
 	})

@@ -166,6 +166,9 @@ func (e *Etcd) Floor(ctx context.Context) (fence.Token, error) {
 // Raise implements Engine. It takes as long as it takes; after an error it may be
 // called again.
 func (e *Etcd) Raise(ctx context.Context, floor fence.Token) (int, error) {
+	if _, err := e.Floor(ctx); err != nil { // nobody waits for ever for an etcd that is away
+		return 0, err
+	}
 	dropped, err := fenceetcd.Raise(ctx, e.kv, floor)
 	return dropped, failure(err)
 }
@@ -173,6 +176,8 @@ func (e *Etcd) Raise(ctx context.Context, floor fence.Token) (int, error) {
 // Stats implements Engine. How many bytes values have etcd does not tell; Disk is
 // the size of one member's database, whatever else it holds.
 func (e *Etcd) Stats(ctx context.Context) (Stats, error) {
+	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
+	defer cancel()
 	s := Stats{Bytes: -1}
 	for prefix, n := range map[string]*int64{etcdItems: &s.Keys, fenceetcd.Prefix: &s.Marks} {
 		resp, err := e.kv.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())

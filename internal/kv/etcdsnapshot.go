@@ -40,7 +40,7 @@ func (e *Etcd) Snapshot(ctx context.Context, visit func(Entry) error) error {
 	}
 	err = e.each(ctx, fenceetcd.Prefix, at, func(scope string, kv *mvccpb.KeyValue) error {
 		m, err := fenceetcd.Decode(kv)
-		if err != nil {
+		if err != nil || m.Token < floor { // that one is about to be dropped
 			return err
 		}
 		return visit(markEntry(scope, m))
@@ -124,7 +124,8 @@ func (e *Etcd) restore(ctx context.Context, all []Entry) error {
 			}
 		case EntryMark:
 			c := fence.Claim{Scope: string(entry.Name), Token: entry.Token, Sequence: entry.Sequence}
-			if _, err := fenceetcd.Do(ctx, e.kv, c); err != nil {
+			// One below the floor says nothing.
+			if _, err := fenceetcd.Do(ctx, e.kv, c); err != nil && !errors.Is(err, fence.ErrStale) {
 				return err
 			}
 		case EntryItem:

@@ -27,7 +27,7 @@ type Memory struct {
 // NewMemory makes an empty engine.
 func NewMemory(o Options) *Memory {
 	m := &Memory{items: make(map[string]Item), account: account{Options: o}}
-	m.register.Bound, m.register.MaxScopes = o.Bound, o.MaxMarks
+	m.register.MaxScopes = o.MaxMarks
 	return m
 }
 
@@ -44,6 +44,12 @@ func (m *Memory) Write(_ context.Context, req Request, ops ...Op) error {
 func (m *Memory) do(req Request, op func() error) error {
 	if m.account.Unfenced {
 		return op()
+	}
+	// The issuer is asked before anything is held: it may take its time.
+	if m.account.Bound != nil && req.Token > m.register.Mark(req.Scope).Token {
+		if err := req.CheckBound(m.account.Bound); err != nil {
+			return err
+		}
 	}
 	m.frozen.RLock()
 	defer m.frozen.RUnlock()

@@ -173,7 +173,10 @@ func (s *snapshotReader) decode(into any) error {
 	}
 	s.crc.Write(s.lines.Bytes())
 	s.crc.Write([]byte{'\n'})
-	return json.Unmarshal(s.lines.Bytes(), into)
+	if err := json.Unmarshal(s.lines.Bytes(), into); err != nil {
+		return fmt.Errorf("it is torn or damaged: %w", err)
+	}
+	return nil
 }
 
 func (e *Entry) check() error {

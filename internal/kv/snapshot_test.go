@@ -3,10 +3,8 @@ package kv_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -329,47 +327,4 @@ func TestSnapshotStops(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzReadSnapshot(f *testing.F) {
-	m := kv.NewMemory(kv.Options{})
-	c := kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 34, Sequence: 7}}
-	if err := m.Write(context.Background(), c, kv.Op{Kind: kv.OpWrite, Key: "a", Value: "text"}); err != nil {
-		f.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := kv.WriteSnapshot(context.Background(), m, &b); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(b.Bytes())
-	f.Fuzz(func(t *testing.T, text []byte) {
-		// Whatever is read to its end comes out of an engine as it went in.
-		all := []kv.Entry{}
-		for e, err := range kv.ReadSnapshot(bytes.NewReader(text)) {
-			if err != nil {
-				return
-			}
-			if _, err := json.Marshal(e); err != nil {
-				t.Fatalf("%+v cannot be written again: %v", e, err)
-			}
-			all = append(all, e)
-		}
-		dir := t.TempDir()
-		e, err := kv.OpenBolt(dir, kv.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		var seq iter.Seq2[kv.Entry, error] = func(yield func(kv.Entry, error) bool) {
-			for _, e := range all {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
-		_ = e.Restore(t.Context(), seq) // it may refuse, as a key that is too long
-		if err := kv.WriteSnapshot(t.Context(), e, &bytes.Buffer{}); err != nil {
-			t.Fatal(err)
-		}
-	})
 }

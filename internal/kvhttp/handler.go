@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
@@ -44,6 +45,7 @@ type handler struct {
 	// snapshot lets one go out at a time: the engine memory copies all its keys
 	// for it, and a file grows while it lasts.
 	snapshot sync.Mutex
+	asking   singleflight.Group // of serveReady
 }
 
 // NewHandler serves engine by the protocols of docs/protocol.md.
@@ -224,8 +226,11 @@ func (h *handler) log(p problem, c *call, err error) {
 	level, message := slog.LevelDebug, "failed"
 	switch {
 	case p.Reason != "":
-		log.Info("refused", "reason", p.Reason, "method", c.r.Method, "path", c.r.URL.Path,
-			"scope", p.Scope, "token", p.Token, "mark", p.Mark, "request", c.id())
+		told := []any{"reason", p.Reason, "method", c.r.Method, "path", c.r.URL.Path}
+		if p.Token != 0 { // the others are not known where it is missing or invalid
+			told = append(told, "scope", p.Scope, "token", p.Token, "mark", max(p.Mark, p.Bound))
+		}
+		log.Info("refused", append(told, "client", h.client(c).String(), "request", c.id())...)
 		return
 	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
 		level, message = slog.LevelInfo, "denied"
@@ -233,5 +238,5 @@ func (h *handler) log(p problem, c *call, err error) {
 		level = slog.LevelError
 	}
 	log.Log(c.r.Context(), level, message, "method", c.r.Method, "path", c.r.URL.Path, "status", p.Status,
-		"client", c.r.RemoteAddr, "request", c.id(), "err", err)
+		"client", h.client(c).String(), "request", c.id(), "err", err)
 }

@@ -3,6 +3,7 @@ package kvhttp
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 
@@ -60,7 +61,7 @@ func (h *handler) serveFloor(c *call) error {
 			Token string `json:"token"`
 		}
 		if err := decode(b, &in, true); err != nil {
-			return err
+			return fmt.Errorf("want {\"token\":\"DECIMAL\"}: %w", err)
 		}
 		token, err := fence.ParseToken(in.Token)
 		if err != nil {
@@ -75,7 +76,11 @@ func (h *handler) serveFloor(c *call) error {
 		if answer.Dropped, err = h.engine.Raise(c.r.Context(), token); err != nil {
 			return err
 		}
-		h.Logger.Info("floor raised", "token", token, "dropped", answer.Dropped, "client", h.client(c), "request", c.id())
+		level := slog.LevelInfo
+		if h.Bound == nil { // nobody could say whether it is too high, and it stays
+			level = slog.LevelWarn
+		}
+		h.Logger.Log(c.r.Context(), level, "floor raised", "token", token, "dropped", answer.Dropped, "client", h.client(c), "request", c.id())
 	} else if err := c.who.May(access.Read, ""); err != nil {
 		return err
 	}

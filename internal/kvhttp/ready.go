@@ -39,7 +39,22 @@ func (h *handler) serveReady(c *call) error {
 	if err := c.allow(http.MethodGet, http.MethodHead); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.r.Context(), checkTimeout)
+	// Who comes while others ask shares their answer: anybody may ask.
+	v, _, _ := h.asking.Do("", func() (any, error) { return h.ask(context.WithoutCancel(c.r.Context())), nil })
+	answer := v.(readiness)
+	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	c.w.WriteHeader(answer.status)
+	_, err := io.WriteString(c.w, answer.text)
+	return err
+}
+
+type readiness struct {
+	status int
+	text   string
+}
+
+func (h *handler) ask(ctx context.Context) readiness {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var text strings.Builder
 	status := http.StatusOK
@@ -50,8 +65,5 @@ func (h *handler) serveReady(c *call) error {
 		}
 		fmt.Fprintf(&text, "%s: %s\n", check.Name, state)
 	}
-	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	c.w.WriteHeader(status)
-	_, err := io.WriteString(c.w, text.String())
-	return err
+	return readiness{status, text.String()}
 }

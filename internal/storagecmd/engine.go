@@ -1,9 +1,11 @@
 package storagecmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -37,7 +39,7 @@ type engineConfig struct {
 }
 
 func (c *engineConfig) add(f *pflag.FlagSet) {
-	f.StringVar(&c.kind, "engine", engineMemory, "memory, bolt or etcd")
+	f.StringVar(&c.kind, "engine", cmp.Or(c.kind, engineMemory), "memory, bolt or etcd")
 	f.StringVar(&c.data, "data", "", "directory of the bolt engine's file; made if it is missing")
 	f.StringSliceVar(&c.endpoints, "endpoints", nil, "addresses of the etcd engine's cluster")
 	f.StringVar(&c.prefix, "etcd-prefix", "/fencelab/", "what the etcd engine's keys begin with")
@@ -85,7 +87,7 @@ func (c *engineConfig) open(o kv.Options) (_ *store, err error) {
 		s.ready = append(s.ready, kvhttp.Check{Name: "issuer", Ready: func(ctx context.Context) error {
 			_, err := client.Get(ctx, "\x00", clientv3.WithKeysOnly())
 			if err != nil {
-				return fmt.Errorf("etcd at %q: %w", c.issuer, err)
+				return fmt.Errorf("etcd at %s: %w", strings.Join(c.issuer, ", "), err)
 			}
 			return nil
 		}})

@@ -28,9 +28,11 @@ otherwise, those of deleted keys too.
 Without TOKEN it asks the etcd that issues the tokens for the oldest tenure that
 lives, below the names of locks given by --locks. All locks that the storage knows
 as scopes must be among them, and all must be of that etcd: the tokens of a lock
-elsewhere would be refused. A floor cannot be lowered.`,
-		Example: `  storage floor --issuer 127.0.0.1:2379 --locks /orders/,/backup/`,
-		Args:    cobra.MaximumNArgs(1),
+elsewhere would be refused. A floor cannot be lowered: one that is too high locks
+out all holders, until tokens have grown over it.`,
+		Example: `  storage floor --issuer 127.0.0.1:2379 --locks /orders/,/backup/
+  storage floor 4711`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), floorTimeout)
 			defer cancel()
@@ -60,7 +62,7 @@ func (c *engineConfig) floor(ctx context.Context, args, locks []string) (fence.T
 	case len(args) == 1:
 		token, err := fence.ParseToken(args[0])
 		if err != nil {
-			return 0, usage("%w", err)
+			return 0, usage("TOKEN: %w", err)
 		}
 		return token, nil
 	case len(c.issuer) == 0 || len(locks) == 0:

@@ -17,8 +17,8 @@ func (c *config) serveProfiles(log *slog.Logger) (stop func(), err error) {
 	if c.profiles == "" {
 		return func() {}, nil
 	}
-	if err := access.CheckListen(c.profiles, false, false); err != nil {
-		return nil, usage("--pprof: want an address that only this machine can reach, like 127.0.0.1:6060: %w", err)
+	if access.CheckListen(c.profiles, false, false) != nil {
+		return nil, usage("--pprof is %s: want an address that only this machine can reach, like 127.0.0.1:6060", c.profiles)
 	}
 	ln, err := net.Listen("tcp", c.profiles)
 	if err != nil {

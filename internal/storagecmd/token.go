@@ -1,6 +1,7 @@
 package storagecmd
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,12 @@ func tokenCommand() *cobra.Command {
 standard error the entry for the file that --tokens names. The entry has only a
 hash: nobody can find the secret from it.`,
 		Example: `  storage token orders-service > orders.secret 2>> tokens.yaml`,
-		Args:    cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("want one argument, the NAME of the client")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			secret, hash := access.Generate()
 			fmt.Fprintln(cmd.OutOrStdout(), secret)

@@ -122,11 +122,14 @@ func Raise(tx *bbolt.Tx, floor fence.Token) (dropped int, err error) {
 	if marks == nil {
 		return 0, nil
 	}
+	kept := uint64(0)
 	var below [][]byte // a bucket must not be changed while it is walked through
 	err = marks.ForEach(func(scope, v []byte) error {
 		m, err := decode(string(scope), v)
 		if err == nil && effective(m, floor) == (fence.Mark{Token: floor}) { // says nothing more
 			below = append(below, bytes.Clone(scope))
+		} else {
+			kept++
 		}
 		return err
 	})
@@ -138,7 +141,7 @@ func Raise(tx *bbolt.Tx, floor fence.Token) (dropped int, err error) {
 			return 0, fmt.Errorf("fencebolt: %w", err)
 		}
 	}
-	if err := marks.SetSequence(marks.Sequence() - uint64(len(below))); err != nil {
+	if err := marks.SetSequence(kept); err != nil {
 		return 0, fmt.Errorf("fencebolt: %w", err)
 	}
 	return len(below), nil
