@@ -102,6 +102,11 @@ func TestBoltClosed(t *testing.T) {
 	if !errors.Is(err, kv.ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
+	for range 3 { // it must not open the file again
+		if _, err := e.Raise(t.Context(), 5); !errors.Is(err, kv.ErrClosed) {
+			t.Errorf("raise: got %v, want ErrClosed", err)
+		}
+	}
 }
 
 // TestBoltLongKey: it is refused before it could spoil a transaction that others

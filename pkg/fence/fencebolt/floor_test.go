@@ -91,3 +91,27 @@ func TestRaiseMark(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestRaiseCounts: where marks were written by something that did not count them,
+// Raise does.
+func TestRaiseCounts(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "db")).db
+	err := db.Update(func(tx *bbolt.Tx) error {
+		for i, scope := range []string{"a", "b", "c"} {
+			if err := fencebolt.RaiseMark(tx, scope, fence.Mark{Token: fence.Token(i + 4)}); err != nil {
+				return err
+			}
+		}
+		if err := tx.Bucket([]byte(fencebolt.Bucket)).SetSequence(0); err != nil {
+			return err
+		}
+		_, err := fencebolt.Raise(tx, 5)
+		if n := fencebolt.Len(tx); n != 1 {
+			t.Errorf("%d marks, want 1: the others are not above the floor", n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
