@@ -23,7 +23,8 @@ func TestOperations(t *testing.T) {
 	if len(blocks) < 5 {
 		t.Fatalf("%d blocks of commands", len(blocks))
 	}
-	script := []string{"set -eu"}
+	// What is left running when a command fails goes with it.
+	script := []string{"set -eu", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT"}
 	for _, block := range blocks[1:] { // the first builds the binaries
 		script = append(script, block[1])
 	}
@@ -44,7 +45,6 @@ func TestOperations(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	// What is left running when a command fails goes with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
