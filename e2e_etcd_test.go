@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -121,12 +120,7 @@ func TestEtcdQuorumLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, resp.Header.Get("Fencing-Outcome"), string(b)
+		return resp.StatusCode, resp.Header.Get("Fencing-Outcome"), bodyOf(t, resp)
 	}
 	for _, tt := range []struct{ method, path, outcome, says string }{
 		{"PUT", "/v1/kv/a", "unknown", `"outcome":"unknown"`},

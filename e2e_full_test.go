@@ -3,7 +3,6 @@ package fencelab_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -164,10 +163,5 @@ func ready(t *testing.T, url string) (status int, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
+	return resp.StatusCode, bodyOf(t, resp)
 }

@@ -2,7 +2,6 @@ package fencelab_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -29,13 +28,9 @@ func put(t *testing.T, url, key string, token int64, value string) (status int, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := bodyOf(t, resp)
 	if resp.StatusCode >= 400 {
-		if err := json.Unmarshal(b, &p); err != nil || resp.Header.Get("Content-Type") != fencehttp.ContentType {
+		if err := json.Unmarshal([]byte(b), &p); err != nil || resp.Header.Get("Content-Type") != fencehttp.ContentType {
 			t.Fatalf("%s without a problem document: %s", resp.Status, b)
 		}
 	}

@@ -64,6 +64,12 @@ func post(t *testing.T, url, body string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return bodyOf(t, resp)
+}
+
+// bodyOf reads an answer to its end.
+func bodyOf(t *testing.T, resp *http.Response) string {
+	t.Helper()
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {

@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/storagecmd"
 )
 
 // The commands that bench starts itself with, beside those of the lab.
@@ -24,22 +26,15 @@ const (
 	roleExec    = "exec"
 )
 
-// The timeouts of cmd/storage. They cost a no-op handler as much as the storage.
-const (
-	headerTimeout = 5 * time.Second
-	readTimeout   = 30 * time.Second
-	writeTimeout  = 30 * time.Second
-	idleTimeout   = 2 * time.Minute
-)
-
 func roles() []*cobra.Command {
 	return append(lab.Roles(),
 		&cobra.Command{
 			Use: roleNoop + " ADDRESS", Hidden: true, Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return serveNoop(cmd.Context(), &http.Server{
-					Addr: args[0], ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-				})
+				// The timeouts cost a no-op handler as much as the storage.
+				srv := storagecmd.NewServer(nil, kvhttp.DefaultMaxKey, nil)
+				srv.Addr = args[0]
+				return serveNoop(cmd.Context(), srv)
 			},
 		},
 		&cobra.Command{

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -56,6 +57,19 @@ func (o *Options) room(keys int64, ops []Op, known func(key string) bool) error 
 
 func (o *Options) tooManyMarks() error {
 	return &LimitError{Limit: LimitMarks, Max: int64(o.MaxMarks), Say: "raise the floor, which drops old ones, or --max-marks"}
+}
+
+// checkBound asks the issuer about a token above the mark, which mark tells. It may
+// take its time: call it outside of any transaction and lock.
+func (o *Options) checkBound(mark func(context.Context, string) (fence.Mark, error), c fence.Claim) error {
+	if o.Bound == nil || o.Unfenced {
+		return nil
+	}
+	m, err := mark(context.Background(), c.Scope)
+	if err != nil || c.Token <= m.Token {
+		return err
+	}
+	return c.CheckBound(o.Bound)
 }
 
 // Commit is a transaction that was made durable, or not.

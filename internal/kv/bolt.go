@@ -124,7 +124,7 @@ func (b *Bolt) Commits() int64 { return b.commits.Load() }
 // change has a change done by commitAll. Once it is taken on, it is waited for
 // whatever ctx says: giving up would leave its outcome unknown.
 func (b *Bolt) change(ctx context.Context, c *change) error {
-	if err := b.checkBound(c.req.Claim); err != nil {
+	if err := b.account.checkBound(b.Mark, c.req.Claim); err != nil {
 		return err
 	}
 	c.done = make(chan struct{})
@@ -137,19 +137,6 @@ func (b *Bolt) change(ctx context.Context, c *change) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// checkBound asks the issuer about a token above the mark, outside of any
-// transaction.
-func (b *Bolt) checkBound(c fence.Claim) error {
-	if b.account.Bound == nil || b.account.Unfenced {
-		return nil
-	}
-	m, err := b.Mark(context.Background(), c.Scope)
-	if err != nil || c.Token <= m.Token {
-		return err
-	}
-	return c.CheckBound(b.account.Bound)
 }
 
 // commitAll takes what has come, does it in one transaction, and begins anew.
@@ -289,11 +276,11 @@ func (b *Bolt) do(tx *bbolt.Tx, c *change) error {
 		return b.apply(tx, c)
 	}
 	if b.account.MaxMarks > 0 && fencebolt.Len(tx) >= b.account.MaxMarks {
-		m, err := fencebolt.Mark(tx, c.req.Scope)
-		if err != nil {
-			return err
-		}
-		if marks := tx.Bucket([]byte(fencebolt.Bucket)); marks.Get([]byte(c.req.Scope)) == nil {
+		if !fencebolt.Has(tx, c.req.Scope) {
+			m, err := fencebolt.Mark(tx, c.req.Scope)
+			if err != nil {
+				return err
+			}
 			if _, err := m.Admit(c.req.Claim); err != nil {
 				return err // which is refused whatever the limit is
 			}

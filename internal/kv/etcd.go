@@ -22,14 +22,13 @@ import (
 // sequence go in one Txn. It has no state of its own, so that any number of
 // storages can stand before one cluster.
 type Etcd struct {
-	options Options
-	client  *clientv3.Client
-	kv      clientv3.KV // below the prefix
+	client *clientv3.Client
+	kv     clientv3.KV // below the prefix
 
 	// order makes the observer's order that of the Txns of this storage; only
 	// taken where there is an observer.
 	order   sync.Mutex
-	account account // guarded by order
+	account account // its options are fixed; what it tells is guarded by order
 }
 
 // etcdItems begins the keys of items, beside those of package fenceetcd.
@@ -41,7 +40,7 @@ const etcdTimeout = 5 * time.Second
 // NewEtcd makes an engine that keeps its keys below prefix. The client stays the
 // caller's.
 func NewEtcd(client *clientv3.Client, prefix string, o Options) *Etcd {
-	return &Etcd{options: o, client: client, kv: namespace.NewKV(client, prefix), account: account{Options: o}}
+	return &Etcd{client: client, kv: namespace.NewKV(client, prefix), account: account{Options: o}}
 }
 
 // Write implements Engine. Of a key that ops name twice only the last counts, as
@@ -68,7 +67,7 @@ func (e *Etcd) Write(ctx context.Context, req Request, ops ...Op) error {
 // Read implements Engine.
 func (e *Etcd) Read(ctx context.Context, req Request, key string) (item Item, err error) {
 	req.Sequence = 0 // as for Memory
-	if req.Token != 0 && !e.options.Unfenced {
+	if req.Token != 0 && !e.account.Unfenced {
 		return e.do(ctx, req, []Op{{Kind: OpRead, Key: key}}, clientv3.OpGet(etcdItems+key))
 	}
 	ctx, done := e.begin(ctx)
@@ -93,14 +92,14 @@ func (e *Etcd) do(ctx context.Context, req Request, ops []Op, puts ...clientv3.O
 	}
 	start := time.Now()
 	var resp *clientv3.TxnResponse
-	if e.options.Unfenced {
+	if e.account.Unfenced {
 		resp, err = e.kv.Txn(ctx).Then(puts...).Commit()
 	} else {
 		resp, err = fenceetcd.Do(ctx, e.kv, req.Claim, puts...)
 	}
 	err = failure(err)
-	if e.options.Committed != nil && (err == nil || !definite(err)) {
-		e.options.Committed(Commit{Operations: 1, Took: time.Since(start), Err: err})
+	if e.account.Committed != nil && (err == nil || !definite(err)) {
+		e.account.Committed(Commit{Operations: 1, Took: time.Since(start), Err: err})
 	}
 	if err == nil && len(ops) == 1 && ops[0].Kind == OpRead {
 		item, err = found(ops[0].Key, resp.Responses[0].GetResponseRange().GetKvs())
@@ -114,7 +113,7 @@ func (e *Etcd) do(ctx context.Context, req Request, ops []Op, puts ...clientv3.O
 // to break one off: what it did would be known to nobody.
 func (e *Etcd) begin(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), etcdTimeout)
-	if e.options.Observe == nil {
+	if e.account.Observe == nil {
 		return ctx, cancel
 	}
 	e.order.Lock()
@@ -123,7 +122,7 @@ func (e *Etcd) begin(ctx context.Context) (context.Context, func()) {
 
 // tell tells the observer, within begin and done.
 func (e *Etcd) tell(req Request, ops []Op, err error) {
-	if e.options.Observe == nil {
+	if e.account.Observe == nil {
 		return
 	}
 	for _, op := range ops {
@@ -134,10 +133,10 @@ func (e *Etcd) tell(req Request, ops []Op, err error) {
 // checkBound asks the issuer, and where it refuses or does not answer, whether the
 // token was admitted before: then it was issued.
 func (e *Etcd) checkBound(ctx context.Context, c fence.Claim) error {
-	if e.options.Bound == nil || e.options.Unfenced {
+	if e.account.Bound == nil || e.account.Unfenced {
 		return nil
 	}
-	refused := c.CheckBound(e.options.Bound)
+	refused := c.CheckBound(e.account.Bound)
 	if refused == nil {
 		return nil
 	}

@@ -45,11 +45,8 @@ func (m *Memory) do(req Request, op func() error) error {
 	if m.account.Unfenced {
 		return op()
 	}
-	// The issuer is asked before anything is held: it may take its time.
-	if m.account.Bound != nil && req.Token > m.register.Mark(req.Scope).Token {
-		if err := req.CheckBound(m.account.Bound); err != nil {
-			return err
-		}
+	if err := m.account.checkBound(m.Mark, req.Claim); err != nil {
+		return err
 	}
 	m.frozen.RLock()
 	defer m.frozen.RUnlock()

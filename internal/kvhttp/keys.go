@@ -47,27 +47,25 @@ func (h *handler) put(c *call, claim fence.Claim, key string) error {
 		return err
 	}
 	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: string(b)}
-	return h.write(c, claim, c.op[:]...)
+	return h.change(c, claim, c.op[:]...)
 }
 
 // write does ops, if c may, and answers.
 func (h *handler) write(c *call, claim fence.Claim, ops ...kv.Op) error {
-	if err := c.mayWrite(claim.Scope, ops); err != nil {
-		return err
+	for _, op := range ops {
+		if err := c.who.May(access.Write, claim.Scope, op.Key); err != nil {
+			return err
+		}
 	}
+	return h.change(c, claim, ops...)
+}
+
+// change does ops, which c may, and answers.
+func (h *handler) change(c *call, claim fence.Claim, ops ...kv.Op) error {
 	if err := h.engine.Write(c.r.Context(), c.request(claim), ops...); err != nil {
 		return err
 	}
 	c.w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-func (c *call) mayWrite(scope string, ops []kv.Op) error {
-	for _, op := range ops {
-		if err := c.who.May(access.Write, scope, op.Key); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

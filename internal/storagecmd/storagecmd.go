@@ -108,7 +108,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	defer stopProfiles()
 	defer roomyHeap()()
 	stopping := new(atomic.Bool)
-	srv := newServer(tracing.Handler(kvhttp.NewHandler(store.engine, kvhttp.Options{
+	srv := NewServer(tracing.Handler(kvhttp.NewHandler(store.engine, kvhttp.Options{
 		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
 		Ready: append(store.ready, untilStop(stopping)),
 	})), c.limits.Key, log)
@@ -167,7 +167,12 @@ const (
 // in a path may take three for one.
 const headerRoom = 16 << 10
 
-func newServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
+// NewServer is the server that serves a storage's handler. Nil log: it logs
+// nothing.
+func NewServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,

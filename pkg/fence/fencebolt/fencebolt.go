@@ -69,6 +69,12 @@ func Mark(tx *bbolt.Tx, scope string) (m fence.Mark, err error) {
 	return effective(m, Floor(tx)), nil
 }
 
+// Has reports whether a scope has a mark of its own.
+func Has(tx *bbolt.Tx, scope string) bool {
+	marks := tx.Bucket([]byte(Bucket))
+	return marks != nil && marks.Get([]byte(scope)) != nil
+}
+
 // effective is what counts for a scope whose own mark is m.
 func effective(m fence.Mark, floor fence.Token) fence.Mark {
 	if m.Token < floor {
@@ -82,7 +88,7 @@ func put(tx *bbolt.Tx, scope string, m fence.Mark) error {
 	if err != nil {
 		return fmt.Errorf("fencebolt: %w", err)
 	}
-	if marks.Get([]byte(scope)) == nil {
+	if !Has(tx, scope) {
 		if _, err := marks.NextSequence(); err != nil {
 			return fmt.Errorf("fencebolt: %w", err)
 		}
