@@ -35,7 +35,8 @@ const (
 	// The lock service's own account, seen by an observer that is none of the
 	// clients. Lane etcd.
 	KindGranted Kind = "granted" // tenure Tenure of Client begins
-	KindEnded   Kind = "ended"   // it ends: Cause CauseExpired or CauseReleased
+	KindEnded   Kind = "ended"   // it ends: Cause CauseExpired, CauseReleased or CauseRevoked
+	KindQueued  Kind = "queued"  // Client stands in the queue behind a holder; Tenure and Token are those that it will have
 
 	// The storage's own account, in the order in which it did things (Index).
 	// Lane storage.
@@ -50,10 +51,12 @@ const (
 	KindUnknown Kind = "unknown" // Op may or may not have had its effect (indefinite)
 	KindLost    Kind = "lost"    // it was told that its tenure is over
 
-	// Faults. Lane: the client that suffers.
-	KindPause  Kind = "pause"  // stopped (Cause: how)
-	KindResume Kind = "resume" // goes on; Took says how long it stood still
-	KindKill   Kind = "kill"   // killed
+	// Faults. Lane: the client that suffers, or etcd or the storage.
+	KindPause   Kind = "pause"   // stopped (Cause: how)
+	KindResume  Kind = "resume"  // goes on; Took says how long it stood still
+	KindKill    Kind = "kill"    // killed
+	KindRestart Kind = "restart" // started again, as a new process
+	KindNetwork Kind = "network" // what happens to what it sends and is sent: Cause says what, Text in words
 
 	// The run itself could not go on. Lane gcsim.
 	KindError Kind = "error"
@@ -61,12 +64,20 @@ const (
 	KindNote Kind = "note"
 )
 
-// Causes of KindEnded and KindPause.
+// Causes of KindEnded, KindPause and KindNetwork.
 const (
 	CauseExpired  = "expired"  // the lease ran out
 	CauseReleased = "released" // the holder let go
+	CauseRevoked  = "revoked"  // the lease was ended from outside
 	CauseStop     = "SIGSTOP"
 	CauseGC       = "GC"
+
+	CausePartition = "partition" // nothing passes, either way
+	CauseDeafen    = "deafen"    // what it sends arrives; the answers do not
+	CauseDelay     = "delay"     // what it sends waits in the network
+	CauseDeliver   = "deliver"   // what waited goes on
+	CauseReset     = "reset"     // its connections break; what was on the way to it is lost
+	CauseHeal      = "heal"      // the network works again
 )
 
 // Ops of KindInvoke, KindOK, KindFail, KindUnknown, KindApplied and KindRefused.
@@ -77,6 +88,8 @@ const (
 	OpRead    = "read"
 	OpWrite   = "write"
 	OpDelete  = "delete"
+	OpChange  = "change" // of several keys; the storage tells of each as a write
+	OpCount   = "count"  // many increments, each with a lock, a read, a write and an unlock of its own
 )
 
 // Event is one thing that happened, in one lane, at one time. Fields that do
@@ -88,7 +101,7 @@ type Event struct {
 
 	Op      string `json:"op,omitempty"`
 	Client  string `json:"client,omitempty"`  // who holds, asks or suffers
-	Tenure  string `json:"tenure,omitempty"`  // the grant's owner, as the lock service spells it
+	Tenure  string `json:"tenure,omitempty"`  // the key in the lock service, "@", and its create revision
 	Request string `json:"request,omitempty"` // joins a client's account and the storage's
 	Index   int64  `json:"index,omitempty"`   // place in the storage's order, from 1
 
@@ -97,15 +110,22 @@ type Event struct {
 	Mark     fence.Token `json:"mark,omitempty,string"` // the scope's mark after an admission, or that refused
 	Sequence int64       `json:"sequence,omitempty"`
 
-	Key     string `json:"key,omitempty"`
-	Value   string `json:"value,omitempty"`
-	Missing bool   `json:"missing,omitempty"` // the key has no value
+	Key     string   `json:"key,omitempty"`
+	Value   string   `json:"value,omitempty"`
+	Missing bool     `json:"missing,omitempty"` // the key has no value
+	Changes []Change `json:"changes,omitempty"` // of OpChange
 
 	Reason string        `json:"reason,omitempty"` // stale, missing, invalid or ahead; held: a client that holds the lock asked nobody for it
 	Cause  string        `json:"cause,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
 	Text   string        `json:"text,omitempty"` // an error or a remark, for people
 	Run    *Run          `json:"run,omitempty"`
+}
+
+// Change is a new value for a key.
+type Change struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
 }
 
 // The verdicts.
@@ -125,14 +145,23 @@ type Run struct {
 	Variant  string   `json:"variant"`
 	Control  bool     `json:"control,omitempty"`
 	Fencing  bool     `json:"fencing"`
+	About    string   `json:"about,omitempty"` // what sets the variant apart, in words
+	Lesson   string   `json:"lesson,omitempty"`
+	Source   string   `json:"source,omitempty"`
 	Lanes    []string `json:"lanes"` // in the order in which to draw them
-	Expect   Expect   `json:"expect"`
+	// Together are sets of keys that make sense only if one tenure wrote them all.
+	Together [][]string `json:"together,omitempty"`
+	Seed     uint64     `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
+	Expect   Expect     `json:"expect"`
 }
 
 // Expect is what must come out of a run.
 type Expect struct {
 	Verdict string            `json:"verdict"`
-	Stale   *int              `json:"stale,omitempty"` // requests refused as stale
+	Stale   *int              `json:"stale,omitempty"`   // requests refused as stale
+	Refused *int              `json:"refused,omitempty"` // requests refused, for whatever reason
+	Ordered *bool             `json:"ordered,omitempty"` // whether tokens grew in the order of grants
+	Fenced  *bool             `json:"fenced,omitempty"`  // whether the storage did what a fenced storage does, by its own history
 	Final   map[string]string `json:"final,omitempty"`
 }
 

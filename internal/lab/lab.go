@@ -21,6 +21,11 @@ type Options struct {
 	Exe string
 	// Emit, if not nil, is told of events live, step by step.
 	Emit func(history.Event)
+	// Endpoints are those of an etcd that is there already. Without any the run
+	// has one of its own.
+	Endpoints []string
+	// Seed is for what is chosen at random.
+	Seed uint64
 }
 
 // How long what is awaited may take, beyond the leases that it has to wait for.
@@ -101,7 +106,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if err := r.start(ctx, o.Emit); err != nil {
 		return nil, fmt.Errorf("start the world: %w", err)
 	}
-	for _, step := range s.Steps {
+	for _, step := range v.Steps {
 		if err := r.step(ctx, step); err != nil {
 			return nil, fmt.Errorf("%s.yaml line %d, step %q: %w", s.Name, step.Line, step, err)
 		}

@@ -153,7 +153,7 @@ func (w *world) startClients(ctx context.Context, r *run) error {
 func (w *world) startClient(r *run, name string) error {
 	c := r.variant.Clients[name]
 	var env []string
-	for _, step := range r.scenario.Steps {
+	for _, step := range r.variant.Steps {
 		if step.Client == name && step.Verb == scenario.Load {
 			env = gcEnv
 		}

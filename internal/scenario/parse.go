@@ -166,7 +166,8 @@ func parse(name string, data []byte) (*Scenario, error) {
 		s.Clients = append(s.Clients, e.name)
 		clients[e.name] = c
 	}
-	if s.Steps, err = parseSteps(f.Steps, s.Clients); err != nil {
+	steps, err := parseSteps(f.Steps, s.Clients)
+	if err != nil {
 		return nil, err
 	}
 	for _, e := range f.Variants.entries {
@@ -174,6 +175,7 @@ func parse(name string, data []byte) (*Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
+		v.Steps = steps
 		s.Variants = append(s.Variants, v)
 	}
 	controls := 0

@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 		t.Error(diff)
 	}
 	var steps []string
-	for _, step := range s.Steps {
+	for _, step := range s.Variants[0].Steps {
 		steps = append(steps, step.String())
 	}
 	want := []string{
@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(want, steps); diff != "" {
 		t.Error(diff)
 	}
-	if got := s.Steps[3]; got.Key != "key0" || got.Value != "a=b c" || got.Line != 9 {
+	if got := s.Variants[0].Steps[3]; got.Key != "key0" || got.Value != "a=b c" || got.Line != 9 {
 		t.Errorf("step 4: %+v", got)
 	}
 	one := 1
@@ -186,7 +186,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil && !strings.HasPrefix(err.Error(), "s.yaml:") {
 			t.Fatalf("the error does not name the file: %v", err)
 		}
-		if s != nil && (s.Title == "" || len(s.Steps) == 0 || len(s.Variants) == 0) {
+		if s != nil && (s.Title == "" || len(s.Variants[0].Steps) == 0 || len(s.Variants) == 0) {
 			t.Fatalf("incomplete: %+v", s)
 		}
 	})
