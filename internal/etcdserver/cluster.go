@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/fencelab/fencelab/internal/ports"
 )
 
 // Cluster is members that run in this process.
@@ -146,7 +146,7 @@ func portTaken(err error) bool {
 }
 
 func plan(n int, c Config) ([]Config, error) {
-	addrs, err := freeAddrs(2 * n)
+	addrs, err := ports.Free(2 * n)
 	if err != nil {
 		return nil, err
 	}
@@ -164,24 +164,4 @@ func plan(n int, c Config) ([]Config, error) {
 		configs[i].Cluster = strings.Join(peers, ",")
 	}
 	return configs, nil
-}
-
-// Ports below those that Linux gives out by itself, so that nothing that asks for
-// any port gets the one of a member that is stopped for a while.
-const firstPort, endPort = 10_000, 32_768
-
-func freeAddrs(n int) ([]string, error) {
-	var addrs []string
-	for range 100 * n {
-		addr := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(endPort-firstPort))
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			continue
-		}
-		defer l.Close() // at the end, so that no port is chosen twice
-		if addrs = append(addrs, addr); len(addrs) == n {
-			return addrs, nil
-		}
-	}
-	return nil, fmt.Errorf("etcdserver: %d of %d ports found free on 127.0.0.1", len(addrs), n)
 }
