@@ -11,10 +11,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/etcdcmd"
 	"github.com/fencelab/fencelab/internal/etcdserver"
@@ -33,39 +29,45 @@ type Member struct {
 	config etcdserver.Config
 
 	mu      sync.Mutex
-	process *proc.Process // the latest
+	process *proc.Process // the latest; nil before the first
 }
 
 // Start starts n members in g, whose program must have the command "etcd" of
 // package etcdcmd, and returns when all serve clients. They have the settings of
 // c but for names and addresses, which they are given; their data is below c.Dir,
-// or the group's directory where that is empty. They end with the group.
+// or the group's directory where that is empty. They end with the group. A lease of
+// one second is one of a second, however many members there are.
 func Start(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
 	c.Dir = cmp.Or(c.Dir, g.Dir)
 	return etcdserver.OnFreePorts(n, c, func(configs []etcdserver.Config) (*Cluster, error) {
 		cluster := new(Cluster)
 		for _, config := range configs {
-			m := &Member{group: g, config: config}
-			if err := m.start(); err != nil {
-				return nil, errors.Join(err, cluster.kill())
-			}
-			cluster.Members = append(cluster.Members, m)
+			cluster.Members = append(cluster.Members, &Member{group: g, config: config})
 		}
-		for _, m := range cluster.Members {
-			if err := m.await(ctx); err != nil {
-				return nil, errors.Join(err, cluster.kill())
-			}
-		}
-		return cluster, nil
+		return cluster, cluster.start(ctx)
 	})
 }
 
+// start starts all members and returns when they serve; else none runs.
+func (c *Cluster) start(ctx context.Context) error {
+	for _, m := range c.Members {
+		if err := m.start(); err != nil {
+			return errors.Join(err, c.kill())
+		}
+	}
+	for _, m := range c.Members {
+		if err := m.await(ctx); err != nil {
+			return errors.Join(err, c.kill())
+		}
+	}
+	return nil
+}
+
+// kill kills the members that run.
 func (c *Cluster) kill() error {
 	var errs []error
 	for _, m := range c.Members {
-		select {
-		case <-m.Process().Done():
-		default:
+		if m.runs() {
 			errs = append(errs, m.Process().Kill())
 		}
 	}
@@ -81,61 +83,6 @@ func (c *Cluster) Endpoints() []string {
 	return all
 }
 
-// statusTimeout is for how long a member that stands still is asked who leads.
-const statusTimeout = 300 * time.Millisecond
-
-// Leader asks the members until one that answers leads, and returns it. A leader
-// that stands still does not answer: then it is the next one.
-func (c *Cluster) Leader(ctx context.Context) (*Member, error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if m := c.leader(ctx, client); m != nil {
-			return m, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("no member leads: %w", context.Cause(ctx))
-		}
-	}
-}
-
-// leader is nil where no member says that it leads in the latest term.
-func (c *Cluster) leader(ctx context.Context, client *clientv3.Client) *Member {
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	said := make([]*clientv3.StatusResponse, len(c.Members))
-	var wg sync.WaitGroup
-	for i, m := range c.Members {
-		wg.Go(func() {
-			if s, err := client.Status(ctx, m.Endpoint()); err == nil {
-				said[i] = s
-			}
-		})
-	}
-	wg.Wait()
-	var leader *Member
-	var term uint64
-	for i, s := range said {
-		if s == nil || s.RaftTerm < term {
-			continue
-		}
-		if s.RaftTerm > term {
-			leader, term = nil, s.RaftTerm
-		}
-		if s.Leader == s.Header.MemberId {
-			leader = c.Members[i]
-		}
-	}
-	return leader
-}
-
 // Name is the member's name in the cluster.
 func (m *Member) Name() string { return m.config.Name }
 
@@ -143,7 +90,7 @@ func (m *Member) Name() string { return m.config.Name }
 func (m *Member) Endpoint() string { return m.config.ClientAddr }
 
 // Process is the member's process, to be killed, paused and resumed. After Restart
-// it is another one.
+// and Cluster.Restore it is another one.
 func (m *Member) Process() *proc.Process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,15 +102,27 @@ func (m *Member) Process() *proc.Process {
 // members: to bring back several that are missing for it, restart them at the same
 // time.
 func (m *Member) Restart(ctx context.Context) error {
-	select {
-	case <-m.Process().Done():
-	default:
+	if m.runs() {
 		return fmt.Errorf("%s still runs: kill it first", m.Name())
 	}
 	if err := m.start(); err != nil {
 		return err
 	}
 	return m.await(ctx)
+}
+
+// runs says whether the member has a process, which may stand still.
+func (m *Member) runs() bool {
+	p := m.Process()
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.Done():
+		return false
+	default:
+		return true
+	}
 }
 
 func (m *Member) start() error {

@@ -43,7 +43,8 @@ type world struct {
 	client *clientv3.Client
 }
 
-func start(t *testing.T) *world {
+// start starts a cluster of n members.
+func start(t *testing.T, n int) *world {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -57,7 +58,7 @@ func start(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	cluster, err := etcdproc.Start(ctx, g, 3, etcdserver.Config{})
+	cluster, err := etcdproc.Start(ctx, g, n, etcdserver.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,72 +106,8 @@ func (w *world) has(m *etcdproc.Member, key string) {
 	}
 }
 
-func (w *world) leader() *etcdproc.Member {
-	w.t.Helper()
-	m, err := w.Leader(w.ctx)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return m
-}
-
-// TestLeader makes each member in turn the leader.
-func TestLeader(t *testing.T) {
-	w := start(t)
-	for _, m := range w.Members {
-		status, err := w.client.Status(w.ctx, m.Endpoint())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for old := w.leader(); old != m; old = w.leader() {
-			if _, err := w.at(old).MoveLeader(w.ctx, status.Header.MemberId); err != nil && w.ctx.Err() != nil {
-				t.Fatalf("%s does not come to lead: %v", m.Name(), err)
-			}
-		}
-	}
-}
-
-func TestKilledLeader(t *testing.T) {
-	w := start(t)
-	w.put("before")
-	old := w.leader()
-	if err := old.Restart(w.ctx); err == nil || !strings.Contains(err.Error(), "still runs") {
-		t.Fatalf("restart of a member that runs: %v", err)
-	}
-	if err := old.Process().Kill(); err != nil {
-		t.Fatal(err)
-	}
-	w.put("while it is gone")
-	if w.leader() == old {
-		t.Error("the killed member leads")
-	}
-	if err := old.Restart(w.ctx); err != nil {
-		t.Fatal(err)
-	}
-	w.has(old, "before")
-	w.has(old, "while it is gone")
-}
-
-func TestPausedLeader(t *testing.T) {
-	w := start(t)
-	w.put("before")
-	old := w.leader()
-	if err := old.Process().Pause(); err != nil {
-		t.Fatal(err)
-	}
-	now := w.leader()
-	if now == old {
-		t.Error("the paused member leads")
-	}
-	w.put("while it stands still")
-	if err := old.Process().Resume(); err != nil {
-		t.Fatal(err)
-	}
-	w.has(old, "while it stands still")
-}
-
 func TestAllKilled(t *testing.T) {
-	w := start(t)
+	w := start(t, 3)
 	w.put("before")
 	for _, m := range w.Members {
 		if err := m.Process().Kill(); err != nil {
@@ -188,6 +125,16 @@ func TestAllKilled(t *testing.T) {
 	wg.Wait()
 	for _, m := range w.Members {
 		w.has(m, "before")
+	}
+}
+
+// TestTTL: a second is a second, so that a world may have any number of members.
+func TestTTL(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		w := start(t, n)
+		if lease, err := w.client.Grant(w.ctx, 1); err != nil || lease.TTL != 1 {
+			t.Errorf("%d members grant %+v, %v, want a lease of 1 s", n, lease, err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +29,7 @@ const (
 	tickMs     = 10
 	electionMs = 50
 
-	// In a cluster a member that is not heard of for so long loses its leadership,
+	// In a cluster of several a member that is not heard of for so long loses its leadership,
 	// which on a busy machine must not be for want of a turn. A TTL of 1 s stays
 	// 1 s up to 666 ms.
 	clusterTickMs     = 30
@@ -142,6 +143,8 @@ func (c Config) embed() *embed.Config {
 	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
 	if c.Cluster != "" {
 		cfg.InitialCluster = c.Cluster
+	}
+	if strings.Contains(c.Cluster, ",") {
 		cfg.TickMs, cfg.ElectionMs = clusterTickMs, clusterElectionMs
 	}
 	cfg.UnsafeNoFsync = !c.Fsync

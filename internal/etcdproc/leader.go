@@ -1,0 +1,86 @@
+package etcdproc
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// statusPeriod is how long a member is left alone between two questions.
+const statusPeriod = 10 * time.Millisecond
+
+// Leader asks the members until one answers that it leads and most of them, itself
+// included, are in its term, and returns it. So it is never one that stands still,
+// nor one that did and does not know yet that another was elected meanwhile: after
+// a leader was paused, Leader is over when the next has been elected.
+func (c *Cluster) Leader(ctx context.Context) (*Member, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	var askers sync.WaitGroup
+	defer askers.Wait()
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	// Each member is asked by itself: one that stands still holds up no other.
+	answers := make(chan answer)
+	for i, m := range c.Members {
+		askers.Go(func() {
+			for asking.Err() == nil {
+				status, err := client.Status(asking, m.Endpoint())
+				if err == nil {
+					select {
+					case answers <- answer{i, status}:
+					case <-asking.Done():
+					}
+				}
+				select {
+				case <-time.After(statusPeriod):
+				case <-asking.Done():
+				}
+			}
+		})
+	}
+	latest := make([]*clientv3.StatusResponse, len(c.Members))
+	for {
+		select {
+		case a := <-answers:
+			latest[a.member] = a.status
+			if i := elected(latest); i >= 0 {
+				return c.Members[i], nil
+			}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no member of etcd leads: %w", context.Cause(ctx))
+		}
+	}
+}
+
+type answer struct {
+	member int // its index
+	status *clientv3.StatusResponse
+}
+
+// elected is the index of the member that says that it leads, in a term that most
+// of the members say is theirs; -1 where there is none. Nil: no answer.
+func elected(said []*clientv3.StatusResponse) int {
+	for i, leader := range said {
+		if leader == nil || leader.Leader != leader.Header.MemberId {
+			continue
+		}
+		same := 0
+		for _, s := range said {
+			if s != nil && s.RaftTerm == leader.RaftTerm && s.Leader == leader.Leader {
+				same++
+			}
+		}
+		if same > len(said)/2 {
+			return i
+		}
+	}
+	return -1
+}
