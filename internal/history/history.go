@@ -147,6 +147,7 @@ type Run struct {
 	Fencing  bool     `json:"fencing"`
 	About    string   `json:"about,omitempty"` // what sets the variant apart, in words
 	Lesson   string   `json:"lesson,omitempty"`
+	Helps    string   `json:"helps,omitempty"`
 	Source   string   `json:"source,omitempty"`
 	Lanes    []string `json:"lanes"` // in the order in which to draw them
 	// Together are sets of keys that make sense only if one tenure wrote them all.

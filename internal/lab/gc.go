@@ -41,11 +41,3 @@ func (r *run) gc(ctx context.Context, client string) error {
 	}
 	return r.await(ctx, client+"'s collection to begin", stepDeadline, func() (bool, error) { return c.moves > before, nil })
 }
-
-// awaitGC waits for its end.
-func (r *run) awaitGC(ctx context.Context, client string) error {
-	c := r.state.client(client)
-	return r.await(ctx, "the end of "+client+"'s collection", loadDeadline, func() (bool, error) {
-		return c.frozen.Kind == history.KindResume, nil
-	})
-}

@@ -4,7 +4,9 @@
 package lab
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -40,6 +43,7 @@ const (
 type run struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
+	seed     uint64
 	world    *world
 	recorder *recorder
 	state    *state
@@ -50,8 +54,9 @@ type run struct {
 
 // failure is the end of an account.
 type failure struct {
-	name string // client, storage or etcd
-	err  error
+	name    string // client, storage or etcd
+	process *proc.Process
+	err     error
 }
 
 // tell hands an event of an account to the run.
@@ -62,9 +67,11 @@ func (r *run) tell(e history.Event) {
 	}
 }
 
-func (r *run) fail(name string, err error) {
+// fail hands over the end of an account, which ends the run unless the process
+// was meant to end.
+func (r *run) fail(name string, p *proc.Process, err error) {
 	select {
-	case r.broken <- failure{name, err}:
+	case r.broken <- failure{name, p, err}:
 	case <-r.over:
 	}
 }
@@ -74,7 +81,7 @@ func (r *run) fail(name string, err error) {
 // fails has no verdict. Nothing of the world is left behind.
 func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Options) (events []history.Event, err error) {
 	r := &run{
-		scenario: s, variant: v,
+		scenario: s, variant: v, seed: o.Seed,
 		hub:    make(chan history.Event),
 		broken: make(chan failure),
 		over:   make(chan struct{}),
@@ -103,7 +110,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 		cancel()
 		err = errors.Join(err, r.world.close())
 	}()
-	if err := r.start(ctx, o.Emit); err != nil {
+	if err := r.start(ctx, o); err != nil {
 		return nil, fmt.Errorf("start the world: %w", err)
 	}
 	for _, step := range v.Steps {
@@ -116,28 +123,43 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 }
 
 // start starts the processes and begins the record.
-func (r *run) start(ctx context.Context, emit func(history.Event)) error {
-	if err := r.world.startServers(ctx, r.variant); err != nil {
+func (r *run) start(ctx context.Context, o Options) error {
+	if len(o.Endpoints) > 0 {
+		r.world.prefix = "/gcsim-" + rand.Text()
+	}
+	if err := r.startServers(ctx, o.Endpoints); err != nil {
 		return err
 	}
-	r.recorder = newRecorder(emit)
+	r.recorder = newRecorder(o.Emit)
 	r.state = newState(r.recorder)
-	if err := r.world.startClients(ctx, r); err != nil {
+	if err := r.observeWell(ctx); err != nil {
+		return err
+	}
+	if err := r.startClients(ctx); err != nil {
 		return err
 	}
 	lanes := append([]string{history.LaneEtcd}, r.scenario.Clients...)
-	r.recorder.begin(history.Run{
-		Scenario: r.scenario.Name, Title: r.scenario.Title,
-		Variant: r.variant.Name, Control: r.variant.Control,
-		Fencing: r.variant.World.Storage.Fencing == "on",
-		Lanes:   append(lanes, history.LaneStorage), Expect: r.variant.Expect,
-	})
+	begin := history.Run{
+		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
+		Variant: r.variant.Name, About: r.variant.About, Control: r.variant.Control,
+		Fencing: r.variant.World.Storage.Fencing != scenario.FencingOff,
+		Lanes:   append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,
+	}
+	if r.variant.World.Pauses > 0 {
+		begin.Seed = r.seed
+	}
+	r.recorder.begin(begin)
 	return nil
 }
 
 // await takes in what the world's accounts say until done, or until within has
 // passed; what names what is awaited.
 func (r *run) await(ctx context.Context, what string, within time.Duration, done func() (bool, error)) error {
+	return r.awaitAlso(ctx, what, within, nil, done)
+}
+
+// awaitAlso is await that asks done again when wake is closed.
+func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, wake <-chan struct{}, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("after %v still waiting for %s", within, what))
 	defer cancel()
 	for {
@@ -151,52 +173,69 @@ func (r *run) await(ctx context.Context, what string, within time.Duration, done
 				return fmt.Errorf("waiting for %s: %s says: %s", what, e.Lane, e.Text)
 			}
 		case f := <-r.broken:
-			if !r.state.client(f.name).killed {
-				return fmt.Errorf("waiting for %s: %w", what, r.world.ended(f))
+			if !r.world.isMeant(f.process) {
+				return fmt.Errorf("waiting for %s: %w", what, f.ended())
 			}
+		case <-wake:
+			wake = nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
+// awaitClosed waits until a channel is closed.
+func (r *run) awaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
+	return r.awaitAlso(ctx, what, stepDeadline, closed, func() (bool, error) {
+		select {
+		case <-closed:
+			return true, nil
+		default:
+			return false, nil
+		}
+	})
+}
+
+// meanwhile does something that takes time, while it takes in what the accounts
+// say: a process whose account nobody reads stands still.
+func (r *run) meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, stepDeadline, fmt.Errorf("after %v still waiting for %s", stepDeadline, what))
+	defer cancel()
+	done := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(done)
+		failed = do(ctx)
+	}()
+	err := r.awaitClosed(ctx, what, done)
+	cancel()
+	<-done
+	return cmp.Or(err, failed)
+}
+
 // finals reads what the storage holds at the end.
 func (r *run) finals(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, stepDeadline)
-	defer cancel()
-	client := kvhttp.NewClient(r.world.storageURL, kvhttp.ClientOptions{})
+	client := kvhttp.NewClient(r.world.storage.url(), kvhttp.ClientOptions{})
 	defer client.Close()
-	keys := r.scenario.Keys(r.variant)
-	found := make([]history.Event, len(keys))
-	read := make(chan error, 1)
-	go func() {
-		for i, key := range keys {
+	var found []history.Event
+	err := r.meanwhile(ctx, "the storage to be read at the end", func(ctx context.Context) error {
+		for _, key := range r.scenario.Keys(r.variant) {
 			item, err := client.Read(ctx, kv.Request{ID: requestFinal}, key)
 			missing := errors.Is(err, kv.ErrNotFound)
 			if err != nil && !missing {
-				read <- fmt.Errorf("read %s at the end: %w", key, err)
-				return
+				return fmt.Errorf("read %s at the end: %w", key, err)
 			}
-			found[i] = history.Event{
+			found = append(found, history.Event{
 				At: r.recorder.now(), Lane: history.LaneStorage, Kind: history.KindFinal,
 				Key: key, Value: item.Value, Missing: missing, Token: item.Token,
-			}
+			})
 		}
-		read <- nil
-	}()
-	// Meanwhile the storage's account of these reads has to be taken in, or the
-	// storage would wait for somebody to read its journal.
-	for {
-		select {
-		case e := <-r.hub:
-			r.state.take(e)
-		case err := <-read:
-			for _, e := range found {
-				r.recorder.add(e)
-			}
-			return err
-		}
+		return nil
+	})
+	for _, e := range found {
+		r.recorder.add(e)
 	}
+	return err
 }
 
 // requestFinal marks the lab's own reads, which are no part of the story.

@@ -1,8 +1,11 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -14,87 +17,130 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// observe starts the observer: the lock service's own account of tenures, by a
-// watch of the locks' keys that no client has a part in.
-func (w *world) observe(ctx context.Context, locks []string, r *run) error {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{w.etcd}, Logger: zap.NewNop(), Context: ctx})
+// watch is the lock service's own account of tenures: a watch of the locks' keys
+// that no client has a part in.
+type watch struct {
+	client *clientv3.Client
+	queues map[string]*queue // by lock
+	stop   context.CancelFunc
+	ended  chan struct{}
+}
+
+// observe begins the account, through some members. After another watch has
+// stopped it goes on where that one did; anew says that etcd's past is another
+// one now, and begins with what is there.
+func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error {
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 	if err != nil {
 		return fmt.Errorf("observer: %w", err)
 	}
-	var watches []func()
-	for _, lock := range locks {
-		o := &observer{scope: lock, queue: make(map[string]int64)}
-		// The first answer says that the watch is there.
-		changes := client.Watch(ctx, etcdlock.Prefix(lock), clientv3.WithPrefix(), clientv3.WithCreatedNotify())
-		select {
-		case first := <-changes:
-			if err := first.Err(); err != nil {
-				return fmt.Errorf("observer: watch %s: %w", lock, err)
+	queues := make(map[string]*queue)
+	for _, c := range r.variant.Clients {
+		lock := r.world.prefix + c.Lock
+		queues[lock] = &queue{scope: lock, places: make(map[string]int64)}
+	}
+	if old := r.world.observer; old != nil && !anew {
+		queues = old.queues
+	}
+	ctx, stop := context.WithCancel(ctx)
+	w := &watch{client: client, queues: queues, stop: stop, ended: make(chan struct{})}
+	r.world.observer = w
+	starting, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("etcd does not answer after %v", startDeadline))
+	defer cancel()
+	var follow []func()
+	for _, lock := range slices.Sorted(maps.Keys(queues)) {
+		q := queues[lock]
+		if q.seen == 0 {
+			now, err := client.Get(starting, etcdlock.Prefix(lock), clientv3.WithPrefix())
+			if err != nil {
+				stop()
+				client.Close()
+				return fmt.Errorf("observer: %w", cmp.Or(context.Cause(starting), err))
 			}
-		case <-w.procs[history.LaneEtcd].Done():
-			return fmt.Errorf("observer: %w", w.procs[history.LaneEtcd].Ended())
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(startDeadline):
-			return fmt.Errorf("observer: etcd does not answer after %v", startDeadline)
+			q.seen = now.Header.Revision
+			for _, kv := range now.Kvs {
+				q.places[string(kv.Key)] = kv.CreateRevision
+			}
 		}
-		watches = append(watches, func() { o.run(changes, r) })
+		changes := client.Watch(ctx, etcdlock.Prefix(lock), clientv3.WithPrefix(), clientv3.WithRev(q.seen+1))
+		follow = append(follow, func() { q.follow(ctx, changes, r) })
 	}
-	for _, watch := range watches {
-		w.readers.Go(watch)
-	}
-	context.AfterFunc(ctx, func() { client.Close() })
+	r.world.readers.Go(func() {
+		defer close(w.ended)
+		defer client.Close()
+		done := make(chan struct{})
+		for _, f := range follow {
+			go func() { f(); done <- struct{}{} }()
+		}
+		for range follow {
+			<-done
+		}
+	})
 	return nil
 }
 
-// observer follows the queue of one lock.
-type observer struct {
+// queue is that of one lock: who holds it, and who waits.
+type queue struct {
 	scope  string
-	queue  map[string]int64 // key of a holder or waiter → create revision
-	holder string
+	places map[string]int64 // key → create revision
+	holder string           // tenure
+	seen   int64            // revision
 }
 
-func (o *observer) run(changes clientv3.WatchChan, r *run) {
+func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, r *run) {
 	for change := range changes {
-		if err := change.Err(); err != nil {
-			r.fail(history.LaneEtcd, fmt.Errorf("the observer's watch of %s: %w", o.scope, err))
+		if err := change.Err(); err != nil && ctx.Err() == nil {
+			r.fail(history.LaneEtcd, nil, fmt.Errorf("the observer's watch of %s: %w", q.scope, err))
 			return
 		}
 		for _, e := range change.Events {
-			for _, told := range o.see(e) {
+			for _, told := range q.see(e) {
 				r.tell(told)
 			}
+			q.seen = e.Kv.ModRevision
 		}
 	}
 }
+
+// tenureOf names a tenure: one key may be that of several, one after the other,
+// where a client keeps its session.
+func tenureOf(key string, revision int64) string { return fmt.Sprintf("%s@%d", key, revision) }
 
 // see takes in a change of the queue and says what it means. As package
 // concurrency has it, the key with the lowest create revision is the holder's.
-func (o *observer) see(e *clientv3.Event) (told []history.Event) {
+func (q *queue) see(e *clientv3.Event) (told []history.Event) {
 	key := string(e.Kv.Key)
+	place, known := q.places[key]
 	if e.Type == mvccpb.Event_PUT {
-		o.queue[key] = e.Kv.CreateRevision
+		if q.places[key] = e.Kv.CreateRevision; !known && q.holder != "" {
+			told = append(told, q.event(history.KindQueued, key))
+		}
 	} else {
-		delete(o.queue, key)
-		if key == o.holder {
-			told = append(told, o.event(history.KindEnded, key, 0))
-			o.holder = ""
+		delete(q.places, key)
+		if tenure := tenureOf(key, place); known && tenure == q.holder {
+			ended := q.event(history.KindEnded, key)
+			ended.Tenure, ended.Token = tenure, 0
+			told = append(told, ended)
+			q.holder = ""
 		}
 	}
-	if o.holder != "" || len(o.queue) == 0 {
+	if q.holder != "" || len(q.places) == 0 {
 		return told
 	}
-	for k, revision := range o.queue {
-		if o.holder == "" || revision < o.queue[o.holder] {
-			o.holder = k
-		}
-	}
-	return append(told, o.event(history.KindGranted, o.holder, o.queue[o.holder]))
+	first := slices.MinFunc(slices.Collect(maps.Keys(q.places)), func(a, b string) int { return cmp.Compare(q.places[a], q.places[b]) })
+	q.holder = tenureOf(first, q.places[first])
+	return append(told, q.event(history.KindGranted, first))
 }
 
-func (o *observer) event(kind history.Kind, tenure string, token int64) history.Event {
+func (q *queue) event(kind history.Kind, key string) history.Event {
 	return history.Event{
 		At: time.Duration(time.Now().UnixNano()), Lane: history.LaneEtcd, Kind: kind,
-		Scope: o.scope, Tenure: tenure, Token: fence.Token(token),
+		Scope: q.scope, Tenure: tenureOf(key, q.places[key]), Token: fence.Token(q.places[key]),
 	}
+}
+
+// stopObserving ends the account, and waits until all of it is taken in.
+func (r *run) stopObserving(ctx context.Context) error {
+	r.world.observer.stop()
+	return r.awaitClosed(ctx, "the end of the observer's account", r.world.observer.ended)
 }

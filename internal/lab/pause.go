@@ -1,19 +1,43 @@
 package lab
 
 import (
+	"context"
+	"time"
+
 	"github.com/fencelab/fencelab/internal/history"
 )
 
 // pause stops a client's process, all of it, as the host of a virtual machine or
-// a debugger would: SIGSTOP, and the kernel's word that it stands still.
-func (r *run) pause(client string) error {
+// a debugger would: SIGSTOP, and the kernel's word that it stands still. With a
+// length it goes on by itself, whatever the story does meanwhile.
+func (r *run) pause(ctx context.Context, client string, length time.Duration) error {
 	at := r.recorder.now()
-	if err := r.world.procs[client].Pause(); err != nil {
+	p := r.world.clients[client]
+	if err := p.Pause(); err != nil {
 		return err
 	}
 	e := history.Event{At: at, Lane: client, Client: client, Kind: history.KindPause, Cause: history.CauseStop}
 	r.state.client(client).frozen = e
 	r.recorder.add(e)
+	if length == 0 {
+		return nil
+	}
+	r.world.readers.Go(func() {
+		select {
+		case <-time.After(length):
+		case <-ctx.Done():
+			return
+		}
+		began := time.Now()
+		if err := p.Resume(); err != nil {
+			r.fail(client, p, err)
+			return
+		}
+		r.tell(history.Event{
+			At: time.Duration(began.UnixNano()), Lane: client, Client: client,
+			Kind: history.KindResume, Cause: history.CauseStop, Took: time.Since(began) + length,
+		})
+	})
 	return nil
 }
 
@@ -21,11 +45,20 @@ func (r *run) pause(client string) error {
 func (r *run) resume(client string) error {
 	c := r.state.client(client)
 	at := r.recorder.now()
-	if err := r.world.procs[client].Resume(); err != nil {
+	if err := r.world.clients[client].Resume(); err != nil {
 		return err
 	}
 	e := history.Event{At: at, Lane: client, Client: client, Kind: history.KindResume, Cause: c.frozen.Cause, Took: at - c.frozen.At}
 	c.frozen = e
 	r.recorder.add(e)
 	return nil
+}
+
+// awaitGoing waits until a client that stands still goes on, and has done what it
+// was told meanwhile.
+func (r *run) awaitGoing(ctx context.Context, client string) error {
+	c := r.state.client(client)
+	return r.await(ctx, client+" to go on", loadDeadline, func() (bool, error) {
+		return c.frozen.Kind == history.KindResume && c.replies >= c.owes && (c.owes == 0 || r.state.told(c.reply)), nil
+	})
 }

@@ -40,9 +40,11 @@ func (r *recorder) add(e history.Event) { r.fresh = append(r.fresh, e) }
 
 // endedBy holds the end of the tenure before a grant to the time of the grant.
 func (r *recorder) endedBy(grant history.Event) {
-	for i, e := range r.fresh {
-		if e.Kind == history.KindEnded && e.Scope == grant.Scope {
-			r.fresh[i].At = min(e.At, grant.At)
+	for _, list := range [][]history.Event{r.old, r.fresh} {
+		for i, e := range list {
+			if e.Kind == history.KindEnded && e.Scope == grant.Scope {
+				list[i].At = min(e.At, grant.At)
+			}
 		}
 	}
 }
@@ -51,7 +53,7 @@ func (r *recorder) endedBy(grant history.Event) {
 // before the client's own, of before, that it lets go.
 func (r *recorder) releasedBy(unlock history.Event) {
 	for i, e := range r.fresh {
-		if e.Kind == history.KindEnded && e.Tenure == unlock.Tenure && unlock.At <= e.At {
+		if e.Kind == history.KindEnded && keyOf(e.Tenure) == keyOf(unlock.Tenure) && unlock.At <= e.At {
 			r.fresh[i].Cause, r.fresh[i].Took = history.CauseReleased, 0
 		}
 	}

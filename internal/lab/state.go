@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -10,38 +12,58 @@ import (
 type state struct {
 	recorder *recorder
 	clients  map[string]*clientState
-	requests map[string]string // request → client
-	done     map[string]bool   // requests that the storage told of
-	owners   map[string]*owner // tenures
+	requests map[string]*request
+	owners   map[string]*owner // by tenure
+	writes   int               // that the storage applied
 }
 
+// request is one to the storage, by the two accounts of it.
+type request struct {
+	client   string
+	sent     bool // and not waited for
+	parts    int  // changes that it is of
+	done     int  // parts that the storage did or refused
+	answered bool
+}
+
+func (q *request) over() bool { return q.done > 0 && q.done >= q.parts }
+
 type clientState struct {
-	reply   history.Event // the last
-	replies int           // to commands
+	reply   history.Event // the last to a command
+	replies int           // to commands that are waited for
 	notes   int
-	tenure  string // the last that it was granted
-	asked   map[string]bool
-	frozen  history.Event // the pause that it is in
-	moves   int           // pauses and resumes that it told of itself
-	killed  bool
+	stands  int             // how often it stood right before a write
+	invokes int             // requests
+	tenure  string          // the last that it was granted
+	queued  string          // the tenure that it waits for since it queued
+	queues  bool            // its lock is not waited for
+	sending bool            // its next request is not waited for
+	counted int             // counts that are over
+	owes    int             // replies that it will have given when it has done what it was told while it stood still
+	asked   map[string]bool // keys of locks that it lets go of
+	lost    map[string]bool // tenures of whose end it was told
+	frozen  history.Event   // the pause that it is in
+	moves   int             // pauses and resumes that it told of itself
+	ended   bool            // killed
 }
 
 // owner is a tenure by two accounts: the lock service's, and that of the client
 // that holds it.
 type owner struct {
 	client  string
-	told    time.Duration // when the client was told of its grant
+	scope   string
+	told    time.Duration // when the client was told of its grant; 0: not yet
 	granted bool          // the lock service says that it began
 	held    []history.Event
 	ended   bool
+	revoked bool
 }
 
 func newState(r *recorder) *state {
 	return &state{
 		recorder: r,
 		clients:  make(map[string]*clientState),
-		requests: make(map[string]string),
-		done:     make(map[string]bool),
+		requests: make(map[string]*request),
 		owners:   make(map[string]*owner),
 	}
 }
@@ -49,7 +71,7 @@ func newState(r *recorder) *state {
 func (s *state) client(name string) *clientState {
 	c := s.clients[name]
 	if c == nil {
-		c = &clientState{asked: make(map[string]bool)}
+		c = &clientState{asked: make(map[string]bool), lost: make(map[string]bool)}
 		s.clients[name] = c
 	}
 	return c
@@ -64,41 +86,48 @@ func (s *state) owner(tenure string) *owner {
 	return o
 }
 
+func (s *state) request(id string) *request {
+	q := s.requests[id]
+	if q == nil {
+		q = new(request)
+		s.requests[id] = q
+	}
+	return q
+}
+
 // take takes in one event of an account. Its At is still the time since 1970, as
 // the process read it off its clock.
 func (s *state) take(e history.Event) {
 	e.At = s.recorder.since(time.Unix(0, int64(e.At)))
 	switch e.Kind {
-	case history.KindGranted, history.KindEnded:
+	case history.KindGranted, history.KindEnded, history.KindQueued:
+		s.owner(e.Tenure).scope = e.Scope
 		s.tenure(e)
 		return
 	case history.KindApplied, history.KindRefused:
 		if e.Request == requestFinal {
 			return
 		}
-		s.done[e.Request] = true
-		e.Client = s.requests[e.Request]
+		q := s.request(e.Request)
+		q.done++
+		e.Client = q.client
+		if e.Kind == history.KindApplied && e.Op == history.OpWrite {
+			s.writes++
+		}
 	case history.KindInvoke:
-		if e.Request != "" {
-			s.requests[e.Request] = e.Lane
-		}
-		if e.Op == history.OpUnlock {
-			s.client(e.Lane).asked[e.Tenure] = true
-			s.recorder.releasedBy(e)
-		}
+		s.invoked(e)
 	case history.KindOK, history.KindFail, history.KindUnknown:
-		c := s.client(e.Lane)
-		c.replies++
-		c.reply = e
-		if e.Kind == history.KindOK && (e.Op == history.OpLock || e.Op == history.OpTryLock) {
-			c.tenure = e.Tenure
-			s.recorder.add(e)
-			s.own(e)
+		if s.answered(e) {
 			return
 		}
 	case history.KindNote:
-		s.client(e.Lane).notes++
-		s.client(e.Lane).reply = e
+		c := s.client(e.Lane)
+		c.notes++
+		if c.reply = e; e.Op != "" {
+			c.stands++
+		}
+	case history.KindLost:
+		s.client(e.Lane).lost[e.Tenure] = true
 	case history.KindPause, history.KindResume:
 		s.client(e.Lane).moves++
 		s.client(e.Lane).frozen = e
@@ -106,38 +135,110 @@ func (s *state) take(e history.Event) {
 	s.recorder.add(e)
 }
 
+func (s *state) invoked(e history.Event) {
+	c := s.client(e.Lane)
+	if e.Request != "" {
+		c.invokes++
+		q := s.request(e.Request)
+		q.client, q.sent, q.parts = e.Lane, c.sending, len(e.Changes)
+		c.sending = false
+	}
+	if e.Op == history.OpUnlock {
+		c.asked[keyOf(e.Tenure)] = true
+		s.recorder.releasedBy(e)
+	}
+}
+
+// answered takes in an answer and reports whether it is recorded already.
+func (s *state) answered(e history.Event) (recorded bool) {
+	c := s.client(e.Lane)
+	isLock := e.Op == history.OpLock || e.Op == history.OpTryLock
+	q := s.requests[e.Request]
+	if q != nil {
+		q.answered = true
+	}
+	switch {
+	case q != nil && q.sent:
+	case e.Op == history.OpLock && c.queues:
+		c.queues = false
+	case e.Op == history.OpCount:
+		c.counted++
+	default:
+		c.replies++
+		c.reply = e
+	}
+	if !isLock || e.Kind != history.KindOK {
+		return false
+	}
+	c.tenure = e.Tenure
+	delete(c.asked, keyOf(e.Tenure))
+	s.recorder.add(e)
+	s.own(e)
+	return true
+}
+
+// keyOf is the key of a tenure in the lock service.
+func keyOf(tenure string) string {
+	key, _, _ := strings.Cut(tenure, "@")
+	return key
+}
+
 // own is told by a client that it was granted a tenure.
 func (s *state) own(e history.Event) {
 	o := s.owner(e.Tenure)
 	o.client, o.told = e.Lane, e.At
-	for _, h := range o.held {
+	held := o.held
+	o.held = nil
+	for _, h := range held {
 		s.tenure(h)
 	}
-	o.held = nil
 }
 
-// tenure is told by the observer that one began or ended. It does not know the
-// client, whose word is waited for.
+// waits says that a client stands in the queue: it is the one of whose place no
+// client has told yet. It reports whether there is one.
+func (s *state) waits(client, lock string) bool {
+	for tenure, o := range s.owners {
+		if o.client != "" || o.scope != lock || o.ended {
+			continue
+		}
+		o.client = client
+		s.client(client).queued = tenure
+		held := o.held
+		o.held = nil
+		for _, h := range held {
+			s.tenure(h)
+		}
+		return true
+	}
+	return false
+}
+
+// tenure is told by the observer that one was queued for, began or ended. It does
+// not know the client, whose word is waited for.
 func (s *state) tenure(e history.Event) {
 	o := s.owner(e.Tenure)
-	if e.Kind == history.KindEnded {
+	switch e.Kind {
+	case history.KindEnded:
 		o.ended = true
-	} else {
+	case history.KindGranted:
 		o.granted = true
 	}
-	if o.client == "" {
+	if o.client == "" || e.Kind != history.KindQueued && o.told == 0 {
 		o.held = append(o.held, e)
 		return
 	}
 	e.Client = o.client
 	c := s.client(o.client)
 	switch {
+	case e.Kind == history.KindQueued:
 	case e.Kind == history.KindGranted:
 		// It happened before the client was told of it, though the observer may
 		// have been told later.
 		e.At = min(e.At, o.told-1)
 		s.recorder.endedBy(e)
-	case c.asked[e.Tenure]:
+	case o.revoked:
+		e.Cause = history.CauseRevoked
+	case c.asked[keyOf(e.Tenure)]:
 		e.Cause = history.CauseReleased
 	default:
 		e.Cause = history.CauseExpired
@@ -146,4 +247,34 @@ func (s *state) tenure(e history.Event) {
 		}
 	}
 	s.recorder.add(e)
+}
+
+// told reports whether the account that an answer speaks of has spoken too.
+func (s *state) told(reply history.Event) bool {
+	switch {
+	case reply.Request != "" && (reply.Kind == history.KindOK || reply.Reason != ""):
+		return s.request(reply.Request).over()
+	case reply.Request != "" || reply.Kind != history.KindOK:
+		return true
+	case reply.Op == history.OpUnlock:
+		return s.owner(reply.Tenure).ended
+	case reply.Op == history.OpLock || reply.Op == history.OpTryLock:
+		return s.owner(reply.Tenure).granted
+	}
+	return true
+}
+
+// sentBy are the requests that a client sent and that nobody waited for.
+func (s *state) sentBy(client string) (list []*request) {
+	for _, q := range s.requests {
+		if q.client == client && q.sent {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// arrived reports whether the storage has told of all that a client sent.
+func (s *state) arrived(client string) bool {
+	return !slices.ContainsFunc(s.sentBy(client), func(q *request) bool { return !q.over() })
 }

@@ -13,73 +13,148 @@ import (
 // step does one step and returns when what it names has happened.
 func (r *run) step(ctx context.Context, s scenario.Step) error {
 	switch s.Verb {
-	case scenario.Pause:
-		return r.pause(s.Client)
-	case scenario.Resume:
+	case scenario.Pause, scenario.Resume:
+		if s.Client == scenario.TargetLeader {
+			return r.stopLeader(ctx, s.Verb == scenario.Pause)
+		}
+		if s.Verb == scenario.Pause {
+			return r.pause(ctx, s.Client, s.For)
+		}
 		return r.resume(s.Client)
 	case scenario.Kill:
+		if s.Client == scenario.TargetStorage {
+			return r.killStorage(ctx)
+		}
 		return r.kill(s.Client)
+	case scenario.Restart:
+		return r.restartStorage(ctx)
 	case scenario.Load:
 		return r.load(ctx, s.Client)
 	case scenario.GC:
 		return r.gc(ctx, s.Client)
 	case scenario.Await:
-		return r.awaitGC(ctx, s.Client)
+		return r.awaitGoing(ctx, s.Client)
+	case scenario.Partition:
+		return r.partition(s.Client)
+	case scenario.Deafen:
+		return r.deafen(s.Client, s.Service)
+	case scenario.Heal:
+		return r.heal(s.Client)
+	case scenario.Delay:
+		return r.delay(s.Client)
+	case scenario.Deliver:
+		return r.deliver(ctx, s.Client)
+	case scenario.Reset:
+		return r.reset(ctx, s.Client)
+	case scenario.Revoke:
+		return r.revoke(ctx, s.Client)
+	case scenario.Save:
+		return r.save(ctx)
+	case scenario.Restore:
+		return r.restore(ctx)
 	case scenario.AwaitExpiry:
 		return r.awaitExpiry(ctx, s.Client)
+	case scenario.AwaitLoss:
+		return r.awaitLoss(ctx, s.Client)
+	case scenario.Count:
+		return r.count(ctx, s)
+	case scenario.Queue:
+		return r.queue(ctx, s.Client)
+	case scenario.Lock:
+		if c := r.state.client(s.Client); c.queued != "" {
+			return r.awaitQueued(ctx, c)
+		}
+	}
+	if s.Send {
+		return r.send(ctx, s)
 	}
 	return r.act(ctx, s)
+}
+
+// within is for how long a client's step is waited for.
+func (r *run) within(client string) time.Duration {
+	c := r.variant.Clients[client]
+	return stepDeadline + c.TTL + c.Delay
 }
 
 // act makes a client do something, and awaits its answer and what the other
 // accounts say of it.
 func (r *run) act(ctx context.Context, s scenario.Step) error {
-	command := string(s.Verb)
-	switch s.Verb {
-	case scenario.Begin:
-		command += " write " + s.Key + "=" + s.Value
-	case scenario.Read, scenario.Delete:
-		command += " " + s.Key
-	case scenario.Write:
-		command += " " + s.Key + "=" + s.Value
-	}
 	c := r.state.client(s.Client)
-	before, notes := c.replies, c.notes
-	if err := r.command(s.Client, command); err != nil {
+	before, stood := c.replies, c.stands
+	if err := r.command(s.Client, r.line(s)); err != nil {
 		return err
 	}
-	within := stepDeadline + r.variant.Clients[s.Client].TTL
-	return r.await(ctx, fmt.Sprintf("%s's %s", s.Client, s.Verb), within, func() (bool, error) {
-		if s.Verb == scenario.Begin {
-			return c.notes > notes, nil // no request, and so no reply
+	return r.await(ctx, fmt.Sprintf("%s's %s", s.Client, s.Verb), r.within(s.Client), func() (bool, error) {
+		if s.Verb == scenario.Begin && c.stands > stood {
+			return true, nil // no request, and so no reply
 		}
-		if c.replies == before {
-			return false, nil
-		}
-		return r.state.told(c.reply), nil
+		return c.replies > before && !(s.Verb == scenario.Begin && c.reply.Kind == history.KindOK) && r.state.told(c.reply), nil
 	})
 }
 
-// told reports whether the account that an answer speaks of has spoken too.
-func (s *state) told(reply history.Event) bool {
-	switch {
-	case reply.Request != "" && (reply.Kind == history.KindOK || reply.Reason != ""):
-		return s.done[reply.Request]
-	case reply.Request != "" || reply.Kind != history.KindOK:
-		return true
-	case reply.Op == history.OpUnlock:
-		return s.owner(reply.Tenure).ended
-	default:
-		return s.owner(reply.Tenure).granted
+// line is a step as the agent of its client reads it.
+func (r *run) line(s scenario.Step) string {
+	if session := r.variant.Clients[s.Client].Session; s.Verb == scenario.Lock || s.Verb == scenario.TryLock {
+		if _, shared := r.variant.Clients[session]; shared {
+			return fmt.Sprintf("%s in %s", s.Verb, leaseOf(r.state.client(session).tenure))
+		}
 	}
+	return s.Command()
 }
 
 // command sends a line to a client's agent.
 func (r *run) command(client, line string) error {
-	if _, err := io.WriteString(r.world.procs[client].Stdin, line+"\n"); err != nil {
+	if _, err := io.WriteString(r.world.clients[client].Stdin, line+"\n"); err != nil {
 		return fmt.Errorf("tell %s to %q: %w", client, line, err)
 	}
 	return nil
+}
+
+// send makes a client send something whose answer is not waited for. A client
+// that stands still does it as soon as it can.
+func (r *run) send(ctx context.Context, s scenario.Step) error {
+	c := r.state.client(s.Client)
+	before := c.invokes
+	if c.frozen.Kind == history.KindPause {
+		c.owes = c.replies + 1
+		return r.command(s.Client, r.line(s))
+	}
+	c.sending = true
+	if err := r.command(s.Client, r.line(s)); err != nil {
+		return err
+	}
+	held := r.world.links[s.Client].held
+	return r.await(ctx, fmt.Sprintf("%s to %s", s.Client, s.Command()), r.within(s.Client), func() (bool, error) {
+		return c.invokes > before && (held || r.state.arrived(s.Client)), nil
+	})
+}
+
+// queue makes a client ask for the lock, and awaits that it stands in the queue.
+func (r *run) queue(ctx context.Context, client string) error {
+	r.state.client(client).queues = true
+	if err := r.command(client, string(scenario.Queue)); err != nil {
+		return err
+	}
+	return r.await(ctx, client+"'s place in the queue", r.within(client), func() (bool, error) {
+		return r.state.waits(client, r.world.prefix+r.variant.Clients[client].Lock), nil
+	})
+}
+
+// awaitQueued waits for the lock that a client has queued for.
+func (r *run) awaitQueued(ctx context.Context, c *clientState) error {
+	tenure := c.queued
+	c.queued = ""
+	o := r.state.owner(tenure)
+	return r.await(ctx, o.client+"'s lock", r.within(o.client), func() (bool, error) {
+		return !c.queues && (o.granted && o.told != 0 || c.tenure != tenure), nil
+	})
+}
+
+// awaitLoss waits until a client knows that its tenure is over.
+func (r *run) awaitLoss(ctx context.Context, client string) error {
+	c := r.state.client(client)
+	return r.await(ctx, client+" to be told of its loss", r.within(client), func() (bool, error) { return c.lost[c.tenure], nil })
 }
 
 // awaitExpiry waits for the end of the tenure that the client was granted last.
@@ -88,8 +163,7 @@ func (r *run) awaitExpiry(ctx context.Context, client string) error {
 	if c.tenure == "" {
 		return fmt.Errorf("%s holds no lock that could expire", client)
 	}
-	within := stepDeadline + r.variant.Clients[client].TTL
-	return r.await(ctx, "the expiry of "+client+"'s lease", within, func() (bool, error) {
+	return r.await(ctx, "the expiry of "+client+"'s lease", r.within(client), func() (bool, error) {
 		if r.state.owner(c.tenure).ended {
 			return true, nil
 		}

@@ -3,31 +3,34 @@ package lab
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/fencelab/fencelab/internal/etcdproc"
+	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-// world is the processes of a run.
+// world is the processes of a run, and the networks between them.
 type world struct {
-	group      *proc.Group
-	etcd       string // address
-	storageURL string
-	procs      map[string]*proc.Process // by lane
-	journal    io.Reader                // the storage's, after its first line
-	readers    sync.WaitGroup
+	group     *proc.Group
+	etcd      *etcdproc.Cluster // nil: one that was there already
+	endpoints []string          // etcd's
+	prefix    string            // of the locks' names, where others may use that etcd as well
+	storage   *storage
+	clients   map[string]*proc.Process
+	links     map[string]*links
+	observer  *watch
+	stopped   *etcdproc.Member // that led
+	readers   sync.WaitGroup
+
+	mu    sync.Mutex
+	meant map[*proc.Process]bool // whose end the story wants
 }
 
 func newWorld(exe string) (*world, error) {
@@ -35,56 +38,78 @@ func newWorld(exe string) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &world{group: group, procs: make(map[string]*proc.Process)}, nil
+	return &world{
+		group: group, clients: make(map[string]*proc.Process), links: make(map[string]*links),
+		meant: make(map[*proc.Process]bool),
+	}, nil
 }
 
 func (w *world) close() error {
 	err := w.group.Close()
+	for _, n := range w.links {
+		n.close()
+	}
 	w.readers.Wait()
 	return err
 }
 
-// ended adds to a failure what its process last said.
-func (w *world) ended(f failure) error {
-	if p := w.procs[f.name]; p != nil && p.Said() != "" {
-		return fmt.Errorf("%s: %w; it last said:\n%s", f.name, f.err, p.Said())
-	}
-	return fmt.Errorf("%s: %w", f.name, f.err)
+// mean says that the story ends a process.
+func (w *world) mean(p *proc.Process) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.meant[p] = true
 }
 
-// startServers starts etcd and the storage, side by side, on free ports.
-func (w *world) startServers(ctx context.Context, v *scenario.Variant) error {
+func (w *world) isMeant(p *proc.Process) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.meant[p]
+}
+
+// startServers starts etcd and the storage on free ports: side by side, unless
+// the storage has to know where etcd is.
+func (r *run) startServers(ctx context.Context, given []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
 	defer cancel()
-	etcd, err := w.group.Start("etcd", nil, "etcd", "--listen", "127.0.0.1:0", "--dir", filepath.Join(w.group.Dir, "etcd"))
-	if err != nil {
+	etcd := make(chan error, 1)
+	go func() { etcd <- r.startEtcd(ctx, given) }()
+	var err error
+	if r.variant.World.Storage.Bound == scenario.BoundIssuer {
+		err, etcd = <-etcd, nil
+	}
+	if err == nil {
+		err = r.startStorage(ctx)
+	}
+	if etcd != nil {
+		err = errors.Join(err, <-etcd)
+	}
+	return err
+}
+
+func (r *run) startEtcd(ctx context.Context, given []string) error {
+	w := r.world
+	if len(given) > 0 {
+		w.endpoints = given
+		return nil
+	}
+	var err error
+	if w.etcd, err = etcdproc.Start(ctx, w.group, r.variant.World.Etcd.Members, etcdserver.Config{}); err != nil {
 		return err
 	}
-	w.procs[history.LaneEtcd] = etcd
-	args := []string{"storage", "--listen", "127.0.0.1:0", "--journal", "-", "--fencing", v.World.Storage.Fencing, "--engine", v.World.Storage.Engine}
-	if v.World.Storage.Engine == "bolt" {
-		args = append(args, "--data", filepath.Join(w.group.Dir, "storage"))
-	}
-	storage, err := w.group.Start("storage", nil, args...)
-	if err != nil {
-		return err
-	}
-	w.procs[history.LaneStorage] = storage
-	line, _, err := firstLine(ctx, etcd)
-	if err != nil {
-		return err
-	}
-	w.etcd = strings.TrimSpace(string(line))
-	line, w.journal, err = firstLine(ctx, storage)
-	if err != nil {
-		return err
-	}
-	var first kv.Line
-	if err := json.Unmarshal(line, &first); err != nil || first.Listen == "" {
-		return fmt.Errorf("storage: the first line of its journal is %q, want its address", line)
-	}
-	w.storageURL = "http://" + first.Listen
+	w.endpoints = w.etcd.Endpoints()
+	r.guardEtcd()
 	return nil
+}
+
+// guardEtcd has the end of a member's process, as it is now, end the run.
+func (r *run) guardEtcd() {
+	for _, m := range r.world.etcd.Members {
+		p := m.Process()
+		r.world.readers.Go(func() {
+			<-p.Done()
+			r.fail(history.LaneEtcd, p, errors.New("its process has ended"))
+		})
+	}
 }
 
 // firstLine awaits the line by which a process says that it is ready.
@@ -110,76 +135,9 @@ func firstLine(ctx context.Context, p *proc.Process) ([]byte, *bufio.Reader, err
 	}
 }
 
-// startClients starts the observer and the clients, and awaits that they are
-// ready.
-func (w *world) startClients(ctx context.Context, r *run) error {
-	etcd := w.procs[history.LaneEtcd]
-	w.readers.Go(func() {
-		<-etcd.Done()
-		r.fail(history.LaneEtcd, errors.New("its process has ended"))
-	})
-	w.readers.Go(func() {
-		r.readLines(history.LaneStorage, w.journal, func(b []byte) error {
-			var line kv.Line
-			if err := json.Unmarshal(b, &line); err != nil {
-				return err
-			}
-			r.tell(storageEvent(line))
-			return nil
-		})
-	})
-	locks := make(map[string]bool)
-	for _, c := range r.variant.Clients {
-		locks[c.Lock] = true
-	}
-	if err := w.observe(ctx, slices.Sorted(maps.Keys(locks)), r); err != nil {
-		return err
-	}
-	for _, name := range r.scenario.Clients {
-		if err := w.startClient(r, name); err != nil {
-			return err
-		}
-	}
-	return r.await(ctx, "the clients", startDeadline, func() (bool, error) {
-		for _, name := range r.scenario.Clients {
-			if r.state.client(name).notes == 0 {
-				return false, nil
-			}
-		}
-		return true, nil
-	})
-}
-
-func (w *world) startClient(r *run, name string) error {
-	c := r.variant.Clients[name]
-	var env []string
-	for _, step := range r.variant.Steps {
-		if step.Client == name && step.Verb == scenario.Load {
-			env = gcEnv
-		}
-	}
-	p, err := w.group.Start(name, env, "client", "agent", "--name", name, "--endpoints", w.etcd,
-		"--storage", w.storageURL, "--lock", c.Lock, "--ttl", c.TTL.String(), "--token", c.Token)
-	if err != nil {
-		return err
-	}
-	w.procs[name] = p
-	w.readers.Go(func() {
-		r.readLines(name, p.Stdout, func(b []byte) error {
-			var e history.Event
-			if err := json.Unmarshal(b, &e); err != nil {
-				return err
-			}
-			r.tell(e)
-			return nil
-		})
-	})
-	return nil
-}
-
-// readLines hands over each line of in until its end, which ends the run if it
-// was not meant to be.
-func (r *run) readLines(name string, in io.Reader, line func([]byte) error) {
+// readLines hands over each line of a process until its end, which ends the run
+// if it was not meant to be.
+func (r *run) readLines(name string, p *proc.Process, in io.Reader, line func([]byte) error) {
 	br := bufio.NewReader(in)
 	for {
 		b, err := br.ReadBytes('\n')
@@ -189,23 +147,19 @@ func (r *run) readLines(name string, in io.Reader, line func([]byte) error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			// What it began to say without an end was cut off by its death.
-			r.fail(name, errors.New("its process has ended"))
+			r.fail(name, p, errors.New("its process has ended"))
 			return
 		case err != nil:
-			r.fail(name, fmt.Errorf("its output: line %q: %w", b, err))
+			r.fail(name, p, fmt.Errorf("its output: line %q: %w", b, err))
 			return
 		}
 	}
 }
 
-func storageEvent(l kv.Line) history.Event {
-	e := history.Event{
-		At: time.Duration(l.Time.UnixNano()), Lane: history.LaneStorage, Kind: history.KindApplied,
-		Op: l.Op, Request: l.ID, Index: l.Index, Scope: l.Scope, Token: l.Token, Mark: l.Mark, Sequence: l.Sequence,
-		Key: l.Key, Value: l.Value, Missing: l.Missing, Reason: string(l.Refused), Text: l.Error,
+// ended adds to a failure what its process last said.
+func (f failure) ended() error {
+	if f.process != nil && f.process.Said() != "" {
+		return fmt.Errorf("%s: %w; it last said:\n%s", f.name, f.err, strings.TrimSpace(f.process.Said()))
 	}
-	if l.Refused != "" {
-		e.Kind = history.KindRefused
-	}
-	return e
+	return fmt.Errorf("%s: %w", f.name, f.err)
 }

@@ -115,10 +115,11 @@ const (
 
 // Which of etcd's members a client talks to.
 const (
-	MemberAny     = "any"     // it knows them all
-	MemberHighest = "highest" // the one whose leases have the highest IDs
-	MemberLowest  = "lowest"
-	MemberLeader  = "leader" // the one that leads when the story begins
+	MemberAny      = "any"     // it knows them all
+	MemberHighest  = "highest" // the one whose leases have the highest IDs
+	MemberLowest   = "lowest"
+	MemberLeader   = "leader"   // the one that leads when the story begins
+	MemberFollower = "follower" // one that does not
 )
 
 // Sessions: the lease that a client's locks stand on.

@@ -1,0 +1,96 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// victim is a client that is stopped between its look and its write.
+type victim struct {
+	client string
+	tenure string
+	wrote  int // writes that the storage had applied when its lease was over; -1: it is not over yet
+}
+
+// count makes all clients increment a key side by side, and stops whom chance
+// has chosen, until a successor has written.
+func (r *run) count(ctx context.Context, s scenario.Step) error {
+	halts := r.draw(s.Times)
+	for _, client := range r.scenario.Clients {
+		line := fmt.Sprintf("%s %s %d", s.Verb, s.Key, s.Times)
+		if len(halts[client]) > 0 {
+			line += " " + strings.Join(halts[client], ",")
+		}
+		if err := r.command(client, line); err != nil {
+			return err
+		}
+	}
+	var victims []*victim
+	stood := make(map[string]int)
+	return r.await(ctx, "the end of all counts", loadDeadline, func() (bool, error) {
+		over := true
+		for _, client := range r.scenario.Clients {
+			c := r.state.client(client)
+			over = over && c.counted > 0
+			if c.stands > stood[client] {
+				stood[client] = c.stands
+				if err := r.pause(ctx, client, 0); err != nil {
+					return false, err
+				}
+				victims = append(victims, &victim{client, c.tenure, -1})
+			}
+		}
+		var err error
+		victims = slices.DeleteFunc(victims, func(v *victim) bool {
+			if err != nil || !r.avenged(v) {
+				return false
+			}
+			if err = r.resume(v.client); err == nil {
+				err = r.command(v.client, string(scenario.Finish))
+			}
+			return true
+		})
+		return over && len(victims) == 0, err
+	})
+}
+
+// avenged reports whether a successor of a victim has written.
+func (r *run) avenged(v *victim) bool {
+	if v.wrote < 0 && r.state.owner(v.tenure).ended {
+		v.wrote = r.state.writes
+	}
+	return v.wrote >= 0 && r.state.writes > v.wrote
+}
+
+// draw chooses, by the seed, at which of their increments which clients are
+// stopped: in the first half, so that there are successors.
+func (r *run) draw(times int) map[string][]string {
+	chance := rand.New(rand.NewPCG(r.seed, 0))
+	type choice struct {
+		client string
+		nth    int
+	}
+	var all []choice
+	for _, client := range r.scenario.Clients {
+		for nth := 1; nth <= max(1, times/2); nth++ {
+			all = append(all, choice{client, nth})
+		}
+	}
+	chance.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	chosen := all[:min(r.variant.World.Pauses, len(all))]
+	slices.SortFunc(chosen, func(a, b choice) int { return a.nth - b.nth })
+	halts := make(map[string][]string)
+	for _, c := range chosen {
+		halts[c.client] = append(halts[c.client], strconv.Itoa(c.nth))
+		r.recorder.add(history.Event{At: r.recorder.now(), Lane: c.client, Client: c.client, Kind: history.KindNote,
+			Text: fmt.Sprintf("seed %d chooses %s to be stopped at its increment %d", r.seed, c.client, c.nth)})
+	}
+	return halts
+}

@@ -1,0 +1,46 @@
+package lab
+
+import (
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// partition cuts a client off from etcd: nothing passes, either way. TCP keeps
+// what was sent, and delivers it when the network works again.
+func (r *run) partition(client string) error {
+	for _, l := range r.world.links[client].etcd {
+		l.proxy.PauseTx()
+		l.proxy.PauseRx()
+	}
+	r.network(client, history.CausePartition, "the network between "+client+" and etcd is cut")
+	return nil
+}
+
+// deafen keeps the answers of a service from a client; what it sends arrives.
+func (r *run) deafen(client, service string) error {
+	for _, l := range r.world.links[client].to(service) {
+		l.proxy.PauseRx()
+	}
+	r.network(client, history.CauseDeafen, "what "+service+" answers does not reach "+client+" any more")
+	return nil
+}
+
+// heal ends both.
+func (r *run) heal(client string) error {
+	n := r.world.links[client]
+	for _, service := range []string{scenario.TargetEtcd, scenario.TargetStorage} {
+		for _, l := range n.to(service) {
+			l.proxy.UnpauseRx()
+			if service == scenario.TargetEtcd || !n.held {
+				l.proxy.UnpauseTx()
+			}
+		}
+	}
+	r.network(client, history.CauseHeal, "the network of "+client+" works again")
+	return nil
+}
+
+// network records what happens to a client's network.
+func (r *run) network(client, cause, text string) {
+	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNetwork, Cause: cause, Text: text})
+}

@@ -1,0 +1,133 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// storage is what the lock is to protect: a process that keeps its address and
+// its files when it is started again.
+type storage struct {
+	addr    string
+	args    []string
+	process *proc.Process
+	gone    chan struct{} // closed when all that the process told was taken in
+}
+
+func (s *storage) url() string { return "http://" + s.addr }
+
+// storageAttempts is for how many ports startStorage goes on when others are
+// faster.
+const storageAttempts = 5
+
+func (r *run) startStorage(ctx context.Context) error {
+	v := r.variant.World.Storage
+	args := []string{"storage", "--journal", "-", "--fencing", v.Fencing, "--engine", v.Engine}
+	if v.Engine == scenario.EngineBolt {
+		args = append(args, "--data", filepath.Join(r.world.group.Dir, "storage"))
+	}
+	if v.Bound == scenario.BoundIssuer {
+		args = append(args, "--issuer", strings.Join(r.world.endpoints, ","))
+	}
+	r.world.storage = &storage{args: args}
+	var last error
+	for range storageAttempts {
+		addrs, err := ports.Free(1)
+		if err != nil {
+			return err
+		}
+		r.world.storage.addr = addrs[0]
+		last = r.launchStorage(ctx)
+		if last == nil || !strings.Contains(last.Error(), syscall.EADDRINUSE.Error()) {
+			return last
+		}
+	}
+	return last
+}
+
+// launchStorage starts its process and begins to take in its journal.
+func (r *run) launchStorage(ctx context.Context) error {
+	s := r.world.storage
+	p, err := r.world.group.Start("storage", nil, append(s.args, "--listen", s.addr)...)
+	if err != nil {
+		return err
+	}
+	s.process, s.gone = p, make(chan struct{})
+	line, journal, err := firstLine(ctx, p)
+	if err != nil {
+		return err
+	}
+	var first kv.Line
+	if err := json.Unmarshal(line, &first); err != nil || first.Listen != s.addr {
+		return fmt.Errorf("storage: the first line of its journal is %q, want its address, %s", line, s.addr)
+	}
+	r.world.readers.Go(func() {
+		defer close(s.gone)
+		r.readLines(history.LaneStorage, p, journal, func(b []byte) error {
+			var line kv.Line
+			if err := json.Unmarshal(b, &line); err != nil {
+				return err
+			}
+			r.tell(storageEvent(line))
+			return nil
+		})
+	})
+	return nil
+}
+
+// killStorage ends its process by SIGKILL, and waits until all that it told is
+// taken in.
+func (r *run) killStorage(ctx context.Context) error {
+	s := r.world.storage
+	at := r.recorder.now()
+	r.world.mean(s.process)
+	if err := s.process.Kill(); err != nil {
+		return err
+	}
+	if err := r.awaitClosed(ctx, "the end of the storage's journal", s.gone); err != nil {
+		return err
+	}
+	r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindKill})
+	return nil
+}
+
+// restartStorage starts it again, with the same address and files.
+func (r *run) restartStorage(ctx context.Context) error {
+	s := r.world.storage
+	select {
+	case <-s.process.Done():
+	default:
+		return errors.New("the storage still runs: kill it first")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
+	defer cancel()
+	if err := r.launchStorage(ctx); err != nil {
+		return err
+	}
+	r.recorder.add(history.Event{At: r.recorder.now(), Lane: history.LaneStorage, Kind: history.KindRestart})
+	return nil
+}
+
+func storageEvent(l kv.Line) history.Event {
+	e := history.Event{
+		At: time.Duration(l.Time.UnixNano()), Lane: history.LaneStorage, Kind: history.KindApplied,
+		Op: l.Op, Request: l.ID, Index: l.Index, Scope: l.Scope, Token: l.Token, Mark: l.Mark, Sequence: l.Sequence,
+		Key: l.Key, Value: l.Value, Missing: l.Missing, Reason: string(l.Refused), Text: l.Error,
+	}
+	if l.Refused != "" {
+		e.Kind = history.KindRefused
+	}
+	return e
+}
