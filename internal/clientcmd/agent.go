@@ -9,24 +9,21 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/pkg/lock"
 )
 
 func agentCommand(c *config) *cobra.Command {
-	a := agent{config: c}
-	a.news = sync.NewCond(&a.mu)
+	a := newAgent(c)
 	var help strings.Builder
 	for _, v := range a.verbs() {
-		fmt.Fprintf(&help, "  %-21s %s\n", v.usage(), v.help)
+		fmt.Fprintf(&help, "  %-23s %s\n", v.usage(), v.help)
 	}
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Obey commands on standard input, report what happens as JSON lines",
 		Long: `agent obeys commands, a line each, and reports what it does and what becomes
@@ -40,6 +37,9 @@ A write shows the token of the last grant, also after the lock was lost: only
 ` + help.String(),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.check(); err != nil {
+				return usage(cmd, err)
+			}
 			s, err := c.connect(cmd, true)
 			if err != nil {
 				return err
@@ -53,68 +53,81 @@ A write shows the token of the last grant, also after the lock was lost: only
 			return a.run(cmd.Context(), in)
 		},
 	}
+	a.habits.add(cmd.Flags())
+	return cmd
 }
 
 type agent struct {
 	*config
+	habits
 	*services
 
-	mu    sync.Mutex // of what follows
-	out   io.Writer
-	err   error      // of the first line that could not be written
-	begun *begun     // a write that was begun and not finished
-	news  *sync.Cond // there is none any more
+	mu       sync.Mutex // of what follows
+	out      io.Writer
+	err      error      // of the first line that could not be written
+	standing bool       // before a write; what it learns of the lock meanwhile it reports after the write
+	news     *sync.Cond // it stands no more
+	unknown  *request   // the last one whose outcome is not known, for a retry
 
-	requests int   // how many were sent
-	held     *held // the last grant; nil: none, or it was unlocked
+	asked atomic.Int64 // requests to the storage
+	sends sync.WaitGroup
+
+	lines    chan string // of the input
+	held     *held       // the last grant, or a place in the queue; nil: none, or it was unlocked
+	queue    *queue      // nil: it does not wait for the lock in the background
+	begun    []*request  // that finish will do
+	sequence int64       // of the last write under held
+	kept     *session
+	sessions []*session // to be ended
 	watchers sync.WaitGroup
 	heap     heap
 }
 
-// begun is a write by a client that has looked whether it holds the lock and
-// does not look again. What it learns of the lock meanwhile it reports after the
-// write.
-type begun struct{ key, value string }
-
-// held is a tenure and whether the agent let go of it by itself.
-type held struct {
-	lock.Tenure
-	released atomic.Bool
-}
-
-func (h *held) lost() bool {
-	select {
-	case <-h.Done():
-		return true
-	default:
-		return false
-	}
+func newAgent(c *config) *agent {
+	a := &agent{config: c, habits: newHabits(), lines: make(chan string)}
+	a.news = sync.NewCond(&a.mu)
+	return a
 }
 
 // run obeys until the input or ctx ends.
 func (a *agent) run(ctx context.Context, in io.Reader) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	lines := make(chan string)
-	go readLines(reading, in, lines)
+	go readLines(reading, in, a.lines)
 	a.note("ready")
 	for a.broken() == nil {
 		select {
-		case line, more := <-lines:
+		case line, more := <-a.lines:
 			if more {
 				a.obey(ctx, line)
 				continue
 			}
+		case got := <-a.queue.over():
+			a.leaveQueue(ctx, got)
+			continue
 		case <-ctx.Done():
 		}
 		break
 	}
-	a.forget()
-	if a.held != nil && !a.held.lost() {
-		a.unlock(context.WithoutCancel(ctx))
-	}
-	a.watchers.Wait()
+	a.end(context.WithoutCancel(ctx))
 	return a.broken()
+}
+
+// end leaves nothing behind in etcd.
+func (a *agent) end(ctx context.Context) {
+	a.goOn()
+	if a.queue != nil {
+		a.queue.cancel()
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		a.leaveQueue(over, <-a.queue.over())
+	}
+	if a.held != nil && !a.held.lost() {
+		_ = a.unlock(ctx, "")
+	}
+	a.endSessions(ctx)
+	a.watchers.Wait()
+	a.sends.Wait() // each is bounded by a timeout
 }
 
 // readLines sends lines until r ends; an error ends it as well as its end does.
@@ -138,33 +151,36 @@ func readLines(ctx context.Context, r io.Reader, lines chan<- string) {
 
 // verb is a command of the agent.
 type verb struct {
-	name, arg, help string
+	name, arg, help string                                      // an arg in brackets may be left out
 	run             func(ctx context.Context, arg string) error // an error means that nothing was done
 }
 
 func (v verb) usage() string { return strings.TrimSpace(v.name + " " + v.arg) }
 
-// alone makes a verb's run of what needs no argument and reports by itself.
-func alone(f func(context.Context)) func(context.Context, string) error {
-	return func(ctx context.Context, _ string) error { f(ctx); return nil }
-}
-
 func (a *agent) verbs() []verb {
 	return []verb{
-		{"lock", "", "wait for the lock", alone(a.lock)},
-		{"trylock", "", "take the lock if it is free", alone(a.tryLock)},
-		{"unlock", "", "release the lock and forget its grant", alone(a.unlock)},
+		{"lock", "[in LEASE]", "wait for the lock; in the session of a lease (hexadecimal) that there is", a.lock},
+		{"trylock", "", "take the lock if it is free", a.tryLock},
+		{"queue", "", "wait for the lock in the background, in a place in the queue", a.enqueue},
+		{"unlock", "", "release the lock and forget its grant", a.unlock},
 		{"read", "KEY", "read a key", a.read},
-		{"write", "KEY=VALUE", "write a key", a.write},
-		{"delete", "KEY", "delete a key", a.delete},
-		{"begin", "write KEY=VALUE", "look whether the lock is held, and stand right before the write", a.begin},
-		{"finish", "", "do the write that was begun, without looking again", func(ctx context.Context, _ string) error { return a.finish(ctx) }},
-		{"status", "", "say what is held", alone(a.status)},
+		{"write", "KEY=VALUE", "write a key", a.now(a.writes)},
+		{"delete", "KEY", "delete a key", a.now(a.deletes)},
+		{"change", "KEY=VALUE...", "write several keys, whose values have no spaces", a.now(a.changes)},
+		{"begin", "write|change ...", "look whether the lock is held, and stand right before the (last) write", a.begin},
+		{"finish", "", "do what was begun, without looking again", a.finish},
+		{"send", "write|... ...", "do a write, delete, change or retry in the background, over a connection of its own", a.send},
+		{"retry", "", "do the last write or unlock of unknown outcome once more", a.retry},
+		{"count", "KEY N [I,J...]", "add 1 to a key, N times, under a lock each; stand before the I-th, J-th write", a.count},
+		{"status", "", "say what is held", a.status},
 		{"load", "DURATION", "fill the heap until a collection stops this program so long; do it before lock", a.load},
 		{"gc", "", "stop this program by a garbage collection (needs " + stopTheWorld + ")", a.gc},
-		{"help", "", "say this", alone(a.help)},
+		{"help", "", "say this", a.help},
 	}
 }
+
+// whileStanding are the commands that do not mind that a write was begun.
+var whileStanding = map[string]bool{"finish": true, "send finish": true, "gc": true}
 
 func (a *agent) obey(ctx context.Context, line string) {
 	name, arg, _ := strings.Cut(line, " ")
@@ -174,21 +190,19 @@ func (a *agent) obey(ctx context.Context, line string) {
 			continue
 		}
 		switch {
-		case a.hasBegun() && name != "finish" && name != "gc":
+		case a.stands() && !whileStanding[strings.TrimSpace(line)]:
 			err = fmt.Errorf("%s: a write was begun, finish it first", name)
 		case !utf8.ValidString(line):
 			err = fmt.Errorf("%s: its argument is not UTF-8", name) // and JSON would change it
 		case v.arg == "" && strings.TrimSpace(arg) != "":
 			err = fmt.Errorf("%q stands alone, %q is too much", name, arg)
-		case v.arg != "" && strings.TrimSpace(arg) == "":
+		case v.arg != "" && v.arg[0] != '[' && strings.TrimSpace(arg) == "":
 			err = fmt.Errorf("%s what? want %q", name, v.usage())
 		default:
 			err = v.run(ctx, arg)
 		}
 	}
-	if err != nil {
-		a.report(history.Event{Kind: history.KindError, Text: err.Error()})
-	}
+	a.complain(err)
 }
 
 func (a *agent) usages() string {
@@ -199,31 +213,24 @@ func (a *agent) usages() string {
 	return strings.Join(list, ", ")
 }
 
-func (a *agent) help(context.Context) { a.note("commands: " + a.usages()) }
-
-func (a *agent) note(text string) { a.report(history.Event{Kind: history.KindNote, Text: text}) }
-
-func (a *agent) report(e history.Event) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.print(e)
+func (a *agent) help(context.Context, string) error {
+	a.note("commands: " + a.usages())
+	return nil
 }
 
-// print writes an event as one line; the caller holds a.mu. At is now, unless it
-// is known better.
-func (a *agent) print(e history.Event) {
-	if e.At == 0 {
-		e.At = time.Duration(time.Now().UnixNano())
+func (a *agent) status(context.Context, string) error {
+	e := a.about()
+	e.Kind = history.KindNote
+	switch {
+	case a.held == nil:
+		e.Text = "holds nothing"
+	case a.held.lost():
+		e.Text = fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
+	case a.queue != nil:
+		e.Text = fmt.Sprintf("waits for %s with token %d", e.Scope, e.Token)
+	default:
+		e.Text = fmt.Sprintf("holds %s with token %d", e.Scope, e.Token)
 	}
-	e.Lane, e.Client = a.name, a.name
-	if a.err == nil {
-		a.err = history.Write(a.out, []history.Event{e})
-	}
-}
-
-// broken is why nobody can read the reports any more; nil while they can.
-func (a *agent) broken() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.err
+	a.report(e)
+	return nil
 }

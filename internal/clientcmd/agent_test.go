@@ -3,10 +3,7 @@ package clientcmd_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,8 +11,6 @@ import (
 
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // agent is a "client agent" in this process.
@@ -117,6 +112,44 @@ func (a *agent) expect(t *testing.T, line string, ask, want history.Event) (text
 	return text
 }
 
+// does has the agent do something and returns what became of it.
+func (a *agent) does(t *testing.T, line string) history.Event {
+	t.Helper()
+	a.say(t, line)
+	if e := a.next(t); e.Kind != history.KindInvoke {
+		t.Fatalf("%s: the agent says\n%+v, want that it asks", line, e)
+	}
+	return a.next(t)
+}
+
+// wantKind has the agent do something and wants what becomes of it to be of a kind.
+func (a *agent) wantKind(t *testing.T, line string, want history.Kind) history.Event {
+	t.Helper()
+	e := a.does(t, line)
+	if e.Kind != want {
+		t.Fatalf("%s: %+v, want %q", line, e, want)
+	}
+	return e
+}
+
+// wantNote wants the next event to be a note.
+func (a *agent) wantNote(t *testing.T, text string) history.Event {
+	t.Helper()
+	e := a.next(t)
+	if e.Kind != history.KindNote || !strings.Contains(e.Text, text) {
+		t.Fatalf("the agent says\n%+v, want a note with %q", e, text)
+	}
+	return e
+}
+
+func (a *agent) wantError(t *testing.T, line, text string) {
+	t.Helper()
+	a.say(t, line)
+	if e := a.next(t); e.Kind != history.KindError || !strings.Contains(e.Text, text) {
+		t.Fatalf("%s: %+v, want an error with %q", line, e, text)
+	}
+}
+
 // take locks and returns the grant as an event with nothing else.
 func (a *agent) take(t *testing.T, line string) history.Event {
 	t.Helper()
@@ -168,7 +201,7 @@ func TestAgentProtocol(t *testing.T) {
 	a.want(t, history.Event{Kind: "note", Scope: "/lock", Text: "holds nothing"})
 
 	grant := a.take(t, "lock")
-	if keys := w.queue(t, "/lock", 1); keys[0] != grant.Tenure {
+	if keys := w.queue(t, "/lock", 1); grant.Tenure != keys[0]+"@"+grant.Token.String() {
 		t.Errorf("etcd says the holder is %q, the agent says %q", keys[0], grant.Tenure)
 	}
 	a.say(t, "status")
@@ -220,12 +253,15 @@ func TestAgentBadCommands(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, newWorld(t))
 	for _, c := range []struct{ line, want string }{
-		{"lokc", `unknown command "lokc", want one of: lock, trylock,`},
+		{"lokc", `unknown command "lokc", want one of: lock [in LEASE], trylock,`},
 		{" lock", `unknown command ""`},
-		{"lock /other", `"lock" stands alone, "/other" is too much`},
+		{"lock /other", `want "lock" alone, or "lock in LEASE"`},
+		{"lock in 0x1", `want "lock" alone, or "lock in LEASE"`},
+		{"lock in -1", "a lease ID in hexadecimal"},
+		{"queue up", `"queue" stands alone`},
 		{"read", `read what? want "read KEY"`},
 		{"delete ", `delete what?`},
-		{"write key0", `want "write KEY=VALUE"`},
+		{"write key0", `want KEY=VALUE`},
 		{"write =x", `the key is ""`},
 		{"read key0 ", `the key is "key0 "`},
 		{"write key0=\xff", "not UTF-8"},
@@ -246,170 +282,4 @@ func TestAgentBadCommands(t *testing.T) {
 	}
 	a.stdin.Close()
 	a.wantEnd(t)
-}
-
-// TestAgentIsStale is the whole lesson: the grant is a value, used after the loss.
-func TestAgentIsStale(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	a := startAgent(t, w)
-	grant := a.take(t, "lock")
-	w.revoke(t, grant.Tenure)
-	text := "lost /lock, which it held with token " + grant.Token.String()
-	a.want(t, with(grant, func(e *history.Event) { e.Kind, e.Text = history.KindLost, text }))
-	other := w.take(t, "/lock")
-	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
-		t.Fatal(err)
-	}
-	ask := with(grant, func(e *history.Event) { e.Op, e.Key, e.Value, e.Request = "write", "key0", "late", "client1-1" })
-	said := a.expect(t, "write key0=late", ask, with(ask, func(e *history.Event) {
-		e.Kind, e.Reason, e.Mark = "fail", "stale", other.Grant().Token
-	}))
-	if want := (&fence.StaleError{Scope: "/lock", Token: grant.Token, Mark: other.Grant().Token}).Error(); said != want {
-		t.Errorf("the refusal says %q, want %q", said, want)
-	}
-	a.say(t, "status")
-	a.want(t, with(grant, func(e *history.Event) { e.Kind, e.Text = "note", text }))
-	ask = with(grant, func(e *history.Event) { e.Op = "unlock" })
-	if said := a.expect(t, "unlock", ask, with(ask, func(e *history.Event) { e.Kind = "fail" })); !strings.Contains(said, "tenure is over") {
-		t.Errorf("unlock says %q, want that the tenure is over", said)
-	}
-	a.say(t, "status")
-	a.want(t, history.Event{Kind: "note", Scope: "/lock", Text: "holds nothing"})
-	if keys := w.queue(t, "/lock", 1); keys[0] != other.Grant().Owner {
-		t.Errorf("the late unlock freed the successor's lock: %q", keys)
-	}
-	if err := other.Unlock(within(t)); err != nil {
-		t.Fatal(err)
-	}
-
-	// A loss is forgotten with a new lock as well.
-	first := a.take(t, "lock")
-	w.revoke(t, first.Tenure)
-	if e := a.next(t); e.Kind != history.KindLost {
-		t.Fatalf("%+v, want the loss", e)
-	}
-	if again := a.take(t, "lock"); again.Token <= first.Token {
-		t.Errorf("grants %+v, then %+v", first, again)
-	}
-}
-
-func TestAgentReleasesAtTheEnd(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*agent){
-		"end of input": func(a *agent) { a.stdin.Close() },
-		"cancelled":    func(a *agent) { a.cancel() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			a := startAgent(t, w)
-			grant := a.take(t, "lock")
-			end(a)
-			ask := with(grant, func(e *history.Event) { e.Op, e.Kind = "unlock", "invoke" })
-			a.want(t, ask)
-			a.want(t, with(ask, func(e *history.Event) { e.Kind = "ok" }))
-			a.wantEnd(t)
-			w.wantFree(t, "/lock")
-		})
-	}
-}
-
-func TestAgentGivesUpWaitingWhenCancelled(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	a := startAgent(t, w)
-	w.take(t, "/lock")
-	a.say(t, "lock")
-	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
-	w.queue(t, "/lock", 2)
-	a.cancel()
-	if e := a.next(t); e.Kind != "fail" || e.Op != "lock" {
-		t.Errorf("%+v, want that it failed", e)
-	}
-	a.wantEnd(t)
-	w.queue(t, "/lock", 1)
-}
-
-func TestAgentDoesNotKnow(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	over := make(chan struct{})
-	hung := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/hangs"):
-			<-over
-		case strings.HasSuffix(r.URL.Path, "/cut"):
-			panic(http.ErrAbortHandler)
-		}
-	}))
-	defer hung.Close()
-	defer close(over)
-	a := startAgent(t, w, "--storage", hung.URL)
-	ask := history.Event{Op: "write", Scope: "/lock", Key: "cut", Value: "x", Request: "client1-1"}
-	a.expect(t, "write cut=x", ask, with(ask, func(e *history.Event) { e.Kind = "unknown" }))
-	ask = history.Event{Op: "write", Scope: "/lock", Key: "hangs", Value: "x", Request: "client1-2"}
-	a.expect(t, "write hangs=x", ask, with(ask, func(e *history.Event) { e.Kind = "unknown" }))
-
-	// No connection, no effect.
-	hung.Listener.Close()
-	hung.CloseClientConnections()
-	ask = history.Event{Op: "write", Scope: "/lock", Key: "key0", Value: "x", Request: "client1-3"}
-	got, text := a.operate(t, "write key0=x", ask)
-	for i := 4; got.Kind == "unknown" && i < 10; i++ { // on a connection that was open
-		ask.Request = "client1-" + string(rune('0'+i))
-		got, text = a.operate(t, "write key0=x", ask)
-	}
-	if got.Kind != "fail" {
-		t.Errorf("a storage that is gone: %+v %s", got, text)
-	}
-}
-
-func TestAgentUnlockThatEtcdDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	a := startAgent(t, w)
-	grant := a.take(t, "lock")
-	w.server.Close()
-	ask := with(grant, func(e *history.Event) { e.Op, e.Kind = "unlock", "invoke" })
-	a.say(t, "unlock")
-	a.want(t, ask)
-	if e := a.next(t); e.Kind != "unknown" || e.Text == "" {
-		t.Errorf("%+v, want that the outcome is unknown", e)
-	}
-}
-
-func TestAgentShowsTheLease(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	a := startAgent(t, w, "--token", "lease")
-	grant := a.take(t, "lock")
-	if want := fence.Token(leaseOf(t, grant.Tenure)); grant.Token != want {
-		t.Errorf("token %d, want the lease's ID, %d", grant.Token, want)
-	}
-	ask := with(grant, func(e *history.Event) { e.Op, e.Key, e.Value, e.Request = "write", "key0", "x", "client1-1" })
-	a.expect(t, "write key0=x", ask, with(ask, func(e *history.Event) { e.Kind = "ok" }))
-	if m, err := w.kv.Mark(t.Context(), "/lock"); err != nil || m.Token != grant.Token {
-		t.Errorf("the mark is %v, %v, want %v", m, err, grant.Token)
-	}
-}
-
-type brokenPipe struct{ err error }
-
-func (b brokenPipe) Write([]byte) (int, error) { return 0, b.err }
-
-func TestAgentEndsWhereNobodyReads(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	r, stdin := io.Pipe()
-	defer stdin.Close()
-	cmd := clientcmd.Command()
-	cmd.SetArgs(w.args("agent"))
-	cmd.SetIn(r)
-	gone := errors.New("nobody reads")
-	cmd.SetOut(brokenPipe{gone})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	if err := cmd.ExecuteContext(within(t)); !errors.Is(err, gone) {
-		t.Errorf("got %v, want %v", err, gone)
-	}
 }

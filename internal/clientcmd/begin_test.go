@@ -14,24 +14,19 @@ func TestAgentBeginsAWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := startAgent(t, w)
-	wantError := func(line, text string) {
-		t.Helper()
-		a.say(t, line)
-		if e := a.next(t); e.Kind != history.KindError || !strings.Contains(e.Text, text) {
-			t.Fatalf("%s: %+v, want an error with %q", line, e, text)
-		}
+	if e := a.wantKind(t, "begin write key0=late", history.KindFail); e.Reason != "lost" || e.Request != "" {
+		t.Fatalf("begin without a lock: %+v, want that nothing was sent", e)
 	}
-	wantError("begin write key0=late", "does not hold the lock")
-	wantError("begin key0=late", `want "begin write KEY=VALUE"`)
-	wantError("begin write =late", `the key is ""`)
-	wantError("finish", "no write was begun")
+	a.wantError(t, "begin key0=late", `want "begin write KEY=VALUE"`)
+	a.wantError(t, "begin write =late", `the key is ""`)
+	a.wantError(t, "finish", "no write was begun")
 
 	grant := a.take(t, "lock")
 	a.say(t, "begin write key0=late")
 	if e := a.next(t); e.Kind != history.KindNote || e.Tenure != grant.Tenure || !strings.Contains(e.Text, "is about to write key0=late") {
 		t.Fatalf("begin: %+v", e)
 	}
-	wantError("status", "a write was begun, finish it first")
+	a.wantError(t, "status", "a write was begun, finish it first")
 	w.revoke(t, grant.Tenure)
 	other := w.take(t, "/lock")
 	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {

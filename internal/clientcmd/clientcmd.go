@@ -15,38 +15,18 @@ import (
 )
 
 type config struct {
-	endpoints []string
-	storage   storageflags.Flags
-	lock      string
-	name      string
-	ttl       time.Duration
-	timeout   time.Duration
-	token     tokenKind
+	endpoints      []string
+	storage        storageflags.Flags
+	lock           string
+	name           string
+	ttl            time.Duration
+	token          choice
+	connectTimeout time.Duration
 }
-
-// tokenKind is a flag: what is shown to the storage as the token.
-type tokenKind string
-
-const (
-	tokenRevision tokenKind = "revision"
-	tokenLease    tokenKind = "lease"
-)
-
-func (t *tokenKind) String() string { return string(*t) }
-
-func (t *tokenKind) Set(s string) error {
-	if k := tokenKind(s); k == tokenRevision || k == tokenLease {
-		*t = k
-		return nil
-	}
-	return fmt.Errorf("want %q or %q", tokenRevision, tokenLease)
-}
-
-func (*tokenKind) Type() string { return "revision|lease" }
 
 // Command is the command "client".
 func Command() *cobra.Command {
-	c := config{token: tokenRevision}
+	c := config{token: oneOf(tokenRevision, tokenHeader, tokenLease, tokenMax)}
 	cmd := &cobra.Command{
 		Use:   "client 1|2",
 		Short: "A lock client: contrib/lock's clients 1 and 2, scripted, or wrapping a command",
@@ -72,9 +52,9 @@ older than client 2's.`,
 	c.storage.Add(f)
 	f.StringVar(&c.lock, "lock", "/lock", "name of the lock")
 	f.DurationVar(&c.ttl, "ttl", time.Second, "of the lock's lease, in whole seconds")
-	f.Var(&c.token, "token", `what to show to the storage: the "revision" at which the lock's key was made, or the ID of its "lease", which is NOT ordered and shows what goes wrong without order`)
+	f.Var(&c.token, "token", `what to show to the storage: the "revision" at which the lock's key was made; or, to see what goes wrong, that of the "header" of etcd's answer, the ID of the "lease", which is NOT ordered, or "max", 2^63-1`)
 	f.StringVar(&c.name, "name", "client", "of this client, in reports and request IDs")
-	f.DurationVar(&c.timeout, "connect-timeout", 4*time.Second, "how long to try to reach etcd and the storage at the start")
+	f.DurationVar(&c.connectTimeout, "connect-timeout", 4*time.Second, "how long to try to reach etcd and the storage at the start")
 	cmd.AddCommand(agentCommand(&c), execCommand(&c), workCommand(&c))
 	return cmd
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
@@ -52,6 +53,7 @@ func TestMain(m *testing.M) {
 // world is an etcd and a storage.
 type world struct {
 	server  *etcdserver.Server
+	way     string // to the server, for clients
 	etcd    *clientv3.Client
 	locks   *etcdlock.Backend
 	storage *httptest.Server
@@ -66,6 +68,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.server.Close)
+	w.way = w.server.Endpoint()
 	w.etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{w.server.Endpoint()}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +86,7 @@ func newWorld(t *testing.T) *world {
 
 // args are those of a client in this world.
 func (w *world) args(args ...string) []string {
-	return append([]string{"--endpoints", w.server.Endpoint(), "--storage", w.storage.URL}, args...)
+	return append([]string{"--endpoints", w.way, "--storage", w.storage.URL}, args...)
 }
 
 func within(t *testing.T) context.Context {
@@ -147,11 +150,26 @@ func (w *world) revoke(t *testing.T, owner string) {
 
 func leaseOf(t *testing.T, owner string) clientv3.LeaseID {
 	t.Helper()
-	id, err := strconv.ParseInt(owner[strings.LastIndex(owner, "/")+1:], 16, 64)
+	key, _, _ := strings.Cut(owner, "@") // and a revision, in the agent's reports
+	id, err := strconv.ParseInt(key[strings.LastIndex(key, "/")+1:], 16, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return clientv3.LeaseID(id)
+}
+
+func (w *world) wantMark(t *testing.T, scope string, want fence.Token) {
+	t.Helper()
+	if m, err := w.kv.Mark(t.Context(), scope); err != nil || m.Token != want {
+		t.Errorf("the mark of %s is %v, %v, want %v", scope, m.Token, err, want)
+	}
+}
+
+func (w *world) wantValue(t *testing.T, key, want string) {
+	t.Helper()
+	if item, err := w.kv.Read(t.Context(), kv.Request{}, key); err != nil || item.Value != want {
+		t.Errorf("%s is %q, %v, want %q", key, item.Value, err, want)
+	}
 }
 
 // process prepares a client process that a failed test does not leave behind.
@@ -271,7 +289,11 @@ func TestUsage(t *testing.T) {
 		{[]string{"1", "2"}, 2, "want 1 or 2"},
 		{[]string{"1", "--ttl", "1500ms"}, 2, "whole seconds"},
 		{[]string{"agent", "--ttl", "0s"}, 2, "1s or more"},
-		{[]string{"agent", "--token", "random"}, 2, `want "revision" or "lease"`},
+		{[]string{"agent", "--token", "random"}, 2, "want revision, header, lease, max"},
+		{[]string{"agent", "--look", "away"}, 2, "want nothing, session, is-owner, first"},
+		{[]string{"agent", "--timeout", "0s"}, 2, "--timeout is 0s"},
+		{[]string{"agent", "--lock-delay", "-1s"}, 2, "--lock-delay is -1s"},
+		{[]string{"agent", "--send-storage", "127.0.0.1:8080"}, 2, "--send-storage"},
 		{[]string{"agent", "--storage", "127.0.0.1:8080"}, 2, "want a URL like http://"},
 		{[]string{"agent", "lock"}, 2, "unknown command"},
 		{[]string{"work", "--rounds", "0"}, 2, "1 or more rounds"},

@@ -71,7 +71,7 @@ func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error
 		client.Close()
 		return nil, err
 	}
-	if s.locks, err = newLocker(client, c.ttl, c.token); err != nil {
+	if s.locks, err = newLocker(client, c.ttl, c.token.value); err != nil {
 		s.close()
 		return nil, usage(cmd, fmt.Errorf("--ttl: %w", err))
 	}
@@ -95,7 +95,7 @@ func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error
 func (c *config) reachEtcd(ctx context.Context, client *clientv3.Client) error {
 	// Not by client.MemberList, which tries again by itself and hides the cause.
 	cluster := etcdserverpb.NewClusterClient(client.ActiveConnection())
-	err := reach(ctx, c.timeout, func(ctx context.Context) error {
+	err := reach(ctx, c.connectTimeout, func(ctx context.Context) error {
 		_, err := cluster.MemberList(ctx, &etcdserverpb.MemberListRequest{Linearizable: true})
 		return err
 	})
@@ -112,7 +112,7 @@ func (c *config) reachStorage(ctx context.Context) error {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	err = reach(ctx, c.timeout, func(ctx context.Context) error {
+	err = reach(ctx, c.connectTimeout, func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.storage.URL, "/")+"/healthz", nil)
 		if err != nil {
 			return err

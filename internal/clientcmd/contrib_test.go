@@ -9,9 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 var timestamp = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d `)
@@ -73,14 +70,6 @@ func (c *contrib) wantEnd(t *testing.T, code int) {
 	}
 }
 
-func (w *world) wantValue(t *testing.T, want string) {
-	t.Helper()
-	item, err := w.kv.Read(t.Context(), kv.Request{Claim: fence.Claim{Scope: "key0"}}, "key0")
-	if err != nil || item.Value != want {
-		t.Errorf("key0 is %q, %v, want %q", item.Value, err, want)
-	}
-}
-
 func TestContribClient1IsStale(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"x", ""} { // a key is hit, or the input ends
@@ -98,7 +87,7 @@ func TestContribClient1IsStale(t *testing.T) {
 		two.want(t, "this is client 2, continuing")
 		two.want(t, "successfully write a key to storage using lease [0-9a-f]+")
 		two.wantEnd(t, 0)
-		w.wantValue(t, "value from client 2")
+		w.wantValue(t, "key0", "value from client 2")
 		w.wantFree(t, "/lock")
 
 		if _, err := io.WriteString(one.stdin, key); err != nil {
@@ -110,7 +99,7 @@ func TestContribClient1IsStale(t *testing.T) {
 		one.want(t, "resuming client 1")
 		one.want(t, `expected fail to write to storage with old lease version: error: given version \(`+version1+`\) is older than the existing version \(`+version2+`\)`)
 		one.wantEnd(t, 0)
-		w.wantValue(t, "value from client 2")
+		w.wantValue(t, "key0", "value from client 2")
 	}
 }
 
@@ -138,7 +127,7 @@ func TestContribInOrder(t *testing.T) {
 	two.want(t, "this is client 2, continuing")
 	two.want(t, `unexpected fail to write to storage: error: given version \([0-9a-f]+\) is older than the existing version \(`+version+`\)`)
 	two.wantEnd(t, 1)
-	w.wantValue(t, "value from client 1")
+	w.wantValue(t, "key0", "value from client 1")
 	w.wantFree(t, "/lock")
 }
 

@@ -2,6 +2,7 @@ package clientcmd
 
 import (
 	"context"
+	"math"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -11,16 +12,47 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// locker takes locks in etcd. With tokenLease its grants carry the lease ID as
-// their token and so break the law that tokens grow: to show what comes of it.
+// What is shown to the storage as the token.
+const (
+	tokenRevision = "revision" // the create revision of the lock's key
+	tokenHeader   = "header"   // the revision at which etcd answered that the lock is granted
+	tokenLease    = "lease"    // the lease's ID
+	tokenMax      = "max"
+)
+
+const maxToken fence.Token = math.MaxInt64
+
+// position is a tenure, or a place in the queue that will be one, with all the
+// numbers that pass for tokens.
+type position interface {
+	lock.Tenure
+	HeaderRevision() int64
+	UnorderedLeaseID() int64
+}
+
+// tokenOf is the number of t that kind names.
+func tokenOf(kind string, t position) fence.Token {
+	switch kind {
+	case tokenHeader:
+		return fence.Token(t.HeaderRevision())
+	case tokenLease:
+		return fence.Token(t.UnorderedLeaseID())
+	case tokenMax:
+		return maxToken
+	}
+	return t.Grant().Token
+}
+
+// locker takes locks in etcd. Its grants carry what token names, and so may
+// break the law that tokens grow: to show what comes of it.
 type locker struct {
 	*etcdlock.Backend
-	token tokenKind
+	token string
 }
 
 var _ lock.Backend = (*locker)(nil)
 
-func newLocker(client *clientv3.Client, ttl time.Duration, token tokenKind) (*locker, error) {
+func newLocker(client *clientv3.Client, ttl time.Duration, token string) (*locker, error) {
 	b, err := etcdlock.New(client, ttl)
 	return &locker{b, token}, err
 }
@@ -49,12 +81,8 @@ func (l *locker) take(granted lock.Tenure, err error) (lock.Tenure, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenure{Tenure: granted.(*etcdlock.Tenure)}
-	t.token = t.Tenure.Grant().Token
-	if l.token == tokenLease {
-		t.token = fence.Token(t.UnorderedLeaseID())
-	}
-	return t, nil
+	t := granted.(*etcdlock.Tenure)
+	return &tenure{t, tokenOf(l.token, t)}, nil
 }
 
 // leaseOf is the ID of the lease that a tenure of a locker stands on.

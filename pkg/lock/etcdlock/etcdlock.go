@@ -191,6 +191,12 @@ func (t *Tenure) Done() <-chan struct{} { return t.session.Done() }
 // Source: etcd, pkg/idutil, and EtcdServer.LeaseGrant.
 func (t *Tenure) UnorderedLeaseID() int64 { return int64(t.session.Lease()) }
 
+// HeaderRevision returns the revision at which etcd answered that the lock is
+// granted, that of Mutex.Header of package concurrency. It grows from grant to
+// grant as the token does, and is no token beside tokens: it is higher than
+// those of tenures that have been waiting meanwhile, and would fence them out.
+func (t *Tenure) HeaderRevision() int64 { return t.mutex.Header().Revision }
+
 // Unlock deletes the key if it is still the one that the lock was granted with,
 // and then the lease.
 func (t *Tenure) Unlock(ctx context.Context) error {

@@ -1,0 +1,70 @@
+package clientcmd_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// ends are the ways to end an agent.
+var ends = map[string]func(*agent){
+	"end of input": func(a *agent) { a.stdin.Close() },
+	"cancelled":    func(a *agent) { a.cancel() },
+}
+
+func TestAgentReleasesAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a := startAgent(t, w)
+			grant := a.take(t, "lock")
+			end(a)
+			ask := with(grant, func(e *history.Event) { e.Op, e.Kind = "unlock", "invoke" })
+			a.want(t, ask)
+			a.want(t, with(ask, func(e *history.Event) { e.Kind = "ok" }))
+			a.wantEnd(t)
+			w.wantFree(t, "/lock")
+		})
+	}
+}
+
+func TestAgentGivesUpWaitingWhenCancelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	w.take(t, "/lock")
+	a.say(t, "lock")
+	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
+	w.queue(t, "/lock", 2)
+	a.cancel()
+	if e := a.next(t); e.Kind != "fail" || e.Op != "lock" {
+		t.Errorf("%+v, want that it failed", e)
+	}
+	a.wantEnd(t)
+	w.queue(t, "/lock", 1)
+}
+
+type brokenPipe struct{ err error }
+
+func (b brokenPipe) Write([]byte) (int, error) { return 0, b.err }
+
+func TestAgentEndsWhereNobodyReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r, stdin := io.Pipe()
+	defer stdin.Close()
+	cmd := clientcmd.Command()
+	cmd.SetArgs(w.args("agent"))
+	cmd.SetIn(r)
+	gone := errors.New("nobody reads")
+	cmd.SetOut(brokenPipe{gone})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	if err := cmd.ExecuteContext(within(t)); !errors.Is(err, gone) {
+		t.Errorf("got %v, want %v", err, gone)
+	}
+}

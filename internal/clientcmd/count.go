@@ -1,0 +1,151 @@
+package clientcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// counting is the command count.
+type counting struct {
+	key   string
+	times int
+	halts []int // stands before the write of these increments, which count from 1
+}
+
+func parseCount(arg string) (c counting, err error) {
+	fields := strings.Fields(arg)
+	bad := fmt.Errorf(`count %s: want "count KEY N" or "count KEY N I,J...", numbers from 1, the latter up to N`, arg)
+	if len(fields) != 2 && len(fields) != 3 {
+		return c, bad
+	}
+	c.key = fields[0]
+	if c.times, err = strconv.Atoi(fields[1]); err != nil || c.times < 1 {
+		return c, bad
+	}
+	if len(fields) == 3 {
+		for s := range strings.SplitSeq(fields[2], ",") {
+			halt, err := strconv.Atoi(s)
+			if err != nil || halt < 1 || halt > c.times {
+				return c, bad
+			}
+			c.halts = append(c.halts, halt)
+		}
+	}
+	return c, nil
+}
+
+// maxAgain is how often one increment is begun again: one that the storage
+// always refuses would go on for ever.
+const maxAgain = 20
+
+// errAgain: the increment was not done, because the lock was lost.
+var errAgain = errors.New("the lock was lost")
+
+// count adds 1 to a key, many times. An increment that lost its lock is begun
+// again; whatever else goes wrong ends the count.
+func (a *agent) count(ctx context.Context, arg string) error {
+	c, err := parseCount(arg)
+	if err != nil {
+		return err
+	}
+	outcome := a.invoke(history.Event{Op: history.OpCount, Scope: a.config.lock, Key: c.key})
+	for n := 1; n <= c.times && err == nil; n++ {
+		err = errAgain
+		for again := 0; again <= maxAgain && errors.Is(err, errAgain); again++ {
+			err = a.increment(ctx, c, n)
+		}
+		if err != nil {
+			err = fmt.Errorf("increment %d of %d: %w", n, c.times, err)
+		}
+	}
+	a.conclude(outcome, err)
+	return nil
+}
+
+// increment adds 1, under a lock of its own.
+func (a *agent) increment(ctx context.Context, c counting, n int) error {
+	switch err := a.take(ctx, history.OpLock, clientv3.NoLease); {
+	case errors.Is(err, concurrency.ErrSessionExpired): // while it waited
+		return errAgain
+	case err != nil:
+		return err
+	}
+	err := a.addOne(ctx, c, n)
+	if outcome := a.release(ctx); outcome.Kind == history.KindUnknown {
+		return errors.Join(err, failure(outcome))
+	}
+	return err
+}
+
+// addOne reads and writes under the lock.
+func (a *agent) addOne(ctx context.Context, c counting, n int) error {
+	got := a.perform(ctx, a.newRead(c.key))
+	if got.Kind != history.KindOK {
+		return failure(got)
+	}
+	var value int
+	if !got.Missing {
+		var err error
+		if value, err = strconv.Atoi(got.Value); err != nil {
+			return fmt.Errorf("%s is no number: %w", c.key, err)
+		}
+	}
+	write := a.newWrite(c.key, strconv.Itoa(value+1))
+	if !slices.Contains(c.halts, n) {
+		if outcome, ok := a.mayGoOn(ctx, write); !ok {
+			return failure(outcome)
+		}
+		return failure(a.perform(ctx, write))
+	}
+	if a.held.lost() {
+		return errAgain
+	}
+	e := a.about()
+	e.Op, e.Key = history.OpCount, c.key
+	e.Text = fmt.Sprintf("%s has looked: it holds %s with token %d, and stands before increment %d of %d", a.name, e.Scope, e.Token, n, c.times)
+	a.stand(e)
+	defer a.goOn()
+	if err := a.awaitFinish(ctx); err != nil {
+		return err
+	}
+	return failure(a.perform(ctx, write))
+}
+
+// failure is the error of an outcome; errAgain where a lost lock was the reason.
+func failure(outcome history.Event) error {
+	switch {
+	case outcome.Kind == history.KindOK:
+		return nil
+	case outcome.Reason == string(fencehttp.ReasonStale), outcome.Reason == reasonLost:
+		return errAgain
+	}
+	return fmt.Errorf("%s: %s", outcome.Op, outcome.Text)
+}
+
+// awaitFinish obeys nothing but the command finish.
+func (a *agent) awaitFinish(ctx context.Context) error {
+	for {
+		select {
+		case line, more := <-a.lines:
+			switch {
+			case !more:
+				return errors.New("the input ended before it was told to finish")
+			case line == "finish" || line == "send finish":
+				return nil
+			}
+			a.complain(fmt.Errorf("%s: it stands in the middle of a count, and waits for finish", line))
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package clientcmd_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+func TestAgentsCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var counting sync.WaitGroup
+	for range 3 {
+		a := startAgent(t, w, "--ttl", "60s")
+		a.say(t, "count n 5")
+		counting.Go(func() {
+			ops := map[string]int{}
+			for e := range a.events {
+				if e.Kind == "ok" {
+					ops[e.Op]++
+				}
+				if e.Op == "count" && e.Kind != "invoke" {
+					if e.Kind != "ok" || ops["lock"] != 5 || ops["read"] != 5 || ops["write"] != 5 || ops["unlock"] != 5 {
+						t.Errorf("%+v after %v, want 5 of each", e, ops)
+					}
+					return
+				}
+			}
+		})
+	}
+	counting.Wait()
+	w.wantValue(t, "n", "15")
+}
+
+// until is the next event of a kind and op; it returns all before it, too.
+func (a *agent) until(t *testing.T, kind history.Kind, op string) (all []history.Event) {
+	t.Helper()
+	for {
+		all = append(all, a.next(t))
+		if e := all[len(all)-1]; e.Kind == kind && e.Op == op {
+			return all
+		}
+	}
+}
+
+func last(events []history.Event) history.Event { return events[len(events)-1] }
+
+// TestAgentCountStands: it loses its lock where it stands, writes all the same,
+// and does the increment again.
+func TestAgentCountStands(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	a.say(t, "count n 3 2")
+	halt := last(a.until(t, "note", "count"))
+	if halt.Key != "n" || halt.Tenure == "" || !halt.Token.Valid() || !strings.Contains(halt.Text, "stands before increment 2 of 3") {
+		t.Errorf("%+v", halt)
+	}
+	w.wantValue(t, "n", "1")
+	a.wantError(t, "status", "waits for finish")
+	w.revoke(t, halt.Tenure)
+	other := w.take(t, "/lock")
+	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "n", "10"); err != nil {
+		t.Fatal(err)
+	}
+	a.say(t, "finish")
+	refused := last(a.until(t, "fail", "write"))
+	if refused.Reason != "stale" || refused.Value != "2" {
+		t.Errorf("%+v, want the write of 2 refused", refused)
+	}
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if again := last(a.until(t, "note", "count")); again.Tenure == halt.Tenure || !strings.Contains(again.Text, "increment 2 of 3") {
+		t.Errorf("%+v, want that it stands there again, under another lock", again)
+	}
+	a.say(t, "send finish")
+	if e := last(a.until(t, "ok", "count")); e.Key != "n" {
+		t.Errorf("%+v", e)
+	}
+	w.wantValue(t, "n", "12")
+}
+
+func TestAgentCountFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	for _, line := range []string{"count n", "count n 0", "count n x", "count n 3 4", "count n 3 0", "count n 3 1,", "count n 3 1 2"} {
+		a.wantError(t, line, `want "count KEY N"`)
+	}
+	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 1}}, "n", "many"); err != nil {
+		t.Fatal(err)
+	}
+	a.say(t, "count n 3")
+	if e := last(a.until(t, "fail", "count")); !strings.Contains(e.Text, "increment 1 of 3: n is no number") {
+		t.Errorf("%+v", e)
+	}
+	w.wantFree(t, "/lock")
+	// A holder that is always refused does not try for ever.
+	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 1 << 40}}, "n", "1"); err != nil {
+		t.Fatal(err)
+	}
+	a.say(t, "count n 3")
+	if e := last(a.until(t, "fail", "count")); !strings.Contains(e.Text, "increment 1 of 3: the lock was lost") {
+		t.Errorf("%+v", e)
+	}
+
+	b := startAgent(t, w, "--lock", "/other")
+	b.say(t, "count m 1 1")
+	b.until(t, "note", "count")
+	b.stdin.Close()
+	if e := last(b.until(t, "fail", "count")); !strings.Contains(e.Text, "the input ended") {
+		t.Errorf("%+v", e)
+	}
+	b.wantEnd(t)
+	w.wantFree(t, "/other")
+}

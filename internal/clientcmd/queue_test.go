@@ -1,0 +1,113 @@
+package clientcmd_test
+
+import (
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// enqueue has the agent wait for the lock in the background.
+func (a *agent) enqueue(t *testing.T, w *world, before int) (key string) {
+	t.Helper()
+	a.say(t, "queue")
+	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
+	return w.queue(t, "/lock", before+1)[before]
+}
+
+func TestAgentQueues(t *testing.T) {
+	t.Parallel()
+	for _, session := range []string{"own", "kept"} {
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			other := w.take(t, "/lock")
+			a := startAgent(t, w, "--session", session)
+			key := a.enqueue(t, w, 1)
+
+			// It works before it has the lock.
+			e := a.wantKind(t, "write key0=x", "ok")
+			if e.Token <= other.Grant().Token || e.Tenure != key+"@"+e.Token.String() {
+				t.Errorf("%+v, want the token and the tenure of its place, %s", e, key)
+			}
+			if again := a.wantKind(t, "trylock", "fail"); again.Reason != "held" {
+				t.Errorf("trylock: %+v", again)
+			}
+			a.wantKind(t, "unlock", "fail")
+			a.say(t, "status")
+			a.wantNote(t, "waits for /lock")
+			if err := other.Unlock(within(t)); err != nil {
+				t.Fatal(err)
+			}
+			a.want(t, history.Event{Kind: "ok", Op: "lock", Scope: "/lock", Tenure: e.Tenure, Token: e.Token})
+			a.wantKind(t, "unlock", "ok")
+			w.wantFree(t, "/lock")
+		})
+	}
+}
+
+// TestAgentLocksWhatItQueuesFor: "lock" then awaits the lock that was asked for.
+func TestAgentLocksWhatItQueuesFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.take(t, "/lock")
+	a := startAgent(t, w)
+	key := a.enqueue(t, w, 1)
+	a.say(t, "lock")
+	a.say(t, "status") // is not looked at before the lock is there
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if e := a.next(t); e.Kind != "ok" || e.Tenure != key+"@"+e.Token.String() {
+		t.Errorf("%+v, want the lock", e)
+	}
+	a.wantNote(t, "holds /lock")
+}
+
+func TestAgentQueuesForAFreeLock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w)
+	if e := a.wantKind(t, "queue", "ok"); e.Op != "lock" {
+		t.Errorf("%+v", e)
+	}
+	if e := a.wantKind(t, "queue", "fail"); e.Reason != "held" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestAgentLeavesTheQueueAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range ends {
+		for _, session := range []string{"own", "kept"} {
+			t.Run(name+", "+session, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.take(t, "/lock")
+				a := startAgent(t, w, "--session", session)
+				a.enqueue(t, w, 1)
+				end(a)
+				if e := a.next(t); e.Kind == "ok" || e.Op != "lock" {
+					t.Errorf("%+v, want that it did not get the lock", e)
+				}
+				a.wantEnd(t)
+				w.queue(t, "/lock", 1)
+			})
+		}
+	}
+}
+
+func TestAgentQueuesInVain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.take(t, "/lock")
+	a := startAgent(t, w)
+	w.revoke(t, a.enqueue(t, w, 1))
+	w.queue(t, "/lock", 1)
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if e := a.next(t); e.Kind != "fail" || e.Op != "lock" {
+		t.Errorf("%+v, want that its place was lost", e)
+	}
+	a.take(t, "lock")
+}

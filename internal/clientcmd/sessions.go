@@ -1,0 +1,207 @@
+package clientcmd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// session is one of package concurrency, used as many programs do.
+type session struct {
+	*concurrency.Session
+	client *clientv3.Client
+	end    context.CancelFunc // of all that goes on in it
+	own    bool               // a tenure's, and ends with it
+	lent   bool               // its lease is somebody else's to revoke
+}
+
+// openSession makes a session with a lease of its own, or on one that there is.
+func (a *agent) openSession(ctx context.Context, lease clientv3.LeaseID) (*session, error) {
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, end)
+	c := clientv3.NewCtxClient(life, clientv3.WithZapLogger(a.etcd.GetLogger()))
+	c.KV, c.Lease, c.Watcher = &mutexKV{a.etcd.KV, a.timeout}, a.etcd.Lease, a.etcd.Watcher
+	s, err := concurrency.NewSession(c, concurrency.WithTTL(int(a.ttl/time.Second)), concurrency.WithLease(lease))
+	if err != nil {
+		end()
+		return nil, err
+	}
+	context.AfterFunc(s.Ctx(), end)
+	stop()
+	return &session{Session: s, client: a.etcd, end: end, lent: lease != clientv3.NoLease}, nil
+}
+
+// close ends the session, and with its lease all its locks.
+func (s *session) close(ctx context.Context) error {
+	s.Orphan()
+	if s.lent {
+		return nil
+	}
+	_, err := s.client.Revoke(ctx, s.Lease())
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return nil
+	}
+	return err
+}
+
+// endSessions ends those that are no tenure's.
+func (a *agent) endSessions(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	for _, s := range a.sessions {
+		_ = s.close(ctx) // else the lease runs out
+	}
+}
+
+// mutexKV is what a concurrency.Mutex reads and writes by. The first Get that it
+// does is the beginning of the wait for those before it, which nothing else
+// tells: it calls the function that the context has for waitsKey. A Delete, with
+// which it gives up or unlocks, has a timeout.
+type mutexKV struct {
+	clientv3.KV
+	timeout time.Duration
+}
+
+type waitsKey struct{}
+
+func (k *mutexKV) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	if waits, ok := ctx.Value(waitsKey{}).(func()); ok {
+		waits()
+	}
+	return k.KV.Get(ctx, key, opts...)
+}
+
+func (k *mutexKV) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.timeout)
+	defer cancel()
+	return k.KV.Delete(ctx, key, opts...)
+}
+
+// mutexTenure is a tenure by a concurrency.Mutex, used as many programs do, and
+// without the care of etcdlock: where a session is kept, Unlock deletes the key
+// whatever tenure it is of by then.
+type mutexTenure struct {
+	session *session
+	mutex   *concurrency.Mutex
+	waits   chan struct{} // closed when it stands in the queue
+
+	// Set by the goroutine that runs Mutex.Lock, and never again: before waits is
+	// closed, or before Lock returns. Only that goroutine may touch the mutex till
+	// then, IsOwner included.
+	grant   lock.Grant
+	isOwner clientv3.Cmp // Mutex.IsOwner
+}
+
+var _ position = (*mutexTenure)(nil)
+
+// usesMutex reports whether the agent's habits need more than etcdlock offers.
+func (a *agent) usesMutex() bool {
+	return a.session.value == sessionKept || a.look.value == lookIsOwner
+}
+
+// openMutex makes a new mutex in the session that --session and lease want.
+func (a *agent) openMutex(ctx context.Context, lease clientv3.LeaseID) (*mutexTenure, error) {
+	s, err := a.sessionFor(ctx, lease)
+	if err != nil {
+		return nil, err
+	}
+	return &mutexTenure{
+		session: s, mutex: concurrency.NewMutex(s.Session, a.config.lock), waits: make(chan struct{}),
+		grant: lock.Grant{Scope: a.config.lock},
+	}, nil
+}
+
+func (a *agent) sessionFor(ctx context.Context, lease clientv3.LeaseID) (*session, error) {
+	own := lease == clientv3.NoLease && a.session.value == sessionOwn
+	if k := a.kept; k != nil && !own && k.Ctx().Err() == nil && (lease == clientv3.NoLease || lease == k.Lease()) {
+		return k, nil
+	}
+	s, err := a.openSession(ctx, lease)
+	switch {
+	case err != nil:
+		return nil, err
+	case own:
+		s.own = true
+	default:
+		a.kept, a.sessions = s, append(a.sessions, s)
+	}
+	return s, nil
+}
+
+// take waits for the lock, or tries it. With an error a session of its own is
+// closed.
+func (t *mutexTenure) take(ctx context.Context, op string) error {
+	do := t.mutex.Lock
+	if op == history.OpTryLock {
+		do = t.mutex.TryLock
+	}
+	err := do(context.WithValue(ctx, waitsKey{}, sync.OnceFunc(func() {
+		t.place()
+		close(t.waits)
+	})))
+	if err == nil {
+		t.place()
+		return nil
+	}
+	var left error // what may be left in etcd
+	if t.session.own {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		defer cancel()
+		left = t.session.close(ctx)
+	} else if !isDefinite(err) {
+		left = errors.New("its session goes on")
+	}
+	if errors.Is(err, concurrency.ErrLocked) {
+		err = lock.ErrLocked
+	}
+	if left != nil {
+		return &lock.UnknownError{Op: op, Scope: t.grant.Scope, Err: errors.Join(err, left)}
+	}
+	return err
+}
+
+// isDefinite: with err a mutex has left nothing in its session.
+func isDefinite(err error) bool {
+	return errors.Is(err, concurrency.ErrLocked) || errors.Is(err, concurrency.ErrSessionExpired) ||
+		errors.Is(err, rpctypes.ErrLeaseNotFound)
+}
+
+// place notes the mutex's key and its create revision, once.
+func (t *mutexTenure) place() {
+	if t.grant.Owner != "" {
+		return
+	}
+	t.isOwner = t.mutex.IsOwner()
+	t.grant.Owner = t.mutex.Key()
+	t.grant.Token = fence.Token(t.isOwner.GetCompare().GetCreateRevision())
+}
+
+func (t *mutexTenure) Grant() lock.Grant { return t.grant }
+
+func (t *mutexTenure) Done() <-chan struct{} { return t.session.Done() }
+
+func (t *mutexTenure) UnorderedLeaseID() int64 { return int64(t.session.Lease()) }
+
+func (t *mutexTenure) HeaderRevision() int64 { return t.mutex.Header().Revision }
+
+// Unlock is Mutex.Unlock: it does not look whether the key is there, and of
+// which tenure.
+func (t *mutexTenure) Unlock(ctx context.Context) error {
+	err := t.mutex.Unlock(ctx)
+	if t.session.own {
+		_ = t.session.close(ctx) // else the lease runs out
+	}
+	if err != nil && !errors.Is(err, concurrency.ErrLockReleased) {
+		return &lock.UnknownError{Op: history.OpUnlock, Scope: t.grant.Scope, Err: err}
+	}
+	return err
+}

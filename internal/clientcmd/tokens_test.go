@@ -1,0 +1,155 @@
+package clientcmd_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+func TestAgentShowsTheLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w, "--token", "lease")
+	a.say(t, "lock")
+	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
+	note := a.wantNote(t, "lease ")
+	grant := a.next(t)
+	lease := leaseOf(t, grant.Tenure)
+	if want := fence.Token(lease); grant.Kind != "ok" || grant.Token != want || note.Token != want || note.Tenure != grant.Tenure {
+		t.Errorf("token %d, want the lease's ID, %d; the note is %+v", grant.Token, want, note)
+	}
+	marked, _, _ := strings.Cut(strings.TrimPrefix(note.Text, "lease "), ",")
+	if member, rest, _ := strings.Cut(marked, "-"); len(member) != 4 || member+rest != fmt.Sprintf("%016x", int64(lease)) {
+		t.Errorf("the note says %q, want %016x with the member marked", note.Text, int64(lease))
+	}
+	a.wantKind(t, "write key0=x", "ok")
+	w.wantMark(t, "/lock", grant.Token)
+}
+
+// TestAgentShowsTheHeader: the revision of the answer that grants the lock is
+// above the create revision of one who has been waiting by then, and fences it
+// out.
+func TestAgentShowsTheHeader(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.take(t, "/lock")
+	a, b := startAgent(t, w, "--token", "header"), startAgent(t, w)
+	a.say(t, "lock")
+	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
+	w.queue(t, "/lock", 2)
+	b.say(t, "lock")
+	b.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
+	w.queue(t, "/lock", 3)
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	first := a.next(t)
+	a.wantKind(t, "write key0=a", "ok")
+	a.wantKind(t, "unlock", "ok")
+	second := b.next(t)
+	if first.Kind != "ok" || second.Kind != "ok" || first.Token <= second.Token {
+		t.Errorf("grants %+v, then %+v; want that the header of the first is above the revision of the second", first, second)
+	}
+	if e := b.wantKind(t, "write key0=b", "fail"); e.Reason != "stale" || e.Mark != first.Token {
+		t.Errorf("the rightful holder: %+v", e)
+	}
+}
+
+func TestAgentShowsTheHighest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w, "--token", "max")
+	ask := history.Event{Op: "write", Scope: "/lock", Token: math.MaxInt64, Key: "key0", Value: "x", Request: "client1-1"}
+	a.expect(t, "write key0=x", ask, with(ask, func(e *history.Event) { e.Kind = "ok" }))
+	if grant := a.take(t, "lock"); grant.Token != math.MaxInt64 {
+		t.Errorf("token %v", grant.Token)
+	}
+	w.wantMark(t, "/lock", math.MaxInt64)
+}
+
+func TestAgentScopesByKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w, "--scope", "key")
+	grant := a.take(t, "lock")
+	if e := a.wantKind(t, "write a=1", "ok"); e.Scope != "a" {
+		t.Errorf("the write's scope is %q", e.Scope)
+	}
+	if e := a.wantKind(t, "change b=2 c=3", "ok"); e.Scope != "b" {
+		t.Errorf("the change's scope is %q, want its first key's", e.Scope)
+	}
+	w.wantMark(t, "a", grant.Token)
+	w.wantMark(t, "b", grant.Token)
+	w.wantMark(t, "c", 0)
+	w.wantMark(t, "/lock", 0)
+	if e := a.wantKind(t, "unlock", "ok"); e.Scope != "/lock" {
+		t.Errorf("the unlock's scope is %q", e.Scope)
+	}
+}
+
+func TestAgentReadsPlain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for reads, mark := range map[string]bool{"plain": false, "fenced": true} {
+		a := startAgent(t, w, "--reads", reads, "--lock", "/"+reads)
+		grant := a.wantKind(t, "lock", "ok")
+		want := fence.Token(0)
+		if mark {
+			want = grant.Token
+		}
+		if e := a.wantKind(t, "read key0", "ok"); e.Token != want || e.Tenure != grant.Tenure {
+			t.Errorf("%s: %+v, want token %v", reads, e, want)
+		}
+		w.wantMark(t, "/"+reads, want)
+	}
+}
+
+func TestAgentNumbersItsWrites(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w, "--numbered")
+	for range 2 {
+		a.take(t, "lock")
+		for i, line := range []string{"write a=1", "delete a", "change a=1 b=2"} {
+			if e := a.wantKind(t, line, "ok"); e.Sequence != int64(i+1) {
+				t.Errorf("%s: sequence number %d, want %d", line, e.Sequence, i+1)
+			}
+		}
+		if e := a.wantKind(t, "read a", "ok"); e.Sequence != 0 {
+			t.Errorf("a read has sequence number %d", e.Sequence)
+		}
+		m, err := w.kv.Mark(t.Context(), "/lock")
+		if err != nil || m.Sequence != 3 {
+			t.Errorf("the mark is %+v, %v, want sequence number 3", m, err)
+		}
+		a.wantKind(t, "unlock", "ok")
+	}
+}
+
+func TestAgentWaitsOutItsDelay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const delay = 300 * time.Millisecond
+	a := startAgent(t, w, "--lock-delay", delay.String())
+	a.say(t, "lock")
+	began := time.Now()
+	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
+	note := a.wantNote(t, "waits for 300ms before it goes on")
+	e := a.next(t)
+	if e.Kind != "ok" || e.Tenure != note.Tenure || note.Took != delay || time.Since(began) < delay {
+		t.Errorf("after %v: %+v, then %+v", time.Since(began), note, e)
+	}
+	b := startAgent(t, w, "--lock-delay", "1h", "--lock", "/other")
+	b.say(t, "lock")
+	b.next(t)
+	b.wantNote(t, "waits for 1h0m0s")
+	b.cancel()
+	b.until(t, "ok", "unlock")
+	b.wantEnd(t)
+	w.wantFree(t, "/other")
+}
