@@ -77,8 +77,8 @@ type agent struct {
 	queue    *queue      // nil: it does not wait for the lock in the background
 	begun    []*request  // that finish will do
 	sequence int64       // of the last write under held
-	kept     *session
-	sessions []*session // to be ended
+	kept     *session    // the last that was opened for more than one tenure
+	sessions []*session  // all such
 	watchers sync.WaitGroup
 	heap     heap
 }
@@ -125,7 +125,9 @@ func (a *agent) end(ctx context.Context) {
 	if a.held != nil && !a.held.lost() {
 		_ = a.unlock(ctx, "")
 	}
-	a.endSessions(ctx)
+	for _, s := range a.sessions {
+		_ = s.close(ctx) // else the lease runs out
+	}
 	a.watchers.Wait()
 	a.sends.Wait() // each is bounded by a timeout
 }

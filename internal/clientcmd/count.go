@@ -44,12 +44,12 @@ func parseCount(arg string) (c counting, err error) {
 	return c, nil
 }
 
-// maxAgain is how often one increment is begun again: one that the storage
-// always refuses would go on for ever.
-const maxAgain = 20
+// maxTries is how often one increment is begun: one that the storage always
+// refuses would go on for ever.
+const maxTries = 20
 
-// errAgain: the increment was not done, because the lock was lost.
-var errAgain = errors.New("the lock was lost")
+// errAgain: the increment was not done, and can be under another lock.
+var errAgain = fmt.Errorf("the lock was lost, or the token refused as stale, %d times", maxTries)
 
 // count adds 1 to a key, many times. An increment that lost its lock is begun
 // again; whatever else goes wrong ends the count.
@@ -61,7 +61,7 @@ func (a *agent) count(ctx context.Context, arg string) error {
 	outcome := a.invoke(history.Event{Op: history.OpCount, Scope: a.config.lock, Key: c.key})
 	for n := 1; n <= c.times && err == nil; n++ {
 		err = errAgain
-		for again := 0; again <= maxAgain && errors.Is(err, errAgain); again++ {
+		for try := 0; try < maxTries && errors.Is(err, errAgain); try++ {
 			err = a.increment(ctx, c, n)
 		}
 		if err != nil {
@@ -121,7 +121,7 @@ func (a *agent) addOne(ctx context.Context, c counting, n int) error {
 	return failure(a.perform(ctx, write))
 }
 
-// failure is the error of an outcome; errAgain where a lost lock was the reason.
+// failure is the error of an outcome.
 func failure(outcome history.Event) error {
 	switch {
 	case outcome.Kind == history.KindOK:

@@ -105,7 +105,7 @@ func TestAgentCountFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.say(t, "count n 3")
-	if e := last(a.until(t, "fail", "count")); !strings.Contains(e.Text, "increment 1 of 3: the lock was lost") {
+	if e := last(a.until(t, "fail", "count")); !strings.Contains(e.Text, "increment 1 of 3: the lock was lost, or the token refused as stale, 20 times") {
 		t.Errorf("%+v", e)
 	}
 

@@ -24,14 +24,7 @@ type held struct {
 	released chan struct{} // closed when the agent lets go of it by itself
 }
 
-func (h *held) lost() bool {
-	select {
-	case <-h.Done():
-		return true
-	default:
-		return false
-	}
-}
+func (h *held) lost() bool { return isClosed(h.Done()) }
 
 func (h *held) key() string     { return h.Grant().Owner }
 func (h *held) revision() int64 { return int64(h.Grant().Token) }
@@ -178,9 +171,7 @@ func (a *agent) watch(h *held) {
 	for a.standing {
 		a.news.Wait()
 	}
-	select {
-	case <-h.released: // it is no loss
-	default:
+	if !isClosed(h.released) { // else it is no loss
 		a.print(e)
 	}
 }
@@ -204,4 +195,13 @@ func (a *agent) release(ctx context.Context) history.Event {
 	return a.perform(ctx, &request{ask: ask, do: func(ctx context.Context, _ *kvhttp.Client, _ kv.Request, _ *history.Event) error {
 		return h.Unlock(ctx)
 	}})
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

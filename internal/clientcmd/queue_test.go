@@ -111,3 +111,24 @@ func TestAgentQueuesInVain(t *testing.T) {
 	}
 	a.take(t, "lock")
 }
+
+// TestAgentLeavesTheQueueOfASilentEtcd: the end is bounded.
+func TestAgentLeavesTheQueueOfASilentEtcd(t *testing.T) {
+	t.Parallel()
+	for _, session := range []string{"own", "kept"} {
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			link := w.link(t)
+			w.take(t, "/lock")
+			a := startAgent(t, w, "--session", session, "--timeout", "300ms", "--ttl", "60s")
+			a.enqueue(t, w, 1)
+			link.PauseRx()
+			a.stdin.Close()
+			if e := a.next(t); e.Op != "lock" || e.Kind != "unknown" {
+				t.Errorf("%+v, want that its place may be left", e)
+			}
+			a.wantEnd(t)
+		})
+	}
+}

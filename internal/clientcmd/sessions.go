@@ -18,10 +18,10 @@ import (
 // session is one of package concurrency, used as many programs do.
 type session struct {
 	*concurrency.Session
-	client *clientv3.Client
-	end    context.CancelFunc // of all that goes on in it
-	own    bool               // a tenure's, and ends with it
-	lent   bool               // its lease is somebody else's to revoke
+	client  *clientv3.Client
+	timeout time.Duration
+	own     bool // a tenure's, and ends with it
+	lent    bool // its lease is somebody else's to revoke
 }
 
 // openSession makes a session with a lease of its own, or on one that there is.
@@ -37,7 +37,7 @@ func (a *agent) openSession(ctx context.Context, lease clientv3.LeaseID) (*sessi
 	}
 	context.AfterFunc(s.Ctx(), end)
 	stop()
-	return &session{Session: s, client: a.etcd, end: end, lent: lease != clientv3.NoLease}, nil
+	return &session{Session: s, client: a.etcd, timeout: a.timeout, lent: lease != clientv3.NoLease}, nil
 }
 
 // close ends the session, and with its lease all its locks.
@@ -46,20 +46,13 @@ func (s *session) close(ctx context.Context) error {
 	if s.lent {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
 	_, err := s.client.Revoke(ctx, s.Lease())
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return nil
 	}
 	return err
-}
-
-// endSessions ends those that are no tenure's.
-func (a *agent) endSessions(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, a.timeout)
-	defer cancel()
-	for _, s := range a.sessions {
-		_ = s.close(ctx) // else the lease runs out
-	}
 }
 
 // mutexKV is what a concurrency.Mutex reads and writes by. The first Get that it
@@ -122,7 +115,7 @@ func (a *agent) openMutex(ctx context.Context, lease clientv3.LeaseID) (*mutexTe
 
 func (a *agent) sessionFor(ctx context.Context, lease clientv3.LeaseID) (*session, error) {
 	own := lease == clientv3.NoLease && a.session.value == sessionOwn
-	if k := a.kept; k != nil && !own && k.Ctx().Err() == nil && (lease == clientv3.NoLease || lease == k.Lease()) {
+	if k := a.kept; k != nil && !own && !isClosed(k.Done()) && (lease == clientv3.NoLease || lease == k.Lease()) {
 		return k, nil
 	}
 	s, err := a.openSession(ctx, lease)
@@ -154,9 +147,7 @@ func (t *mutexTenure) take(ctx context.Context, op string) error {
 	}
 	var left error // what may be left in etcd
 	if t.session.own {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
-		defer cancel()
-		left = t.session.close(ctx)
+		left = t.session.close(context.WithoutCancel(ctx))
 	} else if !isDefinite(err) {
 		left = errors.New("its session goes on")
 	}
