@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/etcdcmd"
 	"github.com/fencelab/fencelab/internal/etcdserver"
@@ -50,14 +52,29 @@ func Start(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Clu
 
 // start starts all members and returns when they serve; else none runs.
 func (c *Cluster) start(ctx context.Context) error {
-	for _, m := range c.Members {
+	if err := c.startAll(ctx); err != nil {
+		return errors.Join(err, c.kill())
+	}
+	return nil
+}
+
+func (c *Cluster) startAll(ctx context.Context) error {
+	for i, m := range c.Members {
 		if err := m.start(); err != nil {
-			return errors.Join(err, c.kill())
+			return err
+		}
+		if i == len(c.Members)-1 {
+			break
+		}
+		// A new member asks the others whether it is one already, and waits a second
+		// for each that listens and does not answer yet. So they come one by one.
+		if err := m.awaitPeer(ctx); err != nil {
+			return err
 		}
 	}
 	for _, m := range c.Members {
 		if err := m.await(ctx); err != nil {
-			return errors.Join(err, c.kill())
+			return err
 		}
 	}
 	return nil
@@ -134,6 +151,31 @@ func (m *Member) start() error {
 	defer m.mu.Unlock()
 	m.process = p
 	return nil
+}
+
+// peerPeriod is how long a member that does not listen yet is left alone.
+const peerPeriod = 2 * time.Millisecond
+
+// awaitPeer returns when the member answers other members.
+func (m *Member) awaitPeer(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.config.PeerAddr+"/version", nil)
+	if err != nil {
+		return err
+	}
+	req.Close = true
+	p := m.Process()
+	for {
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			return resp.Body.Close()
+		}
+		select {
+		case <-time.After(peerPeriod):
+		case <-p.Done():
+			return p.Ended()
+		case <-ctx.Done():
+			return fmt.Errorf("%s, for other members: %w", p.Name, context.Cause(ctx))
+		}
+	}
 }
 
 // await reads the line with the address, by which the process says that it serves.

@@ -1,9 +1,9 @@
 package etcdproc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -11,7 +11,7 @@ import (
 )
 
 // ByLeaseID returns the members in the order of the lease IDs that they grant, the
-// one with the lowest first. The higher two bytes of a lease ID are the lower two of
+// one with the lowest first. The first two bytes of a lease ID are the last two of
 // the ID of the member that was asked, without their top bit; see etcd's package
 // pkg/idutil, and LeaseGrant in its server's v3_server.go. All members must serve.
 // Members that by chance have these bytes in common, one in 11,000 clusters of
@@ -22,24 +22,33 @@ func (c *Cluster) ByLeaseID(ctx context.Context) ([]*Member, error) {
 		return nil, err
 	}
 	defer client.Close()
-	of := make(map[uint64]*Member)
+	var all []grantor
 	for _, m := range c.Members {
 		status, err := client.Status(ctx, m.Endpoint())
 		if err != nil {
 			return nil, fmt.Errorf("ask %s for its ID: %w", m.Name(), err)
 		}
-		first := leaseBytes(status.Header.MemberId)
-		if other := of[first]; other != nil {
-			return nil, fmt.Errorf("the lease IDs of %s and %s both begin with %04x, so they are in no order: start another cluster", other.Name(), m.Name(), first)
-		}
-		of[first] = m
+		all = append(all, grantor{m, status.Header.MemberId})
 	}
-	var all []*Member
-	for _, first := range slices.Sorted(maps.Keys(of)) {
-		all = append(all, of[first])
-	}
-	return all, nil
+	return inOrder(all)
 }
 
-// leaseBytes are the first two bytes of the lease IDs that a member grants.
-func leaseBytes(memberID uint64) uint64 { return memberID & 0x7fff }
+// grantor is a member and its ID.
+type grantor struct {
+	*Member
+	id uint64
+}
+
+// first are the first two bytes of the lease IDs that it grants.
+func (g grantor) first() uint64 { return g.id & 0x7fff }
+
+func inOrder(all []grantor) (ordered []*Member, err error) {
+	slices.SortFunc(all, func(a, b grantor) int { return cmp.Compare(a.first(), b.first()) })
+	for i, g := range all {
+		if i > 0 && all[i-1].first() == g.first() {
+			return nil, fmt.Errorf("the lease IDs of %s and %s both begin with %04x, so they are in no order: start another cluster", all[i-1].Name(), g.Name(), g.first())
+		}
+		ordered = append(ordered, g.Member)
+	}
+	return ordered, nil
+}

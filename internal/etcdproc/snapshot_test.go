@@ -82,11 +82,9 @@ func TestRestoreBumped(t *testing.T) {
 	if got, before, since := w.revision(); got != revision-1+1000 || before != 1 || since != 0 {
 		t.Errorf("revision %d with %d and %d keys, want %d with 1 and 0", got, before, since, revision-1+1000)
 	}
-	for answer := range w.client.Watch(w.ctx, "before", clientv3.WithRev(revision)) {
-		if err := answer.Err(); !errors.Is(err, rpctypes.ErrCompacted) {
-			t.Errorf("a watch from revision %d is told %v, %v, want compacted", revision, answer.Events, err)
-		}
-		break
+	told := <-w.client.Watch(w.ctx, "before", clientv3.WithRev(revision))
+	if err := told.Err(); !errors.Is(err, rpctypes.ErrCompacted) {
+		t.Errorf("a watch from revision %d is told %v, %v, want compacted", revision, told.Events, err)
 	}
 }
 
