@@ -3,86 +3,14 @@ package verdict_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/verdict"
 )
 
-// story is a hand-written history: a line an event, in short.
-//
-//	grant T by C      tenure T of client C begins
-//	end T             it ends
-//	C: write k=v #r (T)   client C sends request r under tenure T ("-": none)
-//	C: read k #r (T)
-//	applied #r        the storage does it; a read finds what was written last,
-//	applied #r k=v    or what is said here ("k=" with nothing: no value)
-//	refused #r why    it refuses it
-//	ok #r, fail #r    the client is told
-//	nolock C          client C's lock command fails
-//	final k=v         at the end
-func story(t *testing.T, expect history.Expect, text string) []history.Event {
-	t.Helper()
-	events := []history.Event{{Kind: history.KindRun, Lane: history.LaneLab, Run: &history.Run{Expect: expect}}}
-	asked := make(map[string]history.Event)
-	data := make(map[string]string)
-	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		line = strings.TrimSpace(line)
-		e := history.Event{At: 1000 * 1000 * 1000, Scope: "/lock"}
-		word := strings.Fields(line)
-		switch {
-		case word[0] == "grant":
-			e.Lane, e.Kind, e.Tenure, e.Client = history.LaneEtcd, history.KindGranted, word[1], word[3]
-		case word[0] == "end":
-			e.Lane, e.Kind, e.Tenure = history.LaneEtcd, history.KindEnded, word[1]
-		case word[0] == "applied" || word[0] == "refused":
-			a := asked[word[1]]
-			e = a
-			e.Lane, e.Kind, e.Tenure, e.Client = history.LaneStorage, history.KindApplied, "", ""
-			switch {
-			case word[0] == "refused":
-				e.Kind, e.Reason = history.KindRefused, word[2]
-			case a.Op == history.OpWrite:
-				data[a.Key] = a.Value
-			case len(word) == 3:
-				_, e.Value, _ = strings.Cut(word[2], "=")
-				e.Missing = e.Value == ""
-			default:
-				e.Value = data[a.Key]
-				e.Missing = e.Value == ""
-			}
-		case word[0] == "ok":
-			e = asked[word[1]]
-			e.Kind = history.KindOK
-		case word[0] == "fail":
-			e = asked[word[1]]
-			e.Kind = history.KindFail
-		case word[0] == "nolock":
-			e.Lane, e.Client, e.Kind, e.Op = word[1], word[1], history.KindFail, history.OpLock
-		case word[0] == "final":
-			e.Lane, e.Kind = history.LaneStorage, history.KindFinal
-			e.Key, e.Value, _ = strings.Cut(word[1], "=")
-			e.Missing = e.Value == ""
-		default:
-			e.Lane = strings.TrimSuffix(word[0], ":")
-			e.Client, e.Kind, e.Op, e.Request = e.Lane, history.KindInvoke, word[1], word[3]
-			e.Key, e.Value, _ = strings.Cut(word[2], "=")
-			if e.Tenure = strings.Trim(word[4], "()"); e.Tenure == "-" {
-				e.Tenure = ""
-			}
-			asked[word[3]] = e
-		}
-		events = append(events, e)
-	}
-	return events
-}
-
 func TestJudge(t *testing.T) {
-	for _, tt := range []struct {
-		name, story, want string
-		says              []string
-	}{
+	for _, tt := range []judged{
 		{"two tenures, nothing wrong", `
 			grant a by c1
 			c1: write k=1 #1 (a)
@@ -213,27 +141,14 @@ func TestJudge(t *testing.T) {
 			end a
 			grant b by c2
 			c2: write k=2 #1 (b)
-			refused #1 missing
+			refused #1 ahead
 			c2: read k #2 (b)
 			applied #2
 			c1: write k=1 #3 (a)
 			applied #3
-			final k=1`, history.Corrupted, []string{"refused (missing)", "was applied after"}},
+			final k=1`, history.Corrupted, []string{"refused (ahead)", "was applied after"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			v := verdict.Judge(story(t, history.Expect{Verdict: tt.want}, tt.story))
-			if v.Name != tt.want || !v.OK() {
-				t.Errorf("verdict %s, mismatches %q, want %s; violations %+v", v.Name, v.Mismatches, tt.want, v.Violations)
-			}
-			if len(v.Violations) != len(tt.says) {
-				t.Fatalf("violations %+v, want %q", v.Violations, tt.says)
-			}
-			for i, violation := range v.Violations {
-				if !strings.Contains(violation.Text, tt.says[i]) {
-					t.Errorf("violation %q, want %q", violation.Text, tt.says[i])
-				}
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
 	}
 }
 
@@ -271,8 +186,8 @@ func TestTokensDoNotCount(t *testing.T) {
 }
 
 func TestMismatches(t *testing.T) {
-	one := 1
-	v := verdict.Judge(story(t, history.Expect{Verdict: history.Corrupted, Stale: &one, Final: map[string]string{"k": "x", "m": "y"}}, `
+	one, two, no := 1, 2, false
+	v := verdict.Judge(story(t, history.Expect{Verdict: history.Corrupted, Stale: &one, Refused: &two, Ordered: &no, Final: map[string]string{"k": "x", "m": "y"}}, `
 		grant a by c1
 		c1: write k=1 #1 (a)
 		applied #1
@@ -280,11 +195,26 @@ func TestMismatches(t *testing.T) {
 	want := []string{
 		"the verdict is safe, expected corrupted",
 		"0 requests were refused as stale, expected 1",
+		"0 requests were refused, expected 2",
+		"tokens grew in the order of the grants, expected that they do not",
 		`at the end k holds "1", expected "x"`,
 		`at the end m has no value, expected "y"`,
 	}
 	if !slices.Equal(v.Mismatches, want) || v.OK() {
 		t.Errorf("got %q, OK %v, want %q", v.Mismatches, v.OK(), want)
+	}
+}
+
+func TestNotOrdered(t *testing.T) {
+	yes := true
+	v := verdict.Judge(story(t, history.Expect{Verdict: history.Safe, Ordered: &yes}, `
+		grant a by c1
+		told c1 a 9
+		grant b by c2
+		told c2 b 5`))
+	want := []string{"tokens did not grow in the order of the grants, expected that they do"}
+	if !slices.Equal(v.Mismatches, want) {
+		t.Errorf("got %q, want %q", v.Mismatches, want)
 	}
 }
 

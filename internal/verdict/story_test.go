@@ -1,0 +1,191 @@
+package verdict_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/verdict"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// story is a hand-written history: a line an event, in short.
+//
+//	grant T by C [N]      tenure T of client C begins, with token N
+//	queue T by C          C stands in the queue for it
+//	end T [CAUSE]         it ends
+//	told C T [N]          C is told that it has the lock, in tenure T with token N
+//	gotit C T             the same, of an attempt that does not wait
+//	C: write k=v #r (T) [S]  client C sends request r under tenure T ("-": none), with sequence number S
+//	C: change k=v,m=w #r (T)
+//	C: delete k #r (T)
+//	C: read k #r (T)
+//	applied #r            the storage does it; a read finds what was written last,
+//	applied #r k=v        or what is said here ("k=" with nothing: no value)
+//	refused #r why [N M]  it refuses it, which showed token N (default 1), by the mark M
+//	ok #r, fail #r, unknown #r  the client is told
+//	try C, notry C        C tries to take the lock without waiting; it fails
+//	nolock C              C's lock command fails
+//	restart               the storage is started again
+//	final k=v             at the end
+func story(t *testing.T, expect history.Expect, text string) []history.Event {
+	t.Helper()
+	s := teller{t: t, asked: make(map[string]history.Event), data: make(map[string]string)}
+	s.tell(history.Event{Lane: history.LaneLab, Kind: history.KindRun, Run: &history.Run{Expect: expect}})
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		s.line(strings.Fields(line))
+	}
+	return s.events
+}
+
+type teller struct {
+	t      *testing.T
+	events []history.Event
+	asked  map[string]history.Event // request → its invoke
+	data   map[string]string
+}
+
+func (s *teller) tell(e history.Event) {
+	if e.Kind != history.KindRun {
+		e.At, e.Scope = time.Second, "/lock"
+	}
+	s.events = append(s.events, e)
+}
+
+func (s *teller) line(word []string) {
+	client := func(kind history.Kind, op, client string) history.Event {
+		return history.Event{Lane: client, Client: client, Kind: kind, Op: op}
+	}
+	switch word[0] {
+	case "grant":
+		s.tell(history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Tenure: word[1], Client: word[3], Token: s.number(word, 4, 1)})
+	case "queue":
+		s.tell(history.Event{Lane: history.LaneEtcd, Kind: history.KindQueued, Tenure: word[1], Client: word[3]})
+	case "end":
+		e := history.Event{Lane: history.LaneEtcd, Kind: history.KindEnded, Tenure: word[1]}
+		if len(word) > 2 {
+			e.Cause = word[2]
+		}
+		s.tell(e)
+	case "told":
+		e := client(history.KindOK, history.OpLock, word[1])
+		e.Tenure, e.Token = word[2], s.number(word, 3, 1)
+		s.tell(e)
+	case "gotit":
+		e := client(history.KindOK, history.OpTryLock, word[1])
+		e.Tenure = word[2]
+		s.tell(e)
+	case "try":
+		s.tell(client(history.KindInvoke, history.OpTryLock, word[1]))
+	case "notry":
+		s.tell(client(history.KindFail, history.OpTryLock, word[1]))
+	case "nolock":
+		s.tell(client(history.KindFail, history.OpLock, word[1]))
+	case "restart":
+		s.tell(history.Event{Lane: history.LaneStorage, Kind: history.KindRestart})
+	case "applied":
+		s.applied(word)
+	case "refused":
+		for _, e := range s.byStorage(word[1], history.KindRefused) {
+			e.Reason, e.Token, e.Mark = word[2], s.number(word, 3, 1), s.number(word, 4, 0)
+			s.tell(e)
+		}
+	case "ok", "fail", "unknown":
+		e := s.asked[word[1]]
+		e.Kind = history.Kind(word[0])
+		s.tell(e)
+	case "final":
+		e := history.Event{Lane: history.LaneStorage, Kind: history.KindFinal}
+		e.Key, e.Value, _ = strings.Cut(word[1], "=")
+		e.Missing = e.Value == ""
+		s.tell(e)
+	default:
+		s.ask(client(history.KindInvoke, word[1], strings.TrimSuffix(word[0], ":")), word)
+	}
+}
+
+func (s *teller) number(word []string, i int, otherwise fence.Token) fence.Token {
+	if i >= len(word) {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(word[i], 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return fence.Token(n)
+}
+
+func (s *teller) ask(e history.Event, word []string) {
+	if e.Op == history.OpChange {
+		for _, pair := range strings.Split(word[2], ",") {
+			key, value, _ := strings.Cut(pair, "=")
+			e.Changes = append(e.Changes, history.Change{Key: key, Value: value})
+		}
+	} else {
+		e.Key, e.Value, _ = strings.Cut(word[2], "=")
+	}
+	e.Request, e.Tenure, e.Sequence = word[3], strings.Trim(word[4], "()-"), int64(s.number(word, 5, 0))
+	s.asked[e.Request] = e
+	s.tell(e)
+}
+
+// byStorage is a request as the storage tells of it: it knows of no tenure, and
+// of a change of several keys it tells as of so many writes.
+func (s *teller) byStorage(request string, kind history.Kind) []history.Event {
+	e := s.asked[request]
+	e.Lane, e.Kind, e.Tenure, e.Client, e.Changes = history.LaneStorage, kind, "", "", nil
+	if e.Op != history.OpChange {
+		return []history.Event{e}
+	}
+	var list []history.Event
+	for _, c := range s.asked[request].Changes {
+		e.Op, e.Key, e.Value = history.OpWrite, c.Key, c.Value
+		list = append(list, e)
+	}
+	return list
+}
+
+func (s *teller) applied(word []string) {
+	for _, e := range s.byStorage(word[1], history.KindApplied) {
+		switch e.Op {
+		case history.OpWrite:
+			s.data[e.Key] = e.Value
+		case history.OpDelete:
+			delete(s.data, e.Key)
+		default:
+			e.Value = s.data[e.Key]
+			if len(word) == 3 {
+				_, e.Value, _ = strings.Cut(word[2], "=")
+			}
+			e.Missing = e.Value == ""
+		}
+		s.tell(e)
+	}
+}
+
+// judged is a story, its verdict, and what is said of its violations: one of says
+// for each, to be found in its text.
+type judged struct {
+	name, story, want string
+	says              []string
+}
+
+func (j judged) test(t *testing.T, together ...[]string) {
+	t.Helper()
+	events := story(t, history.Expect{Verdict: j.want}, j.story)
+	events[0].Run.Together = together
+	v := verdict.Judge(events)
+	if v.Name != j.want || !v.OK() {
+		t.Errorf("verdict %s, mismatches %q, want %s; violations %+v", v.Name, v.Mismatches, j.want, v.Violations)
+	}
+	if len(v.Violations) != len(j.says) {
+		t.Fatalf("violations %+v, want %q", v.Violations, j.says)
+	}
+	for i, violation := range v.Violations {
+		if !strings.Contains(violation.Text, j.says[i]) {
+			t.Errorf("violation %q, want %q", violation.Text, j.says[i])
+		}
+	}
+}
