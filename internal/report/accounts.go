@@ -9,37 +9,75 @@ import (
 // The accounts of the lock service and the storage: each entry is a row, drawn
 // together with the request that it answers.
 
-func (b *Builder) granted(e history.Event) {
-	var r *request
+// queued tells that a client stands behind the holder: it comes instead of the
+// row of a client that asks and waits, or after it.
+func (b *Builder) queued(e history.Event) {
+	b.lane(e.Client)
+	b.tenures.queue(e)
+	row := Row{Class: ClassQueue, Lane: e.Client, To: e.Lane}
+	if r := b.asked(e); r != nil {
+		if r.sent {
+			row.To = ""
+		}
+		r.sent = true
+	}
+	row.Text = append(say("%s waits in the queue for %s,", name(e.Client), lock(e.Scope)), ticket(e)...)
+	b.add(e, row)
+}
+
+// asked is the open request of a client for the lock of e.
+func (b *Builder) asked(e history.Event) (r *request) {
 	for _, op := range []string{history.OpLock, history.OpTryLock} {
-		if r == nil {
-			e.Op = op
-			_, r = b.account(e.Client, e)
+		if e.Op = op; r == nil {
+			r = b.requests.find(e.Client, e)
 		}
 	}
+	return r
+}
+
+func (b *Builder) granted(e history.Event) {
+	r := b.asked(e)
+	b.account(r)
 	g := b.tenures.grant(e)
 	b.lane(e.Client)
-	if l := b.find(e.Client); l != nil {
-		l.Tenure = g.n
-	}
+	b.holds(e.Client, g)
 	text := append(say("%s holds %s:", name(e.Client), lock(e.Scope)), token(e, "", "")...)
 	text = append(text, since(r, e, "(it waited for %s)")...)
 	b.add(e, Row{Class: ClassGrant, To: e.Client, Tenure: g.n, Token: g.token, Text: text})
 }
 
+func (b *Builder) holds(client string, g *tenure) {
+	if l := b.find(client); l != nil {
+		l.Tenure = g.n
+	}
+}
+
 func (b *Builder) ended(e history.Event) {
 	e.Op = history.OpUnlock
-	_, r := b.account(e.Client, e)
+	r := b.requests.find(e.Client, e)
+	b.account(r)
 	client := b.find(e.Client)
-	if g := b.tenures.end(e); g != nil && client != nil && client.Tenure == g.n {
-		client.Tenure = 0
+	waited := false
+	if g := b.tenures.end(e); g != nil {
+		waited = g.n == 0
+		for i := range b.lanes {
+			if !waited && b.lanes[i].Tenure == g.n {
+				b.lanes[i].Tenure = 0
+			}
+		}
 	}
 	switch {
+	case waited:
+		b.add(e, Row{Class: ClassRelease, Text: say("%s is in the queue for %s no longer: %s", name(e.Client), lock(e.Scope), e.Cause)})
 	case e.Cause == history.CauseReleased && client != nil && client.State == Running:
 		text := say("%s releases %s", name(e.Client), lock(e.Scope))
 		b.add(e, Row{Class: ClassRelease, Lane: e.Client, To: e.Lane, Text: append(text, since(r, e, "(it took %s)")...)})
-	case e.Cause == history.CauseExpired:
-		b.add(e, Row{Class: ClassExpiry, Text: say("%s's lease on %s expired%s", name(e.Client), lock(e.Scope), whileStopped(client, e))})
+	case e.Cause == history.CauseExpired, e.Cause == history.CauseRevoked:
+		end := "expired"
+		if e.Cause == history.CauseRevoked {
+			end = "was revoked"
+		}
+		b.add(e, Row{Class: ClassExpiry, Text: say("%s's lease on %s %s%s", name(e.Client), lock(e.Scope), end, whileStopped(client, e))})
 	default:
 		b.add(e, Row{Class: ClassRelease, Text: say("%s's tenure of %s is over: %s", name(e.Client), lock(e.Scope), e.Cause)})
 	}
@@ -47,38 +85,40 @@ func (b *Builder) ended(e history.Event) {
 
 func (b *Builder) applied(e history.Event) {
 	b.revive(e.Lane)
-	e, r := b.account(e.Client, e)
-	later, destroyed := b.tenures.apply(e)
-	row := b.request(e, r)
-	switch {
-	case later == nil && b.run.Fencing && e.Mark != 0:
-		row.Class = ClassAdmit
-		row.Text = slices.Concat(row.Text, say("admitted,"), strong("mark"+tie+"%s", e.Mark))
-	case later == nil:
-		row.Class = ClassAdmit
-		row.Text = append(row.Text, say("applied%s", unchecked(b.run.Fencing))...)
-	case destroyed.by != nil && destroyed.deleted:
-		row.Class = ClassCorrupt
-		row.Text = slices.Concat(row.Text, strong("APPLIED%s:", unchecked(b.run.Fencing)),
-			say("%s's delete of %s is undone", name(destroyed.by.client), name(e.Key)))
-	case destroyed.by != nil:
-		row.Class = ClassCorrupt
-		row.Text = slices.Concat(row.Text, strong("APPLIED%s:", unchecked(b.run.Fencing)), say("%s's", name(destroyed.by.client)),
-			solid(pair(e.Key, destroyed.value)), say("is destroyed"))
-	default:
-		row.Class = ClassCorrupt
-		row.Text = slices.Concat(row.Text, strong("APPLIED%s,", unchecked(b.run.Fencing)),
-			say("though %s, the later holder, had been there", name(later.client)))
+	e, r := b.match(e)
+	sent := e.At
+	if r != nil {
+		sent = r.invoke.At
 	}
+	h := b.tenures.apply(e, sent)
+	row := b.request(e, r)
+	b.raise(&row, e)
+	row.Class = ClassAdmit
+	if h != (harm{}) {
+		row.Class = ClassCorrupt
+	}
+	row.Text = append(row.Text, done(e, h, b.run.Fencing)...)
 	if e.Text != "" {
 		row.Text = append(row.Text, say("(%s)", e.Text)...)
 	}
 	b.add(e, row)
 }
 
+// raise notes on a row that the storage's mark is another one than before.
+func (b *Builder) raise(row *Row, e history.Event) {
+	mark := e.Mark.String()
+	if e.Mark == 0 || !b.run.Fencing || b.marks[e.Scope] == mark {
+		return
+	}
+	if b.marks == nil {
+		b.marks = map[string]string{}
+	}
+	b.marks[e.Scope], row.Mark = mark, mark
+}
+
 func (b *Builder) refused(e history.Event) {
 	b.revive(e.Lane)
-	e, r := b.account(e.Client, e)
+	e, r := b.match(e)
 	row := b.request(e, r)
 	row.Class = ClassRefuse
 	row.Text = append(row.Text, refusal(e)...)
@@ -94,10 +134,10 @@ func (b *Builder) request(e history.Event, r *request) Row {
 	b.carry(&row, e)
 	if r != nil && r.sent {
 		row.Leg = Arrived
-		row.Text = slices.Concat(say("%s's", name(e.Client)), noun(e), token(e, "(", ")"), since(r, e, "arrives %s after it was sent:"))
+		row.Text = slices.Concat(say("%s's", name(e.Client)), noun(e), part(r, e), token(e, "(", ")"), since(r, e, "arrives %s after it was sent:"))
 		return row
 	}
-	row.Text = colon(append(doing(e), since(r, e, "(it took %s)")...))
+	row.Text = colon(slices.Concat(doing(e), part(r, e), since(r, e, "(it took %s)")))
 	return row
 }
 

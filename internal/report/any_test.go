@@ -31,14 +31,14 @@ var anyString = rapid.OneOf(
 var anyLane = rapid.OneOf(rapid.SampledFrom([]string{"etcd", "storage", "gcsim", "client1", "client2", "client3", ""}), anyString)
 
 var anyEvent = rapid.Custom(func(t *rapid.T) history.Event {
-	number := rapid.SampledFrom([]fence.Token{0, 1, 5, 9, 1<<63 - 1, -1})
+	number := rapid.SampledFrom([]fence.Token{0, 1, 5, 9, 5728934572389457234, 1<<63 - 1, -1})
 	lane := anyLane.Draw(t, "lane")
 	return history.Event{
 		At:   time.Duration(rapid.OneOf(rapid.Int64Range(0, int64(5*time.Second)), rapid.Int64()).Draw(t, "at")),
 		Lane: lane,
 		Kind: history.Kind(rapid.SampledFrom([]string{"granted", "ended", "applied", "refused", "final", "invoke", "ok", "fail", "unknown",
-			"lost", "pause", "resume", "kill", "error", "note", "run", "\x00?"}).Draw(t, "kind")),
-		Op:       rapid.SampledFrom([]string{"lock", "trylock", "unlock", "read", "write", "delete", "", "<?"}).Draw(t, "op"),
+			"lost", "pause", "resume", "kill", "restart", "network", "queued", "error", "note", "run", "\x00?"}).Draw(t, "kind")),
+		Op:       rapid.SampledFrom([]string{"lock", "trylock", "unlock", "read", "write", "delete", "change", "count", "", "<?"}).Draw(t, "op"),
 		Client:   rapid.OneOf(rapid.Just(lane), anyLane).Draw(t, "client"),
 		Tenure:   rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "tenure"),
 		Request:  rapid.SampledFrom([]string{"", "1", "2", "3"}).Draw(t, "request"),
@@ -49,10 +49,13 @@ var anyEvent = rapid.Custom(func(t *rapid.T) history.Event {
 		Key:      anyString.Draw(t, "key"),
 		Value:    anyString.Draw(t, "value"),
 		Missing:  rapid.Bool().Draw(t, "missing"),
-		Reason:   rapid.OneOf(rapid.SampledFrom([]string{"stale", "missing", "invalid", "ahead", ""}), anyString).Draw(t, "reason"),
-		Cause:    rapid.OneOf(rapid.SampledFrom([]string{"expired", "released", "SIGSTOP", "GC", ""}), anyString).Draw(t, "cause"),
-		Took:     time.Duration(rapid.Int64().Draw(t, "took")),
-		Text:     anyString.Draw(t, "text"),
+		Changes: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) history.Change {
+			return history.Change{Key: anyString.Draw(t, "key"), Value: anyString.Draw(t, "value")}
+		}), 0, 3).Draw(t, "changes"),
+		Reason: rapid.OneOf(rapid.SampledFrom([]string{"stale", "missing", "invalid", "ahead", "lost", "held", ""}), anyString).Draw(t, "reason"),
+		Cause:  rapid.OneOf(rapid.SampledFrom([]string{"expired", "released", "revoked", "SIGSTOP", "GC", "delay", ""}), anyString).Draw(t, "cause"),
+		Took:   time.Duration(rapid.Int64().Draw(t, "took")),
+		Text:   anyString.Draw(t, "text"),
 	}
 })
 
@@ -60,10 +63,11 @@ var anyDrawing = rapid.Custom(func(t *rapid.T) Drawing {
 	run := &history.Run{
 		Title: anyString.Draw(t, "title"), Variant: anyString.Draw(t, "variant"),
 		Control: rapid.Bool().Draw(t, "control"), Fencing: rapid.Bool().Draw(t, "fencing"),
+		About: anyString.Draw(t, "about"), Lesson: anyString.Draw(t, "lesson"), Source: anyString.Draw(t, "source"), Seed: rapid.Uint64().Draw(t, "seed"),
 		Lanes: rapid.SliceOfN(anyLane, 0, 12).Draw(t, "lanes"),
 	}
 	return Drawing{
-		append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 30).Draw(t, "events")...),
+		append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 120).Draw(t, "events")...),
 		Outcome{
 			rapid.OneOf(rapid.SampledFrom([]string{"safe", "corrupted", "blocked"}), anyString).Draw(t, "verdict"), rapid.Bool().Draw(t, "ok"),
 			rapid.SliceOfN(anyString, 0, 3).Draw(t, "violations"), rapid.SliceOfN(anyString, 0, 3).Draw(t, "mismatches"),

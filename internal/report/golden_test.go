@@ -85,7 +85,7 @@ func svg(t testing.TB, drawings ...Drawing) string {
 }
 
 // stories are the histories of testdata.
-var stories = []string{"fenced", "unfenced", "killed", "gc", "error", "read", "unicode", "eight"}
+var stories = []string{"fenced", "unfenced", "killed", "gc", "error", "read", "unicode", "eight", "faults"}
 
 func TestTerminalGolden(t *testing.T) {
 	for _, name := range stories {
@@ -100,12 +100,15 @@ func TestTerminalGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "fenced"), o)) })
 	}
 	t.Run("unicode.ascii", func(t *testing.T) { golden(t, "unicode.ascii", show(t, load(t, "unicode"), Options{ASCII: true})) })
+	for name, o := range map[string]Options{"faults.60.txt": {Width: 60}, "faults.200.txt": {Width: 200}, "faults.ascii": {ASCII: true}} {
+		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "faults"), o)) })
+	}
 	t.Run("eight.60.txt", func(t *testing.T) { golden(t, "eight.60.txt", show(t, load(t, "eight"), Options{Width: 60})) })
 }
 
 func TestSVGGolden(t *testing.T) {
 	golden(t, "main.svg", svg(t, load(t, "fenced"), load(t, "unfenced")))
-	for _, name := range []string{"killed", "error", "unicode", "eight"} {
+	for _, name := range []string{"killed", "error", "unicode", "eight", "faults"} {
 		golden(t, name+".svg", svg(t, load(t, name)))
 	}
 }

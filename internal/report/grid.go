@@ -94,6 +94,11 @@ func (g grid) bars(time string, lanes []Lane) line {
 func (g grid) step(r Row) line {
 	l := g.bars(clock(r.At), r.Lanes)
 	from, to := g.index(r, r.Lane), g.index(r, r.To)
+	if r.Class == ClassFold {
+		for i := range r.Lanes[:min(g.lanes, len(r.Lanes))] {
+			l[g.column(i)].sign = g.wait
+		}
+	}
 	if from < 0 {
 		return l
 	}
@@ -109,6 +114,9 @@ func (g grid) step(r Row) line {
 		*start = cell{g.dot, with}
 	}
 	g.arrow(l, r, g.column(from), g.column(to))
+	if r.Mark != "" {
+		l[g.column(to)] = cell{g.rise, with}
+	}
 	return l
 }
 

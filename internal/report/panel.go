@@ -65,6 +65,7 @@ func newPanel(d Drawing) *panel {
 	}
 	p.rows = append(p.rows, b.Flush()...)
 	p.run, p.lanes = b.Run(), b.Lanes()
+	p.rows = fold(p.rows, p.run.Fencing)
 
 	gaps := max(len(p.lanes)-1, 0)
 	p.rail = min(max(railsRoom/max(gaps, 1), tightRail), wideRail)

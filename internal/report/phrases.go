@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // The words of the rows. Each names its actor, so that it can be read without
@@ -36,7 +37,25 @@ func token(e history.Event, before, after string) Text {
 	if e.Token == 0 {
 		return say("%sno"+tie+"token%s", before, after)
 	}
-	return strong("%stoken"+tie+"%s%s", before, e.Token, after)
+	return strong("%s%s%s", before, numbered("token", e.Token), after)
+}
+
+// numbered writes a token or a mark after its name: on the same line, unless it
+// is longer than a token that counts anything.
+func numbered(name string, t fence.Token) string {
+	s := t.String()
+	if len(s) > 12 {
+		return name + " " + s
+	}
+	return name + tie + s
+}
+
+// ticket names the token that a client will have once the lock is its own.
+func ticket(e history.Event) Text {
+	if e.Token == 0 {
+		return say("without a ticket")
+	}
+	return append(say("its ticket is"), strong("%s", e.Token)...)
 }
 
 // doing says what a request does: "client1 writes key0=a, token 5".
@@ -51,6 +70,10 @@ func doing(e history.Event) Text {
 		return append(who, say("releases %s", lock(e.Scope))...)
 	case history.OpWrite:
 		return slices.Concat(who, say("writes"), solid(pair(e.Key, e.Value)+","), token(e, "", ""), sequence(e))
+	case history.OpChange:
+		return slices.Concat(who, say("changes"), pairs(e, ","), token(e, "", ""), sequence(e))
+	case history.OpCount:
+		return slices.Concat(who, say("begins to count in"), solid(e.Key), times(e))
 	case history.OpRead:
 		return slices.Concat(who, say("reads"), solid(e.Key+","), token(e, "", ""), sequence(e))
 	case history.OpDelete:
@@ -64,14 +87,60 @@ func noun(e history.Event) Text {
 	switch e.Op {
 	case history.OpWrite:
 		return append(say("write of"), solid(pair(e.Key, e.Value))...)
+	case history.OpChange:
+		return append(say("change of"), pairs(e, "")...)
 	case history.OpLock, history.OpTryLock, history.OpUnlock:
 		return say("%s of %s", e.Op, lock(e.Scope))
-	case history.OpRead, history.OpDelete:
+	case history.OpRead, history.OpDelete, history.OpCount:
 		return append(say("%s of", e.Op), solid(e.Key)...)
 	case "":
 		return say("request")
 	}
 	return say("%s", e.Op)
+}
+
+// refrains says what a client does not ask for, because it looked whether it
+// holds the lock and found that it does not.
+func refrains(e history.Event, why string) Text {
+	text := slices.Concat(say("%s sends no", name(actor(e))), noun(e))
+	if why == "" {
+		why = "it finds that the lock is not its own"
+	}
+	return append(colon(text), say("%s", why)...)
+}
+
+// counted says that a client did all of its increments.
+func counted(e history.Event) Text {
+	return slices.Concat(say("%s has counted in", name(actor(e))), solid(e.Key), times(e))
+}
+
+// times says how often a count increments, where the client tells.
+func times(e history.Event) Text {
+	if e.Value == "" {
+		return nil
+	}
+	return say("%s times", e.Value)
+}
+
+// pairs lists the changes of e; the last one ends in end.
+func pairs(e history.Event, end string) (t Text) {
+	for i, c := range e.Changes {
+		if i+1 < len(e.Changes) {
+			t = append(t, solid(pair(c.Key, c.Value)+",")...)
+		} else {
+			t = append(t, solid(pair(c.Key, c.Value)+end)...)
+		}
+	}
+	return t
+}
+
+// part says which write of a change e is.
+func part(r *request, e history.Event) Text {
+	if r == nil || !partOf(e, r.invoke) {
+		return nil
+	}
+	i := slices.Index(r.invoke.Changes, history.Change{Key: e.Key, Value: e.Value})
+	return say("(%d"+tie+"of"+tie+"%d)", i+1, len(r.invoke.Changes))
 }
 
 // actor is who asks, in a client's account and in the storage's.
@@ -114,7 +183,7 @@ func refusal(e history.Event) Text {
 	case e.Reason == "stale" && e.Token != 0 && e.Token == e.Mark:
 		return append(strong("REFUSED as stale:"), say("a later request of this tenure was done")...)
 	case e.Reason == "stale":
-		return slices.Concat(strong("REFUSED as stale:"), say("the"), strong("mark"+tie+"is"+tie+"%s", e.Mark))
+		return slices.Concat(strong("REFUSED as stale:"), say("the"), strong("%s", numbered("mark"+tie+"is", e.Mark)))
 	case e.Reason == "missing":
 		return strong("REFUSED: a token is required")
 	case e.Reason == "invalid":
@@ -139,6 +208,14 @@ func paused(e history.Event) Text {
 	return say("%s is stopped (%s)", name(e.Lane), e.Cause)
 }
 
+// network says what happens to a lane's messages, in the words of e if it has any.
+func network(e history.Event) Text {
+	if e.Text != "" {
+		return say("%s", e.Text)
+	}
+	return say("%s's network: %s", name(e.Lane), e.Cause)
+}
+
 // whileStopped says how long before the end of its lease a client was hit.
 func whileStopped(l *Lane, e history.Event) string {
 	if l == nil || l.State == Running {
@@ -159,11 +236,31 @@ func value(key string, e history.Event) Text {
 	return solid(pair(key, e.Value))
 }
 
-func unchecked(fencing bool) string {
+// done says what came of a request that the storage applied, and whom it harmed.
+func done(e history.Event, h harm, fencing bool) Text {
+	unchecked := " unchecked"
 	if fencing {
-		return ""
+		unchecked = ""
 	}
-	return " unchecked"
+	old := h.destroyed
+	switch {
+	case h == (harm{}) && fencing && e.Mark != 0:
+		return append(say("admitted,"), strong("%s", numbered("mark", e.Mark))...)
+	case h == (harm{}):
+		return say("applied%s", unchecked)
+	case old.by == nil && h.later != nil:
+		return append(strong("APPLIED%s,", unchecked), say("though %s, the later holder, had been there", name(h.later.client))...)
+	case old.by == nil:
+		return append(strong("APPLIED%s,", unchecked), say("though %s works under the same tenure", name(h.fellow))...)
+	}
+	whose := name(old.client) + "'s"
+	if h.later == nil {
+		whose = "its later"
+	}
+	if old.deleted {
+		return append(strong("APPLIED%s:", unchecked), say("%s delete of %s is undone", whose, name(e.Key))...)
+	}
+	return slices.Concat(strong("APPLIED%s:", unchecked), say("%s", whose), solid(pair(e.Key, old.value)), say("is destroyed"))
 }
 
 // colon ends a phrase for what comes of it.

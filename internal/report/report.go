@@ -6,6 +6,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -52,12 +53,17 @@ func expectation(run history.Run, o Outcome) string {
 
 // variant names a run and says what sets it apart.
 func variant(run history.Run) (name, about string) {
-	name, about = run.Variant, "the storage checks no tokens"
-	if run.Fencing {
-		about = "the storage checks tokens"
-	}
+	name, about = run.Variant, run.About
 	if run.Control {
 		name += " (the control)"
+	}
+	if about == "" && run.Fencing {
+		about = "the storage checks tokens"
+	} else if about == "" {
+		about = "the storage checks no tokens"
+	}
+	if run.Seed != 0 {
+		about += fmt.Sprintf(" (seed %d)", run.Seed)
 	}
 	return name, about
 }

@@ -12,6 +12,12 @@ import (
 // order; a shorter time would tear apart what is one step.
 const slow = 100 * time.Millisecond
 
+// Reasons of a failure of which nobody was asked.
+const (
+	reasonHeld = "held"
+	reasonLost = "lost"
+)
+
 // request is what is known of a request from both accounts.
 type request struct {
 	invoke    history.Event
@@ -28,7 +34,7 @@ type requests []*request
 // names or, where it names none, the client's own of the same operation.
 func (rs requests) find(client string, e history.Event) *request {
 	for _, r := range slices.Backward(rs) {
-		if e.Op != "" && e.Op != r.invoke.Op {
+		if e.Op != "" && e.Op != r.invoke.Op && !partOf(e, r.invoke) {
 			continue
 		}
 		if e.Request != "" && r.invoke.Request != "" {
@@ -40,6 +46,11 @@ func (rs requests) find(client string, e history.Event) *request {
 		}
 	}
 	return nil
+}
+
+// partOf reports whether e is one of the writes of a change of several keys.
+func partOf(e, change history.Event) bool {
+	return e.Op == history.OpWrite && slices.Contains(change.Changes, history.Change{Key: e.Key, Value: e.Value})
 }
 
 func (rs *requests) drop(r *request) {
@@ -56,6 +67,10 @@ func (rs *requests) take() requests {
 // invoke opens a request. It is no row of its own: mostly the next event says
 // what came of it.
 func (b *Builder) invoke(e history.Event) {
+	if e.Op == history.OpCount { // its steps are requests of their own
+		b.add(e, Row{Class: ClassNote, Text: doing(e)})
+		return
+	}
 	if r := b.requests.find(e.Lane, e); r != nil {
 		b.unanswered(r)
 		b.requests.drop(r)
@@ -67,8 +82,7 @@ func (b *Builder) invoke(e history.Event) {
 // the client is hit by a fault. What e itself settles is one step still.
 func (b *Builder) overdue(e history.Event) {
 	for _, r := range slices.Clone(b.requests) {
-		fault := !r.answered && e.Lane == r.invoke.Lane && (e.Kind == history.KindPause || e.Kind == history.KindKill)
-		if b.settles(e, r) || !fault && e.At-r.due < slow {
+		if b.settles(e, r) || !hits(e, r) && e.At-r.due < slow {
 			continue
 		}
 		b.now = max(b.now, r.due)
@@ -79,10 +93,20 @@ func (b *Builder) overdue(e history.Event) {
 	}
 }
 
+// hits reports whether e is a fault of the client that waits for r, or of the
+// server that should answer.
+func hits(e history.Event, r *request) bool {
+	switch e.Kind {
+	case history.KindPause, history.KindKill, history.KindNetwork:
+		return !r.answered && (e.Lane == r.invoke.Lane || e.Lane == server(r.invoke.Op))
+	}
+	return false
+}
+
 // settles reports whether e is what r waits for.
 func (b *Builder) settles(e history.Event, r *request) bool {
 	switch e.Kind {
-	case history.KindGranted:
+	case history.KindGranted, history.KindQueued:
 		return e.Client == r.invoke.Lane && asksForLock(r.invoke.Op)
 	case history.KindEnded:
 		return e.Client == r.invoke.Lane && r.invoke.Op == history.OpUnlock
@@ -101,7 +125,7 @@ func (b *Builder) unanswered(r *request) {
 	switch {
 	case r.accounted || r.sent && !r.answered:
 	case r.answered:
-		b.add(e, succeeded(e))
+		b.add(e, told(e))
 	default:
 		r.sent = true
 		row := Row{Class: ClassSend, Lane: e.Lane, To: server(e.Op), Leg: Sent, Request: e.Request}
@@ -115,8 +139,8 @@ func (b *Builder) unanswered(r *request) {
 	}
 }
 
-// succeeded is the row of an answer where no account says the same.
-func succeeded(e history.Event) Row {
+// told is the row of an answer where no account says the same.
+func told(e history.Event) Row {
 	return Row{Class: ClassReply, Lane: server(e.Op), To: e.Lane,
 		Text: slices.Concat(say("%s is told that its", name(e.Lane)), noun(e), say("succeeded"))}
 }
@@ -135,15 +159,16 @@ func (b *Builder) answer(e history.Event) {
 			b.unanswered(r)
 		}
 		b.add(e, Row{Class: ClassUnknown, Text: because(slices.Concat(say("%s does not know whether its", e.Lane), noun(asked), say("took effect")), e)})
+	case e.Kind == history.KindFail && e.Reason == reasonLost:
+		b.add(e, Row{Class: ClassLost, Text: refrains(asked, e.Text)})
+	case e.Kind == history.KindFail && (asked.Op == history.OpCount || e.Reason == reasonHeld):
+		b.add(e, Row{Class: ClassFail, Text: because(failed(e.Lane, asked), e)})
 	case e.Kind == history.KindFail && (r == nil || !r.accounted):
 		b.add(e, Row{Class: ClassFail, Lane: server(asked.Op), To: e.Lane, Text: because(failed(e.Lane, asked), e)})
-	case e.Kind == history.KindOK && asked.Op == history.OpRead:
-		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane, Text: append(say("%s gets:", e.Lane), value(asked.Key, e)...)})
-	case e.Kind == history.KindOK && r == nil:
-		b.add(e, succeeded(e))
-	case e.Kind == history.KindOK && !r.accounted:
-		r.answered, r.due = true, e.At
-		return
+	case e.Kind == history.KindOK:
+		if late := b.succeeded(e, asked, r); late {
+			return
+		}
 	}
 	// A request that failed for certain cannot arrive any more, one of unknown
 	// fate can.
@@ -152,18 +177,48 @@ func (b *Builder) answer(e history.Event) {
 	}
 }
 
-// account joins an account of the lock service or the storage with the request
-// that it is about, and returns what is known of both.
-func (b *Builder) account(client string, e history.Event) (history.Event, *request) {
-	r := b.requests.find(client, e)
+// match joins an account of the storage with the request that it is about, and
+// returns what is known of both.
+func (b *Builder) match(e history.Event) (history.Event, *request) {
+	r := b.requests.find(e.Client, e)
 	if r == nil {
 		return e, nil
+	}
+	b.account(r)
+	return merge(e, r.invoke), r
+}
+
+// account notes that the lock service or the storage told what came of a request.
+func (b *Builder) account(r *request) {
+	if r == nil {
+		return
 	}
 	r.accounted = true
 	if r.answered {
 		b.requests.drop(r)
 	}
-	return merge(e, r.invoke), r
+}
+
+// succeeded takes the news of a success, and reports whether the row is to wait
+// for the account of the lock service or the storage, which says more.
+func (b *Builder) succeeded(e, asked history.Event, r *request) bool {
+	b.tenures.acknowledge(asked.Request)
+	switch shared := b.tenures.shared(asked); {
+	case asked.Op == history.OpCount:
+		b.add(e, Row{Class: ClassNote, Text: counted(asked)})
+	case asked.Op == history.OpRead:
+		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane, Text: append(say("%s gets:", e.Lane), value(asked.Key, e)...)})
+	case asksForLock(asked.Op) && shared != nil:
+		b.holds(e.Lane, shared)
+		text := say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(shared.client))
+		b.add(e, Row{Class: ClassGrant, Lane: history.LaneEtcd, To: e.Lane, Tenure: shared.n, Token: shared.token, Text: append(text, token(asked, "", "")...)})
+	case r == nil:
+		b.add(e, told(e))
+	case !r.accounted:
+		r.answered, r.due = true, e.At
+		return true
+	}
+	return false
 }
 
 // merge fills in what e leaves out and the client's own account says.
@@ -188,6 +243,9 @@ func merge(e, invoke history.Event) history.Event {
 	}
 	if e.Value == "" {
 		e.Value = invoke.Value
+	}
+	if e.Changes == nil {
+		e.Changes = invoke.Changes
 	}
 	return e
 }

@@ -13,7 +13,8 @@ type Class string
 // The classes.
 const (
 	ClassGrant   Class = "grant"   // a tenure begins
-	ClassExpiry  Class = "expiry"  // a lease ran out
+	ClassQueue   Class = "queue"   // a client waits behind the holder
+	ClassExpiry  Class = "expiry"  // a lease ran out, or was revoked
 	ClassRelease Class = "release" // the holder let go
 	ClassSend    Class = "send"    // a request that is not answered at once
 	ClassAdmit   Class = "admit"   // the storage did as asked
@@ -22,11 +23,14 @@ const (
 	ClassReply   Class = "reply"   // an answer that tells something new
 	ClassFail    Class = "fail"    // a request failed, definitely
 	ClassUnknown Class = "unknown" // a request may or may not have had its effect
-	ClassLost    Class = "lost"    // a client was told that its tenure is over
+	ClassLost    Class = "lost"    // a client was told, or found, that its tenure is over
 	ClassPause   Class = "pause"
 	ClassResume  Class = "resume"
 	ClassKill    Class = "kill"
-	ClassFinal   Class = "final" // what the storage holds at the end
+	ClassRestart Class = "restart"
+	ClassNetwork Class = "network" // a fault of the network, or its end
+	ClassFold    Class = "fold"    // many ordinary steps, told in one
+	ClassFinal   Class = "final"   // what the storage holds at the end
 	ClassNote    Class = "note"
 	ClassError   Class = "error" // the run itself could not go on
 )
@@ -72,7 +76,9 @@ type Row struct {
 	Tenure  int    // whose tenure's token the arrow carries, from 1; 0: unknown
 	Token   string // the token that the arrow carries, in decimal; "": none
 	Text    Text
-	Took    time.Duration // of ClassResume: how long the lane stood still
+	Mark    string        // the storage's mark, in decimal, where this step changed it
+	Took    time.Duration // of ClassResume: how long the lane stood still; of ClassFold: how long it all took
+	Event   history.Event // what brought the row, printable
 	Lanes   []Lane        // all lanes, in the order in which to draw them
 }
 
@@ -83,7 +89,8 @@ type Builder struct {
 	lanes    []Lane
 	requests requests
 	tenures  tenures
-	rows     []Row // made by the call that is going on
+	marks    map[string]string // by scope
+	rows     []Row             // made by the call that is going on
 	now      time.Duration
 }
 
@@ -136,6 +143,8 @@ func (b *Builder) step(e history.Event) {
 	switch e.Kind {
 	case history.KindGranted:
 		b.granted(e)
+	case history.KindQueued:
+		b.queued(e)
 	case history.KindEnded:
 		b.ended(e)
 	case history.KindApplied:
@@ -159,6 +168,11 @@ func (b *Builder) step(e history.Event) {
 	case history.KindKill:
 		b.set(e, Dead)
 		b.add(e, Row{Class: ClassKill, Text: say("%s is killed", name(e.Lane))})
+	case history.KindRestart:
+		b.set(e, Running)
+		b.add(e, Row{Class: ClassRestart, Text: say("%s is started again", name(e.Lane))})
+	case history.KindNetwork:
+		b.add(e, Row{Class: ClassNetwork, Text: network(e)})
 	case history.KindError:
 		b.add(e, Row{Class: ClassError, Text: append(strong("the run could not go on:"), say("%s", e.Text)...)})
 	case history.KindNote:
@@ -170,7 +184,7 @@ func (b *Builder) step(e history.Event) {
 
 // add finishes a row of e: its time, its lane if it has none, how the lanes are.
 func (b *Builder) add(e history.Event, r Row) {
-	r.At = b.now
+	r.At, r.Event = b.now, e
 	if r.Lane == "" {
 		r.Lane = e.Lane
 	}

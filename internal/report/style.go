@@ -16,6 +16,7 @@ const (
 	pauseInk
 	goodInk
 	badInk
+	warnInk
 )
 
 // inks use the sixteen colours of the terminal's own theme, so that they go
@@ -28,10 +29,24 @@ var inks = [...]lipgloss.Style{
 	pauseInk:  lipgloss.NewStyle().Foreground(lipgloss.Yellow),
 	goodInk:   lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true),
 	badInk:    lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true),
+	warnInk:   lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true),
 }
 
 // on returns s in this ink.
 func (i ink) on(s string) string { return inks[i].Render(s) }
+
+// ink is how a word of this tone looks; with: one of none.
+func (t Tone) ink(with ink) ink {
+	switch t {
+	case Good:
+		return goodInk
+	case Bad:
+		return badInk
+	case Warn:
+		return warnInk
+	}
+	return with
+}
 
 // ink is how the arrow and the strong words of a row look.
 func (c Class) ink() ink {
@@ -40,7 +55,7 @@ func (c Class) ink() ink {
 		return goodInk
 	case ClassRefuse, ClassCorrupt, ClassKill, ClassExpiry, ClassError:
 		return badInk
-	case ClassPause, ClassResume, ClassLost, ClassFail, ClassUnknown:
+	case ClassPause, ClassResume, ClassLost, ClassFail, ClassUnknown, ClassNetwork:
 		return pauseInk
 	}
 	return strongInk
@@ -54,7 +69,7 @@ type glyphs struct {
 	late                           string
 	left, right, stop              string
 	dot, over, lost, doubt, result string
-	wait, dots                     string
+	network, rise, wait, dots      string
 }
 
 var unicodeGlyphs = glyphs{
@@ -64,7 +79,7 @@ var unicodeGlyphs = glyphs{
 	late: "╌",
 	left: "◀", right: "▶", stop: "✗",
 	dot: "●", over: "✗", lost: "!", doubt: "?", result: "◆",
-	wait: "┊", dots: "…",
+	network: "≈", rise: "▲", wait: "┊", dots: "…",
 }
 
 var asciiGlyphs = glyphs{
@@ -74,7 +89,7 @@ var asciiGlyphs = glyphs{
 	late: ".",
 	left: "<", right: ">", stop: "X",
 	dot: "o", over: "X", lost: "!", doubt: "?", result: "*",
-	wait: ":", dots: "...",
+	network: "~", rise: "^", wait: ":", dots: "...",
 }
 
 // mark is the sign in the lane of a row that has no arrow.
@@ -88,6 +103,41 @@ func (g glyphs) mark(c Class) string {
 		return g.doubt
 	case ClassFinal:
 		return g.result
+	case ClassNetwork:
+		return g.network
 	}
 	return g.dot
+}
+
+// sample is what a legend shows of a key.
+func (g glyphs) sample(k key) string {
+	switch k {
+	case keyHold:
+		return g.hold
+	case keyPause:
+		return g.pause
+	case keyMessage:
+		return g.dot + g.line + g.right
+	case keyRefused:
+		return g.dot + g.line + g.stop
+	case keyHarm:
+		return g.dot + g.heavy + g.right
+	case keyOver:
+		return g.over
+	case keyLost:
+		return g.lost
+	case keyDoubt:
+		return g.doubt
+	case keyLate:
+		return g.late + g.late + g.right
+	case keyNetwork:
+		return g.network
+	case keyRise:
+		return g.rise
+	case keyResult:
+		return g.result
+	case keyWait:
+		return g.wait
+	}
+	return g.wait + g.dots
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
@@ -51,8 +50,11 @@ type Terminal struct {
 	options Options
 	builder Builder
 	grid    grid
-	lanes   []Lane        // after the last row
-	last    time.Duration // its time
+	lanes   []Lane  // after the last row
+	above   Row     // the last row
+	keys    keys    // what was drawn so far
+	counts  int     // how many counts go on
+	folder  *folder // while they do
 	err     error
 }
 
@@ -62,7 +64,7 @@ func NewTerminal(w io.Writer, o Options) *Terminal {
 		o.Width = defaultWidth
 	}
 	o.Width = max(o.Width, MinWidth)
-	return &Terminal{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o}
+	return &Terminal{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o, keys: keys{}}
 }
 
 // Begin prints what is run, how to read the picture, and the lanes' names.
@@ -73,39 +75,73 @@ func (t *Terminal) Begin(run history.Run) error {
 	t.paragraph(&out, "", strong("%s", t.builder.Run().Title), strongInk)
 	t.paragraph(&out, "", append(strong("%s:", name), say("%s", about)...), strongInk)
 	out.WriteByte('\n')
-	g := t.glyphs()
-	key := Text{
-		{Text: g.hold + " holds the lock"}, {Text: g.pause + " stopped"},
-		{Text: g.dot + g.line + g.right + " message"}, {Text: g.dot + g.line + g.stop + " refused"},
-		{Text: g.over + " over"},
-	}
-	for _, l := range key.mapped(func(s string) string { return s + " " }).wrap(t.options.Width - 1) {
-		out.WriteString(dimInk.on(strings.TrimRight(l.String(), " ")) + "\n")
-	}
+	t.legend(&out, firstKeys)
 	out.WriteByte('\n')
 	t.relane(&out, t.builder.Lanes())
 	return t.write(out.String())
 }
 
-// Event draws the rows that e brings, if any.
+// firstKeys are those that a legend has before anything is drawn.
+var firstKeys = []key{keyHold, keyPause, keyMessage, keyRefused, keyOver}
+
+func (t *Terminal) legend(out *strings.Builder, list []key) {
+	var entries Text
+	for _, k := range list {
+		entries = append(entries, solid(t.glyphs().sample(k)+" "+string(k)+" ")...)
+	}
+	for _, l := range entries.wrap(t.options.Width - 1) {
+		out.WriteString(dimInk.on(strings.TrimRight(l.String(), " ")) + "\n")
+	}
+}
+
+// Event draws the rows that e brings, if any. While clients count, ordinary
+// rows are held back and told as one.
 func (t *Terminal) Event(e history.Event) error {
 	if e.Kind == history.KindRun {
 		return t.err // told by Begin
 	}
-	return t.write(t.rows(t.builder.Add(e)))
+	rows := t.builder.Add(e)
+	if e.Op == history.OpCount && e.Kind == history.KindInvoke {
+		if t.counts++; t.folder == nil {
+			t.folder = newFolder(t.builder.Run().Fencing)
+		}
+	}
+	if t.folder != nil {
+		rows = t.folder.add(rows)
+	}
+	switch e.Kind {
+	case history.KindOK, history.KindFail, history.KindUnknown:
+		if e.Op == history.OpCount && t.counts > 0 {
+			t.counts--
+		}
+	}
+	if t.counts == 0 {
+		rows = append(rows, t.unfold()...)
+	}
+	return t.write(t.rows(rows))
+}
+
+// unfold ends the folding, if there is any.
+func (t *Terminal) unfold() []Row {
+	if t.folder == nil {
+		return nil
+	}
+	rows := t.folder.end()
+	t.folder = nil
+	return rows
 }
 
 // End draws what is still open and prints the verdict.
 func (t *Terminal) End(o Outcome) error {
 	o = cleanOutcome(o)
 	var out strings.Builder
-	out.WriteString(t.rows(t.builder.Flush()))
-	with := goodInk
-	if !o.OK {
-		with = badInk
-	}
+	out.WriteString(t.rows(append(t.unfold(), t.builder.Flush()...)))
 	out.WriteByte('\n')
-	t.paragraph(&out, "", append(say("verdict:"), strong("%s, %s", o.Name, expectation(t.builder.Run(), o))...), with)
+	if others := t.keys.but(firstKeys...); len(others) > 0 {
+		t.legend(&out, others)
+		out.WriteByte('\n')
+	}
+	t.paragraph(&out, "", append(say("verdict:"), headline(t.builder.Run(), o, o.Name)...), plainInk)
 	if m := meaning(o); m != "" {
 		t.paragraph(&out, "  ", say("%s", m), plainInk)
 	}
@@ -124,13 +160,13 @@ func (t *Terminal) rows(rows []Row) string {
 		if len(r.Lanes) != len(t.lanes) {
 			t.relane(&out, r.Lanes)
 		}
-		if wait := r.At - t.last; wait >= longWait {
+		if waits(t.above, r) {
 			l := t.grid.bars(t.glyphs().wait, t.lanes)
-			out.WriteString(l.String() + dimInk.on(render(say("%s", took(wait)).mapped(t.printable), plainInk)) + "\n")
+			out.WriteString(l.String() + dimInk.on(render(say("%s", took(r.from()-t.above.At)).mapped(t.printable), plainInk)) + "\n")
 		}
-		t.last = r.At
+		t.keys.see(t.above, r)
 		t.row(&out, r)
-		t.lanes = r.Lanes
+		t.lanes, t.above = r.Lanes, r
 	}
 	return out.String()
 }
@@ -178,7 +214,7 @@ func render(words Text, with ink) string {
 	for i, w := range words {
 		parts[i] = w.Text
 		if w.Strong {
-			parts[i] = with.on(w.Text)
+			parts[i] = w.Tone.ink(with).on(w.Text)
 		}
 	}
 	return strings.Join(parts, " ")

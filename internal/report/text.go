@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ const (
 type Word struct {
 	Text   string
 	Strong bool // a token, a mark, a refusal: what the eye must find
+	Tone   Tone
 }
 
 // Text is what a row says. It is printable: valid UTF-8 without control or
@@ -59,7 +61,7 @@ func solid(s string) Text { return Text{{Text: s}} }
 func words(emphasis bool, s string) (t Text) {
 	for w := range strings.SplitSeq(s, " ") {
 		if w != "" {
-			t = append(t, Word{strings.ReplaceAll(w, tie, " "), emphasis})
+			t = append(t, Word{Text: strings.ReplaceAll(w, tie, " "), Strong: emphasis})
 		}
 	}
 	return t
@@ -80,7 +82,7 @@ func (t Text) wrap(width int) []Text {
 			if head == "" {
 				break
 			}
-			lines = append(lines, Text{{head, w.Strong}})
+			lines = append(lines, Text{{head, w.Strong, w.Tone}})
 			w.Text = w.Text[len(head):]
 		}
 		if len(line) > 0 {
@@ -96,7 +98,8 @@ func (t Text) wrap(width int) []Text {
 func (t Text) mapped(f func(string) string) Text {
 	out := make(Text, len(t))
 	for i, w := range t {
-		out[i] = Word{f(w.Text), w.Strong}
+		w.Text = f(w.Text)
+		out[i] = w
 	}
 	return out
 }
@@ -162,6 +165,10 @@ func cleanEvent(e history.Event) history.Event {
 		*s = clean(*s, maxName)
 	}
 	e.Value = clean(e.Value, maxValue)
+	e.Changes = slices.Clone(e.Changes)
+	for i, c := range e.Changes {
+		e.Changes[i] = history.Change{Key: clean(c.Key, maxName), Value: clean(c.Value, maxValue)}
+	}
 	e.Text = prose(e.Text)
 	return e
 }
@@ -172,7 +179,7 @@ func cleanRun(r *history.Run) history.Run {
 		return history.Run{}
 	}
 	run := *r
-	run.Title, run.Variant = prose(run.Title), clean(run.Variant, maxName)
+	run.Title, run.Variant, run.About = prose(run.Title), clean(run.Variant, maxName), prose(run.About)
 	run.Lanes = nil
 	for _, l := range r.Lanes {
 		run.Lanes = append(run.Lanes, clean(l, maxName))

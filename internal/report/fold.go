@@ -1,0 +1,122 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// A history of a count has thousands of steps, nearly all of them alike. They
+// are told in a few rows, so that those that matter can be found.
+const (
+	manyRows = 80 // more than these are folded
+	atEnds   = 6  // ordinary rows that stay at the beginning and at the end
+	around   = 2  // and beside each row that matters
+	fewest   = 3  // fewer are not worth folding
+)
+
+// folder folds ordinary rows as they come in, all but those at the beginning,
+// those at the end, and those beside rows that matter.
+type folder struct {
+	fencing bool
+	show    int   // how many ordinary rows are still to be shown
+	pending []Row // ordinary, not shown yet
+}
+
+func newFolder(fencing bool) *folder { return &folder{fencing: fencing, show: atEnds} }
+
+// fold returns rows with the ordinary ones folded where there are too many.
+func fold(rows []Row, fencing bool) []Row {
+	if len(rows) <= manyRows {
+		return rows
+	}
+	f := newFolder(fencing)
+	return append(f.add(rows), f.end()...)
+}
+
+// add takes rows and returns those that can be shown now.
+func (f *folder) add(rows []Row) (out []Row) {
+	for _, r := range rows {
+		switch {
+		case !r.ordinary():
+			out = append(out, f.take(around)...)
+			out = append(out, r)
+			f.show = max(f.show, around)
+		case f.show > 0:
+			out = append(out, r)
+			f.show--
+		default:
+			f.pending = append(f.pending, r)
+		}
+	}
+	return out
+}
+
+// end returns what is left.
+func (f *folder) end() []Row { return f.take(atEnds) }
+
+// take returns the pending rows: the last keep as they are, the others as one.
+func (f *folder) take(keep int) []Row {
+	rows := f.pending
+	f.pending = nil
+	if n := len(rows) - keep; n >= fewest {
+		return slices.Insert(rows[n:], 0, f.folded(rows[:n]))
+	}
+	return rows
+}
+
+// ordinary reports whether r is a step as it should be.
+func (r Row) ordinary() bool {
+	switch r.Class {
+	case ClassQueue, ClassGrant, ClassRelease, ClassSend, ClassAdmit, ClassReply:
+		return r.Leg == Whole
+	}
+	return false
+}
+
+// from is when what r tells of began.
+func (r Row) from() time.Duration {
+	if r.Class == ClassFold {
+		return r.At - r.Took
+	}
+	return r.At
+}
+
+// folded is the row that stands for others.
+func (f *folder) folded(rows []Row) Row {
+	first, last := rows[0], rows[len(rows)-1]
+	r := Row{At: last.At, Class: ClassFold, Took: last.At - first.At, Lanes: last.Lanes}
+	tenures := 0
+	var low, high fence.Token
+	verb := ""
+	for _, o := range rows {
+		switch o.Class {
+		case ClassGrant:
+			tenures++
+			if t := o.Event.Token; low == 0 || t < low {
+				low = t
+			}
+			high = max(high, o.Event.Token)
+		case ClassAdmit:
+			if verb = "applied"; f.fencing {
+				verb = "admitted"
+			}
+		}
+		if o.Mark != "" {
+			r.Mark = o.Mark
+		}
+	}
+	r.Text = say("… %d ordinary steps in %s", len(rows), took(r.Took))
+	switch {
+	case tenures == 1:
+		r.Text = append(colon(r.Text), say("a tenure, %s", numbered("token", low))...)
+	case tenures > 1:
+		r.Text = append(colon(r.Text), say("%d tenures, tokens %s to %s", tenures, low, high)...)
+	}
+	if verb != "" {
+		r.Text[len(r.Text)-1].Text += ","
+		r.Text = append(r.Text, say("all %s", verb)...)
+	}
+	return r
+}

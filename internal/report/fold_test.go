@@ -1,0 +1,139 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// counting is the history of five clients that count, of which one is stopped
+// once, between its look and its write.
+func counting(each int) Drawing {
+	run := &history.Run{
+		Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Fencing: true, Seed: 42,
+		Lanes:  []string{"etcd", "client1", "client2", "client3", "client4", "client5", "storage"},
+		Expect: history.Expect{Verdict: history.Safe},
+	}
+	events := []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: run}}
+	var now time.Duration
+	add := func(lane string, kind history.Kind, e history.Event) {
+		now += ms / 2
+		e.At, e.Lane, e.Kind = now, lane, kind
+		events = append(events, e)
+	}
+	client := func(i int) string { return fmt.Sprintf("client%d", i%5+1) }
+	for i := range 5 {
+		add(client(i), history.KindInvoke, history.Event{Op: history.OpCount, Key: "counter", Value: fmt.Sprint(each)})
+	}
+	for i := range 5 * each {
+		c := client(i)
+		e := history.Event{Scope: "/lock", Client: c, Tenure: fmt.Sprintf("/lock/%d@%d", i%5, 10+2*i), Token: fence.Token(10 + 2*i)}
+		ask := func(op string) history.Event {
+			e := e
+			e.Op, e.Request, e.Key = op, fmt.Sprintf("%s-%s-%d", c, op, i), "counter"
+			e.Value = fmt.Sprint(i)
+			if op == history.OpWrite {
+				e.Value = fmt.Sprint(i + 1)
+			}
+			return e
+		}
+		lock := history.Event{Scope: "/lock", Op: history.OpLock}
+		add(c, history.KindInvoke, lock)
+		add(history.LaneEtcd, history.KindGranted, e)
+		add(c, history.KindOK, lock)
+		stopped := i == 5*each/2
+		for _, op := range []string{history.OpRead, history.OpWrite} {
+			e, kind, reply, index := ask(op), history.KindApplied, history.KindOK, int64(2*i)
+			if stopped && op == history.OpWrite {
+				add(c, history.KindNote, history.Event{Op: history.OpCount, Text: "stands right before its write"})
+				add(c, history.KindPause, history.Event{Cause: history.CauseStop})
+				now += time.Second
+				add(c, history.KindResume, history.Event{Took: time.Second})
+				kind, reply = history.KindRefused, history.KindFail
+			}
+			add(c, history.KindInvoke, e)
+			e.Mark, e.Index = e.Token, index
+			if kind == history.KindRefused {
+				e.Mark, e.Reason = e.Mark+2, "stale"
+			}
+			add(history.LaneStorage, kind, e)
+			add(c, reply, ask(op))
+		}
+		add(c, history.KindInvoke, history.Event{Scope: "/lock", Op: history.OpUnlock})
+		e.Cause = history.CauseReleased
+		add(history.LaneEtcd, history.KindEnded, e)
+		add(c, history.KindOK, history.Event{Scope: "/lock", Op: history.OpUnlock})
+	}
+	for i := range 5 {
+		add(client(i), history.KindOK, history.Event{Op: history.OpCount, Key: "counter", Value: fmt.Sprint(each)})
+	}
+	add(history.LaneStorage, history.KindFinal, history.Event{Key: "counter", Value: fmt.Sprint(5*each - 1)})
+	return Drawing{events, Outcome{Name: history.Safe, OK: true}}
+}
+
+func TestFoldGolden(t *testing.T) {
+	golden(t, "count.80.txt", show(t, counting(40), Options{}))
+	golden(t, "count.svg", svg(t, counting(40)))
+}
+
+// Folding hides no row that matters, and counts all that it hides.
+func TestFold(t *testing.T) {
+	all := Rows(counting(40).Events)
+	rows := fold(all, true)
+	if len(all) < 800 || len(rows) > manyRows {
+		t.Fatalf("%d rows are folded to %d, want at most %d", len(all), len(rows), manyRows)
+	}
+	shown := 0
+	for i, r := range rows {
+		var hidden int
+		if n, _ := fmt.Sscanf(r.Text.String(), "… %d ordinary steps", &hidden); n == 1 {
+			shown += hidden
+		} else {
+			shown++
+		}
+		if i > 0 && r.At < rows[i-1].At {
+			t.Errorf("row %d goes back in time", i)
+		}
+	}
+	if shown != len(all) {
+		t.Errorf("the folded rows tell of %d steps, want %d", shown, len(all))
+	}
+	for _, c := range []Class{ClassPause, ClassResume, ClassRefuse, ClassNote, ClassFinal} {
+		if got, want := count(rows, c), count(all, c); got != want {
+			t.Errorf("%d rows of class %s are left, want %d", got, c, want)
+		}
+	}
+	if short := all[:manyRows]; len(fold(short, true)) != manyRows {
+		t.Error("a short history was folded")
+	}
+}
+
+func TestFolded(t *testing.T) {
+	for want, rows := range map[string][]Row{
+		"… 1 ordinary steps in 0 µs":                                  {{Class: ClassReply}},
+		"… 2 ordinary steps in 5 ms: a tenure, token 7":               {{Class: ClassGrant, Event: history.Event{Token: 7}}, {At: 5 * ms, Class: ClassRelease}},
+		"… 2 ordinary steps in 0 µs: 2 tenures, tokens 7 to 9":        {{Class: ClassGrant, Event: history.Event{Token: 7}}, {Class: ClassGrant, Event: history.Event{Token: 9}}},
+		"… 2 ordinary steps in 0 µs: a tenure, token 7, all admitted": {{Class: ClassGrant, Event: history.Event{Token: 7}}, {Class: ClassAdmit}},
+		"… 1 ordinary steps in 0 µs, all admitted":                    {{Class: ClassAdmit}},
+	} {
+		if got := newFolder(true).folded(rows).Text.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := newFolder(false).folded([]Row{{Class: ClassAdmit}}).Text.String(); !strings.HasSuffix(got, "all applied") {
+		t.Errorf("without fencing: got %q", got)
+	}
+}
+
+func count(rows []Row, c Class) (n int) {
+	for _, r := range rows {
+		if r.Class == c {
+			n++
+		}
+	}
+	return n
+}
