@@ -1,0 +1,125 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// someResults has one of each end that a run can come to.
+func someResults() []Result {
+	began := time.Date(2026, 4, 5, 6, 7, 8, 9, time.FixedZone("", 3600))
+	events := func(seed uint64, expect string) []history.Event {
+		return []history.Event{{Kind: history.KindRun, Run: &history.Run{Seed: seed, Expect: history.Expect{Verdict: expect}}}}
+	}
+	return []Result{
+		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "fenced", Began: began.Add(time.Second), Took: 1234567 * time.Microsecond,
+			Events: events(0, "safe"), Outcome: Outcome{Name: "safe", OK: true}},
+		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "unfenced", Control: true, Began: began, Took: 2 * time.Second,
+			Events: events(0, "corrupted"), Outcome: Outcome{Name: "corrupted", OK: true, Violations: []string{"a write was applied"}}},
+		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 1, Began: began, Took: 12 * time.Second,
+			Events: events(4711, "safe"), Outcome: Outcome{Name: "corrupted", Violations: []string{"a|b is\n<lost>"},
+				Mismatches: []string{"the verdict is corrupted, expected safe", "at the end key0 holds \"*x*\x1b\""}}},
+		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 2, Began: began, Took: time.Second,
+			Err: errors.New("21-healthy.yaml line 3, step \"client1: lock\": storage ended; it last said:\npanic: \xff|")},
+		{Scenario: "13-leader-paused", Title: "The leader is stopped", Variant: "fenced", Skipped: "it needs an etcd of 3 members of its own"},
+	}
+}
+
+func textOf(t interface{ Fatal(...any) }, f func(*bytes.Buffer) error) string {
+	var out bytes.Buffer
+	if err := f(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestResultsGolden(t *testing.T) {
+	golden(t, "results.junit.xml", textOf(t, func(w *bytes.Buffer) error { return JUnit(w, someResults()) }))
+	golden(t, "results.json", textOf(t, func(w *bytes.Buffer) error { return JSON(w, someResults()) }))
+	golden(t, "results.md", textOf(t, func(w *bytes.Buffer) error { return Markdown(w, someResults()) }))
+}
+
+var anyResult = rapid.Custom(func(t *rapid.T) Result {
+	d := anyDrawing.Draw(t, "drawing")
+	name := rapid.StringMatching(`[a-z0-9-]{1,8}`)
+	r := Result{
+		Scenario: name.Draw(t, "scenario"), Title: anyString.Draw(t, "title"), Variant: name.Draw(t, "variant"),
+		Control: rapid.Bool().Draw(t, "control"), Round: rapid.IntRange(0, 2).Draw(t, "round"),
+		Began: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "began"), 0), Took: time.Duration(rapid.Int64Range(0, 1<<45).Draw(t, "took")),
+		Events: d.Events, Outcome: d.Outcome,
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "end") {
+	case 0:
+		r.Err = errors.New(anyString.Draw(t, "error"))
+	case 1:
+		r.Skipped = "because " + anyString.Draw(t, "skipped")
+	}
+	return r
+})
+
+// TestJUnitIsValid: by the schema, whatever the runs say.
+func TestJUnitIsValid(t *testing.T) {
+	files := []string{"testdata/results.junit.xml"}
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		results := rapid.SliceOfN(anyResult, 0, 6).Draw(rt, "results")
+		name := filepath.Join(dir, strconv.Itoa(len(files))+".xml")
+		b := textOf(rt, func(w *bytes.Buffer) error { return JUnit(w, results) })
+		if err := os.WriteFile(name, []byte(b), 0o666); err != nil {
+			rt.Fatal(err)
+		}
+		files = append(files, name)
+	})
+	if len(files) < 50 {
+		t.Fatalf("only %d files", len(files))
+	}
+	xmllint, err := exec.LookPath("xmllint")
+	if err != nil {
+		t.Fatal("this test validates XML with xmllint, which is not installed: apt-get install libxml2-utils")
+	}
+	out, err := exec.Command(xmllint, append([]string{"--noout", "--schema", "testdata/junit.xsd"}, files...)...).CombinedOutput()
+	if err != nil {
+		t.Errorf("xmllint: %v\n%s", err, out)
+	}
+}
+
+// TestMarkdownStaysATable: no text ends a cell or a line, or becomes markup.
+func TestMarkdownStaysATable(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := anyString.Draw(rt, "text")
+		got := markdown(s)
+		plain := strings.NewReplacer(`\\`, "", `\|`, "", `\<`, "", "\\`", "", `\*`, "", `\_`, "", `\[`, "", `\]`, "").Replace(got)
+		if strings.ContainsAny(plain, "\n\r|<`*_[]\x1b\x00") {
+			rt.Fatalf("%q → %q", s, got)
+		}
+	})
+}
+
+func TestSummary(t *testing.T) {
+	all := someResults()
+	for _, tt := range []struct {
+		results []Result
+		want    string
+	}{
+		{nil, "nothing was run"},
+		{all[:1], "1 run of 1 scenario in 1.2 s: all as expected"},
+		{all[:2], "2 runs of 1 scenario in 2.2 s: all as expected"},
+		{all[4:], "nothing was run; 1 skipped"},
+		{all, "4 runs of 2 scenarios in 12 s: 1 NOT as expected, 1 could not be run; 1 skipped"},
+	} {
+		if got := Summary(tt.results); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
