@@ -6,127 +6,34 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
-
-	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Parse reads a scenario. file names it in errors, and its base name without
-// .yaml is the scenario's name. An error says file, line and column, what is
-// wrong, and shows the place.
+// Parse reads a scenario. file names it in errors, and name is the scenario's.
+// An error says file, line and column, what is wrong and what was meant
+// instead, and shows the place.
 func Parse(file, name string, data []byte) (*Scenario, error) {
-	s, err := parse(name, data)
+	text := strings.TrimPrefix(string(data), "\ufeff") // the library takes a byte order mark for a part of the first key
+	s, err := parse(name, text)
 	if err == nil {
 		return s, nil
 	}
-	var at *placed
+	var at *misplaced
 	if !errors.As(err, &at) {
 		var y yaml.Error
 		if !errors.As(err, &y) || y.GetToken() == nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		at = &placed{y.GetToken(), y.GetMessage()}
+		at = &misplaced{y.GetToken().Position.Line, y.GetToken().Position.Column, y.GetMessage()}
 	}
-	pos := at.token.Position
-	_, excerpt, _ := strings.Cut(yaml.FormatErrorWithToken("", at.token, false, true), "\n")
-	return nil, fmt.Errorf("%s:%d:%d: %s\n%s", file, pos.Line, pos.Column, at.text, emptyLines.ReplaceAllString(excerpt, ""))
+	return nil, fmt.Errorf("%s:%d:%d: %s\n%s", file, at.line, at.column, at.text, excerpt(text, at.line, at.column))
 }
 
-// emptyLines are those at the end of an excerpt.
-var emptyLines = regexp.MustCompile(`(\n\s*\d+ \|\s*)*\s*$`)
-
-// placed is an error with the place that it is about.
-type placed struct {
-	token *token.Token
-	text  string
-}
-
-func (p *placed) Error() string { return p.text }
-
-func errorAt(n ast.Node, format string, args ...any) error {
-	return &placed{n.GetToken(), fmt.Sprintf(format, args...)}
-}
-
-// file is a scenario as it is written.
-type file struct {
-	Title    string             `yaml:"title"`
-	Lesson   string             `yaml:"lesson"`
-	Source   string             `yaml:"source"`
-	World    World              `yaml:"world"`
-	Clients  ordered[Client]    `yaml:"clients"`
-	Steps    []ordered[words]   `yaml:"steps"`
-	Variants ordered[variation] `yaml:"variants"`
-}
-
-type variation struct {
-	Control bool           `yaml:"control"`
-	Set     ordered[words] `yaml:"set"`
-	Expect  expectation    `yaml:"expect"`
-}
-
-type expectation struct {
-	Verdict words             `yaml:"verdict"`
-	Stale   *int              `yaml:"stale"`
-	Final   map[string]string `yaml:"final"`
-}
-
-// ordered is a mapping whose order counts.
-type ordered[T any] struct {
-	node    ast.Node
-	entries []entry[T]
-}
-
-type entry[T any] struct {
-	node  ast.Node // of the name
-	name  string
-	value T
-}
-
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (o *ordered[T]) UnmarshalYAML(n ast.Node) error {
-	o.node = n
-	var pairs []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		pairs = n.Values
-	case *ast.MappingValueNode:
-		pairs = []*ast.MappingValueNode{n}
-	default:
-		return errorAt(n, "want a mapping, like \"name: …\"")
-	}
-	for _, pair := range pairs {
-		e := entry[T]{node: pair.Key, name: pair.Key.GetToken().Value}
-		if err := yaml.NodeToValue(pair.Value, &e.value, yaml.Strict()); err != nil {
-			return err
-		}
-		o.entries = append(o.entries, e)
-	}
-	return nil
-}
-
-// words is a text and its place.
-type words struct {
-	node ast.Node
-	text string
-}
-
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (w *words) UnmarshalYAML(n ast.Node) error {
-	w.node = n
-	if _, ok := n.(ast.ScalarNode); !ok {
-		return errorAt(n, "want a text")
-	}
-	w.text = n.GetToken().Value
-	return nil
-}
-
-func parse(name string, data []byte) (*Scenario, error) {
-	tree, err := parser.ParseBytes(data, 0)
+func parse(name, text string) (*Scenario, error) {
+	tree, err := parser.ParseBytes([]byte(text), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -138,56 +45,11 @@ func parse(name string, data []byte) (*Scenario, error) {
 	if ast.Walk(&fancy, root); fancy.err != nil {
 		return nil, fancy.err
 	}
-	f := file{World: World{Etcd: Etcd{Members: 1}, Storage: Storage{Engine: "memory", Fencing: "on"}}}
-	if err := yaml.NodeToValue(root, &f, yaml.Strict()); err != nil {
+	var d document
+	if err := read(root, &d); err != nil {
 		return nil, err
 	}
-	s := &Scenario{Name: name, Title: f.Title, Lesson: strings.TrimSpace(f.Lesson), Source: f.Source}
-	for _, missing := range []struct {
-		name string
-		is   bool
-	}{
-		{"title", f.Title == ""}, {"clients", len(f.Clients.entries) == 0},
-		{"steps", len(f.Steps) == 0}, {"variants", len(f.Variants.entries) == 0},
-	} {
-		if missing.is {
-			return nil, errorAt(root, "%q is missing or empty", missing.name)
-		}
-	}
-	clients := make(map[string]Client)
-	for _, e := range f.Clients.entries {
-		if err := checkClientName(e); err != nil {
-			return nil, err
-		}
-		c, err := withDefaults(e)
-		if err != nil {
-			return nil, err
-		}
-		s.Clients = append(s.Clients, e.name)
-		clients[e.name] = c
-	}
-	steps, err := parseSteps(f.Steps, s.Clients)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range f.Variants.entries {
-		v, err := newVariant(e, f.World, clients)
-		if err != nil {
-			return nil, err
-		}
-		v.Steps = steps
-		s.Variants = append(s.Variants, v)
-	}
-	controls := 0
-	for _, v := range s.Variants {
-		if v.Control {
-			controls++
-		}
-	}
-	if controls != 1 {
-		return nil, errorAt(f.Variants.node, "%d variants have \"control: true\", want exactly one: the story without the protection", controls)
-	}
-	return s, nil
+	return d.scenario(name)
 }
 
 // plainness finds what a scenario does without. The YAML library would accept
@@ -199,6 +61,8 @@ func (p *plainness) Visit(n ast.Node) ast.Visitor {
 	switch n.(type) {
 	case *ast.TagNode, *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
 		p.err = errorAt(n, "a scenario has no tags, anchors, aliases or merge keys")
+	case *ast.MappingKeyNode:
+		p.err = errorAt(n, "want a plain name, like \"title:\"")
 	case *ast.NullNode:
 		p.err = errorAt(n, "a value is missing here")
 	}
@@ -208,42 +72,75 @@ func (p *plainness) Visit(n ast.Node) ast.Visitor {
 	return p
 }
 
+func (d *document) scenario(name string) (*Scenario, error) {
+	s := &Scenario{
+		Name: name, Title: d.Title.text, Lesson: strings.TrimSpace(d.Lesson.text),
+		Helps: strings.TrimSpace(d.Helps.text), Source: strings.TrimSpace(d.Source.text),
+	}
+	for _, e := range d.Clients.entries {
+		if err := checkName("client", e.key); err != nil {
+			return nil, err
+		}
+		if slices.Contains(reserved, e.key.text) {
+			return nil, errorAt(e.key.node, "no client can be called %q: that word means something else", e.key.text)
+		}
+		s.Clients = append(s.Clients, e.key.text)
+	}
+	written := make(map[string]bool) // by any variant
+	controls := 0
+	for _, e := range d.Variants.entries {
+		if err := checkName("variant", e.key); err != nil {
+			return nil, err
+		}
+		v, keys, err := d.variant(e, s.Clients)
+		if err != nil {
+			return nil, err
+		}
+		if v.Control {
+			controls++
+		}
+		for _, key := range keys {
+			written[key] = true
+		}
+		s.Variants = append(s.Variants, v)
+	}
+	if controls != 1 {
+		return nil, errorAt(d.Variants.node, "%d variants have \"control: true\": want exactly one, the story without the protection", controls)
+	}
+	var err error
+	s.Together, err = together(d.Together, written)
+	return s, err
+}
+
 var plainName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-func checkClientName(e entry[Client]) error {
-	if !plainName.MatchString(e.name) {
-		return errorAt(e.node, "%q is no name for a client: want small letters, digits and -", e.name)
-	}
-	if slices.Contains([]string{history.LaneEtcd, history.LaneStorage, history.LaneLab}, e.name) {
-		return errorAt(e.node, "no client can be called %q: that is another actor's name", e.name)
+func checkName(of string, name word) error {
+	if !plainName.MatchString(name.text) {
+		return errorAt(name.node, "%q is no name for a %s: want small letters, digits and -", name.text, of)
 	}
 	return nil
 }
 
-func withDefaults(e entry[Client]) (Client, error) {
-	c := e.value
-	if c.Lock == "" {
-		return c, errorAt(e.node, "%s: \"lock\" is missing: which lock does it take?", e.name)
-	}
-	if c.TTL == 0 {
-		c.TTL = time.Second
-	}
-	if c.TTL < time.Second || c.TTL%time.Second != 0 {
-		return c, errorAt(e.node, "%s: \"ttl\" is %v, but etcd's leases have whole seconds from 1", e.name, c.TTL)
-	}
-	if c.Token == "" {
-		c.Token = TokenRevision
-	}
-	return c, checkToken(e.node, c.Token)
-}
+// reserved are words that stand where a client's name could stand.
+var reserved = []string{ActorLab, ActorEtcd, ActorClients, TargetStorage, TargetLeader, SessionOwn, SessionKept}
 
-func checkToken(n ast.Node, kind string) error {
-	return oneOf(n, "kind of token", kind, TokenRevision, TokenLease)
-}
-
-func oneOf(n ast.Node, what, got string, want ...string) error {
-	if slices.Contains(want, got) {
-		return nil
+func together(sets []keySet, written map[string]bool) ([][]string, error) {
+	var all [][]string
+	for _, set := range sets {
+		if len(set) < 2 {
+			return nil, errorAt(set[0].node, "one key makes no sense together: want two or more")
+		}
+		var keys []string
+		for _, key := range set {
+			if slices.Contains(keys, key.text) {
+				return nil, errorAt(key.node, "%q stands here twice", key.text)
+			}
+			if !written[key.text] {
+				return nil, errorAt(key.node, "no step writes %q%s", key.text, hint(key.text, sorted(written)))
+			}
+			keys = append(keys, key.text)
+		}
+		all = append(all, keys)
 	}
-	return errorAt(n, "unknown %s %q, want %s", what, got, strings.Join(want, " or "))
+	return all, nil
 }

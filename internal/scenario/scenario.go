@@ -3,7 +3,6 @@
 package scenario
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -216,20 +215,6 @@ type Step struct {
 	For     time.Duration    // of Pause: for so long; 0: until Resume
 	Line    int              // in the file
 	Column  int
-}
-
-func (s Step) String() string {
-	switch {
-	case s.Actor != s.Client:
-		return fmt.Sprintf("%s: %s %s", s.Actor, s.Verb, s.Client)
-	case s.Verb == Begin:
-		return fmt.Sprintf("%s: %s write %s=%s", s.Actor, s.Verb, s.Key, s.Value)
-	case s.Verb == Write:
-		return fmt.Sprintf("%s: %s %s=%s", s.Actor, s.Verb, s.Key, s.Value)
-	case s.Key != "":
-		return fmt.Sprintf("%s: %s %s", s.Actor, s.Verb, s.Key)
-	}
-	return fmt.Sprintf("%s: %s", s.Actor, s.Verb)
 }
 
 // Keys are the storage's keys that the story or the expectations of a variant

@@ -1,0 +1,55 @@
+package scenario_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// FuzzParse: whatever the file holds, there is a whole scenario or an error that
+// names the file, and no panic. What is taken, the schema takes too.
+func FuzzParse(f *testing.F) {
+	for _, file := range []string{"testdata/good.yaml", "testdata/full.yaml", "../../scenarios/02-gc-pause-real.yaml"} {
+		f.Add([]byte(text(f, file)))
+	}
+	f.Add(scenario.Template("x"))
+	for _, block := range strings.Split(text(f, "testdata/stories.txt"), "\n\n")[1:] {
+		tale, _, _ := strings.Cut(block, "\n=> ")
+		f.Add([]byte(story(tale)))
+	}
+	f.Add([]byte("steps: [{gcsim: pause client1}, {: }]"))
+	f.Add([]byte("clients: &a {c: *a}"))
+	published := schema(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := scenario.Parse("s.yaml", "s", data)
+		if (s == nil) == (err == nil) {
+			t.Fatalf("got %v and %v", s, err)
+		}
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "s.yaml:") {
+				t.Fatalf("the error does not name the file: %v", err)
+			}
+			return
+		}
+		controls := 0
+		for _, v := range s.Variants {
+			if v.Control {
+				controls++
+			}
+			if len(v.Steps) == 0 || v.Expect.Verdict == "" || len(v.Clients) != len(s.Clients) {
+				t.Fatalf("incomplete: %+v", v)
+			}
+		}
+		if s.Title == "" || controls != 1 {
+			t.Fatalf("incomplete: %+v", s)
+		}
+		if json, err := yaml.YAMLToJSON(data); err == nil && strings.ToValidUTF8(string(json), "") == string(json) {
+			if err := valid(t, published, string(data)); err != nil {
+				t.Fatalf("the parser takes what the schema refuses: %v", err)
+			}
+		}
+	})
+}

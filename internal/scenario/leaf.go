@@ -1,0 +1,174 @@
+package scenario
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// leaf is a value of one piece, which knows its place.
+type leaf interface {
+	reader
+	is(n ast.Node) bool   // whether the node is of its kind
+	set(text string) bool // takes what is written, if it can
+	want() string         // what it can be, in words
+	locate(n ast.Node)
+}
+
+// place is where a value stands; nil where it is a default.
+type place struct{ node ast.Node }
+
+func (p *place) locate(n ast.Node) { p.node = n }
+
+// given reports whether the file has the value.
+func (p *place) given() bool { return p.node != nil }
+
+func readLeaf(n ast.Node, l leaf) error {
+	if l.locate(n); !l.is(n) || !l.set(textOf(n)) {
+		return errorAt(n, "want %s", l.want())
+	}
+	return nil
+}
+
+// textOf is a scalar as it is written: 010 is 010, not 8.
+func textOf(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value
+	case *ast.LiteralNode:
+		return n.Value.Value
+	}
+	return n.GetToken().Value
+}
+
+// word is a text.
+type word struct {
+	place
+	text string
+}
+
+func (w *word) read(n ast.Node) error { return readLeaf(n, w) }
+func (w *word) set(text string) bool  { w.text = text; return true }
+
+func (w *word) want() string {
+	if w.node != nil {
+		if _, ok := w.node.(ast.ScalarNode); ok {
+			return "a text: quote it, like " + strconv.Quote(textOf(w.node))
+		}
+	}
+	return "a text"
+}
+
+func (w *word) is(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		return true
+	}
+	return false
+}
+
+// plain is a text or what looks like another kind of scalar, as it is written.
+type plain struct{ word }
+
+func (p *plain) read(n ast.Node) error { return readLeaf(n, p) }
+func (p *plain) want() string          { return "a text" }
+func (p *plain) is(n ast.Node) bool    { _, ok := n.(ast.ScalarNode); return ok }
+
+// whole is a whole number.
+type whole struct {
+	place
+	number int
+}
+
+func (w *whole) read(n ast.Node) error { return readLeaf(n, w) }
+func (w *whole) want() string          { return "a whole number, like 3" }
+func (w *whole) is(n ast.Node) bool    { _, ok := n.(*ast.IntegerNode); return ok }
+
+func (w *whole) set(text string) bool {
+	n, err := strconv.Atoi(text)
+	w.number = n
+	return err == nil && strconv.Itoa(n) == text
+}
+
+// pointer is nil where the file does not have the number.
+func (w *whole) pointer() *int {
+	if !w.given() {
+		return nil
+	}
+	return &w.number
+}
+
+// flag is true or false.
+type flag struct {
+	place
+	yes bool
+}
+
+func (f *flag) read(n ast.Node) error { return readLeaf(n, f) }
+func (f *flag) want() string          { return "true or false" }
+func (f *flag) is(n ast.Node) bool    { _, ok := n.(*ast.BoolNode); return ok }
+
+func (f *flag) set(text string) bool {
+	f.yes = text == "true"
+	return f.yes || text == "false"
+}
+
+// pointer is nil where the file does not have the flag.
+func (f *flag) pointer() *bool {
+	if !f.given() {
+		return nil
+	}
+	return &f.yes
+}
+
+// span is a duration.
+type span struct {
+	word
+	long time.Duration
+}
+
+func (s *span) read(n ast.Node) error { return readLeaf(n, s) }
+func (s *span) want() string          { return "a duration, like 5s or 500ms" }
+
+func (s *span) set(text string) bool {
+	d, err := time.ParseDuration(text)
+	s.text, s.long = text, d
+	return err == nil
+}
+
+// anything is a value that is read later, when it is known what it is for.
+type anything struct{ place }
+
+func (a *anything) read(n ast.Node) error { a.locate(n); return nil }
+
+// named is a mapping with names of one's own. Its order counts.
+type named[T any] struct {
+	place
+	entries []entry[T]
+}
+
+type entry[T any] struct {
+	key   word
+	value T
+}
+
+func (m *named[T]) read(n ast.Node) error {
+	m.locate(n)
+	pairs, ok := pairsOf(n)
+	if !ok {
+		return errorAt(n, "want a mapping, like {name: …}")
+	}
+	if len(pairs) == 0 {
+		return errorAt(n, "this mapping is empty")
+	}
+	for _, pair := range pairs {
+		var e entry[T]
+		e.key.node, e.key.text = pair.Key, pair.Key.GetToken().Value
+		if err := read(pair.Value, &e.value); err != nil {
+			return err
+		}
+		m.entries = append(m.entries, e)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package scenario
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// reader is a type of the file that reads its own node.
+type reader interface{ read(n ast.Node) error }
+
+// read fills dst, a pointer to a type of the file, from a node.
+func read(n ast.Node, dst any) error {
+	if r, ok := dst.(reader); ok {
+		return r.read(n)
+	}
+	v := reflect.ValueOf(dst).Elem()
+	if v.Kind() == reflect.Struct {
+		return readStruct(n, v)
+	}
+	list, ok := n.(*ast.SequenceNode)
+	if !ok {
+		return errorAt(n, "want a list, like \"- …\" or \"[…]\"")
+	}
+	if len(list.Values) == 0 {
+		return errorAt(n, "this list is empty")
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
+	for i, item := range list.Values {
+		if err := read(item, v.Index(i).Addr().Interface()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readStruct fills a struct from a mapping with its fields' names, and what is
+// not there with the defaults. Without a node all is default.
+func readStruct(n ast.Node, v reflect.Value) error {
+	given := make(map[string]ast.Node)
+	if n != nil {
+		names := fieldNames(v.Type())
+		pairs, ok := pairsOf(n)
+		if !ok {
+			return errorAt(n, "want a mapping, like {%s: …}", names[0])
+		}
+		for _, pair := range pairs {
+			name := pair.Key.GetToken().Value
+			if !slices.Contains(names, name) {
+				return errorAt(pair.Key, "unknown key %q%s", name, hint(name, names))
+			}
+			given[name] = pair.Value
+		}
+	}
+	for i := range v.NumField() {
+		rule := ruleOf(v.Type().Field(i))
+		dst := v.Field(i).Addr().Interface()
+		node, is := given[rule.name]
+		switch {
+		case is:
+			if err := rule.read(node, dst); err != nil {
+				return err
+			}
+		case rule.required && n != nil:
+			return errorAt(n, "%q is missing", rule.name)
+		case v.Field(i).Kind() == reflect.Struct && !rule.leaf:
+			if err := readStruct(nil, v.Field(i)); err != nil {
+				return err
+			}
+		case rule.fallback != "":
+			dst.(leaf).set(rule.fallback)
+		}
+	}
+	return nil
+}
+
+func pairsOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	return nil, false
+}
+
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		names = append(names, t.Field(i).Tag.Get("yaml"))
+	}
+	return names
+}
+
+// rule is what the tags of a field say of it. The JSON schema is made from the
+// same tags.
+type rule struct {
+	name     string
+	leaf     bool
+	required bool
+	fallback string // what it is where it is not given
+	enum     []string
+	pattern  *regexp.Regexp
+	least    string // the least number that it can be
+	want     string // what it can be, in words
+}
+
+func ruleOf(f reflect.StructField) rule {
+	r := rule{name: f.Tag.Get("yaml"), want: f.Tag.Get("want")}
+	_, r.leaf = reflect.New(f.Type).Interface().(reader)
+	for part := range strings.SplitSeq(f.Tag.Get("jsonschema"), ",") {
+		key, value, _ := strings.Cut(part, "=")
+		switch key {
+		case "required":
+			r.required = true
+		case "default":
+			r.fallback = value
+		case "enum":
+			r.enum = append(r.enum, value)
+		case "minimum":
+			r.least = value
+		case "pattern":
+			r.pattern = regexp.MustCompile(value)
+		}
+	}
+	return r
+}
+
+// read reads a field's value and holds it to the rule.
+func (r rule) read(n ast.Node, dst any) error {
+	l, ok := dst.(leaf)
+	if !ok {
+		return read(n, dst)
+	}
+	l.locate(n)
+	text, want := textOf(n), r.want
+	if want == "" {
+		want = l.want()
+	}
+	switch {
+	case !l.is(n) || r.pattern != nil && !r.pattern.MatchString(text) || !l.set(text):
+		return errorAt(n, "%q: want %s", r.name, want)
+	case r.enum != nil && !slices.Contains(r.enum, text):
+		return errorAt(n, "%q cannot be %s%s", r.name, text, hint(text, r.enum))
+	case r.least != "" && strings.HasPrefix(text, "-"):
+		return errorAt(n, "%q cannot be %s: want %s or more", r.name, text, r.least)
+	case r.required && strings.TrimSpace(text) == "":
+		return errorAt(n, "%q is empty", r.name)
+	}
+	return nil
+}

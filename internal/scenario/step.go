@@ -1,0 +1,178 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// String is the step as a scenario can have it.
+func (s Step) String() string {
+	words := []string{s.Actor + ":"}
+	if s.Send {
+		words = append(words, "send")
+	}
+	words = append(words, string(s.Verb))
+	if s.Client != s.Actor {
+		words = append(words, s.Client)
+	}
+	switch {
+	case s.Service != "" && s.Verb == Partition:
+		words = append(words, "from", s.Service)
+	case s.Service != "":
+		words = append(words, "to", s.Service)
+	case s.For > 0:
+		words = append(words, "for", inUnits(s.For))
+	case len(s.Changes) > 0:
+		if s.Verb == Begin {
+			words = append(words, string(Change))
+		}
+		for _, c := range s.Changes {
+			words = append(words, c.Key+"="+c.Value)
+		}
+	case s.Verb == Begin:
+		words = append(words, string(Write), s.Key+"="+s.Value)
+	case s.Verb == Write:
+		words = append(words, s.Key+"="+s.Value)
+	case s.Verb == Count:
+		words = append(words, s.Key, strconv.Itoa(s.Times))
+	case s.Key != "":
+		words = append(words, s.Key)
+	}
+	return strings.Join(words, " ")
+}
+
+// inUnits is a duration in seconds, or milliseconds where need be.
+func inUnits(d time.Duration) string {
+	if d%time.Second == 0 {
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+	return fmt.Sprintf("%dms", d.Milliseconds())
+}
+
+// placedStep is a step and the place of its text.
+type placedStep struct {
+	Step
+	text word
+}
+
+func (d *stepDoc) read(n ast.Node) error {
+	if _, ok := pairsOf(n); !ok {
+		return errorAt(n, "want \"actor: what it does\", like \"client1: lock\"")
+	}
+	if err := d.named.read(n); err != nil {
+		return err
+	}
+	if len(d.entries) > 1 {
+		return errorAt(d.entries[1].key.node, "a step is one \"actor: what it does\": begin the next with \"- \"")
+	}
+	return nil
+}
+
+func parseSteps(list stepList, clients []string) ([]placedStep, error) {
+	var steps []placedStep
+	for _, item := range list {
+		step, err := parseStep(item.entries[0], clients)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, placedStep{step, item.entries[0].value})
+	}
+	return steps, nil
+}
+
+func parseStep(e entry[word], clients []string) (Step, error) {
+	actor, text := e.key.text, e.value.text
+	at := e.key.node.GetToken().Position
+	step := Step{Actor: actor, Client: actor, Line: at.Line, Column: at.Column}
+	list, known := forms[actor]
+	if slices.Contains(clients, actor) {
+		list = forms[""]
+	} else if !known {
+		return step, errorAt(e.key.node, "unknown actor %q%s", actor, hint(actor, slices.Concat(clients, actors)))
+	}
+	for _, f := range list {
+		groups, ok := f.match(text)
+		if !ok {
+			continue
+		}
+		step.Verb, step.Send, step.Service = f.verb, f.sent(), f.service
+		if f.target != "" {
+			step.Client = f.target
+		}
+		if client, ok := groups["client"]; ok {
+			switch {
+			case slices.Contains(reserved, client):
+				return step, unknownForm(e.value, actor, list)
+			case !slices.Contains(clients, client):
+				return step, errorAt(e.value.node, "unknown client %q%s", client, hint(client, clients))
+			}
+			step.Client = client
+		}
+		return step, step.take(groups, e.value)
+	}
+	return step, unknownForm(e.value, actor, list)
+}
+
+// take fills in what the groups of a form hold.
+func (s *Step) take(groups map[string]string, at word) error {
+	s.Key, s.Value = groups["key"], groups["value"]
+	for pair := range strings.FieldsSeq(groups["changes"]) {
+		key, value, _ := strings.Cut(pair, "=")
+		if slices.ContainsFunc(s.Changes, func(c history.Change) bool { return c.Key == key }) {
+			return errorAt(at.node, "this changes %q twice", key)
+		}
+		s.Changes = append(s.Changes, history.Change{Key: key, Value: value})
+	}
+	var err error
+	if times, ok := groups["times"]; ok {
+		if s.Times, err = strconv.Atoi(times); err != nil {
+			return errorAt(at.node, "%s times are too many", times)
+		}
+	}
+	if long, ok := groups["time"]; ok {
+		if s.For, err = time.ParseDuration(long); err != nil {
+			return errorAt(at.node, "%s is too long", long)
+		}
+	}
+	return nil
+}
+
+// unknownForm says what was meant instead: how the verb is used, the nearest
+// verb, or the actor that has it.
+func unknownForm(text word, actor string, list []form) error {
+	verb := firstWord(text.text)
+	if uses := usages(list, verb); len(uses) > 0 {
+		return errorAt(text.node, "want %s", either(uses))
+	}
+	who := actor
+	if _, own := forms[actor]; !own {
+		who = "a client"
+	}
+	for _, other := range append([]string{""}, actors...) {
+		if uses := usages(forms[other], verb); len(uses) > 0 {
+			if other == "" {
+				other = "CLIENT"
+			}
+			return errorAt(text.node, "%s cannot %q: did you mean \"%s: %s?", who, verb, other, uses[0][1:])
+		}
+	}
+	return errorAt(text.node, "%s cannot %q%s", who, verb, hint(verb, firstWords(list)))
+}
+
+// usages are the forms that begin with a word, quoted.
+func usages(list []form, first string) []string {
+	var uses []string
+	for _, f := range list {
+		if firstWord(f.usage) == first {
+			uses = append(uses, fmt.Sprintf("%q", f.usage))
+		}
+	}
+	return uses
+}
