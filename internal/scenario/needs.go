@@ -27,7 +27,7 @@ func (v *Variant) Needs() string {
 			add("restores etcd from a snapshot")
 		}
 	}
-	for _, member := range []string{MemberHighest, MemberLowest, MemberLeader} {
+	for _, member := range []string{MemberHighest, MemberLowest, MemberLeader, MemberFollower} {
 		for _, c := range v.Clients {
 			if c.Member == member {
 				add("has a client of one member of etcd (member: " + member + ")")

@@ -48,6 +48,9 @@ func (s Step) String() string {
 	return strings.Join(words, " ")
 }
 
+// Command is a client's step as its agent reads it (see "client agent --help").
+func (s Step) Command() string { return strings.TrimPrefix(s.String(), s.Actor+": ") }
+
 // inUnits is a duration in seconds, or milliseconds where need be.
 func inUnits(d time.Duration) string {
 	if d%time.Second == 0 {
