@@ -99,6 +99,7 @@ func (a *agent) begin(ctx context.Context, arg string) error {
 	}
 	a.begun = rs[last:]
 	e := a.about()
+	e.Op, e.Key = rs[last].ask.Op, rs[last].ask.Key
 	e.Text = fmt.Sprintf("%s %s, and is about to %s", a.name, said, describe(rs[last].ask))
 	a.stand(e)
 	return nil

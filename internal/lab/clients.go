@@ -61,10 +61,14 @@ func (r *run) startClient(ctx context.Context, name string) error {
 	if _, shared := r.variant.Clients[session]; shared {
 		session = scenario.SessionOwn // it is told whose at each lock
 	}
-	p, err := w.group.Start(name, env, "client", "agent", "--name", name, "--endpoints", strings.Join(endpoints, ","),
-		"--storage", w.storage.url(), "--send-storage", send, "--lock", w.prefix+c.Lock, "--ttl", c.TTL.String(), "--timeout", c.Timeout.String(),
-		"--token", c.Token, "--scope", c.Scope, "--session", session, "--look", c.Look, "--reads", c.Reads,
-		fmt.Sprintf("--numbered=%t", c.Numbered), "--change", c.Change, "--lock-delay", c.Delay.String())
+	args := []string{"client", "agent", "--name", name, "--endpoints", strings.Join(endpoints, ","),
+		"--storage", w.storage.url(), "--send-storage", send, "--lock", w.prefix + c.Lock, "--ttl", c.TTL.String(), "--timeout", c.Timeout.String(),
+		"--token", c.Token, "--scope", c.Scope, "--session", session, "--reads", c.Reads,
+		fmt.Sprintf("--numbered=%t", c.Numbered), "--change", c.Change, "--lock-delay", c.Delay.String()}
+	if c.Look != scenario.LookBegin { // which is the agent's default
+		args = append(args, "--look", c.Look)
+	}
+	p, err := w.group.Start(name, env, args...)
 	if err != nil {
 		return err
 	}

@@ -129,6 +129,7 @@ const (
 
 // How a client looks whether it holds the lock before it writes.
 const (
+	LookBegin   = "begin"    // at its session where it begins a write, else not at all
 	LookNothing = "nothing"  // it does not
 	LookSession = "session"  // it asks its session, which may not know yet
 	LookIsOwner = "is-owner" // it asks etcd by Mutex.IsOwner: is my key there?

@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	s := parse(t, text(t, "testdata/full.yaml"))
 	defaults := scenario.Client{
 		Lock: "/lock", TTL: time.Second, Timeout: 5 * time.Second, Token: "revision", Scope: "lock", Member: "any",
-		Session: "own", Look: "nothing", Reads: "fenced", Change: "batch",
+		Session: "own", Look: "begin", Reads: "fenced", Change: "batch",
 	}
 	first := scenario.Client{
 		Lock: "/a", TTL: 2 * time.Minute, Timeout: 500 * time.Millisecond, Token: "header", Scope: "key", Member: "lowest",
