@@ -52,6 +52,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/linear":     {}, // above all not pkg/fence: it is the second opinion
 		"./internal/access":     {},
 		"./internal/report":     {own("pkg/fence"), own("internal/history")},
+		"./internal/judge":      {own("pkg/fence"), own("internal/history"), own("internal/verdict"), own("internal/linear")},
 		"./internal/scenario":   {own("pkg/fence"), own("internal/history")},
 		"./internal/kv":         {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
 		"./internal/kvhttp":     {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kv"), own("internal/access")},

@@ -12,14 +12,20 @@ import (
 )
 
 func TestWriteAndRead(t *testing.T) {
-	stale := 1
+	stale, refused, yes, no := 1, 0, true, false
 	events := []history.Event{
 		{Lane: history.LaneLab, Kind: history.KindRun, Run: &history.Run{
 			Scenario: "01-gc-pause", Title: "<a> title", Variant: "fenced", Fencing: true, Lanes: []string{"etcd", "client1"},
-			Expect: history.Expect{Verdict: history.Safe, Stale: &stale, Final: map[string]string{"k": "v"}},
+			About: "it asks again", Lesson: "A lock\nexpires.", Source: "https://example.org/?a=1&b=2", Control: true,
+			Together: [][]string{{"a", "b"}, {"c"}}, Seed: 1<<64 - 1,
+			Expect: history.Expect{Verdict: history.Safe, Stale: &stale, Refused: &refused, Ordered: &yes, Fenced: &no, Final: map[string]string{"k": "v"}},
 		}},
 		{At: 1500 * time.Millisecond, Lane: "etcd", Kind: history.KindGranted, Client: "client1", Tenure: "/lock/1", Token: 1<<53 + 1},
 		{At: 2, Lane: "storage", Kind: history.KindRefused, Op: history.OpWrite, Request: "client1-1", Index: 3, Key: "k", Value: "\x01\n", Reason: "stale", Mark: 1<<63 - 1},
+		{At: -3, Lane: "etcd", Kind: history.KindQueued, Client: "client2", Tenure: "/lock/2@7", Token: 7, Scope: "/lock"},
+		{At: 3, Lane: "client1", Kind: history.KindNetwork, Cause: history.CauseDelay, Text: "what it sends waits"},
+		{At: 4, Lane: "storage", Kind: history.KindRestart},
+		{At: 5, Lane: "client1", Kind: history.KindInvoke, Op: history.OpChange, Request: "client1-2", Sequence: 1<<63 - 1, Changes: []history.Change{{Key: "a", Value: "<1> =\u2028"}, {Key: "b"}}},
 	}
 	var b bytes.Buffer
 	if err := history.Write(&b, events); err != nil {

@@ -38,6 +38,7 @@ type Change struct {
 
 // Input is what a client asked for.
 type Input struct {
+	Name     string   `json:"name,omitempty"` // for the picture
 	Kind     Kind     `json:"kind"`
 	Scope    string   `json:"scope"`
 	Token    int64    `json:"token,omitempty"`    // 0: none
@@ -67,9 +68,10 @@ type Output struct {
 	Outcome  Outcome `json:"outcome"`
 	Value    string  `json:"value,omitempty"`    // of a read
 	Token    int64   `json:"token,omitempty"`    // of a read: which wrote the value
+	Bare     bool    `json:"bare,omitempty"`     // of a read: that token was not told
 	Mark     int64   `json:"mark,omitempty"`     // of a mark, or that was told with a refusal as stale
 	Sequence int64   `json:"sequence,omitempty"` // of the mark; with a refusal 0 where it was not told
-	Bound    int64   `json:"bound,omitempty"`    // that was told with a refusal as ahead
+	Bound    int64   `json:"bound,omitempty"`    // that was told with a refusal as ahead; 0 where none was
 }
 
 // Op is one operation. Its times are nanoseconds of one clock for the whole

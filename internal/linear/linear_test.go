@@ -130,6 +130,18 @@ var histories = []struct {
 	{"ahead, but admitted before", false, []linear.Op{
 		at(1, 2, write(9, "a=1"), done), at(3, 4, write(9, "a=2"), linear.Output{Outcome: linear.Ahead, Bound: 5}),
 	}},
+	{"ahead, of a bound that was not told", true, []linear.Op{
+		at(1, 2, write(9, "a=1"), refused(linear.Ahead)), at(3, 4, write(3, "a=2"), done),
+	}},
+	{"which token wrote it was not told", true, []linear.Op{
+		at(1, 2, write(3, "a=1"), done), at(3, 4, read(0, "a"), linear.Output{Outcome: linear.Done, Value: "1", Bare: true}),
+	}},
+	{"nor that it is another value", false, []linear.Op{
+		at(1, 2, write(3, "a=1"), done), at(3, 4, read(0, "a"), linear.Output{Outcome: linear.Done, Value: "2", Bare: true}),
+	}},
+	{"another token wrote it", false, []linear.Op{
+		at(1, 2, write(3, "a=1"), done), at(3, 4, read(0, "a"), value("1", 4)),
+	}},
 	{"missing and invalid", true, []linear.Op{
 		at(1, 2, write(0, "a=1"), refused(linear.Missing)), at(3, 4, write(-1, "a=1"), refused(linear.Invalid)), at(5, 6, read(0, "a"), none),
 	}},
@@ -253,12 +265,21 @@ func TestSaveLoadDraw(t *testing.T) {
 	}
 	var page bytes.Buffer
 	wrong := []linear.Op{at(1, 2, write(4, "a=1"), done), at(3, 4, write(3, "a=2"), done)}
+	wrong[1].Input.Name = "client1-7"
+	wrong = append(wrong,
+		at(5, 6, read(0, "a"), linear.Output{Outcome: linear.Done, Value: "told", Bare: true}),
+		at(7, 8, write(9, "a=3"), refused(linear.Ahead)))
 	if err := linear.Draw(&page, wrong, []linear.Fault{{Name: "kill -9", Start: 2, End: 3}}, 0); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<html", "kill -9", "write /lock by 3.0: a=2"} {
+	for _, want := range []string{"<html", "kill -9", "client1-7: write /lock by 3.0: a=2"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, untold := range []string{"told by 0", "ahead of 0"} {
+		if strings.Contains(page.String(), untold) {
+			t.Errorf("the page says %q", untold)
 		}
 	}
 }

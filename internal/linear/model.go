@@ -76,7 +76,8 @@ func (s scope) step(in Input, out Output) (bool, scope) {
 	case in.Kind == Read:
 		found, ok := s.items[in.Key]
 		if ok {
-			return out.Outcome == Done && out.Value == found.value && out.Token == found.token, s.after(in)
+			told := out.Bare || out.Token == found.token
+			return out.Outcome == Done && out.Value == found.value && told, s.after(in)
 		}
 		return out.Outcome == NotFound, s.after(in)
 	}
@@ -155,6 +156,9 @@ func (s scope) String() string {
 // String is the operation as a picture has it.
 func (in Input) String() string {
 	var b strings.Builder
+	if in.Name != "" {
+		fmt.Fprintf(&b, "%s: ", in.Name)
+	}
 	fmt.Fprintf(&b, "%s %s", in.Kind, in.Scope)
 	if in.Token != 0 || in.Sequence != 0 {
 		fmt.Fprintf(&b, " by %d.%d", in.Token, in.Sequence)
@@ -176,11 +180,13 @@ func (in Input) String() string {
 // String is the answer as a picture has it.
 func (out Output) String() string {
 	switch {
+	case out.Outcome == Done && out.Bare:
+		return out.Value
 	case out.Outcome == Done && out.Value != "":
 		return fmt.Sprintf("%s by %d", out.Value, out.Token)
 	case out.Outcome == Done && out.Mark != 0, out.Outcome == Stale:
 		return fmt.Sprintf("%s, mark %d.%d", out.Outcome, out.Mark, out.Sequence)
-	case out.Outcome == Ahead:
+	case out.Outcome == Ahead && out.Bound != 0:
 		return fmt.Sprintf("ahead of %d", out.Bound)
 	}
 	return string(out.Outcome)

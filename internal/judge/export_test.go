@@ -1,0 +1,8 @@
+package judge
+
+// For the tests.
+var (
+	Within     = judge
+	Faults     = faults
+	Operations = operations
+)

@@ -1,0 +1,98 @@
+// Package judge gives the whole judgement of a run: the verdict of package
+// verdict, and a second opinion on the storage. That is porcupine's, by the rules
+// of package linear, and comes from other accounts: from what the clients asked
+// and were answered, and when.
+package judge
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/linear"
+	"github.com/fencelab/fencelab/internal/verdict"
+)
+
+// Judgement is all that is judged of a run.
+type Judgement struct {
+	verdict.Verdict
+	Storage Opinion `json:"storage"`
+}
+
+// Opinion is porcupine's, on the storage.
+type Opinion struct {
+	Fenced     string `json:"fenced"`           // Yes, No or Undecided
+	Operations int    `json:"operations"`       // that it is made of
+	Reason     string `json:"reason,omitempty"` // why it is undecided
+}
+
+// Whether the storage did what a fenced storage does: whether there is one order
+// in which all operations can have happened, by the laws of a fenced store.
+const (
+	Yes       = "yes"
+	No        = "no"
+	Undecided = "undecided"
+)
+
+// within is how long porcupine may take.
+const within = 5 * time.Second
+
+// Judge judges a history.
+func Judge(events []history.Event) Judgement { return judge(events, within) }
+
+func judge(events []history.Event, within time.Duration) Judgement {
+	j := Judgement{Verdict: verdict.Judge(events), Storage: opinion(events, within)}
+	if want := events[0].Run.Expect.Fenced; want != nil {
+		j.compare(*want)
+	}
+	return j
+}
+
+func opinion(events []history.Event, within time.Duration) Opinion {
+	ops, err := operations(events)
+	if err != nil {
+		return Opinion{Fenced: Undecided, Operations: len(ops), Reason: err.Error()}
+	}
+	o := Opinion{Operations: len(ops)}
+	switch linear.Check(ops, within) {
+	case linear.Linearizable:
+		o.Fenced = Yes
+	case linear.NotLinearizable:
+		o.Fenced = No
+	default:
+		o.Fenced, o.Reason = Undecided, fmt.Sprintf("there was no result within %v", within)
+	}
+	return o
+}
+
+// compare holds the opinion against what the run expects.
+func (j *Judgement) compare(fenced bool) {
+	expected := "that it does not"
+	if fenced {
+		expected = "that it does"
+	}
+	var text string
+	switch {
+	case j.Storage.Fenced == Undecided:
+		text = fmt.Sprintf("porcupine could not judge whether the storage did what a fenced storage does (%s)", j.Storage.Reason)
+	case j.Storage.Fenced == No && fenced:
+		text = "by porcupine the storage did not do what a fenced storage does"
+	case j.Storage.Fenced == Yes && !fenced:
+		text = "by porcupine the storage did what a fenced storage does"
+	default:
+		return
+	}
+	j.Mismatches = append(j.Mismatches, text+", expected "+expected)
+}
+
+// Visualize writes porcupine's page on the storage's history, self-contained
+// HTML, with the run's faults. It makes its own check, and so takes as long as
+// Judge; where there is nothing to check, an error says why.
+func Visualize(w io.Writer, events []history.Event) error {
+	ops, err := operations(events)
+	if err != nil {
+		return fmt.Errorf("no picture of the storage's history: %w", err)
+	}
+	return linear.Draw(w, ops, faults(events), within)
+}
