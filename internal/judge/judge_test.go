@@ -29,14 +29,18 @@ import (
 //	c1 5 write k=v silent    nor did it come to say so
 //	c1 5.1 write k=v duplicate
 //	c1 5 write k=v nowhere   it did not get to the storage, and knows
-//	final k v
+//	final k v 5              and who wrote it
 func tale(t *testing.T, text string) []history.Event {
 	t.Helper()
 	events := []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: &history.Run{Expect: history.Expect{Verdict: history.Safe}}}}
 	for n, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		word := append(strings.Fields(line), "", "")
+		word := append(strings.Fields(line), "", "", "")
 		if word[0] == "final" {
-			events = append(events, history.Event{Lane: history.LaneStorage, Kind: history.KindFinal, Key: word[1], Value: word[2], Missing: word[2] == ""})
+			e := history.Event{Lane: history.LaneStorage, Kind: history.KindFinal, Key: word[1], Value: word[2], Missing: word[2] == ""}
+			if word[3] != "" {
+				e.Token = fence.Token(number(t, word[3]))
+			}
+			events = append(events, e)
 			continue
 		}
 		ask := history.Event{Lane: word[0], Client: word[0], Kind: history.KindInvoke, Op: word[2], Scope: "/lock", Request: fmt.Sprint(word[0], "-", n)}
@@ -111,6 +115,15 @@ func TestOpinion(t *testing.T) {
 			c1 5 write k=2 stale 9
 			c2 9 write k=3 ok
 			final k 3`, judge.Yes, 5},
+		{"who wrote what is there at the end", `
+			c1 5 write k=1 ok
+			c2 9 write m=1 ok
+			final k 1 5
+			final m 1 9`, judge.Yes, 4},
+		{"somebody else wrote it", `
+			c1 5 write k=1 ok
+			c2 9 read k ok 1
+			final k 1 9`, judge.No, 3},
 		{"a stale write is done", `
 			c1 5 write k=1 ok
 			c2 9 write k=2 ok

@@ -33,6 +33,7 @@ func operations(events []history.Event) ([]linear.Op, error) {
 			continue
 		case e.Kind == history.KindFinal:
 			op.Output = found(e)
+			op.Output.Token, op.Output.Bare = int64(e.Token), e.Token == 0 // that of who wrote it
 		default:
 			there, did := arrived[e.Request]
 			if did {
@@ -67,10 +68,11 @@ func clock(events []history.Event) []int64 {
 
 // input is what an event asks the storage for; of no kind where it does not.
 func input(e history.Event) linear.Input {
+	if e.Kind == history.KindFinal {
+		return linear.Input{Name: "at the end", Kind: linear.Read, Key: e.Key}
+	}
 	in := linear.Input{Name: e.Request, Scope: e.Scope, Token: int64(e.Token), Sequence: e.Sequence}
 	switch {
-	case e.Kind == history.KindFinal:
-		in.Name, in.Kind, in.Key = "at the end", linear.Read, e.Key
 	case e.Kind != history.KindInvoke || e.Request == "": // a client that only looked sent nothing
 	case e.Op == history.OpRead:
 		in.Kind, in.Key = linear.Read, e.Key
