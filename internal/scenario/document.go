@@ -32,7 +32,7 @@ type storageDoc struct {
 }
 
 type clientDoc struct {
-	Lock     word `yaml:"lock" jsonschema:"required,pattern=^\\S+$" want:"a name without spaces, like /lock" jsonschema_description:"The lock's name."`
+	Lock     word `yaml:"lock" jsonschema:"required,pattern=^[^\\s\\x00-\\x1f\\x7f]+$" want:"a name without spaces, like /lock" jsonschema_description:"The lock's name."`
 	TTL      span `yaml:"ttl" jsonschema:"default=1s,pattern=^[1-9][0-9]*(s|m)$" want:"a duration in whole seconds, like 1s" jsonschema_description:"Of its lease, in whole seconds from 1."`
 	Timeout  span `yaml:"timeout" jsonschema:"default=5s,pattern=^[1-9][0-9]*(ms|s|m)$" jsonschema_description:"Of a request to the storage or to etcd."`
 	Token    word `yaml:"token" jsonschema:"default=revision,enum=revision,enum=header,enum=lease,enum=max" jsonschema_description:"What it shows to the storage. revision: the create revision of its lock key. header: the revision at which etcd answered that the lock is its. lease: its lease ID, which is not ordered. max: 2^63-1, with or without a lock."`

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -46,9 +44,10 @@ func FuzzParse(f *testing.F) {
 		if s.Title == "" || controls != 1 {
 			t.Fatalf("incomplete: %+v", s)
 		}
-		if json, err := yaml.YAMLToJSON(data); err == nil && strings.ToValidUTF8(string(json), "") == string(json) {
-			if err := valid(t, published, string(data)); err != nil {
-				t.Fatalf("the parser takes what the schema refuses: %v", err)
+		// Some values, like .inf, are none in JSON.
+		if doc, err := inJSON(string(data)); err == nil {
+			if err := published.Validate(doc); err != nil {
+				t.Fatalf("the schema refuses what the parser takes: %v", err)
 			}
 		}
 	})

@@ -1,6 +1,8 @@
 package scenario_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"io/fs"
 	"strings"
 	"testing"
@@ -38,14 +40,23 @@ func schema(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
+// inJSON is what a YAML file holds, as a validator of JSON wants it.
+func inJSON(file string) (any, error) {
+	var doc any
+	if err := yaml.Unmarshal([]byte(file), &doc); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(b))
+}
+
 // valid is what the schema says of a YAML file.
 func valid(t testing.TB, s *jsonschema.Schema, file string) error {
 	t.Helper()
-	b, err := yaml.YAMLToJSON([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(b)))
+	doc, err := inJSON(file)
 	if err != nil {
 		t.Fatal(err)
 	}
