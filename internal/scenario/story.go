@@ -249,7 +249,7 @@ func (f *fate) network(step Step) string {
 		if f.delayed {
 			return name + " is delayed already"
 		}
-		f.delayed, f.sent = true, false
+		f.delayed = true
 	case Deliver:
 		switch {
 		case !f.delayed:
