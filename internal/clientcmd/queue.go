@@ -2,6 +2,7 @@ package clientcmd
 
 import (
 	"context"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -25,7 +26,7 @@ func (q *queue) over() <-chan error {
 }
 
 // enqueue asks for the lock and returns when it stands in the queue, or was
-// granted the lock at once. Until the grant the agent shows the create revision
+// granted the lock at once; its place has to be answered within --timeout. Until the grant the agent shows the create revision
 // of its place, unless it shows something else at all: the header is not there
 // yet.
 func (a *agent) enqueue(ctx context.Context, _ string) error {
@@ -50,6 +51,9 @@ func (a *agent) enqueue(ctx context.Context, _ string) error {
 		a.hold(place, tokenOf(kind, place))
 	case err := <-a.queue.over():
 		a.leaveQueue(ctx, err)
+	case <-time.After(a.timeout):
+		cancel()
+		a.leaveQueue(ctx, <-a.queue.over())
 	}
 	return nil
 }
