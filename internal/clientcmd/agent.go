@@ -162,7 +162,7 @@ func (v verb) usage() string { return strings.TrimSpace(v.name + " " + v.arg) }
 func (a *agent) verbs() []verb {
 	return []verb{
 		{"lock", "[in LEASE]", "wait for the lock; in the session of a lease (hexadecimal) that there is", a.lock},
-		{"trylock", "", "take the lock if it is free", a.tryLock},
+		{"trylock", "[in LEASE]", "take the lock if it is free; in a session like lock", a.tryLock},
 		{"queue", "", "wait for the lock in the background, in a place in the queue", a.enqueue},
 		{"unlock", "", "release the lock and forget its grant", a.unlock},
 		{"read", "KEY", "read a key", a.read},

@@ -255,8 +255,8 @@ func TestAgentBadCommands(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"lokc", `unknown command "lokc", want one of: lock [in LEASE], trylock,`},
 		{" lock", `unknown command ""`},
-		{"lock /other", `want "lock" alone, or "lock in LEASE"`},
-		{"lock in 0x1", `want "lock" alone, or "lock in LEASE"`},
+		{"lock /other", `want nothing more, or "in LEASE"`},
+		{"lock in 0x1", `want nothing more, or "in LEASE"`},
 		{"lock in -1", "a lease ID in hexadecimal"},
 		{"queue up", `"queue" stands alone`},
 		{"read", `read what? want "read KEY"`},

@@ -19,7 +19,7 @@ import (
 type counting struct {
 	key   string
 	times int
-	halts []int // stands before the write of these increments, which count from 1
+	halts []int // stands before the write of these increments, which count from 1, once each
 }
 
 func parseCount(arg string) (c counting, err error) {
@@ -62,7 +62,7 @@ func (a *agent) count(ctx context.Context, arg string) error {
 	for n := 1; n <= c.times && err == nil; n++ {
 		err = errAgain
 		for try := 0; try < maxTries && errors.Is(err, errAgain); try++ {
-			err = a.increment(ctx, c, n)
+			err = a.increment(ctx, &c, n)
 		}
 		if err != nil {
 			err = fmt.Errorf("increment %d of %d: %w", n, c.times, err)
@@ -73,7 +73,7 @@ func (a *agent) count(ctx context.Context, arg string) error {
 }
 
 // increment adds 1, under a lock of its own.
-func (a *agent) increment(ctx context.Context, c counting, n int) error {
+func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 	switch err := a.take(ctx, history.OpLock, clientv3.NoLease); {
 	case errors.Is(err, concurrency.ErrSessionExpired): // while it waited
 		return errAgain
@@ -88,7 +88,7 @@ func (a *agent) increment(ctx context.Context, c counting, n int) error {
 }
 
 // addOne reads and writes under the lock.
-func (a *agent) addOne(ctx context.Context, c counting, n int) error {
+func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 	got := a.perform(ctx, a.newRead(c.key))
 	if got.Kind != history.KindOK {
 		return failure(got)
@@ -101,7 +101,8 @@ func (a *agent) addOne(ctx context.Context, c counting, n int) error {
 		}
 	}
 	write := a.newWrite(c.key, strconv.Itoa(value+1))
-	if !slices.Contains(c.halts, n) {
+	halt := slices.Index(c.halts, n)
+	if halt < 0 {
 		if outcome, ok := a.mayGoOn(ctx, write); !ok {
 			return failure(outcome)
 		}
@@ -110,6 +111,7 @@ func (a *agent) addOne(ctx context.Context, c counting, n int) error {
 	if a.held.lost() {
 		return errAgain
 	}
+	c.halts = slices.Delete(c.halts, halt, halt+1)
 	e := a.about()
 	e.Op, e.Key = history.OpCount, c.key
 	e.Text = fmt.Sprintf("%s has looked: it holds %s with token %d, and stands before increment %d of %d", a.name, e.Scope, e.Token, n, c.times)

@@ -60,7 +60,7 @@ func (a *agent) lock(ctx context.Context, arg string) error {
 	return nil
 }
 
-// parseLease reads the argument of lock.
+// parseLease reads the argument of lock and trylock.
 func parseLease(arg string) (clientv3.LeaseID, error) {
 	if strings.TrimSpace(arg) == "" {
 		return clientv3.NoLease, nil
@@ -68,15 +68,19 @@ func parseLease(arg string) (clientv3.LeaseID, error) {
 	hex, ok := strings.CutPrefix(arg, "in ")
 	id, err := strconv.ParseInt(hex, 16, 64)
 	if !ok || err != nil || id <= 0 {
-		return clientv3.NoLease, fmt.Errorf(`lock %s: want "lock" alone, or "lock in LEASE" with a lease ID in hexadecimal`, arg)
+		return clientv3.NoLease, fmt.Errorf(`%s: want nothing more, or "in LEASE" with a lease ID in hexadecimal`, arg)
 	}
 	return clientv3.LeaseID(id), nil
 }
 
-func (a *agent) tryLock(ctx context.Context, _ string) error {
+func (a *agent) tryLock(ctx context.Context, arg string) error {
+	lease, err := parseLease(arg)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	_ = a.take(ctx, history.OpTryLock, clientv3.NoLease)
+	_ = a.take(ctx, history.OpTryLock, lease)
 	return nil
 }
 

@@ -39,5 +39,5 @@ func (r *run) gc(ctx context.Context, client string) error {
 	if err := r.command(client, "gc"); err != nil {
 		return err
 	}
-	return r.await(ctx, client+"'s collection to begin", stepDeadline, func() (bool, error) { return c.moves > before, nil })
+	return r.await(ctx, client+"'s collection to begin", r.patience, func() (bool, error) { return c.moves > before, nil })
 }

@@ -29,13 +29,15 @@ type Options struct {
 	Endpoints []string
 	// Seed is for what is chosen at random.
 	Seed uint64
+	// Patience is for how long a step may wait for what it names, beyond leases
+	// that it has to wait for and delays that it asks for. 0: 15 s.
+	Patience time.Duration
 }
 
 // How long what is awaited may take, beyond the leases that it has to wait for.
 // A deadline that passes is an error of the run, never a verdict.
 const (
 	startDeadline = 20 * time.Second
-	stepDeadline  = 15 * time.Second
 	loadDeadline  = 2 * time.Minute
 )
 
@@ -44,6 +46,7 @@ type run struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
 	seed     uint64
+	patience time.Duration
 	world    *world
 	recorder *recorder
 	state    *state
@@ -81,7 +84,7 @@ func (r *run) fail(name string, p *proc.Process, err error) {
 // fails has no verdict. Nothing of the world is left behind.
 func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Options) (events []history.Event, err error) {
 	r := &run{
-		scenario: s, variant: v, seed: o.Seed,
+		scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
 		hub:    make(chan history.Event),
 		broken: make(chan failure),
 		over:   make(chan struct{}),
@@ -186,7 +189,7 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 
 // awaitClosed waits until a channel is closed.
 func (r *run) awaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
-	return r.awaitAlso(ctx, what, stepDeadline, closed, func() (bool, error) {
+	return r.awaitAlso(ctx, what, r.patience, closed, func() (bool, error) {
 		select {
 		case <-closed:
 			return true, nil
@@ -199,7 +202,7 @@ func (r *run) awaitClosed(ctx context.Context, what string, closed <-chan struct
 // meanwhile does something that takes time, while it takes in what the accounts
 // say: a process whose account nobody reads stands still.
 func (r *run) meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, stepDeadline, fmt.Errorf("after %v still waiting for %s", stepDeadline, what))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("after %v still waiting for %s", r.patience, what))
 	defer cancel()
 	done := make(chan struct{})
 	var failed error

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +92,7 @@ func TestMainStory(t *testing.T) {
 client1 invoke lock
 etcd granted client1
 client1 ok lock
-client1 note
+client1 note write key0=
 client1 pause SIGSTOP
 etcd ended expired client1
 client2 invoke lock
@@ -109,7 +110,7 @@ storage final key0=from-client-2
 client1 invoke lock
 etcd granted client1
 client1 ok lock
-client1 note
+client1 note write key0=
 client1 pause SIGSTOP
 etcd ended expired client1
 client2 invoke lock
@@ -162,7 +163,7 @@ clients:
   client2: {lock: /lock}
 steps: [{`+strings.ReplaceAll(steps, ", ", "}, {")+`}]
 variants:
-  only: {control: true, expect: {verdict: safe}}
+  only: {control: true, expect: {verdict: blocked}}
 `)
 	return s, &s.Variants[0]
 }
@@ -186,7 +187,7 @@ func TestEveryVerb(t *testing.T) {
 }
 
 func TestStepErrorSaysWhere(t *testing.T) {
-	s, v := story(t, "etcd: await expiry of client1")
+	s, v := story(t, "client2: lock, client1: trylock, etcd: await expiry of client1")
 	events, err := run(t, t.Context(), s, v, nil)
 	const want = `test.yaml line 5, step "etcd: await expiry of client1": client1 holds no lock that could expire`
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -194,6 +195,18 @@ func TestStepErrorSaysWhere(t *testing.T) {
 	}
 	if last := events[len(events)-1]; last.Kind != history.KindError || !strings.Contains(last.Text, want) {
 		t.Errorf("the history ends with %+v, want the error", last)
+	}
+}
+
+// TestStepThatNeverHappens: the error says what was waited for, and who is in
+// the way.
+func TestStepThatNeverHappens(t *testing.T) {
+	s, v := story(t, "client2: lock, client1: lock")
+	t.Setenv("TMPDIR", t.TempDir())
+	_, err := lab.Run(t.Context(), s, v, lab.Options{Exe: os.Args[0], Patience: 100 * time.Millisecond})
+	const want = `test.yaml line 5, step "client1: lock": after 1.1s still waiting for client1's lock (client2 holds it)`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -29,5 +29,5 @@ func (r *run) revoke(ctx context.Context, client string) error {
 	if err != nil {
 		return err
 	}
-	return r.await(ctx, "the end of "+client+"'s tenure", stepDeadline, func() (bool, error) { return o.ended, nil })
+	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return o.ended, nil })
 }

@@ -278,3 +278,13 @@ func (s *state) sentBy(client string) (list []*request) {
 func (s *state) arrived(client string) bool {
 	return !slices.ContainsFunc(s.sentBy(client), func(q *request) bool { return !q.over() })
 }
+
+// holder is the client that holds a lock; "" where none does.
+func (s *state) holder(lock string) string {
+	for _, o := range s.owners {
+		if o.scope == lock && o.granted && !o.ended {
+			return o.client
+		}
+	}
+	return ""
+}

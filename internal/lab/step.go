@@ -74,8 +74,11 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 // within is for how long a client's step is waited for.
 func (r *run) within(client string) time.Duration {
 	c := r.variant.Clients[client]
-	return stepDeadline + c.TTL + c.Delay
+	return r.patience + c.TTL + c.Delay
 }
+
+// lockOf is the name of a client's lock, as etcd knows it.
+func (r *run) lockOf(client string) string { return r.world.prefix + r.variant.Clients[client].Lock }
 
 // act makes a client do something, and awaits its answer and what the other
 // accounts say of it.
@@ -85,7 +88,11 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 	if err := r.command(s.Client, r.line(s)); err != nil {
 		return err
 	}
-	return r.await(ctx, fmt.Sprintf("%s's %s", s.Client, s.Verb), r.within(s.Client), func() (bool, error) {
+	what := fmt.Sprintf("%s's %s", s.Client, s.Verb)
+	if holder := r.state.holder(r.lockOf(s.Client)); s.Verb == scenario.Lock && holder != "" {
+		what += " (" + holder + " holds it)"
+	}
+	return r.await(ctx, what, r.within(s.Client), func() (bool, error) {
 		if s.Verb == scenario.Begin && c.stands > stood {
 			return true, nil // no request, and so no reply
 		}
@@ -137,7 +144,7 @@ func (r *run) queue(ctx context.Context, client string) error {
 		return err
 	}
 	return r.await(ctx, client+"'s place in the queue", r.within(client), func() (bool, error) {
-		return r.state.waits(client, r.world.prefix+r.variant.Clients[client].Lock), nil
+		return r.state.waits(client, r.lockOf(client)), nil
 	})
 }
 
