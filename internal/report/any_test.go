@@ -67,7 +67,7 @@ var anyDrawing = rapid.Custom(func(t *rapid.T) Drawing {
 		Lanes: rapid.SliceOfN(anyLane, 0, 12).Draw(t, "lanes"),
 	}
 	return Drawing{
-		append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 120).Draw(t, "events")...),
+		append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 40).Draw(t, "events")...),
 		Outcome{
 			rapid.OneOf(rapid.SampledFrom([]string{"safe", "corrupted", "blocked"}), anyString).Draw(t, "verdict"), rapid.Bool().Draw(t, "ok"),
 			rapid.SliceOfN(anyString, 0, 3).Draw(t, "violations"), rapid.SliceOfN(anyString, 0, 3).Draw(t, "mismatches"),
@@ -140,7 +140,7 @@ func TestSVGIsWellFormed(t *testing.T) {
 }
 
 // sizes are the classes of labels that are not of textSize.
-var sizes = map[string]float64{"title": titleSize, "verdict": verdictSize, "verdict wrong": verdictSize, "token": smallSize, "stopped": smallSize, "stopped tiny": tinySize, "wait": smallSize, "legend": smallSize, "head tiny": tinySize}
+var sizes = map[string]float64{"title": titleSize, "verdict": verdictSize, "token": smallSize, "stopped": smallSize, "stopped tiny": tinySize, "wait": smallSize, "legend": smallSize, "mark": smallSize, "mark before": smallSize, "head tiny": tinySize}
 
 // extent is the most room that a label can take up.
 func extent(l label) (x1, y1, x2, y2 int) {
@@ -159,6 +159,9 @@ func extent(l label) (x1, y1, x2, y2 int) {
 		x1 -= w
 	case "head", "token", "warned", "harmed":
 		x1 -= w / 2
+	}
+	if l.Class == "mark before" {
+		x1 -= w
 	}
 	return x1, l.Y - int(size*0.8), x1 + w, l.Y + int(size*0.2)
 }
@@ -183,15 +186,22 @@ func checkLabels(panels []*panel, width, height int) error {
 }
 
 func TestSVGTextHasRoom(t *testing.T) {
+	check := func(drawings ...Drawing) error {
+		s := compose(wide, drawings...)
+		errs := []error{checkLabels(s.Panels, s.Width, s.Height)}
+		for _, l := range []layout{wide, narrow} {
+			s := inline(drawings[0], l, true)
+			errs = append(errs, checkLabels(s.Panels, s.Width, s.Height))
+		}
+		return errors.Join(errs...)
+	}
 	for _, name := range stories {
-		s := compose(load(t, name), load(t, "fenced"))
-		if err := checkLabels(s.Panels, s.Width, s.Height); err != nil {
+		if err := check(load(t, name), load(t, "fenced")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		s := compose(rapid.SliceOfN(anyDrawing, 1, 2).Draw(rt, "drawings")...)
-		if err := checkLabels(s.Panels, s.Width, s.Height); err != nil {
+		if err := check(rapid.SliceOfN(anyDrawing, 1, 2).Draw(rt, "drawings")...); err != nil {
 			rt.Fatal(err)
 		}
 	})

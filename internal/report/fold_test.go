@@ -27,7 +27,7 @@ func counting(each int) Drawing {
 	}
 	client := func(i int) string { return fmt.Sprintf("client%d", i%5+1) }
 	for i := range 5 {
-		add(client(i), history.KindInvoke, history.Event{Op: history.OpCount, Key: "counter", Value: fmt.Sprint(each)})
+		add(client(i), history.KindInvoke, history.Event{Op: history.OpCount, Key: "counter"})
 	}
 	for i := range 5 * each {
 		c := client(i)
@@ -69,7 +69,7 @@ func counting(each int) Drawing {
 		add(c, history.KindOK, history.Event{Scope: "/lock", Op: history.OpUnlock})
 	}
 	for i := range 5 {
-		add(client(i), history.KindOK, history.Event{Op: history.OpCount, Key: "counter", Value: fmt.Sprint(each)})
+		add(client(i), history.KindOK, history.Event{Op: history.OpCount, Key: "counter"})
 	}
 	add(history.LaneStorage, history.KindFinal, history.Event{Key: "counter", Value: fmt.Sprint(5*each - 1)})
 	return Drawing{events, Outcome{Name: history.Safe, OK: true}}

@@ -73,7 +73,7 @@ func doing(e history.Event) Text {
 	case history.OpChange:
 		return slices.Concat(who, say("changes"), pairs(e, ","), token(e, "", ""), sequence(e))
 	case history.OpCount:
-		return slices.Concat(who, say("begins to count in"), solid(e.Key), times(e))
+		return slices.Concat(who, say("begins to count in"), solid(e.Key))
 	case history.OpRead:
 		return slices.Concat(who, say("reads"), solid(e.Key+","), token(e, "", ""), sequence(e))
 	case history.OpDelete:
@@ -107,19 +107,6 @@ func refrains(e history.Event, why string) Text {
 		why = "it finds that the lock is not its own"
 	}
 	return append(colon(text), say("%s", why)...)
-}
-
-// counted says that a client did all of its increments.
-func counted(e history.Event) Text {
-	return slices.Concat(say("%s has counted in", name(actor(e))), solid(e.Key), times(e))
-}
-
-// times says how often a count increments, where the client tells.
-func times(e history.Event) Text {
-	if e.Value == "" {
-		return nil
-	}
-	return say("%s times", e.Value)
 }
 
 // pairs lists the changes of e; the last one ends in end.

@@ -125,7 +125,7 @@ func (b *Builder) unanswered(r *request) {
 	switch {
 	case r.accounted || r.sent && !r.answered:
 	case r.answered:
-		b.add(e, told(e))
+		b.add(e, acknowledged(e))
 	default:
 		r.sent = true
 		row := Row{Class: ClassSend, Lane: e.Lane, To: server(e.Op), Leg: Sent, Request: e.Request}
@@ -139,8 +139,8 @@ func (b *Builder) unanswered(r *request) {
 	}
 }
 
-// told is the row of an answer where no account says the same.
-func told(e history.Event) Row {
+// acknowledged is the row of an answer where no account says the same.
+func acknowledged(e history.Event) Row {
 	return Row{Class: ClassReply, Lane: server(e.Op), To: e.Lane,
 		Text: slices.Concat(say("%s is told that its", name(e.Lane)), noun(e), say("succeeded"))}
 }
@@ -205,7 +205,7 @@ func (b *Builder) succeeded(e, asked history.Event, r *request) bool {
 	b.tenures.acknowledge(asked.Request)
 	switch shared := b.tenures.shared(asked); {
 	case asked.Op == history.OpCount:
-		b.add(e, Row{Class: ClassNote, Text: counted(asked)})
+		b.add(e, Row{Class: ClassNote, Text: append(say("%s has counted in", name(e.Lane)), solid(asked.Key)...)})
 	case asked.Op == history.OpRead:
 		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane, Text: append(say("%s gets:", e.Lane), value(asked.Key, e)...)})
 	case asksForLock(asked.Op) && shared != nil:
@@ -213,7 +213,7 @@ func (b *Builder) succeeded(e, asked history.Event, r *request) bool {
 		text := say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(shared.client))
 		b.add(e, Row{Class: ClassGrant, Lane: history.LaneEtcd, To: e.Lane, Tenure: shared.n, Token: shared.token, Text: append(text, token(asked, "", "")...)})
 	case r == nil:
-		b.add(e, told(e))
+		b.add(e, acknowledged(e))
 	case !r.accounted:
 		r.answered, r.due = true, e.At
 		return true

@@ -49,6 +49,9 @@ func (p *panel) drawLanes(top, bottom int) {
 // pauseLabel writes how long a lane stands still beside the row where that
 // begins: a row without an arrow.
 func (p *panel) pauseLabel(lane, x int, s span) {
+	if p.below {
+		return // no room, and the row where it goes on says so
+	}
 	y, class := s.from+4, "stopped"
 	if !p.tight() {
 		p.Labels = append(p.Labels, label{x, y, class, strong("stopped")})
@@ -75,38 +78,65 @@ func (p *panel) spans(lane, top, bottom int, value func(Lane) int) []span {
 			v = value(r.Lanes[lane])
 		}
 		if last := &all[len(all)-1]; v != last.value {
-			last.to, last.end = p.ys[i], i
-			all = append(all, span{p.ys[i], bottom, v, len(p.rows)})
+			last.to, last.end = p.slots[i].y, i
+			all = append(all, span{p.slots[i].y, bottom, v, len(p.rows)})
 		}
 	}
 	return all
 }
 
-// tear shows that the picture leaves time out.
-func (p *panel) tear(y int, wait string) {
-	p.Labels = append(p.Labels, label{timeRight, y + 4, "wait", say("%s", wait)})
-	x, waves := timeRight+10, (p.x(max(len(p.lanes)-1, 0))-timeRight+20)/16
-	wave := strings.Repeat("q4 -5 8 0t8 0", waves)
-	p.Tears = append(p.Tears, tear{box{x, y - 3, waves * 16, 7, "tear"}, fmt.Sprintf("M%d %d%sM%d %d%s", x, y-3, wave, x, y+4, wave)})
+// axis draws the axis of time, with a tick for each row whose time is written.
+func (p *panel) axis(top, bottom int) {
+	x := p.timeRight + 6
+	p.Lines = append(p.Lines, seg{x, top, x, bottom, "axis"})
+	for i, r := range p.rows {
+		if i > 0 && clock(r.At) == clock(p.rows[i-1].At) {
+			continue
+		}
+		y := p.slots[i].y
+		p.Lines = append(p.Lines, seg{x - 3, y, x + 3, y, "axis"})
+		p.Labels = append(p.Labels, label{p.timeRight, y + 4, "time", say("%s", clock(r.At))})
+	}
 }
 
-// drawRow draws what is on the level of row i.
-func (p *panel) drawRow(i int, r Row) {
-	y := p.ys[i]
-	if r.Class == ClassRefuse || r.Class == ClassCorrupt || r.Class == ClassError {
-		half := max(rowHeight, len(p.lines(r))*lineHeight+16)/2 - 2
-		p.Bands = append(p.Bands, box{margin / 2, y - half, 0, 2 * half, "band"})
+// tear shows that the picture leaves time out.
+func (p *panel) tear(y int, wait string) {
+	if wait != "" {
+		p.Labels = append(p.Labels, label{p.timeRight, y + 4, "wait", say("%s", wait)})
 	}
-	if i == 0 || clock(r.At) != clock(p.rows[i-1].At) {
-		p.Labels = append(p.Labels, label{timeRight, y + 4, "time", say("%s", clock(r.At))})
+	p.wave(p.timeRight+2, y, p.x(max(len(p.lanes)-1, 0))-p.timeRight+20)
+}
+
+// wave draws a strip of background between two wavy lines.
+func (p *panel) wave(x, y, width int) {
+	wave := strings.Repeat("q4 -5 8 0t8 0", width/16)
+	p.Tears = append(p.Tears, tear{box{x, y - 3, width / 16 * 16, 7, "tear"}, fmt.Sprintf("M%d %d%sM%d %d%s", x, y-3, wave, x, y+4, wave)})
+}
+
+// drawRow draws what is in the place of row i.
+func (p *panel) drawRow(i int, r Row) {
+	s := p.slots[i]
+	y := s.y
+	area := box{p.margin / 2, s.top + 2, 0, s.height - 4, "band"}
+	if r.Class == ClassRefuse || r.Class == ClassCorrupt || r.Class == ClassError {
+		p.Bands = append(p.Bands, area)
+	}
+	area.Class = "area"
+	p.Areas = append(p.Areas, event{area, details(r)})
+	if r.Class == ClassFold {
+		p.tear(y-3, "")
+		p.tear(y+3, "")
 	}
 	lines, class := p.lines(r), "text"
+	if p.below {
+		class = "text over-lanes"
+	}
 	if r.Class == ClassNote {
-		class = "text note"
+		class += " note"
 	}
 	for j, line := range lines {
 		if len(line) > 0 {
-			p.Labels = append(p.Labels, label{p.text, y + 4 - (len(lines)-1)*lineHeight/2 + j*lineHeight, class + " " + string(r.Class), joined(line)})
+			p.Labels = append(p.Labels, label{p.text, s.base + j*lineHeight, class + " " + string(r.Class), joined(line)})
 		}
 	}
 	from, to := p.index(r.Lane), p.index(r.To)
@@ -131,7 +161,7 @@ func (p *panel) index(lane string) int {
 // message draws the arrow of row i. One that was long under way is slanted: it
 // starts on the level of the row where it was sent.
 func (p *panel) message(i int, r Row, from, to int) {
-	y := p.ys[i]
+	y := p.slots[i].y
 	dir := 1
 	if to < from {
 		dir = -1
@@ -153,7 +183,7 @@ func (p *panel) message(i int, r Row, from, to int) {
 		a.X2, a.Class = from+dir*p.rail*3/5, class+" late"
 	case r.Leg == Arrived:
 		if sent := p.sentAt(i, r); sent >= 0 {
-			a.Y1 = p.ys[sent]
+			a.Y1 = p.slots[sent].y
 		}
 		a.Class += " late"
 	case r.Class == ClassCorrupt:
@@ -165,6 +195,7 @@ func (p *panel) message(i int, r Row, from, to int) {
 	if r.Leg == Whole {
 		p.token(r, from, dir, y)
 	}
+	p.mark(r, to, dir, y)
 	switch {
 	case r.Leg == Sent:
 	case r.Class == ClassRefuse:
@@ -174,8 +205,7 @@ func (p *panel) message(i int, r Row, from, to int) {
 	case r.Class == ClassCorrupt:
 		a.X2 = to - dir*10
 		a.Head = head(a.seg)
-		p.Signs = append(p.Signs, sign{to, y, 9, "harm", ""})
-		p.Labels = append(p.Labels, label{to, y + 4, "harmed", strong("!")})
+		p.sign(to, y, ClassCorrupt)
 	default:
 		a.Head = head(a.seg)
 	}
@@ -220,6 +250,26 @@ func (p *panel) token(r Row, from, dir, y int) {
 	}
 }
 
+// mark writes the mark behind the storage's line where it changed, as far as
+// there is room.
+func (p *panel) mark(r Row, at, dir, y int) {
+	if r.Mark == "" {
+		return
+	}
+	room, class := p.rail-20, "mark"
+	if dir < 0 {
+		class = "mark before"
+	} else if at == p.x(len(p.lanes)-1) {
+		room = p.after - 12
+	}
+	for _, s := range []string{"mark" + tie + r.Mark, r.Mark} {
+		if pixels(s, smallSize) <= room {
+			p.Labels = append(p.Labels, label{at + dir*8, y - 4, class, strong("%s", s)})
+			return
+		}
+	}
+}
+
 func (p *panel) dot(x, y int, class string) {
 	p.Signs = append(p.Signs, sign{x, y, 5, class, ""})
 }
@@ -237,6 +287,11 @@ func (p *panel) sign(x, y int, c Class) {
 		}
 		p.Signs = append(p.Signs, sign{x, y, 8, "warn", ""})
 		p.Labels = append(p.Labels, label{x, y + 4, "warned", strong("%s", s)})
+	case ClassCorrupt:
+		p.Signs = append(p.Signs, sign{x, y, 9, "harm", ""})
+		p.Labels = append(p.Labels, label{x, y + 4, "harmed", strong("!")})
+	case ClassNetwork:
+		p.Signs = append(p.Signs, sign{x, y, 8, "warn", fmt.Sprintf("M%d %dq2.5 -4 5 0t5 0M%d %dq2.5 -4 5 0t5 0", x-5, y-1, x-5, y+4)})
 	case ClassFinal:
 		p.Signs = append(p.Signs, sign{x, y, 0, "result", fmt.Sprintf("M%d %dl7 7l-7 7l-7 -7z", x, y-7)})
 	default:

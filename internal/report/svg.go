@@ -2,7 +2,7 @@ package report
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
 	"html/template"
 	"io"
@@ -17,10 +17,16 @@ type Drawing struct {
 	Outcome Outcome
 }
 
-//go:embed diagram.svg.tmpl
-var diagramSource string
+//go:embed diagram.svg.tmpl page.html.tmpl
+var sources embed.FS
 
-var diagram = template.Must(template.New("diagram").Parse(diagramSource))
+//go:embed diagram.css
+var lightStyle string
+
+//go:embed diagram-dark.css
+var darkStyle string
+
+var templates = template.Must(template.ParseFS(sources, "*.tmpl"))
 
 // SVG draws runs one below the other as space-time diagrams: time goes down,
 // each lane is a vertical line, messages are arrows. The picture needs nothing
@@ -28,7 +34,9 @@ var diagram = template.Must(template.New("diagram").Parse(diagramSource))
 // history holds.
 func SVG(w io.Writer, drawings ...Drawing) error {
 	var out bytes.Buffer
-	if err := diagram.Execute(&out, compose(drawings...)); err != nil {
+	s := compose(wide, drawings...)
+	s.Alone, s.Style = true, template.CSS(lightStyle+"@media (prefers-color-scheme: dark) {\n"+darkStyle+"}\n")
+	if err := templates.ExecuteTemplate(&out, "diagram.svg.tmpl", s); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	if _, err := w.Write(out.Bytes()); err != nil {
@@ -38,17 +46,17 @@ func SVG(w io.Writer, drawings ...Drawing) error {
 }
 
 // compose places the runs one below the other.
-func compose(drawings ...Drawing) scene {
-	s := scene{Width: pageWidth}
+func compose(l layout, drawings ...Drawing) scene {
+	s := scene{Width: l.width}
 	var titles, desc []string
-	y := margin
+	y := l.margin
 	for _, d := range drawings {
-		p := newPanel(d)
+		p := newPanel(d, l)
 		if len(titles) == 0 || titles[len(titles)-1] != p.run.Title {
 			titles = append(titles, p.run.Title)
 			p.titled = true
 		}
-		y = p.layout(y)
+		y = p.place(y)
 		s.Width = max(s.Width, p.width)
 		s.Panels = append(s.Panels, p)
 		desc = append(desc, p.story())
@@ -56,9 +64,19 @@ func compose(drawings ...Drawing) scene {
 	for _, p := range s.Panels {
 		p.stretch(s.Width)
 	}
-	s.Height = y + margin
+	s.Height = y + l.margin
 	s.Title, s.Desc = strings.Join(titles, "; "), strings.Join(desc, " ")
 	return s
+}
+
+// inline draws one run for a page, which says itself what its title is.
+func inline(d Drawing, l layout, judged bool) scene {
+	p := newPanel(d, l)
+	p.unjudged = !judged
+	height := p.place(lineHeight/2) + l.margin
+	p.stretch(p.width)
+	name, _ := variant(p.run)
+	return scene{Width: p.width, Height: height, Title: p.run.Title + ": " + name, Panels: []*panel{p}}
 }
 
 // scene is what the template draws: shapes with places, in the order of the
@@ -66,6 +84,8 @@ func compose(drawings ...Drawing) scene {
 type scene struct {
 	Width, Height int
 	Title, Desc   string
+	Alone         bool         // a file of its own, not part of a page
+	Style         template.CSS // of a file of its own
 	Panels        []*panel
 }
 
@@ -78,6 +98,13 @@ type shapes struct {
 	Signs  []sign  // what happens in a lane
 	Boxes  []box   // headings, tokens, the verdict
 	Labels []label
+	Areas  []event
+}
+
+// event is what a row of a page says when it is pointed at.
+type event struct {
+	box
+	Details string
 }
 
 type box struct {

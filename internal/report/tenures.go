@@ -52,7 +52,7 @@ func (t *tenures) grant(e history.Event) *tenure {
 		g = t.queue(e)
 	}
 	t.granted++
-	g.n = t.granted
+	g.n, g.token = t.granted, decimal(e)
 	return g
 }
 

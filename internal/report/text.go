@@ -230,9 +230,9 @@ func took(d time.Duration) string {
 func clock(d time.Duration) string {
 	s := d.Seconds()
 	switch {
-	case s < 1000:
+	case s < 999.9995: // more would be rounded up to eight cells
 		return fmt.Sprintf("%.3f", s)
-	case s < 100_000:
+	case s < 99_999.95:
 		return fmt.Sprintf("%.1f", s)
 	case s < 1_000_000:
 		return fmt.Sprintf("%.0f", s)

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// results are what a run of several scenarios may come to.
+func results(t *testing.T) []Result {
+	t.Helper()
+	var list []Result
+	for _, name := range []string{"fenced", "unfenced", "faults", "eight"} {
+		d := load(t, name)
+		run := d.Events[0].Run
+		list = append(list, Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control,
+			Took: 1440 * time.Millisecond, Events: d.Events, Outcome: d.Outcome})
+	}
+	run := counting(40)
+	failed := load(t, "error")
+	return append(list,
+		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 1, Took: 3 * time.Second, Events: run.Events, Outcome: run.Outcome},
+		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 2, Took: 3 * time.Second, Events: run.Events, Outcome: run.Outcome},
+		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 3, Took: 3 * time.Second, Events: run.Events, Outcome: Outcome{Name: history.Corrupted, Violations: []string{"an increment is lost"}}},
+		Result{Scenario: "13-leader-paused", Title: "etcd's leader is stopped", Variant: "fenced", Skipped: "--endpoints: this etcd's members are not ours to stop"},
+		Result{Scenario: "05-lease-id-token", Title: "Lease IDs are no tokens", Variant: "leases", Took: time.Second, Events: failed.Events, Err: errors.New("etcd: no free port")},
+	)
+}
+
+func pageOf(t *testing.T, results []Result) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Page(&out, results); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestDir(t *testing.T) {
+	for want, r := range map[string]Result{
+		"01-gc-pause/fenced":    {Scenario: "01-gc-pause", Variant: "fenced"},
+		"01-gc-pause/fenced/20": {Scenario: "01-gc-pause", Variant: "fenced", Round: 20},
+	} {
+		if got := Dir(r); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestPageWriteError(t *testing.T) {
+	if err := Page(closed{}, nil); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPageGolden(t *testing.T) {
+	golden(t, "page.html", pageOf(t, results(t)[:1]))
+}
+
+func TestPageSays(t *testing.T) {
+	page := pageOf(t, results(t))
+	for _, want := range []string{
+		"6 of 9 runs as expected",
+		"--endpoints: this etcd&#39;s members are not ours to stop",
+		"etcd: no free port",
+		"<p>One of each, to see how it is drawn.</p>", "Source: nowhere",
+		`href="./99-faults/fenced/history.jsonl"`, `href="./21-healthy/paused/3/porcupine.html"`,
+		"NOT as expected", "an increment is lost", "paused, round 2",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(page, "lease-id-token/leases/") || strings.Contains(page, "13-leader-paused/fenced/") {
+		t.Error("links to files of a run that was not made")
+	}
+	if page != pageOf(t, results(t)) {
+		t.Error("two pages of the same results differ")
+	}
+}
