@@ -6,7 +6,7 @@ func (p *panel) legend(y int) int {
 	for i, r := range p.rows {
 		seen.see(p.before(i), r)
 	}
-	const sample, space = 30, 16
+	const sample, space = 30, 10
 	x := p.margin
 	list := seen.but(keyRise) // the mark itself is written there
 	for _, k := range list {

@@ -143,8 +143,8 @@ func newShown(i int, chapter string, r Result) shown {
 	default:
 		s.Verdict, s.Tone = o.Name, o.tone()
 		s.Expectation, s.AsExpected = expectation(run, o), o.asExpected()
-		s.Files = files(r)
 	}
+	s.Files = files(r)
 	if len(r.Events) > 0 && (r.Round <= 1 || s.Trouble != "" || !o.OK) {
 		d := Drawing{r.Events, r.Outcome}
 		s.Pictures = []picture{{"wide", inline(d, wide, s.Trouble == "")}, {"narrow", inline(d, narrow, s.Trouble == "")}}
@@ -160,9 +160,14 @@ func runOf(r Result) *history.Run {
 	return r.Events[0].Run
 }
 
-// files are those that a run leaves behind.
+// files are those that a run leaves behind: of one that could not be made to its
+// end, the history, if it has begun at all.
 func files(r Result) (list []file) {
-	for _, name := range []string{"history.jsonl", "verdict.json", "timeline.svg", "porcupine.html"} {
+	names := []string{"history.jsonl", "verdict.json", "timeline.svg", "porcupine.html"}
+	if r.Err != nil {
+		names = names[:min(1, len(r.Events))]
+	}
+	for _, name := range names {
 		// The dot keeps a name with a colon from being taken for a scheme.
 		link := url.URL{Path: "./" + path.Join(Dir(r), name)}
 		list = append(list, file{name, link.String()})

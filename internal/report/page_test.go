@@ -69,14 +69,14 @@ func TestPageSays(t *testing.T) {
 		"--endpoints: this etcd&#39;s members are not ours to stop",
 		"etcd: no free port",
 		"<p>One of each, to see how it is drawn.</p>", "Source: nowhere",
-		`href="./99-faults/fenced/history.jsonl"`, `href="./21-healthy/paused/3/porcupine.html"`,
+		`href="./99-faults/fenced/history.jsonl"`, `href="./21-healthy/paused/3/porcupine.html"`, `href="./05-lease-id-token/leases/history.jsonl"`,
 		"NOT as expected", "an increment is lost", "paused, round 2",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if strings.Contains(page, "lease-id-token/leases/") || strings.Contains(page, "13-leader-paused/fenced/") {
+	if strings.Contains(page, "lease-id-token/leases/verdict.json") || strings.Contains(page, "13-leader-paused/fenced/") {
 		t.Error("links to files of a run that was not made")
 	}
 	if page != pageOf(t, results(t)) {

@@ -259,6 +259,9 @@ func (p *panel) mark(r Row, at, dir, y int) {
 	room, class := p.rail-20, "mark"
 	if dir < 0 {
 		class = "mark before"
+		if at == p.first {
+			room = p.first - p.timeRight - 20
+		}
 	} else if at == p.x(len(p.lanes)-1) {
 		room = p.after - 12
 	}
