@@ -78,7 +78,7 @@ func TestWrongExpectationIsTold(t *testing.T) {
 		"changed fenced: safe, NOT as expected",
 		"1 requests were refused as stale, expected 2",
 		`at the end key0 holds "from-client-2"`,
-		"changed unfenced: corrupted, as expected",
+		"changed  unfenced  corrupted, as expected of the control",
 	)
 }
 
@@ -86,7 +86,7 @@ func TestWrongExpectationIsTold(t *testing.T) {
 func TestMainStoryOnBolt(t *testing.T) {
 	p := newWorld(t).start("gcsim", "run", scenarioFile(t, "engine: memory", "engine: bolt"))
 	p.want(0)
-	p.says("changed fenced: safe, as expected", "changed unfenced: corrupted, as expected")
+	p.says("changed  fenced    safe, as expected", "changed  unfenced  corrupted, as expected")
 }
 
 // TestKilledHolder: a crash instead of a pause. The lock is freed by the TTL.

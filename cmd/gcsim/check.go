@@ -10,11 +10,11 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report"
-	"github.com/fencelab/fencelab/internal/verdict"
 )
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{
+	var ascii bool
+	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge saved histories again",
 		Long: `check draws the runs that history.jsonl files tell of, and judges them, without
@@ -24,51 +24,43 @@ Exit status: 0 if all came out as expected, 1 if some did not, 2 if a file is no
 history or tells of a run that could not be made.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			drawings, err := readHistories(args, cmd.InOrStdin())
+			results, err := readHistories(args, cmd.InOrStdin())
 			if err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
 			}
 			w := cmd.OutOrStdout()
-			differs := 0
-			for i, d := range drawings {
+			look := report.Detect(w, os.Environ())
+			look.ASCII = ascii
+			for i, r := range results {
 				if i > 0 {
 					fmt.Fprintln(w)
 				}
-				again := newDrawing(w)
-				for _, e := range d.Events {
-					again.event(e)
-				}
-				if again.end(d.Outcome); again.err != nil {
-					return &cli.ExitError{Code: exitCannot, Err: again.err}
-				}
-				if !d.Outcome.OK {
-					differs++
+				if err := drawResult(w, look, r); err != nil {
+					return &cli.ExitError{Code: exitCannot, Err: err}
 				}
 			}
-			if differs > 0 {
-				return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs did not come out as expected", differs, len(drawings))}
-			}
-			return nil
+			return status(results)
 		},
 	}
+	cmd.Flags().BoolVar(&ascii, "ascii", false, "draw with ASCII only")
+	return cmd
 }
 
 // readHistories reads files and judges what they tell of.
-func readHistories(files []string, stdin io.Reader) ([]report.Drawing, error) {
-	var drawings []report.Drawing
+func readHistories(files []string, stdin io.Reader) ([]report.Result, error) {
+	var results []report.Result
 	for _, file := range files {
 		events, err := readHistory(file, stdin)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		for _, e := range events {
-			if e.Kind == history.KindError {
-				return nil, fmt.Errorf("%s: it tells of a run that could not be made: %s", file, e.Text)
-			}
+		r := resultOf(events)
+		if r.Err != nil {
+			return nil, fmt.Errorf("%s: it tells of a run that could not be made: %w", file, r.Err)
 		}
-		drawings = append(drawings, report.Drawing{Events: events, Outcome: outcome(verdict.Judge(events))})
+		results = append(results, r)
 	}
-	return drawings, nil
+	return results, nil
 }
 
 func readHistory(file string, stdin io.Reader) ([]history.Event, error) {

@@ -16,13 +16,17 @@ func drawCommand() *cobra.Command {
 		Short: "Draw saved histories as an SVG picture",
 		Long: `draw makes one picture of the runs that history.jsonl files tell of, one below
 the other. A - reads standard input.`,
-		Example: `  gcsim run -o out
+		Example: `  gcsim run -o out gc-pause
   gcsim draw out/01-gc-pause/*/history.jsonl > pause.svg`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			drawings, err := readHistories(args, cmd.InOrStdin())
+			results, err := readHistories(args, cmd.InOrStdin())
 			if err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
+			}
+			var drawings []report.Drawing
+			for _, r := range results {
+				drawings = append(drawings, report.Drawing{Events: r.Events, Outcome: r.Outcome})
 			}
 			draw := func(w io.Writer) error { return report.SVG(w, drawings...) }
 			if out == "" {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/scenarios"
@@ -20,8 +21,11 @@ const mainStory = "01-gc-pause"
 func builtin() ([]*scenario.Scenario, error) { return fromDir(scenarios.FS, "scenarios", ".") }
 
 // load reads what the arguments name: a scenario that gcsim brings with it, a
-// file, or a directory of files.
+// file, or a directory of files. Without any it is all that gcsim brings with it.
 func load(args []string) ([]*scenario.Scenario, error) {
+	if len(args) == 0 {
+		return builtin()
+	}
 	var all []*scenario.Scenario
 	for _, arg := range args {
 		some, err := loadOne(arg)
@@ -30,7 +34,23 @@ func load(args []string) ([]*scenario.Scenario, error) {
 		}
 		all = append(all, some...)
 	}
-	return all, nil
+	return all, distinct(all)
+}
+
+// distinct holds scenarios to names by which their results can be told apart and
+// written to files.
+func distinct(all []*scenario.Scenario) error {
+	seen := make(map[string]bool)
+	for _, s := range all {
+		if strings.HasPrefix(s.Name, ".") || s.Name == "" || strings.ContainsFunc(s.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return fmt.Errorf("a scenario is called by its file's name, and %q is no name: rename the file", s.Name)
+		}
+		if seen[s.Name] {
+			return fmt.Errorf("two of the scenarios are called %q, and their results could not be told apart: rename a file, or run one twice by --repeat 2", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	return nil
 }
 
 func loadOne(arg string) ([]*scenario.Scenario, error) {
@@ -44,7 +64,10 @@ func loadOne(arg string) ([]*scenario.Scenario, error) {
 			return nil, err
 		}
 		s, err := scenario.Parse(arg, nameOf(arg), data)
-		return []*scenario.Scenario{s}, err
+		if err != nil {
+			return nil, err
+		}
+		return []*scenario.Scenario{s}, nil
 	}
 	known, err := builtin()
 	if err != nil {

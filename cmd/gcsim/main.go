@@ -24,17 +24,20 @@ Without a command it runs the main story, ` + mainStory + `: a lock holder is
 stopped, its lease runs out, another client takes the lock and writes, and then
 the first one goes on and writes too. It runs it twice, side by side: with a
 storage that checks tokens, and, as the control, with one that does not.`,
-		Example: `  gcsim                        the main story
-  gcsim list                   the scenarios
-  gcsim run gc-pause-real      one of them
-  gcsim run my-scenario.yaml   one of your own
-  gcsim run -o out gc-pause    keep the histories
-  gcsim check out/01-gc-pause/fenced/history.jsonl`,
+		Example: `  gcsim                      the main story
+  gcsim list                 the scenarios
+  gcsim explain gc-pause     what one of them teaches
+  gcsim run gc-pause-real    run one
+  gcsim run                  run all
+  gcsim run -o out           and keep the results: open out/index.html
+  gcsim check out/01-gc-pause/fenced/history.jsonl
+  gcsim new mine             write one of your own`,
 		Args: cobra.NoArgs,
-		RunE: run.RunE,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run.RunE(cmd, []string{mainStory}) },
 	}
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, listCommand(), checkCommand(), drawCommand(), pauseCommand(), nemesisCommand())
+	root.AddCommand(run, listCommand(), explainCommand(), newCommand(), schemaCommand(),
+		checkCommand(), drawCommand(), pauseCommand(), nemesisCommand())
 	for _, role := range lab.Roles() {
 		role.Hidden = role.Name() != "etcd"
 		root.AddCommand(role)

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/report"
-	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/verdict"
 )
 
 // Exit statuses.
@@ -24,174 +24,167 @@ const (
 	exitStopped = 130
 )
 
+type runOptions struct {
+	out, junit   string
+	side, repeat int
+	endpoints    []string
+	seed         uint64
+	json         bool
+	ascii        bool
+	verbose      bool
+}
+
 func runCommand() *cobra.Command {
-	var out string
+	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run [NAME|FILE|DIR]...",
-		Short: "Run scenarios; without an argument, the main story",
+		Short: "Run scenarios; without an argument, all of them",
 		Long: `run runs scenarios, each in all its variants, side by side, each in a world of
 its own: processes on free ports of the loopback address, which leave nothing
-behind. It draws each run as a timeline and judges it.
+behind. A run is judged, and told in a line. One that did not come out as
+expected is drawn as a timeline; so are all runs where there is only one
+scenario.
+
+With -o each run has a directory NAME/VARIANT, and with --repeat one more for
+each round: history.jsonl, verdict.json, timeline.svg and porcupine.html; what
+an older run left there is removed. index.html shows them all.
+
+Where GITHUB_STEP_SUMMARY names a file, as on GitHub Actions, a table is added
+to it.
 
 Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not,
-2 if some could not be made.`,
+2 if some could not be made, 130 if it was stopped.`,
+		Example: `  gcsim run                        all scenarios
+  gcsim run gc-pause               one of them: by number, name or both
+  gcsim run my-scenario.yaml       one of your own
+  gcsim run --repeat 20 healthy    is it flaky?
+  gcsim run --junit junit.xml --json > runs.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				args = []string{mainStory}
-			}
-			list, err := load(args)
-			if err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
-			}
-			return runAll(cmd.Context(), list, out, cmd.OutOrStdout())
+			return o.run(cmd, args)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "directory for each run's history, verdict and timeline (NAME/VARIANT/…)")
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "out", "o", "", "directory for histories, verdicts and pictures, and index.html for all")
+	f.IntVarP(&o.side, "jobs", "j", defaultSide, "how many runs to make side by side")
+	f.IntVar(&o.repeat, "repeat", 1, "how often to run each variant")
+	f.StringSliceVar(&o.endpoints, "endpoints", nil, "an etcd that is there already; runs that need one of their own are skipped")
+	f.Uint64Var(&o.seed, "seed", 0, "for random choices; each round has the next number (default: random, and printed)")
+	f.StringVar(&o.junit, "junit", "", "file for the results as JUnit's XML")
+	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
+	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "draw the timeline of every run")
 	return cmd
 }
 
-// result is what came of a run.
-type result struct {
-	scenario *scenario.Scenario
-	variant  *scenario.Variant
-	events   []history.Event
-	verdict  verdict.Verdict
-	err      error // it could not be made
-}
-
-// runAll runs scenarios one after the other, and the variants of each side by
-// side.
-func runAll(ctx context.Context, list []*scenario.Scenario, out string, w io.Writer) error {
-	exe, err := os.Executable()
-	if err != nil {
+// run runs what the arguments name, and says how it ended.
+func (o runOptions) run(cmd *cobra.Command, args []string) error {
+	results, err := o.results(cmd, args)
+	switch {
+	case cmd.Context().Err() != nil:
+		over := 0
+		for _, r := range results {
+			if r.Err == nil && r.Skipped == "" {
+				over++
+			}
+		}
+		stopped := fmt.Errorf("stopped before the end: %d of %d runs were over", over, len(results))
+		return &cli.ExitError{Code: exitStopped, Err: errors.Join(stopped, err)}
+	case err != nil:
 		return &cli.ExitError{Code: exitCannot, Err: err}
 	}
-	var results []result
-	for _, s := range list {
-		some, err := runVariants(ctx, exe, s, w)
-		if err != nil {
-			return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("print: %w", err)}
-		}
-		results = append(results, some...)
-		if out != "" {
-			if err := save(out, some); err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("save: %w", err)}
-			}
-		}
-		if ctx.Err() != nil {
-			return &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
-		}
-	}
-	return summary(w, results)
+	return status(results)
 }
 
-// runVariants runs the variants of a scenario, all at once. They are drawn one
-// after the other: the first one live, the others when they are over.
-func runVariants(ctx context.Context, exe string, s *scenario.Scenario, w io.Writer) ([]result, error) {
-	ctx, cancel := context.WithCancel(ctx)
+func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result, error) {
+	if o.side < 1 || o.repeat < 1 {
+		return nil, fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat)
+	}
+	list, err := load(args)
+	if err != nil {
+		return nil, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if o.seed == 0 {
+		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
+	}
+	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Endpoints: o.endpoints, Seed: o.seed})
+	if err := o.prepare(jobs); err != nil {
+		return nil, err
+	}
+	return o.runAll(cmd, jobs, o.verbose || len(list) == 1 && o.repeat == 1)
+}
+
+// prepare makes room for what is to be written, before anything runs.
+func (o runOptions) prepare(jobs []*job) error {
+	if o.out != "" {
+		if err := makeRoom(o.out, jobs); err != nil {
+			return err
+		}
+	}
+	if o.junit != "" {
+		return os.MkdirAll(filepath.Dir(o.junit), 0o777)
+	}
+	return nil
+}
+
+// runAll makes the runs, prints and saves what comes of them.
+func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results []report.Result, err error) {
+	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
-	first := newDrawing(w)
-	first.failed = cancel // nobody sees the rest
-	runs := make([]chan result, len(s.Variants))
-	for i := range s.Variants {
-		v := &s.Variants[i]
-		options := lab.Options{Exe: exe}
-		if i == 0 {
-			options.Emit = first.event
+	out := &output{Writer: cmd.OutOrStdout(), failed: cancel}
+	shown := cmd.ErrOrStderr()
+	var text *printer
+	if !o.json {
+		look := report.Detect(cmd.OutOrStdout(), os.Environ())
+		look.ASCII = o.ascii
+		text = newPrinter(out, look, jobs, drawn)
+		if drawn {
+			shown = io.Discard // a line that is rewritten, and a picture that grows, do not go together
 		}
-		runs[i] = make(chan result, 1)
-		go func() {
-			r := result{scenario: s, variant: v}
-			if r.events, r.err = lab.Run(ctx, s, v, options); r.err == nil {
-				r.verdict = verdict.Judge(r.events)
-			}
-			runs[i] <- r
-		}()
 	}
-	var results []result
-	var failed error
-	for i, run := range runs {
-		r := <-run
-		d := first
-		if i > 0 {
-			d = newDrawing(w)
-			fmt.Fprintln(w)
-			for _, e := range r.events {
-				d.event(e)
-			}
-		}
-		if r.err == nil {
-			d.end(outcome(r.verdict))
-		}
+	pool := &pool{side: o.side}
+	line := newProgress(shown, func() string { return pool.progress(len(jobs), time.Now()) })
+	pool.start(ctx, jobs)
+	var unsaved []error
+	for _, j := range jobs {
+		r := <-j.done
 		results = append(results, r)
-		if failed == nil {
-			failed = d.err
+		if text != nil && ctx.Err() == nil {
+			line.print(func() { text.result(r) })
+		}
+		if o.out != "" {
+			unsaved = append(unsaved, saveResult(o.out, r))
 		}
 	}
-	return results, failed
-}
-
-// drawing is a timeline in a terminal, which ends where it cannot be written.
-type drawing struct {
-	term   *report.Terminal
-	err    error
-	failed func()
-}
-
-func newDrawing(w io.Writer) *drawing {
-	return &drawing{term: report.NewTerminal(w, report.Detect(w, os.Environ())), failed: func() {}}
-}
-
-func (d *drawing) event(e history.Event) {
-	if e.Kind == history.KindRun {
-		d.draw(func() error { return d.term.Begin(*e.Run) })
-	} else {
-		d.draw(func() error { return d.term.Event(e) })
-	}
-}
-
-func (d *drawing) end(o report.Outcome) { d.draw(func() error { return d.term.End(o) }) }
-
-func (d *drawing) draw(some func() error) {
-	if d.err != nil {
-		return
-	}
-	if d.err = some(); d.err != nil {
-		d.failed()
-	}
-}
-
-func outcome(v verdict.Verdict) report.Outcome {
-	o := report.Outcome{Name: v.Name, OK: v.OK(), Mismatches: v.Mismatches}
-	for _, violation := range v.Violations {
-		o.Violations = append(o.Violations, violation.Text)
-	}
-	return o
-}
-
-// summary says in a line per run what came out, and makes the exit status.
-func summary(w io.Writer, results []result) error {
-	var cannot []error
-	differs := 0
-	fmt.Fprintln(w)
-	for _, r := range results {
-		name := r.scenario.Name + " " + r.variant.Name
-		switch {
-		case r.err != nil:
-			cannot = append(cannot, fmt.Errorf("%s: %w", name, r.err))
-			fmt.Fprintf(w, "%s: could not be run\n", name)
-		case !r.verdict.OK():
-			differs++
-			fmt.Fprintf(w, "%s: %s, NOT as expected\n", name, r.verdict.Name)
-		default:
-			fmt.Fprintf(w, "%s: %s, as expected\n", name, r.verdict.Name)
-		}
-	}
+	line.end()
 	switch {
-	case len(cannot) > 0:
-		return &cli.ExitError{Code: exitCannot, Err: errors.Join(cannot...)}
-	case differs > 0:
-		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs did not come out as expected", differs, len(results))}
+	case o.json:
+		_ = report.JSON(out, results) // out keeps the error
+	case cmd.Context().Err() == nil:
+		text.summary(results)
+	}
+	if err = errors.Join(append(unsaved, saveReports(o, results))...); err != nil {
+		err = fmt.Errorf("save: %w", err)
+	}
+	if out.err != nil {
+		err = errors.Join(fmt.Errorf("print: %w", out.err), err)
+	}
+	return results, err
+}
+
+// status is how gcsim ends after runs.
+func status(results []report.Result) error {
+	c := report.CountOf(results)
+	switch {
+	case c.Cannot > 0:
+		return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("%d of %d runs could not be made", c.Cannot, c.Runs)}
+	case c.Runs == 0:
+		return &cli.ExitError{Code: exitCannot, Err: errors.New("nothing was run")}
+	case c.Differ > 0:
+		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs did not come out as expected", c.Differ, c.Runs)}
 	}
 	return nil
 }

@@ -11,36 +11,69 @@ import (
 	"github.com/fencelab/fencelab/internal/report"
 )
 
-// save writes what came of runs below dir: NAME/VARIANT/history.jsonl, and,
-// where the run could be made, verdict.json and timeline.svg.
-func save(dir string, results []result) error {
-	for _, r := range results {
-		dir := filepath.Join(dir, r.scenario.Name, r.variant.Name)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		err := write(filepath.Join(dir, "history.jsonl"), func(w io.Writer) error { return history.Write(w, r.events) })
-		if err != nil {
-			return err
-		}
-		if r.err != nil {
-			continue
-		}
-		err = errors.Join(
-			write(filepath.Join(dir, "verdict.json"), func(w io.Writer) error {
-				enc := json.NewEncoder(w)
-				enc.SetIndent("", "  ")
-				return enc.Encode(r.verdict)
-			}),
-			write(filepath.Join(dir, "timeline.svg"), func(w io.Writer) error {
-				return report.SVG(w, report.Drawing{Events: r.events, Outcome: outcome(r.verdict)})
-			}),
-		)
-		if err != nil {
+// makeRoom makes the directory for what comes of runs, without what an older run of
+// theirs left: nobody could tell whose files are whose.
+func makeRoom(out string, jobs []*job) error {
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		all := report.Result{Scenario: j.scenario.Name, Variant: j.variant.Name} // of every round
+		if err := os.RemoveAll(filepath.Join(out, dir(all))); err != nil {
 			return err
 		}
 	}
-	return nil
+	return os.RemoveAll(filepath.Join(out, pageName))
+}
+
+// pageName is the file that has all runs, in the directory of -o.
+const pageName = "index.html"
+
+// saveResult writes what came of a run below out: its history, and, where it could
+// be made, verdict, timeline and the second opinion.
+func saveResult(out string, r report.Result) error {
+	if len(r.Events) == 0 {
+		return nil
+	}
+	in := filepath.Join(out, dir(r))
+	if err := os.MkdirAll(in, 0o777); err != nil {
+		return err
+	}
+	files := map[string]func(io.Writer) error{
+		"history.jsonl": func(w io.Writer) error { return history.Write(w, r.Events) },
+	}
+	if r.Err == nil {
+		files["verdict.json"] = func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(r.Verdict)
+		}
+		files["timeline.svg"] = func(w io.Writer) error {
+			return report.SVG(w, report.Drawing{Events: r.Events, Outcome: r.Outcome})
+		}
+		files["porcupine.html"] = func(w io.Writer) error { return visualize(w, r.Events) }
+	}
+	var errs []error
+	for name, content := range files {
+		errs = append(errs, write(filepath.Join(in, name), content))
+	}
+	return errors.Join(errs...)
+}
+
+// saveReports writes what is about all runs, where it is wanted: the page, JUnit's
+// file, and the summary of a job on GitHub Actions.
+func saveReports(o runOptions, results []report.Result) error {
+	var errs []error
+	if o.out != "" {
+		errs = append(errs, write(filepath.Join(o.out, pageName), func(w io.Writer) error { return page(w, results) }))
+	}
+	if o.junit != "" {
+		errs = append(errs, write(o.junit, func(w io.Writer) error { return report.JUnit(w, results) }))
+	}
+	if file := os.Getenv("GITHUB_STEP_SUMMARY"); file != "" {
+		errs = append(errs, appendTo(file, func(w io.Writer) error { return report.Markdown(w, results) }))
+	}
+	return errors.Join(errs...)
 }
 
 // write writes a file; what it could not write to the end it removes.
@@ -53,4 +86,13 @@ func write(name string, content func(io.Writer) error) error {
 		return errors.Join(err, os.Remove(name))
 	}
 	return nil
+}
+
+// appendTo writes at the end of a file that others write to as well.
+func appendTo(name string, content func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	return errors.Join(content(f), f.Close())
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+func explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain NAME|FILE...",
+		Short: "Tell what a scenario teaches",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := cmd.OutOrStdout()
+			p := prose{w: w, width: min(report.Detect(w, os.Environ()).Width, 100)}
+			for i, arg := range args {
+				list, err := load([]string{arg})
+				if err != nil {
+					return &cli.ExitError{Code: exitCannot, Err: err}
+				}
+				for k, s := range list {
+					if i+k > 0 {
+						fmt.Fprintln(w)
+					}
+					p.scenario(s, arg)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// prose writes paragraphs for a terminal.
+type prose struct {
+	w     io.Writer
+	width int
+}
+
+// scenario tells what a scenario teaches, and how to run it.
+func (p prose) scenario(s *scenario.Scenario, arg string) {
+	p.paragraph("", s.Name+": "+s.Title)
+	for _, part := range []struct{ name, text string }{
+		{"What happens", s.Lesson}, {"What helps", s.Helps}, {"Source", s.Source},
+	} {
+		if part.text == "" {
+			continue
+		}
+		fmt.Fprintf(p.w, "\n%s:\n", part.name)
+		for _, text := range strings.Split(part.text, "\n\n") {
+			p.paragraph("  ", text)
+		}
+	}
+	fmt.Fprint(p.w, "\nVariants:\n")
+	for i := range s.Variants {
+		v := &s.Variants[i]
+		name := v.Name
+		if v.Control {
+			name += " (the control)"
+		}
+		p.paragraph("  ", fmt.Sprintf("%s: %s. Expected: %s.", name, about(v), expected(v.Expect)))
+	}
+	fmt.Fprintf(p.w, "\nRun it:\n  gcsim run %s\n", arg)
+}
+
+// paragraph writes text in lines that fit, the later ones a little to the right.
+func (p prose) paragraph(indent, text string) {
+	text = strings.Join(strings.Fields(text), " ")
+	lines := ansi.Wordwrap(text, max(p.width-len(indent)-1, 20), "")
+	fmt.Fprintln(p.w, indent+strings.ReplaceAll(lines, "\n", "\n"+indent))
+}
+
+// about says what sets a variant apart.
+func about(v *scenario.Variant) string {
+	switch {
+	case v.About != "":
+		return strings.TrimSuffix(strings.TrimSpace(v.About), ".")
+	case v.World.Storage.Fencing == scenario.FencingOff:
+		return "the storage checks no tokens"
+	}
+	return "the storage checks tokens"
+}
+
+// expected says what must come of a variant.
+func expected(e history.Expect) string {
+	parts := []string{e.Verdict}
+	if e.Stale != nil {
+		parts = append(parts, fmt.Sprintf("%d refused as stale", *e.Stale))
+	}
+	if e.Refused != nil {
+		parts = append(parts, fmt.Sprintf("%d refused in all", *e.Refused))
+	}
+	if e.Ordered != nil {
+		parts = append(parts, words(*e.Ordered, "tokens in the order of grants", "tokens not in the order of grants"))
+	}
+	if e.Fenced != nil {
+		parts = append(parts, words(*e.Fenced, "the storage is linearizable and fenced", "the storage is not what a fenced one is"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.Final)) {
+		parts = append(parts, fmt.Sprintf("at the end %s=%s", key, e.Final[key]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func words(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}

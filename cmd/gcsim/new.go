@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+)
+
+var scenarioName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+
+func newCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "new NAME",
+		Short: "Write a scenario to begin with",
+		Long:  `new writes NAME.yaml, a scenario with comments that runs as it is. It overwrites nothing.`,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !scenarioName.MatchString(args[0]) {
+				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("%q is no name for a scenario: want small letters, digits and -; the file gets .yaml", args[0])}
+			}
+			name := args[0] + ".yaml"
+			f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+			if errors.Is(err, fs.ErrExist) {
+				err = fmt.Errorf("%s is there already, and is left as it is: take another name", name)
+			}
+			if err != nil {
+				return &cli.ExitError{Code: exitCannot, Err: err}
+			}
+			_, err = f.Write(template())
+			if err := errors.Join(err, f.Close()); err != nil {
+				return &cli.ExitError{Code: exitCannot, Err: err}
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is written. Run it:
+
+  gcsim run %[1]s
+
+Then change it. docs/scenarios.md has all that it can say; an editor completes and
+checks it by the schema:
+
+  gcsim schema > schema.json
+`, name)
+			return nil
+		},
+	}
+}
+
+func schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of scenarios",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(schema())
+			return err
+		},
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// defaultSide is how many runs are made side by side. They mostly wait, for leases
+// to run out, so it is well above the number of CPUs.
+const defaultSide = 16
+
+// job is one run to make.
+type job struct {
+	scenario *scenario.Scenario
+	variant  *scenario.Variant
+	round    int // of several, from 1; 0: there is only one
+	options  lab.Options
+	done     chan report.Result // gets one
+}
+
+// plan is all runs, in the order in which they are reported. Each round has a seed
+// of its own.
+func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
+	var jobs []*job
+	for _, s := range list {
+		for i := range s.Variants {
+			for n := range repeat {
+				j := &job{scenario: s, variant: &s.Variants[i], options: o, done: make(chan report.Result, 1)}
+				j.options.Seed += uint64(n)
+				if repeat > 1 {
+					j.round = n + 1
+				}
+				jobs = append(jobs, j)
+			}
+		}
+	}
+	return jobs
+}
+
+// longestFirst is the order in which to begin runs, so that no long one is left for
+// the end: those that measure a heap, those that count, the others.
+func longestFirst(jobs []*job) []*job {
+	return slices.SortedStableFunc(slices.Values(jobs), func(a, b *job) int {
+		return cmp.Compare(a.class(), b.class())
+	})
+}
+
+func (j *job) class() int {
+	has := func(verb scenario.Verb) bool {
+		return slices.ContainsFunc(j.variant.Steps, func(s scenario.Step) bool { return s.Verb == verb })
+	}
+	switch {
+	case has(scenario.Load):
+		return 0
+	case has(scenario.Count):
+		return 1
+	}
+	return 2
+}
+
+// pool makes runs side by side.
+type pool struct {
+	side int // at most so many
+
+	mu      sync.Mutex
+	running map[*job]time.Time // since when
+	over    int
+}
+
+// start begins to make runs. Each job gets its result, also where ctx ends before.
+func (p *pool) start(ctx context.Context, jobs []*job) {
+	p.running = make(map[*job]time.Time)
+	var g errgroup.Group
+	g.SetLimit(p.side)
+	go func() {
+		for _, j := range longestFirst(jobs) {
+			g.Go(func() error {
+				j.done <- p.run(ctx, j)
+				return nil
+			})
+		}
+	}()
+}
+
+// run makes one run.
+func (p *pool) run(ctx context.Context, j *job) report.Result {
+	r := report.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.running, j)
+		p.over++
+	}()
+	switch {
+	case ctx.Err() != nil:
+		r.Skipped = "gcsim was stopped before"
+	case len(j.options.Endpoints) > 0:
+		r.Skipped = needs(j.variant)
+	}
+	began := time.Now()
+	if r.Skipped == "" {
+		p.mu.Lock()
+		p.running[j] = began
+		p.mu.Unlock()
+		events, err := lab.Run(ctx, j.scenario, j.variant, j.options)
+		took := time.Since(began)
+		if len(events) > 0 {
+			r = resultOf(events)
+		}
+		r.Took, r.Err = took, err
+	}
+	r.Began, r.Round = began, j.round
+	return r
+}

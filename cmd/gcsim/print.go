@@ -1,0 +1,179 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report"
+)
+
+// output is where gcsim prints. When it cannot be written to, nothing more is,
+// and failed is called: nobody sees the rest.
+type output struct {
+	io.Writer
+	err    error
+	failed func()
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.Writer.Write(b)
+	if err != nil {
+		o.err = err
+		o.failed()
+	}
+	return n, err
+}
+
+// tell draws an event.
+func tell(t *report.Terminal, e history.Event) error {
+	if e.Kind == history.KindRun {
+		return t.Begin(*e.Run)
+	}
+	return t.Event(e)
+}
+
+// drawResult draws the timeline of a run that is over.
+func drawResult(w io.Writer, o report.Options, r report.Result) error {
+	t := report.NewTerminal(w, o)
+	for _, e := range r.Events {
+		if err := tell(t, e); err != nil {
+			return err
+		}
+	}
+	return endDrawing(t, r)
+}
+
+// endDrawing draws the verdict, if there is one.
+func endDrawing(t *report.Terminal, r report.Result) error {
+	if r.Err != nil || r.Skipped != "" {
+		return nil
+	}
+	return t.End(r.Outcome)
+}
+
+// printer prints what comes of runs, in order.
+type printer struct {
+	out     *output
+	options report.Options
+	drawn   bool             // every run is; otherwise those that are not as expected
+	live    *report.Terminal // draws the first run while it goes on; nil: none is drawn so
+	printed int
+	name    [2]int // columns of scenario and variant
+	say     int    // and of what came of it
+}
+
+func newPrinter(out *output, o report.Options, jobs []*job, drawn bool) *printer {
+	p := &printer{out: out, options: o, drawn: drawn, say: len("corrupted, as expected of the control")}
+	for _, j := range jobs {
+		scenario, variant := columns(report.Result{Scenario: j.scenario.Name, Variant: j.variant.Name, Round: j.round})
+		p.name[0], p.name[1] = max(p.name[0], len(scenario)), max(p.name[1], len(variant))
+	}
+	if drawn {
+		p.live = report.NewTerminal(out, o)
+		jobs[0].options.Emit = func(e history.Event) { _ = tell(p.live, e) } // out keeps the error
+	}
+	return p
+}
+
+func columns(r report.Result) (scenario, variant string) {
+	return r.Scenario, strings.TrimPrefix(report.Name(r), r.Scenario+" ")
+}
+
+// result prints what came of the next run. Errors are kept by out.
+func (p *printer) result(r report.Result) {
+	first := p.printed == 0
+	p.printed++
+	switch {
+	case p.drawn && first && len(r.Events) > 0:
+		_ = endDrawing(p.live, r)
+	case p.drawn && len(r.Events) > 0:
+		fmt.Fprintln(p.out)
+		_ = drawResult(p.out, p.options, r)
+	case !p.drawn:
+		p.line(r)
+		if !report.Expected(r) && len(r.Events) > 0 {
+			fmt.Fprintln(p.out)
+			_ = drawResult(p.out, p.options, r)
+			fmt.Fprintln(p.out)
+		}
+	}
+}
+
+// line prints a run in a line.
+func (p *printer) line(r report.Result) {
+	scenario, variant := columns(r)
+	line := fmt.Sprintf("%-*s  %-*s  ", p.name[0], scenario, p.name[1], variant)
+	if r.Skipped != "" {
+		fmt.Fprintln(p.out, line+report.Said(r))
+		return
+	}
+	line += fmt.Sprintf("%-*s %5.1f s", p.say, report.Said(r), r.Took.Seconds())
+	if seed := report.Seed(r); seed != 0 {
+		line += fmt.Sprintf("  seed %d", seed)
+	}
+	fmt.Fprintln(p.out, line)
+}
+
+// summary prints how all came out, and what is not as expected.
+func (p *printer) summary(results []report.Result) {
+	fmt.Fprintln(p.out)
+	if p.drawn {
+		for _, r := range results {
+			p.line(r)
+		}
+		fmt.Fprintln(p.out)
+	}
+	if slices.ContainsFunc(results, func(r report.Result) bool { return r.Round > 0 }) {
+		p.rounds(results)
+	}
+	fmt.Fprintln(p.out, report.Summary(results))
+	for _, r := range results {
+		if report.Expected(r) || r.Skipped != "" {
+			continue
+		}
+		fmt.Fprintf(p.out, "\n%s: %s\n", report.Name(r), report.Said(r))
+		why := r.Outcome.Mismatches
+		if r.Err != nil {
+			why = []string{r.Err.Error()}
+		}
+		for _, text := range why {
+			fmt.Fprintf(p.out, "  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
+		}
+	}
+}
+
+// rounds prints how often each variant came to which end.
+func (p *printer) rounds(results []report.Result) {
+	for len(results) > 0 {
+		r := results[0]
+		same := func(o report.Result) bool { return o.Scenario == r.Scenario && o.Variant == r.Variant }
+		n := slices.IndexFunc(results, func(o report.Result) bool { return !same(o) })
+		if n < 0 {
+			n = len(results)
+		}
+		var ends []string
+		times := make(map[string]int)
+		for _, o := range results[:n] {
+			end := report.Said(o)
+			if times[end]++; times[end] == 1 {
+				ends = append(ends, end)
+			}
+		}
+		results = results[n:]
+		flaky := ""
+		if len(ends) > 1 {
+			flaky = "flaky: "
+		}
+		for i, end := range ends {
+			ends[i] = fmt.Sprintf("%d of %d %s", times[end], n, end)
+		}
+		fmt.Fprintf(p.out, "%-*s  %-*s  %s%s\n", p.name[0], r.Scenario, p.name[1], r.Variant, flaky, strings.Join(ends, "; "))
+	}
+	fmt.Fprintln(p.out)
+}

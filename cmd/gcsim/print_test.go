@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// told prints results and returns what was printed.
+func told(t *testing.T, drawn bool, repeat int, ends ...report.Result) string {
+	t.Helper()
+	var out bytes.Buffer
+	jobs := plan([]*scenario.Scenario{story("01-first", scenario.Lock, "fenced", "bare")}, repeat, lab.Options{})
+	p := newPrinter(&output{Writer: &out, failed: func() { t.Error("cannot print") }}, report.Options{}, jobs, drawn)
+	for i, j := range jobs {
+		r := &ends[i]
+		r.Scenario, r.Variant, r.Round = j.scenario.Name, j.variant.Name, j.round
+		r.Began, r.Took = time.Unix(0, 0), 1500*time.Millisecond
+		if len(r.Events) > 0 && j.options.Emit != nil {
+			for _, e := range r.Events {
+				j.options.Emit(e)
+			}
+		}
+		p.result(*r)
+	}
+	p.summary(ends)
+	return out.String()
+}
+
+func ended(verdict string, mismatches ...string) report.Result {
+	run := &history.Run{Title: "TITLE", Variant: "v", Lanes: []string{"etcd"}, Seed: 99}
+	return report.Result{
+		Events:  []history.Event{{Kind: history.KindRun, Run: run}},
+		Outcome: report.Outcome{Name: verdict, OK: len(mismatches) == 0, Mismatches: mismatches},
+	}
+}
+
+func wantLines(t *testing.T, got string, want ...string) {
+	t.Helper()
+	for _, line := range want {
+		if !strings.Contains("\n"+got+"\n", "\n"+line+"\n") {
+			t.Errorf("no line %q in\n%s", line, got)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	got := told(t, false, 1, ended("safe"), ended("blocked", "the verdict is blocked, expected safe"))
+	wantLines(t, got,
+		"01-first  fenced  safe, as expected                       1.5 s  seed 99",
+		"01-first  bare    blocked, NOT as expected                1.5 s  seed 99",
+		"2 runs of 1 scenario in 1.5 s: 1 NOT as expected",
+		"01-first bare: blocked, NOT as expected",
+		"  the verdict is blocked, expected safe",
+	)
+	if n := strings.Count(got, "TITLE"); n != 1 {
+		t.Errorf("%d timelines, want that of the run that is not as expected:\n%s", n, got)
+	}
+}
+
+func TestDrawn(t *testing.T) {
+	got := told(t, true, 1, ended("safe"), ended("safe"))
+	wantLines(t, got, "verdict: safe, as expected", "2 runs of 1 scenario in 1.5 s: all as expected",
+		"01-first  bare    safe, as expected                       1.5 s  seed 99")
+	if n := strings.Count(got, "TITLE"); n != 2 {
+		t.Errorf("%d timelines, want 2:\n%s", n, got)
+	}
+}
+
+func TestFlakyIsTold(t *testing.T) {
+	wantLines(t, told(t, false, 2, ended("safe"), ended("blocked", "x"), ended("safe"), ended("safe")),
+		"01-first  fenced #1  safe, as expected                       1.5 s  seed 99",
+		"01-first  fenced     flaky: 1 of 2 safe, as expected; 1 of 2 blocked, NOT as expected",
+		"01-first  bare       2 of 2 safe, as expected",
+	)
+}
+
+func TestBrokenRunIsTold(t *testing.T) {
+	got := told(t, false, 1, report.Result{Err: errors.New("first.yaml line 3: no\nmore of it")}, report.Result{Skipped: "no way"})
+	wantLines(t, got,
+		"01-first  fenced  could not be run                        1.5 s",
+		"01-first  bare    skipped: no way",
+		"1 run of 1 scenario in 1.5 s: 1 could not be run; 1 skipped",
+		"01-first fenced: could not be run",
+		"  first.yaml line 3: no",
+		"  more of it",
+	)
+}
+
+func TestStatus(t *testing.T) {
+	for _, tt := range []struct {
+		results []report.Result
+		want    string
+	}{
+		{[]report.Result{ended("safe")}, ""},
+		{[]report.Result{ended("safe"), {Skipped: "x"}}, ""},
+		{[]report.Result{{Skipped: "x"}}, "nothing was run"},
+		{[]report.Result{ended("safe"), ended("safe", "y")}, "1 of 2 runs did not come out as expected"},
+		{[]report.Result{ended("safe", "y"), {Err: errors.New("x")}}, "1 of 2 runs could not be made"},
+	} {
+		err := status(tt.results)
+		if (err == nil) != (tt.want == "") || err != nil && err.Error() != tt.want {
+			t.Errorf("got %v, want %q", err, tt.want)
+		}
+	}
+}
+
+// TestOutputEnds: what cannot be printed ends the runs, once.
+func TestOutputEnds(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	failed := 0
+	o := &output{Writer: w, failed: func() { failed++ }}
+	for range 2 {
+		if _, err := o.Write([]byte("x")); err == nil || o.err == nil {
+			t.Error("no error")
+		}
+	}
+	if failed != 1 {
+		t.Errorf("told %d times", failed)
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{w: &out, width: func() int { return 12 }, line: func() string { return "all of this is too much" }, stop: make(chan struct{})}
+	p.show()
+	p.show() // nothing new
+	p.print(func() { out.WriteString("a line\n") })
+	p.show()
+	p.end()
+	const erase = "\r\x1b[K"
+	if got, want := out.String(), erase+"all of t..."+erase+"a line\n"+erase+"all of t..."+erase; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNoProgressWithoutTerminal(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p := newProgress(w, func() string { t.Error("asked"); return "" })
+	p.print(func() {})
+	p.end()
+	w.Close()
+	var got bytes.Buffer
+	if _, err := got.ReadFrom(r); err != nil || got.Len() > 0 {
+		t.Errorf("got %q, %v", got.String(), err)
+	}
+}
