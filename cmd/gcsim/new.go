@@ -32,7 +32,7 @@ func newCommand() *cobra.Command {
 			if err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
 			}
-			_, err = f.Write(template())
+			_, err = f.Write(template(args[0]))
 			if err := errors.Join(err, f.Close()); err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
 			}
@@ -56,7 +56,10 @@ func schemaCommand() *cobra.Command {
 		Short: "Print the JSON schema of scenarios",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(schema())
+			b, err := schema()
+			if err == nil {
+				_, err = cmd.OutOrStdout().Write(b)
+			}
 			return err
 		},
 	}

@@ -69,14 +69,16 @@ func (j *job) class() int {
 
 // pool makes runs side by side.
 type pool struct {
-	side int // at most so many
+	side int                       // at most so many
+	save func(report.Result) error // keeps what came of one; nil: nothing is kept
 
 	mu      sync.Mutex
+	unsaved []error
 	running map[*job]time.Time // since when
 	over    int
 }
 
-// start begins to make runs. Each job gets its result, also where ctx ends before.
+// start begins to make and to save runs. Each job gets its result, also where ctx ends before.
 func (p *pool) start(ctx context.Context, jobs []*job) {
 	p.running = make(map[*job]time.Time)
 	var g errgroup.Group
@@ -84,7 +86,9 @@ func (p *pool) start(ctx context.Context, jobs []*job) {
 	go func() {
 		for _, j := range longestFirst(jobs) {
 			g.Go(func() error {
-				j.done <- p.run(ctx, j)
+				r := p.run(ctx, j)
+				p.keep(r)
+				j.done <- r
 				return nil
 			})
 		}
@@ -120,4 +124,16 @@ func (p *pool) run(ctx context.Context, j *job) report.Result {
 	}
 	r.Began, r.Round = began, j.round
 	return r
+}
+
+// keep saves what came of a run, as soon as it is over.
+func (p *pool) keep(r report.Result) {
+	if p.save == nil {
+		return
+	}
+	if err := p.save(r); err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.unsaved = append(p.unsaved, err)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/report"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -57,7 +58,7 @@ func TestStoppedPool(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	jobs := plan([]*scenario.Scenario{story("a", scenario.Lock, "x", "y")}, 3, lab.Options{Exe: "/bin/false"})
-	p := &pool{side: 2}
+	p := &pool{side: 2, save: func(r report.Result) error { return fmt.Errorf("no room for %s", r.Variant) }}
 	p.start(ctx, jobs)
 	for _, j := range jobs {
 		select {
@@ -68,6 +69,9 @@ func TestStoppedPool(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatal("a job got no result")
 		}
+	}
+	if got := errors.Join(p.unsaved...); len(p.unsaved) != 6 || !strings.Contains(got.Error(), "no room for y") {
+		t.Errorf("what could not be saved: %v", got)
 	}
 }
 

@@ -146,17 +146,16 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 		}
 	}
 	pool := &pool{side: o.side}
+	if o.out != "" {
+		pool.save = func(r report.Result) error { return saveResult(o.out, r) }
+	}
 	line := newProgress(shown, func() string { return pool.progress(len(jobs), time.Now()) })
 	pool.start(ctx, jobs)
-	var unsaved []error
 	for _, j := range jobs {
 		r := <-j.done
 		results = append(results, r)
 		if text != nil && ctx.Err() == nil {
 			line.print(func() { text.result(r) })
-		}
-		if o.out != "" {
-			unsaved = append(unsaved, saveResult(o.out, r))
 		}
 	}
 	line.end()
@@ -166,7 +165,7 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 	case cmd.Context().Err() == nil:
 		text.summary(results)
 	}
-	if err = errors.Join(append(unsaved, saveReports(o, results))...); err != nil {
+	if err = errors.Join(append(pool.unsaved, saveReports(o, results))...); err != nil {
 		err = fmt.Errorf("save: %w", err)
 	}
 	if out.err != nil {

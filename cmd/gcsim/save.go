@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"html"
 	"io"
 	"os"
 	"path/filepath"
@@ -58,6 +61,18 @@ func saveResult(out string, r report.Result) error {
 		errs = append(errs, write(filepath.Join(in, name), content))
 	}
 	return errors.Join(errs...)
+}
+
+// visualize writes the second opinion as a page, or why there is none: the page
+// of all runs has a link to it.
+func visualize(w io.Writer, events []history.Event) error {
+	var b bytes.Buffer
+	if err := secondOpinion(&b, events); err != nil {
+		b.Reset()
+		fmt.Fprintf(&b, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>porcupine</title>\n<p>%s</p>\n", html.EscapeString(err.Error()))
+	}
+	_, err := b.WriteTo(w)
+	return err
 }
 
 // saveReports writes what is about all runs, where it is wanted: the page, JUnit's

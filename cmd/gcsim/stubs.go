@@ -14,7 +14,7 @@ import (
 
 func judge(events []history.Event) verdict.Verdict { return verdict.Judge(events) }
 
-func visualize(w io.Writer, _ []history.Event) error {
+func secondOpinion(w io.Writer, _ []history.Event) error {
 	_, err := fmt.Fprintln(w, "<!doctype html><title>porcupine</title>")
 	return err
 }
@@ -39,7 +39,7 @@ func needs(v *scenario.Variant) string {
 	return ""
 }
 
-func template() []byte {
+func template(string) []byte {
 	b, err := scenarios.FS.ReadFile("01-gc-pause.yaml")
 	if err != nil {
 		panic(err)
@@ -47,4 +47,4 @@ func template() []byte {
 	return b
 }
 
-func schema() []byte { return []byte("{}\n") }
+func schema() ([]byte, error) { return []byte("{}\n"), nil }

@@ -50,7 +50,7 @@ func TestResultsGolden(t *testing.T) {
 	golden(t, "results.md", textOf(t, func(w *bytes.Buffer) error { return Markdown(w, someResults()) }))
 }
 
-var anyResult = rapid.Custom(func(t *rapid.T) Result {
+var anyEnd = rapid.Custom(func(t *rapid.T) Result {
 	d := anyDrawing.Draw(t, "drawing")
 	name := rapid.StringMatching(`[a-z0-9-]{1,8}`)
 	r := Result{
@@ -73,7 +73,7 @@ func TestJUnitIsValid(t *testing.T) {
 	files := []string{"testdata/results.junit.xml"}
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		results := rapid.SliceOfN(anyResult, 0, 6).Draw(rt, "results")
+		results := rapid.SliceOfN(anyEnd, 0, 6).Draw(rt, "results")
 		name := filepath.Join(dir, strconv.Itoa(len(files))+".xml")
 		b := textOf(rt, func(w *bytes.Buffer) error { return JUnit(w, results) })
 		if err := os.WriteFile(name, []byte(b), 0o666); err != nil {
