@@ -115,3 +115,18 @@ func TestLoadByAnyName(t *testing.T) {
 		t.Errorf("without a name: got %v, %v", all, err)
 	}
 }
+
+// TestPoolTellsOfErrors: also where the world did not start, so that there is no
+// event.
+func TestPoolTellsOfErrors(t *testing.T) {
+	jobs := plan([]*scenario.Scenario{story("a", scenario.Lock, "x")}, 1, lab.Options{Exe: "/no/such/program"})
+	(&pool{side: 1}).start(t.Context(), jobs)
+	select {
+	case r := <-jobs[0].done:
+		if r.Err == nil || !strings.Contains(r.Err.Error(), "start the world") || r.Scenario != "a" || r.Began.IsZero() {
+			t.Errorf("got %+v", r)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("no result")
+	}
+}
