@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/report"
 )
 
@@ -18,7 +19,7 @@ func resultOf(events []history.Event) report.Result {
 		r.Err = errors.New(events[i].Text)
 		return r
 	}
-	v := judge(events)
+	v := judge.Judge(events)
 	r.Verdict = v
 	r.Outcome = report.Outcome{Name: v.Name, OK: v.OK(), Mismatches: v.Mismatches}
 	for _, violation := range v.Violations {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/scenario"
 )
 
 var scenarioName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
@@ -32,7 +33,7 @@ func newCommand() *cobra.Command {
 			if err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
 			}
-			_, err = f.Write(template(args[0]))
+			_, err = f.Write(scenario.Template(args[0]))
 			if err := errors.Join(err, f.Close()); err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
 			}
@@ -56,7 +57,7 @@ func schemaCommand() *cobra.Command {
 		Short: "Print the JSON schema of scenarios",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := schema()
+			b, err := scenario.Schema()
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(b)
 			}

@@ -108,7 +108,7 @@ func (p *pool) run(ctx context.Context, j *job) report.Result {
 	case ctx.Err() != nil:
 		r.Skipped = "gcsim was stopped before"
 	case len(j.options.Endpoints) > 0:
-		r.Skipped = needs(j.variant)
+		r.Skipped = j.variant.Needs()
 	}
 	began := time.Now()
 	if r.Skipped == "" {

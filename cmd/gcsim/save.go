@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/report"
 )
 
@@ -22,7 +23,7 @@ func makeRoom(out string, jobs []*job) error {
 	}
 	for _, j := range jobs {
 		all := report.Result{Scenario: j.scenario.Name, Variant: j.variant.Name} // of every round
-		if err := os.RemoveAll(filepath.Join(out, dir(all))); err != nil {
+		if err := os.RemoveAll(filepath.Join(out, report.Dir(all))); err != nil {
 			return err
 		}
 	}
@@ -38,7 +39,7 @@ func saveResult(out string, r report.Result) error {
 	if len(r.Events) == 0 {
 		return nil
 	}
-	in := filepath.Join(out, dir(r))
+	in := filepath.Join(out, report.Dir(r))
 	if err := os.MkdirAll(in, 0o777); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func saveResult(out string, r report.Result) error {
 // of all runs has a link to it.
 func visualize(w io.Writer, events []history.Event) error {
 	var b bytes.Buffer
-	if err := secondOpinion(&b, events); err != nil {
+	if err := judge.Visualize(&b, events); err != nil {
 		b.Reset()
 		fmt.Fprintf(&b, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>porcupine</title>\n<p>%s</p>\n", html.EscapeString(err.Error()))
 	}
@@ -80,7 +81,7 @@ func visualize(w io.Writer, events []history.Event) error {
 func saveReports(o runOptions, results []report.Result) error {
 	var errs []error
 	if o.out != "" {
-		errs = append(errs, write(filepath.Join(o.out, pageName), func(w io.Writer) error { return page(w, results) }))
+		errs = append(errs, write(filepath.Join(o.out, pageName), func(w io.Writer) error { return report.Page(w, results) }))
 	}
 	if o.junit != "" {
 		errs = append(errs, write(o.junit, func(w io.Writer) error { return report.JUnit(w, results) }))
