@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -109,6 +110,65 @@ func TestFold(t *testing.T) {
 	}
 	if short := all[:manyRows]; len(fold(short, true)) != manyRows {
 		t.Error("a short history was folded")
+	}
+}
+
+// a and b are ordinary rows, P and S are not; the number is how many are folded.
+func TestFolder(t *testing.T) {
+	kinds := map[rune]Row{'a': {Class: ClassAdmit}, 'b': {Class: ClassRelease}, 'P': {Class: ClassPause}, 'S': {Class: ClassAdmit, Leg: Sent}}
+	for in, want := range map[string]string{
+		"aaaaaaa":                       "aaaaaaa",
+		"aaaaaaabbbbbb":                 "aaaaaaabbbbbb",
+		"aaaaaabbbaaaaaa":               "aaaaaa3aaaaaa",
+		"aaaaaabbbbbbbbP":               "aaaaaa6bbP",
+		"aaaaaabbbbP":                   "aaaaaabbbbP",
+		"aaaaaaaaaaaPbbaaaabbS":         "aaaaaa3aaPbb4bbS",
+		"aaaaaaPaaaaaaaaaaaaaaaabbbbbb": "aaaaaaPaa14bbbbbb",
+	} {
+		var rows []Row
+		for _, kind := range in {
+			rows = append(rows, kinds[kind])
+		}
+		f := newFolder(true)
+		var got string
+		for _, r := range append(f.add(rows), f.end()...) {
+			var n int
+			if r.Class == ClassFold {
+				fmt.Sscanf(r.Text.String(), "… %d", &n)
+				got += fmt.Sprint(n)
+			}
+			for kind, k := range kinds {
+				if r.Class == k.Class && r.Leg == k.Leg {
+					got += string(kind)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// Once all have counted, the terminal holds back nothing.
+func TestTerminalAfterCount(t *testing.T) {
+	var out bytes.Buffer
+	d := counting(40)
+	term := NewTerminal(&out, Options{})
+	if err := term.Begin(*d.Events[0].Run); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		d.Events = append(d.Events, history.Event{At: time.Hour, Lane: history.LaneEtcd, Kind: history.KindGranted, Client: fmt.Sprintf("after%d", i)})
+	}
+	for _, e := range d.Events {
+		if err := term.Event(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 20 {
+		if who := fmt.Sprintf("after%d", i); !strings.Contains(out.String(), who) {
+			t.Errorf("%s is not drawn before the end", who)
+		}
 	}
 }
 

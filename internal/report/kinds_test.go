@@ -33,6 +33,10 @@ func TestRowsOfFaults(t *testing.T) {
 			[]history.Event{at(1, "c", "invoke", lock), at(2, "etcd", "queued", tenure("c", "t", 7)), at(300, "etcd", "granted", tenure("c", "t", 7)), at(301, "c", "ok", lock)},
 			[]string{"queue c>etcd c waits in the queue for /l, its ticket is 7", "grant etcd>c c holds /l: token 7 (it waited for 299 ms)"},
 		},
+		"also if etcd takes its time": {
+			[]history.Event{at(1, "c", "invoke", lock), at(301, "etcd", "queued", tenure("c", "t", 7))},
+			[]string{"queue c>etcd c waits in the queue for /l, its ticket is 7"},
+		},
 		"its place may be told late": {
 			[]history.Event{at(1, "c", "invoke", lock), at(200, "d", "note", history.Event{Text: "hi"}), at(201, "etcd", "queued", tenure("c", "t", 7))},
 			[]string{"send c>etcd c asks for /l and waits", "note d> hi", "queue c> c waits in the queue for /l, its ticket is 7"},
@@ -76,6 +80,22 @@ func TestRowsOfFaults(t *testing.T) {
 				"admit a>storage a writes k=y, no token: applied unchecked",
 				"corrupt a>storage a's write of k=x (no token) arrives 5 ms after it was sent: APPLIED unchecked: its later k=y is destroyed",
 			},
+		},
+		"unless nobody was told that the later one is done": {
+			[]history.Event{
+				at(1, "etcd", "granted", tenure("a", "1", 5)), at(2, "a", "invoke", write("a", "1", "a-1", "x")), at(4, "a", "invoke", write("a", "1", "a-2", "y")),
+				at(5, "storage", "applied", write("a", "1", "a-2", "y")), at(7, "storage", "applied", write("a", "1", "a-1", "x")),
+			},
+			[]string{
+				"grant etcd>a a holds /l: token 5", "admit a>storage a writes k=y, no token: applied unchecked", "admit a>storage a writes k=x, no token: applied unchecked",
+			},
+		},
+		"a lock of a tenure that is over is not shared": {
+			[]history.Event{
+				at(1, "etcd", "granted", tenure("a", "1", 5)), at(2, "etcd", "ended", history.Event{Client: "a", Tenure: "1", Cause: "expired"}),
+				at(3, "b", "ok", history.Event{Op: "lock", Scope: "/l", Tenure: "1", Token: 5}),
+			},
+			[]string{"grant etcd>a a holds /l: token 5", "expiry etcd> a's lease on the lock expired", "reply etcd>b b is told that its lock of /l succeeded"},
 		},
 		"a change is a write of each key": {
 			[]history.Event{

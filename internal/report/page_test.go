@@ -79,6 +79,10 @@ func TestPageSays(t *testing.T) {
 	if strings.Contains(page, "lease-id-token/leases/verdict.json") || strings.Contains(page, "13-leader-paused/fenced/") {
 		t.Error("links to files of a run that was not made")
 	}
+	// Of several rounds only the first and those that failed are drawn.
+	if got := strings.Count(page, "<figure class=\"wide\""); got != 7 {
+		t.Errorf("%d runs are drawn, want 7", got)
+	}
 	if page != pageOf(t, results(t)) {
 		t.Error("two pages of the same results differ")
 	}

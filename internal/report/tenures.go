@@ -44,7 +44,7 @@ func (t *tenures) queue(e history.Event) *tenure {
 func (t *tenures) grant(e history.Event) *tenure {
 	var g *tenure
 	for _, q := range t.list {
-		if q.n == 0 && !q.over && q.id == e.Tenure && q.client == e.Client {
+		if q.n == 0 && q.id == e.Tenure && q.client == e.Client {
 			g = q
 		}
 	}
