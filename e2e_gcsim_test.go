@@ -72,7 +72,7 @@ func scenarioFile(t *testing.T, from, to string) string {
 
 func TestWrongExpectationIsTold(t *testing.T) {
 	w := newWorld(t)
-	p := w.start("gcsim", "run", scenarioFile(t, "stale: 1, final: {key0: from-client-2}", "stale: 2, final: {key0: something-else}"))
+	p := w.start("gcsim", "run", scenarioFile(t, "stale: 1, fenced: true, final: {key0: from-client-2}", "stale: 2, fenced: true, final: {key0: something-else}"))
 	p.want(1)
 	p.says(
 		"changed fenced: safe, NOT as expected",
@@ -87,29 +87,6 @@ func TestMainStoryOnBolt(t *testing.T) {
 	p := newWorld(t).start("gcsim", "run", scenarioFile(t, "engine: memory", "engine: bolt"))
 	p.want(0)
 	p.says("changed  fenced    safe, as expected", "changed  unfenced  corrupted, as expected")
-}
-
-// TestKilledHolder: a crash instead of a pause. The lock is freed by the TTL.
-func TestKilledHolder(t *testing.T) {
-	b, err := os.ReadFile("scenarios/01-gc-pause.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	story := strings.NewReplacer(
-		"gcsim: pause client1", "gcsim: kill client1",
-		"  - gcsim: resume client1\n", "",
-		"  - client1: finish                          # and writes, without looking again\n", "",
-		"stale: 1", "stale: 0",
-		"verdict: corrupted", "verdict: safe",
-		"final: {key0: from-client-1}", "final: {key0: from-client-2}",
-	).Replace(string(b))
-	name := filepath.Join(t.TempDir(), "crash.yaml")
-	if err := os.WriteFile(name, []byte(story), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p := newWorld(t).start("gcsim", "run", name)
-	p.want(0)
-	p.says("client1 is killed", "client1's lease on /lock expired", "client2 holds /lock")
 }
 
 func TestBadArguments(t *testing.T) {

@@ -76,7 +76,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, tmp: tmp, env: []string{"TMPDIR=" + tmp, "FENCELAB_E2E=" + filepath.Base(tmp)}}
+	w := &world{t: t, tmp: tmp, env: []string{"TMPDIR=" + tmp, "FENCELAB_E2E=" + filepath.Base(tmp), "GITHUB_STEP_SUMMARY="}}
 	t.Cleanup(func() {
 		w.awaitNothingLeft()
 		os.RemoveAll(tmp)

@@ -63,7 +63,7 @@ type page struct {
 // chapter is a scenario with its runs.
 type chapter struct {
 	ID, Name, Title string
-	Lesson          []string // paragraphs
+	Lesson, Helps   []string // paragraphs
 	Source          string
 	Runs            []shown
 }
@@ -107,7 +107,8 @@ func newPage(results []Result) page {
 		}
 		c := &p.Chapters[n]
 		if lesson := runOf(r); len(c.Lesson) == 0 && lesson != nil {
-			c.Lesson, c.Source = paragraphs(lesson.Lesson), clean(oneLine(lesson.Source), longest)
+			c.Lesson, c.Helps = paragraphs(lesson.Lesson), paragraphs(lesson.Helps)
+			c.Source = clean(oneLine(lesson.Source), longest)
 		}
 		run := newShown(i, c.ID, r)
 		if run.Trouble == "" && r.Outcome.OK {

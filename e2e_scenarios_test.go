@@ -1,0 +1,90 @@
+package fencelab_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAllScenarios runs every scenario in every variant.
+func TestAllScenarios(t *testing.T) {
+	w := newWorld(t)
+	p := w.start("gcsim", "run")
+	p.want(0)
+	p.says(": all as expected")
+}
+
+// TestScenariosNeedTheirProtection takes the protection away, by one line in each
+// file, and sees that the scenarios that are about it notice, by what they
+// expect of their protected variants.
+func TestScenariosNeedTheirProtection(t *testing.T) {
+	const world = "clients:\n"
+	for _, tt := range []struct {
+		name     string
+		from, to string
+		fail     []string // scenario, variant
+	}{
+		{"the storage checks nothing", world, "world: {storage: {fencing: off}}\n" + world, []string{
+			"03-check-then-write token", "04-delayed-request fenced", "07-read-before-fence fenced-reads", "08-storage-restart durable",
+			"09-delete-drops-fence kept", "10-scope mark-per-lock", "12-partition fenced", "17-late-unlock kept-session-fenced",
+			"18-poisoned-token bound", "19-late-retry numbered",
+		}},
+		{"the storage asks whether tokens differ", world, "world: {storage: {fencing: differs}}\n" + world, []string{
+			"06-mixed-revisions create-revisions", "06-mixed-revisions header-revisions", "07-read-before-fence fenced-reads",
+			"09-delete-drops-fence kept", "11-holder-crash batch", "14-snapshot-restore bumped",
+		}},
+		{"tokens are lease IDs", "    about: tokens are create revisions\n", "    set: {clients.*.token: lease}\n", []string{
+			"05-lease-id-token create-revision",
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, which := range tt.fail {
+				name, _, _ := strings.Cut(which, " ")
+				story := read(t, "scenarios/"+name+".yaml")
+				if strings.Contains(tt.to, "differs") { // there is no such bolt engine
+					story = strings.ReplaceAll(story, "engine: bolt", "engine: memory")
+				}
+				changed := strings.Replace(story, tt.from, tt.to, 1)
+				if changed == story {
+					t.Fatalf("%s has no %q", name, tt.from)
+				}
+				if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(changed), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ok := runJSON(t, 1, dir)
+			for _, which := range tt.fail {
+				if was, ran := ok[which]; was || !ran {
+					t.Errorf("%s came out as expected without its protection (it ran: %v)", which, ran)
+				}
+			}
+		})
+	}
+}
+
+// runJSON runs scenarios and says which runs, by scenario and variant, came out as
+// expected.
+func runJSON(t *testing.T, status int, args ...string) map[string]bool {
+	t.Helper()
+	p := newWorld(t).start("gcsim", slices.Concat([]string{"run", "--json"}, args)...)
+	p.want(status)
+	text := p.output()
+	var document struct {
+		Runs []struct {
+			Scenario, Variant string
+			OK                bool
+		}
+	}
+	if err := json.NewDecoder(strings.NewReader(text[strings.Index(text, "{"):])).Decode(&document); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	ok := make(map[string]bool)
+	for _, r := range document.Runs {
+		ok[r.Scenario+" "+r.Variant] = r.OK
+	}
+	return ok
+}
