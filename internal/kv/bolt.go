@@ -125,6 +125,7 @@ func (b *Bolt) Commits() int64 { return b.commits.Load() }
 // whatever ctx says: giving up would leave its outcome unknown.
 func (b *Bolt) change(ctx context.Context, c *change) error {
 	if err := b.account.checkBound(b.Mark, c.req.Claim); err != nil {
+		b.refused(c, err)
 		return err
 	}
 	c.done = make(chan struct{})
@@ -332,6 +333,16 @@ func (c *change) look(tx *bbolt.Tx) (err error) {
 	}
 	c.item, err = decodeItem(c.ops[0].Key, v)
 	return err
+}
+
+// refused tells the observer of a change that came to no transaction.
+func (b *Bolt) refused(c *change, err error) {
+	if b.account.Observe == nil {
+		return
+	}
+	b.order.Lock()
+	defer b.order.Unlock()
+	b.tell(c, err)
 }
 
 // tell tells the observer of a change; the caller holds b.order.

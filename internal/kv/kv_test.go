@@ -3,11 +3,14 @@ package kv_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
@@ -131,5 +134,38 @@ func testObserver(t *testing.T, m kv.Engine, seenRecords *[]kv.Record) {
 		if got[i] != want[i] {
 			t.Errorf("record %d: got %+v, want %+v", i+1, got[i], want[i])
 		}
+	}
+}
+
+// TestObserverSeesWhatIsAhead: a token that was never issued is refused before it
+// comes to the data, and told of all the same.
+func TestObserverSeesWhatIsAhead(t *testing.T) {
+	for _, e := range kvtest.Kinds {
+		t.Run(e.Name, func(t *testing.T) {
+			var records []kv.Record
+			o := kvtest.Bounded(34)
+			o.Observe = func(r kv.Record) { records = append(records, r) }
+			m := e.Open(t, o)
+			req := kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 35}, ID: "1"}
+			write, remove := kv.Op{Kind: kv.OpWrite, Key: "a", Value: "v"}, kv.Op{Kind: kv.OpDelete, Key: "b"}
+			if err := m.Write(t.Context(), req, write, remove); !errors.Is(err, fence.ErrAhead) {
+				t.Errorf("write: %v, want ahead", err)
+			}
+			if _, err := m.Read(t.Context(), req, "a"); !errors.Is(err, fence.ErrAhead) {
+				t.Errorf("read: %v, want ahead", err)
+			}
+			req.Token = 34
+			if err := m.Write(t.Context(), req, write); err != nil {
+				t.Error(err)
+			}
+			want := []string{"1 write a ahead", "2 delete b ahead", "3 read a ahead", "4 write a "}
+			var got []string
+			for _, r := range records {
+				got = append(got, fmt.Sprintf("%d %s %s %s", r.Index, r.Op.Kind, r.Op.Key, fencehttp.ReasonOf(r.Err)))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q\nwant %q", got, want)
+			}
+		})
 	}
 }

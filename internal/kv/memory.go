@@ -108,6 +108,11 @@ func (m *Memory) Snapshot(_ context.Context, visit func(Entry) error) error {
 	m.frozen.Lock()
 	floor, marks, items := m.register.Floor(), maps.Collect(m.register.Marks()), m.copyItems()
 	m.frozen.Unlock()
+	return visitAll(floor, marks, items, visit)
+}
+
+// visitAll shows visit a snapshot.
+func visitAll(floor fence.Token, marks map[string]fence.Mark, items map[string]Item, visit func(Entry) error) error {
 	if floor != 0 {
 		if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
 			return err

@@ -33,7 +33,7 @@ type engineConfig struct {
 	endpoints []string
 	prefix    string
 	issuer    []string
-	fencing   onOff
+	fencing   fencing
 
 	etcdCA, etcdCert, etcdKey string
 }
@@ -118,10 +118,16 @@ func (c *engineConfig) openEngine(s *store, o kv.Options) (err error) {
 		return usage("the engine etcd needs the cluster's addresses: --endpoints HOST:PORT,...")
 	case c.kind != engineEtcd && len(c.endpoints) > 0:
 		return usage("--endpoints is of no use to the engine %s; did you mean --engine etcd, or --issuer?", c.kind)
+	case c.kind != engineMemory && c.fencing.flaw() != "":
+		return usage("--fencing %s is for --engine memory alone; the engine %s can have on or off", c.fencing, c.kind)
 	}
 	switch c.kind {
 	case engineMemory:
-		s.engine = kv.NewMemory(o)
+		if flaw := c.fencing.flaw(); flaw != "" {
+			s.engine = kv.NewFlawed(flaw, o)
+		} else {
+			s.engine = kv.NewMemory(o)
+		}
 	case engineBolt:
 		if s.engine, err = kv.OpenBolt(c.data, o); err != nil {
 			return err

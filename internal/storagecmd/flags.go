@@ -1,7 +1,6 @@
 package storagecmd
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -29,7 +28,7 @@ type config struct {
 func (c *config) add(f *pflag.FlagSet) {
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "address to serve; port 0 takes a free one. One that others can reach needs TLS, or --insecure")
 	c.engine.add(f)
-	f.Var(&c.engine.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without")
+	f.Var(&c.engine.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without. With the engine memory also differs (a newer token is refused, too) and forgetful (a delete drops the mark of its scope), which are deliberately wrong")
 	f.StringVar(&c.journal, "journal", "", "file for an account of every operation as JSON lines; - is standard output")
 	f.TextVar(&c.level, "log-level", &c.level, "debug, info, warn or error")
 
@@ -70,32 +69,6 @@ func (c *config) check() error {
 	}
 	return nil
 }
-
-// onOff is a flag that reads "on" and "off", as scenarios spell it.
-type onOff bool
-
-func (o *onOff) String() string {
-	if *o {
-		return "on"
-	}
-	return "off"
-}
-
-// Set implements pflag.Value.
-func (o *onOff) Set(s string) error {
-	switch s {
-	case "on":
-		*o = true
-	case "off":
-		*o = false
-	default:
-		return errors.New(`want "on" or "off"`)
-	}
-	return nil
-}
-
-// Type implements pflag.Value.
-func (*onOff) Type() string { return "on|off" }
 
 func usage(format string, args ...any) error {
 	return &cli.ExitError{Code: 2, Err: fmt.Errorf(format, args...)}

@@ -16,7 +16,7 @@ import (
 
 // restoreCommand is "storage restore".
 func restoreCommand() *cobra.Command {
-	c := engineConfig{fencing: true}
+	c := engineConfig{fencing: fencingOn}
 	var floor string
 	cmd := &cobra.Command{
 		Use:   "restore FILE",

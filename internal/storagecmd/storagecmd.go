@@ -28,7 +28,7 @@ import (
 
 // Command is the command "storage".
 func Command() *cobra.Command {
-	c := config{engine: engineConfig{fencing: true}}
+	c := config{engine: engineConfig{fencing: fencingOn}}
 	cmd := &cobra.Command{
 		Use:   "storage",
 		Short: "An HTTP key-value storage that refuses stale writes",
@@ -74,7 +74,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 		return err
 	}
 	metrics := kvhttp.NewMetrics()
-	options := kv.Options{Unfenced: !bool(c.engine.fencing), MaxKeys: c.maxKeys, MaxMarks: c.maxMarks, Committed: metrics.Committed}
+	options := kv.Options{Unfenced: c.engine.fencing == fencingOff, MaxKeys: c.maxKeys, MaxMarks: c.maxMarks, Committed: metrics.Committed}
 	journal, err := c.openJournal(stdout)
 	if err != nil {
 		return err
@@ -204,8 +204,8 @@ func (c *config) guards(log *slog.Logger) (policy *access.Policy, security *tls.
 
 // warn says what somebody may not have meant.
 func (c *config) warn(log *slog.Logger, policy *access.Policy) {
-	if !c.engine.fencing {
-		log.Warn("fencing is off: stale writes are admitted")
+	if wrong := warnings[c.engine.fencing]; wrong != "" {
+		log.Warn(wrong)
 	}
 	loopback := access.CheckListen(c.listen, false, false) == nil
 	if !loopback && policy == nil && c.tlsClientCA == "" {

@@ -1,0 +1,125 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// Flaw is a way to check tokens that is wrong, and is known from real storages.
+type Flaw string
+
+const (
+	// FlawDiffers is the rule of etcd's contrib/lock: a token that is not equal to
+	// the mark of its scope is refused as stale, a newer one too. The next holder is
+	// locked out for ever.
+	FlawDiffers Flaw = "differs"
+	// FlawForgetful drops the mark of its scope with a key that is deleted: a stale
+	// write brings the key back.
+	FlawForgetful Flaw = "forgetful"
+)
+
+// Flawed is Memory with a Flaw: deliberately wrong, the control of scenarios that
+// show what the flaw does. Its marks are its own and obey no laws of package
+// fencetest but those that the flaw leaves.
+type Flawed struct {
+	*Memory // its values; none of its marks
+	flaw    Flaw
+
+	rule  sync.Mutex // one operation at a time: it is not there to be fast
+	marks map[string]fence.Mark
+}
+
+// NewFlawed makes an empty engine with a flaw.
+func NewFlawed(flaw Flaw, o Options) *Flawed {
+	return &Flawed{Memory: NewMemory(o), flaw: flaw, marks: make(map[string]fence.Mark)}
+}
+
+// Write implements Engine.
+func (f *Flawed) Write(_ context.Context, req Request, ops ...Op) error {
+	err := f.do(req, ops, func() error { return f.apply(req, ops) })
+	if err != nil {
+		f.refused(req, err, ops...)
+	}
+	return err
+}
+
+// Read implements Engine.
+func (f *Flawed) Read(ctx context.Context, req Request, key string) (item Item, err error) {
+	if req.Token == 0 {
+		return f.Memory.Read(ctx, req, key)
+	}
+	var ok bool
+	req.Sequence = 0 // as for Memory
+	err = f.do(req, nil, func() error { item, ok = f.look(req, key); return nil })
+	switch {
+	case err != nil:
+		f.refused(req, err, Op{Kind: OpRead, Key: key})
+	case !ok:
+		err = ErrNotFound
+	}
+	return item, err
+}
+
+// do runs op, which does ops or reads, if the flaw lets the claim of req pass.
+func (f *Flawed) do(req Request, ops []Op, op func() error) error {
+	if err := f.account.checkBound(f.Mark, req.Claim); err != nil {
+		return err
+	}
+	f.rule.Lock()
+	defer f.rule.Unlock()
+	mark, known := f.marks[req.Scope]
+	if f.flaw == FlawDiffers && known && req.Token > mark.Token {
+		return fmt.Errorf("the storage is flawed and refuses newer tokens too: %w", &fence.StaleError{Scope: req.Scope, Token: req.Token, Mark: mark.Token})
+	}
+	next, err := mark.Admit(req.Claim)
+	if err != nil {
+		return err
+	}
+	if !known && f.account.MaxMarks > 0 && len(f.marks) >= f.account.MaxMarks {
+		return f.account.tooManyMarks()
+	}
+	f.marks[req.Scope] = next
+	if err := op(); err != nil {
+		return err
+	}
+	f.marks[req.Scope] = next.Done(req.Claim)
+	if f.flaw == FlawForgetful && slices.ContainsFunc(ops, func(o Op) bool { return o.Kind == OpDelete }) {
+		delete(f.marks, req.Scope)
+	}
+	return nil
+}
+
+// Mark implements Engine.
+func (f *Flawed) Mark(_ context.Context, scope string) (fence.Mark, error) {
+	f.rule.Lock()
+	defer f.rule.Unlock()
+	return f.marks[scope], nil
+}
+
+// Raise returns an error: there is no floor.
+func (f *Flawed) Raise(context.Context, fence.Token) (int, error) {
+	return 0, fmt.Errorf("%w: a storage with the flaw %q has no floor", errors.ErrUnsupported, f.flaw)
+}
+
+// Stats implements Engine.
+func (f *Flawed) Stats(ctx context.Context) (Stats, error) {
+	f.rule.Lock()
+	defer f.rule.Unlock()
+	s, err := f.Memory.Stats(ctx)
+	s.Marks = int64(len(f.marks))
+	return s, err
+}
+
+// Snapshot implements Engine.
+func (f *Flawed) Snapshot(_ context.Context, visit func(Entry) error) error {
+	f.rule.Lock()
+	marks, items := maps.Clone(f.marks), f.copyItems()
+	f.rule.Unlock()
+	return visitAll(0, marks, items, visit)
+}
