@@ -47,7 +47,8 @@ func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
 }
 
 // longestFirst is the order in which to begin runs, so that no long one is left for
-// the end: those that measure a heap, those that count, the others.
+// the end: those that measure a heap, those that count or stop somebody for a time,
+// the others.
 func longestFirst(jobs []*job) []*job {
 	return slices.SortedStableFunc(slices.Values(jobs), func(a, b *job) int {
 		return cmp.Compare(a.class(), b.class())
@@ -55,13 +56,11 @@ func longestFirst(jobs []*job) []*job {
 }
 
 func (j *job) class() int {
-	has := func(verb scenario.Verb) bool {
-		return slices.ContainsFunc(j.variant.Steps, func(s scenario.Step) bool { return s.Verb == verb })
-	}
+	has := func(such func(scenario.Step) bool) bool { return slices.ContainsFunc(j.variant.Steps, such) }
 	switch {
-	case has(scenario.Load):
+	case has(func(s scenario.Step) bool { return s.Verb == scenario.Load }):
 		return 0
-	case has(scenario.Count):
+	case has(func(s scenario.Step) bool { return s.Verb == scenario.Count || s.For > 0 }):
 		return 1
 	}
 	return 2

@@ -67,3 +67,109 @@ func TestReleaseThatEtcdTellsFirst(t *testing.T) {
 		})
 	}
 }
+
+// accounts feeds a state with events, each a millisecond after the one before.
+type accounts struct {
+	*state
+	n int
+}
+
+func newAccounts() *accounts {
+	r := newRecorder(nil)
+	r.begin(history.Run{})
+	return &accounts{state: newState(r)}
+}
+
+func (a *accounts) tell(events ...history.Event) {
+	for _, e := range events {
+		a.n++
+		e.At = time.Duration(a.recorder.began.Add(time.Duration(a.n) * time.Millisecond).UnixNano())
+		e.Scope = "/lock"
+		a.take(e)
+	}
+}
+
+// account is the history so far, in short.
+func (a *accounts) account() string {
+	a.recorder.flush()
+	var got []string
+	for _, e := range a.recorder.events()[1:] {
+		got = append(got, strings.TrimSpace(strings.Join([]string{e.Client + e.Lane, string(e.Kind), e.Op, e.Tenure, e.Cause}, " ")))
+	}
+	return strings.Join(got, "\n")
+}
+
+func etcd(kind history.Kind, tenure string) history.Event {
+	return history.Event{Lane: history.LaneEtcd, Kind: kind, Tenure: tenure}
+}
+
+func client(name string, kind history.Kind, op, tenure string) history.Event {
+	return history.Event{Lane: name, Client: name, Kind: kind, Op: op, Tenure: tenure}
+}
+
+// TestQueued: the observer does not know who stands in the queue; that it is the
+// one that was just told to is known by its being the only one.
+func TestQueued(t *testing.T) {
+	a := newAccounts()
+	a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+	if a.waits("c2", "/lock") {
+		t.Error("c2 stands in the queue before it was told of")
+	}
+	a.client("c2").queues = true
+	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), etcd(history.KindQueued, "/lock/b@2"))
+	if a.waits("c2", "/other") || !a.waits("c2", "/lock") || a.client("c2").queued != "/lock/b@2" {
+		t.Errorf("c2 waits for %q, want /lock/b@2", a.client("c2").queued)
+	}
+	// The grant is told of before c2 tells of it.
+	a.tell(etcd(history.KindEnded, "/lock/a@1"), etcd(history.KindGranted, "/lock/b@2"))
+	if replies := a.client("c2").replies; replies != 0 {
+		t.Errorf("c2 gave %d answers that were waited for, want none", replies)
+	}
+	a.tell(client("c2", history.KindOK, history.OpLock, "/lock/b@2"))
+	const want = `c1etcd granted /lock/a@1
+c1c1 ok lock /lock/a@1
+c2c2 invoke lock
+c2etcd queued /lock/b@2
+c1etcd ended /lock/a@1 expired
+c2etcd granted /lock/b@2
+c2c2 ok lock /lock/b@2`
+	if got := strings.ReplaceAll(a.account(), "  ", " "); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestHowTenuresEnd: by an unlock of the same key, of an older tenure too; by a
+// revocation; or else because the lease ran out.
+func TestHowTenuresEnd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		story []history.Event
+		want  string
+	}{
+		"its own unlock": {[]history.Event{client("c1", history.KindInvoke, history.OpUnlock, "/lock/a@1")}, history.CauseReleased},
+		"a late unlock of an older tenure of the session": {[]history.Event{
+			client("c1", history.KindInvoke, history.OpUnlock, "/lock/a@0"),
+		}, history.CauseReleased},
+		"an unlock of before it began": {[]history.Event{
+			client("c1", history.KindInvoke, history.OpUnlock, "/lock/a@1"),
+			client("c1", history.KindOK, history.OpLock, "/lock/a@1"),
+		}, history.CauseExpired},
+		"nobody's doing": {nil, history.CauseExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAccounts()
+			a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+			a.tell(tt.story...)
+			a.tell(etcd(history.KindEnded, "/lock/a@1"))
+			if got := a.account(); !strings.HasSuffix(got, "/lock/a@1 "+tt.want) {
+				t.Errorf("got\n%s\nwant an end by %s", got, tt.want)
+			}
+		})
+	}
+	a := newAccounts()
+	a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+	a.owner("/lock/a@1").revoked = true
+	a.tell(etcd(history.KindEnded, "/lock/a@1"))
+	if got := a.account(); !strings.HasSuffix(got, history.CauseRevoked) {
+		t.Errorf("got\n%s\nwant an end by %s", got, history.CauseRevoked)
+	}
+}

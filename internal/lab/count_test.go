@@ -1,0 +1,57 @@
+package lab
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// TestSeedChooses: a seed always chooses the same victims, another one others; and
+// all in the first half, so that there are successors.
+func TestSeedChooses(t *testing.T) {
+	const times, pauses = 40, 3
+	draw := func(seed uint64) map[string][]string {
+		r := &run{
+			seed:     seed,
+			scenario: &scenario.Scenario{Clients: []string{"a", "b", "c", "d", "e"}},
+			variant:  &scenario.Variant{World: scenario.World{Pauses: pauses}},
+			recorder: newRecorder(nil),
+		}
+		r.recorder.begin(history.Run{})
+		halts := r.draw(times)
+		if n := len(r.recorder.fresh); n != pauses {
+			t.Errorf("seed %d: %d notes say what was chosen, want %d", seed, n, pauses)
+		}
+		return halts
+	}
+	var seen []map[string][]string
+	for seed := range uint64(20) {
+		halts, again := draw(seed), draw(seed)
+		same := func(other map[string][]string) bool { return maps.EqualFunc(halts, other, slices.Equal) }
+		if !same(again) {
+			t.Errorf("seed %d chose %v, and then %v", seed, halts, again)
+		}
+		if !slices.ContainsFunc(seen, same) {
+			seen = append(seen, halts)
+		}
+		n := 0
+		for client, list := range halts {
+			for _, s := range list {
+				if nth, err := strconv.Atoi(s); err != nil || nth < 1 || nth > times/2 {
+					t.Errorf("seed %d chose increment %s of %s, want one of the first %d", seed, s, client, times/2)
+				}
+				n++
+			}
+		}
+		if n != pauses {
+			t.Errorf("seed %d chose %v, want %d victims", seed, halts, pauses)
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("20 seeds made only %d different choices", len(seen))
+	}
+}
