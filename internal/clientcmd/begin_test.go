@@ -3,6 +3,7 @@ package clientcmd_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
@@ -31,6 +32,11 @@ func TestAgentBeginsAWrite(t *testing.T) {
 	other := w.take(t, "/lock")
 	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
 		t.Fatal(err)
+	}
+	select { // a renewal comes each third of a second, and tells it of the loss
+	case e := <-a.events:
+		t.Fatalf("before the write is done it says %+v", e)
+	case <-time.After(1500 * time.Millisecond):
 	}
 	ask := with(grant, func(e *history.Event) { e.Op, e.Key, e.Value, e.Request = "write", "key0", "late", "client1-1" })
 	a.expect(t, "finish", ask, with(ask, func(e *history.Event) {

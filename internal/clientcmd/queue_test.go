@@ -136,13 +136,18 @@ func TestAgentLeavesTheQueueOfASilentEtcd(t *testing.T) {
 // TestAgentQueuesAtASilentEtcd: other commands need not wait for its answer.
 func TestAgentQueuesAtASilentEtcd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	link := w.link(t)
-	a := startAgent(t, w, "--session", "kept", "--timeout", "300ms", "--ttl", "60s")
-	a.take(t, "lock")
-	a.wantKind(t, "unlock", "ok")
-	link.PauseRx()
-	a.wantKind(t, "queue", "unknown")
-	a.say(t, "status")
-	a.wantNote(t, "holds nothing")
+	for session, want := range map[string]history.Kind{"own": "fail", "kept": "unknown"} { // no session, and no answer in it
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			link := w.link(t)
+			a := startAgent(t, w, "--session", session, "--timeout", "300ms", "--ttl", "60s")
+			a.take(t, "lock")
+			a.wantKind(t, "unlock", "ok")
+			link.PauseRx()
+			a.wantKind(t, "queue", want)
+			a.say(t, "status")
+			a.wantNote(t, "holds nothing")
+		})
+	}
 }

@@ -3,6 +3,7 @@ package clientcmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ type session struct {
 
 // openSession makes a session with a lease of its own, or on one that there is.
 func (a *agent) openSession(ctx context.Context, lease clientv3.LeaseID) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
 	c := clientv3.NewCtxClient(life, clientv3.WithZapLogger(a.etcd.GetLogger()))
@@ -33,7 +36,7 @@ func (a *agent) openSession(ctx context.Context, lease clientv3.LeaseID) (*sessi
 	s, err := concurrency.NewSession(c, concurrency.WithTTL(int(a.ttl/time.Second)), concurrency.WithLease(lease))
 	if err != nil {
 		end()
-		return nil, err
+		return nil, fmt.Errorf("open a session: %w", errors.Join(err, ctx.Err()))
 	}
 	context.AfterFunc(s.Ctx(), end)
 	stop()
