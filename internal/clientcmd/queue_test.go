@@ -73,6 +73,29 @@ func TestAgentQueuesForAFreeLock(t *testing.T) {
 	if e := a.wantKind(t, "queue", "fail"); e.Reason != "held" {
 		t.Errorf("%+v", e)
 	}
+	a.wantKind(t, "unlock", "ok") // and with it goes the session
+	if leases, err := w.etcd.Leases(within(t)); err != nil || len(leases.Leases) != 0 {
+		t.Errorf("left: %v, %v", leases, err)
+	}
+}
+
+// TestAgentQueuesWithoutAHeader: there is none before the grant.
+func TestAgentQueuesWithoutAHeader(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.take(t, "/lock")
+	a := startAgent(t, w, "--token", "header")
+	key := a.enqueue(t, w, 1)
+	e := a.wantKind(t, "read key0", "ok")
+	if e.Tenure != key+"@"+e.Token.String() {
+		t.Errorf("%+v, want the create revision as its token", e)
+	}
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if grant := a.next(t); grant.Kind != "ok" || grant.Tenure != e.Tenure || grant.Token <= e.Token {
+		t.Errorf("%+v, want the lock, with a higher revision as its token", grant)
+	}
 }
 
 func TestAgentLeavesTheQueueAtTheEnd(t *testing.T) {
@@ -123,6 +146,8 @@ func TestAgentLeavesTheQueueOfASilentEtcd(t *testing.T) {
 			w.take(t, "/lock")
 			a := startAgent(t, w, "--session", session, "--timeout", "300ms", "--ttl", "60s")
 			a.enqueue(t, w, 1)
+			a.say(t, "status")
+			a.wantNote(t, "waits for /lock") // and so knows its place
 			link.PauseRx()
 			a.stdin.Close()
 			if e := a.next(t); e.Op != "lock" || e.Kind != "unknown" {
