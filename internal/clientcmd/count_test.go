@@ -83,6 +83,41 @@ func TestAgentCountStands(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	w.wantValue(t, "n", "12")
+	a.say(t, "status") // it stands no more
+	a.wantNote(t, "holds nothing")
+}
+
+// TestAgentCountLooks: where it is to stand it looks first, and a lock that was
+// lost by then is taken again.
+func TestAgentCountLooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := startAgent(t, w, "--ttl", "3s", "--lock-delay", "2500ms") // time to learn of the loss
+	a.say(t, "count n 1 1")
+	lost := last(a.until(t, "note", ""))
+	w.revoke(t, lost.Tenure)
+	if halt := last(a.until(t, "note", "count")); halt.Tenure == lost.Tenure {
+		t.Errorf("%+v, want that it stands under the next lock", halt)
+	}
+	a.say(t, "finish")
+	a.until(t, "ok", "count")
+	w.wantValue(t, "n", "1")
+}
+
+func TestAgentCountWaitsAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.take(t, "/lock")
+	a := startAgent(t, w)
+	a.say(t, "count n 1")
+	w.revoke(t, w.queue(t, "/lock", 2)[1])
+	a.until(t, "fail", "lock")
+	a.until(t, "invoke", "lock")
+	w.queue(t, "/lock", 2)
+	if err := other.Unlock(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	a.until(t, "ok", "count")
 }
 
 func TestAgentCountFails(t *testing.T) {
