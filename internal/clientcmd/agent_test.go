@@ -253,7 +253,7 @@ func TestAgentBadCommands(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, newWorld(t))
 	for _, c := range []struct{ line, want string }{
-		{"lokc", `unknown command "lokc", want one of: lock [in LEASE], trylock,`},
+		{"lokc", `unknown command "lokc", want one of: lock [in LEASE], trylock [in LEASE],`},
 		{" lock", `unknown command ""`},
 		{"lock /other", `want nothing more, or "in LEASE"`},
 		{"lock in 0x1", `want nothing more, or "in LEASE"`},

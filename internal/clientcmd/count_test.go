@@ -50,7 +50,7 @@ func (a *agent) until(t *testing.T, kind history.Kind, op string) (all []history
 func last(events []history.Event) history.Event { return events[len(events)-1] }
 
 // TestAgentCountStands: it loses its lock where it stands, writes all the same,
-// and does the increment again.
+// and does the increment again, without standing still.
 func TestAgentCountStands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -75,10 +75,7 @@ func TestAgentCountStands(t *testing.T) {
 	if err := other.Unlock(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	if again := last(a.until(t, "note", "count")); again.Tenure == halt.Tenure || !strings.Contains(again.Text, "increment 2 of 3") {
-		t.Errorf("%+v, want that it stands there again, under another lock", again)
-	}
-	a.say(t, "send finish")
+	// It stands there once only: where it is always refused it would go on for ever.
 	if e := last(a.until(t, "ok", "count")); e.Key != "n" {
 		t.Errorf("%+v", e)
 	}
