@@ -1,9 +1,13 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"sync"
+	"syscall"
+	"time"
 
 	"go.etcd.io/etcd/pkg/v3/proxy"
 	"go.uber.org/zap"
@@ -68,6 +72,22 @@ func (l *link) cut() {
 	p := l.proxy
 	l.closing.Go(func() { _ = p.Close() }) // it waits until both ends hang up
 	<-p.Done()
+}
+
+// reopen has the network work again after a cut. The old proxy may still have the
+// port, for a moment, and does not say when it has let go of it.
+func (l *link) reopen(ctx context.Context) error {
+	for {
+		err := l.open()
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return err
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("network to %s: %w (%w)", l.to, err, context.Cause(ctx))
+		}
+	}
 }
 
 // close may be called when the processes at both ends are gone.

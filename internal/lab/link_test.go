@@ -117,7 +117,7 @@ func TestLinkKeepsAnswers(t *testing.T) {
 	} else if nerr, ok := errors.AsType[net.Error](err); ok && nerr.Timeout() {
 		t.Error("it did not notice that its connection broke")
 	}
-	if err := l.open(); err != nil {
+	if err := l.reopen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again := dial(t, l)

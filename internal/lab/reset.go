@@ -14,7 +14,7 @@ func (r *run) reset(ctx context.Context, client string) error {
 	l := r.world.links[client].storage
 	r.network(client, history.CauseReset, "the connections of "+client+" to the storage break")
 	l.cut()
-	if err := l.open(); err != nil {
+	if err := r.meanwhile(ctx, "the network to work again", l.reopen); err != nil {
 		return err
 	}
 	return r.await(ctx, client+" to notice that its connection broke", r.within(client), func() (bool, error) {
