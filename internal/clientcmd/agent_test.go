@@ -50,7 +50,7 @@ func startAgent(t *testing.T, w *world, args ...string) *agent {
 	r, stdin := io.Pipe()
 	a := &agent{stdin, cancel, make(chan history.Event, 100), make(chan error, 1)}
 	cmd := clientcmd.Command()
-	cmd.SetArgs(w.args(append([]string{"agent", "--name", "client1"}, args...)...))
+	cmd.SetArgs(w.args(append([]string{"agent", "--name", "client1", "--ttl", "3s"}, args...)...))
 	cmd.SetIn(r)
 	cmd.SetOut(&lines{t: t, events: a.events})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true

@@ -33,7 +33,7 @@ func TestAgentBeginsAWrite(t *testing.T) {
 	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
 		t.Fatal(err)
 	}
-	select { // a renewal comes each third of a second, and tells it of the loss
+	select { // a renewal comes each second, and tells it of the loss
 	case e := <-a.events:
 		t.Fatalf("before the write is done it says %+v", e)
 	case <-time.After(1500 * time.Millisecond):

@@ -89,7 +89,7 @@ func TestAgentCountStands(t *testing.T) {
 func TestAgentCountLooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	a := startAgent(t, w, "--ttl", "3s", "--lock-delay", "2500ms") // time to learn of the loss
+	a := startAgent(t, w, "--lock-delay", "2500ms") // time to learn of the loss
 	a.say(t, "count n 1 1")
 	lost := last(a.until(t, "note", ""))
 	w.revoke(t, lost.Tenure)

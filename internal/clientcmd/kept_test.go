@@ -40,7 +40,7 @@ func TestAgentRetriesAnUnlock(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			link := w.link(t)
-			a := startAgent(t, w, "--session", session, "--ttl", "60s", "--timeout", "500ms")
+			a := startAgent(t, w, "--session", session, "--ttl", "60s", "--timeout", "1s")
 			first := a.take(t, "lock")
 			link.PauseRx()
 			a.wantKind(t, "unlock", "unknown")

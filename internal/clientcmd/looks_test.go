@@ -99,7 +99,7 @@ func TestAgentCannotLook(t *testing.T) {
 		t.Run(look, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			a := startAgent(t, w, "--look", look, "--timeout", "300ms", "--ttl", "60s")
+			a := startAgent(t, w, "--look", look, "--timeout", "1s", "--ttl", "60s")
 			a.take(t, "lock")
 			w.server.Close()
 			if e := a.wantKind(t, "write key0=x", "fail"); e.Reason != "" || e.Request != "" || e.Text == "" {

@@ -144,7 +144,7 @@ func TestAgentLeavesTheQueueOfASilentEtcd(t *testing.T) {
 			w := newWorld(t)
 			link := w.link(t)
 			w.take(t, "/lock")
-			a := startAgent(t, w, "--session", session, "--timeout", "300ms", "--ttl", "60s")
+			a := startAgent(t, w, "--session", session, "--timeout", "1s", "--ttl", "60s")
 			a.enqueue(t, w, 1)
 			a.say(t, "status")
 			a.wantNote(t, "waits for /lock") // and so knows its place
@@ -166,7 +166,7 @@ func TestAgentQueuesAtASilentEtcd(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			link := w.link(t)
-			a := startAgent(t, w, "--session", session, "--timeout", "300ms", "--ttl", "60s")
+			a := startAgent(t, w, "--session", session, "--timeout", "1s", "--ttl", "60s")
 			a.take(t, "lock")
 			a.wantKind(t, "unlock", "ok")
 			link.PauseRx()

@@ -142,7 +142,7 @@ func TestAgentSendsInTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.route(t)
-	a := startAgent(t, w, "--send-storage", r.URL, "--timeout", "300ms")
+	a := startAgent(t, w, "--send-storage", r.URL, "--timeout", "1s")
 	a.take(t, "lock")
 	a.say(t, "send change key0=x key1=y")
 	a.next(t)
