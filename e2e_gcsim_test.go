@@ -142,7 +142,7 @@ func TestFailedStep(t *testing.T) {
 		t.Run(victim, func(t *testing.T) {
 			w := newWorld(t)
 			// One variant, so that there is one of each process.
-			only := scenarioFile(t, "  fenced:\n    expect: {verdict: safe, stale: 1, final: {key0: from-client-2}}\n", "")
+			only := scenarioFile(t, "  fenced:\n    expect: {verdict: safe, stale: 1, fenced: true, final: {key0: from-client-2}}\n", "")
 			p := w.start("gcsim", "run", only)
 			p.await("client1 is stopped")
 			if err := syscall.Kill(w.find(victim), syscall.SIGKILL); err != nil {

@@ -159,7 +159,7 @@ func TestBrokenFileIsTold(t *testing.T) {
 	p := w.start("gcsim", "run", "-o", out, dir)
 	p.want(2)
 	p.says(filepath.Join(dir, "wrong.yaml") + ":")
-	if line := p.await("wrong.yaml:"); !strings.Contains(line, `wrong.yaml:26:14: a client cannot "luck"`) {
+	if line := p.await("wrong.yaml:"); !strings.Contains(line, `wrong.yaml:28:14: a client cannot "luck"`) {
 		t.Errorf("got %q", line)
 	}
 	if _, err := os.Stat(out); err == nil {
