@@ -16,16 +16,7 @@ func (r *run) partition(client string) error {
 	return nil
 }
 
-// deafen keeps the answers of a service from a client; what it sends arrives.
-func (r *run) deafen(client, service string) error {
-	for _, l := range r.world.links[client].to(service) {
-		l.proxy.PauseRx()
-	}
-	r.network(client, history.CauseDeafen, "what "+service+" answers does not reach "+client+" any more")
-	return nil
-}
-
-// heal ends both.
+// heal ends that, and what deafen does.
 func (r *run) heal(client string) error {
 	n := r.world.links[client]
 	for _, service := range []string{scenario.TargetEtcd, scenario.TargetStorage} {

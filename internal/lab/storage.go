@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -84,39 +83,6 @@ func (r *run) launchStorage(ctx context.Context) error {
 			return nil
 		})
 	})
-	return nil
-}
-
-// killStorage ends its process by SIGKILL, and waits until all that it told is
-// taken in.
-func (r *run) killStorage(ctx context.Context) error {
-	s := r.world.storage
-	at := r.recorder.now()
-	r.world.mean(s.process)
-	if err := s.process.Kill(); err != nil {
-		return err
-	}
-	if err := r.awaitClosed(ctx, "the end of the storage's journal", s.gone); err != nil {
-		return err
-	}
-	r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindKill})
-	return nil
-}
-
-// restartStorage starts it again, with the same address and files.
-func (r *run) restartStorage(ctx context.Context) error {
-	s := r.world.storage
-	select {
-	case <-s.process.Done():
-	default:
-		return errors.New("the storage still runs: kill it first")
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
-	defer cancel()
-	if err := r.launchStorage(ctx); err != nil {
-		return err
-	}
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: history.LaneStorage, Kind: history.KindRestart})
 	return nil
 }
 
