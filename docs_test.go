@@ -1,0 +1,313 @@
+package fencelab_test
+
+import (
+	"encoding/xml"
+	"fmt"
+	"html"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// mainPicture is README's: the main story's first variant alone.
+const mainPicture = "docs/fenced.svg"
+
+// allScenarios are all that gcsim brings with it, in order.
+func allScenarios(t *testing.T) []*scenario.Scenario {
+	t.Helper()
+	files, err := filepath.Glob("scenarios/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios (%v)", err)
+	}
+	var all []*scenario.Scenario
+	for _, file := range files {
+		s, err := scenario.Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), []byte(read(t, file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// TestChapters: each scenario has its chapter, which says how to run it, shows
+// it, explains all its variants and names its sources.
+func TestChapters(t *testing.T) {
+	index := read(t, "docs/README.md")
+	for _, s := range allScenarios(t) {
+		t.Run(s.Name, func(t *testing.T) {
+			number, short, _ := strings.Cut(s.Name, "-")
+			file := "docs/" + s.Name + ".md"
+			text := read(t, file)
+			if !strings.Contains(index, "]("+s.Name+".md)") {
+				t.Errorf("docs/README.md has no link to %s", file)
+			}
+			for what, want := range map[string]string{
+				"a title with its number":   `\A# ` + strings.TrimLeft(number, "0") + `\. \S`,
+				"its command":               `(?m)^    go run \./cmd/gcsim run ` + short + `$`,
+				"its picture, in words":     `(?m)^!\[[^\]]{20,}\]\(pictures/` + s.Name + `\.svg\)$`,
+				"what happens":              `(?m)^## What happens`,
+				"why":                       `(?m)^## Why`,
+				"what helps":                `(?m)^## What helps`,
+				"where to look":             `(?m)^## In your code`,
+				"a source that can be read": `(?s)\n## Sources\n.*\]\(https://`,
+			} {
+				if !regexp.MustCompile(want).MatchString(text) {
+					t.Errorf("%s lacks %s: want a match for %s", file, what, want)
+				}
+			}
+			for _, v := range s.Variants {
+				if !strings.Contains(text, "`"+v.Name+"`") {
+					t.Errorf("%s does not speak of the variant `%s`", file, v.Name)
+				}
+			}
+		})
+	}
+}
+
+// TestNothingWithoutScenario: no chapter, and no picture, is about what is gone.
+func TestNothingWithoutScenario(t *testing.T) {
+	var names []string
+	for _, s := range allScenarios(t) {
+		names = append(names, s.Name)
+	}
+	chapters, err := filepath.Glob("docs/[0-9]*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pictures, err := filepath.Glob("docs/pictures/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(chapters, pictures...) {
+		if name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)); !slices.Contains(names, name) {
+			t.Errorf("%s has no scenario: want one of %s", file, strings.Join(names, ", "))
+		}
+	}
+}
+
+// TestPicturesAreCurrent: each picture has the form that it would have if it were
+// drawn now, of the scenario as it is now.
+func TestPicturesAreCurrent(t *testing.T) {
+	known := knownLegend(t)
+	check := func(file string, s *scenario.Scenario, variants []scenario.Variant) {
+		t.Run(file, func(t *testing.T) {
+			var fresh strings.Builder
+			if err := report.SVG(&fresh, drawings(s, variants)...); err != nil {
+				t.Fatal(err)
+			}
+			text := read(t, file)
+			if got, want := head(text), head(fresh.String()); got != want {
+				t.Errorf("%s begins otherwise than pictures do now: run make docs\n got %s\nwant %s", file, got, want)
+			}
+			got := parse(t, file, text)
+			if got, want := got.form(), parse(t, "a fresh picture", fresh.String()).form(); got != want {
+				t.Errorf("%s is not of the scenario as it is now: run make docs\n got\n%s\nwant\n%s", file, got, want)
+			}
+			for entry, sample := range got.legend() {
+				if want := known[entry]; sample == "" || sample != want {
+					t.Errorf("%s explains %q by %q, pictures now do by %q: run make docs", file, entry, sample, want)
+				}
+			}
+		})
+	}
+	all := allScenarios(t)
+	check(mainPicture, all[0], all[0].Variants[:1])
+	for _, s := range all {
+		check("docs/pictures/"+s.Name+".svg", s, s.Variants)
+	}
+}
+
+// drawings are runs of which nothing is known but what the scenario says.
+func drawings(s *scenario.Scenario, variants []scenario.Variant) (all []report.Drawing) {
+	var last []report.Drawing
+	for _, v := range variants {
+		lanes := append([]string{history.LaneEtcd}, s.Clients...)
+		d := report.Drawing{
+			Events: []history.Event{{Kind: history.KindRun, Run: &history.Run{
+				Scenario: s.Name, Title: s.Title, Variant: v.Name, About: v.About, Control: v.Control,
+				Fencing: v.World.Storage.Fencing != scenario.FencingOff,
+				Lanes:   append(lanes, history.LaneStorage), Expect: v.Expect,
+			}}},
+			Outcome: report.Outcome{Name: v.Expect.Verdict, OK: true},
+		}
+		if v.Control {
+			last = append(last, d)
+		} else {
+			all = append(all, d)
+		}
+	}
+	return append(all, last...)
+}
+
+// knownLegend is how the report's own examples explain signs.
+func knownLegend(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("internal/report/testdata/*.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples of histories (%v)", err)
+	}
+	known := make(map[string]string)
+	for _, file := range files {
+		events, err := history.Read(strings.NewReader(read(t, file)))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		var b strings.Builder
+		if err := report.SVG(&b, report.Drawing{Events: events}); err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(known, parse(t, file, b.String()).legend())
+	}
+	return known
+}
+
+var (
+	size  = regexp.MustCompile(`(width|height)="\d+"|viewBox="[^"]*"`)
+	story = regexp.MustCompile(`(?s)<desc ([^>]*)>.*?</desc>`)
+	seed  = regexp.MustCompile(` \(seed \d+\)`)
+	tag   = regexp.MustCompile(`<[^>]*>`)
+	place = regexp.MustCompile(`^M(-?\d+) (-?\d+)`)
+)
+
+// head is what a picture has before its runs, without what each run makes anew.
+func head(svg string) string {
+	before, _, _ := strings.Cut(svg, "<g>")
+	before, card, _ := strings.Cut(before, "</defs>")
+	return story.ReplaceAllString(size.ReplaceAllString(before, "$1"), "<desc $1>") + "</defs>" + size.ReplaceAllString(card, "$1")
+}
+
+// picture is an SVG: its runs, one below the other.
+type picture struct {
+	Panels []panel `xml:"g"`
+}
+
+type panel struct {
+	Shapes []shape `xml:",any"`
+}
+
+type shape struct {
+	XMLName xml.Name
+	Class   string `xml:"class,attr"`
+	X       int    `xml:"x,attr"`
+	X1      int    `xml:"x1,attr"`
+	CX      int    `xml:"cx,attr"`
+	Y       int    `xml:"y,attr"`
+	Y1      int    `xml:"y1,attr"`
+	CY      int    `xml:"cy,attr"`
+	D       string `xml:"d,attr"`
+	Inner   string `xml:",innerxml"`
+}
+
+func parse(t *testing.T, name, text string) (p picture) {
+	t.Helper()
+	if err := xml.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatalf("%s is no well-formed XML: %v", name, err)
+	}
+	return p
+}
+
+// text is what people read.
+func (s shape) text() string { return html.UnescapeString(tag.ReplaceAllString(s.Inner, "")) }
+
+// at is where a shape begins.
+func (s shape) at() (x, y int) {
+	if _, err := fmt.Sscanf(place.FindString(s.D), "M%d %d", &x, &y); err == nil {
+		return x, y
+	}
+	return s.X + s.X1 + s.CX, s.Y + s.Y1 + s.CY
+}
+
+// form is what a picture says of each run however it went: titles, variants,
+// lanes and verdicts.
+func (p picture) form() string {
+	var b strings.Builder
+	for _, panel := range p.Panels {
+		var title, about, lanes, verdict []string
+		for _, s := range panel.Shapes {
+			class, _, _ := strings.Cut(s.Class, " ")
+			switch {
+			case class == "title":
+				title = append(title, s.text())
+			case s.Class == "text" && len(lanes) == 0:
+				about = append(about, s.text())
+			case class == "head":
+				lanes = append(lanes, s.text())
+			case class == "verdict" || strings.HasPrefix(class, "v-"):
+				verdict = append(verdict, class+" "+s.text())
+			}
+		}
+		fmt.Fprintf(&b, "title: %s\nvariant: %s\nlanes: %s\nverdict: %s\n", strings.Join(title, " "),
+			seed.ReplaceAllString(strings.Join(about, " "), ""), strings.Join(lanes, ", "), strings.Join(verdict, ", "))
+	}
+	return b.String()
+}
+
+// legend is how a picture explains its signs: for each explanation what is drawn
+// before it.
+func (p picture) legend() map[string]string {
+	legend := make(map[string]string)
+	for _, panel := range p.Panels {
+		for _, l := range panel.Shapes {
+			if l.Class != "legend" {
+				continue
+			}
+			var sample []string
+			for _, s := range panel.Shapes {
+				x, y := s.at()
+				if s.XMLName.Local != "text" && l.X-31 < x && x < l.X && l.Y-16 < y && y < l.Y+4 {
+					sample = append(sample, s.XMLName.Local+"."+s.Class)
+				}
+			}
+			legend[l.text()] = strings.Join(sample, " ")
+		}
+	}
+	return legend
+}
+
+// TestFormSeesWhatChanges: what the test of the pictures looks at is there.
+func TestFormSeesWhatChanges(t *testing.T) {
+	s := allScenarios(t)[0]
+	var b strings.Builder
+	if err := report.SVG(&b, drawings(s, s.Variants)...); err != nil {
+		t.Fatal(err)
+	}
+	got := parse(t, "a fresh picture", b.String()).form()
+	want := "title: " + s.Title + `
+variant: fenced: the storage checks tokens
+lanes: lock service, client1, client2, storage
+verdict: v-safe , verdict SAFE, as expected
+title: 
+variant: unfenced (the control): the storage checks no tokens
+lanes: lock service, client1, client2, storage
+verdict: v-corrupted , verdict CORRUPTED, as expected of the control
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if begin := head(b.String()); !strings.Contains(begin, "<style>") || !strings.Contains(begin, s.Title) || strings.Contains(begin, "Verdict") {
+		t.Errorf("the beginning of a picture lacks style or title, or has the story: %s", begin)
+	}
+}
+
+// TestLegendsAreKnown: the examples of histories have the signs that scenarios
+// show, so that a new sign is noticed here and not only in a picture.
+func TestLegendsAreKnown(t *testing.T) {
+	known := knownLegend(t)
+	for _, entry := range []string{"holds the lock", "stopped", "message", "refused", "does harm", "over", "at the end"} {
+		if known[entry] == "" {
+			t.Errorf("no example of a history shows %q; there are %v", entry, slices.Sorted(maps.Keys(known)))
+		}
+	}
+	if _, err := os.Stat(mainPicture); err != nil {
+		t.Error(err)
+	}
+}

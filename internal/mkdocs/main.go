@@ -1,0 +1,135 @@
+// Command mkdocs makes what is made of docs/: the table of all pitfalls, and
+// from the results of a run one picture per scenario.
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/scenarios"
+)
+
+const usage = `usage: go run ./internal/mkdocs [OUT], in the repository's root
+
+It writes docs/README.md, and, from what "gcsim run -o OUT" left in OUT,
+docs/pictures/.`
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) > 2 || len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "-") {
+		log.Fatal(usage)
+	}
+	if err := run(os.Args[1:]); err != nil {
+		log.Fatal("mkdocs: ", err)
+	}
+}
+
+func run(out []string) error {
+	all, err := load()
+	if err != nil {
+		return err
+	}
+	text, err := table(all)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile("docs/README.md", []byte(text), 0o666); err != nil {
+		return err
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	for _, s := range all {
+		if err := draw(s, out[0]); err != nil {
+			return fmt.Errorf("picture of %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// load reads all scenarios, in order.
+func load() ([]*scenario.Scenario, error) {
+	files, err := scenarios.FS.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	var all []*scenario.Scenario
+	for _, f := range files {
+		data, err := scenarios.FS.ReadFile(f.Name())
+		if err != nil {
+			return nil, err
+		}
+		s, err := scenario.Parse(filepath.Join("scenarios", f.Name()), strings.TrimSuffix(f.Name(), ".yaml"), data)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// source has what people wrote of docs/README.md, with a row for each scenario.
+//
+//go:embed README.md.tmpl
+var source string
+
+// table is docs/README.md.
+func table(all []*scenario.Scenario) (string, error) {
+	const file = "internal/mkdocs/README.md.tmpl"
+	rest := all
+	row := func(name, happens, helps string) (string, error) {
+		if len(rest) == 0 || rest[0].Name != name {
+			return "", fmt.Errorf("%s: the row of %s is not in its place; want one for each scenario, in their order", file, name)
+		}
+		s := rest[0]
+		rest = rest[1:]
+		number, short, _ := strings.Cut(name, "-")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return "", fmt.Errorf("scenarios/%s.yaml: its name does not begin with a number", name)
+		}
+		return fmt.Sprintf("| %d. [%s](%s.md) | %s | %s | `go run ./cmd/gcsim run %s` |", n, s.Title, name, happens, helps, short), nil
+	}
+	t, err := template.New(file).Funcs(template.FuncMap{"row": row}).Parse(source)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, nil); err != nil {
+		return "", err
+	}
+	if len(rest) > 0 {
+		return "", fmt.Errorf("%s: there is no row for %s", file, rest[0].Name)
+	}
+	return b.String(), nil
+}
+
+// draw makes the picture of a scenario: its variants one below the other, the
+// control last.
+func draw(s *scenario.Scenario, out string) error {
+	args := []string{"run", "./cmd/gcsim", "draw", "-o", filepath.Join("docs", "pictures", s.Name+".svg")}
+	variants := slices.Clone(s.Variants)
+	slices.SortStableFunc(variants, func(a, b scenario.Variant) int { return order(a) - order(b) })
+	for _, v := range variants {
+		args = append(args, filepath.Join(out, s.Name, v.Name, "history.jsonl"))
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
+}
+
+func order(v scenario.Variant) int {
+	if v.Control {
+		return 1
+	}
+	return 0
+}
