@@ -1,6 +1,6 @@
 # Everything here is a go command that can be typed as well.
 
-.PHONY: run test race bench fuzz lint demo picture
+.PHONY: run test race bench fuzz lint demo docs
 
 run: ## the main story
 	go run ./cmd/gcsim
@@ -36,7 +36,6 @@ lint:
 demo: ## the main story as visible processes
 	go tool goreman start
 
-picture: ## the pictures of README and docs, from a new run
+docs: ## the chapters' pictures and the table of all pitfalls, from a new run
 	go run ./cmd/gcsim run -o gcsim-out
-	go run ./cmd/gcsim draw -o docs/fenced.svg gcsim-out/01-gc-pause/fenced/history.jsonl
-	go run ./cmd/gcsim draw -o docs/unfenced.svg gcsim-out/01-gc-pause/unfenced/history.jsonl
+	go run ./internal/mkdocs gcsim-out
