@@ -19,7 +19,7 @@ import (
 func TestFlawsBreakTheirLaws(t *testing.T) {
 	for flaw, caught := range map[kv.Flaw][]string{
 		kv.FlawDiffers: {
-			"CheckAndWriteAreOneStep", "LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark",
+			"AheadRefused", "CheckAndWriteAreOneStep", "LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark",
 			"ScopeGuardsAllItsKeys", "SequenceEndsWithTenure", "StaleWriteRefused",
 		},
 		kv.FlawForgetful: {"DeleteKeepsMark"},

@@ -9,15 +9,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/storagecmd"
 )
+
+// deadline is how long a storage runs at the most.
+const deadline = 10 * time.Second
 
 // serve runs the command until the end of the test, and returns its address and
 // what it warned of.
 func serve(t *testing.T, args ...string) (url, warned string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	said, stderr := io.Pipe()
 	cmd := storagecmd.Command()
 	cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
@@ -94,7 +98,9 @@ func TestFencingFlag(t *testing.T) {
 		cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, strings.Fields(args)...))
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
-		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		defer cancel()
+		if err := cmd.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("storage %s: %v, want %q", args, err, want)
 		}
 	}
