@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"html"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report"
@@ -155,19 +155,35 @@ func knownLegend(t *testing.T) map[string]string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples of histories (%v)", err)
 	}
-	known := make(map[string]string)
+	histories := [][]history.Event{foldedHistory()}
 	for _, file := range files {
 		events, err := history.Read(strings.NewReader(read(t, file)))
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
+		histories = append(histories, events)
+	}
+	known := make(map[string]string)
+	for _, events := range histories {
 		var b strings.Builder
 		if err := report.SVG(&b, report.Drawing{Events: events}); err != nil {
 			t.Fatal(err)
 		}
-		maps.Copy(known, parse(t, file, b.String()).legend())
+		maps.Copy(known, parse(t, "an example's picture", b.String()).legend())
 	}
 	return known
+}
+
+// foldedHistory is a history of which a picture leaves steps out.
+func foldedHistory() []history.Event {
+	events := []history.Event{{Kind: history.KindRun, Run: &history.Run{Lanes: []string{"client1", history.LaneStorage}}}}
+	for i := range 100 {
+		events = append(events, history.Event{
+			At: time.Duration(i) * time.Millisecond, Lane: history.LaneStorage, Kind: history.KindApplied, Op: history.OpWrite,
+			Client: "client1", Request: fmt.Sprint(i), Key: "key0", Value: "x", Token: 2, Mark: 2,
+		})
+	}
+	return events
 }
 
 var (
@@ -302,12 +318,30 @@ verdict: v-corrupted , verdict CORRUPTED, as expected of the control
 // show, so that a new sign is noticed here and not only in a picture.
 func TestLegendsAreKnown(t *testing.T) {
 	known := knownLegend(t)
-	for _, entry := range []string{"holds the lock", "stopped", "message", "refused", "does harm", "over", "at the end"} {
+	for _, entry := range []string{"holds the lock", "stopped", "message", "refused", "does harm", "over", "at the end", "steps left out"} {
 		if known[entry] == "" {
 			t.Errorf("no example of a history shows %q; there are %v", entry, slices.Sorted(maps.Keys(known)))
 		}
 	}
-	if _, err := os.Stat(mainPicture); err != nil {
-		t.Error(err)
+}
+
+// TestCommandsNameScenarios: what the documents tell to run or to explain is there.
+func TestCommandsNameScenarios(t *testing.T) {
+	known := []string{"my", "my.yaml", "NAME", "FILE", "01-gc-pause"}
+	for _, s := range allScenarios(t) {
+		_, short, _ := strings.Cut(s.Name, "-")
+		known = append(known, short)
+	}
+	docs, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`gcsim (?:run|explain)(?: --repeat 20)? ([A-Za-z0-9][\w.-]*)`)
+	for _, doc := range append(docs, "README.md", "CONTRIBUTING.md") {
+		for _, m := range command.FindAllStringSubmatch(read(t, doc), -1) {
+			if !slices.Contains(known, m[1]) {
+				t.Errorf("%s: %q: no scenario is called %s", doc, m[0], m[1])
+			}
+		}
 	}
 }

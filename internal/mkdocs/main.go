@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -20,8 +19,8 @@ import (
 
 const usage = `usage: go run ./internal/mkdocs [OUT], in the repository's root
 
-It writes docs/README.md, and, from what "gcsim run -o OUT" left in OUT,
-docs/pictures/.`
+It writes docs/README.md, and, from what "gcsim run -o OUT" left in OUT, the
+pictures: docs/pictures/, and docs/fenced.svg of the main story alone.`
 
 func main() {
 	log.SetFlags(0)
@@ -48,9 +47,12 @@ func run(out []string) error {
 	if len(out) == 0 {
 		return nil
 	}
+	if err := draw("docs/fenced.svg", out[0], all[0].Name, all[0].Variants[:1]); err != nil {
+		return err
+	}
 	for _, s := range all {
-		if err := draw(s, out[0]); err != nil {
-			return fmt.Errorf("picture of %s: %w", s.Name, err)
+		if err := draw(filepath.Join("docs", "pictures", s.Name+".svg"), out[0], s.Name, s.Variants); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -113,23 +115,23 @@ func table(all []*scenario.Scenario) (string, error) {
 	return b.String(), nil
 }
 
-// draw makes the picture of a scenario: its variants one below the other, the
+// draw makes the picture of variants of a scenario, one below the other, the
 // control last.
-func draw(s *scenario.Scenario, out string) error {
-	args := []string{"run", "./cmd/gcsim", "draw", "-o", filepath.Join("docs", "pictures", s.Name+".svg")}
-	variants := slices.Clone(s.Variants)
-	slices.SortStableFunc(variants, func(a, b scenario.Variant) int { return order(a) - order(b) })
+func draw(file, out, name string, variants []scenario.Variant) error {
+	args := []string{"run", "./cmd/gcsim", "draw", "-o", file}
+	var control []string
 	for _, v := range variants {
-		args = append(args, filepath.Join(out, s.Name, v.Name, "history.jsonl"))
+		history := filepath.Join(out, name, v.Name, "history.jsonl")
+		if v.Control {
+			control = append(control, history)
+		} else {
+			args = append(args, history)
+		}
 	}
-	cmd := exec.Command("go", args...)
+	cmd := exec.Command("go", append(args, control...)...)
 	cmd.Stderr = os.Stderr
-	return cmd.Run()
-}
-
-func order(v scenario.Variant) int {
-	if v.Control {
-		return 1
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
-	return 0
+	return nil
 }
