@@ -264,7 +264,7 @@ func TestExplainAndList(t *testing.T) {
 	p := w.start("gcsim", "explain", "gc-pause")
 	p.want(0)
 	p.says("01-gc-pause: A paused lock holder", "What happens:\n  client1 takes the lock", "Source:\n  Martin Kleppmann",
-		"unfenced (the control): the storage checks no tokens. Expected: corrupted", "gcsim run gc-pause\n")
+		"unfenced (the control): the storage checks no tokens.\n    It must fail so: corrupted", "gcsim run gc-pause\n")
 	for line := range strings.Lines(p.output()) {
 		if len(line) > 81 {
 			t.Errorf("longer than 80 columns: %q", line)

@@ -65,20 +65,32 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 	fmt.Fprint(p.w, "\nVariants:\n")
 	for i := range s.Variants {
 		v := &s.Variants[i]
-		name := v.Name
+		name, must := v.Name, "Expected"
 		if v.Control {
-			name += " (the control)"
+			name, must = name+" (the control)", "It must fail so"
 		}
-		p.paragraph("  ", fmt.Sprintf("%s: %s. Expected: %s.", name, about(v), expected(v.Expect)))
+		p.paragraph("  ", fmt.Sprintf("%s: %s.", name, about(v)))
+		p.paragraph("    ", fmt.Sprintf("%s: %s.", must, expected(v.Expect)))
 	}
 	fmt.Fprintf(p.w, "\nRun it:\n  gcsim run %s\n", arg)
 }
 
-// paragraph writes text in lines that fit, the later ones a little to the right.
+// paragraph writes text in lines that fit. It breaks them between words only:
+// what is to be typed or looked for has hyphens.
 func (p prose) paragraph(indent, text string) {
-	text = strings.Join(strings.Fields(text), " ")
-	lines := ansi.Wordwrap(text, max(p.width-len(indent)-1, 20), "")
-	fmt.Fprintln(p.w, indent+strings.ReplaceAll(lines, "\n", "\n"+indent))
+	line := indent
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case ansi.StringWidth(line+" "+word) < p.width:
+			line += " " + word
+		default:
+			fmt.Fprintln(p.w, line)
+			line = indent + word
+		}
+	}
+	fmt.Fprintln(p.w, line)
 }
 
 // about says what sets a variant apart.
@@ -107,8 +119,12 @@ func expected(e history.Expect) string {
 	if e.Fenced != nil {
 		parts = append(parts, words(*e.Fenced, "the storage is linearizable and fenced", "the storage is not what a fenced one is"))
 	}
-	for _, key := range slices.Sorted(maps.Keys(e.Final)) {
-		parts = append(parts, fmt.Sprintf("at the end %s=%s", key, e.Final[key]))
+	for i, key := range slices.Sorted(maps.Keys(e.Final)) {
+		pair := key + "=" + e.Final[key]
+		if i == 0 {
+			pair = "at the end " + pair
+		}
+		parts = append(parts, pair)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -73,15 +73,13 @@ func loadOne(arg string) ([]*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
 	for _, s := range known {
 		number, name, _ := strings.Cut(s.Name, "-")
-		if arg == s.Name || arg == name || arg == number {
+		if slices.Contains([]string{s.Name, name, number, strings.TrimPrefix(number, "0")}, arg) {
 			return []*scenario.Scenario{s}, nil
 		}
-		names = append(names, s.Name)
 	}
-	return nil, fmt.Errorf("no scenario is called %q, and there is no such file; there are %s", arg, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no scenario is called %q, and there is no such file: \"gcsim list\" names them all", arg)
 }
 
 // fromDir reads all scenarios of a directory; in says where it is, for errors.
