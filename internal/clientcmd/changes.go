@@ -117,9 +117,11 @@ func describe(ask history.Event) string {
 	return text
 }
 
+var errNotBegun = errors.New("finish: no write was begun")
+
 func (a *agent) finish(ctx context.Context, _ string) error {
 	if !a.stands() {
-		return errors.New("finish: no write was begun")
+		return errNotBegun
 	}
 	a.perform(ctx, a.begun...)
 	a.begun = nil

@@ -18,7 +18,7 @@ func (a *agent) send(ctx context.Context, line string) error {
 	}
 	switch {
 	case verb == "finish" && arg == "":
-		return a.finish(ctx, "")
+		return a.sendFinish(ctx)
 	case verb == "retry" && arg == "":
 		r, err := a.takeUnknown()
 		if err != nil {
@@ -36,6 +36,20 @@ func (a *agent) send(ctx context.Context, line string) error {
 		return nil
 	}
 	return a.inBackground(ctx, rs...)
+}
+
+// sendFinish sends what was begun. What it learned of the lock meanwhile it reports
+// once that is on its way.
+func (a *agent) sendFinish(ctx context.Context) error {
+	if !a.stands() {
+		return errNotBegun
+	}
+	if err := a.inBackground(ctx, a.begun...); err != nil {
+		return err
+	}
+	a.begun = nil
+	a.goOn()
+	return nil
 }
 
 func (a *agent) inBackground(ctx context.Context, rs ...*request) error {

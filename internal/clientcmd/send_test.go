@@ -177,3 +177,25 @@ func TestAgentSendsNothingElse(t *testing.T) {
 	a.wantError(t, "send retry", "no request of unknown outcome")
 	a.wantError(t, "send write key0", "want KEY=VALUE")
 }
+
+// TestAgentSendsWhatItBegan: it goes by the way of all that is sent, and holds up
+// nothing.
+func TestAgentSendsWhatItBegan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.route(t)
+	a := startAgent(t, w, "--send-storage", r.URL)
+	a.take(t, "lock")
+	a.wantKind(t, "begin write key0=slow", "note")
+	a.say(t, "send finish")
+	if e := a.next(t); e.Kind != "invoke" || e.Request != "client1-1" {
+		t.Errorf("%+v, want that the write is sent", e)
+	}
+	r.want(t, "client1-1")
+	a.wantKind(t, "write key0=fast", "ok")
+	r.goOn <- answers
+	if e := a.next(t); e.Kind != "ok" || e.Request != "client1-1" {
+		t.Errorf("%+v, want that the write is done", e)
+	}
+	w.wantValue(t, "key0", "slow")
+}
