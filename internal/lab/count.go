@@ -23,7 +23,10 @@ type victim struct {
 // has chosen, until a successor has written.
 func (r *run) count(ctx context.Context, s scenario.Step) error {
 	halts := r.draw(s.Times)
+	stood, counted := make(map[string]int), make(map[string]int)
 	for _, client := range r.scenario.Clients {
+		c := r.state.client(client)
+		stood[client], counted[client] = c.stands, c.counted
 		line := fmt.Sprintf("%s %s %d", s.Verb, s.Key, s.Times)
 		if len(halts[client]) > 0 {
 			line += " " + strings.Join(halts[client], ",")
@@ -33,12 +36,11 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 		}
 	}
 	var victims []*victim
-	stood := make(map[string]int)
 	return r.await(ctx, "the end of all counts", loadDeadline, func() (bool, error) {
 		over := true
 		for _, client := range r.scenario.Clients {
 			c := r.state.client(client)
-			over = over && c.counted > 0
+			over = over && c.counted > counted[client]
 			if c.stands > stood[client] {
 				stood[client] = c.stands
 				if err := r.pause(ctx, client, 0); err != nil {

@@ -59,6 +59,16 @@ func (r *recorder) releasedBy(unlock history.Event) {
 	}
 }
 
+// askedBy has what the storage did be of the client that asked for it: the
+// storage's word of it came before the client's own.
+func (r *recorder) askedBy(ask history.Event) {
+	for i, e := range r.fresh {
+		if e.Lane == history.LaneStorage && e.Request == ask.Request {
+			r.fresh[i].Client = ask.Lane
+		}
+	}
+}
+
 func (r *recorder) flush() {
 	history.Sort(r.fresh)
 	for _, e := range r.fresh {

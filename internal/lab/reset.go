@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
 )
@@ -11,13 +10,17 @@ import (
 // under way on them is lost, answers too; new ones work. It awaits that the
 // client has noticed.
 func (r *run) reset(ctx context.Context, client string) error {
-	l := r.world.links[client].storage
+	n, c := r.world.links[client], r.state.client(client)
 	r.network(client, history.CauseReset, "the connections of "+client+" to the storage break")
-	l.cut()
-	if err := r.meanwhile(ctx, "the network to work again", l.reopen); err != nil {
+	n.storage.cut()
+	if err := r.meanwhile(ctx, "the network to work again", n.storage.reopen); err != nil {
 		return err
 	}
+	for _, q := range r.state.sentBy(client) {
+		q.lost = q.lost || n.held && !q.over()
+	}
+	n.held = false // the new ones are as good as any
 	return r.await(ctx, client+" to notice that its connection broke", r.within(client), func() (bool, error) {
-		return !slices.ContainsFunc(r.state.sentBy(client), func(q *request) bool { return !q.answered }), nil
+		return c.frozen.Kind == history.KindPause || r.state.answered(client), nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/etcdproc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // bump is by how much a restored etcd's revisions go forward: more than it can
@@ -66,11 +67,11 @@ func (r *run) restore(ctx context.Context) error {
 }
 
 // revision is etcd's, now.
-func (r *run) revision(ctx context.Context) (revision int64, err error) {
+func (r *run) revision(ctx context.Context) (revision fence.Token, err error) {
 	err = r.meanwhile(ctx, "etcd's revision", func(ctx context.Context) error {
 		resp, err := r.world.observer.client.Get(ctx, "fencelab")
 		if err == nil {
-			revision = resp.Header.Revision
+			revision = fence.Token(resp.Header.Revision)
 		}
 		return err
 	})

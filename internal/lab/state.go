@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // state is what the run knows of its world, by the accounts so far.
@@ -21,30 +22,30 @@ type state struct {
 type request struct {
 	client   string
 	sent     bool // and not waited for
+	lost     bool // on the way to the storage
 	parts    int  // changes that it is of
 	done     int  // parts that the storage did or refused
 	answered bool
 }
 
-func (q *request) over() bool { return q.done > 0 && q.done >= q.parts }
+func (q *request) over() bool { return q.lost || q.done > 0 && q.done >= q.parts }
 
 type clientState struct {
 	reply   history.Event // the last to a command
 	replies int           // to commands that are waited for
 	notes   int
-	stands  int             // how often it stood right before a write
-	invokes int             // requests
-	tenure  string          // the last that it was granted
-	queued  string          // the tenure that it waits for since it queued
-	queues  bool            // its lock is not waited for
-	sending bool            // its next request is not waited for
-	counted int             // counts that are over
-	owes    int             // replies that it will have given when it has done what it was told while it stood still
-	asked   map[string]bool // keys of locks that it lets go of
-	lost    map[string]bool // tenures of whose end it was told
-	frozen  history.Event   // the pause that it is in
-	moves   int             // pauses and resumes that it told of itself
-	ended   bool            // killed
+	stands  int              // how often it stood right before a write
+	tenure  string           // the last that it was granted
+	queued  string           // the tenure that it waits for since it queued
+	queues  bool             // its lock is not waited for
+	sending []history.Change // what it is yet to send, and is not waited for; one that is empty stands for any request
+	unlocks bool             // it sent an unlock that is not waited for
+	counted int              // counts that are over
+	asked   map[string]bool  // keys of locks that it lets go of
+	lost    map[string]bool  // tenures of whose end it was told
+	frozen  history.Event    // the pause that it is in
+	moves   int              // pauses and resumes that it told of itself
+	ended   bool             // killed
 }
 
 // owner is a tenure by two accounts: the lock service's, and that of the client
@@ -52,6 +53,7 @@ type clientState struct {
 type owner struct {
 	client  string
 	scope   string
+	token   fence.Token   // its create revision
 	told    time.Duration // when the client was told of its grant; 0: not yet
 	granted bool          // the lock service says that it began
 	held    []history.Event
@@ -101,7 +103,9 @@ func (s *state) take(e history.Event) {
 	e.At = s.recorder.since(time.Unix(0, int64(e.At)))
 	switch e.Kind {
 	case history.KindGranted, history.KindEnded, history.KindQueued:
-		s.owner(e.Tenure).scope = e.Scope
+		if o := s.owner(e.Tenure); e.Kind != history.KindEnded {
+			o.scope, o.token = e.Scope, e.Token
+		}
 		s.tenure(e)
 		return
 	case history.KindApplied, history.KindRefused:
@@ -117,7 +121,7 @@ func (s *state) take(e history.Event) {
 	case history.KindInvoke:
 		s.invoked(e)
 	case history.KindOK, history.KindFail, history.KindUnknown:
-		if s.answered(e) {
+		if s.answer(e) {
 			return
 		}
 	case history.KindNote:
@@ -138,19 +142,30 @@ func (s *state) take(e history.Event) {
 func (s *state) invoked(e history.Event) {
 	c := s.client(e.Lane)
 	if e.Request != "" {
-		c.invokes++
 		q := s.request(e.Request)
-		q.client, q.sent, q.parts = e.Lane, c.sending, len(e.Changes)
-		c.sending = false
+		q.client, q.sent, q.parts = e.Lane, c.sends(e), len(e.Changes)
+		s.recorder.askedBy(e)
 	}
 	if e.Op == history.OpUnlock {
+		c.unlocks = c.sends(e)
 		c.asked[keyOf(e.Tenure)] = true
 		s.recorder.releasedBy(e)
 	}
 }
 
-// answered takes in an answer and reports whether it is recorded already.
-func (s *state) answered(e history.Event) (recorded bool) {
+// sends reports whether a request is one that it was told to send.
+func (c *clientState) sends(e history.Event) bool {
+	i := slices.IndexFunc(c.sending, func(w history.Change) bool {
+		return w == history.Change{} || w == history.Change{Key: e.Key, Value: e.Value}
+	})
+	if i >= 0 {
+		c.sending = slices.Delete(c.sending, i, i+1)
+	}
+	return i >= 0
+}
+
+// answer takes in an answer and reports whether it is recorded already.
+func (s *state) answer(e history.Event) (recorded bool) {
 	c := s.client(e.Lane)
 	isLock := e.Op == history.OpLock || e.Op == history.OpTryLock
 	q := s.requests[e.Request]
@@ -158,7 +173,12 @@ func (s *state) answered(e history.Event) (recorded bool) {
 		q.answered = true
 	}
 	switch {
-	case q != nil && q.sent:
+	case q != nil && q.sent, q == nil && isRequest(e.Op) && len(c.sending) > 0: // or it has looked, and sends nothing
+		if e.Kind != history.KindOK {
+			c.sending = nil // the rest is not sent
+		}
+	case e.Op == history.OpUnlock && c.unlocks:
+		c.unlocks = false
 	case e.Op == history.OpLock && c.queues:
 		c.queues = false
 	case e.Op == history.OpCount:
@@ -175,6 +195,11 @@ func (s *state) answered(e history.Event) (recorded bool) {
 	s.recorder.add(e)
 	s.own(e)
 	return true
+}
+
+// isRequest reports whether an operation is one that the storage is asked for.
+func isRequest(op string) bool {
+	return slices.Contains([]string{history.OpRead, history.OpWrite, history.OpDelete, history.OpChange}, op)
 }
 
 // keyOf is the key of a tenure in the lock service.
@@ -194,11 +219,12 @@ func (s *state) own(e history.Event) {
 	}
 }
 
-// waits says that a client stands in the queue: it is the one of whose place no
-// client has told yet. It reports whether there is one.
-func (s *state) waits(client, lock string) bool {
+// waits says that a client stands in the queue: its place is the one that was
+// taken since a revision, and that no client has told of yet. It reports whether
+// there is one.
+func (s *state) waits(client, lock string, since fence.Token) bool {
 	for tenure, o := range s.owners {
-		if o.client != "" || o.scope != lock || o.ended {
+		if o.client != "" || o.scope != lock || o.ended || o.token <= since {
 			continue
 		}
 		o.client = client
@@ -274,9 +300,15 @@ func (s *state) sentBy(client string) (list []*request) {
 	return list
 }
 
-// arrived reports whether the storage has told of all that a client sent.
+// arrived reports whether the storage has told of all that a client was to send.
 func (s *state) arrived(client string) bool {
-	return !slices.ContainsFunc(s.sentBy(client), func(q *request) bool { return !q.over() })
+	return len(s.client(client).sending) == 0 && !slices.ContainsFunc(s.sentBy(client), func(q *request) bool { return !q.over() })
+}
+
+// answered reports whether a client knows the outcome of all that it sent, or has
+// given up on it.
+func (s *state) answered(client string) bool {
+	return !slices.ContainsFunc(s.sentBy(client), func(q *request) bool { return !q.answered })
 }
 
 // holder is the client that holds a lock; "" where none does.

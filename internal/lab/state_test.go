@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // TestLateObserver: the observer is told of a release and the next grant after
@@ -100,7 +101,10 @@ func (a *accounts) account() string {
 }
 
 func etcd(kind history.Kind, tenure string) history.Event {
-	return history.Event{Lane: history.LaneEtcd, Kind: kind, Tenure: tenure}
+	e := history.Event{Lane: history.LaneEtcd, Kind: kind, Tenure: tenure}
+	_, revision, _ := strings.Cut(tenure, "@")
+	e.Token, _ = fence.ParseToken(revision)
+	return e
 }
 
 func client(name string, kind history.Kind, op, tenure string) history.Event {
@@ -112,12 +116,12 @@ func client(name string, kind history.Kind, op, tenure string) history.Event {
 func TestQueued(t *testing.T) {
 	a := newAccounts()
 	a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
-	if a.waits("c2", "/lock") {
+	if a.waits("c2", "/lock", 1) {
 		t.Error("c2 stands in the queue before it was told of")
 	}
 	a.client("c2").queues = true
 	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), etcd(history.KindQueued, "/lock/b@2"))
-	if a.waits("c2", "/other") || !a.waits("c2", "/lock") || a.client("c2").queued != "/lock/b@2" {
+	if a.waits("c2", "/other", 1) || !a.waits("c2", "/lock", 1) || a.client("c2").queued != "/lock/b@2" {
 		t.Errorf("c2 waits for %q, want /lock/b@2", a.client("c2").queued)
 	}
 	// The grant is told of before c2 tells of it.
@@ -171,5 +175,18 @@ func TestHowTenuresEnd(t *testing.T) {
 	a.tell(etcd(history.KindEnded, "/lock/a@1"))
 	if got := a.account(); !strings.HasSuffix(got, history.CauseRevoked) {
 		t.Errorf("got\n%s\nwant an end by %s", got, history.CauseRevoked)
+	}
+}
+
+// TestStorageTellsFirst: what the storage did is of the client that asked for it,
+// also where the storage's account is the faster one.
+func TestStorageTellsFirst(t *testing.T) {
+	a := newAccounts()
+	applied := history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: history.OpRead, Request: "c1-1"}
+	asked := client("c1", history.KindInvoke, history.OpRead, "")
+	asked.Request = "c1-1"
+	a.tell(applied, asked)
+	if got := a.account(); !strings.HasPrefix(got, "c1storage applied") {
+		t.Errorf("got\n%s\nwant it to be of c1", got)
 	}
 }

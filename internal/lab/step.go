@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -20,7 +21,10 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 		if s.Verb == scenario.Pause {
 			return r.pause(ctx, s.Client, s.For)
 		}
-		return r.resume(s.Client)
+		if err := r.resume(s.Client); err != nil || len(r.state.client(s.Client).sending) == 0 {
+			return err
+		}
+		return r.awaitGoing(ctx, s.Client) // with what it was told meanwhile
 	case scenario.Kill:
 		if s.Client == scenario.TargetStorage {
 			return r.killStorage(ctx)
@@ -96,7 +100,8 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 		if s.Verb == scenario.Begin && c.stands > stood {
 			return true, nil // no request, and so no reply
 		}
-		return c.replies > before && !(s.Verb == scenario.Begin && c.reply.Kind == history.KindOK) && r.state.told(c.reply), nil
+		over := c.replies == before+len(r.requests(s)) || c.replies > before && c.reply.Kind != history.KindOK
+		return over && !(s.Verb == scenario.Begin && c.reply.Kind == history.KindOK) && r.state.told(c.reply), nil
 	})
 }
 
@@ -118,33 +123,51 @@ func (r *run) command(client, line string) error {
 	return nil
 }
 
+// requests are the writes that a step is of. Most are of one request, whatever it
+// says.
+func (r *run) requests(s scenario.Step) []history.Change {
+	if s.Verb == scenario.Change && r.variant.Clients[s.Client].Change == scenario.ChangeSingly {
+		return slices.Clone(s.Changes)
+	}
+	return []history.Change{{}}
+}
+
 // send makes a client send something whose answer is not waited for. A client
 // that stands still does it as soon as it can.
 func (r *run) send(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
-	before := c.invokes
-	if c.frozen.Kind == history.KindPause {
-		c.owes = c.replies + 1
-		return r.command(s.Client, r.line(s))
-	}
-	c.sending = true
-	if err := r.command(s.Client, r.line(s)); err != nil {
+	c.sending = r.requests(s)
+	n := len(c.sending)
+	if err := r.command(s.Client, r.line(s)); err != nil || c.frozen.Kind == history.KindPause {
 		return err
 	}
 	held := r.world.links[s.Client].held
 	return r.await(ctx, fmt.Sprintf("%s to %s", s.Client, s.Command()), r.within(s.Client), func() (bool, error) {
-		return c.invokes > before && (held || r.state.arrived(s.Client)), nil
+		return held && len(c.sending) < n || r.state.arrived(s.Client), nil
 	})
 }
 
 // queue makes a client ask for the lock, and awaits that it stands in the queue.
 func (r *run) queue(ctx context.Context, client string) error {
-	r.state.client(client).queues = true
+	since, err := r.revision(ctx)
+	if err != nil {
+		return err
+	}
+	c := r.state.client(client)
+	c.queues = true
 	if err := r.command(client, string(scenario.Queue)); err != nil {
 		return err
 	}
+	before := c.tenure
 	return r.await(ctx, client+"'s place in the queue", r.within(client), func() (bool, error) {
-		return r.state.waits(client, r.lockOf(client)), nil
+		switch {
+		case c.queues:
+			return r.state.waits(client, r.lockOf(client), since), nil
+		case c.tenure != before: // it had to wait for nobody
+			c.queued = c.tenure
+			return r.state.owner(c.tenure).granted, nil
+		}
+		return true, nil // it could not ask
 	})
 }
 

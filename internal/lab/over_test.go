@@ -1,0 +1,112 @@
+package lab_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// TestStepsAreOver: no step is over before what it names has happened, nor waits
+// for what cannot come.
+func TestStepsAreOver(t *testing.T) {
+	for name, tt := range map[string]struct {
+		habits string // of client1
+		steps  string
+		want   []string // in the sketch of the history, in this order
+		never  string
+	}{
+		"a second count": {
+			steps: "clients: count k 3, clients: count k 3, client1: read k",
+			want:  []string{"ok count k=", "ok count k=", "ok count k=", "ok count k=", "client1 invoke read k=", "final k=12"},
+		},
+		"a count after a write that was begun": {
+			steps: "client1: lock, client1: begin write k=1, client1: finish, client1: unlock, clients: count k 2, client1: read k",
+			want:  []string{"final k=5"}, never: "client1 pause",
+		},
+		"a queue of one": {
+			steps: strings.Repeat("client1: queue, client1: lock, client1: unlock, ", 6) + "client1: read k",
+			want:  []string{"granted client1", "released client1", "granted client1", "released client1"}, never: "queued",
+		},
+		"what is not sent, as the lock is lost": {
+			habits: "look: session",
+			steps:  "client1: lock, gcsim: revoke client1, client1: await loss, client1: send write k=1, client1: read k",
+			want:   []string{"client1 invoke write k=1", "client1 fail write lost k=1", "client1 ok read"},
+		},
+		"an unlock that is sent again": {
+			habits: "session: kept, timeout: 300ms",
+			steps: "client1: lock, gcsim: deafen client1 to etcd, client1: unlock, gcsim: heal client1, client1: lock, client1: send retry, " +
+				"etcd: await expiry of client1",
+			want: []string{"client1 unknown unlock", "client1 invoke unlock", "etcd ended released client1"},
+		},
+		"several writes": {
+			habits: "change: singly",
+			steps:  "client1: lock, client1: change a=1 b=2 c=3, client2: read z",
+			want:   []string{"applied write c=3", "client2 invoke read"},
+		},
+		"several writes that are sent": {
+			habits: "change: singly",
+			steps:  "client1: lock, client1: send change a=1 b=2 c=3, client1: read z, gcsim: kill client1",
+			want:   []string{"applied write c=3", "client1 invoke read", "client1 ok read", "client1 kill"},
+		},
+		"what waits in the network when that breaks": {
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write a=1, gcsim: reset client1, gcsim: deliver client1",
+			want:  []string{"client1 invoke write", "client1 network reset", "client1 network deliver", "final a="},
+		},
+		"what it is told while it stands still": {
+			steps: "client1: lock, client1: begin write a=1, gcsim: pause client1, client1: send finish, gcsim: resume client1, client2: read z",
+			want:  []string{"client1 resume", "applied write a=1", "client1 ok write a=1", "client2 invoke read"},
+		},
+		"what it began and sends into a slow network": {
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: begin write a=1, client1: send finish, client1: write a=2, gcsim: deliver client1",
+			want:  []string{"client1 invoke write a=1", "applied write a=2", "client1 network deliver", "applied write a=1", "final a=1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := parse(t, fmt.Sprintf(`title: t
+clients:
+  client1: {lock: /lock, %s}
+  client2: {lock: /lock}
+steps: [{%s}]
+variants:
+  only: {control: true, expect: {verdict: blocked}}
+`, tt.habits, strings.ReplaceAll(tt.steps, ", ", "}, {")))
+			events, err := run(t, t.Context(), s, &s.Variants[0], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest, told := sketch(events), true
+			for _, want := range tt.want {
+				if _, rest, told = strings.Cut(rest, want); !told {
+					t.Fatalf("no %q, in this order, in\n%s", want, sketch(events))
+				}
+			}
+			if tt.never != "" && strings.Contains(sketch(events), tt.never) {
+				t.Errorf("%q in\n%s", tt.never, sketch(events))
+			}
+		})
+	}
+}
+
+// TestQueueAfterTryLock: one that tries a lock stands in the queue for a moment.
+// That is no place of the one that queues after it.
+func TestQueueAfterTryLock(t *testing.T) {
+	s, v := story(t, "client1: lock, "+strings.Repeat("client2: trylock, ", 6)+"client2: queue, client1: unlock, client2: lock")
+	events, err := run(t, t.Context(), s, v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queued, granted := "none", "none"
+	for _, e := range events {
+		switch {
+		case e.Kind == history.KindQueued:
+			queued = e.Tenure
+		case e.Kind == history.KindGranted && e.Client == "client2":
+			granted = e.Tenure
+		}
+	}
+	if queued != granted {
+		t.Errorf("client2 queued as %s, and was granted %s", queued, granted)
+	}
+}
