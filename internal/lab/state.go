@@ -45,7 +45,6 @@ type clientState struct {
 	lost    map[string]bool  // tenures of whose end it was told
 	frozen  history.Event    // the pause that it is in
 	moves   int              // pauses and resumes that it told of itself
-	ended   bool             // killed
 }
 
 // owner is a tenure by two accounts: the lock service's, and that of the client
