@@ -66,6 +66,8 @@ type printer struct {
 	printed int
 	name    [2]int // columns of scenario and variant
 	say     int    // and of what came of it
+	narrow  bool   // a line has no room for both names: the scenario's stands above
+	above   string // the one that does
 }
 
 func newPrinter(out *output, o report.Options, jobs []*job, drawn bool) *printer {
@@ -74,6 +76,7 @@ func newPrinter(out *output, o report.Options, jobs []*job, drawn bool) *printer
 		scenario, variant := columns(report.Result{Scenario: j.scenario.Name, Variant: j.variant.Name, Round: j.round})
 		p.name[0], p.name[1] = max(p.name[0], len(scenario)), max(p.name[1], len(variant))
 	}
+	p.narrow = onTerminal(out.Writer) && o.Width < p.name[0]+p.name[1]+p.say+len("    1000.0 s")
 	if drawn {
 		p.live = report.NewTerminal(out, o)
 		jobs[0].options.Emit = func(e history.Event) { _ = tell(p.live, e) } // out keeps the error
@@ -101,14 +104,26 @@ func (p *printer) result(r report.Result) {
 			fmt.Fprintln(p.out)
 			_ = drawResult(p.out, p.options, r)
 			fmt.Fprintln(p.out)
+			p.above = ""
 		}
 	}
 }
 
+// named begins a line with what a run is called.
+func (p *printer) named(scenario, variant string) string {
+	if !p.narrow {
+		return fmt.Sprintf("%-*s  %-*s  ", p.name[0], scenario, p.name[1], variant)
+	}
+	if p.above != scenario {
+		p.above = scenario
+		fmt.Fprintln(p.out, scenario)
+	}
+	return fmt.Sprintf(" %-*s  ", p.name[1], variant)
+}
+
 // line prints a run in a line.
 func (p *printer) line(r report.Result) {
-	scenario, variant := columns(r)
-	line := fmt.Sprintf("%-*s  %-*s  ", p.name[0], scenario, p.name[1], variant)
+	line := p.named(columns(r))
 	if r.Skipped != "" {
 		fmt.Fprintln(p.out, line+report.Said(r))
 		return
@@ -150,6 +165,7 @@ func (p *printer) summary(results []report.Result) {
 
 // rounds prints how often each variant came to which end.
 func (p *printer) rounds(results []report.Result) {
+	p.above = ""
 	for len(results) > 0 {
 		r := results[0]
 		same := func(o report.Result) bool { return o.Scenario == r.Scenario && o.Variant == r.Variant }
@@ -173,7 +189,21 @@ func (p *printer) rounds(results []report.Result) {
 		for i, end := range ends {
 			ends[i] = fmt.Sprintf("%d of %d %s", times[end], n, end)
 		}
-		fmt.Fprintf(p.out, "%-*s  %-*s  %s%s\n", p.name[0], r.Scenario, p.name[1], r.Variant, flaky, strings.Join(ends, "; "))
+		fmt.Fprintln(p.out, p.named(r.Scenario, r.Variant)+flaky+strings.Join(ends, "; "))
 	}
 	fmt.Fprintln(p.out)
+}
+
+// next says where a reader can go from here; page is what shows all runs, if
+// they were kept.
+func (p *printer) next(page string) {
+	other := `"gcsim run NAME" draws it`
+	if p.drawn {
+		other = `"gcsim list" names them all`
+	}
+	kept := "With -o DIR all is kept, and DIR/index.html shows it in a browser."
+	if page != "" {
+		kept = "Open " + page + " in a browser: it shows all runs."
+	}
+	fmt.Fprintf(p.out, "\n\"gcsim explain NAME\" tells what a scenario teaches, %s.\n%s\n", other, kept)
 }

@@ -66,6 +66,38 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestNarrowLines(t *testing.T) {
+	var out bytes.Buffer
+	jobs := plan([]*scenario.Scenario{story("01-first", scenario.Lock, "fenced", "bare"), story("02-other", scenario.Lock, "a")}, 1, lab.Options{})
+	p := newPrinter(&output{Writer: &out}, report.Options{}, jobs, false)
+	p.narrow = true
+	for i, mismatches := range [][]string{nil, {"the verdict is blocked, expected safe"}, nil} {
+		r := ended("safe", mismatches...)
+		r.Scenario, r.Variant, r.Took = jobs[i].scenario.Name, jobs[i].variant.Name, time.Second
+		p.result(r)
+	}
+	wantLines(t, out.String(), "01-first\n fenced  safe, as expected                       1.0 s  seed 99", "02-other\n a       safe, as expected                       1.0 s  seed 99")
+	if n := strings.Count(out.String(), "01-first\n"); n != 1 {
+		t.Errorf("the scenario stands %d times above its variants:\n%s", n, out.String())
+	}
+}
+
+func TestNext(t *testing.T) {
+	for _, tt := range []struct {
+		drawn      bool
+		page, want string
+	}{
+		{true, "", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim list\" names them all.\nWith -o DIR all is kept, and DIR/index.html shows it in a browser.\n"},
+		{false, "out/index.html", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim run NAME\" draws it.\nOpen out/index.html in a browser: it shows all runs.\n"},
+	} {
+		var out bytes.Buffer
+		(&printer{out: &output{Writer: &out}, drawn: tt.drawn}).next(tt.page)
+		if got := out.String(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestDrawn(t *testing.T) {
 	got := told(t, true, 1, ended("safe"), ended("safe"))
 	wantLines(t, got, "verdict: safe, as expected", "2 runs of 1 scenario in 1.5 s: all as expected",

@@ -30,10 +30,10 @@ type progress struct {
 // newProgress shows on w what line says, until end; nothing where w is no terminal.
 func newProgress(w io.Writer, line func() string) *progress {
 	p := &progress{w: io.Discard, line: line, stop: make(chan struct{})}
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(f.Fd()) || os.Getenv("TERM") == "dumb" {
+	if !onTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
+	f := w.(term.File)
 	p.w = w
 	p.width = func() int {
 		width, _, err := term.GetSize(f.Fd())
@@ -55,6 +55,12 @@ func newProgress(w io.Writer, line func() string) *progress {
 		}
 	})
 	return p
+}
+
+// onTerminal reports whether somebody reads w in lines of a certain width.
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(term.File)
+	return ok && term.IsTerminal(f.Fd())
 }
 
 // eraseLine goes to the beginning of the line, and erases it.

@@ -117,6 +117,14 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	return o.runAll(cmd, jobs, o.verbose || len(list) == 1 && o.repeat == 1)
 }
 
+// page is the file that shows all runs; "" where nothing is kept.
+func (o runOptions) page() string {
+	if o.out == "" {
+		return ""
+	}
+	return filepath.Join(o.out, pageName)
+}
+
 // prepare makes room for what is to be written, before anything runs.
 func (o runOptions) prepare(jobs []*job) error {
 	if o.out != "" {
@@ -167,6 +175,9 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 	}
 	if err = errors.Join(append(pool.unsaved, saveReports(o, results))...); err != nil {
 		err = fmt.Errorf("save: %w", err)
+	}
+	if text != nil && err == nil && cmd.Context().Err() == nil {
+		text.next(o.page())
 	}
 	if out.err != nil {
 		err = errors.Join(fmt.Errorf("print: %w", out.err), err)

@@ -80,8 +80,8 @@ func visualize(w io.Writer, events []history.Event) error {
 // file, and the summary of a job on GitHub Actions.
 func saveReports(o runOptions, results []report.Result) error {
 	var errs []error
-	if o.out != "" {
-		errs = append(errs, write(filepath.Join(o.out, pageName), func(w io.Writer) error { return report.Page(w, results) }))
+	if page := o.page(); page != "" {
+		errs = append(errs, write(page, func(w io.Writer) error { return report.Page(w, results) }))
 	}
 	if o.junit != "" {
 		errs = append(errs, write(o.junit, func(w io.Writer) error { return report.JUnit(w, results) }))
