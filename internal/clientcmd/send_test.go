@@ -186,7 +186,10 @@ func TestAgentSendsWhatItBegan(t *testing.T) {
 	r := w.route(t)
 	a := startAgent(t, w, "--send-storage", r.URL)
 	a.take(t, "lock")
-	a.wantKind(t, "begin write key0=slow", "note")
+	a.say(t, "begin write key0=slow")
+	if e := a.next(t); e.Kind != "note" {
+		t.Fatalf("%+v, want that it stands before the write", e)
+	}
 	a.say(t, "send finish")
 	if e := a.next(t); e.Kind != "invoke" || e.Request != "client1-1" {
 		t.Errorf("%+v, want that the write is sent", e)

@@ -74,7 +74,7 @@ func (r *run) startClient(ctx context.Context, name string) error {
 	}
 	w.clients[name] = p
 	w.readers.Go(func() {
-		r.readLines(name, p, p.Stdout, func(b []byte) error {
+		r.readLines(p, p.Stdout, func(b []byte) error {
 			var e history.Event
 			if err := json.Unmarshal(b, &e); err != nil {
 				return err
@@ -106,16 +106,20 @@ func (r *run) endpointsOf(ctx context.Context, c scenario.Client) ([]string, err
 func (r *run) member(ctx context.Context, which string) (*etcdproc.Member, error) {
 	switch which {
 	case scenario.MemberLeader:
-		return r.world.etcd.Leader(ctx)
+		return r.leader(ctx)
 	case scenario.MemberFollower:
-		leader, err := r.world.etcd.Leader(ctx)
+		leader, err := r.leader(ctx)
 		if err != nil {
 			return nil, err
 		}
 		i := slices.IndexFunc(r.world.etcd.Members, func(m *etcdproc.Member) bool { return m != leader })
 		return r.world.etcd.Members[i], nil
 	}
-	members, err := r.world.etcd.ByLeaseID(ctx)
+	var members []*etcdproc.Member
+	err := r.meanwhile(ctx, "the IDs of etcd's members", func(ctx context.Context) (err error) {
+		members, err = r.world.etcd.ByLeaseID(ctx)
+		return err
+	})
 	switch {
 	case err != nil:
 		return nil, err

@@ -57,8 +57,7 @@ type run struct {
 
 // failure is the end of an account.
 type failure struct {
-	name    string // client, storage or etcd
-	process *proc.Process
+	process *proc.Process // nil: the observer
 	err     error
 }
 
@@ -72,9 +71,9 @@ func (r *run) tell(e history.Event) {
 
 // fail hands over the end of an account, which ends the run unless the process
 // was meant to end.
-func (r *run) fail(name string, p *proc.Process, err error) {
+func (r *run) fail(p *proc.Process, err error) {
 	select {
-	case r.broken <- failure{name, p, err}:
+	case r.broken <- failure{p, err}:
 	case <-r.over:
 	}
 }
@@ -177,7 +176,7 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 			}
 		case f := <-r.broken:
 			if !r.world.isMeant(f.process) {
-				return fmt.Errorf("waiting for %s: %w", what, f.ended())
+				return fmt.Errorf("waiting for %s: %w", what, f.err)
 			}
 		case <-wake:
 			wake = nil

@@ -14,7 +14,7 @@ func (r *run) observeWell(ctx context.Context) error {
 	if r.world.etcd == nil || len(r.world.etcd.Members) == 1 {
 		return r.observe(ctx, r.world.endpoints, false)
 	}
-	leader, err := r.world.etcd.Leader(ctx)
+	leader, err := r.leader(ctx)
 	if err != nil {
 		return err
 	}
@@ -25,6 +25,15 @@ func (r *run) observeWell(ctx context.Context) error {
 		}
 	}
 	return r.observe(ctx, others[:1], false)
+}
+
+// leader is the member of etcd that leads.
+func (r *run) leader(ctx context.Context) (leader *etcdproc.Member, err error) {
+	err = r.meanwhile(ctx, "a leader of etcd", func(ctx context.Context) (err error) {
+		leader, err = r.world.etcd.Leader(ctx)
+		return err
+	})
+	return leader, err
 }
 
 // stopLeader stops the member of etcd that leads, by SIGSTOP, and awaits that

@@ -34,12 +34,12 @@ func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error 
 	if err != nil {
 		return fmt.Errorf("observer: %w", err)
 	}
-	queues := make(map[string]*queue)
+	old, queues := r.world.observer, make(map[string]*queue)
 	for _, c := range r.variant.Clients {
 		lock := r.world.prefix + c.Lock
 		queues[lock] = &queue{scope: lock, places: make(map[string]int64)}
 	}
-	if old := r.world.observer; old != nil && !anew {
+	if old != nil && !anew {
 		queues = old.queues
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -47,6 +47,12 @@ func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error 
 	r.world.observer = w
 	starting, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("etcd does not answer after %v", startDeadline))
 	defer cancel()
+	// A watch is there when etcd has said so, which may never be.
+	defer context.AfterFunc(starting, func() {
+		if starting.Err() != context.Canceled {
+			stop()
+		}
+	})()
 	var follow []func()
 	for _, lock := range slices.Sorted(maps.Keys(queues)) {
 		q := queues[lock]
@@ -57,13 +63,18 @@ func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error 
 				client.Close()
 				return fmt.Errorf("observer: %w", cmp.Or(context.Cause(starting), err))
 			}
-			q.seen = now.Header.Revision
-			for _, kv := range now.Kvs {
-				q.places[string(kv.Key)] = kv.CreateRevision
+			q.begin(now)
+			if old != nil {
+				r.forget(old.queues[lock].holder, q)
 			}
 		}
 		changes := client.Watch(ctx, etcdlock.Prefix(lock), clientv3.WithPrefix(), clientv3.WithRev(q.seen+1))
 		follow = append(follow, func() { q.follow(ctx, changes, r) })
+	}
+	if starting.Err() != nil {
+		stop()
+		client.Close()
+		return fmt.Errorf("observer: %w", context.Cause(starting))
 	}
 	r.world.readers.Go(func() {
 		defer close(w.ended)
@@ -79,6 +90,23 @@ func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error 
 	return nil
 }
 
+// forget ends the tenure that was the last of a lock where etcd's past, which is
+// another one now, does not have it. One that it has goes on, or once more.
+func (r *run) forget(tenure string, now *queue) {
+	for key, place := range now.places {
+		if tenureOf(key, place) == tenure {
+			return
+		}
+	}
+	if tenure != "" {
+		r.state.owner(tenure).revoked = true
+		r.state.take(history.Event{
+			At: time.Duration(time.Now().UnixNano()), Lane: history.LaneEtcd, Kind: history.KindEnded,
+			Scope: now.scope, Tenure: tenure,
+		})
+	}
+}
+
 // queue is that of one lock: who holds it, and who waits.
 type queue struct {
 	scope  string
@@ -87,10 +115,28 @@ type queue struct {
 	seen   int64            // revision
 }
 
+// begin takes the queue as it is. Its holder is none that anybody has to be told of.
+func (q *queue) begin(now *clientv3.GetResponse) {
+	q.seen = now.Header.Revision
+	for _, kv := range now.Kvs {
+		q.places[string(kv.Key)] = kv.CreateRevision
+	}
+	if len(q.places) > 0 {
+		first := q.first()
+		q.holder = tenureOf(first, q.places[first])
+	}
+}
+
+// first is the key of the holder: as package concurrency has it, the one with the
+// lowest create revision.
+func (q *queue) first() string {
+	return slices.MinFunc(slices.Collect(maps.Keys(q.places)), func(a, b string) int { return cmp.Compare(q.places[a], q.places[b]) })
+}
+
 func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, r *run) {
 	for change := range changes {
 		if err := change.Err(); err != nil && ctx.Err() == nil {
-			r.fail(history.LaneEtcd, nil, fmt.Errorf("the observer's watch of %s: %w", q.scope, err))
+			r.fail(nil, fmt.Errorf("the observer's watch of %s: %w", q.scope, err))
 			return
 		}
 		for _, e := range change.Events {
@@ -106,8 +152,7 @@ func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, r *run) 
 // where a client keeps its session.
 func tenureOf(key string, revision int64) string { return fmt.Sprintf("%s@%d", key, revision) }
 
-// see takes in a change of the queue and says what it means. As package
-// concurrency has it, the key with the lowest create revision is the holder's.
+// see takes in a change of the queue and says what it means.
 func (q *queue) see(e *clientv3.Event) (told []history.Event) {
 	key := string(e.Kv.Key)
 	place, known := q.places[key]
@@ -127,7 +172,7 @@ func (q *queue) see(e *clientv3.Event) (told []history.Event) {
 	if q.holder != "" || len(q.places) == 0 {
 		return told
 	}
-	first := slices.MinFunc(slices.Collect(maps.Keys(q.places)), func(a, b string) int { return cmp.Compare(q.places[a], q.places[b]) })
+	first := q.first()
 	q.holder = tenureOf(first, q.places[first])
 	return append(told, q.event(history.KindGranted, first))
 }

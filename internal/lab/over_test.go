@@ -110,3 +110,48 @@ func TestQueueAfterTryLock(t *testing.T) {
 		t.Errorf("client2 queued as %s, and was granted %s", queued, granted)
 	}
 }
+
+// TestRestoredLocks: what etcd held when the snapshot was taken it holds again, or
+// still; what came later has never been.
+func TestRestoredLocks(t *testing.T) {
+	for name, tt := range map[string]struct{ steps, want, never string }{
+		"a lock that is held goes on": {
+			"client1: lock, gcsim: save etcd, gcsim: restore etcd, client2: queue, client1: unlock, client2: lock",
+			`client1 ok lock
+etcd note
+etcd note
+client2 invoke lock
+etcd queued client2
+client1 invoke unlock
+etcd ended released client1
+etcd granted client2
+`, "",
+		},
+		"a lock that was taken later is gone": {
+			"gcsim: save etcd, client1: lock, gcsim: restore etcd, client2: lock, etcd: await expiry of client1",
+			"etcd ended revoked client1\netcd note\n", "",
+		},
+		"a lock that was released later is held again": {
+			"client1: lock, gcsim: save etcd, client1: unlock, gcsim: restore etcd, client2: queue, client2: lock",
+			"etcd queued client2\netcd granted client2\n", "expired",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, v := story(t, tt.steps)
+			events, err := run(t, t.Context(), s, v, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.ReplaceAll(sketch(events), " \n", "\n")
+			for _, answer := range []string{"client1 ok unlock\n", "client2 ok lock\n", "client1 lost\n"} {
+				got = strings.ReplaceAll(got, answer, "")
+			}
+			if !strings.Contains(got, tt.want) || tt.never != "" && strings.Contains(got, tt.never) {
+				t.Errorf("got\n%s\nwant\n%s", sketch(events), tt.want)
+			}
+			if n := strings.Count(got, "granted client1"); n != 1 {
+				t.Errorf("client1 was granted the lock %d times, want once, in\n%s", n, got)
+			}
+		})
+	}
+}

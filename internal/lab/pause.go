@@ -30,7 +30,7 @@ func (r *run) pause(ctx context.Context, client string, length time.Duration) er
 		}
 		began := time.Now()
 		if err := p.Resume(); err != nil {
-			r.fail(client, p, err)
+			r.fail(p, err)
 			return
 		}
 		r.tell(history.Event{

@@ -244,9 +244,12 @@ func (s *state) tenure(e history.Event) {
 	o := s.owner(e.Tenure)
 	switch e.Kind {
 	case history.KindEnded:
+		if o.ended { // before etcd was restored, and now once more
+			return
+		}
 		o.ended = true
 	case history.KindGranted:
-		o.granted = true
+		o.granted, o.ended = true, false
 	}
 	if o.client == "" || e.Kind != history.KindQueued && o.told == 0 {
 		o.held = append(o.held, e)

@@ -2,9 +2,12 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -117,7 +120,12 @@ func (r *run) line(s scenario.Step) string {
 
 // command sends a line to a client's agent.
 func (r *run) command(client, line string) error {
-	if _, err := io.WriteString(r.world.clients[client].Stdin, line+"\n"); err != nil {
+	p := r.world.clients[client]
+	_, err := io.WriteString(p.Stdin, line+"\n")
+	switch {
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
+		return fmt.Errorf("tell %s to %q: %w", client, line, p.Ended())
+	case err != nil:
 		return fmt.Errorf("tell %s to %q: %w", client, line, err)
 	}
 	return nil

@@ -74,7 +74,7 @@ func (r *run) launchStorage(ctx context.Context) error {
 	}
 	r.world.readers.Go(func() {
 		defer close(s.gone)
-		r.readLines(history.LaneStorage, p, journal, func(b []byte) error {
+		r.readLines(p, journal, func(b []byte) error {
 			var line kv.Line
 			if err := json.Unmarshal(b, &line); err != nil {
 				return err

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/fencelab/fencelab/internal/etcdproc"
 	"github.com/fencelab/fencelab/internal/etcdserver"
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -106,8 +104,7 @@ func (r *run) guardEtcd() {
 	for _, m := range r.world.etcd.Members {
 		p := m.Process()
 		r.world.readers.Go(func() {
-			<-p.Done()
-			r.fail(history.LaneEtcd, p, errors.New("its process has ended"))
+			r.fail(p, p.Ended())
 		})
 	}
 }
@@ -137,7 +134,7 @@ func firstLine(ctx context.Context, p *proc.Process) ([]byte, *bufio.Reader, err
 
 // readLines hands over each line of a process until its end, which ends the run
 // if it was not meant to be.
-func (r *run) readLines(name string, p *proc.Process, in io.Reader, line func([]byte) error) {
+func (r *run) readLines(p *proc.Process, in io.Reader, line func([]byte) error) {
 	br := bufio.NewReader(in)
 	for {
 		b, err := br.ReadBytes('\n')
@@ -147,19 +144,11 @@ func (r *run) readLines(name string, p *proc.Process, in io.Reader, line func([]
 		switch {
 		case errors.Is(err, io.EOF):
 			// What it began to say without an end was cut off by its death.
-			r.fail(name, p, errors.New("its process has ended"))
+			r.fail(p, p.Ended())
 			return
 		case err != nil:
-			r.fail(name, p, fmt.Errorf("its output: line %q: %w", b, err))
+			r.fail(p, fmt.Errorf("%s says %q: %w", p.Name, b, err))
 			return
 		}
 	}
-}
-
-// ended adds to a failure what its process last said.
-func (f failure) ended() error {
-	if f.process != nil && f.process.Said() != "" {
-		return fmt.Errorf("%s: %w; it last said:\n%s", f.name, f.err, strings.TrimSpace(f.process.Said()))
-	}
-	return fmt.Errorf("%s: %w", f.name, f.err)
 }
