@@ -72,7 +72,7 @@ func TestUnexpectedEnd(t *testing.T) {
 // for ever.
 func TestNobodyLeads(t *testing.T) {
 	r := victims(t)
-	r.world.etcd = new(etcdproc.Cluster)
+	r.world.etcd = &etcdproc.Cluster{Members: []*etcdproc.Member{{}, {}, {}}} // that nobody started
 	for _, member := range []string{scenario.MemberLeader, scenario.MemberFollower} {
 		if _, err := r.member(t.Context(), member); err == nil || !strings.Contains(err.Error(), "still waiting for a leader of etcd") {
 			t.Errorf("%s: got %v, want what it waited for", member, err)

@@ -109,6 +109,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	}
 	defer func() {
 		close(r.over)
+		r.world.leave()
 		cancel()
 		err = errors.Join(err, r.world.close())
 	}()

@@ -2,10 +2,16 @@ package lab_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
 )
 
 // TestStepsAreOver: no step is over before what it names has happened, nor waits
@@ -153,5 +159,43 @@ etcd granted client2
 				t.Errorf("client1 was granted the lock %d times, want once, in\n%s", n, got)
 			}
 		})
+	}
+}
+
+// TestForeignEtcdIsLeftAsItWas: a run in an etcd that was there before leaves no
+// lock in it, held or queued for, where nobody could wait for the leases to run out.
+func TestForeignEtcdIsLeftAsItWas(t *testing.T) {
+	e, err := etcdserver.Start(etcdserver.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s := parse(t, `title: t
+clients:
+  client1: {lock: /lock, ttl: 60s}
+  client2: {lock: /lock, ttl: 60s}
+steps: [{client1: lock}, {client2: queue}, {gcsim: pause client1}]
+variants:
+  only: {control: true, expect: {verdict: blocked}}
+`)
+	t.Setenv("TMPDIR", t.TempDir())
+	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Endpoints: []string{e.Endpoint()}}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.Endpoint()}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	leases, err := client.Leases(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := client.Get(t.Context(), "\x00", clientv3.WithFromKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(leases.Leases) > 0 || len(keys.Kvs) > 0 {
+		t.Errorf("%d leases and %d keys are left: %v", len(leases.Leases), len(keys.Kvs), keys.Kvs)
 	}
 }

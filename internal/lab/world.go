@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/etcdproc"
 	"github.com/fencelab/fencelab/internal/etcdserver"
@@ -40,6 +43,29 @@ func newWorld(exe string) (*world, error) {
 		group: group, clients: make(map[string]*proc.Process), links: make(map[string]*links),
 		meant: make(map[*proc.Process]bool),
 	}, nil
+}
+
+// leaveTimeout is for how long leave tries.
+const leaveTimeout = 5 * time.Second
+
+// leave ends the leases of the run's locks in an etcd that goes on without it. What
+// it cannot end runs out.
+func (w *world) leave() {
+	if w.prefix == "" || w.observer == nil {
+		return
+	}
+	for _, p := range w.clients {
+		_ = p.Kill() // one that has ended is as good
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	left, err := w.observer.client.Get(ctx, w.prefix, clientv3.WithPrefix())
+	if err != nil {
+		return
+	}
+	for _, kv := range left.Kvs {
+		_, _ = w.observer.client.Revoke(ctx, clientv3.LeaseID(kv.Lease))
+	}
 }
 
 func (w *world) close() error {
