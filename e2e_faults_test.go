@@ -1,19 +1,12 @@
 package fencelab_test
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"net"
-	"net/url"
-	"os"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/pkg/v3/proxy"
-	"go.uber.org/zap"
+	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/ports"
 )
 
 // site is a storage process that keeps its address when it is started again, and
@@ -25,94 +18,36 @@ type site struct {
 	url     string // of the network in front of it, for clients
 	process *process
 
-	proxy   proxy.Server
-	closing sync.WaitGroup // old proxies whose connections are still open
+	front *network.Link
 }
 
 func newSite(w *world, args ...string) *site {
 	w.t.Helper()
 	s := &site{w: w, addr: fixedAddress(w.t), args: args}
 	s.start()
-	front := fixedAddress(w.t)
-	s.url = "http://" + front
-	s.connect()
-	w.t.Cleanup(func() {
-		s.disconnect()
-		s.closing.Wait()
-	})
+	var err error
+	if s.front, err = network.New(s.addr); err != nil {
+		w.t.Fatal(err)
+	}
+	s.url = "http://" + s.front.Addr()
+	w.t.Cleanup(s.front.Close)
 	return s
 }
 
-// fixedAddress is one that nobody listens on, with a port that the kernel gives
-// to no outgoing connection, so that it can be listened on again and again.
+// fixedAddress is one that nobody listens on, and that can be listened on again and
+// again.
 func fixedAddress(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	addrs, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var low, high int
-	if _, err := fmt.Sscan(string(b), &low, &high); err != nil {
-		t.Fatal(err)
-	}
-	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(low-10_000))
-		if ln, err := net.Listen("tcp", addr); err == nil {
-			ln.Close()
-			return addr
-		}
-	}
-	t.Fatal("no free port found below the ephemeral ones")
-	return ""
+	return addrs[0]
 }
 
 func (s *site) start() {
 	s.w.t.Helper()
 	s.process, _ = s.w.storage(append([]string{"--listen", s.addr}, s.args...)...)
-}
-
-// connect puts a network in front of the storage.
-func (s *site) connect() {
-	s.w.t.Helper()
-	host := strings.TrimPrefix(s.url, "http://")
-	deadline := time.Now().Add(patience)
-	var p proxy.Server
-	for ready := false; !ready; {
-		p = proxy.NewServer(proxy.ServerConfig{
-			Logger: zap.NewNop(),
-			From:   url.URL{Scheme: "tcp", Host: host},
-			To:     url.URL{Scheme: "tcp", Host: s.addr},
-		})
-		select {
-		case <-p.Ready():
-			ready = true
-		case err := <-p.Error(): // one that was closed may still have the port, for a moment
-			if time.Now().After(deadline) {
-				s.w.t.Fatalf("proxy on %s: %v", host, err)
-			}
-			time.Sleep(time.Millisecond) // and try again
-		}
-	}
-	go func() {
-		for { // it stands still when nobody hears its errors
-			select {
-			case <-p.Error():
-			case <-p.Done():
-				return
-			}
-		}
-	}()
-	s.proxy = p
-}
-
-// disconnect cuts the network off. What is on its way to the clients is lost,
-// and connections that are idle break when they are next used, which is why it
-// is not waited for here.
-func (s *site) disconnect() {
-	p := s.proxy
-	p.PauseRx() // a proxy that is closed hangs up on what it has paused
-	s.closing.Go(func() { _ = p.Close() })
-	<-p.Done()
 }
 
 // crashes: the storage dies by kill -9, is away for a while, and comes back.
@@ -139,28 +74,30 @@ var pauses = []fault{{"SIGSTOP", func(r *trial, s *site) {
 // links: what can happen to connections.
 var links = []fault{
 	{"answers lost", func(r *trial, s *site) {
-		s.proxy.BlackholeRx()
+		s.front.BlackholeRx()
 		r.await(24)
-		s.proxy.UnblackholeRx()
+		s.front.UnblackholeRx()
 	}},
 	{"requests lost", func(r *trial, s *site) {
-		s.proxy.BlackholeTx()
+		s.front.BlackholeTx()
 		r.await(24)
-		s.proxy.UnblackholeTx()
+		s.front.UnblackholeTx()
 	}},
 	{"requests held back, and let go all at once", func(r *trial, s *site) {
-		s.proxy.PauseTx()
+		s.front.PauseTx()
 		r.await(24)
-		s.proxy.UnpauseTx()
+		s.front.UnpauseTx()
 	}},
 	{"requests arrive after their clients gave up", func(r *trial, s *site) {
-		s.proxy.DelayTx(clientTimeout+clientTimeout/2, clientTimeout/4)
+		s.front.DelayTx(clientTimeout+clientTimeout/2, clientTimeout/4)
 		r.await(24)
-		s.proxy.UndelayTx()
+		s.front.UndelayTx()
 	}},
 	{"connections cut", func(r *trial, s *site) {
-		s.disconnect()
-		s.connect()
+		s.front.Cut()
+		if err := s.front.Reopen(r.ctx); err != nil {
+			r.Fatal(err)
+		}
 		r.await(24)
 	}},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/etcdproc"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/network"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -39,19 +40,19 @@ func (r *run) startClient(ctx context.Context, name string) error {
 	w.links[name] = n
 	if r.meddles(name, func(s scenario.Step) bool { return s.Service == scenario.TargetEtcd }) {
 		for i, endpoint := range endpoints {
-			l, err := newLink(strings.TrimPrefix(endpoint, "http://"))
+			l, err := network.New(strings.TrimPrefix(endpoint, "http://"))
 			if err != nil {
 				return err
 			}
-			n.etcd, endpoints[i] = append(n.etcd, l), l.from
+			n.etcd, endpoints[i] = append(n.etcd, l), l.Addr()
 		}
 	}
 	send := w.storage.url()
 	if r.meddles(name, func(s scenario.Step) bool { return s.Send }) {
-		if n.storage, err = newLink(w.storage.addr); err != nil {
+		if n.storage, err = network.New(w.storage.addr); err != nil {
 			return err
 		}
-		send = "http://" + n.storage.from
+		send = "http://" + n.storage.Addr()
 	}
 	var env []string
 	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {

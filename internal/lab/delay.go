@@ -10,7 +10,7 @@ import (
 func (r *run) delay(client string) error {
 	n := r.world.links[client]
 	n.held = true
-	n.storage.proxy.PauseTx()
+	n.storage.PauseTx()
 	r.network(client, history.CauseDelay, "what "+client+" sends to the storage from now on waits in the network")
 	return nil
 }
@@ -20,6 +20,6 @@ func (r *run) deliver(ctx context.Context, client string) error {
 	n := r.world.links[client]
 	n.held = false
 	r.network(client, history.CauseDeliver, "what "+client+" sent goes on to the storage")
-	n.storage.proxy.UnpauseTx()
+	n.storage.UnpauseTx()
 	return r.await(ctx, "what "+client+" sent to arrive", r.within(client), func() (bool, error) { return r.state.arrived(client), nil })
 }

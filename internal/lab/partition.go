@@ -9,8 +9,8 @@ import (
 // what was sent, and delivers it when the network works again.
 func (r *run) partition(client string) error {
 	for _, l := range r.world.links[client].etcd {
-		l.proxy.PauseTx()
-		l.proxy.PauseRx()
+		l.PauseTx()
+		l.PauseRx()
 	}
 	r.network(client, history.CausePartition, "the network between "+client+" and etcd is cut")
 	return nil
@@ -21,9 +21,9 @@ func (r *run) heal(client string) error {
 	n := r.world.links[client]
 	for _, service := range []string{scenario.TargetEtcd, scenario.TargetStorage} {
 		for _, l := range n.to(service) {
-			l.proxy.UnpauseRx()
+			l.UnpauseRx()
 			if service == scenario.TargetEtcd || !n.held {
-				l.proxy.UnpauseTx()
+				l.UnpauseTx()
 			}
 		}
 	}

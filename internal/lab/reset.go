@@ -12,8 +12,8 @@ import (
 func (r *run) reset(ctx context.Context, client string) error {
 	n, c := r.world.links[client], r.state.client(client)
 	r.network(client, history.CauseReset, "the connections of "+client+" to the storage break")
-	n.storage.cut()
-	if err := r.meanwhile(ctx, "the network to work again", n.storage.reopen); err != nil {
+	n.storage.Cut()
+	if err := r.meanwhile(ctx, "the network to work again", n.storage.Reopen); err != nil {
 		return err
 	}
 	for _, q := range r.state.sentBy(client) {

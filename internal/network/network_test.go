@@ -1,4 +1,4 @@
-package lab
+package network_test
 
 import (
 	"bufio"
@@ -7,6 +7,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/network"
 )
 
 // echo is a server that sends back each line, and tells of it.
@@ -40,19 +42,19 @@ func echo(t *testing.T) (addr string, got chan string) {
 	return ln.Addr().String(), got
 }
 
-func open(t *testing.T, to string) *link {
+func open(t *testing.T, to string) *network.Link {
 	t.Helper()
-	l, err := newLink(to)
+	l, err := network.New(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(l.close)
+	t.Cleanup(l.Close)
 	return l
 }
 
-func dial(t *testing.T, l *link) net.Conn {
+func dial(t *testing.T, l *network.Link) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", l.from)
+	c, err := net.Dial("tcp", l.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +89,7 @@ func hear(t *testing.T, got chan string, want string) {
 func TestLinkDeliversLate(t *testing.T) {
 	addr, got := echo(t)
 	l := open(t, addr)
-	l.proxy.PauseTx()
+	l.PauseTx()
 	c := dial(t, l)
 	say(t, c, "late\n")
 	c.Close()
@@ -98,7 +100,7 @@ func TestLinkDeliversLate(t *testing.T) {
 	defer other.Close()
 	say(t, other, "overtakes\n")
 	hear(t, got, "overtakes\n")
-	l.proxy.UnpauseTx()
+	l.UnpauseTx()
 	hear(t, got, "late\n")
 }
 
@@ -107,17 +109,17 @@ func TestLinkDeliversLate(t *testing.T) {
 func TestLinkKeepsAnswers(t *testing.T) {
 	addr, got := echo(t)
 	l := open(t, addr)
-	l.proxy.PauseRx()
+	l.PauseRx()
 	c := dial(t, l)
 	say(t, c, "hello\n")
 	hear(t, got, "hello\n")
-	l.cut()
+	l.Cut()
 	if line, err := bufio.NewReader(c).ReadString('\n'); err == nil {
 		t.Errorf("it got the answer %q", line)
 	} else if nerr, ok := errors.AsType[net.Error](err); ok && nerr.Timeout() {
 		t.Error("it did not notice that its connection broke")
 	}
-	if err := l.reopen(t.Context()); err != nil {
+	if err := l.Reopen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again := dial(t, l)
