@@ -58,7 +58,8 @@ func (b *Builder) ended(e history.Event) {
 	b.account(r)
 	client := b.find(e.Client)
 	waited := false
-	if g := b.tenures.end(e); g != nil {
+	g := b.tenures.end(e)
+	if g != nil {
 		waited = g.n == 0
 		for i := range b.lanes {
 			if !waited && b.lanes[i].Tenure == g.n {
@@ -70,8 +71,7 @@ func (b *Builder) ended(e history.Event) {
 	case waited:
 		b.add(e, Row{Class: ClassRelease, Text: say("%s is in the queue for %s no longer: %s", name(e.Client), lock(e.Scope), e.Cause)})
 	case e.Cause == history.CauseReleased && client != nil && client.State == Running:
-		text := say("%s releases %s", name(e.Client), lock(e.Scope))
-		b.add(e, Row{Class: ClassRelease, Lane: e.Client, To: e.Lane, Text: append(text, since(r, e, "(it took %s)")...)})
+		b.add(e, Row{Class: ClassRelease, Lane: e.Client, To: e.Lane, Text: append(releases(e, g, r), since(r, e, "(it took %s)")...)})
 	case e.Cause == history.CauseExpired, e.Cause == history.CauseRevoked:
 		end := "expired"
 		if e.Cause == history.CauseRevoked {

@@ -113,9 +113,23 @@ func TestRowsOfFaults(t *testing.T) {
 		"a look says no": {
 			[]history.Event{
 				at(1, "c", "invoke", history.Event{Op: "write", Key: "k", Value: "v"}), at(2, "c", "fail", history.Event{Op: "write", Reason: "lost"}),
+				at(2, "etcd", "granted", tenure("c", "t", 7)), at(2, "etcd", "ended", history.Event{Client: "c", Cause: "expired"}),
 				at(3, "c", "invoke", history.Event{Op: "unlock", Scope: "/l"}), at(4, "c", "fail", history.Event{Op: "unlock", Reason: "lost", Text: "its session is over"}),
 			},
-			[]string{"lost c> c sends no write of k=v: it finds that the lock is not its own", "lost c> c sends no unlock of /l: its session is over"},
+			[]string{"note c> c sends no write of k=v: it finds that the lock is not its own", "grant etcd>c c holds /l: token 7", "expiry etcd> c's lease on the lock expired", "lost c> c sends no unlock of /l: its session is over"},
+		},
+		"a client may show another number than its create revision": {
+			[]history.Event{
+				at(1, "c", "invoke", lock), at(2, "etcd", "granted", tenure("c", "t", 7)), at(3, "c", "ok", history.Event{Op: "lock", Tenure: "t", Token: 9}),
+				at(4, "d", "invoke", lock), at(5, "etcd", "granted", tenure("d", "u", 8)), at(6, "d", "ok", history.Event{Op: "lock", Tenure: "u", Token: 8}),
+			},
+			[]string{"grant etcd>c c holds /l: token 7", "note c> c shows token 9 from now on, not the create revision 7", "grant etcd>d d holds /l: token 8"},
+		},
+		"a late unlock releases another tenure than its own": {
+			[]history.Event{
+				at(1, "etcd", "granted", tenure("c", "t@7", 7)), at(2, "c", "invoke", history.Event{Op: "unlock", Tenure: "t@6", Token: 6}), at(3, "etcd", "ended", history.Event{Client: "c", Scope: "/l", Tenure: "t@7", Cause: "released"}),
+			},
+			[]string{"grant etcd>c c holds /l: token 7", "release c>etcd c's unlock of its old tenure, token 6, releases its new one of /l, token 7"},
 		},
 		"who holds the lock asks nobody for it": {
 			[]history.Event{at(1, "c", "invoke", lock), at(2, "c", "fail", history.Event{Op: "lock", Reason: "held"})},

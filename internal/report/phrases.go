@@ -58,6 +58,22 @@ func ticket(e history.Event) Text {
 	return append(say("its ticket is"), strong("%s", e.Token)...)
 }
 
+// shows says which number a client takes for its token instead of the one that
+// the lock service's account has.
+func shows(e history.Event, create string) Text {
+	return slices.Concat(say("%s shows", name(e.Lane)), token(e, "", ""), say("from now on, not the create revision %s", create))
+}
+
+// releases says that a client let go. again is its request where that was about
+// an older tenure than the one that it ended.
+func releases(e history.Event, g *tenure, again *request) Text {
+	if g == nil || again == nil || again.invoke.Tenure == "" || again.invoke.Tenure == g.id {
+		return say("%s releases %s", name(e.Client), lock(e.Scope))
+	}
+	return slices.Concat(say("%s's unlock of its old tenure,", name(e.Client)), token(again.invoke, "", ","),
+		say("releases its new one of %s,", lock(e.Scope)), strong("token"+tie+"%s", g.token))
+}
+
 // doing says what a request does: "client1 writes key0=a, token 5".
 func doing(e history.Event) Text {
 	who := say("%s", name(actor(e)))

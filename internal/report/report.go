@@ -31,7 +31,7 @@ func meaning(o Outcome) string {
 	}
 	switch o.Name {
 	case history.Safe:
-		return "No write of an earlier tenure was applied after a later tenure had read or written."
+		return "No write of an earlier tenure was applied after a later tenure had read or written, and no acknowledged write was undone."
 	case history.Corrupted:
 		return "A write of an earlier tenure was applied after a later tenure's read or write, or an acknowledged write is lost."
 	case history.Blocked:

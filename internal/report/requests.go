@@ -160,7 +160,11 @@ func (b *Builder) answer(e history.Event) {
 		}
 		b.add(e, Row{Class: ClassUnknown, Text: because(slices.Concat(say("%s does not know whether its", e.Lane), noun(asked), say("took effect")), e)})
 	case e.Kind == history.KindFail && e.Reason == reasonLost:
-		b.add(e, Row{Class: ClassLost, Text: refrains(asked, e.Text)})
+		class := ClassLost
+		if !b.tenures.held(e.Lane) {
+			class = ClassNote
+		}
+		b.add(e, Row{Class: class, Text: refrains(asked, e.Text)})
 	case e.Kind == history.KindFail && (asked.Op == history.OpCount || e.Reason == reasonHeld):
 		b.add(e, Row{Class: ClassFail, Text: because(failed(e.Lane, asked), e)})
 	case e.Kind == history.KindFail && (r == nil || !r.accounted):
@@ -212,6 +216,10 @@ func (b *Builder) succeeded(e, asked history.Event, r *request) bool {
 		b.holds(e.Lane, shared)
 		text := say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(shared.client))
 		b.add(e, Row{Class: ClassGrant, Lane: history.LaneEtcd, To: e.Lane, Tenure: shared.n, Token: shared.token, Text: append(text, token(asked, "", "")...)})
+	case r != nil && r.accounted && asksForLock(asked.Op):
+		if g := b.tenures.of(asked); g != nil && e.Token != 0 && g.token != decimal(e) {
+			b.add(e, Row{Class: ClassNote, Tenure: g.n, Text: shows(e, g.token)})
+		}
 	case r == nil:
 		b.add(e, acknowledged(e))
 	case !r.accounted:

@@ -97,6 +97,11 @@ func (t *tenures) of(e history.Event) *tenure {
 	return nil
 }
 
+// held reports whether a client ever held a lock.
+func (t *tenures) held(client string) bool {
+	return slices.ContainsFunc(t.list, func(g *tenure) bool { return g.n > 0 && g.client == client })
+}
+
 // harm is what a write did that should not have been done; the zero value: none.
 type harm struct {
 	destroyed written // of a later tenure, or later by the same client

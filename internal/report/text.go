@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,8 +59,11 @@ func strong(format string, args ...any) Text {
 // solid builds one word, which may have spaces in it.
 func solid(s string) Text { return Text{{Text: s}} }
 
+// duration finds how a number stands before its unit.
+var duration = regexp.MustCompile(`(\d) (m?s)\b`)
+
 func words(emphasis bool, s string) (t Text) {
-	for w := range strings.SplitSeq(s, " ") {
+	for w := range strings.SplitSeq(duration.ReplaceAllString(s, "$1"+tie+"$2"), " ") {
 		if w != "" {
 			t = append(t, Word{Text: strings.ReplaceAll(w, tie, " "), Strong: emphasis})
 		}
