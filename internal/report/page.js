@@ -38,7 +38,7 @@ function show(event) {
   if (matchMedia("(max-width: 50rem)").matches) return; // it is at the bottom
   const at = event.getBoundingClientRect();
   const below = at.bottom + popup.offsetHeight + 8 < innerHeight;
-  popup.style.left = Math.max(8, Math.min(at.right - popup.offsetWidth, innerWidth - popup.offsetWidth - 8)) + "px";
+  popup.style.left = Math.max(8, Math.min(at.right, root.clientWidth - popup.offsetWidth) - 8) + "px"; // over the words, not the picture
   popup.style.top = Math.max(8, below ? at.bottom + 4 : at.top - popup.offsetHeight - 4) + "px";
 }
 
