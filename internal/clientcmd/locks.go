@@ -134,7 +134,7 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t position, 
 	h := a.hold(t, tokenOf(a.token.value, t))
 	e := a.about()
 	outcome.Tenure, outcome.Token = e.Tenure, e.Token
-	e.Kind = history.KindNote
+	e.Kind, e.Op = history.KindNote, history.OpLock
 	if a.token.value == tokenLease {
 		id := fmt.Sprintf("%016x", t.UnorderedLeaseID())
 		e.Text = fmt.Sprintf("lease %s-%s, granted by the member whose ID begins with %[1]s", id[:4], id[4:])

@@ -54,6 +54,7 @@ type owner struct {
 	scope   string
 	token   fence.Token   // its create revision
 	told    time.Duration // when the client was told of its grant; 0: not yet
+	heard   time.Duration // when the client first spoke of it; 0: not before it was told
 	granted bool          // the lock service says that it began
 	held    []history.Event
 	ended   bool
@@ -126,7 +127,11 @@ func (s *state) take(e history.Event) {
 	case history.KindNote:
 		c := s.client(e.Lane)
 		c.notes++
-		if c.reply = e; e.Op != "" {
+		switch c.reply = e; e.Op {
+		case "":
+		case history.OpLock: // what it says of a grant before its answer, which may be long in coming
+			s.owner(e.Tenure).heard = e.At
+		default:
 			c.stands++
 		}
 	case history.KindLost:
@@ -211,6 +216,9 @@ func keyOf(tenure string) string {
 func (s *state) own(e history.Event) {
 	o := s.owner(e.Tenure)
 	o.client, o.told = e.Lane, e.At
+	if o.heard != 0 {
+		o.told = o.heard
+	}
 	held := o.held
 	o.held = nil
 	for _, h := range held {

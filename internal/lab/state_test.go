@@ -142,6 +142,23 @@ c2c2 ok lock /lock/b@2`
 	}
 }
 
+// TestFirstWordOfAGrant: a client that waits out its lock-delay speaks of its grant
+// long before it is told, and after the lock service gave it.
+func TestFirstWordOfAGrant(t *testing.T) {
+	a := newAccounts()
+	first := client("c1", history.KindNote, history.OpLock, "/lock/a@1")
+	a.tell(first, etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+	const want = `c1etcd granted  /lock/a@1
+c1c1 note lock /lock/a@1
+c1c1 ok lock /lock/a@1`
+	if got := a.account(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if n := a.client("c1").stands; n != 0 {
+		t.Errorf("c1 stood before a write %d times, want none", n)
+	}
+}
+
 // TestHowTenuresEnd: by an unlock of the same key, of an older tenure too; by a
 // revocation; or else because the lease ran out.
 func TestHowTenuresEnd(t *testing.T) {
