@@ -37,6 +37,14 @@ type Flawed struct {
 
 // NewFlawed makes an empty engine with a flaw.
 func NewFlawed(flaw Flaw, o Options) *Flawed {
+	if observe := o.Observe; flaw == FlawForgetful && observe != nil {
+		o.Observe = func(r Record) {
+			if r.Op.Kind == OpDelete && r.Err == nil {
+				r.Mark = 0 // which has gone with the key
+			}
+			observe(r)
+		}
+	}
 	return &Flawed{Memory: NewMemory(o), flaw: flaw, marks: make(map[string]fence.Mark)}
 }
 

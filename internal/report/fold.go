@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -11,8 +12,8 @@ import (
 // are told in a few rows, so that those that matter can be found.
 const (
 	manyRows = 80 // more than these are folded
-	atEnds   = 6  // ordinary rows that stay at the beginning and at the end
-	around   = 2  // and beside each row that matters
+	atEnds   = 4  // ordinary rows that stay at the beginning and at the end
+	around   = 1  // and beside each row that matters
 	fewest   = 3  // fewer are not worth folding
 )
 
@@ -68,6 +69,9 @@ func (f *folder) take(keep int) []Row {
 
 // ordinary reports whether r is a step as it should be.
 func (r Row) ordinary() bool {
+	if r.Event.Op == history.OpCount && (r.Event.Kind == history.KindInvoke || r.Event.Kind == history.KindOK) {
+		return true
+	}
 	switch r.Class {
 	case ClassQueue, ClassGrant, ClassRelease, ClassSend, ClassAdmit, ClassReply:
 		return r.Leg == Whole

@@ -44,7 +44,7 @@ func (p *panel) place(y int) int {
 	if p.titled {
 		y = p.paragraph(p.margin, y+18, "title", strong("%s", p.run.Title), fits(p.width-2*p.margin, titleSize), 24)
 	} else {
-		y += edge
+		y += 2 * edge
 	}
 	name, about := variant(p.run)
 	y = p.paragraph(p.margin, y, "text", append(strong("%s:", name), say("%s", about)...), fits(p.width-2*p.margin, textSize), lineHeight)

@@ -163,6 +163,12 @@ func prose(s string) string {
 	return clean(strings.Join(strings.Fields(s), " "), maxText)
 }
 
+// tied is prose in which no line breaks within an amount.
+func tied(s string) string { return amounts.ReplaceAllString(prose(s), "$1$3"+tie+"$2$4") }
+
+// amounts are numbers with their units, and tokens with their numbers.
+var amounts = regexp.MustCompile(`\b(\d+) (s|ms)\b|\b(token|mark) (\d+)\b`)
+
 // cleanEvent makes the strings of an event printable, once for all pictures.
 func cleanEvent(e history.Event) history.Event {
 	for _, s := range []*string{&e.Lane, &e.Client, &e.Scope, &e.Key, &e.Reason, &e.Cause, &e.Op} {
@@ -173,7 +179,7 @@ func cleanEvent(e history.Event) history.Event {
 	for i, c := range e.Changes {
 		e.Changes[i] = history.Change{Key: clean(c.Key, maxName), Value: clean(c.Value, maxValue)}
 	}
-	e.Text = prose(e.Text)
+	e.Text = tied(e.Text)
 	return e
 }
 
@@ -195,7 +201,7 @@ func cleanRun(r *history.Run) history.Run {
 func cleanOutcome(o Outcome) Outcome {
 	all := func(in []string) (out []string) {
 		for _, s := range in {
-			out = append(out, prose(s))
+			out = append(out, tied(s))
 		}
 		return out
 	}
