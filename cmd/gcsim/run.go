@@ -176,7 +176,7 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 	if err = errors.Join(append(pool.unsaved, saveReports(o, results))...); err != nil {
 		err = fmt.Errorf("save: %w", err)
 	}
-	if text != nil && err == nil && cmd.Context().Err() == nil {
+	if text != nil && err == nil && cmd.Context().Err() == nil && status(results) == nil {
 		text.next(o.page())
 	}
 	if out.err != nil {
