@@ -76,7 +76,7 @@ func TestWrongExpectationIsTold(t *testing.T) {
 	p.want(1)
 	p.says(
 		"changed fenced: safe, NOT as expected",
-		"1 requests were refused as stale, expected 2",
+		"requests refused as stale: 1, expected 2",
 		`at the end key0 holds "from-client-2"`,
 		"changed  unfenced  corrupted, as expected of the control",
 	)

@@ -61,7 +61,7 @@ func TestRunReports(t *testing.T) {
 		"one  unfenced  corrupted, as expected of the control",
 		"two  fenced    safe, NOT as expected",
 		"4 runs of 2 scenarios in ", ": 1 NOT as expected",
-		"two fenced: safe, NOT as expected\n  1 requests were refused as stale, expected 2\n",
+		"two fenced: safe, NOT as expected\n  requests refused as stale: 1, expected 2\n",
 		"gcsim: 1 of 4 runs did not come out as expected",
 	)
 	if n := strings.Count(p.output(), "verdict: "); n != 1 {

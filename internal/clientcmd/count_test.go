@@ -91,7 +91,7 @@ func TestAgentCountLooks(t *testing.T) {
 	w := newWorld(t)
 	a := startAgent(t, w, "--lock-delay", "2500ms") // time to learn of the loss
 	a.say(t, "count n 1 1")
-	lost := last(a.until(t, "note", ""))
+	lost := last(a.until(t, "note", "lock"))
 	w.revoke(t, lost.Tenure)
 	if halt := last(a.until(t, "note", "count")); halt.Tenure == lost.Tenure {
 		t.Errorf("%+v, want that it stands under the next lock", halt)

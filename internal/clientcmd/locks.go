@@ -137,11 +137,11 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t position, 
 	e.Kind, e.Op = history.KindNote, history.OpLock
 	if a.token.value == tokenLease {
 		id := fmt.Sprintf("%016x", t.UnorderedLeaseID())
-		e.Text = fmt.Sprintf("lease %s-%s, granted by the member whose ID begins with %[1]s", id[:4], id[4:])
+		e.Text = fmt.Sprintf("its lease is %s-%s, as a number %d; %[1]s is the beginning of the ID of the member that granted it", id[:4], id[4:], t.UnorderedLeaseID())
 		a.report(e)
 	}
 	if a.lockDelay > 0 {
-		e.Took, e.Text = a.lockDelay, fmt.Sprintf("%s has %s, and waits for %v before it goes on", a.name, a.config.lock, a.lockDelay)
+		e.Took, e.Text = a.lockDelay, fmt.Sprintf("%s has %s, and waits for %g s before it goes on", a.name, a.config.lock, a.lockDelay.Seconds())
 		a.report(e)
 		select {
 		case <-time.After(a.lockDelay):

@@ -8,7 +8,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
@@ -34,27 +33,32 @@ func (a *agent) looks(ctx context.Context, how string, r *request) (said string,
 		return said, refused, true
 	}
 	refused = a.invoke(r.ask)
-	if errors.Is(err, lock.ErrLost) {
+	if errors.As(err, new(notHeld)) {
 		refused.Reason = reasonLost
 	}
-	return "", a.conclude(refused, fmt.Errorf("looked, and does not %s: %w", r.ask.Op, err)), false
+	return "", a.conclude(refused, err), false
 }
 
-// see looks whether the lock is held. The error matches lock.ErrLost where it is
-// not; any other means that it cannot be known.
+// notHeld says what was seen where the lock is not held.
+type notHeld string
+
+func (n notHeld) Error() string { return string(n) }
+
+// see looks whether the lock is held. The error is notHeld where it is not; any
+// other means that it cannot be known.
 func (a *agent) see(ctx context.Context, how string) (said string, err error) {
 	h := a.held
 	switch {
 	case how != lookSession && how != lookIsOwner && how != lookFirst:
 		return "does not look whether it holds " + a.config.lock, nil
 	case h == nil:
-		return "", fmt.Errorf("holds no lock: %w", lock.ErrLost)
+		return "", notHeld("it holds no lock")
 	case how == lookIsOwner:
 		return a.seeOwner(ctx, h)
 	case how == lookFirst:
 		return a.seeFirst(ctx, h)
 	case h.lost():
-		return "", fmt.Errorf("its session has ended: %w", lock.ErrLost)
+		return "", notHeld("its session has ended")
 	}
 	return fmt.Sprintf("has looked: it holds %s with token %d", a.config.lock, h.token), nil
 }
@@ -66,7 +70,7 @@ func (a *agent) seeOwner(ctx context.Context, h *held) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", question, err)
 	case !resp.Succeeded:
-		return "", fmt.Errorf("%s: no: %w", question, lock.ErrLost)
+		return "", notHeld(question + ": no")
 	}
 	return question + ": yes", nil
 }
@@ -78,11 +82,11 @@ func (a *agent) seeFirst(ctx context.Context, h *held) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", question, err)
 	case len(resp.Kvs) == 0:
-		return "", fmt.Errorf("%s: there is none: %w", question, lock.ErrLost)
+		return "", notHeld(question + ": there is none")
 	}
 	first := resp.Kvs[0]
 	if name := tenureName(string(first.Key), first.CreateRevision); name != h.name() {
-		return "", fmt.Errorf("%s: %s, and its own is %s: %w", question, name, h.name(), lock.ErrLost)
+		return "", notHeld(fmt.Sprintf("%s: %s, and its own is %s", question, name, h.name()))
 	}
 	return fmt.Sprintf("%s: %s, its own", question, h.name()), nil
 }

@@ -1,6 +1,7 @@
 package clientcmd
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"time"
@@ -34,7 +35,7 @@ func outcome(e history.Event, err error) history.Event {
 		e.Kind = history.KindFail
 	}
 	if err != nil {
-		e.Text = err.Error()
+		e.Text = inWords(err)
 		if reason := fencehttp.ReasonOf(err); reason != "" {
 			e.Reason, e.Text = string(reason), withoutURL(err).Error()
 		}
@@ -43,6 +44,19 @@ func outcome(e history.Event, err error) history.Event {
 		}
 	}
 	return e
+}
+
+// inWords is an error as a reader of the story needs it, who knows what was asked.
+func inWords(err error) string {
+	switch {
+	case errors.Is(err, lock.ErrLocked):
+		return "another tenure has the lock"
+	case errors.Is(err, lock.ErrLost):
+		return "that tenure is over"
+	case errors.As(err, new(*lock.UnknownError)) && errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	}
+	return err.Error()
 }
 
 // withoutURL is what the storage said, without the client's words around it.

@@ -23,7 +23,7 @@ func TestAgentShowsTheLease(t *testing.T) {
 	if want := fence.Token(lease); grant.Kind != "ok" || grant.Token != want || note.Token != want || note.Tenure != grant.Tenure {
 		t.Errorf("token %d, want the lease's ID, %d; the note is %+v", grant.Token, want, note)
 	}
-	marked, _, _ := strings.Cut(strings.TrimPrefix(note.Text, "lease "), ",")
+	marked, _, _ := strings.Cut(strings.TrimPrefix(note.Text, "its lease is "), ",")
 	if member, rest, _ := strings.Cut(marked, "-"); len(member) != 4 || member+rest != fmt.Sprintf("%016x", int64(lease)) {
 		t.Errorf("the note says %q, want %016x with the member marked", note.Text, int64(lease))
 	}
@@ -139,7 +139,7 @@ func TestAgentWaitsOutItsDelay(t *testing.T) {
 	a.say(t, "lock")
 	began := time.Now()
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
-	note := a.wantNote(t, "waits for 300ms before it goes on")
+	note := a.wantNote(t, "waits for 0.3 s before it goes on")
 	e := a.next(t)
 	if e.Kind != "ok" || e.Tenure != note.Tenure || note.Took != delay || time.Since(began) < delay {
 		t.Errorf("after %v: %+v, then %+v", time.Since(began), note, e)

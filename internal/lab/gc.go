@@ -24,7 +24,7 @@ func (r *run) load(ctx context.Context, client string) error {
 	before := c.notes
 	target := 2*r.variant.Clients[client].TTL + gcSlack
 	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNote,
-		Text: fmt.Sprintf("%s fills its heap until a collection takes %v or more; that takes some seconds", client, target)})
+		Text: fmt.Sprintf("%s fills its heap until a collection takes %g s or more; that takes a while", client, target.Seconds())})
 	r.recorder.flush() // so that it can be read meanwhile
 	if err := r.command(client, fmt.Sprintf("load %v", target)); err != nil {
 		return err

@@ -66,7 +66,7 @@ func (r *run) stopLeader(ctx context.Context, stop bool) error {
 	now := r.recorder.now()
 	r.world.stopped = old
 	r.remark(at, fmt.Sprintf("%s, the member of etcd that leads, is stopped", old.Name()))
-	r.remark(now, fmt.Sprintf("%s leads now; for %v nobody did, and all leases were given their whole time anew", next.Name(), (now-at).Round(time.Millisecond)))
+	r.remark(now, fmt.Sprintf("%s leads now; for %.3f s nobody did, and all leases were given their whole time anew", next.Name(), (now-at).Seconds()))
 	if err := r.stopObserving(ctx); err != nil {
 		return err
 	}

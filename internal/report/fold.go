@@ -45,8 +45,9 @@ func (f *folder) add(rows []Row) (out []Row) {
 			out = append(out, r)
 			f.show = max(f.show, around)
 		case f.show > 0:
-			out = append(out, r)
-			f.show--
+			if out = append(out, r); !r.counts() {
+				f.show--
+			}
 		default:
 			f.pending = append(f.pending, r)
 		}
@@ -69,7 +70,7 @@ func (f *folder) take(keep int) []Row {
 
 // ordinary reports whether r is a step as it should be.
 func (r Row) ordinary() bool {
-	if r.Event.Op == history.OpCount && (r.Event.Kind == history.KindInvoke || r.Event.Kind == history.KindOK) {
+	if r.counts() {
 		return true
 	}
 	switch r.Class {
@@ -77,6 +78,11 @@ func (r Row) ordinary() bool {
 		return r.Leg == Whole
 	}
 	return false
+}
+
+// counts reports whether r says that a count begins or is over.
+func (r Row) counts() bool {
+	return r.Event.Op == history.OpCount && (r.Event.Kind == history.KindInvoke || r.Event.Kind == history.KindOK)
 }
 
 // from is when what r tells of began.

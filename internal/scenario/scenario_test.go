@@ -134,8 +134,8 @@ func TestNeeds(t *testing.T) {
 	for _, tt := range []struct{ members, member, steps, want string }{
 		{"1", "any", "c: lock", ""},
 		{"3", "any", "c: lock", "it wants 3 etcd members"},
-		{"3", "leader", "{gcsim: pause leader}, {gcsim: resume leader}, {gcsim: pause leader}", "it wants 3 etcd members, stops etcd's leader and has a client of one member of etcd (member: leader)"},
-		{"1", "lowest", "c: lock", "it has a client of one member of etcd (member: lowest)"},
+		{"3", "leader", "{gcsim: pause leader}, {gcsim: resume leader}, {gcsim: pause leader}", "it wants 3 etcd members, stops etcd's leader and has clients of single members of etcd"},
+		{"1", "lowest", "c: lock", "it has clients of single members of etcd"},
 		{"1", "any", "{gcsim: save etcd}, {c: lock}", ""},
 		{"1", "any", "{gcsim: save etcd}, {gcsim: restore etcd}", "it restores etcd from a snapshot"},
 	} {

@@ -102,7 +102,11 @@ func (j *judge) apply(i int, e history.Event) {
 	if e.Op == history.OpRead {
 		j.compareValue(i, e)
 	} else if order < s.latestTenure && !j.more(e) {
-		j.violate(history.Corrupted, s.latest, i, "%s was applied after %s of a later tenure", j.name(i), j.name(s.latest))
+		how := "%s was applied after %s of a later tenure"
+		if order == 0 {
+			how = "%s was applied, though its client did not hold the lock, after %s, which did"
+		}
+		j.violate(history.Corrupted, s.latest, i, how, j.name(i), j.name(s.latest))
 	}
 	if order > 0 && order >= s.latestTenure {
 		s.latest, s.latestTenure = i, order

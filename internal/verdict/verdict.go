@@ -64,10 +64,10 @@ func (v *Verdict) compare(want history.Expect) {
 		mismatch("the verdict is %s, expected %s", v.Name, want.Verdict)
 	}
 	if want.Stale != nil && v.Stale != *want.Stale {
-		mismatch("%d requests were refused as stale, expected %d", v.Stale, *want.Stale)
+		mismatch("requests refused as stale: %d, expected %d", v.Stale, *want.Stale)
 	}
 	if want.Refused != nil && v.Refused != *want.Refused {
-		mismatch("%d requests were refused, expected %d", v.Refused, *want.Refused)
+		mismatch("requests refused: %d, expected %d", v.Refused, *want.Refused)
 	}
 	switch {
 	case want.Ordered == nil || v.Ordered == *want.Ordered:

@@ -194,8 +194,8 @@ func TestMismatches(t *testing.T) {
 		final k=1`))
 	want := []string{
 		"the verdict is safe, expected corrupted",
-		"0 requests were refused as stale, expected 1",
-		"0 requests were refused, expected 2",
+		"requests refused as stale: 0, expected 1",
+		"requests refused: 0, expected 2",
 		"tokens grew in the order of the grants, expected that they do not",
 		`at the end k holds "1", expected "x"`,
 		`at the end m has no value, expected "y"`,
