@@ -149,7 +149,7 @@ func TestFailedStep(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.want(2)
-			p.says("changed.yaml line", "step \"", "its process has ended")
+			p.says("changed.yaml line", "step \"", "ended (signal: killed)")
 		})
 	}
 }

@@ -147,7 +147,7 @@ func TestAgentWaitsOutItsDelay(t *testing.T) {
 	b := startAgent(t, w, "--lock-delay", "1h", "--lock", "/other")
 	b.say(t, "lock")
 	b.next(t)
-	b.wantNote(t, "waits for 1h0m0s")
+	b.wantNote(t, "waits for 3600 s")
 	b.cancel()
 	b.until(t, "ok", "unlock")
 	b.wantEnd(t)
