@@ -104,7 +104,7 @@ func (j *judge) apply(i int, e history.Event) {
 	} else if order < s.latestTenure && !j.more(e) {
 		how := "%s was applied after %s of a later tenure"
 		if order == 0 {
-			how = "%s was applied, though its client did not hold the lock, after %s, which did"
+			how = "%s was applied, though its client did not hold the lock, after %s, whose client did"
 		}
 		j.violate(history.Corrupted, s.latest, i, how, j.name(i), j.name(s.latest))
 	}
