@@ -323,9 +323,19 @@ func TestTenuresLeaveNoGoroutines(t *testing.T) {
 		}
 	}
 	// What a client keeps: the stream that all of its watches share, as long as
-	// there are any, and the one of the renewals.
+	// there are any, and the one of the renewals. It opens them in the background:
+	// an answer says that all of their goroutines run.
 	for _, p := range []party{a, b} {
 		<-p.client.Watch(t.Context(), "any", clientv3.WithCreatedNotify())
+		lease, err := p.client.Grant(t.Context(), 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		renewals, err := p.client.KeepAlive(t.Context(), lease.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-renewals
 	}
 	round()
 	before := goleak.IgnoreCurrent()
