@@ -30,7 +30,7 @@ func operations(history []Op) []porcupine.Operation {
 			if op.Input.Token <= 0 || op.Input.Sequence < 0 || op.Input.Kind == Mark {
 				continue
 			}
-			end = max(op.Call, marks[op.Input.Scope].first(op.Input.Token+1))
+			end = max(op.Call, marks[op.Input.Scope].above(op.Input.Token))
 		}
 		list = append(list, porcupine.Operation{
 			ClientId: op.Client, Input: op.Input, Call: op.Call, Output: op.Output, Return: end,
@@ -45,9 +45,10 @@ type known struct{ at, mark int64 }
 // ladder is a scope's known marks, rising in both.
 type ladder []known
 
-// first is from when on the mark is known to be that high.
-func (l ladder) first(mark int64) int64 {
-	i := sort.Search(len(l), func(i int) bool { return l[i].mark >= mark })
+// above is from when on the mark is known to be above a token: never, of the
+// highest that there is.
+func (l ladder) above(token int64) int64 {
+	i := sort.Search(len(l), func(i int) bool { return l[i].mark > token })
 	if i == len(l) {
 		return math.MaxInt64
 	}

@@ -2,6 +2,7 @@ package linear_test
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -199,6 +200,10 @@ var histories = []struct {
 	}},
 	{"unknown write that landed before the later tenure is told of", true, []linear.Op{
 		at(1, 0, write(3, "a=1"), unknown), at(2, 3, read(4, "b"), none), at(4, 5, read(4, "a"), value("1", 3)),
+	}},
+	{"unknown write by the highest token that there is, late", true, []linear.Op{
+		at(1, 0, write(math.MaxInt64, "a=1"), unknown), at(2, 3, write(3, "a=2"), done),
+		at(4, 5, write(3, "a=3"), done), at(6, 7, write(3, "a=4"), stale(math.MaxInt64, 0)),
 	}},
 	{"unknown read that raised the mark", true, []linear.Op{
 		at(1, 0, read(4, "a"), unknown), at(2, 3, write(3, "a=1"), done), at(4, 5, write(3, "a=2"), stale(4, 0)),
