@@ -113,6 +113,7 @@ func (j *judge) apply(i int, e history.Event) {
 	}
 	if t != nil {
 		j.share(i, r, t)
+		t.sequence = max(t.sequence, e.Sequence)
 	}
 	j.late(i, e, r)
 	for _, s := range j.sets {
@@ -156,7 +157,7 @@ func (j *judge) refuse(i int, e history.Event) {
 	switch {
 	case t == nil || t.scope.current != t:
 	case e.Token == 0: // it did not show that it holds the lock
-	case e.Token == e.Mark: // a later request of the same tenure was done
+	case e.Token == e.Mark && e.Sequence > 0 && e.Sequence < t.sequence: // a later request of the same tenure was done
 	case e.Reason == "ahead" && e.Token != t.token: // it showed what nobody was granted
 	default:
 		j.violate(history.Blocked, t.event, i, "%s was refused (%s), but its client held the lock", j.name(i), e.Reason)

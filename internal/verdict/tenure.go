@@ -27,6 +27,8 @@ type tenure struct {
 	token  fence.Token    // by the lock service's account
 	worked map[string]int // client → its last request that was applied
 	shared bool           // and that was said
+	// sequence is the highest of its requests that were applied.
+	sequence int64
 }
 
 func (j *judge) scope(name string) *scope {

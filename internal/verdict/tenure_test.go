@@ -156,6 +156,25 @@ func TestRefusals(t *testing.T) {
 			refused #1 stale 5 5
 			fail #1
 			final k=2`, history.Safe, nil},
+		{"an earlier tenure's sequence numbers, under the same token", `
+			grant a by c1 5
+			c1: write k=1 #1 (a) 1
+			c1: write k=2 #2 (a) 2
+			applied #1
+			applied #2
+			end a
+			grant b by c2 9
+			c2: write k=3 #3 (b) 1
+			refused #3 stale 77 77
+			fail #3
+			final k=2`, history.Blocked, []string{"c2's write k=3 at 1.000 s was refused (stale), but its client held the lock"}},
+		{"a number does not excuse that a read is refused, which has none", `
+			grant a by c1 5
+			c1: write k=1 #1 (a) 1
+			applied #1
+			c1: read k #2 (a)
+			refused #2 stale 5 5
+			final k=1`, history.Blocked, []string{"c1's read of k"}},
 		{"a change of several keys is one request", `
 			grant a by c1 5
 			c1: change k=1,m=1 #1 (a)
