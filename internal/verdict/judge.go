@@ -101,12 +101,15 @@ func (j *judge) apply(i int, e history.Event) {
 	}
 	if e.Op == history.OpRead {
 		j.compareValue(i, e)
-	} else if order < s.latestTenure && !j.more(e) {
+	} else if order < s.latestTenure && (r == nil || !r.stale) {
 		how := "%s was applied after %s of a later tenure"
 		if order == 0 {
 			how = "%s was applied, though its client did not hold the lock, after %s, whose client did"
 		}
 		j.violate(history.Corrupted, s.latest, i, how, j.name(i), j.name(s.latest))
+		if r != nil {
+			r.stale = true
+		}
 	}
 	if order > 0 && order >= s.latestTenure {
 		s.latest, s.latestTenure = i, order

@@ -263,19 +263,24 @@ func TestAcknowledged(t *testing.T) {
 // TestScopePerKey: a request of no tenure comes after all that was done with its
 // key under a lock, whichever scope it names.
 func TestScopePerKey(t *testing.T) {
-	events := story(t, history.Expect{}, `
-		grant a by c1
-		c1: write k=1 #1 (a)
-		applied #1
-		c2: write k=2 #2 (-)
-		applied #2
-		final k=2`)
-	for i, e := range events {
-		if e.Key != "" {
-			events[i].Scope = e.Key
+	for _, wrong := range []string{"write k=2", "change free=2,k=2"} {
+		events := story(t, history.Expect{}, `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			applied #1
+			c2: `+wrong+` #2 (-)
+			applied #2
+			final k=2`)
+		for i, e := range events {
+			if e.Key != "" {
+				events[i].Scope = e.Key
+			}
+			if e.Request == "#2" { // a change names its first key
+				events[i].Scope = "free"
+			}
 		}
-	}
-	if v := verdict.Judge(events); v.Name != history.Corrupted || len(v.Violations) != 1 {
-		t.Errorf("%s %+v, want corrupted, by the write of no tenure", v.Name, v.Violations)
+		if v := verdict.Judge(events); v.Name != history.Corrupted || len(v.Violations) != 1 {
+			t.Errorf("%s: %s %+v, want corrupted, once", wrong, v.Name, v.Violations)
+		}
 	}
 }
