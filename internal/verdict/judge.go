@@ -67,9 +67,6 @@ func (j *judge) judge(i int, e history.Event) {
 		}
 		j.last = i
 	case history.KindFail, history.KindUnknown:
-		if r := j.requests[e.Request]; r != nil && len(r.applied) > 0 && e.Kind == history.KindFail {
-			j.violate(history.Corrupted, r.applied[0], i, "%s, of which %s was told that it failed, was applied", j.name(r.applied[0]), r.client)
-		}
 		if e.Op == history.OpLock || e.Op == history.OpTryLock {
 			j.notGranted(i, e)
 		}

@@ -89,6 +89,19 @@ func (j *judge) lost() {
 	}
 }
 
+// denied finds changes that were applied, at whatever time, and of which the
+// client was told that they have no effect.
+func (j *judge) denied() {
+	for i, e := range j.events {
+		r := j.requests[e.Request]
+		if e.Kind != history.KindFail || r == nil || len(r.applied) == 0 || len(changedBy(j.events[r.place])) == 0 {
+			continue
+		}
+		k := r.applied[0]
+		j.violate(history.Corrupted, min(i, k), max(i, k), "%s, of which %s was told that it failed, was applied", j.name(k), r.client)
+	}
+}
+
 // changedBy are the keys that an operation changes.
 func changedBy(e history.Event) (keys []string) {
 	switch e.Op {

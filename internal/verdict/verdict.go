@@ -41,6 +41,7 @@ func Judge(events []history.Event) Verdict {
 	for _, i := range inOrder(events) {
 		j.judge(i, events[i])
 	}
+	j.denied()
 	j.lost()
 	v := Verdict{
 		Name: history.Safe, Violations: j.violations,

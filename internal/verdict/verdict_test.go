@@ -118,6 +118,18 @@ func TestJudge(t *testing.T) {
 			applied #1
 			fail #1
 			final k=1`, history.Corrupted, []string{"c1's write k=1 at 1.000 s, of which c1 was told that it failed, was applied"}},
+		{"told that it failed, and applied later", `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			fail #1
+			applied #1
+			final k=1`, history.Corrupted, []string{"c1's write k=1 at 1.000 s, of which c1 was told that it failed, was applied"}},
+		{"a read of which its client was told that it failed harms nobody", `
+			grant a by c1
+			c1: read k #1 (a)
+			applied #1
+			fail #1
+			final k=`, history.Safe, nil},
 		{"the rightful holder is refused", `
 			grant a by c1
 			c1: write k=1 #1 (a)
