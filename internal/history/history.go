@@ -13,6 +13,7 @@ import (
 	"io"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -63,6 +64,13 @@ const (
 	// A remark for the reader: something measured. Lane: whom it is about.
 	KindNote Kind = "note"
 )
+
+// kinds are all there are.
+var kinds = []Kind{
+	KindRun, KindGranted, KindEnded, KindQueued, KindApplied, KindRefused, KindFinal,
+	KindInvoke, KindOK, KindFail, KindUnknown, KindLost,
+	KindPause, KindResume, KindKill, KindRestart, KindNetwork, KindError, KindNote,
+}
 
 // Causes of KindEnded, KindPause and KindNetwork.
 const (
@@ -188,8 +196,11 @@ func Read(r io.Reader) ([]Event, error) {
 			return nil, fmt.Errorf("history: line %d: %w", n, rerr)
 		}
 		if len(line) > 0 {
-			var e Event
-			if err := json.Unmarshal(line, &e); err != nil {
+			e, err := parse(line)
+			if err == nil && n > 1 {
+				err = e.check()
+			}
+			if err != nil {
 				return nil, fmt.Errorf("history: line %d is no event: %w", n, err)
 			}
 			events = append(events, e)
@@ -202,6 +213,30 @@ func Read(r io.Reader) ([]Event, error) {
 		return nil, errors.New(`history: line 1 must be an event of kind "run" that says what was run: this is no history of gcsim`)
 	}
 	return events, nil
+}
+
+func parse(line []byte) (e Event, err error) {
+	if !utf8.Valid(line) {
+		return e, errors.New("it is not UTF-8") // and JSON would make one key of two
+	}
+	err = json.Unmarshal(line, &e)
+	return e, err
+}
+
+// check refuses what stands in no history after its first line, and what would
+// be judged as if it were not there or were something else.
+func (e Event) check() error {
+	switch {
+	case e.Kind == KindRun:
+		return errors.New("another run begins here, and a history is of one")
+	case !slices.Contains(kinds, e.Kind):
+		return fmt.Errorf("its kind is %q, which is unknown", e.Kind)
+	case e.Lane == "":
+		return errors.New("it names no lane")
+	case e.Tenure == "" && slices.Contains([]Kind{KindGranted, KindEnded, KindQueued}, e.Kind):
+		return fmt.Errorf("its kind is %q, and it names no tenure", e.Kind)
+	}
+	return nil
 }
 
 // Sort puts events in the order of their times; equal times stay as they are.
