@@ -243,6 +243,21 @@ func TestUnderWayTogether(t *testing.T) {
 	}
 }
 
+// TestAnswerBeforeQuestion: as a client's clock that steps back has it.
+func TestAnswerBeforeQuestion(t *testing.T) {
+	events := tale(t, `
+		c1 5 write k=1 ok
+		final k 1`)
+	events[1], events[3] = events[3], events[1]
+	if got := judge.Judge(events).Storage.Fenced; got != judge.Yes {
+		t.Errorf("%s, want yes", got)
+	}
+	events[4].Value = "2"
+	if got := judge.Judge(events).Storage.Fenced; got != judge.No {
+		t.Errorf("%s, want no: nobody wrote what is there at the end", got)
+	}
+}
+
 // TestNoOperations: what asks nothing of the storage.
 func TestNoOperations(t *testing.T) {
 	events := append(tale(t, "final k"),

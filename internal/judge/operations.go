@@ -41,7 +41,8 @@ func operations(events []history.Event) ([]linear.Op, error) {
 			}
 			op.Output = linear.Output{Outcome: linear.Unknown}
 			if k, answered := answers[e.Request]; answered {
-				op.Return = now[k]
+				// Where the clock stepped back the answer may stand before the question.
+				op.Call, op.Return = min(now[i], now[k]), max(now[i], now[k])
 				op.Output, is = output(op.Input, events[k], there, did)
 			}
 		}
