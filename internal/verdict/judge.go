@@ -13,7 +13,7 @@ type judge struct {
 	told     map[string][]told
 	tries    map[string]try // client → its last
 	requests map[string]*request
-	written  map[string]int    // key → event that last changed it; absent: it has no value
+	written  map[string]int    // key → event that last changed it; absent: nobody did
 	guards   map[string]*scope // key → the lock under which it was last used
 	changes  map[string][]int  // of a client to a key in a tenure, in the order in which they were applied
 	sets     []*set
@@ -119,11 +119,8 @@ func (j *judge) apply(i int, e history.Event) {
 	for _, s := range j.sets {
 		j.torn(s, i, e, t)
 	}
-	switch e.Op {
-	case history.OpWrite:
+	if e.Op != history.OpRead {
 		j.written[e.Key] = i
-	case history.OpDelete:
-		delete(j.written, e.Key)
 	}
 	if r != nil {
 		r.applied = append(r.applied, i)
@@ -168,11 +165,19 @@ func (j *judge) refuse(i int, e history.Event) {
 func (j *judge) compareValue(i int, e history.Event) {
 	w, ok := j.written[e.Key]
 	switch {
-	case ok && (e.Missing || e.Value != j.events[w].Value):
+	case ok && !j.left(w, e):
 		j.violate(history.Corrupted, w, i, "%s is lost: afterwards %s", j.name(w), holds(e))
 	case !ok && !e.Missing:
 		j.violate(history.Corrupted, -1, i, "%s, and nobody wrote that", holds(e))
 	}
+}
+
+// left reports whether what was found is what a change left.
+func (j *judge) left(change int, found history.Event) bool {
+	if j.events[change].Op == history.OpDelete {
+		return found.Missing
+	}
+	return !found.Missing && found.Value == j.events[change].Value
 }
 
 func holds(e history.Event) string {

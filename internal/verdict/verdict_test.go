@@ -104,6 +104,14 @@ func TestJudge(t *testing.T) {
 			c1: read k #2 (a)
 			applied #2 k=
 			final k=1`, history.Corrupted, []string{"is lost"}},
+		{"an acknowledged delete is gone", `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			applied #1
+			c1: delete k #2 (a)
+			applied #2
+			ok #2
+			final k=1`, history.Corrupted, []string{`c1's delete of k at 1.000 s is lost: afterwards k holds "1"`}},
 		{"a value from nowhere", `
 			grant a by c1
 			final k=7`, history.Corrupted, []string{"nobody wrote that"}},
