@@ -13,11 +13,12 @@ type judge struct {
 	told     map[string][]told
 	tries    map[string]try // client → its last
 	requests map[string]*request
-	written  map[string]int    // key → event that last changed it; absent: nobody did
+	written  map[string][]int  // key → events that changed it, the last one last
 	guards   map[string]*scope // key → the lock under which it was last used
 	changes  map[string][]int  // of a client to a key in a tenure, in the order in which they were applied
 	sets     []*set
 	last     int // storage event
+	restart  int // of the storage: the last event of it
 
 	final      map[string]string
 	stale      int
@@ -34,7 +35,7 @@ func newJudge(events []history.Event) *judge {
 		told:     make(map[string][]told),
 		tries:    make(map[string]try),
 		requests: make(map[string]*request),
-		written:  make(map[string]int),
+		written:  make(map[string][]int),
 		guards:   make(map[string]*scope),
 		changes:  make(map[string][]int),
 		final:    make(map[string]string),
@@ -69,6 +70,10 @@ func (j *judge) judge(i int, e history.Event) {
 	case history.KindFail, history.KindUnknown:
 		if e.Op == history.OpLock || e.Op == history.OpTryLock {
 			j.notGranted(i, e)
+		}
+	case history.KindRestart:
+		if e.Lane == history.LaneStorage {
+			j.restart = i
 		}
 	case history.KindFinal:
 		if !e.Missing {
@@ -120,7 +125,7 @@ func (j *judge) apply(i int, e history.Event) {
 		j.torn(s, i, e, t)
 	}
 	if e.Op != history.OpRead {
-		j.written[e.Key] = i
+		j.written[e.Key] = append(j.written[e.Key], i)
 	}
 	if r != nil {
 		r.applied = append(r.applied, i)
@@ -159,32 +164,6 @@ func (j *judge) refuse(i int, e history.Event) {
 	default:
 		j.violate(history.Blocked, t.event, i, "%s was refused (%s), but its client held the lock", j.name(i), e.Reason)
 	}
-}
-
-// compareValue holds what a read found against what was written.
-func (j *judge) compareValue(i int, e history.Event) {
-	w, ok := j.written[e.Key]
-	switch {
-	case ok && !j.left(w, e):
-		j.violate(history.Corrupted, w, i, "%s is lost: afterwards %s", j.name(w), holds(e))
-	case !ok && !e.Missing:
-		j.violate(history.Corrupted, -1, i, "%s, and nobody wrote that", holds(e))
-	}
-}
-
-// left reports whether what was found is what a change left.
-func (j *judge) left(change int, found history.Event) bool {
-	if j.events[change].Op == history.OpDelete {
-		return found.Missing
-	}
-	return !found.Missing && found.Value == j.events[change].Value
-}
-
-func holds(e history.Event) string {
-	if e.Missing {
-		return fmt.Sprintf("%s has no value", e.Key)
-	}
-	return fmt.Sprintf("%s holds %q", e.Key, e.Value)
 }
 
 func (j *judge) violate(verdict string, before, event int, format string, args ...any) {

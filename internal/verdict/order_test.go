@@ -68,6 +68,67 @@ func TestLives(t *testing.T) {
 	}
 }
 
+// TestLostWithALife: a storage that is killed may lose what it told nobody of.
+func TestLostWithALife(t *testing.T) {
+	for _, tt := range []judged{
+		{"nobody was told", `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			applied #1
+			unknown #1
+			restart
+			c1: read k #2 (a)
+			applied #2 k=
+			final k=`, history.Safe, nil},
+		{"what was there before is there again", `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			applied #1
+			ok #1
+			c1: write k=2 #2 (a)
+			applied #2
+			c1: delete k #3 (a)
+			applied #3
+			restart
+			final k=1`, history.Safe, nil},
+		{"not even that is", `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			applied #1
+			ok #1
+			c1: write k=2 #2 (a)
+			applied #2
+			restart
+			final k=`, history.Corrupted, []string{"c1's write k=1 at 1.000 s is lost: afterwards k has no value"}},
+		{"somebody read it", `
+			grant a by c1
+			c1: write k=1 #1 (a)
+			applied #1
+			c2: read k #2 (-)
+			applied #2
+			restart
+			final k=`, history.Corrupted, []string{"c1's write k=1 at 1.000 s is lost"}},
+		{"its retry was acknowledged", `
+			grant a by c1
+			c1: write k=1 #1 (a) 1
+			applied #1
+			unknown #1
+			c1: write k=1 #2 (a) 1
+			ok #2
+			restart
+			final k=`, history.Corrupted, []string{"c1's write k=1 at 1.000 s is lost"}},
+		{"the storage was not killed", `
+			grant a by c1
+			restart
+			c1: write k=1 #1 (a)
+			applied #1
+			unknown #1
+			final k=`, history.Corrupted, []string{"c1's write k=1 at 1.000 s is lost"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
+	}
+}
+
 // TestLateInvoke: it does not matter where in the history a client's word comes.
 func TestLateInvoke(t *testing.T) {
 	events := story(t, history.Expect{}, `

@@ -16,6 +16,7 @@ type request struct {
 	place   int    // the event by which it was first asked for: a retry has that of the first attempt
 	outcome history.Kind
 	applied []int // by the storage's word: a change of several keys is told of as many events
+	seen    bool  // a read found what it wrote
 	stale   bool  // it was applied after a later tenure's, and that was said
 }
 

@@ -1,0 +1,58 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// compareValue holds what a read found against what was written.
+func (j *judge) compareValue(i int, e history.Event) {
+	changes := j.written[e.Key]
+	for n := len(changes); n > 0 && !j.left(changes[n-1], e) && j.mayBeLost(changes[n-1]); n-- {
+		changes = changes[:n-1]
+	}
+	j.written[e.Key] = changes
+	if len(changes) == 0 {
+		if !e.Missing {
+			j.violate(history.Corrupted, -1, i, "%s, and nobody wrote that", holds(e))
+		}
+		return
+	}
+	last := changes[len(changes)-1]
+	if !j.left(last, e) {
+		j.violate(history.Corrupted, last, i, "%s is lost: afterwards %s", j.name(last), holds(e))
+	} else if r := j.requests[j.events[last].Request]; r != nil {
+		r.seen = true
+	}
+}
+
+// left reports whether what was found is what a change left.
+func (j *judge) left(change int, found history.Event) bool {
+	if j.events[change].Op == history.OpDelete {
+		return found.Missing
+	}
+	return !found.Missing && found.Value == j.events[change].Value
+}
+
+// mayBeLost reports whether a change may be gone: the storage was started again,
+// and had told nobody of it.
+func (j *judge) mayBeLost(change int) bool {
+	r := j.requests[j.events[change].Request]
+	if r == nil || r.seen || change > j.restart {
+		return false
+	}
+	for _, attempt := range j.requests {
+		if attempt.place == r.place && attempt.outcome == history.KindOK {
+			return false
+		}
+	}
+	return true
+}
+
+func holds(e history.Event) string {
+	if e.Missing {
+		return fmt.Sprintf("%s has no value", e.Key)
+	}
+	return fmt.Sprintf("%s holds %q", e.Key, e.Value)
+}
