@@ -157,6 +157,18 @@ func TestLateInvoke(t *testing.T) {
 	if v := verdict.Judge(events); len(v.Violations) != 1 || v.Violations[0].Event != 8 {
 		t.Errorf("%+v, want one, of event 8", v.Violations)
 	}
+	events = story(t, history.Expect{}, `
+		grant a by c1
+		c1: write k=1 #1 (a)
+		c1: write k=2 #2 (a)
+		ok #2
+		applied #2
+		applied #1
+		final k=1`)
+	events[3], events[4] = events[4], events[3]
+	if v := verdict.Judge(events); v.Name != history.Corrupted {
+		t.Errorf("%s, want corrupted: the later write was acknowledged", v.Name)
+	}
 }
 
 func TestCounts(t *testing.T) {

@@ -29,16 +29,19 @@ type told struct {
 // hear takes in what the clients say, from the first event to the last: what is
 // judged later may depend on an answer that came late.
 func (j *judge) hear() {
+	for i, e := range j.events { // the clock may have stepped back, so that an answer stands before its question
+		if e.Kind == history.KindInvoke && e.Request != "" {
+			j.requests[e.Request] = &request{id: e.Request, client: e.Lane, tenure: e.Tenure, place: i}
+		}
+	}
 	unsure := make(map[string]*request) // what was asked for → the last attempt, whose outcome is unknown
-	for i, e := range j.events {
+	for _, e := range j.events {
 		r := j.requests[e.Request]
 		switch {
-		case e.Kind == history.KindInvoke && e.Request != "":
-			r = &request{id: e.Request, client: e.Lane, tenure: e.Tenure, place: i}
+		case e.Kind == history.KindInvoke && r != nil:
 			if first := unsure[attempt(e)]; first != nil {
 				r.place = first.place
 			}
-			j.requests[e.Request] = r
 		case e.Kind == history.KindOK && (e.Op == history.OpLock || e.Op == history.OpTryLock):
 			j.told[e.Tenure] = append(j.told[e.Tenure], told{e.Lane, e.Token})
 		case r != nil && slices.Contains([]history.Kind{history.KindOK, history.KindFail, history.KindUnknown}, e.Kind):
