@@ -219,6 +219,11 @@ func (s *state) own(e history.Event) {
 	if o.heard != 0 {
 		o.told = o.heard
 	}
+	s.release(o)
+}
+
+// release takes in what was held back.
+func (s *state) release(o *owner) {
 	held := o.held
 	o.held = nil
 	for _, h := range held {
@@ -236,18 +241,15 @@ func (s *state) waits(client, lock string, since fence.Token) bool {
 		}
 		o.client = client
 		s.client(client).queued = tenure
-		held := o.held
-		o.held = nil
-		for _, h := range held {
-			s.tenure(h)
-		}
+		s.release(o)
 		return true
 	}
 	return false
 }
 
 // tenure is told by the observer that one was queued for, began or ended. It does
-// not know the client, whose word is waited for.
+// not know the client, whose word is waited for; but not of a grant to one that was
+// known to queue, and whose tenure ended before it spoke, as it may never speak.
 func (s *state) tenure(e history.Event) {
 	o := s.owner(e.Tenure)
 	switch e.Kind {
@@ -258,6 +260,10 @@ func (s *state) tenure(e history.Event) {
 		o.ended = true
 	case history.KindGranted:
 		o.granted, o.ended = true, false
+	}
+	if o.client != "" && e.Kind == history.KindEnded && o.told == 0 {
+		o.told = e.At
+		s.release(o)
 	}
 	if o.client == "" || e.Kind != history.KindQueued && o.told == 0 {
 		o.held = append(o.held, e)

@@ -142,6 +142,27 @@ c2c2 ok lock /lock/b@2`
 	}
 }
 
+// TestGrantThatNobodyIsToldOf: a client that is stopped in the queue gets the lock
+// and loses it again.
+func TestGrantThatNobodyIsToldOf(t *testing.T) {
+	a := newAccounts()
+	a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+	a.client("c2").queues = true
+	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), etcd(history.KindQueued, "/lock/b@2"))
+	if !a.waits("c2", "/lock", 1) {
+		t.Fatal("c2 does not wait")
+	}
+	a.tell(etcd(history.KindEnded, "/lock/a@1"), etcd(history.KindGranted, "/lock/b@2"), etcd(history.KindEnded, "/lock/b@2"),
+		client("c2", history.KindFail, history.OpLock, ""))
+	const want = `c1etcd ended /lock/a@1 expired
+c2etcd granted /lock/b@2
+c2etcd ended /lock/b@2 expired
+c2c2 fail lock`
+	if got := strings.ReplaceAll(a.account(), "  ", " "); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant an end of\n%s", got, want)
+	}
+}
+
 // TestFirstWordOfAGrant: a client that waits out its lock-delay speaks of its grant
 // long before it is told, and after the lock service gave it.
 func TestFirstWordOfAGrant(t *testing.T) {
