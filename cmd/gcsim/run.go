@@ -125,7 +125,8 @@ func (o runOptions) page() string {
 	return filepath.Join(o.out, pageName)
 }
 
-// prepare makes room for what is to be written, before anything runs.
+// prepare makes room for what is to be written, before anything runs: whatever
+// cannot be written is said at once.
 func (o runOptions) prepare(jobs []*job) error {
 	if o.out != "" {
 		if err := makeRoom(o.out, jobs); err != nil {
@@ -133,7 +134,17 @@ func (o runOptions) prepare(jobs []*job) error {
 		}
 	}
 	if o.junit != "" {
-		return os.MkdirAll(filepath.Dir(o.junit), 0o777)
+		if err := os.MkdirAll(filepath.Dir(o.junit), 0o777); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{o.page(), o.junit, summaryFile()} {
+		if name == "" {
+			continue
+		}
+		if err := canWrite(name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -86,10 +87,31 @@ func saveReports(o runOptions, results []report.Result) error {
 	if o.junit != "" {
 		errs = append(errs, write(o.junit, func(w io.Writer) error { return report.JUnit(w, results) }))
 	}
-	if file := os.Getenv("GITHUB_STEP_SUMMARY"); file != "" {
+	if file := summaryFile(); file != "" {
 		errs = append(errs, appendTo(file, func(w io.Writer) error { return report.Markdown(w, results) }))
 	}
 	return errors.Join(errs...)
+}
+
+// summaryFile is the summary of a job on GitHub Actions; "" elsewhere.
+func summaryFile() string { return os.Getenv("GITHUB_STEP_SUMMARY") }
+
+// canWrite says whether a file can be written, and leaves all as it is. What is
+// neither a file nor a directory, as a pipe, is not tried: somebody reads it.
+func canWrite(name string) error {
+	info, err := os.Stat(name)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil || !missing {
+		return err
+	}
+	return os.Remove(name)
 }
 
 // write writes a file; what it could not write to the end it removes.
