@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
@@ -24,12 +26,50 @@ func makeRoom(out string, jobs []*job) error {
 	}
 	for _, j := range jobs {
 		all := report.Result{Scenario: j.scenario.Name, Variant: j.variant.Name} // of every round
-		if err := os.RemoveAll(filepath.Join(out, report.Dir(all))); err != nil {
+		if err := removeRun(filepath.Join(out, report.Dir(all))); err != nil {
 			return err
 		}
 	}
-	return os.RemoveAll(filepath.Join(out, pageName))
+	if err := os.Remove(filepath.Join(out, pageName)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
+
+// removeRun removes the files of a run, and of its rounds, and nothing that
+// somebody else put there.
+func removeRun(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, err := filepath.Join(dir, e.Name()), error(nil)
+		if _, notRound := strconv.Atoi(e.Name()); e.IsDir() && notRound == nil {
+			err = removeRun(name)
+		} else if slices.Contains(runFiles, e.Name()) {
+			err = os.Remove(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(dir) // it stays if there is something else in it
+	return nil
+}
+
+// Names of a run's files, in its directory.
+const (
+	historyName   = "history.jsonl"
+	verdictName   = "verdict.json"
+	timelineName  = "timeline.svg"
+	porcupineName = "porcupine.html"
+)
+
+var runFiles = []string{historyName, verdictName, timelineName, porcupineName}
 
 // pageName is the file that has all runs, in the directory of -o.
 const pageName = "index.html"
@@ -45,18 +85,18 @@ func saveResult(out string, r report.Result) error {
 		return err
 	}
 	files := map[string]func(io.Writer) error{
-		"history.jsonl": func(w io.Writer) error { return history.Write(w, r.Events) },
+		historyName: func(w io.Writer) error { return history.Write(w, r.Events) },
 	}
 	if r.Err == nil {
-		files["verdict.json"] = func(w io.Writer) error {
+		files[verdictName] = func(w io.Writer) error {
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", "  ")
 			return enc.Encode(r.Verdict)
 		}
-		files["timeline.svg"] = func(w io.Writer) error {
+		files[timelineName] = func(w io.Writer) error {
 			return report.SVG(w, report.Drawing{Events: r.Events, Outcome: r.Outcome})
 		}
-		files["porcupine.html"] = func(w io.Writer) error { return visualize(w, r.Events) }
+		files[porcupineName] = func(w io.Writer) error { return visualize(w, r.Events) }
 	}
 	var errs []error
 	for name, content := range files {

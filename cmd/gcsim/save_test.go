@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
 )
 
 // TestPrepareSaysAtOnce: what cannot be written is no news after the runs, and a
@@ -43,6 +46,35 @@ func TestPrepareSaysAtOnce(t *testing.T) {
 	}
 	if b, err := os.ReadFile(old); string(b) != "old" {
 		t.Errorf("a file that is there already now holds %q (%v)", b, err)
+	}
+}
+
+// TestRoomIsMadeOfOwnFiles: the files of older runs go, in all rounds; those that
+// somebody put beside them stay.
+func TestRoomIsMadeOfOwnFiles(t *testing.T) {
+	out := t.TempDir()
+	for _, name := range []string{
+		"index.html", "notes.txt", "one/x/history.jsonl", "one/x/3/verdict.json", "one/x/3/timeline.svg",
+		"one/x/4/porcupine.html", "one/x/4/seen.txt", "one/y/notes.txt", "one/z/history.jsonl",
+	} {
+		file := filepath.Join(out, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobs := plan([]*scenario.Scenario{story("one", scenario.Lock, "x", "y", "new")}, 2, lab.Options{})
+	if err := makeRoom(out, jobs); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		".", "notes.txt", "one", "one/x", "one/x/4", "one/x/4/seen.txt", "one/y", "one/y/notes.txt",
+		"one/z", "one/z/history.jsonl", // nobody runs it now
+	}
+	if got := tree(t, out); !slices.Equal(got, want) {
+		t.Errorf("there is now %q, want %q", got, want)
 	}
 }
 
