@@ -154,14 +154,19 @@ func canWrite(name string) error {
 	return os.Remove(name)
 }
 
-// write writes a file; what it could not write to the end it removes.
+// write writes a file; what it could not write to the end it removes. A device or
+// a pipe is not its to remove.
 func write(name string, content func(io.Writer) error) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(content(f), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
+	info, err := f.Stat()
+	if err := errors.Join(err, content(f), f.Close()); err != nil {
+		if info != nil && info.Mode().IsRegular() {
+			err = errors.Join(err, os.Remove(name))
+		}
+		return err
 	}
 	return nil
 }

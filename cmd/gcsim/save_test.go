@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/lab"
@@ -74,6 +77,30 @@ func TestRoomIsMadeOfOwnFiles(t *testing.T) {
 		"one/z", "one/z/history.jsonl", // nobody runs it now
 	}
 	if got := tree(t, out); !slices.Equal(got, want) {
+		t.Errorf("there is now %q, want %q", got, want)
+	}
+}
+
+// TestUnfinishedFileIsRemoved: half a file is worse than none, but a pipe, or a
+// device such as /dev/full, is not gcsim's to remove.
+func TestUnfinishedFileIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // so that nobody waits for one
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	broken := errors.New("broken")
+	for _, name := range []string{file, pipe} {
+		if err := write(name, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if got, want := tree(t, dir), []string{".", "pipe"}; !slices.Equal(got, want) {
 		t.Errorf("there is now %q, want %q", got, want)
 	}
 }
