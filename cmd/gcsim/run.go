@@ -99,6 +99,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	if o.side < 1 || o.repeat < 1 {
 		return nil, fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat)
 	}
+	if f := cmd.Flags().Lookup("endpoints"); f != nil && f.Changed && len(o.endpoints) == 0 {
+		return nil, errors.New("--endpoints is empty, and without it each run has an etcd of its own")
+	}
 	list, err := load(args)
 	if err != nil {
 		return nil, err
@@ -113,6 +116,11 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Endpoints: o.endpoints, Seed: o.seed})
 	if err := o.prepare(jobs); err != nil {
 		return nil, err
+	}
+	if len(o.endpoints) > 0 {
+		if err := lab.Reach(cmd.Context(), o.endpoints); err != nil {
+			return nil, err
+		}
 	}
 	return o.runAll(cmd, jobs, o.verbose || len(list) == 1 && o.repeat == 1)
 }

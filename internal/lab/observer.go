@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -46,7 +45,7 @@ func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error 
 	ctx, stop := context.WithCancel(ctx)
 	w := &watch{client: client, queues: queues, stop: stop, ended: make(chan struct{})}
 	r.world.observer = w
-	starting, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("etcd at %s does not answer after %v: is it there?", strings.Join(endpoints, ", "), startDeadline))
+	starting, cancel := context.WithTimeoutCause(ctx, startDeadline, noAnswer(endpoints, startDeadline))
 	defer cancel()
 	// A watch is there when etcd has said so, which may never be.
 	defer context.AfterFunc(starting, func() {

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestEndpointsThatAreNone: an etcd that does not answer is said before the runs, and
+// once; one whose address is lost on the way, as "$ETCD" may be, is not replaced by
+// one of the run's own.
+func TestEndpointsThatAreNone(t *testing.T) {
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone) // so that nobody waits for what does not come
+	cmd := runCommand()
+	cmd.SetContext(ctx)
+	results, err := runOptions{side: 1, repeat: 1, endpoints: []string{"127.0.0.1:1"}}.results(cmd, []string{"3"})
+	if !errors.Is(err, gone) || len(results) > 0 {
+		t.Errorf("got %d results, %v", len(results), err)
+	}
+
+	root := command()
+	root.SetArgs([]string{"run", "3", "--endpoints", ""})
+	if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "--endpoints is empty") {
+		t.Errorf("no endpoints: got %v", err)
+	}
+}

@@ -1,0 +1,33 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// Reach returns when an etcd that is there already has answered. Where none does it
+// is better said once than by each run, after a deadline of its own.
+func Reach(ctx context.Context, endpoints []string) error {
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		return fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, noAnswer(endpoints, startDeadline))
+	defer cancel()
+	if _, err := client.Get(ctx, "fencelab"); err != nil {
+		return cmp.Or(context.Cause(ctx), fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err))
+	}
+	return nil
+}
+
+// noAnswer is why an etcd is given up.
+func noAnswer(endpoints []string, after time.Duration) error {
+	return fmt.Errorf("etcd at %s does not answer after %v: is it there?", strings.Join(endpoints, ", "), after)
+}
