@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
@@ -128,6 +130,9 @@ func (a *agent) acquire(ctx context.Context, op string, lease clientv3.LeaseID) 
 // granted waits out the lock delay and reports what became of asking for the lock.
 func (a *agent) granted(ctx context.Context, outcome history.Event, t position, err error) {
 	if err != nil {
+		if errors.Is(err, concurrency.ErrSessionExpired) || errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			outcome.Reason = reasonExpired
+		}
 		a.conclude(outcome, err)
 		return
 	}

@@ -129,7 +129,7 @@ func TestAgentQueuesInVain(t *testing.T) {
 	if err := other.Unlock(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	if e := a.next(t); e.Kind != "fail" || e.Op != "lock" {
+	if e := a.next(t); e.Kind != "fail" || e.Op != "lock" || e.Reason != "expired" {
 		t.Errorf("%+v, want that its place was lost", e)
 	}
 	a.take(t, "lock")

@@ -123,7 +123,7 @@ type Event struct {
 	Missing bool     `json:"missing,omitempty"` // the key has no value
 	Changes []Change `json:"changes,omitempty"` // of OpChange
 
-	Reason string        `json:"reason,omitempty"` // stale, missing, invalid or ahead; held: a client that holds the lock asked nobody for it
+	Reason string        `json:"reason,omitempty"` // stale, missing, invalid or ahead; held: a client that holds the lock asked nobody for it; expired: its lease ran out while it waited
 	Cause  string        `json:"cause,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
 	Text   string        `json:"text,omitempty"` // an error or a remark, for people

@@ -27,7 +27,7 @@ import (
 //	refused #r why [N M]  it refuses it, which showed token N (default 1), by the mark M
 //	ok #r, fail #r, unknown #r  the client is told
 //	try C, notry C        C tries to take the lock without waiting; it fails
-//	nolock C              C's lock command fails
+//	nolock C [REASON]     C's lock command fails
 //	restart               the storage is started again
 //	final k=v             at the end
 func story(t *testing.T, expect history.Expect, text string) []history.Event {
@@ -82,7 +82,11 @@ func (s *teller) line(word []string) {
 	case "notry":
 		s.tell(client(history.KindFail, history.OpTryLock, word[1]))
 	case "nolock":
-		s.tell(client(history.KindFail, history.OpLock, word[1]))
+		e := client(history.KindFail, history.OpLock, word[1])
+		if len(word) > 2 {
+			e.Reason = word[2]
+		}
+		s.tell(e)
 	case "restart":
 		s.tell(history.Event{Lane: history.LaneStorage, Kind: history.KindRestart})
 	case "applied":

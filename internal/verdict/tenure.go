@@ -79,7 +79,9 @@ func (j *judge) notGranted(i int, e history.Event) {
 		t := j.tries[e.Lane]
 		free = t.free && t.comers == s.comers
 	}
-	if free && e.Reason == "" { // with a reason, the client did not ask for the lock at all
+	// With a reason, the client did not ask for the lock at all, or lost its place
+	// in the queue with its own lease.
+	if free && e.Reason == "" {
 		j.violate(history.Blocked, -1, i, "%s did not get the lock %s, which was free", e.Lane, e.Scope)
 	}
 }

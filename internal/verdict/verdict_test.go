@@ -153,6 +153,10 @@ func TestJudge(t *testing.T) {
 			grant a by c1
 			end a
 			nolock c2`, history.Blocked, []string{"c2 did not get the lock /lock, which was free"}},
+		{"a waiter whose lease ran out is not granted a free lock", `
+			grant a by c1
+			end a
+			nolock c2 expired`, history.Safe, nil},
 		{"a lock that is held is not granted", `
 			grant a by c1
 			nolock c2`, history.Safe, nil},
