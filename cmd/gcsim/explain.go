@@ -23,8 +23,8 @@ func explainCommand() *cobra.Command {
 		Short: "Tell what a scenario teaches",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w := cmd.OutOrStdout()
-			p := prose{w: w, width: min(report.Detect(w, os.Environ()).Width, 100)}
+			w := &output{Writer: cmd.OutOrStdout(), failed: func() {}}
+			p := prose{w: w, width: min(report.Detect(w.Writer, os.Environ()).Width, 100)}
 			for i, arg := range args {
 				list, err := load([]string{arg})
 				if err != nil {
@@ -37,7 +37,7 @@ func explainCommand() *cobra.Command {
 					p.scenario(s, arg)
 				}
 			}
-			return nil
+			return w.err
 		},
 	}
 }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -16,6 +19,21 @@ func TestScenariosAreFoundByNumberAndName(t *testing.T) {
 		if _, err := load([]string{arg}); err == nil || !strings.Contains(err.Error(), "gcsim list") {
 			t.Errorf("%q: %v, want where to find the names", arg, err)
 		}
+	}
+}
+
+// TestExplainToAFullDisk: what could not be printed is no success.
+func TestExplainToAFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	cmd := command()
+	cmd.SetOut(full)
+	cmd.SetArgs([]string{"explain", "1"})
+	if err := cmd.Execute(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("got %v, want %v", err, syscall.ENOSPC)
 	}
 }
 
