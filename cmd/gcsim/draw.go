@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +22,9 @@ the other. A - reads standard input.`,
   gcsim draw out/01-gc-pause/*/history.jsonl > pause.svg`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
+				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("-o %s: the picture would take the place of a history", out)}
+			}
 			results, err := readHistories(args, cmd.InOrStdin())
 			if err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
