@@ -5,11 +5,13 @@ package proc
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -59,10 +61,7 @@ const JanitorArg = "janitor"
 // then removes the directory. So that a kill -9 of this process leaves no files
 // behind either.
 func NewGroup(exe string) (*Group, error) {
-	dir, err := unusedName()
-	if err != nil {
-		return nil, err
-	}
+	dir := unusedName()
 	watch, alive, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -91,13 +90,9 @@ func NewGroup(exe string) (*Group, error) {
 	return g, nil
 }
 
-func unusedName() (string, error) {
-	dir, err := os.MkdirTemp("", "fencelab-")
-	if err != nil {
-		return "", err
-	}
-	return dir, os.Remove(dir)
-}
+// unusedName names a directory that nobody has. It is not made here, as by
+// os.MkdirTemp: there is nobody yet who would remove it after a kill -9.
+func unusedName() string { return filepath.Join(os.TempDir(), "fencelab-"+rand.Text()) }
 
 // Janitor waits for the end of stdin and removes dir.
 func Janitor(dir string, stdin io.Reader) error {

@@ -200,3 +200,13 @@ func awaitGone(t *testing.T, pid int, dir string) {
 		}
 	}
 }
+
+// TestNothingIsMadeBeforeTheJanitor: a kill -9 just before it is there must leave
+// nothing, so a directory for temporary files that is missing is not even noticed.
+func TestNothingIsMadeBeforeTheJanitor(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	_, err := proc.NewGroup(filepath.Join(t.TempDir(), "no-program"))
+	if err == nil || !strings.Contains(err.Error(), "start the janitor") {
+		t.Errorf("got %v, want that there is no janitor", err)
+	}
+}
