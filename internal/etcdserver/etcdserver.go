@@ -36,7 +36,7 @@ const (
 	clusterTickMs     = 30
 	clusterElectionMs = 300
 
-	readyTimeout = 10 * time.Second
+	readyTimeout = 30 * time.Second
 
 	// etcd's own 128 is too few for a batch of 1,024 operations and their fence.
 	maxTxnOps = 2048

@@ -63,7 +63,7 @@ func (r *run) startClient(ctx context.Context, name string) error {
 		session = scenario.SessionOwn // it is told whose at each lock
 	}
 	args := []string{"client", "agent", "--name", name, "--endpoints", strings.Join(endpoints, ","),
-		"--storage", w.storage.url(), "--send-storage", send, "--lock", r.lockOf(name), "--ttl", c.TTL.String(), "--timeout", c.Timeout.String(),
+		"--storage", w.storage.url(), "--send-storage", send, "--connect-timeout", startDeadline.String(), "--lock", r.lockOf(name), "--ttl", c.TTL.String(), "--timeout", c.Timeout.String(),
 		"--token", c.Token, "--scope", c.Scope, "--session", session, "--reads", c.Reads,
 		fmt.Sprintf("--numbered=%t", c.Numbered), "--change", c.Change, "--lock-delay", c.Delay.String()}
 	if c.Look != scenario.LookBegin { // which is the agent's default

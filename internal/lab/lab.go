@@ -37,7 +37,8 @@ type Options struct {
 // How long what is awaited may take, beyond the leases that it has to wait for.
 // A deadline that passes is an error of the run, never a verdict.
 const (
-	startDeadline = 20 * time.Second
+	startDeadline = 30 * time.Second
+	reachDeadline = 10 * time.Second // of an etcd that is there already
 	loadDeadline  = 2 * time.Minute
 )
 

@@ -19,7 +19,7 @@ func Reach(ctx context.Context, endpoints []string) error {
 		return fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, noAnswer(endpoints, startDeadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, noAnswer(endpoints, reachDeadline))
 	defer cancel()
 	if _, err := client.Get(ctx, "fencelab"); err != nil {
 		return cmp.Or(context.Cause(ctx), fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err))
