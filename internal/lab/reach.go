@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -14,6 +15,11 @@ import (
 // Reach returns when an etcd that is there already has answered. Where none does it
 // is better said once than by each run, after a deadline of its own.
 func Reach(ctx context.Context, endpoints []string) error {
+	for _, e := range endpoints {
+		if host, port, err := net.SplitHostPort(strings.TrimPrefix(e, "http://")); err != nil || host == "" || port == "" {
+			return fmt.Errorf("etcd at %q: want HOST:PORT", e)
+		}
+	}
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 	if err != nil {
 		return fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,5 +23,20 @@ func TestReachEnds(t *testing.T) {
 	defer cancel()
 	if err := lab.Reach(ctx, []string{silent.Addr().String()}); !errors.Is(err, late) {
 		t.Errorf("got %v, want %v", err, late)
+	}
+}
+
+func TestReachWantsAddresses(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // so that no wrong one is tried
+	for _, bad := range []string{"nonsense", "127.0.0.1", "", ":2379", "host:", "https://host:2379", "http://host"} {
+		if err := lab.Reach(ctx, []string{"127.0.0.1:2379", bad}); err == nil || !strings.Contains(err.Error(), "want HOST:PORT") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for _, good := range []string{"host:2379", "http://host:2379", "[::1]:2379"} {
+		if err := lab.Reach(ctx, []string{good}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%q: %v", good, err)
+		}
 	}
 }
