@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(story(tale)))
 	}
 	f.Add([]byte("steps: [{gcsim: pause client1}, {: }]"))
+	f.Add([]byte(strings.Replace(text(f, "testdata/good.yaml"), "- client1: lock", `- "": lock`, 1)))
 	f.Add([]byte("clients: &a {c: *a}"))
 	published := schema(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -39,6 +41,11 @@ func FuzzParse(f *testing.F) {
 			}
 			if len(v.Steps) == 0 || v.Expect.Verdict == "" || len(v.Clients) != len(s.Clients) {
 				t.Fatalf("incomplete: %+v", v)
+			}
+			for _, step := range v.Steps {
+				if _, client := v.Clients[step.Actor]; !client && !slices.Contains([]string{scenario.ActorLab, scenario.ActorEtcd, scenario.ActorClients}, step.Actor) {
+					t.Fatalf("nobody does %+v", step)
+				}
 			}
 		}
 		if s.Title == "" || controls != 1 {

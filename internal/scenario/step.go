@@ -94,10 +94,11 @@ func parseStep(e entry[word], clients []string) (Step, error) {
 	actor, text := e.key.text, e.value.text
 	at := e.key.node.GetToken().Position
 	step := Step{Actor: actor, Client: actor, Line: at.Line, Column: at.Column}
-	list, known := forms[actor]
-	if slices.Contains(clients, actor) {
+	list := forms[actor]
+	switch {
+	case slices.Contains(clients, actor):
 		list = forms[""]
-	} else if !known {
+	case !slices.Contains(actors, actor):
 		return step, errorAt(e.key.node, "unknown actor %q%s", actor, hint(actor, slices.Concat(clients, actors)))
 	}
 	for _, f := range list {
