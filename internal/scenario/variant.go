@@ -137,6 +137,9 @@ func (s *settings) check() error {
 		if err := s.checkSession(name); err != nil {
 			return err
 		}
+		if member := s.clients[name].Member; member.text == MemberFollower && s.world.Etcd.Members.number < 3 {
+			return errorAt(member.node, "etcd has one member, which leads, and so no follower: it needs \"members: 3\"")
+		}
 	}
 	storage := s.world.Storage
 	wrong := slices.Contains([]string{FencingDiffers, FencingForgetful}, storage.Fencing.text)
