@@ -86,6 +86,9 @@ func (d *document) scenario(name string) (*Scenario, error) {
 		}
 		s.Clients = append(s.Clients, e.key.text)
 	}
+	if err := nested(d.Clients.entries); err != nil {
+		return nil, err
+	}
 	written := make(map[string]bool) // by any variant
 	controls := 0
 	for _, e := range d.Variants.entries {
@@ -123,6 +126,20 @@ func checkName(of string, name word) error {
 
 // reserved are words that stand where a client's name could stand.
 var reserved = []string{ActorLab, ActorEtcd, ActorClients, TargetStorage, TargetLeader, SessionOwn, SessionKept}
+
+// nested refuses a lock within another. The keys of etcd's lock /a stand below
+// /a/, and so do those of a lock /a/b: its holder would stand in the queue of /a.
+func nested(clients []entry[clientDoc]) error {
+	for _, outer := range clients {
+		for _, inner := range clients {
+			out, in := outer.value.Lock.text, inner.value.Lock
+			if out != in.text && strings.HasPrefix(in.text+"/", out+"/") {
+				return errorAt(in.node, "the lock %q lies within %q, and etcd would take its holder for one that waits for %q: want names of which none goes on from another with a /", in.text, out, out)
+			}
+		}
+	}
+	return nil
+}
 
 func together(sets []keySet, written map[string]bool) ([][]string, error) {
 	var all [][]string

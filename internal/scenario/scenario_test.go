@@ -114,6 +114,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestNeighbours: only a lock within another is refused.
+func TestNeighbours(t *testing.T) {
+	for _, lock := range []string{"/lock", "/lock2", "/loc", "/other/lock", "lock", "/"} {
+		parse(t, strings.Replace(text(t, "testdata/good.yaml"), "client2: {lock: /lock", "client2: {lock: "+lock, 1))
+	}
+}
+
 func TestTemplate(t *testing.T) {
 	for _, name := range []string{"22-mine", "my own\nname: x"} {
 		s, err := scenario.Parse("new.yaml", "new", scenario.Template(name))
