@@ -131,10 +131,20 @@ type span struct {
 func (s *span) read(n ast.Node) error { return readLeaf(n, s) }
 func (s *span) want() string          { return "a duration, like 5s or 500ms" }
 
-func (s *span) set(text string) bool {
+func (s *span) set(text string) (ok bool) {
+	s.text = text
+	s.long, ok = duration(text)
+	return ok
+}
+
+// longest is the longest time that a scenario can have. Far longer ones cannot be
+// added up.
+const longest = 24 * time.Hour
+
+// duration is a time as it is written; ok if it is one, and not too long.
+func duration(text string) (d time.Duration, ok bool) {
 	d, err := time.ParseDuration(text)
-	s.text, s.long = text, d
-	return err == nil
+	return d, err == nil && d <= longest
 }
 
 // anything is a value that is read later, when it is known what it is for.

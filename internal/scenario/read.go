@@ -141,7 +141,11 @@ func (r rule) read(n ast.Node, dst any) error {
 		want = l.want()
 	}
 	switch {
-	case !l.is(n) || r.pattern != nil && !r.pattern.MatchString(text) || !l.set(text):
+	case !l.is(n) || r.pattern != nil && !r.pattern.MatchString(text):
+		return errorAt(n, "%q: want %s", r.name, want)
+	case !l.set(text) && r.pattern != nil: // a time
+		return errorAt(n, "%q cannot be %s: want %s or less", r.name, text, inUnits(longest))
+	case !l.set(text):
 		return errorAt(n, "%q: want %s", r.name, want)
 	case r.enum != nil && !slices.Contains(r.enum, text):
 		return errorAt(n, "%q cannot be %s%s", r.name, text, hint(text, r.enum))

@@ -141,8 +141,9 @@ func (s *Step) take(groups map[string]string, at word) error {
 		}
 	}
 	if long, ok := groups["time"]; ok {
-		if s.For, err = time.ParseDuration(long); err != nil {
-			return errorAt(at.node, "%s is too long", long)
+		var ok bool
+		if s.For, ok = duration(long); !ok {
+			return errorAt(at.node, "%s is too long: want %s or less", long, inUnits(longest))
 		}
 	}
 	return nil
