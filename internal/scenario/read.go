@@ -136,10 +136,8 @@ func (r rule) read(n ast.Node, dst any) error {
 		return read(n, dst)
 	}
 	l.locate(n)
-	text, want := textOf(n), r.want
-	if want == "" {
-		want = l.want()
-	}
+	text := textOf(n)
+	want := r.wants(n, l, text)
 	switch {
 	case !l.is(n) || r.pattern != nil && !r.pattern.MatchString(text):
 		return errorAt(n, "%q: want %s", r.name, want)
@@ -155,4 +153,21 @@ func (r rule) read(n ast.Node, dst any) error {
 		return errorAt(n, "%q is empty", r.name)
 	}
 	return nil
+}
+
+// wants says what the value can be. That it can be quoted is said only where
+// that is all that is wrong.
+func (r rule) wants(n ast.Node, l leaf, text string) string {
+	_, scalar := n.(ast.ScalarNode)
+	_, number := l.(*whole)
+	quotable := scalar && !l.is(n) && r.pattern != nil && r.pattern.MatchString(text)
+	switch {
+	case r.enum != nil && number:
+		return "a whole number: " + either(r.enum)
+	case r.enum != nil:
+		return either(r.enum)
+	case r.want != "" && !quotable:
+		return r.want
+	}
+	return l.want()
 }
