@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -153,31 +154,40 @@ func (s *Step) take(groups map[string]string, at word) error {
 // verb, or the actor that has it.
 func unknownForm(text word, actor string, list []form) error {
 	verb := firstWord(text.text)
-	if uses := usages(list, verb); len(uses) > 0 {
-		return errorAt(text.node, "want %s", either(uses))
+	if uses := usages(list, verb, ""); len(uses) > 0 {
+		return errorAt(text.node, "want %s%s", either(uses), meanings(uses))
 	}
 	who := actor
 	if _, own := forms[actor]; !own {
 		who = "a client"
 	}
 	for _, other := range append([]string{""}, actors...) {
-		if uses := usages(forms[other], verb); len(uses) > 0 {
-			if other == "" {
-				other = "CLIENT"
-			}
-			return errorAt(text.node, "%s cannot %q: did you mean \"%s: %s?", who, verb, other, uses[0][1:])
+		prefix := cmp.Or(other, "CLIENT") + ": "
+		if uses := usages(forms[other], verb, prefix); len(uses) > 0 {
+			return errorAt(text.node, "%s cannot %q: did you mean %s?", who, verb, either(uses))
 		}
 	}
 	return errorAt(text.node, "%s cannot %q%s", who, verb, hint(verb, firstWords(list)))
 }
 
-// usages are the forms that begin with a word, quoted.
-func usages(list []form, first string) []string {
+// usages are the forms that begin with a word, behind a prefix, quoted.
+func usages(list []form, first, prefix string) []string {
 	var uses []string
 	for _, f := range list {
 		if firstWord(f.usage) == first {
-			uses = append(uses, fmt.Sprintf("%q", f.usage))
+			uses = append(uses, fmt.Sprintf("%q", prefix+f.usage))
 		}
 	}
 	return uses
+}
+
+// meanings says how the words in capitals are written that are not free.
+func meanings(uses []string) string {
+	switch all := strings.Join(uses, " "); {
+	case strings.Contains(all, "TIMES"):
+		return "; TIMES is a whole number from 1"
+	case strings.Contains(all, "TIME"):
+		return "; TIME is like 500ms, 6s or 2m"
+	}
+	return ""
 }
