@@ -90,7 +90,7 @@ func (d *document) scenario(name string) (*Scenario, error) {
 		return nil, err
 	}
 	written := make(map[string]bool) // by any variant
-	controls := 0
+	controls, at := 0, d.Variants.node
 	for _, e := range d.Variants.entries {
 		if err := checkName("variant", e.key); err != nil {
 			return nil, err
@@ -100,7 +100,9 @@ func (d *document) scenario(name string) (*Scenario, error) {
 			return nil, err
 		}
 		if v.Control {
-			controls++
+			if controls++; controls == 2 {
+				at = e.value.Control.node
+			}
 		}
 		for _, key := range keys {
 			written[key] = true
@@ -108,7 +110,7 @@ func (d *document) scenario(name string) (*Scenario, error) {
 		s.Variants = append(s.Variants, v)
 	}
 	if controls != 1 {
-		return nil, errorAt(d.Variants.node, "%d variants have \"control: true\": want exactly one, the story without the protection", controls)
+		return nil, errorAt(at, "%d variants have \"control: true\": want exactly one, the story without the protection", controls)
 	}
 	var err error
 	s.Together, err = together(d.Together, written)
