@@ -3,7 +3,7 @@ package scenario
 // document is a scenario as it is written. The parser and the JSON schema both
 // go by the fields' tags.
 type document struct {
-	Title    word              `yaml:"title" jsonschema:"required,minLength=1" jsonschema_description:"What goes wrong, in one line."`
+	Title    word              `yaml:"title" jsonschema:"required,minLength=1,pattern=^\\s*\\S[^\\n]*\\s*$" want:"one line of text" jsonschema_description:"What goes wrong, in one line."`
 	Lesson   word              `yaml:"lesson" jsonschema_description:"What happens, and why."`
 	Helps    word              `yaml:"helps" jsonschema_description:"What helps against it."`
 	Source   word              `yaml:"source" jsonschema_description:"Where the pitfall is documented."`

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -92,7 +94,11 @@ func TestExcerpt(t *testing.T) {
 		"mark":        {"\ufefftitel: t\n", "s:1:1: unknown key \"titel\": did you mean title?\n   1 | titel: t\n     | ^"},
 		"returns":     {"title: t\r\n\r\nlessons: x\r\n", "s:3:1: unknown key \"lessons\": did you mean lesson?\n   1 | title: t\n   2 |\n   3 | lessons: x\n     | ^"},
 		"wide":        {"{title: 世界é, lessons: x}\n", "s:1:14: unknown key \"lessons\": did you mean lesson?\n   1 | {title: 世界é, lessons: x}\n     |                ^"},
-		"controls":    {"{title: \"\x1b\", lessons: x}\n", "s:1:14: unknown key \"lessons\": did you mean lesson?\n   1 | {title: \"\ufffd\", lessons: x}\n     |              ^"},
+		"controls":    {"{title: \"\x1b\", lessons: x}\n", "s:1:10: a text has no control characters, like this U+001B\n   1 | {title: \"\ufffd\", lessons: x}\n     |          ^"},
+		"old returns": {"title: t\r\rlessons: x\r", "s:3:1: unknown key \"lessons\": did you mean lesson?\n   1 | title: t\n   2 |\n   3 | lessons: x\n     | ^"},
+		"Latin-1":     {"title: t\nlesson: \xdcb\n", "s:2:9: this is not UTF-8: save the file as UTF-8\n   1 | title: t\n   2 | lesson: \ufffdb\n     |         ^"},
+		"UTF-16":      {"\xff\xfet\x00:\x00", "s:1:1: this is not UTF-8: save the file as UTF-8\n   1 | \ufffd\ufffdt\ufffd:\ufffd\n     | ^"},
+		"too large":   {"# " + strings.Repeat("x", 64<<10), "s: it has 65538 bytes, and a scenario has 65536 at most"},
 		"ten lines":   {"title: t\nlesson: |\n" + strings.Repeat("  x\n\n", 4) + "lessons: x\n", "s:11:1: unknown key \"lessons\": did you mean lesson?\n    9 |   x\n   10 |\n   11 | lessons: x\n      | ^"},
 	} {
 		_, err := scenario.Parse("s", "s", []byte(tt.data))
@@ -106,6 +112,16 @@ func TestNoDocument(t *testing.T) {
 	for _, data := range []string{"", "\n", "# nothing\n", "a: b\n---\nc: d\n", "[]", "text", "{}"} {
 		if _, err := scenario.Parse("s.yaml", "s", []byte(data)); err == nil || !strings.HasPrefix(err.Error(), "s.yaml:") {
 			t.Errorf("%q: got %v, want an error that names the file", data, err)
+		}
+	}
+}
+
+// TestReturns: how lines end makes no difference.
+func TestReturns(t *testing.T) {
+	want := text(t, "testdata/full.yaml")
+	for _, end := range []string{"\r\n", "\r"} {
+		if diff := cmp.Diff(parse(t, want), parse(t, strings.ReplaceAll(want, "\n", end))); diff != "" {
+			t.Errorf("%q: %s", end, diff)
 		}
 	}
 }

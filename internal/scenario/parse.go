@@ -16,10 +16,12 @@ import (
 // An error says file, line and column, what is wrong and what was meant
 // instead, and shows the place.
 func Parse(file, name string, data []byte) (*Scenario, error) {
-	text := strings.TrimPrefix(string(data), "\ufeff") // the library takes a byte order mark for a part of the first key
-	s, err := parse(name, text)
+	text, err := textOfFile(data)
 	if err == nil {
-		return s, nil
+		var s *Scenario
+		if s, err = parse(name, text); err == nil {
+			return s, nil
+		}
 	}
 	var at *misplaced
 	if !errors.As(err, &at) {
@@ -37,10 +39,17 @@ func parse(name, text string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
-		return nil, errors.New("want one YAML document with title, clients, steps and variants")
+	if _, is := tree.Docs[0].Body.(*ast.DirectiveNode); is {
+		return nil, errorAt(tree.Docs[0].Body, "a scenario has no directives")
+	}
+	if len(tree.Docs) > 1 {
+		at := tree.Docs[1].Start.Position
+		return nil, &misplaced{at.Line, at.Column, "a second document begins here: a file has one scenario"}
 	}
 	root := tree.Docs[0].Body
+	if root == nil {
+		return nil, &misplaced{1, 1, "there is nothing here: want title, clients, steps and variants"}
+	}
 	var fancy plainness
 	if ast.Walk(&fancy, root); fancy.err != nil {
 		return nil, fancy.err
@@ -58,7 +67,11 @@ type plainness struct{ err error }
 
 // Visit implements ast.Visitor.
 func (p *plainness) Visit(n ast.Node) ast.Visitor {
-	switch n.(type) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		if strings.ContainsFunc(n.Value, unprintable) {
+			p.err = errorAt(n, "a text has no control characters: %q", n.Value)
+		}
 	case *ast.TagNode, *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
 		p.err = errorAt(n, "a scenario has no tags, anchors, aliases or merge keys")
 	case *ast.MappingKeyNode:
@@ -74,7 +87,7 @@ func (p *plainness) Visit(n ast.Node) ast.Visitor {
 
 func (d *document) scenario(name string) (*Scenario, error) {
 	s := &Scenario{
-		Name: name, Title: d.Title.text, Lesson: strings.TrimSpace(d.Lesson.text),
+		Name: name, Title: strings.TrimSpace(d.Title.text), Lesson: strings.TrimSpace(d.Lesson.text),
 		Helps: strings.TrimSpace(d.Helps.text), Source: strings.TrimSpace(d.Source.text),
 	}
 	for _, e := range d.Clients.entries {

@@ -149,8 +149,6 @@ func (r rule) read(n ast.Node, dst any) error {
 		return errorAt(n, "%q cannot be %s%s", r.name, text, hint(text, r.enum))
 	case r.least != "" && strings.HasPrefix(text, "-"):
 		return errorAt(n, "%q cannot be %s: want %s or more", r.name, text, r.least)
-	case r.required && strings.TrimSpace(text) == "":
-		return errorAt(n, "%q is empty", r.name)
 	}
 	return nil
 }
