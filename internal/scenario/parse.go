@@ -29,7 +29,7 @@ func Parse(file, name string, data []byte) (*Scenario, error) {
 		if !errors.As(err, &y) || y.GetToken() == nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		at = &misplaced{y.GetToken().Position.Line, y.GetToken().Position.Column, y.GetMessage()}
+		at = &misplaced{y.GetToken().Position.Line, y.GetToken().Position.Column, plainly(y.GetMessage())}
 	}
 	return nil, fmt.Errorf("%s:%d:%d: %s\n%s", file, at.line, at.column, at.text, excerpt(text, at.line, at.column))
 }
