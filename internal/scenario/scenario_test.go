@@ -4,6 +4,7 @@ import (
 	"flag"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,13 @@ func TestTemplate(t *testing.T) {
 	}
 	if !strings.Contains(string(scenario.Template("22-mine")), "gcsim run 22-mine.yaml\n") {
 		t.Error("the template does not say how to run it")
+	}
+	for key, values := range scenario.Values() {
+		for _, v := range append(values, key) {
+			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(v) + `\b`).Match(scenario.Template("22-mine")) {
+				t.Errorf("the template says nothing of %q, of %s", v, key)
+			}
+		}
 	}
 }
 

@@ -184,9 +184,6 @@ func (d *expectDoc) expect(v *Variant, tale *story) (history.Expect, error) {
 			return e, errorAt(number.node, "%d requests cannot be refused: the steps make at most %d", number.number, tale.requests)
 		}
 	}
-	if d.Stale.number > 0 && v.World.Storage.Fencing == FencingOff {
-		return e, errorAt(d.Stale.node, "%d requests cannot be refused as stale: \"storage.fencing\" is off, and nothing is stale to the storage", d.Stale.number)
-	}
 	if d.Stale.given() && d.Refused.given() && d.Stale.number > d.Refused.number {
 		return e, errorAt(d.Stale.node, "%d requests cannot be refused as stale, if %d are refused", d.Stale.number, d.Refused.number)
 	}
