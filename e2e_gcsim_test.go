@@ -96,7 +96,8 @@ func TestBadArguments(t *testing.T) {
 		status int
 		says   string
 	}{
-		{[]string{"run", "no-such"}, 2, `no scenario is called "no-such", and there is no such file: "gcsim list" names them all`},
+		{[]string{"run", "nothing"}, 2, `no scenario is called "nothing", and there is no such file: "gcsim list" names them all`},
+		{[]string{"run", "gc-paus"}, 2, "did you mean gc-pause?"},
 		{[]string{"run", "no/such.yaml"}, 2, "no/such.yaml"},
 		{[]string{"run", scenarioFile(t, "client2: lock", "client2: luck")}, 2, `a client cannot "luck"`},
 		{[]string{"run", t.TempDir()}, 2, "has no scenarios"},

@@ -73,11 +73,20 @@ func loadOne(arg string) ([]*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
+	var names []string
 	for _, s := range known {
 		number, name, _ := strings.Cut(s.Name, "-")
 		if slices.Contains([]string{s.Name, name, number, strings.TrimPrefix(number, "0")}, arg) {
 			return []*scenario.Scenario{s}, nil
 		}
+		names = append(names, s.Name, name)
+	}
+	near := scenario.Nearest(arg, names)
+	if _, err := os.Stat(arg + ".yaml"); err == nil {
+		near = arg + ".yaml"
+	}
+	if near != "" {
+		return nil, fmt.Errorf("no scenario is called %q, and there is no such file: did you mean %s?", arg, near)
 	}
 	return nil, fmt.Errorf("no scenario is called %q, and there is no such file: \"gcsim list\" names them all", arg)
 }

@@ -9,13 +9,7 @@ import (
 // hint says what was meant instead: the known word that is nearest, or else all
 // of them. It goes behind an error's text.
 func hint(got string, known []string) string {
-	size := len([]rune(got))
-	best, least := "", min(size, 1+max(1, size/3)) // one letter in three may be wrong, but never all
-	for _, word := range known {
-		if d := distance(strings.ToLower(got), strings.ToLower(word)); d < least {
-			best, least = word, d
-		}
-	}
+	best := Nearest(got, known)
 	switch {
 	case best != "":
 		return ": did you mean " + best + "?"
@@ -23,6 +17,18 @@ func hint(got string, known []string) string {
 		return ""
 	}
 	return ": want " + either(known)
+}
+
+// Nearest is the known word that may have been meant; "" if none is near.
+func Nearest(got string, known []string) string {
+	size := len([]rune(got))
+	best, least := "", min(size, 1+max(1, size/3)) // one letter in three may be wrong, but never all
+	for _, word := range known {
+		if d := distance(strings.ToLower(got), strings.ToLower(word)); d < least {
+			best, least = word, d
+		}
+	}
+	return best
 }
 
 // either joins words as in "a, b or c".

@@ -78,6 +78,9 @@ func (s *story) step(step Step) string {
 
 // count is a step of all clients.
 func (s *story) count(step Step) string {
+	if s.storageDead {
+		return "all clients count, but the storage is dead: it needs a step \"gcsim: restart storage\" before"
+	}
 	for _, name := range s.names {
 		switch f := s.clients[name]; {
 		case f.stopped != "":
