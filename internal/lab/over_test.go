@@ -46,6 +46,11 @@ func TestStepsAreOver(t *testing.T) {
 				"etcd: await expiry of client1",
 			want: []string{"client1 unknown unlock", "client1 invoke unlock", "etcd ended released client1"},
 		},
+		"an unlock that cannot arrive": {
+			habits: "timeout: 300ms",
+			steps:  "client1: lock, gcsim: partition client1 from etcd, client1: unlock, etcd: await expiry of client1, gcsim: heal client1",
+			want:   []string{"client1 unknown unlock", "etcd ended expired client1"},
+		},
 		"several writes": {
 			habits: "change: singly",
 			steps:  "client1: lock, client1: change a=1 b=2 c=3, client2: read z",

@@ -12,6 +12,7 @@ func (r *run) partition(client string) error {
 		l.PauseTx()
 		l.PauseRx()
 	}
+	r.state.client(client).cut = true
 	r.network(client, history.CausePartition, "the network between "+client+" and etcd is cut")
 	return nil
 }
@@ -27,6 +28,7 @@ func (r *run) heal(client string) error {
 			}
 		}
 	}
+	r.state.client(client).cut = false
 	r.network(client, history.CauseHeal, "the network of "+client+" works again")
 	return nil
 }

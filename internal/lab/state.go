@@ -42,6 +42,7 @@ type clientState struct {
 	unlocks bool             // it sent an unlock that is not waited for
 	counted int              // counts that are over
 	asked   map[string]bool  // keys of locks that it lets go of
+	cut     bool             // off from etcd, so that nothing that it asks arrives there
 	lost    map[string]bool  // tenures of whose end it was told
 	frozen  history.Event    // the pause that it is in
 	moves   int              // pauses and resumes that it told of itself
@@ -153,7 +154,9 @@ func (s *state) invoked(e history.Event) {
 	if e.Op == history.OpUnlock {
 		c.unlocks = c.sends(e)
 		c.asked[keyOf(e.Tenure)] = true
-		s.recorder.releasedBy(e)
+		if !c.cut {
+			s.recorder.releasedBy(e)
+		}
 	}
 }
 
@@ -280,7 +283,7 @@ func (s *state) tenure(e history.Event) {
 		s.recorder.endedBy(e)
 	case o.revoked:
 		e.Cause = history.CauseRevoked
-	case c.asked[keyOf(e.Tenure)]:
+	case c.asked[keyOf(e.Tenure)] && !c.cut:
 		e.Cause = history.CauseReleased
 	default:
 		e.Cause = history.CauseExpired

@@ -216,6 +216,24 @@ func TestHowTenuresEnd(t *testing.T) {
 	}
 }
 
+// TestUnlockThatCannotArrive: of a client that is cut off, whichever account is
+// the faster one.
+func TestUnlockThatCannotArrive(t *testing.T) {
+	unlock, ended := client("c1", history.KindInvoke, history.OpUnlock, "/lock/a@1"), etcd(history.KindEnded, "/lock/a@1")
+	for _, order := range [][]history.Event{{unlock, ended}, {ended, unlock}} {
+		a := newAccounts()
+		a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+		a.client("c1").cut = true
+		a.n = 10 // both at one time
+		a.tell(order[0])
+		a.n = 10
+		a.tell(order[1])
+		if got := a.account(); !strings.Contains(got, "ended  /lock/a@1 "+history.CauseExpired) {
+			t.Errorf("got\n%s\nwant that the lease ran out", got)
+		}
+	}
+}
+
 // TestStorageTellsFirst: what the storage did is of the client that asked for it,
 // also where the storage's account is the faster one.
 func TestStorageTellsFirst(t *testing.T) {
