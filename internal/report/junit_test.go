@@ -104,6 +104,17 @@ func TestMarkdownStaysATable(t *testing.T) {
 			rt.Fatalf("%q → %q", s, got)
 		}
 	})
+	for text, want := range map[string]string{
+		"see www.example.com": `see www\.example\.com`, // a link by itself on GitHub
+		"1. first":            `1\. first`,             // a list, where it begins an item
+		"- first":             `\- first`,
+		"---":                 `\---`,
+		"01-gc-pause":         "01-gc-pause",
+	} {
+		if got := markdown(text); got != want {
+			t.Errorf("%q → %q, want %q", text, got, want)
+		}
+	}
 }
 
 func TestSummary(t *testing.T) {

@@ -54,11 +54,12 @@ func Markdown(w io.Writer, results []Result) error {
 }
 
 // markdown makes s text on one line: what could be markup is escaped, as
-// CommonMark has it for every ASCII punctuation mark.
+// CommonMark has it for every ASCII punctuation mark. The dot makes links (www.)
+// and, at the beginning, numbered lists; there the hyphen makes lists and rules.
 func markdown(s string) string {
 	var b strings.Builder
-	for _, r := range prose(s) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+!|~&@:", r) {
+	for i, r := range prose(s) {
+		if strings.ContainsRune("\\`*_{}[]<>()#+!|~&@:.", r) || i == 0 && r == '-' {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
