@@ -16,7 +16,7 @@ import (
 // is better said once than by each run, after a deadline of its own.
 func Reach(ctx context.Context, endpoints []string) error {
 	for _, e := range endpoints {
-		if host, port, err := net.SplitHostPort(strings.TrimPrefix(e, "http://")); err != nil || host == "" || port == "" {
+		if !isAddress(strings.TrimPrefix(e, "http://")) {
 			return fmt.Errorf("etcd at %q: want HOST:PORT", e)
 		}
 	}
@@ -31,6 +31,16 @@ func Reach(ctx context.Context, endpoints []string) error {
 		return cmp.Or(context.Cause(ctx), fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err))
 	}
 	return nil
+}
+
+// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
+func isAddress(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil || host == "" || strings.ContainsAny(host, " /@") {
+		return false
+	}
+	n, err := net.LookupPort("tcp", port)
+	return err == nil && n > 0
 }
 
 // noAnswer is why an etcd is given up.

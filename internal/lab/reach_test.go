@@ -29,7 +29,8 @@ func TestReachEnds(t *testing.T) {
 func TestReachWantsAddresses(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // so that no wrong one is tried
-	for _, bad := range []string{"nonsense", "127.0.0.1", "", ":2379", "host:", "https://host:2379", "http://host"} {
+	for _, bad := range []string{"nonsense", "127.0.0.1", "", ":2379", "host:", "https://host:2379", "http://host",
+		"host:2379/", "host:nonsense", "host:0", "host:65536", " host:2379", "user@host:2379"} {
 		if err := lab.Reach(ctx, []string{"127.0.0.1:2379", bad}); err == nil || !strings.Contains(err.Error(), "want HOST:PORT") {
 			t.Errorf("%q: %v", bad, err)
 		}
