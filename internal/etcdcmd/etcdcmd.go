@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/proc"
 )
 
 // Command is the command "etcd".
@@ -61,12 +62,19 @@ func Args(c etcdserver.Config) []string {
 	return args
 }
 
-func run(ctx context.Context, config etcdserver.Config, stdout, stderr io.Writer) (err error) {
+func run(ctx context.Context, config etcdserver.Config, stdout, stderr io.Writer) (failed error) {
 	if config.Dir == "" {
-		if config.Dir, err = os.MkdirTemp("", "fencelab-etcd-"); err != nil {
+		exe, err := os.Executable()
+		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(config.Dir)) }()
+		// It has no children; its janitor removes the directory, after a kill -9 too.
+		group, err := proc.NewGroup(exe)
+		if err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, group.Close()) }()
+		config.Dir = group.Dir
 	}
 	server, err := etcdserver.Start(config)
 	if err != nil {

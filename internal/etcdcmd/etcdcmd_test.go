@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -19,10 +20,18 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/etcdcmd"
 	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/proc"
 )
 
-// The test binary is the command.
+// The test binary is the command, and its janitor.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == proc.JanitorArg {
+		if err := proc.Janitor(os.Args[2], os.Stdin); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if len(os.Args) > 1 && os.Args[1] == "etcd" {
 		root := &cobra.Command{Use: "test"}
 		root.AddCommand(etcdcmd.Command())
@@ -128,5 +137,53 @@ func TestClusterFlagsBelongTogether(t *testing.T) {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "peer") {
 		t.Errorf("got %v, want an error that names the flags that are missing", err)
+	}
+}
+
+// TestNothingIsLeft: a directory of its own goes with etcd, however that ends.
+func TestNothingIsLeft(t *testing.T) {
+	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(end.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.Command(os.Args[0], etcdcmd.Args(etcdserver.Config{ClientAddr: "127.0.0.1:0"})...)
+			cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Errorf("it did not start: %v", err)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+				t.Errorf("while it runs there are %v (%v), want its directory", left, err)
+			}
+			_ = cmd.Process.Signal(end)
+			_ = cmd.Wait()
+			awaitEmpty(t, dir)
+		})
+	}
+}
+
+// awaitEmpty waits until a directory is empty. The janitor is nobody's here to
+// wait for, so it looks again and again.
+func awaitEmpty(t *testing.T, dir string) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left, err := os.ReadDir(dir)
+		if err == nil && len(left) == 0 {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("10 s after its end %v is left (%v)", left, err)
+		case <-tick.C:
+		}
 	}
 }
