@@ -3,11 +3,13 @@ package lab
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
@@ -27,7 +29,9 @@ func Reach(ctx context.Context, endpoints []string) error {
 	defer client.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, noAnswer(endpoints, reachDeadline))
 	defer cancel()
-	if _, err := client.Get(ctx, "fencelab"); err != nil {
+	if _, err := client.Get(ctx, "fencelab"); errors.Is(err, rpctypes.ErrUserEmpty) {
+		return fmt.Errorf("etcd at %s wants a user and a password, and runs have none: use one without authentication", strings.Join(endpoints, ", "))
+	} else if err != nil {
 		return cmp.Or(context.Cause(ctx), fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err))
 	}
 	return nil

@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/lab"
 )
 
@@ -39,5 +43,36 @@ func TestReachWantsAddresses(t *testing.T) {
 		if err := lab.Reach(ctx, []string{good}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q: %v", good, err)
 		}
+	}
+}
+
+// TestReachWantsNoUser: a run has none, and etcd's own words do not say so.
+func TestReachWantsNoUser(t *testing.T) {
+	server, err := etcdserver.Start(etcdserver.Config{ClientAddr: "127.0.0.1:0", PeerAddr: "127.0.0.1:0", Name: "default", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Endpoint()}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := lab.Reach(ctx, []string{server.Endpoint()}); err != nil {
+		t.Errorf("without authentication: %v", err)
+	}
+	for _, step := range []func() error{
+		func() error { _, err := client.UserAdd(ctx, "root", "secret"); return err },
+		func() error { _, err := client.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := client.AuthEnable(ctx); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := lab.Reach(ctx, []string{server.Endpoint()}); err == nil || !strings.Contains(err.Error(), "wants a user and a password") {
+		t.Errorf("with authentication: %v", err)
 	}
 }
