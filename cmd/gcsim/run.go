@@ -146,12 +146,13 @@ func (o runOptions) prepare(jobs []*job) error {
 			return err
 		}
 	}
-	for _, name := range []string{o.page(), o.junit, summaryFile()} {
-		if name == "" {
+	// An error says who asked for the file: a variable is often set by somebody else.
+	for _, f := range []struct{ asked, name string }{{"--out", o.page()}, {"--junit", o.junit}, {"GITHUB_STEP_SUMMARY", summaryFile()}} {
+		if f.name == "" {
 			continue
 		}
-		if err := canWrite(name); err != nil {
-			return err
+		if err := canWrite(f.name); err != nil {
+			return fmt.Errorf("%s: %w", f.asked, err)
 		}
 	}
 	return nil
