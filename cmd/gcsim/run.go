@@ -99,8 +99,10 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	if o.side < 1 || o.repeat < 1 {
 		return nil, fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat)
 	}
-	if f := cmd.Flags().Lookup("endpoints"); f != nil && f.Changed && len(o.endpoints) == 0 {
-		return nil, errors.New("--endpoints is empty, and without it each run has an etcd of its own")
+	for name, missing := range map[string]bool{"endpoints": len(o.endpoints) == 0, "out": o.out == "", "junit": o.junit == ""} {
+		if missing && cmd.Flags().Changed(name) { // by a variable that is not set, as it may be
+			return nil, fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
+		}
 	}
 	list, err := load(args)
 	if err != nil {

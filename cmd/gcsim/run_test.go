@@ -21,9 +21,11 @@ func TestEndpointsThatAreNone(t *testing.T) {
 		t.Errorf("got %d results, %v", len(results), err)
 	}
 
-	root := command()
-	root.SetArgs([]string{"run", "3", "--endpoints", ""})
-	if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "--endpoints is empty") {
-		t.Errorf("no endpoints: got %v", err)
+	for _, flag := range []string{"--endpoints", "--junit", "--out"} {
+		root := command()
+		root.SetArgs([]string{"run", "3", flag, ""})
+		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), flag+" is empty") {
+			t.Errorf("an empty %s: got %v", flag, err)
+		}
 	}
 }
