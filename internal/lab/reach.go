@@ -49,5 +49,5 @@ func isAddress(s string) bool {
 
 // noAnswer is why an etcd is given up.
 func noAnswer(endpoints []string, after time.Duration) error {
-	return fmt.Errorf("etcd at %s does not answer after %v: is it there?", strings.Join(endpoints, ", "), after)
+	return fmt.Errorf("etcd at %s does not answer after %v: is it there, and does it speak without TLS?", strings.Join(endpoints, ", "), after)
 }
