@@ -243,7 +243,11 @@ func (p *panel) token(r Row, from, dir, y int) {
 		if w > p.rail-28 {
 			continue
 		}
-		x := from + dir*(p.rail/2-2)
+		middle := p.rail/2 - 2
+		if r.Class == ClassRefuse || r.Class == ClassCorrupt {
+			middle -= 5 // its cross or head stands farther from the lane
+		}
+		x := from + dir*middle
 		p.Boxes = append(p.Boxes, box{x - w/2, y - 9, w, 18, "pill " + hue(r.Tenure)})
 		p.Labels = append(p.Labels, label{x, y + 4, "token", strong("%s", s)})
 		return
@@ -256,18 +260,21 @@ func (p *panel) mark(r Row, at, dir, y int) {
 	if r.Mark == "" {
 		return
 	}
-	room, class := p.rail-20, "mark"
+	room, class, gap := p.rail-12, "mark", 8
+	if r.Class == ClassCorrupt {
+		gap += 5 // the sign of harm stands there
+	}
 	if dir < 0 {
 		class = "mark before"
 		if at == p.first {
-			room = p.first - p.timeRight - 20
+			room = p.first - p.timeRight - 12
 		}
 	} else if at == p.x(len(p.lanes)-1) {
-		room = p.after - 12
+		room = p.after - 4
 	}
 	for _, s := range []string{"mark" + tie + r.Mark, r.Mark} {
-		if pixels(s, smallSize) <= room {
-			p.Labels = append(p.Labels, label{at + dir*8, y - 4, class, strong("%s", s)})
+		if pixels(s, smallSize) <= room-gap {
+			p.Labels = append(p.Labels, label{at + dir*gap, y - 4, class, strong("%s", s)})
 			return
 		}
 	}
