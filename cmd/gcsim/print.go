@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report"
 )
@@ -66,22 +68,57 @@ type printer struct {
 	printed int
 	name    [2]int // columns of scenario and variant
 	say     int    // and of what came of it
+	width   int    // of a terminal's lines; 0: it is none, and lines are as long as they are
 	narrow  bool   // a line has no room for both names: the scenario's stands above
 	above   string // the one that does
 }
 
 func newPrinter(out *output, o report.Options, jobs []*job, drawn bool) *printer {
 	p := &printer{out: out, options: o, drawn: drawn, say: len("corrupted, as expected of the control")}
+	seed := 0 // what a line needs for it
 	for _, j := range jobs {
+		if j.variant.World.Pauses > 0 {
+			seed = max(seed, len(seedOf(j.options.Seed)))
+		}
 		scenario, variant := columns(report.Result{Scenario: j.scenario.Name, Variant: j.variant.Name, Round: j.round})
 		p.name[0], p.name[1] = max(p.name[0], len(scenario)), max(p.name[1], len(variant))
 	}
-	p.narrow = onTerminal(out.Writer) && o.Width < p.name[0]+p.name[1]+p.say+len("    1000.0 s")
+	if onTerminal(out.Writer) {
+		p.fit(max(o.Width, report.MinWidth), seed)
+	}
 	if drawn {
 		p.live = report.NewTerminal(out, o)
 		jobs[0].options.Emit = func(e history.Event) { _ = tell(p.live, e) } // out keeps the error
 	}
 	return p
+}
+
+// fit makes lines fit into a terminal's width.
+func (p *printer) fit(width, seed int) {
+	p.width = width
+	p.narrow = width < p.name[0]+p.name[1]+p.say+len("    1000.0 s")+seed
+}
+
+// seedOf ends the line of a run that chose at random.
+func seedOf(seed uint64) string { return fmt.Sprintf("  seed %d", seed) }
+
+// tell prints a line. On a terminal it is broken between words where it is too
+// long; what comes next is indented.
+func (p *printer) tell(line string) {
+	if p.width > 0 && ansi.StringWidth(line) > p.width {
+		words := strings.Fields(line)
+		indent := line[:strings.Index(line, words[0])]
+		line = indent + words[0]
+		for _, word := range words[1:] {
+			if ansi.StringWidth(line+" "+word) > p.width {
+				fmt.Fprintln(p.out, line)
+				line = indent + "  " + word
+				continue
+			}
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(p.out, line)
 }
 
 func columns(r report.Result) (scenario, variant string) {
@@ -125,14 +162,14 @@ func (p *printer) named(scenario, variant string) string {
 func (p *printer) line(r report.Result) {
 	line := p.named(columns(r))
 	if r.Skipped != "" {
-		fmt.Fprintln(p.out, line+report.Said(r))
+		p.tell(line + report.Said(r))
 		return
 	}
 	line += fmt.Sprintf("%-*s %5.1f s", p.say, report.Said(r), r.Took.Seconds())
 	if seed := report.Seed(r); seed != 0 {
-		line += fmt.Sprintf("  seed %d", seed)
+		line += seedOf(seed)
 	}
-	fmt.Fprintln(p.out, line)
+	p.tell(line)
 }
 
 // summary prints how all came out, and what is not as expected.
@@ -147,18 +184,21 @@ func (p *printer) summary(results []report.Result) {
 	if slices.ContainsFunc(results, func(r report.Result) bool { return r.Round > 0 }) {
 		p.rounds(results)
 	}
-	fmt.Fprintln(p.out, report.Summary(results))
+	p.tell(report.Summary(results))
 	for _, r := range results {
 		if report.Expected(r) || r.Skipped != "" {
 			continue
 		}
-		fmt.Fprintf(p.out, "\n%s: %s\n", report.Name(r), report.Said(r))
+		fmt.Fprintln(p.out)
+		p.tell(report.Name(r) + ": " + report.Said(r))
 		why := r.Outcome.Mismatches
 		if r.Err != nil {
 			why = []string{r.Err.Error()}
 		}
 		for _, text := range why {
-			fmt.Fprintf(p.out, "  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
+			for line := range strings.SplitSeq(text, "\n") {
+				p.tell("  " + line)
+			}
 		}
 	}
 }
@@ -189,7 +229,7 @@ func (p *printer) rounds(results []report.Result) {
 		for i, end := range ends {
 			ends[i] = fmt.Sprintf("%d of %d %s", times[end], n, end)
 		}
-		fmt.Fprintln(p.out, p.named(r.Scenario, r.Variant)+flaky+strings.Join(ends, "; "))
+		p.tell(p.named(r.Scenario, r.Variant) + flaky + strings.Join(ends, "; "))
 	}
 	fmt.Fprintln(p.out)
 }
@@ -205,5 +245,7 @@ func (p *printer) next(page string) {
 	if page != "" {
 		kept = "Open " + page + " in a browser: it shows all runs."
 	}
-	fmt.Fprintf(p.out, "\n\"gcsim explain NAME\" tells what a scenario teaches, %s.\n%s\n", other, kept)
+	fmt.Fprintln(p.out)
+	p.tell(fmt.Sprintf("\"gcsim explain NAME\" tells what a scenario teaches, %s.", other))
+	p.tell(kept)
 }

@@ -82,6 +82,38 @@ func TestNarrowLines(t *testing.T) {
 	}
 }
 
+// TestLinesFit: what comes after the pictures wraps nowhere by itself, and loses
+// no word; a seed has its room, too.
+func TestLinesFit(t *testing.T) {
+	for _, width := range []int{40, 60, 80, 120} {
+		var out bytes.Buffer
+		jobs := plan([]*scenario.Scenario{story("21-healthy", scenario.Lock, "no-fault", "pauses-unfenced")}, 1, lab.Options{})
+		p := newPrinter(&output{Writer: &out}, report.Options{}, jobs, false)
+		p.fit(width, len(seedOf(384201)))
+		results := []report.Result{ended("safe"), ended("corrupted", "the verdict is corrupted, expected safe: that is not what was to come of it, at all")}
+		for i := range results {
+			r := &results[i]
+			r.Scenario, r.Variant, r.Control, r.Took = "21-healthy", jobs[i].variant.Name, i == 1, 14500*time.Millisecond
+			r.Outcome.OK, r.Events[0].Run.Seed = true, 384201
+			p.line(*r)
+			r.Outcome.OK = i == 0
+		}
+		p.summary(results)
+		p.next("out/index.html")
+		for line := range strings.Lines(out.String()) {
+			if n := len(line) - 1; n > width {
+				t.Errorf("a line of %d in a width of %d: %q", n, width, line)
+			}
+		}
+		got := strings.Join(strings.Fields(out.String()), " ")
+		for _, want := range []string{"pauses-unfenced corrupted, as expected of the control 14.5 s seed 384201", "1 NOT as expected", "not what was to come of it, at all", "a browser: it shows all runs."} {
+			if !strings.Contains(got, want) {
+				t.Errorf("width %d: no %q in\n%s", width, want, out.String())
+			}
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	for _, tt := range []struct {
 		drawn      bool
