@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
@@ -75,22 +74,11 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 	fmt.Fprintf(p.w, "\nRun it:\n  gcsim run %s\n", arg)
 }
 
-// paragraph writes text in lines that fit. It breaks them between words only:
-// what is to be typed or looked for has hyphens.
+// paragraph writes text in lines that fit.
 func (p prose) paragraph(indent, text string) {
-	line := indent
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case ansi.StringWidth(line+" "+word) < p.width:
-			line += " " + word
-		default:
-			fmt.Fprintln(p.w, line)
-			line = indent + word
-		}
+	for _, line := range wrap(text, p.width-1, indent, indent) {
+		fmt.Fprintln(p.w, line)
 	}
-	fmt.Fprintln(p.w, line)
 }
 
 // about says what sets a variant apart.

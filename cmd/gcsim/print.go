@@ -105,20 +105,14 @@ func seedOf(seed uint64) string { return fmt.Sprintf("  seed %d", seed) }
 // tell prints a line. On a terminal it is broken between words where it is too
 // long; what comes next is indented.
 func (p *printer) tell(line string) {
+	lines := []string{line}
 	if p.width > 0 && ansi.StringWidth(line) > p.width {
-		words := strings.Fields(line)
-		indent := line[:strings.Index(line, words[0])]
-		line = indent + words[0]
-		for _, word := range words[1:] {
-			if ansi.StringWidth(line+" "+word) > p.width {
-				fmt.Fprintln(p.out, line)
-				line = indent + "  " + word
-				continue
-			}
-			line += " " + word
-		}
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		lines = wrap(line, p.width, indent, indent+"  ")
 	}
-	fmt.Fprintln(p.out, line)
+	for _, line := range lines {
+		fmt.Fprintln(p.out, line)
+	}
 }
 
 func columns(r report.Result) (scenario, variant string) {
