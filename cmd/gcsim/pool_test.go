@@ -82,6 +82,9 @@ func TestProgressSays(t *testing.T) {
 	if got, want := p.progress(5, now), "3 of 5 runs done; 2 going on: a y 9 s, a x 1 s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if got, want := (&pool{}).progress(5, now), "0 of 5 runs done"; got != want {
+		t.Errorf("at the start: got %q, want %q", got, want)
+	}
 }
 
 func TestNamesAreDistinct(t *testing.T) {

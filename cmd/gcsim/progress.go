@@ -100,5 +100,9 @@ func (p *pool) progress(all int, now time.Time) string {
 	for _, j := range oldest {
 		names = append(names, fmt.Sprintf("%s %s %.0f s", j.scenario.Name, j.variant.Name, now.Sub(p.running[j]).Seconds()))
 	}
-	return fmt.Sprintf("%d of %d runs done; %d going on: %s", p.over, all, len(names), strings.Join(names, ", "))
+	said := fmt.Sprintf("%d of %d runs done", p.over, all)
+	if len(names) > 0 {
+		said += fmt.Sprintf("; %d going on: %s", len(names), strings.Join(names, ", "))
+	}
+	return said
 }
