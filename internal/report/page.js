@@ -64,13 +64,13 @@ document.addEventListener("focusin", (e) => {
 });
 document.addEventListener("click", (e) => {
   if (eventOf(e)) eventOf(e).focus({ preventScroll: true });
-  else hide();
+  else if (!popup.contains(e.target)) hide(); // what it says can be selected
 });
 document.addEventListener("focusout", (e) => {
-  if (eventOf(e)) hide();
+  if (eventOf(e) && !popup.contains(e.relatedTarget)) hide();
 });
 addEventListener("scroll", () => {
-  if (!document.activeElement.closest(".event")) hide();
+  if (!document.activeElement.closest(".event, #details")) hide();
 });
 
 // One step of a timeline is in the order of Tab; the arrow keys go on from there.
