@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
@@ -75,7 +74,7 @@ func (a *agent) count(ctx context.Context, arg string) error {
 // increment adds 1, under a lock of its own.
 func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 	switch err := a.take(ctx, history.OpLock, clientv3.NoLease); {
-	case errors.Is(err, concurrency.ErrSessionExpired): // while it waited
+	case ranOut(err):
 		return errAgain
 	case err != nil:
 		return err

@@ -127,11 +127,17 @@ func (a *agent) acquire(ctx context.Context, op string, lease clientv3.LeaseID) 
 	return t.(*etcdlock.Tenure), nil
 }
 
+// ranOut reports whether a lock was not taken because the lease of its place in the
+// queue had run out: nobody kept it from the lock.
+func ranOut(err error) bool {
+	return errors.Is(err, concurrency.ErrSessionExpired) || errors.Is(err, rpctypes.ErrLeaseNotFound)
+}
+
 // granted waits out the lock delay and reports what became of asking for the lock.
 func (a *agent) granted(ctx context.Context, outcome history.Event, t position, err error) {
 	if err != nil {
-		if errors.Is(err, concurrency.ErrSessionExpired) || errors.Is(err, rpctypes.ErrLeaseNotFound) {
-			outcome.Reason = reasonExpired
+		if ranOut(err) {
+			outcome.Reason = history.CauseExpired
 		}
 		a.conclude(outcome, err)
 		return

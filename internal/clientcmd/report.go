@@ -16,10 +16,6 @@ import (
 // reasonLost is that of what was not even sent, because the lock is not held.
 const reasonLost = "lost"
 
-// reasonExpired is that of a lock which its client did not get because the lease of
-// its place in the queue had run out: nobody kept it from the lock.
-const reasonExpired = "expired"
-
 // conclude reports what became of something: e as it was asked, and what was
 // learned.
 func (a *agent) conclude(e history.Event, err error) history.Event {
