@@ -10,9 +10,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/lab"
 )
 
@@ -28,16 +27,7 @@ func TestLockOutlivesItsLease(t *testing.T) {
 		"always": {5, "client1's lease of 5s ran out 5 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := etcdserver.Start(etcdserver.Config{Dir: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer e.Close()
-			client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.Endpoint()}, Logger: zap.NewNop()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
+			client := kvtest.Etcd(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			revoked := make(chan error, 1)
@@ -51,7 +41,7 @@ variants:
   only: {control: true, expect: {verdict: blocked}}
 `)
 			t.Setenv("TMPDIR", t.TempDir())
-			events, err := lab.Run(ctx, s, &s.Variants[0], lab.Options{Exe: os.Args[0], Endpoints: []string{e.Endpoint()}})
+			events, err := lab.Run(ctx, s, &s.Variants[0], lab.Options{Exe: os.Args[0], Endpoints: client.Endpoints()})
 			if tt.says == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %v, want an error that says %q", err, tt.says)
 			}

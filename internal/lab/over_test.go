@@ -7,10 +7,9 @@ import (
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/lab"
 )
 
@@ -170,11 +169,7 @@ etcd granted client2
 // TestForeignEtcdIsLeftAsItWas: a run in an etcd that was there before leaves no
 // lock in it, held or queued for, where nobody could wait for the leases to run out.
 func TestForeignEtcdIsLeftAsItWas(t *testing.T) {
-	e, err := etcdserver.Start(etcdserver.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	client := kvtest.Etcd(t)
 	s := parse(t, `title: t
 clients:
   client1: {lock: /lock, ttl: 60s}
@@ -184,14 +179,9 @@ variants:
   only: {control: true, expect: {verdict: blocked}}
 `)
 	t.Setenv("TMPDIR", t.TempDir())
-	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Endpoints: []string{e.Endpoint()}}); err != nil {
+	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Endpoints: client.Endpoints()}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.Endpoint()}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
 	leases, err := client.Leases(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,7 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-
-	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/lab"
 )
 
@@ -48,19 +45,10 @@ func TestReachWantsAddresses(t *testing.T) {
 
 // TestReachWantsNoUser: a run has none, and etcd's own words do not say so.
 func TestReachWantsNoUser(t *testing.T) {
-	server, err := etcdserver.Start(etcdserver.Config{ClientAddr: "127.0.0.1:0", PeerAddr: "127.0.0.1:0", Name: "default", Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Endpoint()}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := kvtest.Etcd(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := lab.Reach(ctx, []string{server.Endpoint()}); err != nil {
+	if err := lab.Reach(ctx, client.Endpoints()); err != nil {
 		t.Errorf("without authentication: %v", err)
 	}
 	for _, step := range []func() error{
@@ -72,7 +60,7 @@ func TestReachWantsNoUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := lab.Reach(ctx, []string{server.Endpoint()}); err == nil || !strings.Contains(err.Error(), "wants a user and a password") {
+	if err := lab.Reach(ctx, client.Endpoints()); err == nil || !strings.Contains(err.Error(), "wants a user and a password") {
 		t.Errorf("with authentication: %v", err)
 	}
 }
