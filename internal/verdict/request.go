@@ -126,8 +126,13 @@ func (j *judge) doneBefore(r *request) bool {
 	if j.events[r.place].Sequence == 0 || len(r.applied) > 0 {
 		return false
 	}
-	for _, other := range j.requests {
-		if other.place == r.place && other != r && len(other.applied) > 0 {
+	return j.attempted(r, func(a *request) bool { return len(a.applied) > 0 })
+}
+
+// attempted reports whether one of the attempts at what r asks for is as said.
+func (j *judge) attempted(r *request, is func(*request) bool) bool {
+	for _, a := range j.requests {
+		if a.place == r.place && is(a) {
 			return true
 		}
 	}

@@ -42,12 +42,7 @@ func (j *judge) mayBeLost(change int) bool {
 	if r == nil || r.seen || change > j.restart {
 		return false
 	}
-	for _, attempt := range j.requests {
-		if attempt.place == r.place && attempt.outcome == history.KindOK {
-			return false
-		}
-	}
-	return true
+	return !j.attempted(r, func(a *request) bool { return a.outcome == history.KindOK })
 }
 
 func holds(e history.Event) string {
