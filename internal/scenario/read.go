@@ -141,9 +141,10 @@ func (r rule) read(n ast.Node, dst any) error {
 	switch {
 	case !l.is(n) || r.pattern != nil && !r.pattern.MatchString(text):
 		return errorAt(n, "%q: want %s", r.name, want)
-	case !l.set(text) && r.pattern != nil: // a time
-		return errorAt(n, "%q cannot be %s: want %s or less", r.name, text, inUnits(longest))
 	case !l.set(text):
+		if _, time := l.(*span); time { // it looks like one, and so is only too long
+			return errorAt(n, "%q cannot be %s: want %s or less", r.name, text, inUnits(longest))
+		}
 		return errorAt(n, "%q: want %s", r.name, want)
 	case r.enum != nil && !slices.Contains(r.enum, text):
 		return errorAt(n, "%q cannot be %s%s", r.name, text, hint(text, r.enum))

@@ -135,13 +135,13 @@ func (s *Step) take(groups map[string]string, at word) error {
 		}
 		s.Changes = append(s.Changes, history.Change{Key: key, Value: value})
 	}
-	var err error
-	if times, ok := groups["times"]; ok {
+	if times, given := groups["times"]; given {
+		var err error
 		if s.Times, err = strconv.Atoi(times); err != nil {
 			return errorAt(at.node, "%s times are too many", times)
 		}
 	}
-	if long, ok := groups["time"]; ok {
+	if long, given := groups["time"]; given {
 		var ok bool
 		if s.For, ok = duration(long); !ok {
 			return errorAt(at.node, "%s is too long: want %s or less", long, inUnits(longest))
