@@ -47,13 +47,13 @@ func removeRun(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		name, err := filepath.Join(dir, e.Name()), error(nil)
-		if _, notRound := strconv.Atoi(e.Name()); e.IsDir() && notRound == nil {
-			err = removeRun(name)
+		remove := func(string) error { return nil }
+		if _, err := strconv.Atoi(e.Name()); err == nil && e.IsDir() { // a round
+			remove = removeRun
 		} else if slices.Contains(runFiles, e.Name()) {
-			err = os.Remove(name)
+			remove = os.Remove
 		}
-		if err != nil {
+		if err := remove(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}

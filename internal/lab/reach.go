@@ -22,17 +22,18 @@ func Reach(ctx context.Context, endpoints []string) error {
 			return fmt.Errorf("etcd at %q: want HOST:PORT", e)
 		}
 	}
+	at := "etcd at " + strings.Join(endpoints, ", ")
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 	if err != nil {
-		return fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err)
+		return fmt.Errorf("%s: %w", at, err)
 	}
 	defer client.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, noAnswer(endpoints, reachDeadline))
 	defer cancel()
 	if _, err := client.Get(ctx, "fencelab"); errors.Is(err, rpctypes.ErrUserEmpty) {
-		return fmt.Errorf("etcd at %s wants a user and a password, and runs have none: use one without authentication", strings.Join(endpoints, ", "))
+		return fmt.Errorf("%s wants a user and a password, and runs have none: use one without authentication", at)
 	} else if err != nil {
-		return cmp.Or(context.Cause(ctx), fmt.Errorf("etcd at %s: %w", strings.Join(endpoints, ", "), err))
+		return cmp.Or(context.Cause(ctx), fmt.Errorf("%s: %w", at, err))
 	}
 	return nil
 }
