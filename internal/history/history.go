@@ -43,7 +43,10 @@ const (
 	// Lane storage.
 	KindApplied Kind = "applied" // a read, write or delete took place
 	KindRefused Kind = "refused" // and will not take place; Reason says why
-	KindFinal   Kind = "final"   // at the end: Key holds Value (Missing: no value)
+	// A request was answered as a duplicate: by its sequence number the storage knew
+	// that it had done it before, and did not do it again.
+	KindDuplicate Kind = "duplicate"
+	KindFinal     Kind = "final" // at the end: Key holds Value (Missing: no value)
 
 	// What a client says of itself. Lane: the client.
 	KindInvoke  Kind = "invoke"  // it sends Op
@@ -61,15 +64,17 @@ const (
 
 	// The run itself could not go on. Lane gcsim.
 	KindError Kind = "error"
+	// The run is over, and its history complete. Lane gcsim.
+	KindEnd Kind = "end"
 	// A remark for the reader: something measured. Lane: whom it is about.
 	KindNote Kind = "note"
 )
 
 // kinds are all there are.
 var kinds = []Kind{
-	KindRun, KindGranted, KindEnded, KindQueued, KindApplied, KindRefused, KindFinal,
+	KindRun, KindGranted, KindEnded, KindQueued, KindApplied, KindRefused, KindDuplicate, KindFinal,
 	KindInvoke, KindOK, KindFail, KindUnknown, KindLost,
-	KindPause, KindResume, KindKill, KindRestart, KindNetwork, KindError, KindNote,
+	KindPause, KindResume, KindKill, KindRestart, KindNetwork, KindError, KindEnd, KindNote,
 }
 
 // Causes of KindEnded, KindPause and KindNetwork.
@@ -111,7 +116,15 @@ type Event struct {
 	Client  string `json:"client,omitempty"`  // who holds, asks or suffers
 	Tenure  string `json:"tenure,omitempty"`  // the key in the lock service, "@", and its create revision
 	Request string `json:"request,omitempty"` // joins a client's account and the storage's
-	Index   int64  `json:"index,omitempty"`   // place in the storage's order, from 1
+	Index   int64  `json:"index,omitempty"`   // place in the order of what the storage did since it was started, from 1
+
+	// RetryOf is, in the invoke of a further attempt, the Request of the first one:
+	// both ask for the same.
+	RetryOf string `json:"retry_of,omitempty"`
+	// PartOf is, in the invoke of a write, the Request of the first write of the
+	// change that it is a part of, which is made one key after the other. Changes
+	// has the whole change.
+	PartOf string `json:"part_of,omitempty"`
 
 	Scope    string      `json:"scope,omitempty"`
 	Token    fence.Token `json:"token,omitempty,string"`
@@ -121,7 +134,7 @@ type Event struct {
 	Key     string   `json:"key,omitempty"`
 	Value   string   `json:"value,omitempty"`
 	Missing bool     `json:"missing,omitempty"` // the key has no value
-	Changes []Change `json:"changes,omitempty"` // of OpChange
+	Changes []Change `json:"changes,omitempty"` // of OpChange, and of a write that is a part of one
 
 	Reason string        `json:"reason,omitempty"` // stale, missing, invalid or ahead; held: a client that holds the lock asked nobody for it; expired: its lease ran out while it waited
 	Cause  string        `json:"cause,omitempty"`
@@ -146,9 +159,15 @@ const (
 // Verdicts are all there are.
 var Verdicts = []string{Safe, Corrupted, Blocked}
 
+// Version of the histories that this package writes. In those of version 1, which
+// do not say so, a retry is known by what it asks for, nothing marks the end, and
+// the numbers that clients show as tokens are not recorded.
+const Version = 2
+
 // Run says what a history is a history of.
 type Run struct {
-	Scenario string   `json:"scenario"` // the file's name without .yaml
+	Version  int      `json:"version,omitempty"` // absent: 1
+	Scenario string   `json:"scenario"`          // the file's name without .yaml
 	Title    string   `json:"title"`
 	Variant  string   `json:"variant"`
 	Control  bool     `json:"control,omitempty"`
@@ -160,18 +179,23 @@ type Run struct {
 	Lanes    []string `json:"lanes"` // in the order in which to draw them
 	// Together are sets of keys that make sense only if one tenure wrote them all.
 	Together [][]string `json:"together,omitempty"`
-	Seed     uint64     `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
-	Expect   Expect     `json:"expect"`
+	// Tokens say which number each client shows as its token: "revision" is that of
+	// its grant.
+	Tokens map[string]string `json:"tokens,omitempty"`
+	Seed   uint64            `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
+	Expect Expect            `json:"expect"`
 }
 
 // Expect is what must come out of a run.
 type Expect struct {
-	Verdict string            `json:"verdict"`
-	Stale   *int              `json:"stale,omitempty"`   // requests refused as stale
-	Refused *int              `json:"refused,omitempty"` // requests refused, for whatever reason
-	Ordered *bool             `json:"ordered,omitempty"` // whether tokens grew in the order of grants
-	Fenced  *bool             `json:"fenced,omitempty"`  // whether the storage did what a fenced storage does, by its own history
-	Final   map[string]string `json:"final,omitempty"`
+	Verdict string `json:"verdict"`
+	Stale   *int   `json:"stale,omitempty"`   // requests refused as stale
+	Refused *int   `json:"refused,omitempty"` // requests refused, for whatever reason
+	Ordered *bool  `json:"ordered,omitempty"` // whether tokens grew in the order of grants
+	// Exclusive is whether no tenure began before the one before it was over.
+	Exclusive *bool             `json:"exclusive,omitempty"`
+	Fenced    *bool             `json:"fenced,omitempty"` // whether the storage did what a fenced storage does, by its own history
+	Final     map[string]string `json:"final,omitempty"`
 }
 
 // Write writes events as JSON lines.
