@@ -19,7 +19,11 @@ func resultOf(events []history.Event) report.Result {
 		r.Err = errors.New(events[i].Text)
 		return r
 	}
-	v := judge.Judge(events)
+	v, err := judge.Judge(events)
+	if err != nil {
+		r.Err = err
+		return r
+	}
 	r.Verdict = v
 	r.Outcome = report.Outcome{Name: v.Name, OK: v.OK(), Mismatches: v.Mismatches}
 	for _, violation := range v.Violations {

@@ -5,15 +5,9 @@
 package history
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -69,13 +63,6 @@ const (
 	// A remark for the reader: something measured. Lane: whom it is about.
 	KindNote Kind = "note"
 )
-
-// kinds are all there are.
-var kinds = []Kind{
-	KindRun, KindGranted, KindEnded, KindQueued, KindApplied, KindRefused, KindDuplicate, KindFinal,
-	KindInvoke, KindOK, KindFail, KindUnknown, KindLost,
-	KindPause, KindResume, KindKill, KindRestart, KindNetwork, KindError, KindEnd, KindNote,
-}
 
 // Causes of KindEnded, KindPause and KindNetwork.
 const (
@@ -164,6 +151,35 @@ var Verdicts = []string{Safe, Corrupted, Blocked}
 // the numbers that clients show as tokens are not recorded.
 const Version = 2
 
+// Violation is one thing that must not happen, and the two events that make it:
+// their places in the history, from 0. Before is -1 where one event is enough.
+type Violation struct {
+	Verdict string        `json:"verdict,omitempty"` // Corrupted or Blocked; "" of an Overlap
+	Kind    ViolationKind `json:"kind"`
+	Text    string        `json:"text"`
+	Before  int           `json:"before"`
+	Event   int           `json:"event"`
+}
+
+// ViolationKind says which rule is broken; docs/histories.md has the rules.
+type ViolationKind string
+
+// The kinds of violations: those of Corrupted, and two of Blocked. Overlap is none
+// by itself: the lock service's tenures were not exclusive.
+const (
+	Stale      ViolationKind = "stale"       // a change came after a later tenure's work
+	Unheld     ViolationKind = "unheld"      // a change of no tenure came after a tenure's work
+	Unguarded  ViolationKind = "unguarded"   // a key was changed under two locks at a time
+	Shared     ViolationKind = "shared"      // two clients worked in one tenure
+	Late       ViolationKind = "late"        // a change came after a later one of its own tenure that was acknowledged
+	Lost       ViolationKind = "lost"        // a change is gone, or was acknowledged and never made
+	Denied     ViolationKind = "denied"      // a change was made of which its client was told that it failed
+	Torn       ViolationKind = "torn"        // half of a change was found
+	Refusal    ViolationKind = "refused"     // the holder was refused
+	NotGranted ViolationKind = "not-granted" // a free lock was not granted
+	Overlap    ViolationKind = "overlap"     // a tenure began before the one before it was over
+)
+
 // Run says what a history is a history of.
 type Run struct {
 	Version  int      `json:"version,omitempty"` // absent: 1
@@ -196,71 +212,6 @@ type Expect struct {
 	Exclusive *bool             `json:"exclusive,omitempty"`
 	Fenced    *bool             `json:"fenced,omitempty"` // whether the storage did what a fenced storage does, by its own history
 	Final     map[string]string `json:"final,omitempty"`
-}
-
-// Write writes events as JSON lines.
-func Write(w io.Writer, events []Event) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	for _, e := range events {
-		if err := enc.Encode(e); err != nil {
-			return fmt.Errorf("history: %w", err)
-		}
-	}
-	return nil
-}
-
-// Read reads what Write wrote. An error names the line.
-func Read(r io.Reader) ([]Event, error) {
-	br := bufio.NewReader(r)
-	var events []Event
-	for n := 1; ; n++ {
-		line, rerr := br.ReadBytes('\n')
-		if rerr != nil && !errors.Is(rerr, io.EOF) {
-			return nil, fmt.Errorf("history: line %d: %w", n, rerr)
-		}
-		if len(line) > 0 {
-			e, err := parse(line)
-			if err == nil && n > 1 {
-				err = e.check()
-			}
-			if err != nil {
-				return nil, fmt.Errorf("history: line %d is no event: %w", n, err)
-			}
-			events = append(events, e)
-		}
-		if rerr != nil {
-			break
-		}
-	}
-	if len(events) == 0 || events[0].Kind != KindRun || events[0].Run == nil {
-		return nil, errors.New(`history: line 1 must be an event of kind "run" that says what was run: this is no history of gcsim`)
-	}
-	return events, nil
-}
-
-func parse(line []byte) (e Event, err error) {
-	if !utf8.Valid(line) {
-		return e, errors.New("it is not UTF-8") // and JSON would make one key of two
-	}
-	err = json.Unmarshal(line, &e)
-	return e, err
-}
-
-// check refuses what stands in no history after its first line, and what would
-// be judged as if it were not there or were something else.
-func (e Event) check() error {
-	switch {
-	case e.Kind == KindRun:
-		return errors.New("another run begins here, and a history is of one")
-	case !slices.Contains(kinds, e.Kind):
-		return fmt.Errorf("its kind is %q, which is unknown", e.Kind)
-	case e.Lane == "":
-		return errors.New("it names no lane")
-	case e.Tenure == "" && slices.Contains([]Kind{KindGranted, KindEnded, KindQueued}, e.Kind):
-		return fmt.Errorf("its kind is %q, and it names no tenure", e.Kind)
-	}
-	return nil
 }
 
 // Sort puts events in the order of their times; equal times stay as they are.

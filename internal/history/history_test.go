@@ -46,18 +46,18 @@ func TestWriteAndRead(t *testing.T) {
 func TestReadSaysWhatIsWrong(t *testing.T) {
 	const run = `{"at":0,"lane":"gcsim","kind":"run","run":{}}` + "\n"
 	for in, want := range map[string]string{
-		"":                   `line 1 must be an event of kind "run"`,
+		"":                   "line 1 is no event: want a JSON object",
 		"not JSON":           "line 1 is no event",
 		run + `{"at":"now"}`: "line 2 is no event",
 		run + "\n":           "line 2 is no event",
 		run + run:            "line 2 is no event: another run begins here",
-		run + "null\n":       `line 2 is no event: its kind is ""`,
+		run + "null\n":       "line 2 is no event: want a JSON object",
 		run + `{"at":1,"lane":"storage","kind":"aplied","key":"k"}`:           `line 2 is no event: its kind is "aplied", which is unknown`,
 		run + `{"at":1,"kind":"applied","key":"k"}`:                           "line 2 is no event: it names no lane",
 		run + `{"at":1,"lane":"etcd","kind":"granted"}`:                       `line 2 is no event: its kind is "granted", and it names no tenure`,
 		run + `{"at":1,"lane":"storage","kind":"applied","key":"` + "\xff\"}": "line 2 is no event: it is not UTF-8",
-		`{"at":0,"kind":"granted"}`:                                           `line 1 must be an event of kind "run"`,
-		`{"at":0,"kind":"run"}`:                                               `line 1 must be an event of kind "run"`,
+		`{"at":0,"kind":"granted"}`:                                           `line 1 is no event: want an event of kind "run"`,
+		`{"at":0,"kind":"run"}`:                                               `line 1 is no event: want an event of kind "run"`,
 	} {
 		if _, err := history.Read(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", in, err, want)

@@ -38,8 +38,14 @@ const (
 // within is how long porcupine may take.
 const within = 5 * time.Second
 
-// Judge judges a history.
-func Judge(events []history.Event) Judgement { return judge(events, within) }
+// Judge judges a history. The error is a *history.InvalidError where that cannot be
+// judged.
+func Judge(events []history.Event) (Judgement, error) {
+	if problems := history.Check(events); problems != nil {
+		return Judgement{}, &history.InvalidError{Problems: problems}
+	}
+	return judge(events, within), nil
+}
 
 func judge(events []history.Event, within time.Duration) Judgement {
 	j := Judgement{Verdict: verdict.Judge(events), Storage: opinion(events, within)}

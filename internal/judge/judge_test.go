@@ -3,6 +3,7 @@ package judge_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,6 +102,24 @@ func answers(t *testing.T, ask history.Event, what, value string) []history.Even
 		}
 	}
 	return []history.Event{there, told}
+}
+
+// judged is the judgement on a history that is not complete enough for Judge: these
+// have no account of the lock service.
+func judged(events []history.Event) judge.Judgement { return judge.Within(events, 5*time.Second) }
+
+// TestCannotBeJudged: what could not be seen is not judged.
+func TestCannotBeJudged(t *testing.T) {
+	events := tale(t, "c1 5 write k=1 ok\nfinal k 1")
+	if _, err := judge.Judge(events); err != nil {
+		t.Fatal(err)
+	}
+	events[1].Tenure = "/lock/1@5"
+	_, err := judge.Judge(events)
+	invalid := new(history.InvalidError)
+	if !errors.As(err, &invalid) || len(invalid.Problems) != 1 || invalid.Problems[0].Line != 2 {
+		t.Errorf("%v, want that line 2 names a tenure of which the lock service does not tell", err)
+	}
 }
 
 func TestOpinion(t *testing.T) {
@@ -204,7 +223,7 @@ func TestOpinion(t *testing.T) {
 		{"a value from nowhere", `final k 1`, judge.No, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := judge.Judge(tale(t, tt.tale)).Storage
+			got := judged(tale(t, tt.tale)).Storage
 			if want := (judge.Opinion{Fenced: tt.want, Operations: tt.operations}); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
@@ -226,19 +245,19 @@ func TestUnderWayTogether(t *testing.T) {
 		}
 	}
 	at()
-	if got := judge.Judge(late).Storage.Fenced; got != judge.Yes {
+	if got := judged(late).Storage.Fenced; got != judge.Yes {
 		t.Errorf("%s, want yes", got)
 	}
 	for i := range late {
 		late[i].At = 0 // the clock does not tell, or steps back: the order counts
 	}
 	late[4].At = -1
-	if got := judge.Judge(late).Storage.Fenced; got != judge.Yes {
+	if got := judged(late).Storage.Fenced; got != judge.Yes {
 		t.Errorf("%s, want yes", got)
 	}
 	late = []history.Event{events[0], events[4], events[5], events[6], events[1], events[2], events[3], events[7]}
 	at()
-	if got := judge.Judge(late).Storage.Fenced; got != judge.No {
+	if got := judged(late).Storage.Fenced; got != judge.No {
 		t.Errorf("%s, want no", got)
 	}
 }
@@ -249,11 +268,11 @@ func TestAnswerBeforeQuestion(t *testing.T) {
 		c1 5 write k=1 ok
 		final k 1`)
 	events[1], events[3] = events[3], events[1]
-	if got := judge.Judge(events).Storage.Fenced; got != judge.Yes {
+	if got := judged(events).Storage.Fenced; got != judge.Yes {
 		t.Errorf("%s, want yes", got)
 	}
 	events[4].Value = "2"
-	if got := judge.Judge(events).Storage.Fenced; got != judge.No {
+	if got := judged(events).Storage.Fenced; got != judge.No {
 		t.Errorf("%s, want no: nobody wrote what is there at the end", got)
 	}
 }
@@ -266,7 +285,7 @@ func TestNoOperations(t *testing.T) {
 		history.Event{Lane: "c1", Kind: history.KindInvoke, Op: history.OpWrite, Key: "k", Token: 5}, // it only looked
 		history.Event{Lane: "c1", Kind: history.KindInvoke, Op: history.OpChange, Request: "c1-2", Token: 5},
 	)
-	if got := judge.Judge(events).Storage; got.Operations != 1 {
+	if got := judged(events).Storage; got.Operations != 1 {
 		t.Errorf("%+v, want one operation, at the end", got)
 	}
 }
@@ -284,16 +303,16 @@ func TestScopes(t *testing.T) {
 			events[i].Scope = e.Key
 		}
 	}
-	if got := judge.Judge(events).Storage; got.Fenced != judge.Yes {
+	if got := judged(events).Storage; got.Fenced != judge.Yes {
 		t.Errorf("a scope for each key: %+v, want yes", got)
 	}
-	if got := judge.Judge(tale(t, text)).Storage; got.Fenced != judge.No {
+	if got := judged(tale(t, text)).Storage; got.Fenced != judge.No {
 		t.Errorf("one scope: %+v, want no", got)
 	}
 	events = tale(t, "c1 5 write k=1 ok\nc2 9 write k=2 ok")
 	events[4].Scope, events[5].Scope, events[6].Scope = "/other", "/other", "/other"
 	want := judge.Opinion{Fenced: judge.Undecided, Operations: 2, Reason: `k was used under two scopes, "/lock" and "/other", and a fenced store is judged scope by scope`}
-	if got := judge.Judge(events).Storage; got != want {
+	if got := judged(events).Storage; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if err := judge.Visualize(&bytes.Buffer{}, events); err == nil || !strings.Contains(err.Error(), want.Reason) {
@@ -307,7 +326,7 @@ func TestClaimOfArrival(t *testing.T) {
 		c2 9 read k ok
 		c1 5 write k=1 ok`)
 	events[2].Token = 0 // the client names its tenure's token, and did not show it
-	if got := judge.Judge(events).Storage.Fenced; got != judge.Yes {
+	if got := judged(events).Storage.Fenced; got != judge.Yes {
 		t.Errorf("%s, want yes: the read showed no token", got)
 	}
 }
@@ -327,19 +346,19 @@ func TestExpectation(t *testing.T) {
 		{twoScopes, true, []string{`porcupine could not judge whether the storage did what a fenced storage does (k was used under two scopes, "/lock" and "/other", and a fenced store is judged scope by scope), expected that it does`}},
 	} {
 		events := tale(t, tt.tale)
-		events[0].Run.Expect = history.Expect{Verdict: judge.Judge(events).Name, Fenced: &tt.expect}
+		events[0].Run.Expect = history.Expect{Verdict: judged(events).Name, Fenced: &tt.expect}
 		if tt.tale == twoScopes {
 			events[5].Scope = "/other"
 		}
-		if j := judge.Judge(events); !slices.Equal(j.Mismatches, tt.want) || j.OK() != (tt.want == nil) {
+		if j := judged(events); !slices.Equal(j.Mismatches, tt.want) || j.OK() != (tt.want == nil) {
 			t.Errorf("%s: mismatches %q, want %q", tt.tale, j.Mismatches, tt.want)
 		}
 	}
 }
 
 func TestJSON(t *testing.T) {
-	got, err := json.Marshal(judge.Judge(tale(t, "c1 5 write k=1 ok\nfinal k 1")))
-	want := `{"verdict":"safe","stale":0,"refused":0,"ordered":true,"final":{"k":"1"},"storage":{"fenced":"yes","operations":2}}`
+	got, err := json.Marshal(judged(tale(t, "c1 5 write k=1 ok\nfinal k 1")))
+	want := `{"verdict":"safe","stale":0,"refused":0,"ordered":true,"exclusive":true,"final":{"k":"1"},"storage":{"fenced":"yes","operations":2}}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v %s, want %s", err, got, want)
 	}
@@ -360,7 +379,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := judge.Judge(events).Storage; got.Fenced != want {
+		if got := judged(events).Storage; got.Fenced != want {
 			t.Errorf("%s: %+v, want %s", name, got, want)
 		}
 	}

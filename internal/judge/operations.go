@@ -20,7 +20,7 @@ func operations(events []history.Event) ([]linear.Op, error) {
 		switch e.Kind {
 		case history.KindOK, history.KindFail, history.KindUnknown:
 			answers[e.Request] = i
-		case history.KindApplied, history.KindRefused:
+		case history.KindApplied, history.KindRefused, history.KindDuplicate:
 			arrived[e.Request] = e
 		}
 	}
@@ -106,8 +106,8 @@ func output(in linear.Input, answer, there history.Event, did bool) (out linear.
 		return out, slices.Contains(refusals, out.Outcome)
 	case in.Kind == linear.Read:
 		return found(answer), true
-	case in.Sequence != 0 && !did:
-		return linear.Output{Outcome: linear.Duplicate}, true // the storage does not tell of those
+	case there.Kind == history.KindDuplicate, in.Sequence != 0 && !did: // of version 1, where the storage does not tell
+		return linear.Output{Outcome: linear.Duplicate}, true
 	}
 	return linear.Output{Outcome: linear.Done}, true
 }

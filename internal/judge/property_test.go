@@ -107,8 +107,8 @@ func TestAnyRun(t *testing.T) {
 		if r.stale {
 			fenced = judge.No
 		}
-		if j := judge.Judge(r.events); j.Name != name || j.Storage.Fenced != fenced {
-			t.Errorf("%s, fenced: %s, want %s, %s; violations %+v", j.Name, j.Storage.Fenced, name, fenced, j.Violations)
+		if j, err := judge.Judge(r.events); err != nil || j.Name != name || j.Storage.Fenced != fenced {
+			t.Errorf("%s, fenced: %s, want %s, %s; violations %+v, %v", j.Name, j.Storage.Fenced, name, fenced, j.Violations, err)
 		}
 	})
 }

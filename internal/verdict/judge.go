@@ -12,11 +12,12 @@ type judge struct {
 	tenures  map[string]*tenure
 	told     map[string][]told
 	tries    map[string]try // client → its last
-	requests map[string]*request
-	written  map[string][]int  // key → events that changed it, the last one last
-	guards   map[string]*scope // key → the lock under which it was last used
-	changes  map[string][]int  // of a client to a key in a tenure, in the order in which they were applied
+	attempts map[string]*attempt
+	written  map[string][]*change // key → the changes of it, the last one last
+	guards   map[string]*scope    // key → the lock under which it was last used
+	newest   map[own]acknowledged
 	sets     []*set
+	place    int // of the event that is judged, in the order of judgement
 	last     int // storage event
 	restart  int // of the storage: the last event of it
 
@@ -24,7 +25,16 @@ type judge struct {
 	stale      int
 	refused    int
 	disordered bool
-	violations []Violation
+	violations []history.Violation
+	overlaps   []history.Violation
+}
+
+// change is a write or a delete that was applied.
+type change struct {
+	event  int
+	by     *attempt
+	tenure *tenure // nil: of no tenure
+	found  bool    // by a read
 }
 
 func newJudge(events []history.Event) *judge {
@@ -34,10 +44,10 @@ func newJudge(events []history.Event) *judge {
 		tenures:  make(map[string]*tenure),
 		told:     make(map[string][]told),
 		tries:    make(map[string]try),
-		requests: make(map[string]*request),
-		written:  make(map[string][]int),
+		attempts: make(map[string]*attempt),
+		written:  make(map[string][]*change),
 		guards:   make(map[string]*scope),
-		changes:  make(map[string][]int),
+		newest:   make(map[own]acknowledged),
 		final:    make(map[string]string),
 	}
 	for _, keys := range events[0].Run.Together {
@@ -67,6 +77,10 @@ func (j *judge) judge(i int, e history.Event) {
 			j.refuse(i, e)
 		}
 		j.last = i
+	case history.KindOK:
+		if a := j.attempts[e.Request]; a != nil {
+			j.acknowledge(a)
+		}
 	case history.KindFail, history.KindUnknown:
 		if e.Op == history.OpLock || e.Op == history.OpTryLock {
 			j.notGranted(i, e)
@@ -94,51 +108,53 @@ func (j *judge) more(e history.Event) bool {
 }
 
 func (j *judge) apply(i int, e history.Event) {
-	r := j.requests[e.Request]
-	t, order := j.tenureOf(r), 0 // a request of no tenure comes before all
-	s := j.guard(e)
-	if t != nil {
-		s, order = t.scope, t.order
-		j.guards[e.Key] = s
-	}
+	a := j.attempt(e)
+	t := j.tenures[a.tenure] // nil where the client held no lock, as one that still waits in the queue
 	if e.Op == history.OpRead {
 		j.compareValue(i, e)
-	} else if order < s.latestTenure && (r == nil || !r.stale) {
-		how := "%s was applied after %s of a later tenure"
-		if order == 0 {
-			how = "%s was applied, though its client did not hold the lock, after %s, whose client did"
+	} else {
+		j.stray(i, e, a, t)
+		j.late(i, e, a)
+		if t != nil {
+			j.guarded(i, e, a, t)
 		}
-		j.violate(history.Corrupted, s.latest, i, how, j.name(i), j.name(s.latest))
-		if r != nil {
-			r.stale = true
+		a.keys = append(a.keys, e.Key)
+		if a.first < 0 {
+			a.first = i
 		}
-	}
-	if order > 0 && order >= s.latestTenure {
-		s.latest, s.latestTenure = i, order
+		j.written[e.Key] = append(j.written[e.Key], &change{event: i, by: a, tenure: t})
 	}
 	if t != nil {
-		j.share(i, r, t)
-		t.sequence = max(t.sequence, e.Sequence)
+		j.use(i, e, a, t)
 	}
-	j.late(i, e, r)
 	for _, s := range j.sets {
 		j.torn(s, i, e, t)
 	}
-	if e.Op != history.OpRead {
-		j.written[e.Key] = append(j.written[e.Key], i)
-	}
-	if r != nil {
-		r.applied = append(r.applied, i)
-	}
 }
 
-// tenureOf is the tenure under which a request was made, by its client's word;
-// nil where the client held none, as one that still waits in the queue.
-func (j *judge) tenureOf(r *request) *tenure {
-	if r == nil {
-		return nil
+// use notes that a tenure works.
+func (j *judge) use(i int, e history.Event, a *attempt, t *tenure) {
+	j.guards[e.Key] = t.scope
+	if t.order >= t.scope.latestTenure {
+		t.scope.latest, t.scope.latestTenure = i, t.order
 	}
-	return j.tenures[r.tenure]
+	j.share(i, a, t)
+	t.sequence = max(t.sequence, e.Sequence)
+}
+
+// stray finds a change that comes after a later tenure has begun its work, or, of
+// no tenure, after any has. It is said once for each attempt.
+func (j *judge) stray(i int, e history.Event, a *attempt, t *tenure) {
+	s, order := j.guard(e), 0
+	kind, how := history.Unheld, "%s was applied, though its client did not hold the lock, after %s, whose client did"
+	if t != nil {
+		s, order = t.scope, t.order
+		kind, how = history.Stale, "%s was applied after %s of a later tenure"
+	}
+	if order < s.latestTenure && !a.stray {
+		a.stray = true
+		j.violate(kind, s.latest, i, how, j.name(i), j.name(s.latest))
+	}
 }
 
 // guard is the lock of a request of no tenure: that of the key, as far as is
@@ -150,36 +166,54 @@ func (j *judge) guard(e history.Event) *scope {
 	return j.scope(e.Scope)
 }
 
+// guarded finds a key that two clients change under two locks at a time: no lock
+// guards it.
+func (j *judge) guarded(i int, e history.Event, a *attempt, t *tenure) {
+	changes := j.written[e.Key]
+	if len(changes) == 0 {
+		return
+	}
+	last := changes[len(changes)-1]
+	u := last.tenure
+	if u == nil || u.scope == t.scope || last.by.client == a.client || u.over && u.ended < t.granted {
+		return
+	}
+	j.violate(history.Unguarded, last.event, i, "%s, under the lock %s, destroys %s, under the lock %s: no lock guards %s",
+		j.name(i), t.scope.name, j.name(last.event), u.scope.name, e.Key)
+}
+
 func (j *judge) refuse(i int, e history.Event) {
 	j.refused++
 	if e.Reason == "stale" {
 		j.stale++
 	}
-	t := j.tenureOf(j.requests[e.Request])
+	t := j.tenures[j.attempt(e).tenure]
 	switch {
-	case t == nil || t.scope.current != t:
+	case t == nil || t.scope.holder != t:
 	case e.Token == 0: // it did not show that it holds the lock
 	case e.Token == e.Mark && e.Sequence > 0 && e.Sequence < t.sequence: // a later request of the same tenure was done
 	case e.Reason == "ahead" && e.Token != t.token: // it showed what nobody was granted
 	default:
-		j.violate(history.Blocked, t.event, i, "%s was refused (%s), but its client held the lock", j.name(i), e.Reason)
+		j.violate(history.Refusal, t.event, i, "%s was refused (%s), but its client held the lock", j.name(i), e.Reason)
 	}
 }
 
-func (j *judge) violate(verdict string, before, event int, format string, args ...any) {
-	j.violations = append(j.violations, Violation{Verdict: verdict, Before: before, Event: event, Text: fmt.Sprintf(format, args...)})
+func (j *judge) violate(kind history.ViolationKind, before, event int, format string, args ...any) {
+	verdict := history.Corrupted
+	if kind == history.Refusal || kind == history.NotGranted {
+		verdict = history.Blocked
+	}
+	j.violations = append(j.violations, history.Violation{
+		Verdict: verdict, Kind: kind, Before: before, Event: event, Text: fmt.Sprintf(format, args...),
+	})
 }
 
 // name is a storage event as people call it.
 func (j *judge) name(i int) string {
 	e := j.events[i]
-	client := e.Client
-	if r := j.requests[e.Request]; r != nil {
-		client = r.client
-	}
 	what := fmt.Sprintf("%s of %s", e.Op, e.Key)
 	if e.Op == history.OpWrite {
 		what = fmt.Sprintf("write %s=%s", e.Key, e.Value)
 	}
-	return fmt.Sprintf("%s's %s at %.3f s", client, what, e.At.Seconds())
+	return fmt.Sprintf("%s's %s at %.3f s", j.attempt(e).client, what, e.At.Seconds())
 }

@@ -8,16 +8,39 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// request is one to the storage, by its client's word.
+// request is what a client asks of the storage: all attempts at the same.
 type request struct {
-	id      string
-	client  string
-	tenure  string // "": the client held no lock
-	place   int    // the event by which it was first asked for: a retry has that of the first attempt
-	outcome history.Kind
-	applied []int // by the storage's word: a change of several keys is told of as many events
-	seen    bool  // a read found what it wrote
-	stale   bool  // it was applied after a later tenure's, and that was said
+	place        int            // the event by which it was first asked for
+	acknowledged bool           // an attempt succeeded, at whatever time
+	told         bool           // and by now
+	changed      map[string]int // key → the last event by which it was applied
+	whole        *whole         // the change of several keys that it is, or is a part of; nil: none
+}
+
+// attempt is one at a request, by its client's word.
+type attempt struct {
+	*request
+	client    string
+	tenure    string   // "": the client held no lock
+	keys      []string // that it changed, by the storage's word
+	first     int      // the first event of that; -1: none
+	duplicate bool     // the storage said that it was done before
+	stray     bool     // it came after a later tenure, and that was said
+}
+
+// attempt is the attempt that the storage tells of. In a history that is not
+// complete yet nobody may have asked for it.
+func (j *judge) attempt(e history.Event) *attempt {
+	a := j.attempts[e.Request]
+	if a == nil {
+		a = newAttempt(e)
+		j.attempts[e.Request] = a
+	}
+	return a
+}
+
+func newAttempt(e history.Event) *attempt {
+	return &attempt{client: e.Client, first: -1, request: &request{changed: make(map[string]int)}}
 }
 
 // told is a tenure as a client was told of it.
@@ -26,83 +49,158 @@ type told struct {
 	token  fence.Token
 }
 
-// hear takes in what the clients say, from the first event to the last: what is
-// judged later may depend on an answer that came late.
+// hear takes in what stands anywhere in the history and is judged earlier: what
+// the clients say, as an answer may come late, and which requests were duplicates.
 func (j *judge) hear() {
+	same := sameByName
+	if j.events[0].Run.Version < 2 {
+		same = j.sameByContent()
+	}
+	wholes := make(map[string]*whole)
 	for i, e := range j.events { // the clock may have stepped back, so that an answer stands before its question
 		if e.Kind == history.KindInvoke && e.Request != "" {
-			j.requests[e.Request] = &request{id: e.Request, client: e.Lane, tenure: e.Tenure, place: i}
+			a := newAttempt(e)
+			a.client, a.tenure, a.place, a.whole = e.Lane, e.Tenure, i, wholeOf(wholes, e)
+			j.attempts[e.Request] = a
 		}
 	}
-	unsure := make(map[string]*request) // what was asked for → the last attempt, whose outcome is unknown
 	for _, e := range j.events {
-		r := j.requests[e.Request]
+		a := j.attempts[e.Request]
 		switch {
-		case e.Kind == history.KindInvoke && r != nil:
-			if first := unsure[attempt(e)]; first != nil {
-				r.place = first.place
-			}
 		case e.Kind == history.KindOK && (e.Op == history.OpLock || e.Op == history.OpTryLock):
 			j.told[e.Tenure] = append(j.told[e.Tenure], told{e.Lane, e.Token})
-		case r != nil && slices.Contains([]history.Kind{history.KindOK, history.KindFail, history.KindUnknown}, e.Kind):
-			r.outcome = e.Kind
-			if what := attempt(j.events[r.place]); e.Kind == history.KindUnknown {
-				unsure[what] = r
-			} else {
-				delete(unsure, what)
+		case a == nil:
+		case e.Kind == history.KindInvoke:
+			if first := j.attempts[same(e)]; first != nil {
+				a.request = first.request
 			}
+		case e.Kind == history.KindDuplicate:
+			a.duplicate = true
+		}
+	}
+	for _, e := range j.events {
+		if a := j.attempts[e.Request]; a != nil && e.Kind == history.KindOK {
+			a.acknowledged = true
 		}
 	}
 }
 
-// attempt is what a client asks for: where it is the same as before, of which the
-// client does not know what became, it is a retry.
-func attempt(e history.Event) string {
-	return fmt.Sprintf("%q", []any{e.Lane, e.Tenure, e.Op, e.Key, e.Value, e.Changes, e.Sequence})
+// sameByName is the first attempt at what an event asks for, by its word.
+func sameByName(e history.Event) string { return e.RetryOf }
+
+// sameByContent is the same for histories of version 1: a client that asks for
+// what it asked for before, and of which it does not know what became, tries again.
+func (j *judge) sameByContent() func(history.Event) string {
+	content := func(e history.Event) string {
+		return fmt.Sprintf("%q", []any{e.Lane, e.Tenure, e.Op, e.Key, e.Value, e.Changes, e.Sequence})
+	}
+	first := make(map[string]string) // request → the first attempt at it
+	unsure := make(map[string]string)
+	asked := make(map[string]history.Event)
+	for _, e := range j.events {
+		if e.Kind == history.KindInvoke && e.Request != "" {
+			asked[e.Request] = e
+		}
+	}
+	for _, e := range j.events {
+		ask, known := asked[e.Request]
+		if !known {
+			continue
+		}
+		switch what := content(ask); e.Kind {
+		case history.KindInvoke:
+			if before, is := unsure[what]; is {
+				first[e.Request] = before
+			}
+		case history.KindUnknown:
+			unsure[what] = e.Request
+			if before := first[e.Request]; before != "" {
+				unsure[what] = before
+			}
+		case history.KindOK, history.KindFail:
+			delete(unsure, what)
+		}
+	}
+	return func(e history.Event) string { return first[e.Request] }
+}
+
+// own is what a client does to a key in a tenure, where it is on its own: nothing
+// else keeps its requests in order.
+type own struct{ client, tenure, key string }
+
+// acknowledged is a change of which the client was told that it is done: the one
+// that was asked for last, and the event by which it was applied.
+type acknowledged struct {
+	*request
+	event int
+}
+
+// acknowledge takes in that an attempt succeeded.
+func (j *judge) acknowledge(a *attempt) {
+	a.told = true
+	for key := range a.changed {
+		j.renew(own{a.client, a.tenure, key}, a.request)
+	}
+}
+
+func (j *judge) renew(o own, r *request) {
+	if n := j.newest[o]; n.request == nil || n.place <= r.place {
+		j.newest[o] = acknowledged{r, r.changed[o.key]}
+	}
 }
 
 // late finds a change that came after one for which its client asked later, and
-// of which it was told that it is done. Within a tenure a client is on its own,
-// so nothing else keeps the two in order.
-func (j *judge) late(i int, e history.Event, r *request) {
-	if r == nil || r.tenure == "" || e.Op == history.OpRead {
+// of which it had been told that it is done. Two that were under way at the same
+// time may come in either order.
+func (j *judge) late(i int, e history.Event, a *attempt) {
+	a.changed[e.Key] = i
+	if a.tenure == "" {
 		return
 	}
-	own := fmt.Sprintf("%q", []string{r.client, r.tenure, e.Key})
-	for _, k := range slices.Backward(j.changes[own]) {
-		if later := j.requests[j.events[k].Request]; later.place > r.place && later.outcome == history.KindOK {
-			j.violate(history.Corrupted, k, i, "%s was acknowledged, and then undone by %s, for which its client had asked before", j.name(k), j.name(i))
-			break
-		}
+	o := own{a.client, a.tenure, e.Key}
+	if n := j.newest[o]; n.request != nil && n.place > a.place {
+		j.violate(history.Late, n.event, i, "%s was acknowledged, and then undone by %s, for which its client had asked before", j.name(n.event), j.name(i))
 	}
-	j.changes[own] = append(j.changes[own], i)
+	if a.told {
+		j.renew(o, a.request)
+	}
 }
 
 // lost finds changes that were acknowledged and never applied.
 func (j *judge) lost() {
 	for i, e := range j.events {
-		r := j.requests[e.Request]
-		if e.Kind != history.KindOK || r == nil || j.doneBefore(r) {
+		a := j.attempts[e.Request]
+		if e.Kind != history.KindOK || a == nil {
 			continue
 		}
-		for _, key := range changedBy(j.events[r.place]) {
-			if !slices.ContainsFunc(r.applied, func(k int) bool { return j.events[k].Key == key }) {
-				j.violate(history.Corrupted, -1, i, "%s's %s of %s was acknowledged, but the storage did not apply it", r.client, e.Op, key)
+		for _, key := range changedBy(j.events[a.place]) {
+			if !slices.Contains(a.keys, key) && !j.doneBefore(a, key) {
+				j.violate(history.Lost, -1, i, "%s's %s of %s was acknowledged, but the storage did not apply it", a.client, e.Op, key)
 			}
 		}
 	}
+}
+
+// doneBefore reports whether an attempt was answered as a duplicate of one that
+// changed the key. In histories of version 1 the storage does not tell of
+// duplicates.
+func (j *judge) doneBefore(a *attempt, key string) bool {
+	duplicate := a.duplicate
+	if j.events[0].Run.Version < 2 {
+		duplicate = j.events[a.place].Sequence != 0 && len(a.keys) == 0
+	}
+	_, changed := a.changed[key]
+	return duplicate && changed
 }
 
 // denied finds changes that were applied, at whatever time, and of which the
 // client was told that they have no effect.
 func (j *judge) denied() {
 	for i, e := range j.events {
-		r := j.requests[e.Request]
-		if e.Kind != history.KindFail || r == nil || len(r.applied) == 0 || len(changedBy(j.events[r.place])) == 0 {
-			continue
+		a := j.attempts[e.Request]
+		if e.Kind == history.KindFail && a != nil && a.first >= 0 {
+			j.violate(history.Denied, min(i, a.first), max(i, a.first), "%s, of which %s was told that it failed, was applied", j.name(a.first), a.client)
 		}
-		k := r.applied[0]
-		j.violate(history.Corrupted, min(i, k), max(i, k), "%s, of which %s was told that it failed, was applied", j.name(k), r.client)
 	}
 }
 
@@ -117,24 +215,4 @@ func changedBy(e history.Event) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// doneBefore reports whether a request was a retry of one that had been
-// applied: the storage knows it by its sequence number, drops it, which its own
-// account does not mention, and acknowledges it.
-func (j *judge) doneBefore(r *request) bool {
-	if j.events[r.place].Sequence == 0 || len(r.applied) > 0 {
-		return false
-	}
-	return j.attempted(r, func(a *request) bool { return len(a.applied) > 0 })
-}
-
-// attempted reports whether one of the attempts at what r asks for is as said.
-func (j *judge) attempted(r *request, is func(*request) bool) bool {
-	for _, a := range j.requests {
-		if a.place == r.place && is(a) {
-			return true
-		}
-	}
-	return false
 }

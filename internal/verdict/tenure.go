@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -10,9 +11,11 @@ import (
 
 // scope is what the lock service and the storage did about one lock.
 type scope struct {
-	granted int     // tenures so far
-	current *tenure // nil: the lock is free
-	comers  int     // how often somebody came to hold it or to queue for it
+	name    string
+	granted int       // tenures so far
+	open    []*tenure // that are not over
+	holder  *tenure   // the one that was granted last; nil: it is over
+	comers  int       // how often somebody came to hold it or to queue for it
 	token   fence.Token
 	// latest is the event by which the latest tenure that came so far read or
 	// wrote, and latestTenure its place in the order of tenures.
@@ -21,12 +24,15 @@ type scope struct {
 }
 
 type tenure struct {
-	order  int // of its grant in the scope, from 1
-	scope  *scope
-	event  int
-	token  fence.Token    // by the lock service's account
-	worked map[string]int // client → its last request that was applied
-	shared bool           // and that was said
+	order   int // of its grant in the scope, from 1
+	scope   *scope
+	event   int            // by which it was granted
+	granted int            // the place of that in the order of judgement
+	over    bool           // it has ended
+	ended   int            // at this place
+	token   fence.Token    // by the lock service's account
+	worked  map[string]int // client → its last request that was applied
+	shared  bool           // and that was said
 	// sequence is the highest of its requests that were applied.
 	sequence int64
 }
@@ -34,7 +40,7 @@ type tenure struct {
 func (j *judge) scope(name string) *scope {
 	s := j.scopes[name]
 	if s == nil {
-		s = &scope{latest: -1}
+		s = &scope{name: name, latest: -1}
 		j.scopes[name] = s
 	}
 	return s
@@ -44,8 +50,14 @@ func (j *judge) grant(i int, e history.Event) {
 	s := j.scope(e.Scope)
 	s.comers++
 	s.granted++
-	s.current = &tenure{order: s.granted, scope: s, event: i, token: e.Token, worked: make(map[string]int)}
-	j.tenures[e.Tenure] = s.current
+	t := &tenure{order: s.granted, scope: s, event: i, granted: j.place, token: e.Token, worked: make(map[string]int)}
+	if n := len(s.open); n > 0 {
+		before := s.open[n-1]
+		j.overlaps = append(j.overlaps, history.Violation{Kind: history.Overlap, Before: before.event, Event: i, Text: fmt.Sprintf(
+			"%s was granted %s at %.3f s, and the tenure of %s was not over", e.Client, e.Scope, e.At.Seconds(), j.events[before.event].Client)})
+	}
+	s.open, s.holder = append(s.open, t), t
+	j.tenures[e.Tenure] = t
 	if told := j.told[e.Tenure]; len(told) > 0 {
 		j.disordered = j.disordered || told[0].token <= s.token
 		s.token = told[0].token
@@ -53,8 +65,14 @@ func (j *judge) grant(i int, e history.Event) {
 }
 
 func (j *judge) end(e history.Event) {
-	if t := j.tenures[e.Tenure]; t != nil && t.scope.current == t {
-		t.scope.current = nil
+	t := j.tenures[e.Tenure]
+	if t == nil {
+		return
+	}
+	t.over, t.ended = true, j.place
+	t.scope.open = slices.DeleteFunc(t.scope.open, func(o *tenure) bool { return o == t })
+	if t.scope.holder == t {
+		t.scope.holder = nil
 	}
 }
 
@@ -66,13 +84,13 @@ type try struct {
 
 func (j *judge) try(e history.Event) {
 	s := j.scope(e.Scope)
-	j.tries[e.Lane] = try{free: s.current == nil, comers: s.comers}
+	j.tries[e.Lane] = try{free: len(s.open) == 0, comers: s.comers}
 }
 
 // notGranted judges that a client was told that it did not get a lock.
 func (j *judge) notGranted(i int, e history.Event) {
 	s := j.scope(e.Scope)
-	free := s.current == nil
+	free := len(s.open) == 0
 	if e.Op == history.OpTryLock {
 		// Of two attempts that come together both may be told that they came too
 		// late. So it counts only where nobody else came.
@@ -82,19 +100,19 @@ func (j *judge) notGranted(i int, e history.Event) {
 	// With a reason, the client did not ask for the lock at all, or lost its place
 	// in the queue with its own lease.
 	if free && e.Reason == "" {
-		j.violate(history.Blocked, -1, i, "%s did not get the lock %s, which was free", e.Lane, e.Scope)
+		j.violate(history.NotGranted, -1, i, "%s did not get the lock %s, which was free", e.Lane, e.Scope)
 	}
 }
 
 // share finds two clients at work in one tenure.
-func (j *judge) share(i int, r *request, t *tenure) {
+func (j *judge) share(i int, a *attempt, t *tenure) {
 	for _, client := range slices.Sorted(maps.Keys(t.worked)) {
-		if !t.shared && client != r.client && j.wasTold(client, r.tenure) && j.wasTold(r.client, r.tenure) {
+		if !t.shared && client != a.client && j.wasTold(client, a.tenure) && j.wasTold(a.client, a.tenure) {
 			t.shared = true
-			j.violate(history.Corrupted, t.worked[client], i, "%s was applied in the tenure that %s works in as well: both were told that the lock is theirs", j.name(i), client)
+			j.violate(history.Shared, t.worked[client], i, "%s was applied in the tenure that %s works in as well: both were told that the lock is theirs", j.name(i), client)
 		}
 	}
-	t.worked[r.client] = i
+	t.worked[a.client] = i
 }
 
 func (j *judge) wasTold(client, tenure string) bool {

@@ -15,34 +15,30 @@ func (j *judge) compareValue(i int, e history.Event) {
 	j.written[e.Key] = changes
 	if len(changes) == 0 {
 		if !e.Missing {
-			j.violate(history.Corrupted, -1, i, "%s, and nobody wrote that", holds(e))
+			j.violate(history.Lost, -1, i, "%s, and nobody wrote that", holds(e))
 		}
 		return
 	}
 	last := changes[len(changes)-1]
 	if !j.left(last, e) {
-		j.violate(history.Corrupted, last, i, "%s is lost: afterwards %s", j.name(last), holds(e))
-	} else if r := j.requests[j.events[last].Request]; r != nil {
-		r.seen = true
+		j.violate(history.Lost, last.event, i, "%s is lost: afterwards %s", j.name(last.event), holds(e))
+	} else if e.Kind == history.KindApplied {
+		last.found = true
 	}
 }
 
 // left reports whether what was found is what a change left.
-func (j *judge) left(change int, found history.Event) bool {
-	if j.events[change].Op == history.OpDelete {
+func (j *judge) left(c *change, found history.Event) bool {
+	if j.events[c.event].Op == history.OpDelete {
 		return found.Missing
 	}
-	return !found.Missing && found.Value == j.events[change].Value
+	return !found.Missing && found.Value == j.events[c.event].Value
 }
 
 // mayBeLost reports whether a change may be gone: the storage was started again,
 // and had told nobody of it.
-func (j *judge) mayBeLost(change int) bool {
-	r := j.requests[j.events[change].Request]
-	if r == nil || r.seen || change > j.restart {
-		return false
-	}
-	return !j.attempted(r, func(a *request) bool { return a.outcome == history.KindOK })
+func (j *judge) mayBeLost(c *change) bool {
+	return c.event < j.restart && !c.found && !c.by.acknowledged
 }
 
 func holds(e history.Event) string {

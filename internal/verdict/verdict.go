@@ -16,29 +16,23 @@ import (
 
 // Verdict is the judgement of a run.
 type Verdict struct {
-	Name       string            `json:"verdict"` // history.Safe, Corrupted or Blocked
-	Violations []Violation       `json:"violations,omitempty"`
-	Stale      int               `json:"stale"`   // requests refused as stale
-	Refused    int               `json:"refused"` // requests refused, for whatever reason
-	Ordered    bool              `json:"ordered"` // of each lock, tokens grew in the order of its grants
-	Final      map[string]string `json:"final"`
+	Name       string              `json:"verdict"` // history.Safe, Corrupted or Blocked
+	Violations []history.Violation `json:"violations,omitempty"`
+	Stale      int                 `json:"stale"`              // requests refused as stale
+	Refused    int                 `json:"refused"`            // requests refused, for whatever reason
+	Ordered    bool                `json:"ordered"`            // of each lock, tokens grew in the order of its grants
+	Exclusive  bool                `json:"exclusive"`          // of each lock, no tenure began before the one before it was over
+	Overlaps   []history.Violation `json:"overlaps,omitempty"` // where Exclusive is false: the two grants
+	Final      map[string]string   `json:"final"`
 	// Mismatches are what is not as the run expects; none: it came out as it must.
 	Mismatches []string `json:"mismatches,omitempty"`
 }
 
-// Violation is one thing that must not happen, and the two events that make it:
-// their places in the history, from 0. Before is -1 where one event is enough.
-type Violation struct {
-	Verdict string `json:"verdict"`
-	Text    string `json:"text"`
-	Before  int    `json:"before"`
-	Event   int    `json:"event"`
-}
-
-// Judge judges a history.
+// Judge judges a history in which history.Check finds no problem.
 func Judge(events []history.Event) Verdict {
 	j := newJudge(events)
-	for _, i := range inOrder(events) {
+	for place, i := range inOrder(events) {
+		j.place = place
 		j.judge(i, events[i])
 	}
 	j.denied()
@@ -46,6 +40,7 @@ func Judge(events []history.Event) Verdict {
 	v := Verdict{
 		Name: history.Safe, Violations: j.violations,
 		Stale: j.stale, Refused: j.refused, Ordered: !j.disordered, Final: j.final,
+		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps,
 	}
 	for _, violation := range j.violations {
 		if violation.Verdict == history.Corrupted || v.Name == history.Safe {
@@ -76,6 +71,13 @@ func (v *Verdict) compare(want history.Expect) {
 		mismatch("tokens grew in the order of the grants, expected that they do not")
 	default:
 		mismatch("tokens did not grow in the order of the grants, expected that they do")
+	}
+	switch {
+	case want.Exclusive == nil || v.Exclusive == *want.Exclusive:
+	case v.Exclusive:
+		mismatch("no two tenures of a lock overlapped, expected that some do")
+	default:
+		mismatch("two tenures of a lock overlapped, expected that none do: %s", v.Overlaps[0].Text)
 	}
 	for _, key := range slices.Sorted(maps.Keys(want.Final)) {
 		if got, ok := v.Final[key]; !ok {

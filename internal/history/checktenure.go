@@ -1,0 +1,108 @@
+package history
+
+import (
+	"math"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// tenure holds the clients' word of tenures against the lock service's.
+func (c *checker) tenure(e Event) {
+	a := c.tenures[e.Tenure]
+	switch {
+	case e.Kind == KindGranted && a.granted:
+		c.wrong(ProblemTenure, "%s is granted a second time", e.Tenure)
+	case e.Kind == KindGranted:
+		a.granted = true
+	case e.Kind == KindEnded && (a == nil || !a.granted):
+		c.wrong(ProblemTenure, "%s ends, and was not granted before", e.Tenure)
+	case e.Kind == KindEnded && a.ended:
+		c.wrong(ProblemTenure, "%s ends a second time", e.Tenure)
+	case e.Kind == KindEnded:
+		a.ended = true
+	case e.Kind == KindOK && asksForLock(e.Op) && e.Tenure == "":
+		c.wrong(ProblemTenure, "%s was told that it has the lock, and not in which tenure", e.Lane)
+	case !c.byClient(e) || e.Tenure == "":
+	case a == nil:
+		c.wrong(ProblemTenure, "%s names the tenure %s, which the lock service neither granted nor queued", e.Lane, e.Tenure)
+	case e.Kind == KindOK && asksForLock(e.Op) && e.Scope != a.grant.Scope:
+		c.wrong(ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.grant.Scope)
+	}
+}
+
+// byClient reports whether an event is a client's word.
+func (c *checker) byClient(e Event) bool {
+	return e.Kind == KindInvoke || e.Kind == KindLost || isAnswer(e.Kind)
+}
+
+// What a client shows as its token, by Run.Tokens.
+const (
+	showsRevision = "revision"
+	showsHeader   = "header"
+	showsLease    = "lease"
+	showsMax      = "max"
+)
+
+// token holds the numbers that a client was told and shows against those that its
+// setting names.
+func (c *checker) token(e Event) {
+	switch {
+	case e.Kind == KindOK && asksForLock(e.Op):
+		c.toldToken(e)
+	case e.Kind == KindInvoke && asksStorage(e.Op):
+		c.shownToken(e)
+	}
+}
+
+func (c *checker) toldToken(e Event) {
+	a, how := c.tenures[e.Tenure], c.run.Tokens[e.Lane]
+	if a == nil {
+		return // which is said elsewhere
+	}
+	granted, right := a.grant.Token, false
+	switch how {
+	case showsRevision:
+		right = e.Token == granted
+	case showsHeader:
+		right = e.Token >= granted
+	case showsLease:
+		right = e.Token > 0
+	case showsMax:
+		right = e.Token == math.MaxInt64
+	}
+	if !right {
+		c.wrong(ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
+	}
+}
+
+func (c *checker) shownToken(e Event) {
+	if !c.mayShow(e) {
+		c.wrong(ProblemToken, "%s shows the token %d, which is neither that of its tenure %q nor what its setting %q names", e.Lane, e.Token, e.Tenure, c.run.Tokens[e.Lane])
+	}
+}
+
+// mayShow reports whether a request shows what its client was told of its tenure,
+// or, while it waits in the queue, what the lock service says of its place.
+func (c *checker) mayShow(e Event) bool {
+	how := c.run.Tokens[e.Lane]
+	switch {
+	case how == showsMax && e.Token == math.MaxInt64, e.Token == 0 && (e.Op == OpRead || e.Tenure == ""):
+		return true
+	case e.Tenure == "" || e.Token == 0:
+		return false
+	}
+	for _, ok := range c.told[clientTenure{e.Lane, e.Tenure}] {
+		if ok.Token == e.Token {
+			return true
+		}
+	}
+	a := c.tenures[e.Tenure]
+	if a == nil {
+		return true // which is said elsewhere
+	}
+	switch how {
+	case showsRevision, showsHeader:
+		return e.Token == fence.Token(a.grant.Token)
+	}
+	return how == showsLease
+}

@@ -1,0 +1,232 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// Write writes events as JSON lines.
+func Write(w io.Writer, events []Event) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, e := range events {
+		if err := enc.Encode(e); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
+	}
+	return nil
+}
+
+// LineError says that a line is no event that can stand there.
+type LineError struct {
+	Line int // from 1
+	Err  error
+}
+
+// Error implements error.
+func (e *LineError) Error() string {
+	return fmt.Sprintf("history: line %d is no event: %v", e.Line, e.Err)
+}
+
+// Unwrap returns what is wrong with the line.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Read reads what Write wrote. An error is a *LineError, or that of r.
+func Read(r io.Reader) ([]Event, error) {
+	br := bufio.NewReader(r)
+	var events []Event
+	for n := 1; ; n++ {
+		line, rerr := br.ReadBytes('\n')
+		if rerr != nil && !errors.Is(rerr, io.EOF) {
+			return nil, fmt.Errorf("history: line %d: %w", n, rerr)
+		}
+		if len(line) > 0 || n == 1 {
+			e, err := parse(line, n == 1)
+			if err != nil {
+				return nil, &LineError{n, err}
+			}
+			events = append(events, e)
+		}
+		if rerr != nil {
+			return events, nil
+		}
+	}
+}
+
+// parse reads a line, and refuses what would be judged as if it were not there or
+// were something else.
+func parse(line []byte, first bool) (e Event, err error) {
+	if !utf8.Valid(line) { // JSON would make one key of two
+		return e, errors.New("it is not UTF-8")
+	}
+	if err := checkFields(line); err != nil {
+		return e, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields() // those of run and changes
+	if err := dec.Decode(&e); err != nil {
+		return e, err
+	}
+	if first {
+		return e, e.checkFirst()
+	}
+	return e, e.checkLine()
+}
+
+// fields are the names of an event's fields.
+var fields = func() (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Event]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}()
+
+// checkFields holds a line to what package json overlooks: a field that stands
+// twice or in other letters, a number that is no token, and what comes after the
+// event.
+func checkFields(line []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return errors.New("want a JSON object")
+	}
+	var seen []string
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		name := token.(string) // as json has it in an object
+		switch {
+		case !slices.Contains(fields, name):
+			return fmt.Errorf("it has a field %q, which is unknown", name)
+		case slices.Contains(seen, name):
+			return fmt.Errorf("it has the field %q twice", name)
+		}
+		seen = append(seen, name)
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		if err := checkValue(name, value); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something comes after the event")
+	}
+	return nil
+}
+
+// checkValue refuses values that package json takes for absent ones.
+func checkValue(name string, value json.RawMessage) error {
+	switch {
+	case string(value) == "null":
+		return fmt.Errorf("its field %q is null: leave it out", name)
+	case name == "token" || name == "mark":
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			return fmt.Errorf("its %s is %s: want a decimal number in quotes", name, value)
+		}
+		if _, err := fence.ParseToken(text); err != nil {
+			return fmt.Errorf("its %s is %q: %w", name, text, err)
+		}
+	}
+	return nil
+}
+
+func (e Event) checkFirst() error {
+	switch {
+	case e.Kind != KindRun || e.Run == nil:
+		return errors.New(`want an event of kind "run" that says what was run: this is no history of gcsim`)
+	case e.Run.Version < 0 || e.Run.Version > Version:
+		return fmt.Errorf("the history is of version %d, and this gcsim reads those up to %d", e.Run.Version, Version)
+	}
+	return nil
+}
+
+// needs say what an event of a kind has to have, and may have.
+type needs struct {
+	tenure bool
+	ops    []string // one of these; nil: any, or none
+	causes []string // one of these, or none; nil: any
+}
+
+var (
+	clientOps  = []string{OpLock, OpTryLock, OpUnlock, OpRead, OpWrite, OpDelete, OpChange, OpCount}
+	storageOps = []string{OpRead, OpWrite, OpDelete}
+)
+
+// kinds are all there are.
+var kinds = map[Kind]needs{
+	KindRun:       {},
+	KindGranted:   {tenure: true},
+	KindEnded:     {tenure: true, causes: []string{CauseExpired, CauseReleased, CauseRevoked}},
+	KindQueued:    {tenure: true},
+	KindApplied:   {ops: storageOps},
+	KindRefused:   {ops: storageOps},
+	KindDuplicate: {ops: storageOps},
+	KindFinal:     {},
+	KindInvoke:    {ops: clientOps},
+	KindOK:        {ops: clientOps},
+	KindFail:      {ops: clientOps},
+	KindUnknown:   {ops: clientOps},
+	KindLost:      {tenure: true},
+	KindPause:     {causes: []string{CauseStop, CauseGC}},
+	KindResume:    {causes: []string{CauseStop, CauseGC}},
+	KindKill:      {},
+	KindRestart:   {},
+	KindNetwork:   {causes: []string{CausePartition, CauseDeafen, CauseDelay, CauseDeliver, CauseReset, CauseHeal}},
+	KindError:     {},
+	KindEnd:       {},
+	KindNote:      {},
+}
+
+// refusals are the reasons of KindRefused.
+var refusals = []string{"stale", "missing", "invalid", "ahead"}
+
+// checkLine refuses what no line but the first can be.
+func (e Event) checkLine() error {
+	need, known := kinds[e.Kind]
+	byStorage := slices.Contains([]Kind{KindApplied, KindRefused, KindDuplicate, KindFinal}, e.Kind)
+	switch {
+	case e.Kind == KindRun:
+		return errors.New("another run begins here, and a history is of one")
+	case !known:
+		return fmt.Errorf("its kind is %q, which is unknown", e.Kind)
+	case e.Lane == "":
+		return errors.New("it names no lane")
+	case byStorage && e.Lane != LaneStorage:
+		return fmt.Errorf("its kind is %q, and its lane %q: that is the storage's to tell", e.Kind, e.Lane)
+	case need.tenure && e.Tenure == "":
+		return fmt.Errorf("its kind is %q, and it names no tenure", e.Kind)
+	case need.ops != nil && !slices.Contains(need.ops, e.Op):
+		return fmt.Errorf("its kind is %q and its op %q: want one of %s", e.Kind, e.Op, strings.Join(need.ops, ", "))
+	case need.causes != nil && e.Cause != "" && !slices.Contains(need.causes, e.Cause):
+		return fmt.Errorf("its kind is %q and its cause %q: want one of %s", e.Kind, e.Cause, strings.Join(need.causes, ", "))
+	case e.Kind == KindRefused && !slices.Contains(refusals, e.Reason):
+		return fmt.Errorf("its kind is %q and its reason %q: want one of %s", e.Kind, e.Reason, strings.Join(refusals, ", "))
+	case e.Key == "" && (byStorage || slices.Contains(storageOps, e.Op) && need.ops != nil):
+		return errors.New("it names no key")
+	case e.Op == OpChange && e.Kind == KindInvoke && len(e.Changes) == 0:
+		return errors.New("it changes nothing")
+	case e.Index < 0 || e.Sequence < 0:
+		return errors.New("it has an index or a sequence below 0")
+	case e.Run != nil:
+		return fmt.Errorf("its kind is %q, and it says what was run", e.Kind)
+	}
+	return nil
+}
