@@ -18,12 +18,18 @@ import (
 //	end T [CAUSE]         it ends
 //	told C T [N]          C is told that it has the lock, in tenure T with token N
 //	gotit C T             the same, of an attempt that does not wait
+//	version 2             the history is of that version; else it is of version 1
+//	grant T by C [N] of L    of the lock L; so have all lines of tenures at their end
 //	C: write k=v #r (T) [S]  client C sends request r under tenure T ("-": none), with sequence number S
+//	C: write k=v #r (T) [S] again #q          which is a further attempt at q
+//	C: write k=v #r (T) [S] part #q k=v,m=w   which is a part of the change that begins with q
 //	C: change k=v,m=w #r (T)
 //	C: delete k #r (T)
 //	C: read k #r (T)
 //	applied #r            the storage does it; a read finds what was written last,
 //	applied #r k=v        or what is said here ("k=" with nothing: no value)
+//	half #r               it does the first part of it
+//	duplicate #r          it says that it was done before
 //	refused #r why [N M]  it refuses it, which showed token N (default 1), by the mark M
 //	ok #r, fail #r, unknown #r  the client is told
 //	try C, notry C        C tries to take the lock without waiting; it fails
@@ -35,6 +41,10 @@ func story(t *testing.T, expect history.Expect, text string) []history.Event {
 	s := teller{t: t, asked: make(map[string]history.Event), data: make(map[string]string)}
 	s.tell(history.Event{Lane: history.LaneLab, Kind: history.KindRun, Run: &history.Run{Expect: expect}})
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		s.lock = "/lock"
+		if of := strings.Split(line, " of "); len(of) == 2 {
+			line, s.lock = of[0], of[1]
+		}
 		s.line(strings.Fields(line))
 	}
 	return s.events
@@ -45,11 +55,12 @@ type teller struct {
 	events []history.Event
 	asked  map[string]history.Event // request → its invoke
 	data   map[string]string
+	lock   string // of the line
 }
 
 func (s *teller) tell(e history.Event) {
 	if e.Kind != history.KindRun {
-		e.At, e.Scope = time.Second, "/lock"
+		e.At, e.Scope = time.Second, s.lock
 	}
 	s.events = append(s.events, e)
 }
@@ -59,6 +70,8 @@ func (s *teller) line(word []string) {
 		return history.Event{Lane: client, Client: client, Kind: kind, Op: op}
 	}
 	switch word[0] {
+	case "version":
+		s.events[0].Run.Version = int(s.number(word, 1, 0))
 	case "grant":
 		s.tell(history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Tenure: word[1], Client: word[3], Token: s.number(word, 4, 1)})
 	case "queue":
@@ -91,6 +104,12 @@ func (s *teller) line(word []string) {
 		s.tell(history.Event{Lane: history.LaneStorage, Kind: history.KindRestart})
 	case "applied":
 		s.applied(word)
+	case "half":
+		s.tell(s.byStorage(word[1], history.KindApplied)[0])
+	case "duplicate":
+		for _, e := range s.byStorage(word[1], history.KindDuplicate) {
+			s.tell(e)
+		}
 	case "refused":
 		for _, e := range s.byStorage(word[1], history.KindRefused) {
 			e.Reason, e.Token, e.Mark = word[2], s.number(word, 3, 1), s.number(word, 4, 0)
@@ -123,16 +142,31 @@ func (s *teller) number(word []string, i int, otherwise fence.Token) fence.Token
 
 func (s *teller) ask(e history.Event, word []string) {
 	if e.Op == history.OpChange {
-		for _, pair := range strings.Split(word[2], ",") {
-			key, value, _ := strings.Cut(pair, "=")
-			e.Changes = append(e.Changes, history.Change{Key: key, Value: value})
-		}
+		e.Changes = changes(word[2])
 	} else {
 		e.Key, e.Value, _ = strings.Cut(word[2], "=")
 	}
-	e.Request, e.Tenure, e.Sequence = word[3], strings.Trim(word[4], "()-"), int64(s.number(word, 5, 0))
+	e.Request, e.Tenure = word[3], strings.Trim(word[4], "()-")
+	for rest := word[5:]; len(rest) > 0; {
+		switch rest[0] {
+		case "again":
+			e.RetryOf, rest = rest[1], rest[2:]
+		case "part":
+			e.PartOf, e.Changes, rest = rest[1], changes(rest[2]), rest[3:]
+		default:
+			e.Sequence, rest = int64(s.number(rest, 0, 0)), rest[1:]
+		}
+	}
 	s.asked[e.Request] = e
 	s.tell(e)
+}
+
+func changes(list string) (all []history.Change) {
+	for _, pair := range strings.Split(list, ",") {
+		key, value, _ := strings.Cut(pair, "=")
+		all = append(all, history.Change{Key: key, Value: value})
+	}
+	return all
 }
 
 // byStorage is a request as the storage tells of it: it knows of no tenure, and
