@@ -1,0 +1,128 @@
+package linear
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// porcupine takes time and memory that grow with the square of a history. So each
+// scope's history is cut into pieces: where nothing is under way, and what is
+// stored is known whatever the order was.
+
+// longest is how many operations a piece may have if another one is to follow: the
+// order that was found says what the next one begins with, and it costs most to
+// tell where there are many.
+const longest = 100
+
+// piece is a part of a scope's history, and the state in which it begins.
+type piece struct {
+	ops   []porcupine.Operation
+	state scope
+}
+
+// check judges a scope's history, piece by piece. It returns the piece that cannot
+// be put in an order, or of which that is not known by the deadline.
+func check(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
+	state := scope{}
+	for ops := range pieces(history) {
+		p := piece{ops, state}
+		verdict, after := p.check(deadline, len(ops) <= longest)
+		if verdict != Linearizable {
+			return verdict, p
+		}
+		state = after
+	}
+	return Linearizable, piece{}
+}
+
+// pieces cuts a scope's history.
+func pieces(history []porcupine.Operation) func(yield func([]porcupine.Operation) bool) {
+	ops := slices.Clone(history)
+	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return func(yield func([]porcupine.Operation) bool) {
+		from, busy := 0, int64(-1<<63)
+		last := make(map[string]changed)
+		for i, op := range ops {
+			busy = max(busy, op.Return)
+			note(last, op)
+			end := i == len(ops)-1
+			cut := !end && busy < ops[i+1].Call && i+1-from <= longest && settled(last)
+			if !end && !cut {
+				continue
+			}
+			if !yield(ops[from : i+1]) {
+				return
+			}
+			from = i + 1
+			clear(last)
+		}
+	}
+}
+
+// changed is what is known of the last change of a key.
+type changed struct {
+	until   int64 // when the last of its changes is over
+	settled bool  // one came after all others, and it was done
+}
+
+func note(last map[string]changed, op porcupine.Operation) {
+	outcome := op.Output.(Output).Outcome
+	if outcome != Done && outcome != Unknown {
+		return
+	}
+	for _, c := range op.Input.(Input).Changes {
+		before, known := last[c.Key]
+		alone := !known || before.until < op.Call
+		last[c.Key] = changed{max(before.until, op.Return), alone && outcome == Done}
+	}
+}
+
+// settled reports whether it is known of each key which change was the last.
+func settled(last map[string]changed) bool {
+	for _, c := range last {
+		if !c.settled {
+			return false
+		}
+	}
+	return true
+}
+
+// check judges a piece, and, where that is wanted, says in which state it ends.
+func (p piece) check(deadline time.Time, wanted bool) (Verdict, scope) {
+	if len(p.ops) == 1 {
+		ok, after := p.state.step(p.ops[0].Input.(Input), p.ops[0].Output.(Output))
+		if !ok {
+			return NotLinearizable, scope{}
+		}
+		return Linearizable, after
+	}
+	var within time.Duration // 0: for ever
+	if !deadline.IsZero() {
+		if within = time.Until(deadline); within <= 0 {
+			return Undecided, scope{}
+		}
+	}
+	if !wanted {
+		return porcupine.CheckOperationsTimeout(p.model(), p.ops, within), scope{}
+	}
+	verdict, info := porcupine.CheckOperationsVerbose(p.model(), p.ops, within)
+	if verdict != Linearizable {
+		return verdict, scope{}
+	}
+	state := p.state
+	for _, op := range info.PartialLinearizationsOperations()[0][0] { // all of them are whole
+		_, state = state.step(op.Input.(Input), op.Output.(Output))
+	}
+	return Linearizable, state
+}
+
+// model is that of a piece.
+func (p piece) model() porcupine.Model {
+	m := model
+	m.Partition = nil
+	m.Init = func() any { return p.state }
+	return m
+}

@@ -1,0 +1,66 @@
+package linear_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/fencelab/fencelab/internal/linear"
+)
+
+// TestPieces: a history that is judged in pieces is judged as it would be whole.
+func TestPieces(t *testing.T) {
+	keys, verdicts := []string{"a", "b"}, make(map[bool]int)
+	rapid.Check(t, func(t *rapid.T) {
+		var ops []linear.Op
+		now := int64(0)
+		for n := range rapid.IntRange(1, 14).Draw(t, "operations") {
+			now += rapid.Int64Range(0, 3).Draw(t, "later")
+			op := linear.Op{Client: n, Call: now, Return: now + rapid.Int64Range(0, 4).Draw(t, "long")}
+			op.Input = linear.Input{Scope: "/lock", Token: rapid.Int64Range(1, 2).Draw(t, "token")}
+			op.Output.Outcome = rapid.SampledFrom([]linear.Outcome{linear.Done, linear.Done, linear.Done, linear.Unknown, linear.Stale}).Draw(t, "outcome")
+			op.Output.Mark = map[bool]int64{true: 2}[op.Output.Outcome == linear.Stale]
+			key := rapid.SampledFrom(keys).Draw(t, "key")
+			if rapid.Bool().Draw(t, "read") {
+				op.Input.Kind, op.Input.Key = linear.Read, key
+				op.Output.Value, op.Output.Bare = fmt.Sprint(rapid.IntRange(0, n).Draw(t, "found")), true
+				if op.Output.Value == "0" && op.Output.Outcome == linear.Done {
+					op.Output = linear.Output{Outcome: linear.NotFound}
+				}
+			} else {
+				op.Input.Kind, op.Input.Changes = linear.Write, []linear.Change{{Key: key, Value: fmt.Sprint(n)}}
+			}
+			ops = append(ops, op)
+		}
+		whole := linear.Whole(ops) == porcupine.Ok
+		verdicts[whole]++
+		if got := linear.Check(ops, 0) == linear.Linearizable; got != whole {
+			t.Errorf("in pieces %v, as a whole %v", got, whole)
+		}
+	})
+	t.Logf("linearizable %d, not %d", verdicts[true], verdicts[false])
+	if verdicts[true] < 10 || verdicts[false] < 10 {
+		t.Errorf("linearizable %d, not %d: the test says nothing", verdicts[true], verdicts[false])
+	}
+}
+
+// TestManyPieces: what is left of one piece is what the next one begins with.
+func TestManyPieces(t *testing.T) {
+	var ops []linear.Op
+	for n := int64(0); n < 1000; n++ { // two at a time, on two keys
+		ops = append(ops,
+			at(10*n+1, 10*n+4, write(1+n, fmt.Sprintf("a=%d", n)), done),
+			at(10*n+2, 10*n+3, read(0, "b"), map[bool]linear.Output{true: none, false: value(fmt.Sprint(n-1), n)}[n == 0]),
+			at(10*n+5, 10*n+6, write(1+n, fmt.Sprintf("b=%d", n)), done))
+	}
+	if got := linear.Check(ops, 0); got != linear.Linearizable {
+		t.Errorf("%v, want linearizable", got)
+	}
+	ops[len(ops)-2].Output.Value = "7"
+	if got := linear.Check(ops, 0); got != linear.NotLinearizable {
+		t.Errorf("%v, want not linearizable: the last read but one found an old value", got)
+	}
+}
