@@ -64,3 +64,17 @@ func TestManyPieces(t *testing.T) {
 		t.Errorf("%v, want not linearizable: the last read but one found an old value", got)
 	}
 }
+
+// TestLastOfThree: which of three writes was the last is not known where one was
+// under way all the time.
+func TestLastOfThree(t *testing.T) {
+	for _, last := range []string{"1", "3"} {
+		ops := []linear.Op{
+			at(1, 10, write(3, "a=1"), done), at(2, 3, write(3, "a=2"), done), at(5, 6, write(3, "a=3"), done),
+			at(11, 12, read(0, "a"), value(last, 3)),
+		}
+		if got := linear.Check(ops, 0); got != linear.Linearizable {
+			t.Errorf("%s was the last: %v, want linearizable", last, got)
+		}
+	}
+}
