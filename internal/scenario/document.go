@@ -55,12 +55,13 @@ type variantDoc struct {
 }
 
 type expectDoc struct {
-	Verdict word  `yaml:"verdict" jsonschema:"required,enum=safe,enum=corrupted,enum=blocked" jsonschema_description:"safe, corrupted (a write of an earlier tenure was applied after a later one began its work, or an acknowledged write is lost) or blocked (the rightful holder was refused, or a free lock was not granted)."`
-	Stale   whole `yaml:"stale" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused as stale."`
-	Refused whole `yaml:"refused" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused, for whatever reason."`
-	Ordered flag  `yaml:"ordered" jsonschema_description:"Whether tokens grew in the order of grants."`
-	Fenced  flag  `yaml:"fenced" jsonschema_description:"Whether the storage did what a fenced storage does, by its own history."`
-	Final   final `yaml:"final" jsonschema_description:"What keys hold at the end."`
+	Verdict   word  `yaml:"verdict" jsonschema:"required,enum=safe,enum=corrupted,enum=blocked" jsonschema_description:"safe, corrupted (a write of an earlier tenure was applied after a later one began its work, or an acknowledged write is lost) or blocked (the rightful holder was refused, or a free lock was not granted)."`
+	Stale     whole `yaml:"stale" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused as stale."`
+	Refused   whole `yaml:"refused" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused, for whatever reason."`
+	Ordered   flag  `yaml:"ordered" jsonschema_description:"Whether tokens grew in the order of grants."`
+	Exclusive flag  `yaml:"exclusive" jsonschema_description:"Whether no tenure began before the one before it was over, by the lock service's account."`
+	Fenced    flag  `yaml:"fenced" jsonschema_description:"Whether the storage did what a fenced storage does, by its own history."`
+	Final     final `yaml:"final" jsonschema_description:"What keys hold at the end."`
 }
 
 // These are types of their own because the schema says something of its own

@@ -174,7 +174,7 @@ func (s *settings) checkSession(name string) error {
 func (d *expectDoc) expect(v *Variant, tale *story) (history.Expect, error) {
 	e := history.Expect{
 		Verdict: d.Verdict.text, Stale: d.Stale.pointer(), Refused: d.Refused.pointer(),
-		Ordered: d.Ordered.pointer(), Fenced: d.Fenced.pointer(),
+		Ordered: d.Ordered.pointer(), Exclusive: d.Exclusive.pointer(), Fenced: d.Fenced.pointer(),
 	}
 	if v.Control && e.Verdict == history.Safe {
 		return e, errorAt(d.Verdict.node, "a control must fail in the way that the scenario teaches: want corrupted or blocked")
