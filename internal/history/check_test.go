@@ -96,6 +96,7 @@ func TestCheck(t *testing.T) {
 			{tenure, 3, "T1 ends, and was not granted before"}}},
 		"ended twice":                    {[]edit{{17, "", good[15]}}, []want{{tenure, 17, "T1 ends a second time"}}},
 		"a lock of another name":         {[]edit{{4, "/lock", "/other"}}, []want{{tenure, 4, `which is of the lock "/lock"`}}},
+		"another's tenure":               {[]edit{{13, `"request":"c2-1"`, `"tenure":"T1","request":"c2-1"`}}, []want{{tenure, 13, "which is that of c1, and was not told that it has it"}}},
 		"told of a lock, without tenure": {[]edit{{4, `"tenure":"T1",`, ""}}, []want{{tenure, 4, "and not in which tenure"}}},
 
 		"applied, and nobody asked":   {[]edit{none(13), none(15)}, []want{{request, 13, `the storage tells of "c2-1", and nobody asked for that`}}},
@@ -108,6 +109,9 @@ func TestCheck(t *testing.T) {
 		"answered as something else":  {[]edit{{15, `"read"`, `"delete"`}}, []want{{request, 15, "a delete, which is a read"}}},
 		"another value was asked for": {[]edit{{6, `"value":"1"`, `"value":"2"`}}, []want{{request, 6, "was asked for something else"}}},
 		"another key was asked for":   {[]edit{{14, `"key":"x"`, `"key":"y"`}}, []want{{request, 14, "was asked for something else"}}},
+		"another token was shown":     {[]edit{{6, `"token":"5"`, `"token":"4"`}}, []want{{request, 6, "with the token 4 (sequence 1)"}}},
+		"another scope was shown":     {[]edit{{14, `"scope":"/lock"`, `"scope":"x"`}}, []want{{request, 14, `in scope "x"`}}},
+		"another number was shown":    {[]edit{{9, `"sequence":1`, `"sequence":2`}}, []want{{request, 9, "sequence 2"}}},
 		"done twice":                  {[]edit{{7, "", strings.Replace(good[5], `"index":1,`, `"index":2,`, 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}}, []want{{request, 7, "a second time"}}},
 		"done and refused": {[]edit{{7, "", strings.Replace(strings.Replace(good[5], `"index":1,`, `"index":2,"reason":"stale",`, 1), "applied", "refused", 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}},
 			[]want{{request, 7, "is refused, and was applied before"}}},
@@ -115,7 +119,7 @@ func TestCheck(t *testing.T) {
 		"a refusal of which the storage does not tell": {[]edit{none(14), {15, `"kind":"ok"`, `"kind":"fail","reason":"stale"`}}, []want{{request, 14, "was refused (stale), and the storage's account has nothing of it"}}},
 		"a retry of nothing":                           {[]edit{{8, `"retry_of":"c1-1"`, `"retry_of":"c1-9"`}}, []want{{request, 8, "no earlier first attempt"}}},
 		"a retry of itself":                            {[]edit{{8, `"retry_of":"c1-1"`, `"retry_of":"c1-2"`}}, []want{{request, 8, "no earlier first attempt"}}},
-		"a retry of something else":                    {[]edit{{8, `"sequence":1`, `"sequence":2`}}, []want{{request, 8, "no earlier first attempt"}}},
+		"a retry of something else":                    {[]edit{{8, `"sequence":1`, `"sequence":2`}, {9, `"sequence":1`, `"sequence":2`}}, []want{{request, 8, "no earlier first attempt"}}},
 		"a part of nothing":                            {[]edit{{8, `"part_of":"c1-1"`, `"part_of":"c2-1"`}}, []want{{request, 8, "no earlier write of c1 begins one"}}},
 		"a part that is not in it":                     {[]edit{{5, `"key":"x","value":"1"},`, `"key":"z","value":"1"},`}}, []want{{request, 5, "begins one"}, {request, 8, "first attempt"}, {request, 8, "begins one"}}},
 
@@ -126,8 +130,8 @@ func TestCheck(t *testing.T) {
 		"a place after a restart": {[]edit{{14, "", `{"at":12,"lane":"storage","kind":"restart"}`}}, []want{{index, 15, "nothing has place 2"}}},
 
 		"told another token":          {[]edit{{4, `"5"`, `"6"`}}, []want{{token, 4, "c1 was told the token 6 in T1, which was granted with 5"}}},
-		"a token of one's own":        {[]edit{{5, `"token":"5"`, `"token":"9"`}}, []want{{token, 5, `c1 shows the token 9, which is neither that of its tenure "T1" nor what its setting "revision" names`}}},
-		"a token without tenure":      {[]edit{{13, `"scope"`, `"token":"5","scope"`}}, []want{{token, 13, "c2 shows the token 5"}}},
+		"a token of one's own":        {[]edit{{5, `"token":"5"`, `"token":"9"`}, {6, `"token":"5"`, `"token":"9"`}}, []want{{token, 5, `c1 shows the token 9, which is neither that of its tenure "T1" nor what its setting "revision" names`}}},
+		"a token without tenure":      {[]edit{{13, `"scope"`, `"token":"5","scope"`}, {14, `"scope"`, `"token":"5","scope"`}}, []want{{token, 13, "c2 shows the token 5"}}},
 		"a setting that is not there": {[]edit{{1, `"c1":"revision",`, ""}}, []want{{token, 4, `its setting ""`}}},
 
 		"it stops":                {[]edit{none(19)}, []want{{end, 18, "stops here without an end"}}},
@@ -157,7 +161,7 @@ func TestTokensOfSettings(t *testing.T) {
 		{"revision", "7", false}, {"header", "4", false}, {"max", "5", false}, {"else", "5", false},
 	} {
 		edits := []edit{{1, `"c1":"revision"`, `"c1":"` + tt.setting + `"`}}
-		for _, line := range []int{4, 5, 8} {
+		for _, line := range []int{4, 5, 6, 8, 9} {
 			edits = append(edits, edit{line, `"token":"5"`, `"token":"` + tt.token + `"`})
 		}
 		got := problems(t, edited(t, edits...))

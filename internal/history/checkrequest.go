@@ -88,6 +88,9 @@ func (c *checker) done(e Event) {
 		c.wrong(ProblemRequest, "the storage tells of %q, and nobody asked for that", e.Request)
 	case !isOf(e, a.invoke):
 		c.wrong(ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
+	case c.run.Version >= 2 && !sameClaim(e, a.invoke):
+		c.wrong(ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, and its client of %d (%d) in %q",
+			e.Request, e.Token, e.Sequence, e.Scope, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope)
 	case e.Kind != a.did:
 		c.wrong(ProblemRequest, "%q is %s, and was %s before: it can be one of them only", e.Request, e.Kind, a.did)
 	case a.keys[e.Key]:
@@ -104,6 +107,11 @@ func isOf(told, asked Event) bool {
 		return told.Op == OpWrite && slices.Contains(asked.Changes, Change{told.Key, told.Value})
 	}
 	return told.Op == asked.Op && told.Key == asked.Key && (told.Op != OpWrite || told.Value == asked.Value)
+}
+
+// sameClaim reports whether the storage was shown what the client says.
+func sameClaim(told, asked Event) bool {
+	return told.Scope == asked.Scope && told.Token == asked.Token && told.Sequence == asked.Sequence
 }
 
 // index takes in the place of what the storage did.

@@ -25,6 +25,8 @@ func (c *checker) tenure(e Event) {
 	case !c.byClient(e) || e.Tenure == "":
 	case a == nil:
 		c.wrong(ProblemTenure, "%s names the tenure %s, which the lock service neither granted nor queued", e.Lane, e.Tenure)
+	case a.grant.Client != e.Lane && c.told[clientTenure{e.Lane, e.Tenure}] == nil:
+		c.wrong(ProblemTenure, "%s names the tenure %s, which is that of %s, and was not told that it has it", e.Lane, e.Tenure, a.grant.Client)
 	case e.Kind == KindOK && asksForLock(e.Op) && e.Scope != a.grant.Scope:
 		c.wrong(ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.grant.Scope)
 	}
