@@ -10,11 +10,16 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/need"
 )
 
 // TestOperations types the commands of docs/operations.md, as they stand there,
 // in a directory of its own. (The binaries are built already.)
 func TestOperations(t *testing.T) {
+	for _, name := range []string{"bash", "curl", "openssl", "sed"} {
+		need.Program(t, name, "to type the commands of docs/operations.md")
+	}
 	b, err := os.ReadFile("docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
@@ -27,11 +32,6 @@ func TestOperations(t *testing.T) {
 	script := []string{"set -eu", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT"}
 	for _, block := range blocks[1:] { // the first builds the binaries
 		script = append(script, block[1])
-	}
-	for _, tool := range []string{"curl", "openssl"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%v; apt-get install %s", err, tool)
-		}
 	}
 	text := strings.Join(script, "\n")
 	for _, port := range []string{"2379", "8080", "8443"} {

@@ -15,6 +15,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/need"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -167,6 +169,7 @@ func TestUnreachableIsTold(t *testing.T) {
 }
 
 func TestExec(t *testing.T) {
+	need.Program(t, "sh", "to run a script under a lock")
 	w := newWorld(t)
 	endpoint, etcd := w.etcd()
 	client := func(args ...string) *process {
@@ -220,6 +223,7 @@ func TestStorageStopsGracefully(t *testing.T) {
 
 // TestGoreman runs the Procfile's demo as README says, but for its ports.
 func TestGoreman(t *testing.T) {
+	need.Program(t, "sh", "to run the Procfile's lines")
 	w := newWorld(t)
 	for _, name := range []string{"ETCD_PORT", "STORAGE_PORT", "GOREMAN_RPC_PORT"} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")

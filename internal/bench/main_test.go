@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc"
 )
 
@@ -25,9 +26,7 @@ func TestMain(m *testing.M) {
 // TestShortRun runs all of it with next to nothing to do: no figure means
 // anything, but each has to be there, and go where it belongs.
 func TestShortRun(t *testing.T) {
-	if redisPath() == "" {
-		t.Fatalf("%s is not installed: %s", redisServer, installRedis)
-	}
+	need.Program(t, redisServer, "to measure it")
 	doc := filepath.Join(t.TempDir(), "doc.md")
 	if err := os.WriteFile(doc, []byte("before\n"+markBegin+"\nold\n"+markEnd+"\nafter\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -74,10 +73,7 @@ func TestReplaceWantsMarks(t *testing.T) {
 // TestStaleIsRefusedByRedisToo: the script checks what the storage checks, also
 // above 2^53 and with numbers of several lengths.
 func TestStaleIsRefusedByRedisToo(t *testing.T) {
-	path := redisPath()
-	if path == "" {
-		t.Fatalf("%s is not installed: %s", redisServer, installRedis)
-	}
+	path := need.Program(t, redisServer, "to run the script")
 	b := startBench(t)
 	redis, err := b.redis(path)
 	if err != nil {

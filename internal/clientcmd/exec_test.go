@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/need"
 )
 
 // locked is a "client exec" process whose command has started.
@@ -28,7 +29,8 @@ type locked struct {
 // startExec runs a shell script that says "started" first.
 func startExec(t *testing.T, w *world, script string, flags ...string) *locked {
 	t.Helper()
-	args := w.args(append(append([]string{"exec", "--lock", "/x"}, flags...), "--", "sh", "-c", script)...)
+	sh := need.Program(t, "sh", "to run a script under a lock")
+	args := w.args(append(append([]string{"exec", "--lock", "/x"}, flags...), "--", sh, "-c", script)...)
 	p := &locked{Cmd: process(t, "client", args...)}
 	p.Stderr = &p.stderr
 	p.WaitDelay = time.Second
@@ -89,6 +91,7 @@ func TestExec(t *testing.T) {
 
 func TestExecStatus(t *testing.T) {
 	t.Parallel()
+	need.Program(t, "sh", "to end with any status")
 	w := newWorld(t)
 	notExecutable := filepath.Join(t.TempDir(), "script")
 	noInterpreter := filepath.Join(t.TempDir(), "script")

@@ -20,6 +20,7 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/etcdcmd"
 	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc"
 )
 
@@ -88,15 +89,13 @@ func TestMaxTxnOps(t *testing.T) {
 
 // TestFsync: with it each answered write was synced before, without it none is.
 func TestFsync(t *testing.T) {
-	if _, err := exec.LookPath("strace"); err != nil {
-		t.Fatal("strace is missing: apt-get install strace")
-	}
+	strace := need.Strace(t, "to see syncs")
 	const writes = 10
 	for _, fsync := range []bool{false, true} {
 		t.Run(fmt.Sprint(fsync), func(t *testing.T) {
 			trace := filepath.Join(t.TempDir(), "trace")
 			// A file per thread is written line by line; -ff is its option.
-			client := start(t, "strace", append([]string{"-ff", "-qq", "-e", "trace=fsync,fdatasync", "-e", "signal=none", "-o", trace, os.Args[0]},
+			client := start(t, strace, append([]string{"-ff", "-qq", "-e", "trace=fsync,fdatasync", "-e", "signal=none", "-o", trace, os.Args[0]},
 				etcdcmd.Args(etcdserver.Config{ClientAddr: "127.0.0.1:0", Dir: t.TempDir(), Fsync: fsync})...)...)
 			before := syncs(t, trace)
 			for range writes {

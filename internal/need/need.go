@@ -1,0 +1,98 @@
+// Package need is for tests that need more than Go and coreutils: a program, or a
+// permission of the kernel's. A test that does not get it is left out, and says what is missing,
+// what for, and what brings it. With FENCELAB_REQUIRE=all it fails instead.
+package need
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Names of environment variables.
+const (
+	// Require makes a failure of what is missing, by the value "all".
+	Require = "FENCELAB_REQUIRE"
+	// Account names a file to which each test that is left out adds a LeftOut, as a
+	// line of JSON.
+	Account = "FENCELAB_LEFT_OUT"
+)
+
+// LeftOut is a test that was left out.
+type LeftOut struct {
+	Test   string // the last part of its package's path, and its name
+	What   string // is missing
+	Remedy string // what brings it
+}
+
+// debian has the packages that bring a program, where their names differ.
+var debian = map[string]string{
+	"sh":      "dash",
+	"xmllint": "libxml2-utils",
+}
+
+// Program returns where a program is. The purpose, "to do this", is for who reads
+// that it is missing.
+func Program(t testing.TB, name, purpose string) (path string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		from := debian[name]
+		if from == "" {
+			from = name
+		}
+		Missing(t, name, purpose, "apt-get install "+from)
+	}
+	return path
+}
+
+// Strace returns where strace is, if it may trace what it starts itself.
+func Strace(t testing.TB, purpose string) (path string) {
+	t.Helper()
+	path = Program(t, "strace", purpose)
+	if out, err := exec.Command(path, "-o", os.DevNull, path, "-V").CombinedOutput(); err != nil {
+		t.Logf("strace: %v\n%s", err, out)
+		Missing(t, "ptrace", purpose, "in a container --cap-add SYS_PTRACE")
+	}
+	return path
+}
+
+// Missing ends the test: something is missing that it needs, and the remedy would
+// bring it.
+func Missing(t testing.TB, what, purpose, remedy string) {
+	t.Helper()
+	says := fmt.Sprintf("it needs %s %s: %s", what, purpose, remedy)
+	switch require := os.Getenv(Require); require {
+	case "":
+	case "all":
+		t.Fatalf("%s (%s=all)", says, Require)
+	default:
+		t.Fatalf("%s is %q: want all, or nothing; %s", Require, require, says)
+	}
+	if name := os.Getenv(Account); name != "" {
+		binary := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
+		if err := add(name, LeftOut{Test: binary + " " + t.Name(), What: what, Remedy: remedy}); err != nil {
+			t.Fatalf("%s, and the account of it cannot be kept: %v", says, err)
+		}
+	}
+	t.Skip("left out: " + says)
+}
+
+// add writes a whole line at once: other processes write to the file as well.
+func add(name string, l LeftOut) error {
+	line, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Write(append(line, '\n'))
+	return err
+}
