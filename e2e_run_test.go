@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/report/junittest"
 )
 
 // scenarioDir writes the main story under several names, each with changes: pairs
@@ -105,12 +107,8 @@ func TestRunReports(t *testing.T) {
 // validJUnit holds a file to what the schemas in use agree on.
 func validJUnit(t *testing.T, name string) {
 	t.Helper()
-	xmllint, err := exec.LookPath("xmllint")
-	if err != nil {
-		t.Fatal("this test validates XML with xmllint, which is not installed: apt-get install libxml2-utils")
-	}
-	if out, err := exec.Command(xmllint, "--noout", "--schema", "internal/report/testdata/junit.xsd", name).CombinedOutput(); err != nil {
-		t.Errorf("%v:\n%s", err, out)
+	if err := junittest.Check([]byte(read(t, name))); err != nil {
+		t.Errorf("%s: %v", name, err)
 	}
 }
 
@@ -237,7 +235,12 @@ func TestRunOnForeignEtcd(t *testing.T) {
 func TestScenarioFromTemplate(t *testing.T) {
 	w := newWorld(t)
 	in := func(args ...string) *process {
-		return w.start("/bin/sh", append([]string{"-c", `cd "$1"; shift; exec "$@"`, "sh", w.tmp, filepath.Join(bin, "gcsim")}, args...)...)
+		p := w.prepare("gcsim", args...)
+		p.cmd.Dir = w.tmp
+		if err := p.start(); err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
 	p := in("new", "mine")
 	p.want(0)
