@@ -3,9 +3,9 @@ package fencelab_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -13,67 +13,72 @@ import (
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/need"
 )
 
-// smallDisk is a file system of its own in memory, in a mount namespace that
-// needs no root.
-type smallDisk struct {
-	w      *world
-	holder *process // keeps the namespace
-	dir    string   // where it is, within the namespace
+// diskArg makes the test's program the holder of a file system.
+const diskArg = "hold-disk"
+
+// holdDisk mounts a file system in memory, with so many bytes, until standard input
+// ends.
+func holdDisk(bytes, dir string) {
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size="+bytes); err != nil {
+		fmt.Println("mount:", err)
+		os.Exit(1)
+	}
+	fmt.Println("mounted")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
 }
 
-// smallDisk makes one of so many bytes.
-func (w *world) smallDisk(bytes int) *smallDisk {
+// smallDisk makes a file system of so many bytes, in a mount namespace of its own,
+// for which nobody has to be root. The directory is as seen from without.
+func (w *world) smallDisk(bytes int) (dir string) {
 	w.t.Helper()
-	for _, name := range []string{"unshare", "nsenter"} {
-		if _, err := exec.LookPath(name); err != nil {
-			w.t.Fatalf("this test fills a disk of its own, for which it needs %s: apt-get install util-linux", name)
-		}
+	dir = w.t.TempDir()
+	holder := w.prepare(os.Args[0], diskArg, itoa(bytes), dir)
+	holder.cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
 	}
-	d := &smallDisk{w: w, dir: w.t.TempDir()}
-	d.holder = w.start("/usr/bin/env", "unshare", "-Urm", "sh", "-c", `mount -t tmpfs -o size="$0" none "$1" && echo mounted && exec cat`, itoa(bytes), d.dir)
-	for !strings.Contains(d.holder.output(), "mounted\n") {
+	missing := func(why any) {
+		w.t.Helper()
+		w.t.Log(why)
+		need.Missing(w.t, "user namespaces", "to fill a file system of its own", "sysctl kernel.apparmor_restrict_unprivileged_userns=0, in a container --cap-add SYS_ADMIN")
+	}
+	if err := holder.start(); err != nil {
+		missing(err)
+	}
+	for !strings.Contains(holder.output(), "mounted\n") {
 		select {
-		case <-d.holder.wrote:
-		case <-d.holder.done:
-			w.t.Fatalf("no file system of its own can be mounted here; allow it: sysctl kernel.apparmor_restrict_unprivileged_userns=0, in a container --cap-add SYS_ADMIN; unshare said:\n%s", d.holder.output())
+		case <-holder.wrote:
+		case <-holder.done:
+			missing(holder.output())
 		}
 	}
-	return d
-}
-
-// storage starts a storage that has its file there.
-func (d *smallDisk) storage() (*process, string) {
-	d.w.t.Helper()
-	p := d.w.start("/usr/bin/env", "nsenter", "--preserve-credentials", "-U", "-m", "-t", itoa(d.holder.cmd.Process.Pid),
-		filepath.Join(bin, "storage"), "--listen", "127.0.0.1:0", "--engine", "bolt", "--data", d.dir)
-	return p, urlPattern.FindStringSubmatch(p.await("storage serves"))[1]
-}
-
-// path is a file's name as seen from without.
-func (d *smallDisk) path(name string) string {
-	return fmt.Sprintf("/proc/%d/root%s", d.holder.cmd.Process.Pid, filepath.Join(d.dir, name))
+	return fmt.Sprintf("/proc/%d/root%s", holder.cmd.Process.Pid, dir)
 }
 
 // fill writes a file until nothing more goes in, and returns what makes room
 // again.
-func (d *smallDisk) fill() (remove func()) {
-	d.w.t.Helper()
-	f, err := os.Create(d.path("filler"))
+func fill(t *testing.T, dir string) (remove func()) {
+	t.Helper()
+	name := filepath.Join(dir, "filler")
+	f, err := os.Create(name)
 	if err != nil {
-		d.w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	for page := make([]byte, os.Getpagesize()); err == nil; {
 		_, err = f.Write(page)
 	}
 	if !errors.Is(err, syscall.ENOSPC) {
-		d.w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return func() {
-		if err := os.Remove(d.path("filler")); err != nil {
-			d.w.t.Fatal(err)
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -85,7 +90,7 @@ func TestBoltFullDisk(t *testing.T) {
 	const writers, padding = 4, 3000
 	w := newWorld(t)
 	disk := w.smallDisk(4 << 20)
-	p, url := disk.storage()
+	p, url := w.storage("--engine", "bolt", "--data", disk)
 	var ledgers [writers]*ledger
 	for i := range ledgers {
 		ledgers[i] = &ledger{t: t, key: fmt.Sprint("key", i)}
@@ -105,7 +110,7 @@ func TestBoltFullDisk(t *testing.T) {
 				t.Fatal(status, says)
 			}
 		}
-		remove := disk.fill()
+		remove := fill(t, disk)
 		// What is free within the file may be used up first.
 		status, says := grow()
 		for i := 0; status == http.StatusNoContent && i < 100; i++ {
@@ -138,7 +143,7 @@ func TestBoltFullDisk(t *testing.T) {
 		}
 		p.signal(syscall.SIGKILL)
 		p.want(-1)
-		p, url = disk.storage()
+		p, url = w.storage("--engine", "bolt", "--data", disk)
 		for _, l := range ledgers {
 			l.check(url)
 		}
@@ -153,7 +158,7 @@ func TestBoltFullDisk(t *testing.T) {
 	}
 	p.signal(syscall.SIGTERM)
 	p.want(0)
-	checkFile(t, disk.path(""))
+	checkFile(t, disk)
 }
 
 // ready is the answer of /readyz.

@@ -171,7 +171,17 @@ func TestPauseCommand(t *testing.T) {
 	}
 	victim.await("it lives")
 	// Nobody reads what it says: it lets it go on all the same.
-	unread := w.start("/bin/sh", "-c", bin+"/gcsim pause --pid "+itoa(victim.cmd.Process.Pid)+" --for 1ms | true")
+	unread := w.prepare("gcsim", "pause", "--pid", itoa(victim.cmd.Process.Pid), "--for", "1ms")
+	reader, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	defer pipe.Close()
+	unread.cmd.Stdout = pipe
+	if err := unread.start(); err != nil {
+		t.Fatal(err)
+	}
 	unread.end()
 	fmt.Fprintln(victim.stdin, "it lives on")
 	victim.await("it lives on")

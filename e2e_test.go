@@ -24,6 +24,9 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == diskArg {
+		holdDisk(os.Args[2], os.Args[3])
+	}
 	// Children inherit that a hangup is ignored, as it is under nohup, and some are
 	// to die of one.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -34,7 +37,8 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(bin)
-		build := exec.Command("go", "build", "-o", bin+"/", "./cmd/...")
+		// Nobody asks these binaries for their version: git is not needed.
+		build := exec.Command("go", "build", "-buildvcs=false", "-o", bin+"/", "./cmd/...")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			fmt.Fprintln(os.Stderr, "go build ./cmd/...:", err)
@@ -143,6 +147,16 @@ func (w *world) awaitNothingLeft() {
 // start starts one of the binaries, or, with a path, another program.
 func (w *world) start(name string, args ...string) *process {
 	w.t.Helper()
+	p := w.prepare(name, args...)
+	if err := p.start(); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// prepare makes a process whose command may be changed before it starts.
+func (w *world) prepare(name string, args ...string) *process {
+	w.t.Helper()
 	if !strings.Contains(name, "/") {
 		name = filepath.Join(bin, name)
 	}
@@ -153,18 +167,22 @@ func (w *world) start(name string, args ...string) *process {
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		w.t.Fatal(err)
 	}
+	return p
+}
+
+func (p *process) start() error {
 	if err := p.cmd.Start(); err != nil {
-		w.t.Fatal(err)
+		return err
 	}
 	go func() {
 		_ = p.cmd.Wait() // its status is asked for later
 		close(p.done)
 	}()
-	w.t.Cleanup(func() {
+	p.t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		<-p.done
 	})
-	return p
+	return nil
 }
 
 // Write takes in output.
