@@ -26,20 +26,20 @@ func (w *world) trace(p *process, args ...string) *process {
 
 func (p *process) awaitAttached() {
 	p.t.Helper()
-	for {
+	for ended := false; ; {
 		switch out := p.output(); {
 		case strings.Contains(out, "attached"):
 			return
 		case strings.Contains(out, "Operation not permitted"):
 			p.t.Logf("strace said:\n%s", out)
 			need.Missing(p.t, "ptrace of running processes", "to have strace attach to one", "sysctl kernel.yama.ptrace_scope=0, in a container --cap-add SYS_PTRACE")
+		case ended:
+			p.t.Fatalf("strace ended; it said:\n%s", out)
 		}
 		select {
 		case <-p.wrote:
 		case <-p.done:
-			if !strings.Contains(p.output(), "attached") {
-				p.t.Fatalf("strace ended; it said:\n%s", p.output())
-			}
+			ended = true
 		}
 	}
 }
