@@ -1,6 +1,7 @@
 package junittest
 
 import (
+	"encoding/xml"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,9 @@ var broken = []struct{ old, new string }{
 	{"<testsuites>", `<testsuites name="all">`},
 	{"<testsuites>", `<testsuites xmlns="https://example.com">`},
 	{"testsuites>", "suites>"},
+	{"testsuites>", "x:testsuites>"},
+	{"system-err>", "x:system-err>"},
+	{"system-err>", "system-warnings>"},
 	{"</testsuites>", ""},
 	{"</testsuites>", "</testsuites>x"},
 	{"</testsuites>", "</testsuites><testsuites></testsuites>"},
@@ -26,6 +30,8 @@ var broken = []struct{ old, new string }{
 	{`id="0"`, `id="zero"`},
 	{`id="0"`, `id="4294967296"`},
 	{`id="0"`, ``},
+	{`id="0"`, `x:id="0"`},
+	{`id="0"`, `id=" "`},
 	{`id="0"`, `id="0" id="0"`},
 	{`package="gcsim"`, `package=" "`},
 	{`hostname="localhost"`, `host="localhost"`},
@@ -41,7 +47,10 @@ var broken = []struct{ old, new string }{
 	{"<system-out>", "<system-err></system-err><system-out>"},
 	{"<properties>", "<properties></properties><properties>"},
 	{"<properties>", "<properties>x"},
+	{`<property name="title" value="The leader is stopped"></property>`, ""},
 	{` value="All is well"`, ""},
+	{`<testcase classname="01-gc-pause" name="fenced" time="1.235"></testcase>
+    <testcase classname="01-gc-pause" name="unfenced" time="2.000"></testcase>`, ""},
 	{` name="fenced"`, ` name=""`},
 	{"</skipped>", "x</skipped>"},
 	{"</skipped>", "</skipped><skipped message=\"again\"></skipped>"},
@@ -72,6 +81,9 @@ func eachBroken(t *testing.T, f func(document string) (why error)) {
 		if f(document) == nil {
 			t.Errorf("%q in place of %q is taken for valid", b.new, b.old)
 		}
+	}
+	if f(xml.Header+"<system-err></system-err>") == nil {
+		t.Error("a part is taken for the whole")
 	}
 }
 
