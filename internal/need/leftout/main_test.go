@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	all, err := read(strings.NewReader(`{"Test":"b TestB","What":"strace","Remedy":"apt-get install strace"}
-{"Test":"c TestC","What":"curl","Remedy":"apt-get install curl"}
+{"Test":"c TestC","What":"curl","Remedy":"zypper install curl"}
 {"Test":"a TestA","What":"strace","Remedy":"apt-get install strace"}
 {"Test":"b TestB","What":"strace","Remedy":"apt-get install strace"}
 `))
@@ -57,7 +57,7 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `Left out (FENCELAB_REQUIRE=all makes it a failure):
-  for want of curl: apt-get install curl
+  for want of curl: zypper install curl
     c TestC
   for want of strace: apt-get install strace
     a TestA
