@@ -17,9 +17,7 @@ import (
 // TestOperations types the commands of docs/operations.md, as they stand there,
 // in a directory of its own. (The binaries are built already.)
 func TestOperations(t *testing.T) {
-	for _, name := range []string{"bash", "curl", "openssl", "sed"} {
-		need.Program(t, name, "to type the commands of docs/operations.md")
-	}
+	need.Programs(t, "to type the commands of docs/operations.md", "bash", "curl", "openssl", "sed")
 	b, err := os.ReadFile("docs/operations.md")
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@
 package need
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -39,15 +40,24 @@ var debian = map[string]string{
 // that it is missing.
 func Program(t testing.TB, name, purpose string) (path string) {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		from := debian[name]
-		if from == "" {
-			from = name
-		}
-		Missing(t, name, purpose, "apt-get install "+from)
-	}
+	Programs(t, purpose, name)
+	path, _ = exec.LookPath(name)
 	return path
+}
+
+// Programs is for a test that needs several.
+func Programs(t testing.TB, purpose string, names ...string) {
+	t.Helper()
+	var missing, from []string
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			missing = append(missing, name)
+			from = append(from, cmp.Or(debian[name], name))
+		}
+	}
+	if len(missing) > 0 {
+		Missing(t, strings.Join(missing, ", "), purpose, "apt-get install "+strings.Join(from, " "))
+	}
 }
 
 // Strace returns where strace is, if it may trace what it starts itself.

@@ -82,6 +82,17 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// TestPrograms: all that are missing are named at once.
+func TestPrograms(t *testing.T) {
+	withPrograms(t, map[string]string{"curl": ""})
+	t.Setenv(need.Account, "")
+	t.Setenv(need.Require, "")
+	end := endOf(func(tb testing.TB) { need.Programs(tb, "to see", "sh", "curl", "openssl") })
+	if want := "skipped: left out: it needs sh, openssl to see: apt-get install dash openssl"; end != want {
+		t.Errorf("%s, want %s", end, want)
+	}
+}
+
 // TestStrace: it is not enough that strace is there.
 func TestStrace(t *testing.T) {
 	sh := need.Program(t, "sh", "to be a strace that may do nothing")
