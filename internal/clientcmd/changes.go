@@ -59,8 +59,11 @@ func (a *agent) changes(arg string) ([]*request, error) {
 		return []*request{a.newChange(changes)}, nil
 	}
 	var rs []*request
+	whole := new(change)
 	for _, c := range changes {
-		rs = append(rs, a.newWrite(c.Key, c.Value))
+		r := a.newWrite(c.Key, c.Value)
+		r.whole, r.ask.Changes = whole, changes
+		rs = append(rs, r)
 	}
 	return rs, nil
 }

@@ -1,6 +1,7 @@
 package clientcmd_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -29,15 +30,25 @@ func TestAgentChangesInABatch(t *testing.T) {
 	a.wantError(t, "change =1", `the key is ""`)
 }
 
+// TestAgentChangesSingly: each write says of which change it is a part, by the ID of
+// the first of its writes.
 func TestAgentChangesSingly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := startAgent(t, w, "--change", "singly", "--numbered", "--look", "nothing")
+	first := ""
 	wantWrite := func(key, id string, sequence int64, kind history.Kind) {
 		t.Helper()
+		if key == "a" {
+			first = id
+		}
 		for _, k := range []history.Kind{"invoke", kind} {
-			if e := a.next(t); e.Op != "write" || e.Kind != k || e.Key != key || e.Request != id || e.Sequence != sequence {
+			e := a.next(t)
+			if e.Op != "write" || e.Kind != k || e.Key != key || e.Request != id || e.Sequence != sequence {
 				t.Fatalf("%+v, want %q of %s", e, k, key)
+			}
+			if k == "invoke" && (e.PartOf != first || !slices.Contains(e.Changes, history.Change{Key: key, Value: e.Value})) {
+				t.Errorf("%+v, want that it is a part of a change that began with %s", e, first)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package clientcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,25 @@ import (
 type request struct {
 	ask   history.Event // without Kind and Request
 	claim fence.Claim
+	first string  // ID of its first attempt; "": there was none yet
+	whole *change // that it is a part of; nil: it is none
 	do    func(ctx context.Context, storage *kvhttp.Client, req kv.Request, outcome *history.Event) error
+}
+
+// change is one of several keys that is made one key after the other.
+type change struct {
+	first string // ID of its first write; "": that was not sent yet
+}
+
+// name has ask, an attempt at r, say by which ID it is known, and with which others
+// it belongs together.
+func (r *request) name(ask *history.Event, id string) {
+	ask.Request, ask.RetryOf = id, r.first
+	r.first = cmp.Or(r.first, id)
+	if r.whole != nil {
+		r.whole.first = cmp.Or(r.whole.first, id)
+		ask.PartOf = r.whole.first
+	}
 }
 
 // start reports that r is asked, and returns the rest: to ask it, and to report
@@ -27,13 +46,14 @@ func (a *agent) start(r *request) (rest func(context.Context, *kvhttp.Client) hi
 	ask, req := r.ask, kv.Request{Claim: r.claim}
 	if ask.Op != history.OpUnlock {
 		req.ID = fmt.Sprintf("%s-%d", a.name, a.asked.Add(1))
-		ask.Request = req.ID
+		r.name(&ask, req.ID)
 	}
 	ask = a.invoke(ask)
 	return func(ctx context.Context, storage *kvhttp.Client) history.Event {
 		ctx, cancel := context.WithTimeout(ctx, a.timeout)
 		defer cancel()
 		answer := ask
+		answer.RetryOf, answer.PartOf = "", "" // as the question says
 		err := r.do(ctx, storage, req, &answer)
 		answer = outcome(answer, err)
 		a.mu.Lock()

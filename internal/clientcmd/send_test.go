@@ -1,6 +1,7 @@
 package clientcmd_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -125,7 +126,7 @@ func TestAgentRetriesAWrite(t *testing.T) {
 		}
 		a.say(t, "send retry")
 		again := a.next(t)
-		if want := with(sent, func(e *history.Event) { e.Request = "client1-2" }); !reflect.DeepEqual(again, want) {
+		if want := with(sent, func(e *history.Event) { e.Request, e.RetryOf = "client1-2", "client1-1" }); !reflect.DeepEqual(again, want) {
 			t.Errorf("the retry is\n%+v, want\n%+v", again, want)
 		}
 		r.want(t, "client1-2")
@@ -135,6 +136,30 @@ func TestAgentRetriesAWrite(t *testing.T) {
 			t.Errorf("numbered %v: the late retry: %+v", c.numbered, e)
 		}
 		w.wantValue(t, "key0", c.value)
+	}
+}
+
+// TestAgentRetriesARetry: each attempt has an ID of its own, and names the first.
+func TestAgentRetriesARetry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.route(t)
+	a := startAgent(t, w, "--send-storage", r.URL)
+	a.take(t, "lock")
+	for i, line := range []string{"send write key0=x", "send retry", "send retry"} {
+		a.say(t, line)
+		id, first := fmt.Sprintf("client1-%d", i+1), ""
+		if i > 0 {
+			first = "client1-1"
+		}
+		if e := a.next(t); e.Kind != "invoke" || e.Request != id || e.RetryOf != first {
+			t.Errorf("%s: %+v, want request %s, a retry of %q", line, e, id, first)
+		}
+		r.want(t, id)
+		r.goOn <- loses
+		if e := a.next(t); e.Kind != "unknown" || e.Request != id {
+			t.Errorf("%s: %+v, want that the outcome of %s is unknown", line, e, id)
+		}
 	}
 }
 

@@ -97,10 +97,11 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 		if r.recorder == nil || len(r.recorder.old) == 0 {
 			return // the story did not begin
 		}
+		last := history.Event{Lane: history.LaneLab, Kind: history.KindEnd}
 		if err != nil {
-			r.recorder.add(history.Event{At: r.recorder.now(), Lane: history.LaneLab, Kind: history.KindError, Text: err.Error()})
+			last.Kind, last.Text = history.KindError, err.Error()
 		}
-		r.recorder.flush()
+		r.recorder.end(last)
 		events = r.recorder.events()
 	}()
 	ctx, cancel := context.WithCancel(ctx)
@@ -143,7 +144,12 @@ func (r *run) start(ctx context.Context, o Options) error {
 		return err
 	}
 	lanes := append([]string{history.LaneEtcd}, r.scenario.Clients...)
+	tokens := make(map[string]string)
+	for name, c := range r.variant.Clients {
+		tokens[name] = c.Token
+	}
 	begin := history.Run{
+		Version: history.Version, Tokens: tokens,
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
 		Variant: r.variant.Name, About: r.variant.About, Control: r.variant.Control,
 		Fencing: r.variant.World.Storage.Fencing != scenario.FencingOff,

@@ -106,6 +106,7 @@ client1 invoke write key0=from-client-1
 storage refused write stale key0=from-client-1
 client1 fail write stale key0=from-client-1
 storage final key0=from-client-2
+gcsim end
 `, `gcsim run
 client1 invoke lock
 etcd granted client1
@@ -124,6 +125,7 @@ client1 invoke write key0=from-client-1
 storage applied write key0=from-client-1
 client1 ok write key0=from-client-1
 storage final key0=from-client-1
+gcsim end
 `} {
 		v := &s.Variants[i]
 		t.Run(v.Name, func(t *testing.T) {
@@ -138,6 +140,9 @@ storage final key0=from-client-1
 			// It does not know when it writes: that is the story.
 			if before, _, _ := strings.Cut(sketch(events), "client1 invoke write"); strings.Contains(before, "lost") {
 				t.Errorf("client1 was told of its loss before it wrote:\n%s", before)
+			}
+			if about := events[0].Run; about.Version != history.Version || about.Tokens["client2"] != "revision" {
+				t.Errorf("the history is of version %d, and tokens are %v", about.Version, about.Tokens)
 			}
 			if emitted != len(events) {
 				t.Errorf("%d events were emitted live, the history has %d", emitted, len(events))

@@ -78,6 +78,15 @@ func (r *recorder) flush() {
 	r.fresh = nil
 }
 
+// end records the last event of all.
+func (r *recorder) end(last history.Event) {
+	r.flush()
+	before := r.events()
+	last.At = max(r.now(), before[len(before)-1].At)
+	r.add(last)
+	r.flush()
+}
+
 // events are all that were recorded, in order. A late one may belong before
 // some that were emitted earlier.
 func (r *recorder) events() []history.Event {

@@ -148,7 +148,10 @@ func (s *state) invoked(e history.Event) {
 	c := s.client(e.Lane)
 	if e.Request != "" {
 		q := s.request(e.Request)
-		q.client, q.sent, q.parts = e.Lane, c.sends(e), len(e.Changes)
+		q.client, q.sent = e.Lane, c.sends(e)
+		if e.Op == history.OpChange {
+			q.parts = len(e.Changes)
+		}
 		s.recorder.askedBy(e)
 	}
 	if e.Op == history.OpUnlock {
