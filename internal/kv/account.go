@@ -22,8 +22,8 @@ type Options struct {
 	// Committed is told of every transaction of an engine that makes them durable.
 	// Nil: nobody wants to know.
 	Committed func(Commit)
-	// Observe is told of every operation that took place or was refused, in the
-	// order in which they did. It is called under the engine's lock. Nil: nobody
+	// Observe is told of every operation that took place, was refused or was known
+	// as a duplicate, in the order in which they were. It is called under the engine's lock. Nil: nobody
 	// wants to know.
 	Observe func(Record)
 }
@@ -88,11 +88,11 @@ type account struct {
 }
 
 // tell says what became of an operation: err is nil, ErrNotFound for a read that
-// found nothing, or a refusal. What did not take place for another reason, as a
-// duplicate, is no news.
+// found nothing, fence.ErrDuplicate, or a refusal. What did not take place for
+// another reason is no news.
 func (a *account) tell(req Request, op Op, err error) {
-	r := Record{Request: req, Op: op, Missing: errors.Is(err, ErrNotFound)}
-	if !r.Missing {
+	r := Record{Request: req, Op: op, Missing: errors.Is(err, ErrNotFound), Duplicate: errors.Is(err, fence.ErrDuplicate)}
+	if !r.Missing && !r.Duplicate {
 		r.Err = err
 	}
 	if a.Observe == nil || r.Err != nil && fencehttp.ReasonOf(r.Err) == "" {

@@ -50,11 +50,7 @@ func NewFlawed(flaw Flaw, o Options) *Flawed {
 
 // Write implements Engine.
 func (f *Flawed) Write(_ context.Context, req Request, ops ...Op) error {
-	err := f.do(req, ops, func() error { return f.apply(req, ops) })
-	if err != nil {
-		f.refused(req, err, ops...)
-	}
-	return err
+	return f.do(req, ops, func() error { return f.apply(req, ops) })
 }
 
 // Read implements Engine.
@@ -64,23 +60,30 @@ func (f *Flawed) Read(ctx context.Context, req Request, key string) (item Item, 
 	}
 	var ok bool
 	req.Sequence = 0 // as for Memory
-	err = f.do(req, nil, func() error { item, ok = f.look(req, key); return nil })
-	switch {
-	case err != nil:
-		f.refused(req, err, Op{Kind: OpRead, Key: key})
-	case !ok:
+	err = f.do(req, []Op{{Kind: OpRead, Key: key}}, func() error { item, ok = f.look(req, key); return nil })
+	if err == nil && !ok {
 		err = ErrNotFound
 	}
 	return item, err
 }
 
-// do runs op, which does ops or reads, if the flaw lets the claim of req pass.
+// do does op, which is of ops, if the flaw lets the claim of req pass, and tells
+// the observer if it does not.
 func (f *Flawed) do(req Request, ops []Op, op func() error) error {
-	if err := f.account.checkBound(f.Mark, req.Claim); err != nil {
-		return err
-	}
+	err := f.account.checkBound(f.Mark, req.Claim)
 	f.rule.Lock()
 	defer f.rule.Unlock()
+	if err == nil {
+		err = f.admit(req, ops, op)
+	}
+	if err != nil {
+		f.notDone(req, err, ops)
+	}
+	return err
+}
+
+// admit does op if the flaw lets the claim of req pass; the caller holds f.rule.
+func (f *Flawed) admit(req Request, ops []Op, op func() error) error {
 	mark, known := f.marks[req.Scope]
 	if f.flaw == FlawDiffers && known && req.Token > mark.Token {
 		return fmt.Errorf("the storage is flawed and refuses newer tokens too: %w", &fence.StaleError{Scope: req.Scope, Token: req.Token, Mark: mark.Token})

@@ -12,14 +12,16 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// Record tells of one operation that an engine did or refused.
+// Record tells of one operation that an engine did or refused, or knew as done
+// before.
 type Record struct {
-	Index   int64 // its place in the engine's order, from 1
-	Request Request
-	Op      Op
-	Missing bool        // a read found no value
-	Mark    fence.Token // of the scope, after an admission; 0 where fencing is off
-	Err     error       // why it was refused; nil: it took place
+	Index     int64 // its place in the engine's order, from 1
+	Request   Request
+	Op        Op
+	Missing   bool        // a read found no value
+	Duplicate bool        // by its sequence number it was done before, and was not done again
+	Mark      fence.Token // of the scope, after an admission; 0 where fencing is off
+	Err       error       // why it was refused; nil: it took place, or is a duplicate
 }
 
 // Line is a record as the journal has it, one JSON object a line. The first
@@ -40,6 +42,8 @@ type Line struct {
 	Mark     fence.Token      `json:"mark,omitempty,string"`
 	Refused  fencehttp.Reason `json:"refused,omitempty"` // why, where it was
 	Error    string           `json:"error,omitempty"`
+
+	Duplicate bool `json:"duplicate,omitempty"` // it was done before, and was not done again
 }
 
 // Journal writes what an engine does as JSON lines: the storage's own account of
@@ -62,7 +66,7 @@ func (j *Journal) Observe(r Record) {
 	line := Line{
 		Time: time.Now(), Index: r.Index, Op: r.Op.Kind, ID: r.Request.ID,
 		Scope: r.Request.Scope, Token: r.Request.Token, Sequence: r.Request.Sequence,
-		Key: r.Op.Key, Value: r.Op.Value, Missing: r.Missing, Mark: r.Mark,
+		Key: r.Op.Key, Value: r.Op.Value, Missing: r.Missing, Duplicate: r.Duplicate, Mark: r.Mark,
 	}
 	if r.Err != nil {
 		line.Refused, line.Error = fencehttp.ReasonOf(r.Err), r.Err.Error()

@@ -17,6 +17,9 @@ type Memory struct {
 	// frozen is held by a snapshot, and shared by whatever changes values or
 	// marks: a mark and the value that came with it are of one moment.
 	frozen sync.RWMutex
+	// order makes the observer's order that of the checks; only taken where there is
+	// an observer.
+	order sync.Mutex
 
 	mu      sync.RWMutex
 	items   map[string]Item
@@ -33,24 +36,34 @@ func NewMemory(o Options) *Memory {
 
 // Write implements Engine.
 func (m *Memory) Write(_ context.Context, req Request, ops ...Op) error {
-	err := m.do(req, func() error { return m.apply(req, ops) })
+	return m.do(req, ops, func() error { return m.apply(req, ops) })
+}
+
+// do does op, which is of ops, if the claim of req is admitted, and tells the
+// observer if it is not.
+func (m *Memory) do(req Request, ops []Op, op func() error) error {
+	err := m.account.checkBound(m.Mark, req.Claim)
+	if m.account.Observe != nil {
+		m.order.Lock()
+		defer m.order.Unlock()
+	}
+	if err == nil {
+		err = m.admit(req.Claim, op)
+	}
 	if err != nil {
-		m.refused(req, err, ops...)
+		m.notDone(req, err, ops)
 	}
 	return err
 }
 
-// do does op, if the claim of req is admitted.
-func (m *Memory) do(req Request, op func() error) error {
+// admit does op, if c is admitted.
+func (m *Memory) admit(c fence.Claim, op func() error) error {
 	if m.account.Unfenced {
 		return op()
 	}
-	if err := m.account.checkBound(m.Mark, req.Claim); err != nil {
-		return err
-	}
 	m.frozen.RLock()
 	defer m.frozen.RUnlock()
-	err := m.register.Do(req.Claim, op)
+	err := m.register.Do(c, op)
 	if errors.Is(err, fence.ErrTooManyScopes) {
 		return m.account.tooManyMarks()
 	}
@@ -65,8 +78,8 @@ func (m *Memory) Read(_ context.Context, req Request, key string) (item Item, er
 	req.Sequence = 0
 	if req.Token == 0 {
 		err = look()
-	} else if err = m.do(req, look); err != nil {
-		m.refused(req, err, Op{Kind: OpRead, Key: key})
+	} else {
+		err = m.do(req, []Op{{Kind: OpRead, Key: key}}, look)
 	}
 	if err == nil && !ok {
 		err = ErrNotFound
@@ -182,8 +195,8 @@ func (m *Memory) look(req Request, key string) (Item, bool) {
 	return item, ok
 }
 
-// refused tells the observer.
-func (m *Memory) refused(req Request, err error, ops ...Op) {
+// notDone tells the observer of what did not take place.
+func (m *Memory) notDone(req Request, err error, ops []Op) {
 	if m.account.Observe == nil {
 		return
 	}

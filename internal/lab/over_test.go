@@ -50,6 +50,18 @@ func TestStepsAreOver(t *testing.T) {
 			steps:  "client1: lock, gcsim: partition client1 from etcd, client1: unlock, etcd: await expiry of client1, gcsim: heal client1",
 			want:   []string{"client1 unknown unlock", "etcd ended expired client1"},
 		},
+		"a retry of what was done": {
+			habits: "numbered: true",
+			steps: "client1: lock, gcsim: deafen client1 to storage, client1: send write k=1, gcsim: reset client1, client1: retry, " +
+				"client1: delete k, client1: read k",
+			want: []string{"applied write k=1", "client1 unknown write k=1", "client1 invoke write k=1", "storage duplicate write k=1", "client1 ok write k=1"},
+		},
+		"a retry of a change that was done": {
+			habits: "numbered: true",
+			steps: "client1: lock, gcsim: deafen client1 to storage, client1: send change a=1 b=2, gcsim: reset client1, client1: send retry, " +
+				"client1: read a",
+			want: []string{"applied write b=2", "client1 unknown change", "storage duplicate write a=1", "storage duplicate write b=2", "invoke read a"},
+		},
 		"several writes": {
 			habits: "change: singly",
 			steps:  "client1: lock, client1: change a=1 b=2 c=3, client2: read z",

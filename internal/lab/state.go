@@ -24,7 +24,7 @@ type request struct {
 	sent     bool // and not waited for
 	lost     bool // on the way to the storage
 	parts    int  // changes that it is of
-	done     int  // parts that the storage did or refused
+	done     int  // parts that the storage did or refused, or had done before
 	answered bool
 }
 
@@ -109,7 +109,7 @@ func (s *state) take(e history.Event) {
 		}
 		s.tenure(e)
 		return
-	case history.KindApplied, history.KindRefused:
+	case history.KindApplied, history.KindRefused, history.KindDuplicate:
 		if e.Request == requestFinal {
 			return
 		}

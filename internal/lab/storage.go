@@ -92,8 +92,11 @@ func storageEvent(l kv.Line) history.Event {
 		Op: l.Op, Request: l.ID, Index: l.Index, Scope: l.Scope, Token: l.Token, Mark: l.Mark, Sequence: l.Sequence,
 		Key: l.Key, Value: l.Value, Missing: l.Missing, Reason: string(l.Refused), Text: l.Error,
 	}
-	if l.Refused != "" {
+	switch {
+	case l.Refused != "":
 		e.Kind = history.KindRefused
+	case l.Duplicate:
+		e.Kind = history.KindDuplicate
 	}
 	return e
 }
