@@ -74,30 +74,24 @@ var pauses = []fault{{"SIGSTOP", func(r *trial, s *site) {
 // links: what can happen to connections.
 var links = []fault{
 	{"answers lost", func(r *trial, s *site) {
-		s.front.BlackholeRx()
+		s.front.Rx.Shut()
 		r.await(24)
-		s.front.UnblackholeRx()
+		s.front.Cut()
+		s.front.Rx.Open()
 	}},
 	{"requests lost", func(r *trial, s *site) {
-		s.front.BlackholeTx()
+		s.front.Tx.Shut()
 		r.await(24)
-		s.front.UnblackholeTx()
+		s.front.Cut()
+		s.front.Tx.Open()
 	}},
-	{"requests held back, and let go all at once", func(r *trial, s *site) {
-		s.front.PauseTx()
+	{"requests arrive after their clients gave up, all at once", func(r *trial, s *site) {
+		s.front.Tx.Shut()
 		r.await(24)
-		s.front.UnpauseTx()
-	}},
-	{"requests arrive after their clients gave up", func(r *trial, s *site) {
-		s.front.DelayTx(clientTimeout+clientTimeout/2, clientTimeout/4)
-		r.await(24)
-		s.front.UndelayTx()
+		s.front.Tx.Open()
 	}},
 	{"connections cut", func(r *trial, s *site) {
 		s.front.Cut()
-		if err := s.front.Reopen(r.ctx); err != nil {
-			r.Fatal(err)
-		}
 		r.await(24)
 	}},
 }

@@ -2,32 +2,23 @@ package clientcmd_test
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
-	"go.etcd.io/etcd/pkg/v3/proxy"
-	"go.uber.org/zap"
-
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/network"
 )
 
 // link leads clients to etcd on a way on which the answers can be held up.
-func (w *world) link(t *testing.T) proxy.Server {
+func (w *world) link(t *testing.T) *network.Link {
 	t.Helper()
-	p := proxy.NewServer(proxy.ServerConfig{
-		Logger: zap.NewNop(),
-		From:   url.URL{Scheme: "tcp", Host: deadAddr(t)},
-		To:     url.URL{Scheme: "tcp", Host: strings.TrimPrefix(w.server.Endpoint(), "http://")},
-	})
-	t.Cleanup(func() { p.Close() })
-	select {
-	case <-p.Ready():
-	case err := <-p.Error():
+	l, err := network.New(strings.TrimPrefix(w.server.Endpoint(), "http://"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	w.way = strings.TrimPrefix(p.From(), "tcp://")
-	return p
+	t.Cleanup(l.Close)
+	w.way = l.Addr()
+	return l
 }
 
 // TestAgentRetriesAnUnlock: the answer to an unlock is lost, the lock is taken
@@ -42,10 +33,10 @@ func TestAgentRetriesAnUnlock(t *testing.T) {
 			link := w.link(t)
 			a := startAgent(t, w, "--session", session, "--ttl", "60s", "--timeout", "1s")
 			first := a.take(t, "lock")
-			link.PauseRx()
+			link.Rx.Shut()
 			a.wantKind(t, "unlock", "unknown")
 			w.queue(t, "/lock", 0)
-			link.UnpauseRx()
+			link.Rx.Open()
 			second := a.take(t, "lock")
 			keyOf := func(e history.Event) string { key, _, _ := strings.Cut(e.Tenure, "@"); return key }
 			if first.Tenure == second.Tenure || frees != (keyOf(first) == keyOf(second)) {

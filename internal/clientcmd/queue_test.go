@@ -148,7 +148,7 @@ func TestAgentLeavesTheQueueOfASilentEtcd(t *testing.T) {
 			a.enqueue(t, w, 1)
 			a.say(t, "status")
 			a.wantNote(t, "waits for /lock") // and so knows its place
-			link.PauseRx()
+			link.Rx.Shut()
 			a.stdin.Close()
 			if e := a.next(t); e.Op != "lock" || e.Kind != "unknown" {
 				t.Errorf("%+v, want that its place may be left", e)
@@ -169,7 +169,7 @@ func TestAgentQueuesAtASilentEtcd(t *testing.T) {
 			a := startAgent(t, w, "--session", session, "--timeout", "1s", "--ttl", "60s")
 			a.take(t, "lock")
 			a.wantKind(t, "unlock", "ok")
-			link.PauseRx()
+			link.Rx.Shut()
 			a.wantKind(t, "queue", want)
 			a.say(t, "status")
 			a.wantNote(t, "holds nothing")

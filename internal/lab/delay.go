@@ -2,24 +2,50 @@ package lab
 
 import (
 	"context"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 )
 
 // delay has what a client sends to the storage wait in the network.
 func (r *run) delay(client string) error {
-	n := r.world.links[client]
-	n.held = true
-	n.storage.PauseTx()
+	r.state.client(client).held = true
+	r.world.links[client].storage.Tx.Shut()
 	r.network(client, history.CauseDelay, "what "+client+" sends to the storage from now on waits in the network")
 	return nil
 }
 
-// deliver lets it go on, and awaits that the storage has done or refused it.
+// deliver lets it go on: one request after the other, in the order in which they
+// were sent, each when the storage has told of the one before. It awaits that the
+// client knows what came of them.
 func (r *run) deliver(ctx context.Context, client string) error {
-	n := r.world.links[client]
-	n.held = false
+	link, c := r.world.links[client].storage, r.state.client(client)
 	r.network(client, history.CauseDeliver, "what "+client+" sent goes on to the storage")
-	n.storage.UnpauseTx()
-	return r.await(ctx, "what "+client+" sent to arrive", r.within(client), func() (bool, error) { return r.state.arrived(client), nil })
+	for _, q := range r.state.underWay(client) {
+		link.Pass()
+		err := r.await(ctx, "what "+client+" sent to arrive", r.within(client), func() (bool, error) { return q.over(), nil })
+		if err != nil {
+			return err
+		}
+	}
+	c.held = false
+	link.Tx.Open()
+	return r.await(ctx, client+" to be answered", r.within(client), func() (bool, error) {
+		return c.unreachable() || r.state.arrived(client) && r.state.answered(client), nil
+	})
+}
+
+// waiting reports whether all that a client sent and that waits has come to the
+// place in the network where it waits.
+func (r *run) waiting(client string) bool {
+	return r.state.client(client).held && r.world.links[client].storage.Held() >= len(r.state.underWay(client))
+}
+
+// awaitSent is await for something about what a client sends.
+func (r *run) awaitSent(ctx context.Context, client, what string, within time.Duration, done func() bool) error {
+	var holds <-chan struct{}
+	if link := r.world.links[client].storage; link != nil {
+		holds = link.Holds()
+	}
+	return r.awaitAlso(ctx, what, within, holds, func() (bool, error) { return done(), nil })
 }

@@ -31,6 +31,7 @@ func (r *run) killStorage(ctx context.Context) error {
 	if err := r.awaitClosed(ctx, "the end of the storage's journal", s.gone); err != nil {
 		return err
 	}
+	r.state.storageDied()
 	r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindKill})
 	return nil
 }

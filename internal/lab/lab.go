@@ -124,6 +124,9 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 		}
 		r.recorder.flush()
 	}
+	if err := r.settle(ctx); err != nil {
+		return nil, err
+	}
 	return nil, r.finals(ctx)
 }
 
@@ -168,7 +171,7 @@ func (r *run) await(ctx context.Context, what string, within time.Duration, done
 	return r.awaitAlso(ctx, what, within, nil, done)
 }
 
-// awaitAlso is await that asks done again when wake is closed.
+// awaitAlso is await that asks done again also when wake has something, or is closed.
 func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, wake <-chan struct{}, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("after %v still waiting for %s", within, what))
 	defer cancel()
@@ -186,8 +189,10 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 			if !r.world.isMeant(f.process) {
 				return fmt.Errorf("waiting for %s: %w", what, f.err)
 			}
-		case <-wake:
-			wake = nil
+		case _, more := <-wake:
+			if !more {
+				wake = nil
+			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -221,6 +226,17 @@ func (r *run) meanwhile(ctx context.Context, what string, do func(context.Contex
 	cancel()
 	<-done
 	return cmp.Or(err, failed)
+}
+
+// settle awaits what clients are yet to be told of that they sent.
+func (r *run) settle(ctx context.Context) error {
+	for _, client := range r.scenario.Clients {
+		err := r.await(ctx, client+" to be answered", r.within(client), func() (bool, error) { return r.state.settled(client), nil })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finals reads what the storage holds at the end.

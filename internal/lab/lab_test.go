@@ -206,10 +206,10 @@ func TestStepErrorSaysWhere(t *testing.T) {
 // TestStepThatNeverHappens: the error says what was waited for, and who is in
 // the way.
 func TestStepThatNeverHappens(t *testing.T) {
-	s, v := story(t, "client2: lock, client1: lock")
+	s, v := story(t, "client2: lock, etcd: await expiry of client2")
 	t.Setenv("TMPDIR", t.TempDir())
 	_, err := lab.Run(t.Context(), s, v, lab.Options{Exe: os.Args[0], Patience: 100 * time.Millisecond})
-	const want = `test.yaml line 5, step "client1: lock": after 1.1s still waiting for client1's lock (client2 holds it)`
+	const want = `test.yaml line 5, step "etcd: await expiry of client2": after 6.1s still waiting for the expiry of client2's lease`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

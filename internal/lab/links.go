@@ -9,7 +9,6 @@ import (
 type links struct {
 	etcd    []*network.Link // one for each member that it knows
 	storage *network.Link   // for what it sends and does not wait for
-	held    bool            // what it sends waits
 }
 
 // to are those to a service.

@@ -50,6 +50,42 @@ func TestStepsAreOver(t *testing.T) {
 			steps:  "client1: lock, gcsim: partition client1 from etcd, client1: unlock, etcd: await expiry of client1, gcsim: heal client1",
 			want:   []string{"client1 unknown unlock", "etcd ended expired client1"},
 		},
+		"what is delivered, and its answer": {
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, gcsim: deliver client1, gcsim: kill client1",
+			want:  []string{"network deliver", "applied write k=1", "client1 ok write k=1", "client1 kill"},
+		},
+		"several deliveries": {
+			habits: "scope: key",
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, client1: send write k=2, client1: send delete k, " +
+				"client1: send write k=3, client1: send write k=4, gcsim: deliver client1",
+			want: []string{"network deliver", "applied write k=1", "applied write k=2", "applied delete k", "applied write k=3", "applied write k=4", "ok write k=4", "final k=4"},
+		},
+		"what is delivered of one that hears nothing": {
+			steps: "client1: lock, gcsim: delay client1 to storage, gcsim: deafen client1 to storage, client1: send write k=1, gcsim: deliver client1, client1: read k",
+			want:  []string{"network deliver", "applied write k=1", "client1 ok read k=1", "final k=1"},
+		},
+		"what is delivered of one that is gone": {
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, gcsim: kill client1, gcsim: deliver client1, client2: read k",
+			want:  []string{"client1 kill", "network deliver", "applied write k=1", "client2 ok read k=1"},
+		},
+		"what is delivered of one that stands still, and was told more": {
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, client1: begin write k=2, gcsim: pause client1, " +
+				"client1: send finish, gcsim: deliver client1, client2: read k, gcsim: resume client1",
+			want: []string{"applied write k=1", "client2 ok read k=1", "client1 resume", "applied write k=2", "client1 ok write k=2"},
+		},
+		"what waits while the storage is started again": {
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, client1: send write k=2, gcsim: kill storage, " +
+				"gcsim: restart storage, gcsim: deliver client1",
+			want: []string{"storage kill", "storage restart", "network deliver", "applied write k=1", "applied write k=2", "final k=2"},
+		},
+		"what is sent to a storage that is dead": {
+			steps: "client1: lock, gcsim: kill storage, client1: send write k=1, client1: write k=2, gcsim: restart storage, client1: write k=3",
+			want:  []string{"storage kill", "client1 unknown write k=1", "applied write k=3"},
+		},
+		"what nobody was told of before the end": {
+			steps: "client1: lock, client1: send write k=1",
+			want:  []string{"client1 ok write k=1", "storage final k=1"},
+		},
 		"a retry of what was done": {
 			habits: "numbered: true",
 			steps: "client1: lock, gcsim: deafen client1 to storage, client1: send write k=1, gcsim: reset client1, client1: retry, " +

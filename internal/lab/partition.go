@@ -9,8 +9,8 @@ import (
 // what was sent, and delivers it when the network works again.
 func (r *run) partition(client string) error {
 	for _, l := range r.world.links[client].etcd {
-		l.PauseTx()
-		l.PauseRx()
+		l.Tx.Shut()
+		l.Rx.Shut()
 	}
 	r.state.client(client).cut = true
 	r.network(client, history.CausePartition, "the network between "+client+" and etcd is cut")
@@ -19,16 +19,16 @@ func (r *run) partition(client string) error {
 
 // heal ends that, and what deafen does.
 func (r *run) heal(client string) error {
-	n := r.world.links[client]
+	n, c := r.world.links[client], r.state.client(client)
 	for _, service := range []string{scenario.TargetEtcd, scenario.TargetStorage} {
 		for _, l := range n.to(service) {
-			l.UnpauseRx()
-			if service == scenario.TargetEtcd || !n.held {
-				l.UnpauseTx()
+			l.Rx.Open()
+			if service == scenario.TargetEtcd || !c.held {
+				l.Tx.Open()
 			}
 		}
 	}
-	r.state.client(client).cut = false
+	c.cut, c.deaf = false, false
 	r.network(client, history.CauseHeal, "the network of "+client+" works again")
 	return nil
 }

@@ -57,9 +57,9 @@ func (r *run) resume(client string) error {
 // awaitGoing waits until a client that stands still goes on, and has done what it
 // was told meanwhile.
 func (r *run) awaitGoing(ctx context.Context, client string) error {
-	c, held := r.state.client(client), r.world.links[client].held
-	return r.await(ctx, client+" to go on", loadDeadline, func() (bool, error) {
-		done := len(c.sending) == 0 && held || r.state.arrived(client) && r.state.answered(client)
-		return c.frozen.Kind == history.KindResume && done, nil
+	c := r.state.client(client)
+	return r.awaitSent(ctx, client, client+" to go on", loadDeadline, func() bool {
+		done := len(c.sending) == 0 && r.waiting(client) || r.state.arrived(client) && r.state.answered(client)
+		return c.frozen.Kind == history.KindResume && done
 	})
 }

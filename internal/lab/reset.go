@@ -13,13 +13,12 @@ func (r *run) reset(ctx context.Context, client string) error {
 	n, c := r.world.links[client], r.state.client(client)
 	r.network(client, history.CauseReset, "the connections of "+client+" to the storage break")
 	n.storage.Cut()
-	if err := r.meanwhile(ctx, "the network to work again", n.storage.Reopen); err != nil {
-		return err
+	n.storage.Tx.Open()
+	n.storage.Rx.Open()
+	for _, q := range r.state.underWay(client) {
+		q.lost = c.held
 	}
-	for _, q := range r.state.sentBy(client) {
-		q.lost = q.lost || n.held && !q.over()
-	}
-	n.held = false // the new ones are as good as any
+	c.held, c.deaf = false, false // the new ones are as good as any
 	return r.await(ctx, client+" to notice that its connection broke", r.within(client), func() (bool, error) {
 		return c.frozen.Kind == history.KindPause || r.state.answered(client), nil
 	})

@@ -21,6 +21,7 @@ func (r *run) restartStorage(ctx context.Context) error {
 	if err := r.launchStorage(ctx); err != nil {
 		return err
 	}
+	r.state.dead = false
 	r.recorder.add(history.Event{At: r.recorder.now(), Lane: history.LaneStorage, Kind: history.KindRestart})
 	return nil
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +17,13 @@ type state struct {
 	requests map[string]*request
 	owners   map[string]*owner // by tenure
 	writes   int               // that the storage applied
+	dead     bool              // the storage was killed
 }
 
 // request is one to the storage, by the two accounts of it.
 type request struct {
 	client   string
+	place    int  // in the order of all that were asked
 	sent     bool // and not waited for
 	lost     bool // on the way to the storage
 	parts    int  // changes that it is of
@@ -43,6 +46,8 @@ type clientState struct {
 	counted int              // counts that are over
 	asked   map[string]bool  // keys of locks that it lets go of
 	cut     bool             // off from etcd, so that nothing that it asks arrives there
+	held    bool             // what it sends waits in the network
+	deaf    bool             // what the storage answers to what it sends does not reach it
 	lost    map[string]bool  // tenures of whose end it was told
 	frozen  history.Event    // the pause that it is in
 	moves   int              // pauses and resumes that it told of itself
@@ -148,7 +153,8 @@ func (s *state) invoked(e history.Event) {
 	c := s.client(e.Lane)
 	if e.Request != "" {
 		q := s.request(e.Request)
-		q.client, q.sent = e.Lane, c.sends(e)
+		q.client, q.sent, q.place = e.Lane, c.sends(e), len(s.requests)
+		q.lost = q.sent && s.dead && !c.held
 		if e.Op == history.OpChange {
 			q.parts = len(e.Changes)
 		}
@@ -322,9 +328,39 @@ func (s *state) sentBy(client string) (list []*request) {
 	return list
 }
 
+// underWay are those of them that are on their way to the storage, in the order in
+// which they were sent.
+func (s *state) underWay(client string) []*request {
+	list := slices.DeleteFunc(s.sentBy(client), (*request).over)
+	slices.SortFunc(list, func(a, b *request) int { return cmp.Compare(a.place, b.place) })
+	return list
+}
+
 // arrived reports whether the storage has told of all that a client was to send.
 func (s *state) arrived(client string) bool {
-	return len(s.client(client).sending) == 0 && !slices.ContainsFunc(s.sentBy(client), func(q *request) bool { return !q.over() })
+	return len(s.client(client).sending) == 0 && len(s.underWay(client)) == 0
+}
+
+// unreachable reports whether no answer of the storage comes to a client.
+func (c *clientState) unreachable() bool {
+	return c.deaf || c.frozen.Kind == history.KindPause || c.frozen.Kind == history.KindKill
+}
+
+// settled reports whether a client knows what came of all that it sent and that the
+// storage has told of, or cannot know it.
+func (s *state) settled(client string) bool {
+	return s.client(client).unreachable() || !slices.ContainsFunc(s.sentBy(client), func(q *request) bool { return q.over() && !q.answered })
+}
+
+// storageDied has what was on its way to the storage be lost, but for what waits in
+// the network: that comes to the next one.
+func (s *state) storageDied() {
+	s.dead = true
+	for client, c := range s.clients {
+		for _, q := range s.underWay(client) {
+			q.lost = !c.held
+		}
+	}
 }
 
 // answered reports whether a client knows the outcome of all that it sent, or has

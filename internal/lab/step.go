@@ -101,7 +101,7 @@ func (r *run) lock(ctx context.Context, s scenario.Step) error {
 // within is for how long a client's step is waited for.
 func (r *run) within(client string) time.Duration {
 	c := r.variant.Clients[client]
-	return r.patience + c.TTL + c.Delay
+	return r.patience + c.TTL + c.Delay + c.Timeout
 }
 
 // lockOf is the name of a client's lock, as etcd knows it.
@@ -169,9 +169,8 @@ func (r *run) send(ctx context.Context, s scenario.Step) error {
 	if err := r.command(s.Client, r.line(s)); err != nil || c.frozen.Kind == history.KindPause {
 		return err
 	}
-	held := r.world.links[s.Client].held
-	return r.await(ctx, fmt.Sprintf("%s to %s", s.Client, s.Command()), r.within(s.Client), func() (bool, error) {
-		return held && len(c.sending) < n || r.state.arrived(s.Client), nil
+	return r.awaitSent(ctx, s.Client, fmt.Sprintf("%s to %s", s.Client, s.Command()), r.within(s.Client), func() bool {
+		return len(c.sending) < n && r.waiting(s.Client) || r.state.arrived(s.Client)
 	})
 }
 

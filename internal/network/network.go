@@ -1,103 +1,169 @@
 // Package network is the network between a client and a service, as faults make it:
-// it can hold back what is sent or answered, delay it, lose it, and be cut.
+// it can hold back what is sent or answered, and be cut.
 package network
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net/url"
+	"net"
+	"slices"
 	"sync"
-	"syscall"
-	"time"
-
-	"go.etcd.io/etcd/pkg/v3/proxy"
-	"go.uber.org/zap"
-
-	"github.com/fencelab/fencelab/internal/ports"
 )
 
-// Link leads to one address of a service. The embedded proxy does what is done to
-// the data, until Cut; Reopen makes another one.
+// Link leads to one address of a service, from one of its own on loopback. It
+// connects to the service with the first that goes through: what has waited since
+// its connection began comes to whoever serves at the time when it goes on.
 type Link struct {
-	proxy.Server
-	addr, to string
-	closing  sync.WaitGroup
-}
+	Tx Way // what clients send
+	Rx Way // what they are answered
 
-// attempts is for how many ports New goes on when others are faster.
-const attempts = 5
+	listener net.Listener
+	to       string
+	running  sync.WaitGroup
+	holds    chan struct{}
+
+	mu    sync.Mutex
+	conns []*conn // in the order in which they began
+	over  bool
+}
 
 // New makes a link to an address, host:port.
 func New(to string) (*Link, error) {
-	var last error
-	for range attempts {
-		from, err := ports.Free(1)
-		if err != nil {
-			return nil, err
-		}
-		l := &Link{addr: from[0], to: to}
-		if last = l.open(); last == nil {
-			return l, nil
-		}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("network to %s: %w", to, err)
 	}
-	return nil, fmt.Errorf("network to %s: %w", to, last)
+	l := &Link{listener: ln, to: to, holds: make(chan struct{}, 1)}
+	l.running.Go(l.accept)
+	return l, nil
 }
 
 // Addr is where clients find the service through the link, host:port.
-func (l *Link) Addr() string { return l.addr }
+func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-func (l *Link) open() error {
-	p := proxy.NewServer(proxy.ServerConfig{
-		Logger: zap.NewNop(),
-		From:   url.URL{Scheme: "tcp", Host: l.addr}, // it listens on all interfaces all the same
-		To:     url.URL{Scheme: "tcp", Host: l.to},
-	})
-	select {
-	case <-p.Ready():
-	case err := <-p.Error():
-		return err
-	}
-	go func() {
-		for { // it stands still when nobody hears its errors
-			select {
-			case <-p.Error():
-			case <-p.Done():
-				return
-			}
-		}
-	}()
-	l.Server = p
-	return nil
-}
-
-// Cut breaks all connections; what is under way is lost.
-func (l *Link) Cut() {
-	l.PauseRx() // a proxy that is closed hangs up on what it has paused
-	l.PauseTx()
-	p := l.Server
-	l.closing.Go(func() { _ = p.Close() }) // it waits until both ends hang up
-	<-p.Done()
-}
-
-// Reopen has the network work again after a cut. The old proxy may still have the
-// port, for a moment, and does not say when it has let go of it.
-func (l *Link) Reopen(ctx context.Context) error {
+// accept takes connections until Close.
+func (l *Link) accept() {
 	for {
-		err := l.open()
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return err
+		client, err := l.listener.Accept()
+		if err != nil {
+			return
 		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("network to %s: %w (%w)", l.to, err, context.Cause(ctx))
+		c := &conn{link: l, client: client, broken: make(chan struct{}), free: make(chan struct{})}
+		l.mu.Lock()
+		l.conns = append(l.conns, c)
+		if l.over {
+			c.cut()
+		}
+		l.mu.Unlock()
+		l.running.Go(c.run)
+	}
+}
+
+// Held is how many connections have something that waits because Tx is shut.
+func (l *Link) Held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, c := range l.conns {
+		if c.waits {
+			n++
+		}
+	}
+	return n
+}
+
+// Holds gets a value when Held has grown.
+func (l *Link) Holds() <-chan struct{} { return l.holds }
+
+// Pass lets the oldest of the connections go on that wait because Tx is shut, with
+// all that comes by it. Where none waits it does nothing.
+func (l *Link) Pass() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.conns {
+		if c.waits {
+			c.waits, c.freed = false, true
+			close(c.free)
+			return
 		}
 	}
 }
 
-// Close may be called when the processes at both ends are gone.
+// hold notes that a connection waits, unless it need not.
+func (l *Link) hold(c *conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.freed {
+		return false
+	}
+	c.waits = true
+	select {
+	case l.holds <- struct{}{}:
+	default: // one who looks sees this as well
+	}
+	return true
+}
+
+// letGo notes that it waits no more.
+func (l *Link) letGo(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.waits = false
+}
+
+// Cut breaks all connections; what is under way is lost. New ones can be made.
+func (l *Link) Cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.conns {
+		c.cut()
+	}
+	l.conns = nil
+}
+
+// Close breaks all connections, and takes no new ones.
 func (l *Link) Close() {
+	l.listener.Close()
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
 	l.Cut()
-	l.closing.Wait()
+	l.running.Wait()
+}
+
+func (l *Link) forget(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns = slices.DeleteFunc(l.conns, func(o *conn) bool { return o == c })
+}
+
+// Way is one direction of a link. It is open at first.
+type Way struct {
+	mu   sync.Mutex
+	shut chan struct{} // closed when the way opens; nil while it is open
+}
+
+// Shut has all that comes from now on wait.
+func (w *Way) Shut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.shut == nil {
+		w.shut = make(chan struct{})
+	}
+}
+
+// Open lets go on what waits, and what comes.
+func (w *Way) Open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.shut != nil {
+		close(w.shut)
+		w.shut = nil
+	}
+}
+
+// opens is closed when the way opens; nil while it is open.
+func (w *Way) opens() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shut
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,7 +91,7 @@ func hear(t *testing.T, got chan string, want string) {
 func TestLinkDeliversLate(t *testing.T) {
 	addr, got := echo(t)
 	l := open(t, addr)
-	l.PauseTx()
+	l.Tx.Shut()
 	c := dial(t, l)
 	say(t, c, "late\n")
 	c.Close()
@@ -100,7 +102,7 @@ func TestLinkDeliversLate(t *testing.T) {
 	defer other.Close()
 	say(t, other, "overtakes\n")
 	hear(t, got, "overtakes\n")
-	l.UnpauseTx()
+	l.Tx.Open()
 	hear(t, got, "late\n")
 }
 
@@ -109,7 +111,7 @@ func TestLinkDeliversLate(t *testing.T) {
 func TestLinkKeepsAnswers(t *testing.T) {
 	addr, got := echo(t)
 	l := open(t, addr)
-	l.PauseRx()
+	l.Rx.Shut()
 	c := dial(t, l)
 	say(t, c, "hello\n")
 	hear(t, got, "hello\n")
@@ -119,13 +121,94 @@ func TestLinkKeepsAnswers(t *testing.T) {
 	} else if nerr, ok := errors.AsType[net.Error](err); ok && nerr.Timeout() {
 		t.Error("it did not notice that its connection broke")
 	}
-	if err := l.Reopen(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	l.Rx.Open()
 	again := dial(t, l)
 	say(t, again, "again\n")
 	hear(t, got, "again\n")
 	if line, err := bufio.NewReader(again).ReadString('\n'); line != "again\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+}
+
+// TestLinkIsLocal: nobody but this machine reaches a link.
+func TestLinkIsLocal(t *testing.T) {
+	addr, _ := echo(t)
+	host, _, err := net.SplitHostPort(open(t, addr).Addr())
+	if ip := net.ParseIP(host); err != nil || !ip.IsLoopback() {
+		t.Errorf("the link listens on %s, want loopback only", host)
+	}
+}
+
+// TestLinkDeliversInOrder: what waits goes on one connection after the other, in the
+// order in which they began.
+func TestLinkDeliversInOrder(t *testing.T) {
+	addr, got := echo(t)
+	l := open(t, addr)
+	l.Tx.Shut()
+	lines := []string{"one\n", "two\n", "three\n"}
+	var conns []net.Conn
+	for range lines {
+		conns = append(conns, dial(t, l))
+	}
+	for i, c := range slices.Backward(conns) {
+		say(t, c, lines[i])
+	}
+	for l.Held() < len(lines) {
+		<-l.Holds()
+	}
+	for i, line := range lines {
+		l.Pass()
+		hear(t, got, line)
+		if n := l.Held(); n != len(lines)-1-i {
+			t.Errorf("%d wait after %d went on", n, i+1)
+		}
+	}
+	l.Pass()
+	say(t, conns[0], "more\n") // by one that may go on
+	hear(t, got, "more\n")
+	say(t, dial(t, l), "new\n")
+	<-l.Holds()
+	select {
+	case line := <-got:
+		t.Errorf("%q arrives, and the way is shut", line)
+	default:
+	}
+	l.Tx.Open()
+	hear(t, got, "new\n")
+}
+
+// TestLinkToAnotherService: what has waited since its connection began comes to
+// the service of the time when it goes on; where there is none the connection breaks.
+func TestLinkToAnotherService(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, ln.Addr().String())
+	l.Tx.Shut()
+	first, second := dial(t, l), dial(t, l)
+	say(t, first, "to nobody\n")
+	say(t, second, "to the next\n")
+	for l.Held() < 2 {
+		<-l.Holds()
+	}
+	ln.Close()
+	l.Pass()
+	if _, err := first.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("got %v, want a connection that broke", err)
+	}
+	next, err := net.Listen("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	l.Tx.Open()
+	c, err := next.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if line, err := bufio.NewReader(c).ReadString('\n'); line != "to the next\n" {
 		t.Errorf("got %q, %v", line, err)
 	}
 }

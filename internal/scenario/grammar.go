@@ -57,7 +57,7 @@ var forms = map[string][]form{
 		{usage: "deafen CLIENT to etcd", verb: Deafen, service: TargetEtcd, about: "What the client sends arrives, the answers do not."},
 		{usage: "deafen CLIENT to storage", verb: Deafen, service: TargetStorage, about: "What the client sends arrives, the answers do not."},
 		{usage: "delay CLIENT to storage", verb: Delay, service: TargetStorage, about: "What the client sends by \"send …\" waits in the network."},
-		{usage: "deliver CLIENT", verb: Deliver, about: "What waited goes on; over when the storage has done or refused it."},
+		{usage: "deliver CLIENT", verb: Deliver, about: "What waited goes on, in the order in which it was sent; over when the storage has done or refused it."},
 		{usage: "reset CLIENT", verb: Reset, about: "The connections by which it sends to the storage break, and answers under way are lost. New ones work."},
 		{usage: "heal CLIENT", verb: Heal, about: "Ends partition and deafen."},
 		{usage: "revoke CLIENT", verb: Revoke, about: "Ends the client's lease, as an operator could."},

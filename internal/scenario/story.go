@@ -70,6 +70,8 @@ func (s *story) step(step Step) string {
 		return s.server(step)
 	case f.stopped == Kill && !slices.Contains([]Verb{AwaitExpiry, Revoke, Deliver}, step.Verb):
 		return step.Client + " was killed before: nothing can be done with it"
+	case step.Verb == Deliver && s.storageDead:
+		return "the storage is dead, and what waits would come to nobody: it needs a step \"gcsim: restart storage\" before"
 	case step.Actor == step.Client:
 		return s.act(step, f)
 	}
