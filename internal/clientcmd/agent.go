@@ -161,9 +161,10 @@ func (v verb) usage() string { return strings.TrimSpace(v.name + " " + v.arg) }
 
 func (a *agent) verbs() []verb {
 	return []verb{
-		{"lock", "[in LEASE]", "wait for the lock; in the session of a lease (hexadecimal) that there is", a.lock},
+		{"lock", "[in LEASE]", "wait for the lock, for --timeout at most; in the session of a lease (hexadecimal) that there is", a.lock},
 		{"trylock", "[in LEASE]", "take the lock if it is free; in a session like lock", a.tryLock},
 		{"queue", "", "wait for the lock in the background, in a place in the queue", a.enqueue},
+		{"wait", "", "wait, for --timeout at most, for the lock that was queued for", a.wait},
 		{"unlock", "", "release the lock and forget its grant", a.unlock},
 		{"read", "KEY", "read a key", a.read},
 		{"write", "KEY=VALUE", "write a key", a.now(a.writes)},

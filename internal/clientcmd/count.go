@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -47,6 +48,10 @@ func parseCount(arg string) (c counting, err error) {
 // refuses would go on for ever.
 const maxTries = 20
 
+// countPatience is for how long one increment may wait for the lock: until all others
+// had it, those that stand still included.
+const countPatience = time.Hour
+
 // errAgain: the increment was not done, and can be under another lock.
 var errAgain = fmt.Errorf("the lock was lost, or the token refused as stale, %d times", maxTries)
 
@@ -73,7 +78,7 @@ func (a *agent) count(ctx context.Context, arg string) error {
 
 // increment adds 1, under a lock of its own.
 func (a *agent) increment(ctx context.Context, c *counting, n int) error {
-	switch err := a.take(ctx, history.OpLock, clientv3.NoLease); {
+	switch err := a.take(ctx, history.OpLock, clientv3.NoLease, countPatience); {
 	case ranOut(err):
 		return errAgain
 	case err != nil:

@@ -56,7 +56,7 @@ func newHabits() habits {
 
 func (h *habits) add(f *pflag.FlagSet) {
 	f.StringVar(&h.sendStorage, "send-storage", "", `URL by which "send" reaches the storage, if not that of --storage`)
-	f.DurationVar(&h.timeout, "timeout", requestTimeout, "of one request to etcd or the storage; what it cuts off has an unknown outcome")
+	f.DurationVar(&h.timeout, "timeout", requestTimeout, "of one request to etcd or the storage, and of the wait for a lock; what it cuts off has an unknown outcome, unless it can be taken back")
 	f.DurationVar(&h.lockDelay, "lock-delay", 0, "how long to wait after each grant before going on")
 	f.Var(&h.scope, "scope", `what the storage compares tokens in: the "lock", or each "key" by itself`)
 	f.Var(&h.session, "session", `"own": each tenure has a lease of its own; "kept": one lease is kept for all, and Mutex.Unlock releases a lock`)

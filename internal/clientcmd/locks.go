@@ -16,6 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
@@ -51,14 +52,9 @@ func (a *agent) lock(ctx context.Context, arg string) error {
 	case err != nil:
 		return err
 	case a.queue != nil: // it has been asked for already
-		select {
-		case got := <-a.queue.over():
-			a.leaveQueue(ctx, got)
-		case <-ctx.Done():
-		}
-		return nil
+		return a.wait(ctx, "")
 	}
-	_ = a.take(ctx, history.OpLock, lease) // it is reported
+	_ = a.take(ctx, history.OpLock, lease, a.timeout) // it is reported
 	return nil
 }
 
@@ -80,21 +76,36 @@ func (a *agent) tryLock(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.timeout)
-	defer cancel()
-	_ = a.take(ctx, history.OpTryLock, lease)
+	_ = a.take(ctx, history.OpTryLock, lease, a.timeout)
 	return nil
 }
 
-// take asks for the lock, and reports that, too.
-func (a *agent) take(ctx context.Context, op string, lease clientv3.LeaseID) error {
+// take asks for the lock, waits for it so long, and reports that, too.
+func (a *agent) take(ctx context.Context, op string, lease clientv3.LeaseID, long time.Duration) error {
 	asked := a.invoke(history.Event{Op: op, Scope: a.config.lock})
 	if err := a.mayAsk(asked); err != nil {
 		return err
 	}
-	t, err := a.acquire(ctx, op, lease)
+	asking, cancel := context.WithTimeout(ctx, long)
+	defer cancel()
+	t, err := a.acquire(asking, op, lease)
+	if err != nil && asking.Err() != nil {
+		err = notGranted(err)
+	}
 	a.granted(ctx, asked, t, err)
 	return err
+}
+
+// errNotGranted is why nobody waits for a lock any more.
+var errNotGranted = errors.New("not granted in time; it has left the queue")
+
+// notGranted is the error of one whose time to wait is over. Where it may stand in
+// the queue still err says so.
+func notGranted(err error) error {
+	if errors.As(err, new(*lock.UnknownError)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errNotGranted, err)
 }
 
 // mayAsk asks nobody for a lock that is held.

@@ -26,9 +26,9 @@ func (q *queue) over() <-chan error {
 }
 
 // enqueue asks for the lock and returns when it stands in the queue, or was
-// granted the lock at once; its place has to be answered within --timeout. Until the grant the agent shows the create revision
-// of its place, unless it shows something else at all: the header is not there
-// yet.
+// granted the lock at once; its place has to be answered within --timeout. Until
+// the grant the agent shows the create revision of its place, unless it shows
+// something else at all: the header is not there yet.
 func (a *agent) enqueue(ctx context.Context, _ string) error {
 	asked := a.invoke(history.Event{Op: history.OpLock, Scope: a.config.lock})
 	if a.mayAsk(asked) != nil {
@@ -39,9 +39,9 @@ func (a *agent) enqueue(ctx context.Context, _ string) error {
 		a.conclude(asked, err)
 		return nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	waiting, cancel := context.WithCancel(ctx)
 	a.queue = &queue{asked, place, cancel, make(chan error, 1)}
-	go func(q *queue) { q.err <- q.place.take(ctx, history.OpLock) }(a.queue)
+	go func(q *queue) { q.err <- q.place.take(waiting, history.OpLock) }(a.queue)
 	select {
 	case <-place.waits:
 		kind := a.token.value
@@ -52,10 +52,35 @@ func (a *agent) enqueue(ctx context.Context, _ string) error {
 	case err := <-a.queue.over():
 		a.leaveQueue(ctx, err)
 	case <-time.After(a.timeout):
-		cancel()
-		a.leaveQueue(ctx, <-a.queue.over())
+		a.giveUp(ctx)
 	}
 	return nil
+}
+
+// wait waits for --timeout for the lock that was queued for. Where the end of that
+// was reported before there is nothing to wait for.
+func (a *agent) wait(ctx context.Context, _ string) error {
+	if a.queue == nil {
+		return nil
+	}
+	select {
+	case err := <-a.queue.over():
+		a.leaveQueue(ctx, err)
+	case <-time.After(a.timeout):
+		a.giveUp(ctx)
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// giveUp leaves the queue, unless the lock was granted just now.
+func (a *agent) giveUp(ctx context.Context) {
+	a.queue.cancel()
+	err := <-a.queue.over()
+	if err != nil {
+		err = notGranted(err)
+	}
+	a.leaveQueue(ctx, err)
 }
 
 // leaveQueue reports the end of the wait.

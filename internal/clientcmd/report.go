@@ -55,6 +55,8 @@ func inWords(err error) string {
 		return "that tenure is over"
 	case errors.As(err, new(*lock.UnknownError)) && errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
+	case errors.Is(err, errNotGranted):
+		return errNotGranted.Error()
 	}
 	return err.Error()
 }

@@ -152,7 +152,7 @@ func (t *mutexTenure) take(ctx context.Context, op string) error {
 	if t.session.own {
 		left = t.session.close(context.WithoutCancel(ctx))
 	} else if !isDefinite(err) {
-		left = errors.New("its session goes on")
+		left = t.leave(context.WithoutCancel(ctx))
 	}
 	if errors.Is(err, concurrency.ErrLocked) {
 		err = lock.ErrLocked
@@ -160,6 +160,18 @@ func (t *mutexTenure) take(ctx context.Context, op string) error {
 	if left != nil {
 		return &lock.UnknownError{Op: op, Scope: t.grant.Scope, Err: errors.Join(err, left)}
 	}
+	return err
+}
+
+// leave takes back its key from a session that goes on. With an error the key may
+// be left.
+func (t *mutexTenure) leave(ctx context.Context) error {
+	if !isClosed(t.waits) {
+		return errors.New("its session goes on")
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.session.timeout)
+	defer cancel()
+	_, err := t.session.client.Txn(ctx).If(t.isOwner).Then(clientv3.OpDelete(t.grant.Owner)).Commit()
 	return err
 }
 

@@ -162,11 +162,13 @@ func (q *queue) see(e *clientv3.Event) (told []history.Event) {
 		}
 	} else {
 		delete(q.places, key)
-		if tenure := tenureOf(key, place); known && tenure == q.holder {
+		if known { // a holder's, or a place in the queue
 			ended := q.event(history.KindEnded, key)
-			ended.Tenure, ended.Token = tenure, 0
+			ended.Tenure, ended.Token = tenureOf(key, place), 0
 			told = append(told, ended)
-			q.holder = ""
+			if ended.Tenure == q.holder {
+				q.holder = ""
+			}
 		}
 	}
 	if q.holder != "" || len(q.places) == 0 {

@@ -22,8 +22,8 @@ func TestObserver(t *testing.T) {
 		{"put", "a", 5, []string{"granted a@5 5"}},
 		{"put", "c", 6, []string{"queued c@6 6"}},
 		{"put", "b", 7, []string{"queued b@7 7"}},
-		{"delete", "b", 0, nil}, // a waiter gives up
-		{"put", "a", 5, nil},    // touched again by its holder
+		{"delete", "b", 0, []string{"ended b@7"}}, // a waiter gives up
+		{"put", "a", 5, nil},                      // touched again by its holder
 		{"delete", "a", 0, []string{"ended a@5", "granted c@6 6"}},
 		{"delete", "a", 0, nil}, // is no holder any more
 		{"delete", "c", 0, []string{"ended c@6"}},

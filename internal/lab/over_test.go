@@ -50,6 +50,48 @@ func TestStepsAreOver(t *testing.T) {
 			steps:  "client1: lock, gcsim: partition client1 from etcd, client1: unlock, etcd: await expiry of client1, gcsim: heal client1",
 			want:   []string{"client1 unknown unlock", "etcd ended expired client1"},
 		},
+		"the expiry of one that was granted the lock while it stood still": {
+			steps: "client2: lock, client1: queue, gcsim: pause client1, client2: unlock, etcd: await expiry of client1, client2: lock, " +
+				"client2: write k=2, gcsim: resume client1, client1: lock",
+			want: []string{"etcd queued client1", "client1 pause", "etcd granted client1", "etcd ended expired client1", "etcd granted client2", "client1 resume", "client1 fail lock expired"},
+		},
+		"the expiry of a place in the queue": {
+			steps: "client2: lock, client1: queue, gcsim: pause client1, etcd: await expiry of client1, client2: unlock, gcsim: resume client1, client1: lock",
+			want:  []string{"etcd queued client1", "client1 pause", "client2 ok unlock", "client1 resume", "client1 fail lock expired"}, never: "granted client1",
+		},
+		"the end of a place in the queue": {
+			steps: "client2: lock, client1: queue, gcsim: revoke client1, client2: unlock, client1: lock, client1: trylock",
+			want:  []string{"client1 fail lock expired", "client1 ok trylock"}, never: "revoked",
+		},
+		"a lock that was queued for, unlocked and taken again": {
+			steps: "client1: queue, client1: unlock, client1: lock, client1: read k",
+			want:  []string{"granted client1", "released client1", "granted client1", "client1 invoke read"},
+		},
+		"a lock that is not granted in time": {
+			habits: "timeout: 300ms",
+			steps:  "client2: lock, client1: lock, client2: unlock, client1: trylock, client1: write k=1",
+			want:   []string{"client1 invoke lock", "client1 fail lock", "client2 ok unlock", "client1 ok trylock", "applied write k=1"},
+		},
+		"a lock that is not granted in time, in a session that is kept": {
+			habits: "timeout: 300ms, session: kept",
+			steps:  "client2: lock, client1: lock, client2: unlock, client1: trylock, client1: write k=1",
+			want:   []string{"client1 invoke lock", "client1 fail lock", "client2 ok unlock", "client1 ok trylock", "applied write k=1"},
+		},
+		"a lock that was queued for, and is not granted in time": {
+			habits: "timeout: 300ms",
+			steps:  "client2: lock, client1: queue, client1: lock, client2: unlock, client1: trylock, client1: write k=1",
+			want:   []string{"etcd queued client1", "client1 fail lock", "client2 ok unlock", "client1 ok trylock", "applied write k=1"},
+		},
+		"a lock of one that is cut off": {
+			habits: "timeout: 300ms",
+			steps:  "gcsim: partition client1 from etcd, client1: lock, gcsim: heal client1, client2: lock",
+			want:   []string{"network partition", "client1 invoke lock", "client1 fail lock", "network heal", "client2 ok lock"},
+		},
+		"a lock of one that hears nothing": {
+			habits: "timeout: 300ms",
+			steps:  "client2: lock, gcsim: deafen client1 to etcd, client1: lock, gcsim: heal client1, client2: unlock, client2: lock",
+			want:   []string{"network deafen", "client1 invoke lock", "client1 fail lock", "network heal", "client2 ok lock"},
+		},
 		"what is delivered, and its answer": {
 			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, gcsim: deliver client1, gcsim: kill client1",
 			want:  []string{"network deliver", "applied write k=1", "client1 ok write k=1", "client1 kill"},

@@ -15,7 +15,7 @@ func leaseOf(tenure string) string { return path.Base(keyOf(tenure)) }
 
 // revoke ends a client's lease, as an operator could by etcdctl lease revoke.
 func (r *run) revoke(ctx context.Context, client string) error {
-	tenure := r.state.client(client).tenure
+	tenure := r.state.client(client).latest()
 	id, err := strconv.ParseInt(leaseOf(tenure), 16, 64)
 	if err != nil {
 		return fmt.Errorf("%s has no lease that could be revoked: its tenure is %q", client, tenure)

@@ -67,6 +67,9 @@ type owner struct {
 	revoked bool
 }
 
+// latest is the tenure that the client was granted last, or has queued for since.
+func (c *clientState) latest() string { return cmp.Or(c.queued, c.tenure) }
+
 func newState(r *recorder) *state {
 	return &state{
 		recorder: r,
@@ -203,6 +206,9 @@ func (s *state) answer(e history.Event) (recorded bool) {
 		c.replies++
 		c.reply = e
 	}
+	if e.Op == history.OpUnlock && e.Kind == history.KindOK && e.Tenure == c.queued {
+		c.queued = ""
+	}
 	if !isLock || e.Kind != history.KindOK {
 		return false
 	}
@@ -269,13 +275,16 @@ func (s *state) tenure(e history.Event) {
 		if o.ended { // before etcd was restored, and now once more
 			return
 		}
+		if o.client != "" && o.told == 0 {
+			o.told = e.At
+			s.release(o) // with the grant, if there was one
+		}
 		o.ended = true
+		if !o.granted { // it was a place in the queue
+			return
+		}
 	case history.KindGranted:
 		o.granted, o.ended = true, false
-	}
-	if o.client != "" && e.Kind == history.KindEnded && o.told == 0 {
-		o.told = e.At
-		s.release(o)
 	}
 	if o.client == "" || e.Kind != history.KindQueued && o.told == 0 {
 		o.held = append(o.held, e)

@@ -203,6 +203,9 @@ func (r *run) awaitQueued(ctx context.Context, c *clientState) error {
 	tenure := c.queued
 	c.queued = ""
 	o := r.state.owner(tenure)
+	if err := r.command(o.client, "wait"); err != nil {
+		return err
+	}
 	return r.await(ctx, o.client+"'s lock", r.within(o.client), func() (bool, error) {
 		return !c.queues && (o.granted && o.told != 0 || c.tenure != tenure), nil
 	})
@@ -214,14 +217,16 @@ func (r *run) awaitLoss(ctx context.Context, client string) error {
 	return r.await(ctx, client+" to be told of its loss", r.within(client), func() (bool, error) { return c.lost[c.tenure], nil })
 }
 
-// awaitExpiry waits for the end of the tenure that the client was granted last.
+// awaitExpiry waits for the end of the tenure that the client was granted last, or
+// of the place in the queue that it has taken since.
 func (r *run) awaitExpiry(ctx context.Context, client string) error {
 	c := r.state.client(client)
-	if c.tenure == "" {
+	tenure := c.latest()
+	if tenure == "" {
 		return fmt.Errorf("%s holds no lock that could expire", client)
 	}
 	return r.await(ctx, "the expiry of "+client+"'s lease", r.within(client), func() (bool, error) {
-		if r.state.owner(c.tenure).ended {
+		if r.state.owner(tenure).ended {
 			return true, nil
 		}
 		if c.frozen.Kind == history.KindResume && c.frozen.Cause == history.CauseGC {
