@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -36,7 +37,7 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 		}
 	}
 	var victims []*victim
-	return r.await(ctx, "the end of all counts", loadDeadline, func() (bool, error) {
+	return r.await(ctx, "the end of all counts", r.countDeadline(s.Times), func() (bool, error) {
 		over := true
 		for _, client := range r.scenario.Clients {
 			c := r.state.client(client)
@@ -61,6 +62,19 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 		})
 		return over && len(victims) == 0, err
 	})
+}
+
+// incrementDeadline is how long one increment may take, without what its client
+// waits after each grant.
+const incrementDeadline = 500 * time.Millisecond
+
+// countDeadline is how long a count of so many times may take.
+func (r *run) countDeadline(times int) time.Duration {
+	each := time.Duration(0) // of all clients
+	for _, c := range r.variant.Clients {
+		each += incrementDeadline + c.Delay
+	}
+	return loadDeadline + time.Duration(times)*each
 }
 
 // avenged reports whether a successor of a victim has written.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -53,5 +54,13 @@ func TestSeedChooses(t *testing.T) {
 	}
 	if len(seen) < 15 {
 		t.Errorf("20 seeds made only %d different choices", len(seen))
+	}
+}
+
+// TestCountDeadline: more increments have more time.
+func TestCountDeadline(t *testing.T) {
+	r := &run{variant: &scenario.Variant{Clients: map[string]scenario.Client{"client1": {}, "client2": {Delay: time.Minute}}}}
+	if least := 1000 * time.Minute; r.countDeadline(1000) < least {
+		t.Errorf("1000 increments have %v, and client2 alone waits for %v", r.countDeadline(1000), least)
 	}
 }

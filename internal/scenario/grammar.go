@@ -84,7 +84,7 @@ var inWords = strings.NewReplacer(
 	"KEY=VALUE", "(?<key>"+keyPattern+`)=(?<value>[^\x00-\x1f\x7f]*)`,
 	"KEY", "(?<key>"+keyPattern+")",
 	"CLIENT", `(?<client>\S+)`,
-	"TIMES", "(?<times>[1-9][0-9]*)",
+	"TIMES", "(?<times>[1-9][0-9]{0,2}|1000)", // a run keeps all that happens in memory
 	"TIME", "(?<time>[1-9][0-9]*(?:ms|s|m))",
 )
 

@@ -136,10 +136,7 @@ func (s *Step) take(groups map[string]string, at word) error {
 		s.Changes = append(s.Changes, history.Change{Key: key, Value: value})
 	}
 	if times, given := groups["times"]; given {
-		var err error
-		if s.Times, err = strconv.Atoi(times); err != nil {
-			return errorAt(at.node, "%s times are too many", times)
-		}
+		s.Times, _ = strconv.Atoi(times) // its pattern has its bounds
 	}
 	if long, given := groups["time"]; given {
 		var ok bool
@@ -185,7 +182,7 @@ func usages(list []form, first, prefix string) []string {
 func meanings(uses []string) string {
 	switch all := strings.Join(uses, " "); {
 	case strings.Contains(all, "TIMES"):
-		return "; TIMES is a whole number from 1"
+		return "; TIMES is a whole number from 1 to 1000"
 	case strings.Contains(all, "TIME"):
 		return "; TIME is like 500ms, 6s or 2m"
 	}
