@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -33,8 +34,12 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
+// exitPipe is what a shell says of a program that SIGPIPE has ended.
+const exitPipe = 128 + int(syscall.SIGPIPE)
+
 // Main runs a command with the process's arguments, and ends the process: with
-// 0, with the status of an ExitError, with 2 for wrong usage, or with 1.
+// 0, with the status of an ExitError, with 2 for wrong usage, or with 1. Where
+// nobody reads standard output any more it says nothing, and ends with 141.
 // SIGINT, SIGTERM and SIGHUP end the command's context; a second one ends the
 // process at once.
 func Main(cmd *cobra.Command) {
@@ -55,6 +60,9 @@ func Main(cmd *cobra.Command) {
 	c, err := cmd.ExecuteContextC(ctx)
 	if err == nil {
 		os.Exit(0)
+	}
+	if pipe := new(fs.PathError); errors.As(err, &pipe) && pipe.Path == os.Stdout.Name() && errors.Is(pipe, syscall.EPIPE) {
+		os.Exit(exitPipe)
 	}
 	code := 1
 	var exit *ExitError

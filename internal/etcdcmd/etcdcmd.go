@@ -9,6 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -62,6 +64,17 @@ func Args(c etcdserver.Config) []string {
 	return args
 }
 
+// withFlag names the flag of an address that is taken.
+func withFlag(config etcdserver.Config, err error) error {
+	switch {
+	case !errors.Is(err, syscall.EADDRINUSE):
+		return err
+	case strings.Contains(err.Error(), "listen tcp "+config.PeerAddr+":"):
+		return fmt.Errorf("%w; choose another address with --peer", err)
+	}
+	return fmt.Errorf("%w; choose another address with --listen", err)
+}
+
 func run(ctx context.Context, config etcdserver.Config, stdout, stderr io.Writer) (failed error) {
 	if config.Dir == "" {
 		exe, err := os.Executable()
@@ -78,7 +91,7 @@ func run(ctx context.Context, config etcdserver.Config, stdout, stderr io.Writer
 	}
 	server, err := etcdserver.Start(config)
 	if err != nil {
-		return err
+		return withFlag(config, err)
 	}
 	defer server.Close()
 	cli.Logger(stderr, slog.LevelInfo).Info("etcd serves", "endpoint", server.Endpoint())

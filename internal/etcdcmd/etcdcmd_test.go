@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -183,6 +184,27 @@ func awaitEmpty(t *testing.T, dir string) {
 		case <-deadline:
 			t.Fatalf("10 s after its end %v is left (%v)", left, err)
 		case <-tick.C:
+		}
+	}
+}
+
+// TestTakenAddress: the error names the flag by which to choose another.
+func TestTakenAddress(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	taken, free := ln.Addr().String(), "127.0.0.1:0"
+	for flag, args := range map[string][]string{
+		"--listen": {"--listen", taken},
+		"--peer":   {"--listen", free, "--peer", taken, "--name", "a", "--initial-cluster", "a=http://" + taken},
+	} {
+		cmd := etcdcmd.Command()
+		cmd.SetArgs(append(args, "--dir", t.TempDir()))
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "choose another address with "+flag) {
+			t.Errorf("got %v, want an error that names %s", err, flag)
 		}
 	}
 }

@@ -70,8 +70,8 @@ type Server struct {
 // closed one goes on with its data; give it the Endpoint of the old one as its
 // ClientAddr, and the old clients find it.
 //
-// Nothing is logged unless Config.Logs is set: whatever matters is in the errors
-// of Start and Err, while every normal Close logs errors ("use of closed network
+// Unless Config.Logs is set nothing is logged but why etcd ends the process, on
+// standard error: whatever else matters is in the errors of Start and Err, while every normal Close logs errors ("use of closed network
 // connection", "http: Server closed") about the listeners that it closes.
 func Start(c Config) (*Server, error) {
 	s, err := begin(c)
@@ -152,12 +152,12 @@ func (c Config) embed() *embed.Config {
 	cfg.EnableGRPCGateway = false
 	cfg.MaxTxnOps = cmp.Or(c.MaxTxnOps, maxTxnOps)
 
-	log := zap.NewNop()
-	if c.Logs != nil {
-		log = zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig()),
-			zapcore.Lock(zapcore.AddSync(c.Logs)), zap.WarnLevel))
+	logs, level := c.Logs, zap.WarnLevel
+	if logs == nil {
+		logs, level = os.Stderr, zap.DPanicLevel
 	}
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewCore(
+		zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig()), zapcore.Lock(zapcore.AddSync(logs)), level)))
 	return cfg
 }
 

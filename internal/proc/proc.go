@@ -4,7 +4,6 @@
 package proc
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -43,6 +42,8 @@ type Group struct {
 	alive   *os.File // write end of a pipe that each child inherits
 	janitor *exec.Cmd
 
+	complaints tail // of the janitor
+
 	mu    sync.Mutex
 	procs []*Process
 }
@@ -64,20 +65,20 @@ func NewGroup(exe string) (*Group, error) {
 	dir := unusedName()
 	watch, alive, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, advise(err)
 	}
 	defer watch.Close()
 	g := &Group{Dir: dir, exe: exe, spawn: make(chan func()), alive: alive}
 	g.janitor = exec.Command(exe, JanitorArg, dir)
-	g.janitor.Stdin = watch
+	g.janitor.Stdin, g.janitor.Stderr = watch, &g.complaints
 	g.janitor.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
 	if err := g.janitor.Start(); err != nil {
 		alive.Close()
-		return nil, fmt.Errorf("start the janitor: %w", err)
+		return nil, advise(fmt.Errorf("start the janitor: %w", err))
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		alive.Close()
-		return nil, errors.Join(err, g.janitor.Wait())
+		return nil, errors.Join(fmt.Errorf("%w; set TMPDIR to a directory in which files can be made", err), g.awaitJanitor())
 	}
 	go func() {
 		// The parent that a child dies with is the thread that started it, so one
@@ -115,12 +116,12 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	}
 	var err error
 	if p.Stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
+		return nil, advise(fmt.Errorf("start %s: %w", name, err))
 	}
 	// A pipe of our own: exec's would be closed by Wait before all is read.
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, advise(fmt.Errorf("start %s: %w", name, err))
 	}
 	defer w.Close()
 	p.Stdout, p.cmd.Stdout = r, w
@@ -128,7 +129,7 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	g.spawn <- func() { started <- p.cmd.Start() }
 	if err := <-started; err != nil {
 		r.Close()
-		return nil, fmt.Errorf("start %s: %w", name, err)
+		return nil, advise(fmt.Errorf("start %s: %w", name, err))
 	}
 	go func() {
 		p.err = p.cmd.Wait()
@@ -158,7 +159,15 @@ func (g *Group) Close() error {
 	close(g.spawn)
 	err := os.RemoveAll(g.Dir)
 	g.alive.Close()
-	return errors.Join(err, g.janitor.Wait())
+	return errors.Join(err, g.awaitJanitor())
+}
+
+// awaitJanitor returns when the janitor has ended, and its error.
+func (g *Group) awaitJanitor() error {
+	if err := g.janitor.Wait(); err != nil {
+		return ended("the janitor, which removes "+g.Dir, err.Error(), g.complaints.String())
+	}
+	return nil
 }
 
 // PID is the process's id.
@@ -226,35 +235,8 @@ func (p *Process) Ended() error {
 	if p.err != nil {
 		how = p.err.Error()
 	}
-	if said := p.stderr.String(); said != "" {
-		return fmt.Errorf("%s ended (%s); it last said:\n%s", p.Name, how, said)
-	}
-	return fmt.Errorf("%s ended (%s)", p.Name, how)
+	return ended(p.Name, how, p.stderr.String())
 }
 
 // Said is the last that the process wrote to standard error.
 func (p *Process) Said() string { return p.stderr.String() }
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-const tailSize = 4 << 10 // bytes
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, b...)
-	if over := len(t.buf) - tailSize; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.buf))
-}
