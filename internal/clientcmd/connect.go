@@ -30,9 +30,10 @@ const tracesTimeout = time.Second
 
 // services are what a client works with.
 type services struct {
-	etcd  *clientv3.Client
-	locks *locker
-	store *kvhttp.Client // nil where none is wanted
+	etcd    *clientv3.Client
+	members *members
+	locks   *locker
+	store   *kvhttp.Client // nil where none is wanted
 
 	stopTraces func(context.Context) error
 }
@@ -54,10 +55,11 @@ func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error
 	if err := c.storage.Check(); wantStorage && err != nil {
 		return nil, usage(cmd, err)
 	}
+	members := &members{known: len(c.endpoints)}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: c.endpoints,
 		Logger:    zap.NewNop(), // what matters is in the errors
-		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(members.dial), grpc.WithConnectParams(grpc.ConnectParams{
 			// By default the pauses grow to two minutes.
 			Backoff:           grpcbackoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: time.Second,
@@ -66,7 +68,7 @@ func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error
 	if err != nil {
 		return nil, usage(cmd, fmt.Errorf("--endpoints: %w", err))
 	}
-	s := &services{etcd: client}
+	s := &services{etcd: client, members: members}
 	if s.stopTraces, err = tracing.Start(cmd.Context(), "fencelab-client"); err != nil {
 		client.Close()
 		return nil, err

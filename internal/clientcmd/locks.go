@@ -88,7 +88,11 @@ func (a *agent) take(ctx context.Context, op string, lease clientv3.LeaseID, lon
 	}
 	asking, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	t, err := a.acquire(asking, op, lease)
+	var t position
+	err := a.members.insist(func() (err error) {
+		t, err = a.acquire(asking, op, lease)
+		return err
+	})
 	if err != nil && asking.Err() != nil {
 		err = notGranted(err)
 	}
@@ -219,8 +223,22 @@ func (a *agent) release(ctx context.Context) history.Event {
 		close(h.released)
 	}
 	return a.perform(ctx, &request{ask: ask, do: func(ctx context.Context, _ *kvhttp.Client, _ kv.Request, _ *history.Event) error {
-		return h.Unlock(ctx)
+		return a.unlockOf(ctx, h)
 	}})
+}
+
+// unlockOf releases the lock. Where it had to ask again, and the tenure was over by
+// then, it may be by the first time.
+func (a *agent) unlockOf(ctx context.Context, h *held) error {
+	var first error
+	return a.members.insist(func() error {
+		err := h.Unlock(ctx)
+		if first != nil && errors.Is(err, lock.ErrLost) {
+			return first
+		}
+		first = err
+		return err
+	})
 }
 
 func isClosed(c <-chan struct{}) bool {

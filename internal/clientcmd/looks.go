@@ -28,7 +28,10 @@ func (a *agent) mayGoOn(ctx context.Context, r *request) (refused history.Event,
 func (a *agent) looks(ctx context.Context, how string, r *request) (said string, refused history.Event, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	said, err := a.see(ctx, how)
+	err := a.members.insist(func() (err error) {
+		said, err = a.see(ctx, how)
+		return err
+	})
 	if err == nil {
 		return said, refused, true
 	}

@@ -34,14 +34,21 @@ func (a *agent) enqueue(ctx context.Context, _ string) error {
 	if a.mayAsk(asked) != nil {
 		return nil
 	}
-	place, err := a.openMutex(ctx, clientv3.NoLease)
+	var place *mutexTenure
+	err := a.members.insist(func() (err error) {
+		place, err = a.openMutex(ctx, clientv3.NoLease)
+		return err
+	})
 	if err != nil {
 		a.conclude(asked, err)
 		return nil
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	a.queue = &queue{asked, place, cancel, make(chan error, 1)}
-	go func(q *queue) { q.err <- q.place.take(waiting, history.OpLock) }(a.queue)
+	go func(q *queue) {
+		defer a.members.attend()()
+		q.err <- q.place.take(waiting, history.OpLock)
+	}(a.queue)
 	select {
 	case <-place.waits:
 		kind := a.token.value

@@ -1,0 +1,42 @@
+package lab_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStoppedMember: clients that know all members take and release locks while one
+// of them stands still, whichever they asked first, and whether they wait for a
+// request, for the one before them in the queue, or ask whether the lock is theirs.
+func TestStoppedMember(t *testing.T) {
+	s := parse(t, `title: t
+world:
+  etcd: {members: 3}
+clients:
+  client1: {lock: /lock, ttl: 10s}
+  client2: {lock: /lock, ttl: 10s, session: kept, look: first}
+steps:
+  - client1: lock
+  - client2: queue
+  - gcsim: pause leader
+  - client1: unlock
+  - client2: lock
+  - client2: write k=2
+  - client2: unlock
+  - client1: lock
+  - client1: write k=1
+  - client1: unlock
+variants:
+  only: {control: true, expect: {verdict: blocked}}
+`)
+	events, err := run(t, t.Context(), s, &s.Variants[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sketch(events)
+	for _, want := range []string{"client2 ok unlock", "client1 ok unlock", "storage applied write k=2", "storage applied write k=1"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
