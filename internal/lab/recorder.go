@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -14,13 +15,20 @@ type recorder struct {
 	began time.Time
 	fresh []history.Event // of the step
 	old   []history.Event // in order, of the steps before
+
+	places map[word]int     // in the lock service's account
+	ends   map[string][]int // key in the lock service → ends of its tenures in fresh
+	strays map[string][]int // request → what the storage did, in fresh, for nobody known yet
 }
 
 func newRecorder(emit func(history.Event)) *recorder {
 	if emit == nil {
 		emit = func(history.Event) {}
 	}
-	return &recorder{emit: emit, began: time.Now()}
+	return &recorder{
+		emit: emit, began: time.Now(),
+		places: make(map[word]int), ends: make(map[string][]int), strays: make(map[string][]int),
+	}
 }
 
 // begin sets the time to 0. What was recorded before is forgotten.
@@ -36,46 +44,85 @@ func (r *recorder) now() time.Duration { return time.Since(r.began) }
 // this run.
 func (r *recorder) since(t time.Time) time.Duration { return t.Sub(r.began) }
 
-func (r *recorder) add(e history.Event) { r.fresh = append(r.fresh, e) }
+func (r *recorder) add(e history.Event) {
+	switch i := len(r.fresh); {
+	case e.Kind == history.KindEnded:
+		r.ends[keyOf(e.Tenure)] = append(r.ends[keyOf(e.Tenure)], i)
+	case e.Lane == history.LaneStorage && e.Client == "":
+		r.strays[e.Request] = append(r.strays[e.Request], i)
+	}
+	r.fresh = append(r.fresh, e)
+}
 
-// endedBy holds the end of the tenure before a grant to the time of the grant.
-func (r *recorder) endedBy(grant history.Event) {
-	for _, list := range [][]history.Event{r.old, r.fresh} {
-		for i, e := range list {
-			if e.Kind == history.KindEnded && e.Scope == grant.Scope {
-				list[i].At = min(e.At, grant.At)
+// tells takes in the place of a grant or an end in the lock service's account, which
+// is in order whenever its words are taken into the record.
+func (r *recorder) tells(e history.Event) {
+	if _, known := r.places[placeOf(e)]; !known {
+		r.places[placeOf(e)] = len(r.places)
+	}
+}
+
+// word is one of the lock service's account: no tenure begins or ends twice.
+type word struct {
+	kind   history.Kind
+	tenure string
+}
+
+func placeOf(e history.Event) word { return word{e.Kind, e.Tenure} }
+
+// inAccountOrder puts the lock service's grants and ends, lock by lock, in the order
+// of its account. What came to be known late happened before what is known to have
+// come after it.
+func (r *recorder) inAccountOrder(events []history.Event) {
+	locks := make(map[string][]int) // where such an event is
+	for i, e := range events {
+		if _, is := r.places[placeOf(e)]; is {
+			locks[e.Scope] = append(locks[e.Scope], i)
+		}
+	}
+	for _, places := range locks {
+		words := make([]history.Event, len(places))
+		for n, i := range places {
+			words[n] = events[i]
+		}
+		slices.SortFunc(words, func(a, b history.Event) int { return r.places[placeOf(a)] - r.places[placeOf(b)] })
+		for n := len(words) - 1; n >= 0; n-- {
+			if n+1 < len(words) {
+				words[n].At = min(words[n].At, words[n+1].At)
 			}
+			events[places[n]] = words[n]
 		}
 	}
 }
 
-// releasedBy has the end of a tenure be its client's doing: etcd's word of it came
-// before the client's own, of before, that it lets go.
+// releasedBy marks the end of a tenure as a release: the lock service's word of it
+// came before the client's own that it lets go.
 func (r *recorder) releasedBy(unlock history.Event) {
-	for i, e := range r.fresh {
-		if e.Kind == history.KindEnded && keyOf(e.Tenure) == keyOf(unlock.Tenure) && unlock.At <= e.At {
+	for _, i := range r.ends[keyOf(unlock.Tenure)] {
+		if unlock.At <= r.fresh[i].At {
 			r.fresh[i].Cause, r.fresh[i].Took = history.CauseReleased, 0
 		}
 	}
 }
 
-// askedBy has what the storage did be of the client that asked for it: the
-// storage's word of it came before the client's own.
+// askedBy names the client of what the storage did: the storage's word of it came
+// before the client's own.
 func (r *recorder) askedBy(ask history.Event) {
-	for i, e := range r.fresh {
-		if e.Lane == history.LaneStorage && e.Request == ask.Request {
-			r.fresh[i].Client = ask.Lane
-		}
+	for _, i := range r.strays[ask.Request] {
+		r.fresh[i].Client = ask.Lane
 	}
 }
 
 func (r *recorder) flush() {
+	r.inAccountOrder(r.fresh)
 	history.Sort(r.fresh)
 	for _, e := range r.fresh {
 		r.emit(e)
 	}
 	r.old = append(r.old, r.fresh...)
 	r.fresh = nil
+	clear(r.ends)
+	clear(r.strays)
 }
 
 // end records the last event of all.
@@ -90,6 +137,7 @@ func (r *recorder) end(last history.Event) {
 // events are all that were recorded, in order. A late one may belong before
 // some that were emitted earlier.
 func (r *recorder) events() []history.Event {
+	r.inAccountOrder(r.old)
 	history.Sort(r.old)
 	return r.old
 }

@@ -112,6 +112,9 @@ func (s *state) take(e history.Event) {
 	e.At = s.recorder.since(time.Unix(0, int64(e.At)))
 	switch e.Kind {
 	case history.KindGranted, history.KindEnded, history.KindQueued:
+		if e.Kind != history.KindQueued {
+			s.recorder.tells(e)
+		}
 		if o := s.owner(e.Tenure); e.Kind != history.KindEnded {
 			o.scope, o.token = e.Scope, e.Token
 		}
@@ -298,7 +301,6 @@ func (s *state) tenure(e history.Event) {
 		// It happened before the client was told of it, though the observer may
 		// have been told later.
 		e.At = min(e.At, o.told-1)
-		s.recorder.endedBy(e)
 	case o.revoked:
 		e.Cause = history.CauseRevoked
 	case c.asked[keyOf(e.Tenure)] && !c.cut:

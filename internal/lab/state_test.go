@@ -36,6 +36,38 @@ func TestLateObserver(t *testing.T) {
 	}
 }
 
+// TestLateClients: clients tell late, and in another order than that in which they
+// were granted the lock. No tenure is over before it began, and no two overlap.
+func TestLateClients(t *testing.T) {
+	r := newRecorder(nil)
+	r.begin(history.Run{})
+	s := newState(r)
+	tell := func(ms int, kind history.Kind, lane, tenure string) {
+		e := history.Event{At: time.Duration(r.began.Add(time.Duration(ms) * time.Millisecond).UnixNano()), Kind: kind, Lane: lane, Tenure: tenure, Scope: "/lock"}
+		if kind == history.KindOK {
+			e.Op = history.OpLock
+		}
+		s.take(e)
+	}
+	for n, tenure := range []string{"a", "b", "c"} { // the observer is late, too
+		tell(20+n, history.KindGranted, history.LaneEtcd, tenure)
+		tell(20+n, history.KindEnded, history.LaneEtcd, tenure)
+	}
+	tell(9, history.KindOK, "c3", "c")
+	tell(30, history.KindOK, "c1", "a")
+	tell(6, history.KindOK, "c2", "b")
+	r.flush()
+	var got []string
+	for _, e := range r.events()[1:] {
+		if e.Lane == history.LaneEtcd {
+			got = append(got, fmt.Sprint(e.Kind, " ", e.Tenure))
+		}
+	}
+	if want := "granted a, ended a, granted b, ended b, granted c, ended c"; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
 // TestReleaseThatEtcdTellsFirst: the accounts come through pipes of their own, and
 // which of them is faster does not decide how a tenure ended.
 func TestReleaseThatEtcdTellsFirst(t *testing.T) {
