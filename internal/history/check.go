@@ -85,8 +85,10 @@ type checker struct {
 
 // accountOf is a tenure by the lock service's account.
 type accountOf struct {
-	grant   Event // or that it is queued for
-	granted bool
+	grant   Event  // or that it is queued for
+	waiter  string // the client that stood in the queue for it
+	ever    bool   // it is granted, by this line or a later one
+	granted bool   // by this line
 	ended   bool
 }
 
@@ -120,7 +122,12 @@ func newChecker(events []Event) *checker {
 			if c.tenures[e.Tenure] == nil {
 				c.tenures[e.Tenure] = new(accountOf)
 			}
-			c.tenures[e.Tenure].grant = e
+			a := c.tenures[e.Tenure]
+			a.grant = e
+			if e.Kind == KindQueued {
+				a.waiter = e.Client
+			}
+			a.ever = a.ever || e.Kind == KindGranted
 		case KindApplied, KindRefused, KindDuplicate: // what it tells first
 			if a := c.asked[e.Request]; a != nil && a.did == "" {
 				a.did = e.Kind

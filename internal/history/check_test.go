@@ -94,10 +94,13 @@ func TestCheck(t *testing.T) {
 		"granted twice": {[]edit{{5, "", good[2][:6] + `3` + good[2][7:]}}, []want{{tenure, 5, "T1 is granted a second time"}}},
 		"ended before it began": {[]edit{none(16), {3, "", `{"at":1,"lane":"etcd","kind":"ended","tenure":"T1","scope":"/lock"}`}}, []want{
 			{tenure, 3, "T1 ends, and was not granted before"}}},
-		"ended twice":                    {[]edit{{17, "", good[15]}}, []want{{tenure, 17, "T1 ends a second time"}}},
-		"a lock of another name":         {[]edit{{4, "/lock", "/other"}}, []want{{tenure, 4, `which is of the lock "/lock"`}}},
-		"another's tenure":               {[]edit{{13, `"request":"c2-1"`, `"tenure":"T1","request":"c2-1"`}}, []want{{tenure, 13, "which is that of c1, and was not told that it has it"}}},
-		"told of a lock, without tenure": {[]edit{{4, `"tenure":"T1",`, ""}}, []want{{tenure, 4, "and not in which tenure"}}},
+		"ended twice":                   {[]edit{{17, "", good[15]}}, []want{{tenure, 17, "T1 ends a second time"}}},
+		"a lock of another name":        {[]edit{{4, "/lock", "/other"}}, []want{{tenure, 4, `which is of the lock "/lock"`}}},
+		"another's tenure":              {[]edit{{13, `"request":"c2-1"`, `"tenure":"T1","request":"c2-1"`}}, []want{{tenure, 13, "c2 names the tenure T1, and neither stood in the queue for it nor was told that it has it"}}},
+		"nobody was told of the tenure": {[]edit{none(4)}, []want{{tenure, 4, "c1 names the tenure T1"}, {tenure, 6, ""}, {tenure, 7, ""}, {tenure, 9, ""}, {tenure, 16, ""}}},
+		"queued for, and not granted":   {[]edit{{3, "granted", "queued"}, none(16)}, []want{{tenure, 4, "in T1, which the lock service did not grant"}}},
+		"told of a lock, without tenure": {[]edit{{4, `"tenure":"T1",`, ""}}, []want{
+			{tenure, 4, "and not in which tenure"}, {tenure, 5, ""}, {tenure, 7, ""}, {tenure, 8, ""}, {tenure, 10, ""}, {tenure, 17, ""}}},
 
 		"applied, and nobody asked":   {[]edit{none(13), none(15)}, []want{{request, 13, `the storage tells of "c2-1", and nobody asked for that`}}},
 		"applied without a request":   {[]edit{{14, `"request":"c2-1",`, ""}}, []want{{request, 14, "has no request"}, {request, 15, "does not have that read"}}},

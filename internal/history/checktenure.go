@@ -25,8 +25,10 @@ func (c *checker) tenure(e Event) {
 	case !c.byClient(e) || e.Tenure == "":
 	case a == nil:
 		c.wrong(ProblemTenure, "%s names the tenure %s, which the lock service neither granted nor queued", e.Lane, e.Tenure)
-	case a.grant.Client != e.Lane && c.told[clientTenure{e.Lane, e.Tenure}] == nil:
-		c.wrong(ProblemTenure, "%s names the tenure %s, which is that of %s, and was not told that it has it", e.Lane, e.Tenure, a.grant.Client)
+	case a.waiter != e.Lane && c.told[clientTenure{e.Lane, e.Tenure}] == nil:
+		c.wrong(ProblemTenure, "%s names the tenure %s, and neither stood in the queue for it nor was told that it has it", e.Lane, e.Tenure)
+	case e.Kind == KindOK && asksForLock(e.Op) && !a.ever:
+		c.wrong(ProblemTenure, "%s was told that it has the lock in %s, which the lock service did not grant", e.Lane, e.Tenure)
 	case e.Kind == KindOK && asksForLock(e.Op) && e.Scope != a.grant.Scope:
 		c.wrong(ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.grant.Scope)
 	}
