@@ -1,0 +1,140 @@
+package judge_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/verdict"
+)
+
+func longTests() bool { return os.Getenv("FENCELAB_LONG") != "" }
+
+// randomHistory is one that is judged, about half the time, or one with problems.
+func randomHistory(seed uint64, steps int) []byte {
+	w := newSecondWorld(seed, steps)
+	switch n := w.IntN(100); {
+	case n < 11:
+		return w.breakLine(w.jsonl())
+	case n < 58:
+		w.mutate()
+	}
+	return w.jsonl()
+}
+
+// firstJudge judges by the packages history and verdict.
+func firstJudge(lines []byte) secondJudgement {
+	events, err := history.Read(bytes.NewReader(lines))
+	if err != nil {
+		broken := new(history.LineError)
+		if !errors.As(err, &broken) {
+			return secondJudgement{Name: err.Error()}
+		}
+		return secondJudgement{Problems: []secondFinding{{"line", broken.Line}}}
+	}
+	var j secondJudgement
+	for _, p := range history.Check(events) {
+		j.Problems = append(j.Problems, secondFinding{string(p.Kind), p.Line})
+	}
+	if len(j.Problems) > 0 {
+		return j.sorted()
+	}
+	v := verdict.Judge(events)
+	j = secondJudgement{Name: v.Name, Stale: v.Stale, Refused: v.Refused, Ordered: v.Ordered, Exclusive: v.Exclusive, Final: v.Final}
+	for _, violation := range v.Violations {
+		j.Violations = append(j.Violations, secondFinding{string(violation.Kind), violation.Event + 1})
+	}
+	return j.sorted()
+}
+
+// secondProblems are the kinds of what makes that a history cannot be judged.
+var secondProblems = []string{"line", "time", "tenure", "request", "index", "token", "end"}
+
+// seen counts in how many histories each verdict and each kind is.
+type seen map[string]int
+
+func (s seen) add(j secondJudgement) {
+	s["histories"]++
+	kinds := map[string]bool{"verdict " + j.Name: j.Name != ""}
+	for _, p := range j.Problems {
+		kinds["problem "+p.Kind] = true
+	}
+	for _, v := range j.Violations {
+		kinds["violation "+v.Kind] = true
+	}
+	for kind, is := range kinds {
+		if is {
+			s[kind]++
+		}
+	}
+}
+
+// require fails where what is named comes in fewer histories than one in so many.
+func (s seen) require(t *testing.T, oneIn int, what string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if n := s[what+" "+name]; n*oneIn < s["histories"] {
+			t.Errorf("%d of %d histories have %s %s, want one in %d", n, s["histories"], what, name, oneIn)
+		}
+	}
+}
+
+// TestTwoJudges: the judge that is package verdict, and the one that was written
+// from the page alone, say the same of any history. A draw of rapid costs more than
+// a history, so rapid draws a seed for many of them.
+func TestTwoJudges(t *testing.T) {
+	t.Parallel()
+	each := 30 // in each of rapid's 100 rounds
+	if longTests() {
+		each = 1000
+	}
+	all := make(seen)
+	rapid.Check(t, func(rt *rapid.T) {
+		seeds := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		for range each {
+			lines := randomHistory(seeds.Uint64(), 8+seeds.IntN(25))
+			second := secondJudge(lines, nil)
+			all.add(second)
+			if !firstJudge(lines).same(second) {
+				lines = smallest(lines, func(lines []byte) bool { return !firstJudge(lines).same(secondJudge(lines, nil)) })
+				diff := cmp.Diff(firstJudge(lines), secondJudge(lines, nil), cmpopts.EquateEmpty())
+				rt.Fatalf("the judges differ (-first +second):\n%s\n%s", diff, numbered(lines))
+			}
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	all.require(t, 10, "verdict", "safe", "corrupted", "blocked")
+	all.require(t, 10, "problem", secondProblems...)
+	all.require(t, 100, "violation", "stale", "unheld", "unguarded", "shared", "late", "lost", "denied", "torn", "refused", "not-granted")
+}
+
+// smallest leaves out of a history each line without which it is still so.
+func smallest(jsonl []byte, still func([]byte) bool) []byte {
+	lines := bytes.SplitAfter(jsonl, []byte("\n"))
+	for i := len(lines) - 1; i > 0; i-- {
+		fewer := slices.Delete(slices.Clone(lines), i, i+1)
+		if less := bytes.Join(fewer, nil); still(less) {
+			lines = fewer
+		}
+	}
+	return bytes.Join(lines, nil)
+}
+
+// numbered is a history with its lines' numbers.
+func numbered(lines []byte) (text string) {
+	for i, line := range bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n")) {
+		text += fmt.Sprintf("%2d %s\n", i+1, line)
+	}
+	return text
+}

@@ -1,0 +1,335 @@
+package judge_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+)
+
+// secondFields is a line of a history, as JSON has it.
+type secondFields map[string]any
+
+// secondWorld is a small world that leaves a history: clients, locks and a storage
+// which, by chance, keep the rules or do not. It draws from a seed, and not from
+// rapid, of which a draw costs more than a whole history.
+type secondWorld struct {
+	*rand.Rand
+	lines []secondFields
+	at    int64
+
+	version int
+	// How the world is: how careful clients are, whether the storage checks tokens,
+	// whether it tells places in its order, and how often what should not be is.
+	careful, fencing, indexed, timid bool
+	mishap, trouble                  float64
+
+	clients  map[string]*secondClient
+	names    []string
+	revision int64
+	locks    map[string]*secondLock
+	tenures  []*secondTenure
+	storage  secondStorage
+	pending  []*secondRequest
+	unknown  []*secondRequest
+	asked    int
+}
+
+type secondClient struct {
+	name, entry string // which number it shows as its token
+	numbered    bool
+	tenures     []*secondTenure // of which it was told, or for which it waits
+}
+
+type secondTenure struct {
+	name, client, lock string
+	token, shown       int64
+	told, over         bool
+	sequence           int64
+}
+
+type secondLock struct {
+	holder *secondTenure
+	queue  []*secondTenure
+}
+
+type secondRequest struct {
+	ask      secondFields
+	first    string // request of the first attempt
+	did      string // what the storage did: applied, refused or duplicate
+	reason   string
+	attempts int
+}
+
+// secondStorage holds, for each key, what was changed, the latest last.
+type secondStorage struct {
+	index int64
+	marks map[string][2]int64
+	keys  map[string][]*secondStored
+	done  map[string]bool // first attempts of what was applied
+}
+
+type secondStored struct {
+	value   string
+	missing bool
+	request string // of the first attempt
+	known   bool   // somebody was told of it
+}
+
+var secondKeys = []string{"k1", "k2", "k3"}
+
+// secondLocks are the locks, one of which is a key, too.
+var secondLocks = []string{"/a", "/b"}
+
+func newSecondWorld(seed uint64, steps int) *secondWorld {
+	w := &secondWorld{Rand: rand.New(rand.NewPCG(seed, seed))}
+	w.version = 1 + min(1, w.IntN(7))
+	w.timid, w.fencing, w.indexed = w.chance(0.54), w.chance(0.35), w.chance(0.9)
+	w.careful = w.timid || w.chance(0.3)
+	w.mishap = []float64{0.05, 0.15, 0.25}[w.IntN(3)]
+	if w.timid {
+		w.fencing, w.mishap = true, 0
+	}
+	w.trouble = []float64{0, 0.5, 0.7}[w.IntN(3)]
+	w.clients, w.locks = make(map[string]*secondClient), make(map[string]*secondLock)
+	w.storage = secondStorage{marks: make(map[string][2]int64), keys: make(map[string][]*secondStored), done: make(map[string]bool)}
+	for _, lock := range secondLocks {
+		w.locks[lock] = &secondLock{}
+	}
+	tokens := make(map[string]string)
+	for i := range 1 + w.IntN(4) {
+		c := &secondClient{name: fmt.Sprint("c", i+1), entry: "revision", numbered: w.chance(0.4)}
+		if !w.timid && w.chance(0.2) {
+			c.entry = []string{"max", "header", "lease"}[w.IntN(3)]
+		}
+		w.names = append(w.names, c.name)
+		w.clients[c.name], tokens[c.name] = c, c.entry
+	}
+	run := secondFields{}
+	if w.version == 2 {
+		run["version"], run["tokens"] = 2, tokens
+	}
+	if sets := [][][]string{nil, nil, nil, nil, nil, {{"k1", "k2"}}, {{"k1", "k2", "k3"}}, {{"k1", "k2"}, {"k2", "k3"}}}[w.IntN(8)]; sets != nil {
+		run["together"] = sets
+	}
+	w.tell("gcsim", "run", secondFields{"run": run})
+	for range steps {
+		if len(w.lines) < 45 {
+			w.step()
+		}
+	}
+	w.finish()
+	return w
+}
+
+func (w *secondWorld) chance(p float64) bool { return w.Float64() < p }
+
+// mishaps says whether what should not be is.
+func (w *secondWorld) mishaps() bool { return w.chance(w.mishap) }
+
+func (w *secondWorld) client() *secondClient { return w.clients[w.names[w.IntN(len(w.names))]] }
+
+func (w *secondWorld) key() string { return secondKeys[w.IntN(len(secondKeys))] }
+
+func (w *secondWorld) value() string { return []string{"a", "b"}[w.IntN(2)] }
+
+// tell adds a line, in which fields that are empty are left out.
+func (w *secondWorld) tell(lane, kind string, more secondFields) {
+	w.at += int64(w.IntN(3))
+	line := secondFields{"at": w.at, "lane": lane, "kind": kind}
+	for name, v := range more {
+		if v != "" && v != int64(0) && v != false && name != "kind" && name != "lane" && name != "at" {
+			line[name] = v
+		}
+	}
+	w.lines = append(w.lines, line)
+}
+
+func decimalOf(token int64) string {
+	if token == 0 {
+		return ""
+	}
+	return strconv.FormatInt(token, 10)
+}
+
+func (w *secondWorld) step() {
+	switch n := w.IntN(100); {
+	case n < 20:
+		w.askLock()
+	case n < 28:
+		w.endTenure()
+	case n < 60:
+		w.askStorage()
+	case n < 70:
+		w.goOn()
+	case n < 75:
+		w.retry()
+	case n < 79:
+		w.restartStorage()
+	case n < 92:
+		w.collide()
+	case n < 93:
+		w.tell(w.client().name, []string{"note", "pause", "resume"}[w.IntN(3)], nil)
+	case n < 94:
+		w.lookInVain()
+	default:
+		w.disturbOrder()
+	}
+}
+
+// askLock is a lock or trylock, and what comes of it.
+func (w *secondWorld) askLock() {
+	c, name, op := w.client(), secondLocks[w.IntN(2)], []string{"lock", "trylock"}[w.IntN(2)]
+	if w.careful {
+		name = secondLocks[min(1, w.IntN(5)/4)]
+	}
+	lock, ask := w.locks[name], secondFields{"op": op, "scope": name}
+	w.tell(c.name, "invoke", ask)
+	denied := w.chance(w.trouble)
+	switch {
+	case denied || op == "trylock" && lock.holder != nil && !w.mishaps():
+		if lock.holder == nil && w.chance(0.2) {
+			w.askLockOf(w.client(), name) // somebody else comes meanwhile
+		}
+		if ask["reason"] = ""; w.chance(0.3) {
+			ask["reason"] = []string{"held", "expired"}[w.IntN(2)]
+		}
+		if w.chance(0.15) && lock.holder != nil && !w.timid {
+			w.end(lock.holder)
+		}
+		w.tell(c.name, []string{"fail", "unknown"}[w.IntN(2)], ask)
+	default:
+		w.askLockOf(c, name)
+	}
+}
+
+// askLockOf gives a client the lock, or a place in its queue.
+func (w *secondWorld) askLockOf(c *secondClient, name string) {
+	lock := w.locks[name]
+	if w.revision++; w.mishaps() {
+		w.revision = max(1, w.revision-2)
+	}
+	t := &secondTenure{name: fmt.Sprint(name, "@", len(w.tenures)+1), client: c.name, lock: name, token: w.revision}
+	w.tenures, c.tenures = append(w.tenures, t), append(c.tenures, t)
+	switch t.shown = t.token; c.entry {
+	case "max":
+		t.shown = math.MaxInt64
+	case "header":
+		t.shown += int64(w.IntN(3))
+	case "lease":
+		t.shown = 1 + w.Int64N(9)
+	}
+	if lock.holder != nil && !w.mishaps() {
+		w.tell("etcd", "queued", t.fields())
+		lock.queue = append(lock.queue, t)
+		return
+	}
+	w.grant(t)
+}
+
+func (t *secondTenure) fields() secondFields {
+	return secondFields{"tenure": t.name, "client": t.client, "scope": t.lock, "token": decimalOf(t.token)}
+}
+
+func (w *secondWorld) grant(t *secondTenure) {
+	w.locks[t.lock].holder = t
+	w.tell("etcd", "granted", t.fields())
+	if w.chance(0.95) {
+		w.tellOfLock(w.clients[t.client], t)
+	}
+	if w.mishaps() || !w.timid && w.chance(0.45) { // a client that shares the session is told of it, too
+		w.tellOfLock(w.client(), t)
+	}
+}
+
+func (w *secondWorld) tellOfLock(c *secondClient, t *secondTenure) {
+	shown := t.token
+	switch {
+	case c.name == t.client:
+		shown, t.told = t.shown, true
+	case c.entry == "max":
+		shown = math.MaxInt64
+	}
+	if c.name != t.client {
+		c.tenures = append(c.tenures, &secondTenure{name: t.name, client: t.client, lock: t.lock, token: t.token, shown: shown, told: true})
+	}
+	w.tell(c.name, "ok", secondFields{"op": "lock", "scope": t.lock, "tenure": t.name, "token": decimalOf(shown)})
+}
+
+func (w *secondWorld) endTenure() {
+	if len(w.tenures) > 0 {
+		w.end(w.tenures[w.IntN(len(w.tenures))])
+	}
+}
+
+// end ends a tenure that has begun; mostly the next one in the queue begins.
+func (w *secondWorld) end(t *secondTenure) {
+	lock := w.locks[t.lock]
+	if t.over || slices.Contains(lock.queue, t) {
+		return
+	}
+	t.over = true
+	w.tell("etcd", "ended", secondFields{"tenure": t.name, "client": t.client, "scope": t.lock, "cause": "expired"})
+	if lock.holder == t {
+		lock.holder = nil
+	}
+	if w.chance(0.3) {
+		w.tell(t.client, "lost", secondFields{"tenure": t.name})
+	}
+	if lock.holder == nil && len(lock.queue) > 0 && w.chance(0.8) {
+		next := lock.queue[0]
+		lock.queue = lock.queue[1:]
+		w.grant(next)
+	}
+}
+
+// lookInVain is a client that sees that it holds no lock, and sends nothing.
+func (w *secondWorld) lookInVain() {
+	c, key := w.client(), w.key()
+	w.tell(c.name, "invoke", secondFields{"op": "write", "key": key, "value": "a"})
+	w.tell(c.name, "fail", secondFields{"op": "write", "key": key, "value": "a", "reason": "lost"})
+}
+
+// disturbOrder lets two lines that stand one after the other change their places:
+// two of the storage, or a question and its answer.
+func (w *secondWorld) disturbOrder() {
+	for i := len(w.lines) - 1; i > 1; i-- {
+		a, b := w.lines[i-1], w.lines[i]
+		stored := a["lane"] == "storage" && b["lane"] == "storage" && a["index"] != nil && b["index"] != nil
+		asked := a["kind"] == "invoke" && a["request"] != nil || b["kind"] == "ok" && b["request"] != nil
+		if stored || asked && a["lane"] != "etcd" && b["lane"] != "etcd" {
+			a["at"], b["at"] = b["at"], a["at"]
+			w.lines[i-1], w.lines[i] = b, a
+			return
+		}
+	}
+}
+
+// finish lets what is under way be answered, and tells what keys hold.
+func (w *secondWorld) finish() {
+	for w.chance(0.8) && len(w.pending) > 0 {
+		w.goOn()
+	}
+	for _, key := range secondKeys {
+		value, missing := w.storage.find(w, key)
+		w.tell("storage", "final", secondFields{"key": key, "value": value, "missing": missing})
+	}
+	if w.version == 2 {
+		w.tell("gcsim", "end", nil)
+	}
+}
+
+// jsonl is the history's lines.
+func (w *secondWorld) jsonl() []byte {
+	var lines []byte
+	for _, line := range w.lines {
+		text, err := json.Marshal(line)
+		if err != nil {
+			panic(err)
+		}
+		lines = append(append(lines, text...), '\n')
+	}
+	return lines
+}
