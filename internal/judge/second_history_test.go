@@ -86,13 +86,13 @@ var secondLocks = []string{"/a", "/b"}
 func newSecondWorld(seed uint64, steps int) *secondWorld {
 	w := &secondWorld{Rand: rand.New(rand.NewPCG(seed, seed))}
 	w.version = 1 + min(1, w.IntN(7))
-	w.timid, w.fencing, w.indexed = w.chance(0.54), w.chance(0.35), w.chance(0.9)
+	w.timid, w.fencing, w.indexed = w.chance(0.55), w.chance(0.35), w.chance(0.9)
 	w.careful = w.timid || w.chance(0.3)
 	w.mishap = []float64{0.05, 0.15, 0.25}[w.IntN(3)]
 	if w.timid {
 		w.fencing, w.mishap = true, 0
 	}
-	w.trouble = []float64{0, 0.5, 0.7}[w.IntN(3)]
+	w.trouble = []float64{0, 0.6, 0.8}[w.IntN(3)]
 	w.clients, w.locks = make(map[string]*secondClient), make(map[string]*secondLock)
 	w.storage = secondStorage{marks: make(map[string][2]int64), keys: make(map[string][]*secondStored), done: make(map[string]bool)}
 	for _, lock := range secondLocks {

@@ -14,6 +14,10 @@ func (w *secondWorld) mutate() {
 			wrong()
 		}
 	}
+	if w.chance(0.4) { // of these a part is without effect
+		w.wrongToken()
+		w.wrongIndex()
+	}
 }
 
 // pick is a line of which yes is true, with its place; nil where there is none.

@@ -59,11 +59,17 @@ func (w *secondWorld) collide() {
 		return
 	}
 	w.write(c, t, key)
-	switch other := secondLocks[w.IntN(2)]; {
+	other := secondLocks[0]
+	if t.lock == other {
+		other = secondLocks[1]
+	}
+	switch holder := w.locks[other].holder; {
 	case w.chance(0.4):
 		w.end(t)
 		w.askLockOf(d, t.lock)
-	case w.locks[other].holder == nil:
+	case holder != nil:
+		d = w.clients[holder.client]
+	default:
 		w.askLockOf(d, other)
 	}
 	if u := w.tenureFor(d); u != nil {
