@@ -154,7 +154,7 @@ func (c *checker) time(e Event) {
 	if e.At < c.now {
 		c.wrong(ProblemTime, "it happened at %v, before the line above it (%v): events stand in the order in which they happened", e.At, c.now)
 	}
-	c.now = max(c.now, e.At)
+	c.now = e.At
 }
 
 // end looks that nothing is missing at the end, and nothing comes after it.

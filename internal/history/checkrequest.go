@@ -124,10 +124,13 @@ func (c *checker) index(e Event) {
 		c.wrong(ProblemIndex, "some of what the storage did has a place in its order, and some has none")
 	default:
 		c.did, c.placed = true, e.Index > 0
-		if before, taken := c.places[e.Index]; taken && c.placed {
+		before, taken := c.places[e.Index]
+		switch {
+		case !taken:
+			c.places[e.Index] = c.line
+		case c.placed:
 			c.wrong(ProblemIndex, "place %d of the storage's order is that of line %d already", e.Index, before)
 		}
-		c.places[e.Index] = c.line
 	}
 }
 

@@ -1,10 +1,6 @@
 package history
 
-import (
-	"math"
-
-	"github.com/fencelab/fencelab/pkg/fence"
-)
+import "math"
 
 // tenure holds the clients' word of tenures against the lock service's.
 func (c *checker) tenure(e Event) {
@@ -51,19 +47,19 @@ const (
 // setting names.
 func (c *checker) token(e Event) {
 	switch {
+	case e.Tenure != "" && c.tenures[e.Tenure] == nil: // which is said elsewhere
 	case e.Kind == KindOK && asksForLock(e.Op):
 		c.toldToken(e)
-	case e.Kind == KindInvoke && asksStorage(e.Op):
+	case e.Kind == KindInvoke && asksStorage(e.Op) && e.Request != "":
 		c.shownToken(e)
 	}
 }
 
 func (c *checker) toldToken(e Event) {
-	a, how := c.tenures[e.Tenure], c.run.Tokens[e.Lane]
-	if a == nil {
+	if e.Tenure == "" {
 		return // which is said elsewhere
 	}
-	granted, right := a.grant.Token, false
+	how, granted, right := c.run.Tokens[e.Lane], c.tenures[e.Tenure].grant.Token, false
 	switch how {
 	case showsRevision:
 		right = e.Token == granted
@@ -92,7 +88,7 @@ func (c *checker) mayShow(e Event) bool {
 	switch {
 	case how == showsMax && e.Token == math.MaxInt64, e.Token == 0 && (e.Op == OpRead || e.Tenure == ""):
 		return true
-	case e.Tenure == "" || e.Token == 0:
+	case e.Tenure == "":
 		return false
 	}
 	for _, ok := range c.told[clientTenure{e.Lane, e.Tenure}] {
@@ -100,13 +96,9 @@ func (c *checker) mayShow(e Event) bool {
 			return true
 		}
 	}
-	a := c.tenures[e.Tenure]
-	if a == nil {
-		return true // which is said elsewhere
-	}
 	switch how {
 	case showsRevision, showsHeader:
-		return e.Token == fence.Token(a.grant.Token)
+		return e.Token == c.tenures[e.Tenure].grant.Token
 	}
 	return how == showsLease
 }
