@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/verdict"
 )
 
 // mainPicture is README's: the main story's first variant alone.
@@ -166,7 +167,7 @@ func knownLegend(t *testing.T) map[string]string {
 	known := make(map[string]string)
 	for _, events := range histories {
 		var b strings.Builder
-		if err := report.SVG(&b, report.Drawing{Events: events}); err != nil {
+		if err := report.SVG(&b, report.Drawing{Events: events, Outcome: report.Outcome{Violations: verdict.Judge(events).Violations}}); err != nil {
 			t.Fatal(err)
 		}
 		maps.Copy(known, parse(t, "an example's picture", b.String()).legend())

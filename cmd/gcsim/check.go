@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,54 +16,155 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	var ascii bool
+	var o reports
 	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge saved histories again",
 		Long: `check draws the runs that history.jsonl files tell of, and judges them, without
-running anything. A - reads standard input.
+running anything. A - reads standard input. A file that is no history, or one that
+cannot be judged, is said; the others are judged all the same.
+
+With -o each run has a directory, as "gcsim run" makes it, by the names in the
+first line of its history: NAME/VARIANT, and one more for each where there are
+several of one variant.
 
 Exit status: 0 if all came out as expected, 1 if some did not, 2 if a file is no
-history or tells of a run that could not be made.`,
+history, cannot be judged, or tells of a run that could not be made.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			results, err := readHistories(args, cmd.InOrStdin())
-			if err != nil {
+			results, err := o.check(cmd, args)
+			if err = errors.Join(reasons(results), err); err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
-			}
-			w := cmd.OutOrStdout()
-			look := report.Detect(w, os.Environ())
-			look.ASCII = ascii
-			for i, r := range results {
-				if i > 0 {
-					fmt.Fprintln(w)
-				}
-				if err := drawResult(w, look, r); err != nil {
-					return &cli.ExitError{Code: exitCannot, Err: err}
-				}
 			}
 			return status(results)
 		},
 	}
-	cmd.Flags().BoolVar(&ascii, "ascii", false, "draw with ASCII only")
+	o.flags(cmd.Flags())
 	return cmd
 }
 
-// readHistories reads files and judges what they tell of.
-func readHistories(files []string, stdin io.Reader) ([]report.Result, error) {
-	var results []report.Result
-	for _, file := range files {
-		events, err := readHistory(file, stdin)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+// check judges files, prints and saves what comes of it.
+func (o reports) check(cmd *cobra.Command, files []string) ([]report.Result, error) {
+	if err := notEmpty(cmd.Flags(), "out", "junit"); err != nil {
+		return nil, err
+	}
+	results := readHistories(files, cmd.InOrStdin())
+	if o.out != "" {
+		if err := canKeep(o.out, results); err != nil {
+			return results, err
 		}
-		r := resultOf(events)
-		if r.Err != nil {
-			return nil, fmt.Errorf("%s: it tells of a run that could not be made: %w", file, r.Err)
+	}
+	if err := o.prepare(slices.DeleteFunc(slices.Clone(results), isUnread)); err != nil {
+		return results, err
+	}
+	if err := o.print(cmd.OutOrStdout(), results); err != nil {
+		return results, fmt.Errorf("print: %w", err)
+	}
+	var errs []error
+	for _, r := range results {
+		if o.out != "" {
+			errs = append(errs, saveResult(o.out, r))
 		}
-		results = append(results, r)
+	}
+	if err := errors.Join(append(errs, o.save(results))...); err != nil {
+		return results, fmt.Errorf("save: %w", err)
 	}
 	return results, nil
+}
+
+// isUnread reports whether a file could not be read.
+func isUnread(r report.Result) bool { return len(r.Events) == 0 }
+
+// canKeep has what cannot be kept by the names that it brings count as unread, and
+// refuses a directory where old files are removed if one of them could not be read:
+// nobody could write it again.
+func canKeep(out string, results []report.Result) error {
+	for i, r := range results {
+		if !isUnread(r) {
+			if err := named(r.Events[0].Run); err != nil {
+				results[i] = unread(r.File, err)
+			}
+			continue
+		}
+		if isIn(out, r.File) {
+			return fmt.Errorf("--out: old files are removed in %s, and %s could not be read: name another directory", out, r.File)
+		}
+	}
+	return nil
+}
+
+// isIn reports whether a file is below a directory.
+func isIn(dir, file string) bool {
+	dir, err := filepath.Abs(dir)
+	file, err2 := filepath.Abs(file)
+	if err != nil || err2 != nil {
+		return false
+	}
+	in, err := filepath.Rel(dir, file)
+	return err == nil && filepath.IsLocal(in)
+}
+
+func (o reports) print(w io.Writer, results []report.Result) error {
+	if o.json {
+		return report.JSON(w, results)
+	}
+	for i, r := range slices.DeleteFunc(slices.Clone(results), isUnread) {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := drawResult(w, o.look(w), r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reasons are why some results have no verdict; nil: all have one.
+func reasons(results []report.Result) error {
+	var errs []error
+	for _, r := range results {
+		if r.Err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", r.File, r.Err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readHistories reads files and judges what they tell of. Those of one variant are
+// its rounds.
+func readHistories(files []string, stdin io.Reader) []report.Result {
+	results := make([]report.Result, len(files))
+	rounds := make(map[string][]int) // directory of a run → its results
+	for i, file := range files {
+		r := readResult(file, stdin)
+		if results[i] = r; !isUnread(r) {
+			rounds[report.Dir(r)] = append(rounds[report.Dir(r)], i)
+		}
+	}
+	for _, several := range rounds {
+		for n, i := range several {
+			if len(several) > 1 {
+				results[i].Round = n + 1
+			}
+		}
+	}
+	return results
+}
+
+// unread is a file of which nothing is known but its name.
+func unread(file string, err error) report.Result {
+	return report.Result{Scenario: file, File: file, Err: err}
+}
+
+// readResult is what came of the run that a file tells of.
+func readResult(file string, stdin io.Reader) report.Result {
+	events, err := readHistory(file, stdin)
+	if err != nil {
+		return unread(file, err)
+	}
+	r := resultOf(events, nil)
+	r.File, r.Took = file, events[len(events)-1].At
+	return r
 }
 
 func readHistory(file string, stdin io.Reader) ([]history.Event, error) {
@@ -73,4 +177,15 @@ func readHistory(file string, stdin io.Reader) ([]history.Event, error) {
 	}
 	defer f.Close()
 	return history.Read(f)
+}
+
+// named refuses runs whose names are none by which files can be called: what is
+// kept of a run is below a directory of its scenario and variant.
+func named(run *history.Run) error {
+	for _, name := range []string{run.Scenario, run.Variant} {
+		if !isName(name) || filepath.Base(name) != name {
+			return fmt.Errorf("line 1: a run is kept by the names of its scenario and variant, and %q is no name", name)
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -17,7 +18,10 @@ func drawCommand() *cobra.Command {
 		Use:   "draw HISTORY...",
 		Short: "Draw saved histories as an SVG picture",
 		Long: `draw makes one picture of the runs that history.jsonl files tell of, one below
-the other. A - reads standard input.`,
+the other. A - reads standard input. A file that is no history is said, and left
+out; a run that could not be made, or cannot be judged, is drawn as far as it goes.
+
+Exit status: 0 if all were drawn with a verdict, else 2.`,
 		Example: `  gcsim run -o out gc-pause
   gcsim draw out/01-gc-pause/*/history.jsonl > pause.svg`,
 		Args: cobra.MinimumNArgs(1),
@@ -25,21 +29,32 @@ the other. A - reads standard input.`,
 			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
 				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("-o %s: the picture would take the place of a history", out)}
 			}
-			results, err := readHistories(args, cmd.InOrStdin())
+			results := readHistories(args, cmd.InOrStdin())
+			err := errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, results))
 			if err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
 			}
-			var drawings []report.Drawing
-			for _, r := range results {
-				drawings = append(drawings, report.Drawing{Events: r.Events, Outcome: r.Outcome})
-			}
-			draw := func(w io.Writer) error { return report.SVG(w, drawings...) }
-			if out == "" {
-				return draw(cmd.OutOrStdout())
-			}
-			return write(out, draw)
+			return nil
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")
 	return cmd
+}
+
+// drawAll draws the runs that there are, in a file if it has a name.
+func drawAll(w io.Writer, file string, results []report.Result) error {
+	var drawings []report.Drawing
+	for _, r := range results {
+		if !isUnread(r) {
+			drawings = append(drawings, r.Drawing())
+		}
+	}
+	draw := func(w io.Writer) error { return report.SVG(w, drawings...) }
+	switch {
+	case len(drawings) == 0:
+		return nil
+	case file == "":
+		return draw(w)
+	}
+	return write(file, draw)
 }

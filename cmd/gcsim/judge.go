@@ -10,24 +10,31 @@ import (
 )
 
 // resultOf judges a history. That of a run that could not be made has no verdict,
-// but the error that ended it.
-func resultOf(events []history.Event) report.Result {
+// but the error that ended it: err, or what the history says. Nor has one that
+// cannot be judged.
+func resultOf(events []history.Event, err error) report.Result {
 	run := events[0].Run
 	r := report.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
 	broken := func(e history.Event) bool { return e.Kind == history.KindError }
-	if i := slices.IndexFunc(events, broken); i >= 0 {
-		r.Err = errors.New(events[i].Text)
-		return r
+	if i := slices.IndexFunc(events, broken); err == nil && i >= 0 {
+		err = errors.New(events[i].Text)
 	}
-	v, err := judge.Judge(events)
 	if err != nil {
 		r.Err = err
 		return r
 	}
-	r.Verdict = v
-	r.Outcome = report.Outcome{Name: v.Name, OK: v.OK(), Mismatches: v.Mismatches}
-	for _, violation := range v.Violations {
-		r.Outcome.Violations = append(r.Outcome.Violations, violation.Text)
+	j, err := judge.Judge(events)
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	r.Verdict = j
+	r.Outcome = report.Outcome{
+		Name: j.Name, OK: j.OK(), Violations: j.Violations, Mismatches: j.Mismatches,
+		Facts: report.Facts{
+			Stale: j.Stale, Refused: j.Refused, Ordered: j.Ordered, Exclusive: j.Exclusive,
+			Fenced: j.Storage.Fenced, Reason: j.Storage.Reason, Final: j.Final,
+		},
 	}
 	return r
 }

@@ -42,7 +42,7 @@ func load(args []string) ([]*scenario.Scenario, error) {
 func distinct(all []*scenario.Scenario) error {
 	seen := make(map[string]bool)
 	for _, s := range all {
-		if strings.HasPrefix(s.Name, ".") || s.Name == "" || strings.ContainsFunc(s.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if !isName(s.Name) {
 			return fmt.Errorf("a scenario is called by its file's name, and %q is no name: rename the file", s.Name)
 		}
 		if seen[s.Name] {
@@ -51,6 +51,12 @@ func distinct(all []*scenario.Scenario) error {
 		seen[s.Name] = true
 	}
 	return nil
+}
+
+// isName reports whether a file can be called so, and be seen.
+func isName(name string) bool {
+	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
+	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsFunc(name, unseen)
 }
 
 func loadOne(arg string) ([]*scenario.Scenario, error) {

@@ -29,6 +29,11 @@ type job struct {
 	done     chan report.Result // gets one
 }
 
+// result is what comes of a run, before it is made.
+func (j *job) result() report.Result {
+	return report.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
+}
+
 // plan is all runs, in the order in which they are reported. Each round has a seed
 // of its own.
 func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
@@ -98,7 +103,7 @@ func (p *pool) start(ctx context.Context, jobs []*job) {
 
 // run makes one run.
 func (p *pool) run(ctx context.Context, j *job) report.Result {
-	r := report.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control}
+	r := j.result()
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -118,10 +123,10 @@ func (p *pool) run(ctx context.Context, j *job) report.Result {
 		p.mu.Unlock()
 		events, err := lab.Run(ctx, j.scenario, j.variant, j.options)
 		took := time.Since(began)
-		if len(events) > 0 {
-			r = resultOf(events)
+		if r.Err = err; len(events) > 0 {
+			r = resultOf(events, err)
 		}
-		r.Took, r.Err = took, err
+		r.Took = took
 	}
 	r.Began, r.Round = began, j.round
 	return r

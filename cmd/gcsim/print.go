@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/verdict"
 )
 
 // output is where gcsim prints. When it cannot be written to, nothing more is,
@@ -32,31 +33,13 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// tell draws an event.
-func tell(t *report.Terminal, e history.Event) error {
-	if e.Kind == history.KindRun {
-		return t.Begin(*e.Run)
-	}
-	return t.Event(e)
-}
-
-// drawResult draws the timeline of a run that is over.
+// drawResult draws the timeline of a run that is over, and its verdict.
 func drawResult(w io.Writer, o report.Options, r report.Result) error {
-	t := report.NewTerminal(w, o)
-	for _, e := range r.Events {
-		if err := tell(t, e); err != nil {
-			return err
-		}
+	t, d := report.NewTerminal(w, o), r.Drawing()
+	if err := t.Add(d.Events, d.Outcome.Violations); err != nil {
+		return err
 	}
-	return endDrawing(t, r)
-}
-
-// endDrawing draws the verdict, if there is one.
-func endDrawing(t *report.Terminal, r report.Result) error {
-	if r.Err != nil || r.Skipped != "" {
-		return nil
-	}
-	return t.End(r.Outcome)
+	return t.End(d.Outcome)
 }
 
 // printer prints what comes of runs, in order.
@@ -65,6 +48,7 @@ type printer struct {
 	options report.Options
 	drawn   bool             // every run is; otherwise those that are not as expected
 	live    *report.Terminal // draws the first run while it goes on; nil: none is drawn so
+	seen    []history.Event  // of the run that it draws
 	printed int
 	name    [2]int // columns of scenario and variant
 	say     int    // and of what came of it
@@ -88,9 +72,16 @@ func newPrinter(out *output, o report.Options, jobs []*job, drawn bool) *printer
 	}
 	if drawn {
 		p.live = report.NewTerminal(out, o)
-		jobs[0].options.Emit = func(e history.Event) { _ = tell(p.live, e) } // out keeps the error
+		jobs[0].options.Emit = p.emit
 	}
 	return p
+}
+
+// emit draws the events of a step, with all that is a violation by then. Errors are
+// kept by out.
+func (p *printer) emit(step []history.Event) {
+	p.seen = append(p.seen, step...)
+	_ = p.live.Add(step, verdict.Judge(p.seen).Violations)
 }
 
 // fit makes lines fit into a terminal's width.
@@ -125,7 +116,7 @@ func (p *printer) result(r report.Result) {
 	p.printed++
 	switch {
 	case p.drawn && first && len(r.Events) > 0:
-		_ = endDrawing(p.live, r)
+		_ = p.live.End(r.Drawing().Outcome)
 	case p.drawn && len(r.Events) > 0:
 		fmt.Fprintln(p.out)
 		_ = drawResult(p.out, p.options, r)

@@ -25,9 +25,7 @@ func told(t *testing.T, drawn bool, repeat int, ends ...report.Result) string {
 		r.Scenario, r.Variant, r.Round = j.scenario.Name, j.variant.Name, j.round
 		r.Began, r.Took = time.Unix(0, 0), 1500*time.Millisecond
 		if len(r.Events) > 0 && j.options.Emit != nil {
-			for _, e := range r.Events {
-				j.options.Emit(e)
-			}
+			j.options.Emit(r.Events)
 		}
 		p.result(*r)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,12 +24,10 @@ const (
 )
 
 type runOptions struct {
-	out, junit   string
+	reports
 	side, repeat int
 	endpoints    []string
 	seed         uint64
-	json         bool
-	ascii        bool
 	verbose      bool
 }
 
@@ -64,14 +61,11 @@ Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "out", "o", "", "directory for histories, verdicts and pictures, and index.html for all")
+	o.flags(f)
 	f.IntVarP(&o.side, "jobs", "j", defaultSide, "how many runs to make side by side")
 	f.IntVar(&o.repeat, "repeat", 1, "how often to run each variant")
 	f.StringSliceVar(&o.endpoints, "endpoints", nil, "an etcd that is there already; runs that need one of their own are skipped")
 	f.Uint64Var(&o.seed, "seed", 0, "for random choices; each round has the next number (default: random, and printed)")
-	f.StringVar(&o.junit, "junit", "", "file for the results as JUnit's XML")
-	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
-	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "draw the timeline of every run")
 	return cmd
 }
@@ -99,10 +93,8 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	if o.side < 1 || o.repeat < 1 {
 		return nil, fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat)
 	}
-	for name, missing := range map[string]bool{"endpoints": len(o.endpoints) == 0, "out": o.out == "", "junit": o.junit == ""} {
-		if missing && cmd.Flags().Changed(name) { // by a variable that is not set, as it may be
-			return nil, fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
-		}
+	if err := notEmpty(cmd.Flags(), "endpoints", "out", "junit"); err != nil {
+		return nil, err
 	}
 	list, err := load(args)
 	if err != nil {
@@ -116,7 +108,11 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
 	}
 	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Endpoints: o.endpoints, Seed: o.seed})
-	if err := o.prepare(jobs); err != nil {
+	var runs []report.Result
+	for _, j := range jobs {
+		runs = append(runs, j.result())
+	}
+	if err := o.prepare(runs); err != nil {
 		return nil, err
 	}
 	if len(o.endpoints) > 0 {
@@ -127,39 +123,6 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	return o.runAll(cmd, jobs, o.verbose || len(list) == 1 && o.repeat == 1)
 }
 
-// page is the file that shows all runs; "" where nothing is kept.
-func (o runOptions) page() string {
-	if o.out == "" {
-		return ""
-	}
-	return filepath.Join(o.out, pageName)
-}
-
-// prepare makes room for what is to be written, before anything runs: whatever
-// cannot be written is said at once.
-func (o runOptions) prepare(jobs []*job) error {
-	if o.out != "" {
-		if err := makeRoom(o.out, jobs); err != nil {
-			return err
-		}
-	}
-	if o.junit != "" {
-		if err := os.MkdirAll(filepath.Dir(o.junit), 0o777); err != nil {
-			return err
-		}
-	}
-	// An error says who asked for the file: a variable is often set by somebody else.
-	for _, f := range []struct{ asked, name string }{{"--out", o.page()}, {"--junit", o.junit}, {"GITHUB_STEP_SUMMARY", summaryFile()}} {
-		if f.name == "" {
-			continue
-		}
-		if err := canWrite(f.name); err != nil {
-			return fmt.Errorf("%s: %w", f.asked, err)
-		}
-	}
-	return nil
-}
-
 // runAll makes the runs, prints and saves what comes of them.
 func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results []report.Result, err error) {
 	ctx, cancel := context.WithCancel(cmd.Context())
@@ -168,9 +131,7 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 	shown := cmd.ErrOrStderr()
 	var text *printer
 	if !o.json {
-		look := report.Detect(cmd.OutOrStdout(), os.Environ())
-		look.ASCII = o.ascii
-		text = newPrinter(out, look, jobs, drawn)
+		text = newPrinter(out, o.look(cmd.OutOrStdout()), jobs, drawn)
 		if drawn {
 			shown = io.Discard // a line that is rewritten, and a picture that grows, do not go together
 		}
@@ -195,7 +156,7 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 	case cmd.Context().Err() == nil:
 		text.summary(results)
 	}
-	if err = errors.Join(append(pool.unsaved, saveReports(o, results))...); err != nil {
+	if err = errors.Join(append(pool.unsaved, o.save(results))...); err != nil {
 		err = fmt.Errorf("save: %w", err)
 	}
 	if text != nil && err == nil && cmd.Context().Err() == nil && status(results) == nil {

@@ -20,13 +20,13 @@ import (
 
 // makeRoom makes the directory for what comes of runs, without what an older run of
 // theirs left: nobody could tell whose files are whose.
-func makeRoom(out string, jobs []*job) error {
+func makeRoom(out string, runs []report.Result) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
-	for _, j := range jobs {
-		all := report.Result{Scenario: j.scenario.Name, Variant: j.variant.Name} // of every round
-		if err := removeRun(filepath.Join(out, report.Dir(all))); err != nil {
+	for _, r := range runs {
+		r.Round = 0 // of every round
+		if err := removeRun(filepath.Join(out, report.Dir(r))); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func saveResult(out string, r report.Result) error {
 			return enc.Encode(r.Verdict)
 		}
 		files[timelineName] = func(w io.Writer) error {
-			return report.SVG(w, report.Drawing{Events: r.Events, Outcome: r.Outcome})
+			return report.SVG(w, r.Drawing())
 		}
 		files[porcupineName] = func(w io.Writer) error { return visualize(w, r.Events) }
 	}
@@ -116,25 +116,6 @@ func visualize(w io.Writer, events []history.Event) error {
 	_, err := b.WriteTo(w)
 	return err
 }
-
-// saveReports writes what is about all runs, where it is wanted: the page, JUnit's
-// file, and the summary of a job on GitHub Actions.
-func saveReports(o runOptions, results []report.Result) error {
-	var errs []error
-	if page := o.page(); page != "" {
-		errs = append(errs, write(page, func(w io.Writer) error { return report.Page(w, results) }))
-	}
-	if o.junit != "" {
-		errs = append(errs, write(o.junit, func(w io.Writer) error { return report.JUnit(w, results) }))
-	}
-	if file := summaryFile(); file != "" {
-		errs = append(errs, appendTo(file, func(w io.Writer) error { return report.Markdown(w, results) }))
-	}
-	return errors.Join(errs...)
-}
-
-// summaryFile is the summary of a job on GitHub Actions; "" elsewhere.
-func summaryFile() string { return os.Getenv("GITHUB_STEP_SUMMARY") }
 
 // canWrite says whether a file can be written, and leaves all as it is. What is
 // neither a file nor a directory, as a pipe, is not tried: somebody reads it.

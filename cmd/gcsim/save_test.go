@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/report"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -24,7 +25,7 @@ func TestPrepareSaysAtOnce(t *testing.T) {
 	if err := os.WriteFile(old, []byte("old"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for name, o := range map[string]runOptions{
+	for name, o := range map[string]reports{
 		"a directory for --junit":                              {junit: dir},
 		"a place for --junit that is no directory":             {junit: filepath.Join(old, "new.xml")},
 		"a directory for --junit where nothing can be written": {junit: "/proc/new.xml"},
@@ -36,12 +37,12 @@ func TestPrepareSaysAtOnce(t *testing.T) {
 		}
 	}
 	t.Setenv("GITHUB_STEP_SUMMARY", dir)
-	if err := (runOptions{}).prepare(nil); err == nil || !strings.Contains(err.Error(), "GITHUB_STEP_SUMMARY") {
+	if err := (reports{}).prepare(nil); err == nil || !strings.Contains(err.Error(), "GITHUB_STEP_SUMMARY") {
 		t.Errorf("a directory for the summary: %v, want an error that says who named it", err)
 	}
 	t.Setenv("GITHUB_STEP_SUMMARY", old)
 	for _, junit := range []string{old, filepath.Join(dir, "reports", "new.xml"), os.DevNull} {
-		if err := (runOptions{out: filepath.Join(dir, "out"), junit: junit}).prepare(nil); err != nil {
+		if err := (reports{out: filepath.Join(dir, "out"), junit: junit}).prepare(nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -69,8 +70,11 @@ func TestRoomIsMadeOfOwnFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	jobs := plan([]*scenario.Scenario{story("one", scenario.Lock, "x", "y", "new")}, 2, lab.Options{})
-	if err := makeRoom(out, jobs); err != nil {
+	var runs []report.Result
+	for _, j := range plan([]*scenario.Scenario{story("one", scenario.Lock, "x", "y", "new")}, 2, lab.Options{}) {
+		runs = append(runs, j.result())
+	}
+	if err := makeRoom(out, runs); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{

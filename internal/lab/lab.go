@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Exe is a program that has the commands of Roles: the lab's processes.
 	Exe string
-	// Emit, if not nil, is told of events live, step by step.
-	Emit func(history.Event)
+	// Emit, if not nil, is told of events live: of each step's when it is over.
+	Emit func([]history.Event)
 	// Endpoints are those of an etcd that is there already. Without any the run
 	// has one of its own.
 	Endpoints []string

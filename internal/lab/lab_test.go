@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func parse(t *testing.T, text string) *scenario.Scenario {
 }
 
 // run runs a variant in a directory of its own, and sees that nothing is left.
-func run(t *testing.T, ctx context.Context, s *scenario.Scenario, v *scenario.Variant, emit func(history.Event)) ([]history.Event, error) {
+func run(t *testing.T, ctx context.Context, s *scenario.Scenario, v *scenario.Variant, emit func([]history.Event)) ([]history.Event, error) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	events, err := lab.Run(ctx, s, v, lab.Options{Exe: os.Args[0], Emit: emit})
@@ -130,7 +131,7 @@ gcsim end
 		v := &s.Variants[i]
 		t.Run(v.Name, func(t *testing.T) {
 			emitted := 0
-			events, err := run(t, t.Context(), s, v, func(history.Event) { emitted++ })
+			events, err := run(t, t.Context(), s, v, func(step []history.Event) { emitted += len(step) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,8 +220,8 @@ func TestCancelled(t *testing.T) {
 	s := mainStory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := run(t, ctx, s, &s.Variants[0], func(e history.Event) {
-		if e.Kind == history.KindPause {
+	_, err := run(t, ctx, s, &s.Variants[0], func(step []history.Event) {
+		if slices.ContainsFunc(step, func(e history.Event) bool { return e.Kind == history.KindPause }) {
 			cancel()
 		}
 	})

@@ -11,7 +11,7 @@ import (
 // accounts come through pipes of different speed, so it keeps them until a step
 // is over: by then all that belongs to it has arrived.
 type recorder struct {
-	emit  func(history.Event)
+	emit  func([]history.Event)
 	began time.Time
 	fresh []history.Event // of the step
 	old   []history.Event // in order, of the steps before
@@ -21,9 +21,9 @@ type recorder struct {
 	strays map[string][]int // request → what the storage did, in fresh, for nobody known yet
 }
 
-func newRecorder(emit func(history.Event)) *recorder {
+func newRecorder(emit func([]history.Event)) *recorder {
 	if emit == nil {
-		emit = func(history.Event) {}
+		emit = func([]history.Event) {}
 	}
 	return &recorder{
 		emit: emit, began: time.Now(),
@@ -35,7 +35,7 @@ func newRecorder(emit func(history.Event)) *recorder {
 func (r *recorder) begin(run history.Run) {
 	r.began, r.fresh = time.Now(), nil
 	r.old = []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: &run}}
-	r.emit(r.old[0])
+	r.emit(r.old)
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.began) }
@@ -116,8 +116,8 @@ func (r *recorder) askedBy(ask history.Event) {
 func (r *recorder) flush() {
 	r.inAccountOrder(r.fresh)
 	history.Sort(r.fresh)
-	for _, e := range r.fresh {
-		r.emit(e)
+	if len(r.fresh) > 0 {
+		r.emit(r.fresh)
 	}
 	r.old = append(r.old, r.fresh...)
 	r.fresh = nil

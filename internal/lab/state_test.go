@@ -80,7 +80,7 @@ func TestReleaseThatEtcdTellsFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []history.Event
-			r := newRecorder(func(e history.Event) { got = append(got, e) })
+			r := newRecorder(func(step []history.Event) { got = append(got, step...) })
 			s := newState(r)
 			at := func(d time.Duration) time.Duration { return time.Duration(r.began.UnixNano()) + d }
 			s.take(history.Event{At: at(1), Lane: history.LaneEtcd, Kind: history.KindGranted, Scope: "/lock", Tenure: "/lock/1"})

@@ -11,11 +11,11 @@ import (
 
 // queued tells that a client stands behind the holder: it comes instead of the
 // row of a client that asks and waits, or after it.
-func (b *Builder) queued(e history.Event) {
+func (b *Builder) queued(e history.Event, r *request) {
 	b.lane(e.Client)
 	b.tenures.queue(e)
 	row := Row{Class: ClassQueue, Lane: e.Client, To: e.Lane}
-	if r := b.asked(e); r != nil {
+	if r != nil {
 		if r.sent {
 			row.To = ""
 		}
@@ -25,19 +25,7 @@ func (b *Builder) queued(e history.Event) {
 	b.add(e, row)
 }
 
-// asked is the open request of a client for the lock of e.
-func (b *Builder) asked(e history.Event) (r *request) {
-	for _, op := range []string{history.OpLock, history.OpTryLock} {
-		if e.Op = op; r == nil {
-			r = b.requests.find(e.Client, e)
-		}
-	}
-	return r
-}
-
-func (b *Builder) granted(e history.Event) {
-	r := b.asked(e)
-	b.account(r)
+func (b *Builder) granted(e history.Event, r *request) {
 	g := b.tenures.grant(e)
 	b.lane(e.Client)
 	b.holds(e.Client, g)
@@ -47,23 +35,18 @@ func (b *Builder) granted(e history.Event) {
 }
 
 func (b *Builder) holds(client string, g *tenure) {
-	if l := b.find(client); l != nil {
-		l.Tenure = g.n
-	}
+	b.change(client, func(l *Lane) { l.Tenure = g.n })
 }
 
-func (b *Builder) ended(e history.Event) {
-	e.Op = history.OpUnlock
-	r := b.requests.find(e.Client, e)
-	b.account(r)
+func (b *Builder) ended(e history.Event, r *request) {
 	client := b.find(e.Client)
 	waited := false
 	g := b.tenures.end(e)
 	if g != nil {
 		waited = g.n == 0
-		for i := range b.lanes {
-			if !waited && b.lanes[i].Tenure == g.n {
-				b.lanes[i].Tenure = 0
+		for _, l := range b.lanes {
+			if !waited && l.Tenure == g.n {
+				b.change(l.Name, func(l *Lane) { l.Tenure = 0 })
 			}
 		}
 	}
@@ -83,21 +66,11 @@ func (b *Builder) ended(e history.Event) {
 	}
 }
 
-func (b *Builder) applied(e history.Event) {
-	b.revive(e.Lane)
-	e, r := b.match(e)
-	sent := e.At
-	if r != nil {
-		sent = r.invoke.At
-	}
-	h := b.tenures.apply(e, sent)
-	row := b.request(e, r)
+func (b *Builder) applied(e history.Event, r *request) {
+	e, row := b.request(e, r)
 	b.raise(&row, e)
 	row.Class = ClassAdmit
-	if h != (harm{}) {
-		row.Class = ClassCorrupt
-	}
-	row.Text = append(row.Text, done(e, h, b.run.Fencing)...)
+	row.Text = append(row.Text, done(e, b.run.Fencing, len(b.violations[b.place]) > 0)...)
 	if e.Text != "" {
 		row.Text = append(row.Text, say("(%s)", e.Text)...)
 	}
@@ -110,23 +83,31 @@ func (b *Builder) raise(row *Row, e history.Event) {
 	if e.Mark == 0 || !b.run.Fencing || b.marks[e.Scope] == mark {
 		return
 	}
-	if b.marks == nil {
-		b.marks = map[string]string{}
-	}
 	b.marks[e.Scope], row.Mark = mark, mark
 }
 
-func (b *Builder) refused(e history.Event) {
-	b.revive(e.Lane)
-	e, r := b.match(e)
-	row := b.request(e, r)
+func (b *Builder) refused(e history.Event, r *request) {
+	e, row := b.request(e, r)
 	row.Class = ClassRefuse
 	row.Text = append(row.Text, refusal(e)...)
 	b.add(e, row)
 }
 
-// request is the row in which a request comes to the storage, up to the colon.
-func (b *Builder) request(e history.Event, r *request) Row {
+func (b *Builder) duplicate(e history.Event, r *request) {
+	e, row := b.request(e, r)
+	row.Class = ClassAdmit
+	row.Text = append(row.Text, say("a duplicate, done before and not done again")...)
+	b.add(e, row)
+}
+
+// request is the row in which a request comes to the storage, up to the colon, and
+// what the storage tells of it with what its client does.
+func (b *Builder) request(e history.Event, r *request) (history.Event, Row) {
+	b.revive(e.Lane)
+	if r != nil {
+		r.parts++
+		e = merge(e, r.invoke)
+	}
 	row := Row{Lane: e.Client, To: e.Lane, Request: e.Request}
 	if row.Lane == "" {
 		row.Lane, row.To = e.Lane, ""
@@ -134,20 +115,17 @@ func (b *Builder) request(e history.Event, r *request) Row {
 	b.carry(&row, e)
 	if r != nil && r.sent {
 		row.Leg = Arrived
-		row.Text = slices.Concat(say("%s's", name(e.Client)), noun(e), part(r, e), token(e, "(", ")"), since(r, e, "arrives %s after it was sent:"))
-		return row
+		row.Text = slices.Concat(say("%s's", name(e.Client)), noun(e), part(r), token(e, "(", ")"), since(r, e, "arrives %s after it was sent:"))
+		return e, row
 	}
-	row.Text = colon(slices.Concat(doing(e), part(r, e), since(r, e, "(it took %s)")))
-	return row
+	row.Text = end(slices.Concat(doing(e), part(r)), ":")
+	return e, row
 }
 
 // carry notes on a row whose token it takes along.
 func (b *Builder) carry(row *Row, e history.Event) {
-	if e.Client == "" {
-		e.Client = e.Lane
-	}
 	row.Token = decimal(e)
-	if g := b.tenures.of(e); g != nil {
+	if g := b.tenures.byID[e.Tenure]; g != nil {
 		row.Tenure = g.n
 	}
 }

@@ -37,7 +37,7 @@ var anyEvent = rapid.Custom(func(t *rapid.T) history.Event {
 		At:   time.Duration(rapid.OneOf(rapid.Int64Range(0, int64(5*time.Second)), rapid.Int64()).Draw(t, "at")),
 		Lane: lane,
 		Kind: history.Kind(rapid.SampledFrom([]string{"granted", "ended", "applied", "refused", "final", "invoke", "ok", "fail", "unknown",
-			"lost", "pause", "resume", "kill", "restart", "network", "queued", "error", "note", "run", "\x00?"}).Draw(t, "kind")),
+			"lost", "pause", "resume", "kill", "restart", "network", "queued", "duplicate", "error", "end", "note", "run", "\x00?"}).Draw(t, "kind")),
 		Op:       rapid.SampledFrom([]string{"lock", "trylock", "unlock", "read", "write", "delete", "change", "count", "", "<?"}).Draw(t, "op"),
 		Client:   rapid.OneOf(rapid.Just(lane), anyLane).Draw(t, "client"),
 		Tenure:   rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "tenure"),
@@ -66,12 +66,25 @@ var anyDrawing = rapid.Custom(func(t *rapid.T) Drawing {
 		About: anyString.Draw(t, "about"), Lesson: anyString.Draw(t, "lesson"), Source: anyString.Draw(t, "source"), Seed: rapid.Uint64().Draw(t, "seed"),
 		Lanes: rapid.SliceOfN(anyLane, 0, 12).Draw(t, "lanes"),
 	}
-	return Drawing{
-		append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 40).Draw(t, "events")...),
-		Outcome{
-			rapid.OneOf(rapid.SampledFrom([]string{"safe", "corrupted", "blocked"}), anyString).Draw(t, "verdict"), rapid.Bool().Draw(t, "ok"),
-			rapid.SliceOfN(anyString, 0, 3).Draw(t, "violations"), rapid.SliceOfN(anyString, 0, 3).Draw(t, "mismatches"),
-		},
+	o := Outcome{
+		Name: rapid.OneOf(rapid.SampledFrom([]string{"safe", "corrupted", "blocked"}), anyString).Draw(t, "verdict"), OK: rapid.Bool().Draw(t, "ok"),
+		Violations: rapid.SliceOfN(anyViolation, 0, 3).Draw(t, "violations"), Mismatches: rapid.SliceOfN(anyString, 0, 3).Draw(t, "mismatches"),
+		Facts: Facts{Fenced: rapid.SampledFrom([]string{"", "yes", "no", "undecided"}).Draw(t, "fenced"), Reason: anyString.Draw(t, "reason")},
+	}
+	if rapid.IntRange(0, 3).Draw(t, "trouble") == 0 {
+		o = Outcome{Trouble: anyString.Draw(t, "why")}
+	}
+	return Drawing{append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 40).Draw(t, "events")...), o}
+})
+
+var anyViolation = rapid.Custom(func(t *rapid.T) history.Violation {
+	return history.Violation{
+		Verdict: rapid.SampledFrom([]string{history.Corrupted, history.Blocked}).Draw(t, "verdict"),
+		Kind: rapid.SampledFrom([]history.ViolationKind{history.Stale, history.Unheld, history.Unguarded, history.Shared, history.Late,
+			history.Lost, history.Denied, history.Torn, history.Refusal, history.NotGranted}).Draw(t, "kind"),
+		Text:   anyString.Draw(t, "text"),
+		Before: rapid.IntRange(-1, 50).Draw(t, "before"),
+		Event:  rapid.IntRange(0, 50).Draw(t, "event"),
 	}
 })
 
@@ -190,7 +203,7 @@ func TestSVGTextHasRoom(t *testing.T) {
 		s := compose(wide, drawings...)
 		errs := []error{checkLabels(s.Panels, s.Width, s.Height)}
 		for _, l := range []layout{wide, narrow} {
-			s := inline(drawings[0], l, true)
+			s := inline(drawings[0], l)
 			errs = append(errs, checkLabels(s.Panels, s.Width, s.Height))
 		}
 		return errors.Join(errs...)
@@ -216,7 +229,7 @@ func TestNoRequestIsLost(t *testing.T) {
 				events[i].Request, events[i].Key = events[i-1].Request, events[i-1].Key
 			}
 		}
-		rows := Rows(events)
+		rows := Rows(events, nil)
 		var all strings.Builder
 		for i, r := range rows {
 			all.WriteString(r.Text.String())
@@ -252,8 +265,8 @@ func (closed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func TestWriteErrors(t *testing.T) {
 	d := load(t, "fenced")
 	term := NewTerminal(closed{}, Options{})
-	if err := term.Begin(*d.Events[0].Run); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("Begin: %v", err)
+	if err := term.Add(d.Events, nil); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Add: %v", err)
 	}
 	if err := term.End(d.Outcome); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("End: %v", err)

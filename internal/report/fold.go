@@ -120,13 +120,12 @@ func (f *folder) folded(rows []Row) Row {
 	r.Text = say("… %d ordinary steps in %s", len(rows), took(r.Took))
 	switch {
 	case tenures == 1:
-		r.Text = append(colon(r.Text), say("a tenure, %s", numbered("token", low))...)
+		r.Text = append(end(r.Text, ":"), say("a tenure, %s", numbered("token", low))...)
 	case tenures > 1:
-		r.Text = append(colon(r.Text), say("%d tenures, tokens %s to %s", tenures, low, high)...)
+		r.Text = append(end(r.Text, ":"), say("%d tenures, tokens %s to %s", tenures, low, high)...)
 	}
 	if verb != "" {
-		r.Text[len(r.Text)-1].Text += ","
-		r.Text = append(r.Text, say("all %s", verb)...)
+		r.Text = append(end(r.Text, ","), say("all %s", verb)...)
 	}
 	return r
 }

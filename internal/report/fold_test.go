@@ -83,7 +83,7 @@ func TestFoldGolden(t *testing.T) {
 
 // Folding hides no row that matters, and counts all that it hides.
 func TestFold(t *testing.T) {
-	all := Rows(counting(40).Events)
+	all := Rows(counting(40).Events, nil)
 	rows := fold(all, true)
 	if len(all) < 800 || len(rows) > manyRows {
 		t.Fatalf("%d rows are folded to %d, want at most %d", len(all), len(rows), manyRows)
@@ -154,16 +154,11 @@ func TestTerminalAfterCount(t *testing.T) {
 	var out bytes.Buffer
 	d := counting(40)
 	term := NewTerminal(&out, Options{})
-	if err := term.Begin(*d.Events[0].Run); err != nil {
-		t.Fatal(err)
-	}
 	for i := range 20 {
 		d.Events = append(d.Events, history.Event{At: time.Hour, Lane: history.LaneEtcd, Kind: history.KindGranted, Client: fmt.Sprintf("after%d", i)})
 	}
-	for _, e := range d.Events {
-		if err := term.Event(e); err != nil {
-			t.Fatal(err)
-		}
+	if err := term.Add(d.Events, nil); err != nil {
+		t.Fatal(err)
 	}
 	for i := range 20 {
 		if who := fmt.Sprintf("after%d", i); !strings.Contains(out.String(), who) {

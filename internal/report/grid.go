@@ -134,10 +134,10 @@ func (g grid) index(r Row, name string) int {
 func (g grid) arrow(l line, r Row, a, b int) {
 	shaft, cross, crossHold := g.line, g.cross, g.crossHold
 	switch {
+	case r.harmful():
+		shaft, cross, crossHold = g.heavy, g.heavyCross, g.heavyCross
 	case r.Leg != Whole:
 		shaft = g.late
-	case r.Class == ClassCorrupt:
-		shaft, cross, crossHold = g.heavy, g.heavyCross, g.heavyCross
 	}
 	step, head := 1, g.right
 	if b < a {
@@ -159,8 +159,8 @@ func (g grid) arrow(l line, r Row, a, b int) {
 	switch {
 	case r.Leg == Sent:
 		l[b-step] = cell{" ", plainInk}
-	case r.Class == ClassRefuse:
-		l[b-step] = cell{g.stop, badInk}
+	case r.stopped():
+		l[b-step] = cell{g.stop, r.Class.ink()}
 	default:
 		l[b-step] = cell{head, r.Class.ink()}
 	}

@@ -31,22 +31,28 @@ type run struct {
 	Error      string    `json:"error,omitempty"`   // why it could not be made
 	Skipped    string    `json:"skipped,omitempty"` // why it was not tried
 	Seed       uint64    `json:"seed,omitempty"`    // --seed with it makes the same random choices; absent: there were none
+	*Facts               // beside the verdict; absent without one
 }
 
 // JSON writes what came of runs as one JSON document: ok, summary and runs, of
 // each its scenario, title, variant, control, round, verdict, expected, ok,
-// mismatches, violations, began, seconds, error, skipped and seed.
+// mismatches, violations, began, seconds, error, skipped and seed, and its Facts.
 func JSON(w io.Writer, results []Result) error {
 	c := CountOf(results)
 	d := document{OK: c.Runs > 0 && c.Differ == 0 && c.Cannot == 0, Summary: Summary(results), Runs: []run{}}
 	for _, r := range results {
 		out := run{
 			Scenario: r.Scenario, Title: r.Title, Variant: r.Variant, Control: r.Control, Round: r.Round,
-			Verdict: r.Outcome.Name, OK: Expected(r), Mismatches: r.Outcome.Mismatches, Violations: r.Outcome.Violations,
+			Verdict: r.Outcome.Name, OK: Expected(r), Mismatches: r.Outcome.Mismatches,
 			Began: r.Began, Seconds: float64(r.Took.Milliseconds()) / 1000, Skipped: r.Skipped, Seed: Seed(r),
+		}
+		for _, v := range r.Outcome.Violations {
+			out.Violations = append(out.Violations, v.Text)
 		}
 		if r.Err != nil {
 			out.Error = r.Err.Error()
+		} else if r.Outcome.Name != "" {
+			out.Facts = &r.Outcome.Facts
 		}
 		if len(r.Events) > 0 && r.Events[0].Run != nil {
 			out.Expected = r.Events[0].Run.Expect.Verdict

@@ -115,14 +115,14 @@ func newCase(r Result) junitCase {
 		c.Skipped = &junitProblem{Message: r.Skipped}
 	case r.Err != nil:
 		first, _, _ := strings.Cut(r.Err.Error(), "\n")
-		c.Error = &junitProblem{Type: "could not be run", Message: first, Text: r.Err.Error()}
+		c.Error = &junitProblem{Type: Said(r), Message: first, Text: r.Err.Error()}
 	case !r.Outcome.OK:
 		var text strings.Builder
 		for _, m := range r.Outcome.Mismatches {
 			fmt.Fprintf(&text, "not as expected: %s\n", m)
 		}
 		for _, v := range r.Outcome.Violations {
-			fmt.Fprintf(&text, "violation: %s\n", v)
+			fmt.Fprintf(&text, "violation: %s\n", v.Text)
 		}
 		c.Failure = &junitProblem{Type: "not as expected", Message: strings.Join(r.Outcome.Mismatches, "; "), Text: text.String()}
 	}

@@ -18,6 +18,10 @@ import (
 	"github.com/fencelab/fencelab/internal/report/junittest"
 )
 
+func violation(text string) []history.Violation {
+	return []history.Violation{{Verdict: history.Corrupted, Kind: history.Stale, Text: text}}
+}
+
 // someResults has one of each end that a run can come to.
 func someResults() []Result {
 	began := time.Date(2026, 4, 5, 6, 7, 8, 9, time.FixedZone("", 3600))
@@ -28,9 +32,9 @@ func someResults() []Result {
 		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "fenced", Began: began.Add(time.Second), Took: 1234567 * time.Microsecond,
 			Events: events(0, "safe"), Outcome: Outcome{Name: "safe", OK: true}},
 		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "unfenced", Control: true, Began: began, Took: 2 * time.Second,
-			Events: events(0, "corrupted"), Outcome: Outcome{Name: "corrupted", OK: true, Violations: []string{"a write was applied"}}},
+			Events: events(0, "corrupted"), Outcome: Outcome{Name: "corrupted", OK: true, Violations: violation("a write was applied")}},
 		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 1, Began: began, Took: 12 * time.Second,
-			Events: events(4711, "safe"), Outcome: Outcome{Name: "corrupted", Violations: []string{"a|b is\n<lost>"},
+			Events: events(4711, "safe"), Outcome: Outcome{Name: "corrupted", Violations: violation("a|b is\n<lost>"),
 				Mismatches: []string{"the verdict is corrupted, expected safe", "at the end key0 holds \"*x*\x1b\""}}},
 		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 2, Began: began, Took: time.Second,
 			Err: errors.New("21-healthy.yaml line 3, step \"client1: lock\": storage ended; it last said:\npanic: \xff|")},

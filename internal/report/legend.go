@@ -41,10 +41,10 @@ func (p *panel) sample(k key, x, y int) {
 	case keyLate:
 		shaft(hue(1)+" late", x+24)
 	case keyRefused:
-		p.Arrows = append(p.Arrows, arrow{seg: seg{x, y, x + 12, y, "bad"}, Cross: cross(x+12, y, 4)})
-		p.Bars = append(p.Bars, box{x + 19, y - 8, 5, 16, "shield"})
+		p.Arrows = append(p.Arrows, arrow{seg: seg{x, y, x + 12, y, "refused"}, Cross: cross(x+12, y, 4)})
+		p.Bars = append(p.Bars, box{x + 19, y - 8, 5, 16, "shield refused"})
 	case keyHarm:
-		p.sign(x+12, y, ClassCorrupt)
+		p.sign(x+12, y, ClassHarm)
 	case keyOver:
 		p.sign(x+12, y, ClassExpiry)
 	case keyLost:

@@ -40,7 +40,7 @@ func Markdown(w io.Writer, results []Result) error {
 			fmt.Fprintf(&out, "- %s\n", markdown(m))
 		}
 		for _, v := range r.Outcome.Violations {
-			fmt.Fprintf(&out, "- violation: %s\n", markdown(v))
+			fmt.Fprintf(&out, "- violation: %s\n", markdown(v.Text))
 		}
 		if seed := Seed(r); seed != 0 {
 			fmt.Fprintf(&out, "- the same choices again: `--seed %d`\n", seed)

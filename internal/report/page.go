@@ -147,8 +147,7 @@ func newShown(i int, chapter string, r Result) shown {
 	}
 	s.Files = files(r)
 	if len(r.Events) > 0 && (r.Round <= 1 || s.Trouble != "" || !o.OK) {
-		d := Drawing{r.Events, r.Outcome}
-		s.Pictures = []picture{{"wide", inline(d, wide, s.Trouble == "")}, {"narrow", inline(d, narrow, s.Trouble == "")}}
+		s.Pictures = []picture{{"wide", inline(r.Drawing(), wide)}, {"narrow", inline(r.Drawing(), narrow)}}
 	}
 	return s
 }

@@ -26,7 +26,7 @@ func results(t *testing.T) []Result {
 	return append(list,
 		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 1, Took: 3 * time.Second, Events: run.Events, Outcome: run.Outcome},
 		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 2, Took: 3 * time.Second, Events: run.Events, Outcome: run.Outcome},
-		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 3, Took: 3 * time.Second, Events: run.Events, Outcome: Outcome{Name: history.Corrupted, Violations: []string{"an increment is lost"}}},
+		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 3, Took: 3 * time.Second, Events: run.Events, Outcome: Outcome{Name: history.Corrupted, Violations: []history.Violation{{Kind: history.Lost, Text: "an increment is lost"}}}},
 		Result{Scenario: "13-leader-paused", Title: "etcd's leader is stopped", Variant: "fenced", Skipped: "--endpoints: this etcd's members are not ours to stop"},
 		Result{Scenario: "05-lease-id-token", Title: "Lease IDs are no tokens", Variant: "leases", Took: time.Second, Events: failed.Events, Err: errors.New("etcd: no free port")},
 	)

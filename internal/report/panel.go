@@ -13,10 +13,9 @@ type panel struct {
 	run     history.Run
 	outcome Outcome
 	rows    []Row
-	lanes   []Lane // at the end, so all there are
-	titled  bool   // its title is written: it differs from that of the panel above
-	// unjudged: the run could not be made, so that there is no verdict.
-	unjudged bool
+	lanes   []Lane      // at the end, so all there are
+	titled  bool        // its title is written: it differs from that of the panel above
+	pairs   map[int]int // the row of a request that arrives, and where it was sent; and the other way round
 
 	width int    // at least the layout's
 	first int    // the first lane's line
@@ -29,12 +28,10 @@ type panel struct {
 func newPanel(d Drawing, l layout) *panel {
 	var b Builder
 	p := &panel{layout: l, outcome: cleanOutcome(d.Outcome)}
-	for _, e := range d.Events {
-		p.rows = append(p.rows, b.Add(e)...)
-	}
-	p.rows = append(p.rows, b.Flush()...)
+	p.rows = b.Add(d.Events, d.Outcome.Violations)
 	p.run, p.lanes = b.Run(), b.Lanes()
 	p.rows = fold(p.rows, p.run.Fencing)
+	p.pairs = pairsOf(p.rows)
 	p.spread()
 	return p
 }
@@ -55,9 +52,6 @@ func (p *panel) place(y int) int {
 	p.drawLanes(top, bottom)
 	for i, r := range p.rows {
 		p.drawRow(i, r)
-	}
-	if p.unjudged {
-		return bottom
 	}
 	return p.verdict(bottom + edge)
 }
@@ -128,14 +122,8 @@ func (p *panel) verdict(y int) int {
 	width := fits(p.width-2*p.margin-32, textSize)
 	head := headline(p.run, p.outcome, strings.ToUpper(p.outcome.Name))
 	base := p.paragraph(p.margin+edge, y+24, "verdict", head, fits(p.width-2*p.margin-2*edge, verdictSize), 20)
-	if m := meaning(p.outcome); m != "" {
-		base = p.paragraph(p.margin+edge, base, "text", say("%s", m), width, lineHeight)
-	}
-	for _, v := range p.outcome.Violations {
-		base = p.paragraph(p.margin+edge, base, "text", say("%s", v), width, lineHeight)
-	}
-	for _, m := range p.outcome.Mismatches {
-		base = p.paragraph(p.margin+edge, base, "text", append(strong("not as expected:"), say("%s", m)...), width, lineHeight)
+	for _, t := range findings(p.outcome) {
+		base = p.paragraph(p.margin+edge, base, "text", t, width, lineHeight)
 	}
 	p.Boxes[i].H = base - y - 4
 	return base

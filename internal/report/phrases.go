@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -85,15 +86,15 @@ func doing(e history.Event) Text {
 	case history.OpUnlock:
 		return append(who, say("releases %s", lock(e.Scope))...)
 	case history.OpWrite:
-		return slices.Concat(who, say("writes"), solid(pair(e.Key, e.Value)+","), token(e, "", ""), sequence(e))
+		return slices.Concat(who, say("writes"), solid(pair(e.Key, e.Value)+","), token(e, "", ""), more(e))
 	case history.OpChange:
-		return slices.Concat(who, say("changes"), pairs(e, ","), token(e, "", ""), sequence(e))
+		return slices.Concat(who, say("changes"), pairs(e, ","), token(e, "", ""), more(e))
 	case history.OpCount:
 		return slices.Concat(who, say("begins to count in"), solid(e.Key))
 	case history.OpRead:
-		return slices.Concat(who, say("reads"), solid(e.Key+","), token(e, "", ""), sequence(e))
+		return slices.Concat(who, say("reads"), solid(e.Key+","), token(e, "", ""), more(e))
 	case history.OpDelete:
-		return slices.Concat(who, say("deletes"), solid(e.Key+","), token(e, "", ""), sequence(e))
+		return slices.Concat(who, say("deletes"), solid(e.Key+","), token(e, "", ""), more(e))
 	}
 	return slices.Concat(who, say("does %s", e.Op), solid(e.Key))
 }
@@ -122,7 +123,7 @@ func refrains(e history.Event, why string) Text {
 	if why == "" {
 		why = "it finds that the lock is not its own"
 	}
-	return append(colon(text), say("%s", why)...)
+	return append(end(text, ":"), say("%s", why)...)
 }
 
 // pairs lists the changes of e; the last one ends in end.
@@ -137,13 +138,12 @@ func pairs(e history.Event, end string) (t Text) {
 	return t
 }
 
-// part says which write of a change e is.
-func part(r *request, e history.Event) Text {
-	if r == nil || !partOf(e, r.invoke) {
+// part says which write of a change the storage tells of.
+func part(r *request) Text {
+	if r == nil || r.invoke.Op != history.OpChange {
 		return nil
 	}
-	i := slices.Index(r.invoke.Changes, history.Change{Key: e.Key, Value: e.Value})
-	return say("(%d"+tie+"of"+tie+"%d)", i+1, len(r.invoke.Changes))
+	return say("(%d"+tie+"of"+tie+"%d)", r.parts, len(r.invoke.Changes))
 }
 
 // actor is who asks, in a client's account and in the storage's.
@@ -154,11 +154,15 @@ func actor(e history.Event) string {
 	return e.Lane
 }
 
-func sequence(e history.Event) Text {
-	if e.Sequence == 0 {
-		return nil
+// more says what else sets a request apart.
+func more(e history.Event) (t Text) {
+	if e.Sequence != 0 {
+		t = say("(sequence %d)", e.Sequence)
 	}
-	return say("(sequence %d)", e.Sequence)
+	if e.RetryOf != "" {
+		t = append(t, say("(a retry)")...)
+	}
+	return t
 }
 
 func failed(client string, e history.Event) Text {
@@ -177,7 +181,7 @@ func because(t Text, e history.Event) Text {
 	if why == "" {
 		return t
 	}
-	return append(colon(t), say("%s", why)...)
+	return append(end(t, ":"), say("%s", why)...)
 }
 
 // refusal says why the storage refused e.
@@ -239,38 +243,27 @@ func value(key string, e history.Event) Text {
 	return solid(pair(key, e.Value))
 }
 
-// done says what came of a request that the storage applied, and whom it harmed.
-func done(e history.Event, h harm, fencing bool) Text {
-	unchecked := " unchecked"
-	if fencing {
-		unchecked = ""
+// done says that the storage applied e; loudly, where e changes something that it
+// must not.
+func done(e history.Event, fencing, harmful bool) Text {
+	said := "applied"
+	if !fencing {
+		said += " unchecked"
 	}
-	old := h.destroyed
 	switch {
-	case h == (harm{}) && fencing && e.Mark != 0:
+	case harmful && e.Op != history.OpRead:
+		return strong("%s", strings.Replace(said, "applied", "APPLIED", 1))
+	case fencing && e.Mark != 0:
 		return append(say("admitted,"), strong("%s", numbered("mark", e.Mark))...)
-	case h == (harm{}):
-		return say("applied%s", unchecked)
-	case old.by == nil && h.later != nil:
-		return append(strong("APPLIED%s,", unchecked), say("though %s, the later holder, had been there", name(h.later.client))...)
-	case old.by == nil:
-		return append(strong("APPLIED%s,", unchecked), say("though %s works under the same tenure", name(h.fellow))...)
 	}
-	whose := name(old.client) + "'s"
-	if h.later == nil {
-		whose = "its later"
-	}
-	if old.deleted {
-		return append(strong("APPLIED%s:", unchecked), say("%s delete of %s is undone", whose, name(e.Key))...)
-	}
-	return slices.Concat(strong("APPLIED%s:", unchecked), say("%s", whose), solid(pair(e.Key, old.value)), say("is destroyed"))
+	return say("%s", said)
 }
 
-// colon ends a phrase for what comes of it.
-func colon(t Text) Text {
+// end ends a phrase with a sign, for what comes after it.
+func end(t Text, sign string) Text {
 	t = slices.Clone(t)
 	if n := len(t); n > 0 {
-		t[n-1].Text += ":"
+		t[n-1].Text += sign
 	}
 	return t
 }

@@ -12,12 +12,36 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Outcome is the verdict on a run, in the words in which it is printed.
+// Outcome is the judgement of a run.
 type Outcome struct {
 	Name       string // history.Safe, Corrupted or Blocked
 	OK         bool   // everything came out as the run expects
-	Violations []string
+	Violations []history.Violation
 	Mismatches []string // what did not come out as expected
+	Facts      Facts
+	Trouble    string // why there is no verdict; "": there is one
+}
+
+// Facts are what is known beside the verdict.
+type Facts struct {
+	Stale     int               `json:"stale"`                   // requests refused as stale
+	Refused   int               `json:"refused"`                 // requests refused, for whatever reason
+	Ordered   bool              `json:"ordered"`                 // of each lock, tokens grew in the order of its grants
+	Exclusive bool              `json:"exclusive"`               // of each lock, no tenure began before the one before it was over
+	Fenced    string            `json:"fenced"`                  // the second opinion: "yes", "no" or "undecided"
+	Reason    string            `json:"fenced_reason,omitempty"` // why it is undecided
+	Final     map[string]string `json:"final"`                   // what keys hold at the end
+}
+
+// opinion says what the second opinion is, where it is not that all is well.
+func (f Facts) opinion() string {
+	switch f.Fenced {
+	case "no":
+		return "By its own history the storage did not do what a fenced storage does."
+	case "undecided":
+		return "Whether the storage did what a fenced storage does is undecided: " + f.Reason + "."
+	}
+	return ""
 }
 
 // longWait is the time between two rows from which on a picture shows that time
@@ -38,6 +62,25 @@ func meaning(o Outcome) string {
 		return "The rightful holder was refused, or a lock that should have been free was not."
 	}
 	return ""
+}
+
+// findings are what a verdict is made of, a paragraph each.
+func findings(o Outcome) (list []Text) {
+	for _, s := range []string{o.Trouble, meaning(o)} {
+		if s != "" {
+			list = append(list, say("%s", s))
+		}
+	}
+	for _, v := range o.Violations {
+		list = append(list, append(strong("%s:", v.Kind), say("%s", v.Text)...))
+	}
+	if s := o.Facts.opinion(); s != "" {
+		list = append(list, say("%s", s))
+	}
+	for _, m := range o.Mismatches {
+		list = append(list, append(strong("not as expected:"), say("%s", m)...))
+	}
+	return list
 }
 
 // expectation says whether a run came out as its scenario expects.

@@ -8,8 +8,6 @@ import (
 )
 
 // slow is how long a request may be under way before it is drawn as two steps.
-// The accounts of one step come from several processes and so not quite in
-// order; a shorter time would tear apart what is one step.
 const slow = 100 * time.Millisecond
 
 // Reasons of a failure of which nobody was asked.
@@ -18,196 +16,218 @@ const (
 	reasonLost = "lost"
 )
 
-// request is what is known of a request from both accounts.
+// request is what is known of one from all accounts.
 type request struct {
-	invoke    history.Event
-	due       time.Duration // since when something is to come
-	sent      bool          // it is drawn as being under way
-	accounted bool          // the lock service or the storage told what it did
-	answered  bool          // the client was told that it succeeded
+	invoke  history.Event
+	account history.Kind // what the lock service or the storage told of it, now or later in the batch; "": nothing
+	settled bool         // it is known what became of it
+	sent    bool         // it is drawn where it was sent
+	parts   int          // writes of it that were told of so far
 }
 
-// requests are those of which an account is still to come, oldest first.
-type requests []*request
+// requests join the accounts. They look ahead in a batch of events, so that a
+// request is drawn where it was sent if it is under way for long.
+type requests struct {
+	named   map[string]*request
+	open    map[asking]*request // the last one that a client made
+	waiting map[string]*request // client → its last one, where nothing is known of it yet
+}
 
-// find returns the open request that e belongs to, or nil: the one that it
-// names or, where it names none, the client's own of the same operation.
-func (rs requests) find(client string, e history.Event) *request {
-	for _, r := range slices.Backward(rs) {
-		if e.Op != "" && e.Op != r.invoke.Op && !partOf(e, r.invoke) {
-			continue
-		}
-		if e.Request != "" && r.invoke.Request != "" {
-			if e.Request == r.invoke.Request {
-				return r
+// asking is what a request is known by that has no name: locks have none.
+type asking struct{ client, op, scope string }
+
+func newRequests() requests {
+	return requests{named: make(map[string]*request), open: make(map[asking]*request), waiting: make(map[string]*request)}
+}
+
+// look returns for each event the request that it is about, or nil. An account may
+// come before the word of the client that asked: their clocks may differ.
+func (rs *requests) look(events []history.Event) []*request {
+	of := make([]*request, len(events))
+	for i, e := range events {
+		if e.Kind == history.KindInvoke && e.Op != history.OpCount { // the steps of a count are requests of their own
+			of[i] = &request{invoke: e}
+			if e.Request != "" && rs.named[e.Request] == nil {
+				rs.named[e.Request] = of[i]
 			}
-		} else if r.invoke.Lane == client {
-			return r
 		}
+	}
+	for i, e := range events {
+		rs.hit(e)
+		switch r := rs.of(e); {
+		case of[i] != nil:
+			rs.ask(of[i])
+		case r != nil:
+			of[i] = r
+			rs.learn(r, e)
+		}
+	}
+	for client := range rs.waiting { // for what this batch does not have
+		rs.underWay(client)
+	}
+	return of
+}
+
+// ask takes in a request. Whatever its client still waits for is under way for
+// longer than a step.
+func (rs *requests) ask(r *request) {
+	e := r.invoke
+	rs.underWay(e.Lane)
+	rs.open[asking{e.Lane, e.Op, e.Scope}], rs.open[asking{e.Lane, e.Op, ""}] = r, r
+	if e.Request != "" {
+		rs.named[e.Request] = r
+	}
+	if !r.settled {
+		rs.waiting[e.Lane] = r
+	}
+}
+
+func (rs *requests) underWay(client string) {
+	if r := rs.waiting[client]; r != nil {
+		r.sent = true
+		delete(rs.waiting, client)
+	}
+}
+
+// hit has requests be under way whose client or server is hit by a fault.
+func (rs *requests) hit(e history.Event) {
+	switch e.Kind {
+	case history.KindPause, history.KindKill, history.KindNetwork:
+		for client, r := range rs.waiting {
+			if e.Lane == client || e.Lane == server(r.invoke.Op) {
+				rs.underWay(client)
+			}
+		}
+	}
+}
+
+// last is the last request of a client for what an event is about, or nil. The
+// scope may be left out.
+func (rs *requests) last(client string, e history.Event) *request {
+	if r := rs.open[asking{client, e.Op, e.Scope}]; r != nil {
+		return r
+	}
+	if r := rs.open[asking{client, e.Op, ""}]; r != nil && r.invoke.Scope == "" {
+		return r
 	}
 	return nil
 }
 
-// partOf reports whether e is one of the writes of a change of several keys.
-func partOf(e, change history.Event) bool {
-	return e.Op == history.OpWrite && slices.Contains(change.Changes, history.Change{Key: e.Key, Value: e.Value})
-}
-
-func (rs *requests) drop(r *request) {
-	*rs = slices.DeleteFunc(*rs, func(o *request) bool { return o == r })
-}
-
-// take returns all and forgets them.
-func (rs *requests) take() requests {
-	all := *rs
-	*rs = nil
-	return all
-}
-
-// invoke opens a request. It is no row of its own: mostly the next event says
-// what came of it.
-func (b *Builder) invoke(e history.Event) {
-	if e.Op == history.OpCount { // its steps are requests of their own
-		b.add(e, Row{Class: ClassNote, Text: doing(e)})
-		return
-	}
-	if r := b.requests.find(e.Lane, e); r != nil {
-		b.unanswered(r)
-		b.requests.drop(r)
-	}
-	b.requests = append(b.requests, &request{invoke: e, due: e.At})
-}
-
-// overdue draws the requests that e proves to be under way: time went by, or
-// the client is hit by a fault. What e itself settles is one step still.
-func (b *Builder) overdue(e history.Event) {
-	for _, r := range slices.Clone(b.requests) {
-		if b.settles(e, r) || !hits(e, r) && e.At-r.due < slow {
-			continue
-		}
-		b.now = max(b.now, r.due)
-		b.unanswered(r)
-		if r.answered {
-			b.requests.drop(r)
+// done has a request be found by its name alone.
+func (rs *requests) done(r *request) {
+	for _, scope := range []string{r.invoke.Scope, ""} {
+		if key := (asking{r.invoke.Lane, r.invoke.Op, scope}); rs.open[key] == r {
+			delete(rs.open, key)
 		}
 	}
 }
 
-// hits reports whether e is a fault of the client that waits for r, or of the
-// server that should answer.
-func hits(e history.Event, r *request) bool {
-	switch e.Kind {
-	case history.KindPause, history.KindKill, history.KindNetwork:
-		return !r.answered && (e.Lane == r.invoke.Lane || e.Lane == server(r.invoke.Op))
-	}
-	return false
-}
-
-// settles reports whether e is what r waits for.
-func (b *Builder) settles(e history.Event, r *request) bool {
+// of is the request that an event other than its invoke is about, or nil.
+func (rs *requests) of(e history.Event) *request {
 	switch e.Kind {
 	case history.KindGranted, history.KindQueued:
-		return e.Client == r.invoke.Lane && asksForLock(r.invoke.Op)
+		for _, e.Op = range []string{history.OpLock, history.OpTryLock} {
+			if r := rs.last(e.Client, e); r != nil && r.account != history.KindGranted {
+				return r
+			}
+		}
 	case history.KindEnded:
-		return e.Client == r.invoke.Lane && r.invoke.Op == history.OpUnlock
-	case history.KindApplied, history.KindRefused:
-		return b.requests.find(e.Client, e) == r
-	case history.KindOK, history.KindFail:
-		return b.requests.find(e.Lane, e) == r
+		if e.Op = history.OpUnlock; e.Cause == history.CauseReleased {
+			return rs.last(e.Client, e)
+		}
+	case history.KindApplied, history.KindRefused, history.KindDuplicate:
+		return rs.find(e.Client, e)
+	case history.KindOK, history.KindFail, history.KindUnknown:
+		return rs.find(e.Lane, e)
 	}
-	return false
+	return nil
 }
 
-// unanswered draws what is known of a request without the account that should
-// tell what came of it: that it left, or, later, what its client was told.
-func (b *Builder) unanswered(r *request) {
-	e := r.invoke
-	switch {
-	case r.accounted || r.sent && !r.answered:
-	case r.answered:
-		b.add(e, acknowledged(e))
-	default:
-		r.sent = true
-		row := Row{Class: ClassSend, Lane: e.Lane, To: server(e.Op), Leg: Sent, Request: e.Request}
-		if asksForLock(e.Op) {
-			row.Leg, row.Text = Whole, append(doing(e), say("and waits")...)
-		} else {
-			row.Text = append(doing(e), say("(not answered yet)")...)
+func (rs *requests) find(client string, e history.Event) *request {
+	if server(e.Op) != history.LaneStorage {
+		return rs.last(client, e)
+	}
+	if r := rs.named[e.Request]; r != nil {
+		return r
+	}
+	if r := rs.last(client, e); r != nil && (e.Request == "" || r.invoke.Request == "") {
+		return r
+	}
+	return nil
+}
+
+// learn takes in what an event tells of a request.
+func (rs *requests) learn(r *request, e history.Event) {
+	switch e.Kind {
+	case history.KindUnknown:
+		if !r.settled {
+			r.sent = true
 		}
+		return
+	case history.KindGranted, history.KindEnded, history.KindApplied, history.KindRefused, history.KindDuplicate:
+		r.account = e.Kind
+	case history.KindFail:
+		rs.done(r)
+	case history.KindOK:
+		if r.account != "" {
+			rs.done(r)
+		}
+	}
+	if !r.settled && e.At-r.invoke.At >= slow {
+		r.sent = true
+	}
+	r.settled = true
+	if rs.waiting[r.invoke.Lane] == r {
+		delete(rs.waiting, r.invoke.Lane)
+	}
+}
+
+// invoke draws a request where it is under way for longer than a step. Otherwise
+// what becomes of it says that it was sent.
+func (b *Builder) invoke(e history.Event, r *request) {
+	switch {
+	case e.Op == history.OpCount:
+		b.add(e, Row{Class: ClassNote, Text: doing(e)})
+	case r.sent && asksForLock(e.Op):
+		b.add(e, Row{Class: ClassSend, To: server(e.Op), Text: append(doing(e), say("and waits")...)})
+	case r.sent:
+		row := Row{Class: ClassSend, To: server(e.Op), Leg: Sent, Request: e.Request, Text: append(doing(e), say("(not answered yet)")...)}
 		b.carry(&row, e)
 		b.add(e, row)
 	}
 }
 
-// acknowledged is the row of an answer where no account says the same.
-func acknowledged(e history.Event) Row {
-	return Row{Class: ClassReply, Lane: server(e.Op), To: e.Lane,
-		Text: slices.Concat(say("%s is told that its", name(e.Lane)), noun(e), say("succeeded"))}
-}
-
 // answer takes what a client was told. It is a row where it tells more than the
 // lock service's or the storage's account, or comes instead of it.
-func (b *Builder) answer(e history.Event) {
-	r := b.requests.find(e.Lane, e)
-	asked := e
+func (b *Builder) answer(e history.Event, r *request) {
+	asked, account := e, history.Kind("")
 	if r != nil {
-		asked = merge(e, r.invoke)
+		asked, account = merge(e, r.invoke), r.account
 	}
 	switch {
 	case e.Kind == history.KindUnknown:
-		if r != nil {
-			b.unanswered(r)
-		}
 		b.add(e, Row{Class: ClassUnknown, Text: because(slices.Concat(say("%s does not know whether its", e.Lane), noun(asked), say("took effect")), e)})
-	case e.Kind == history.KindFail && e.Reason == reasonLost:
-		class := ClassLost
-		if !b.tenures.held(e.Lane) {
-			class = ClassNote
+	case e.Kind == history.KindOK:
+		b.succeeded(e, asked, account)
+	case account == history.KindRefused: // which says why
+	case e.Reason == reasonLost && !asksForLock(asked.Op):
+		class := ClassNote
+		if b.tenures.holders[e.Lane] {
+			class = ClassLost
 		}
 		b.add(e, Row{Class: class, Text: refrains(asked, e.Text)})
-	case e.Kind == history.KindFail && (asked.Op == history.OpCount || e.Reason == reasonHeld):
+	case asked.Op == history.OpCount || e.Reason == reasonHeld:
 		b.add(e, Row{Class: ClassFail, Text: because(failed(e.Lane, asked), e)})
-	case e.Kind == history.KindFail && (r == nil || !r.accounted):
+	default:
 		b.add(e, Row{Class: ClassFail, Lane: server(asked.Op), To: e.Lane, Text: because(failed(e.Lane, asked), e)})
-	case e.Kind == history.KindOK:
-		if late := b.succeeded(e, asked, r); late {
-			return
-		}
-	}
-	// A request that failed for certain cannot arrive any more, one of unknown
-	// fate can.
-	if r != nil && (e.Kind != history.KindUnknown || r.accounted) {
-		b.requests.drop(r)
 	}
 }
 
-// match joins an account of the storage with the request that it is about, and
-// returns what is known of both.
-func (b *Builder) match(e history.Event) (history.Event, *request) {
-	r := b.requests.find(e.Client, e)
-	if r == nil {
-		return e, nil
-	}
-	b.account(r)
-	return merge(e, r.invoke), r
-}
-
-// account notes that the lock service or the storage told what came of a request.
-func (b *Builder) account(r *request) {
-	if r == nil {
-		return
-	}
-	r.accounted = true
-	if r.answered {
-		b.requests.drop(r)
-	}
-}
-
-// succeeded takes the news of a success, and reports whether the row is to wait
-// for the account of the lock service or the storage, which says more.
-func (b *Builder) succeeded(e, asked history.Event, r *request) bool {
-	b.tenures.acknowledge(asked.Request)
-	switch shared := b.tenures.shared(asked); {
+// succeeded takes the news of a success. Where the lock service or the storage
+// tells of it as well, that is the row.
+func (b *Builder) succeeded(e, asked history.Event, account history.Kind) {
+	shared := b.tenures.shared(asked)
+	switch {
 	case asked.Op == history.OpCount:
 		b.add(e, Row{Class: ClassNote, Text: append(say("%s has counted in", name(e.Lane)), solid(asked.Key)...)})
 	case asked.Op == history.OpRead:
@@ -216,17 +236,14 @@ func (b *Builder) succeeded(e, asked history.Event, r *request) bool {
 		b.holds(e.Lane, shared)
 		text := say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(shared.client))
 		b.add(e, Row{Class: ClassGrant, Lane: history.LaneEtcd, To: e.Lane, Tenure: shared.n, Token: shared.token, Text: append(text, token(asked, "", "")...)})
-	case r != nil && r.accounted && asksForLock(asked.Op):
-		if g := b.tenures.of(asked); g != nil && e.Token != 0 && g.token != decimal(e) {
+	case account == history.KindGranted:
+		if g := b.tenures.byID[asked.Tenure]; g != nil && e.Token != 0 && g.token != "" && g.token != decimal(e) {
 			b.add(e, Row{Class: ClassNote, Tenure: g.n, Text: shows(e, g.token)})
 		}
-	case r == nil:
-		b.add(e, acknowledged(e))
-	case !r.accounted:
-		r.answered, r.due = true, e.At
-		return true
+	case account == "":
+		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane,
+			Text: slices.Concat(say("%s is told that its", name(e.Lane)), noun(asked), say("succeeded"))})
 	}
-	return false
 }
 
 // merge fills in what e leaves out and the client's own account says.
@@ -252,8 +269,11 @@ func merge(e, invoke history.Event) history.Event {
 	if e.Value == "" {
 		e.Value = invoke.Value
 	}
-	if e.Changes == nil {
+	if e.Changes == nil && e.Op == history.OpChange {
 		e.Changes = invoke.Changes
+	}
+	if e.RetryOf == "" {
+		e.RetryOf = invoke.RetryOf
 	}
 	return e
 }

@@ -18,8 +18,9 @@ const (
 	ClassRelease Class = "release" // the holder let go
 	ClassSend    Class = "send"    // a request that is not answered at once
 	ClassAdmit   Class = "admit"   // the storage did as asked
-	ClassRefuse  Class = "refuse"  // the storage refused
-	ClassCorrupt Class = "corrupt" // the storage applied an overtaken tenure's write
+	ClassRefuse  Class = "refuse"  // the storage refused, as it should
+	ClassHarm    Class = "harm"    // what happened must not: it makes the verdict corrupted
+	ClassBlock   Class = "block"   // or blocked: the holder was refused, or a free lock not granted
 	ClassReply   Class = "reply"   // an answer that tells something new
 	ClassFail    Class = "fail"    // a request failed, definitely
 	ClassUnknown Class = "unknown" // a request may or may not have had its effect
@@ -79,55 +80,70 @@ type Row struct {
 	Mark    string        // the storage's mark, in decimal, where this step changed it
 	Took    time.Duration // of ClassResume: how long the lane stood still; of ClassFold: how long it all took
 	Event   history.Event // what brought the row, printable
-	Lanes   []Lane        // all lanes, in the order in which to draw them
+	Place   int           // of the event in the history, from 0
+	Lanes   []Lane        // all lanes, in the order in which to draw them; not to be changed
 }
+
+// harmful reports whether r shows a violation.
+func (r Row) harmful() bool { return r.Class == ClassHarm || r.Class == ClassBlock }
+
+// stopped reports whether r shows a request that the storage refused, rightly or not.
+func (r Row) stopped() bool { return r.Event.Kind == history.KindRefused && r.To != "" }
 
 // Builder makes rows from events as they come in. The zero value is ready to
 // use.
 type Builder struct {
 	run      history.Run
 	lanes    []Lane
+	drawn    []Lane // a copy of them, for the rows since they changed; nil: none yet
 	requests requests
 	tenures  tenures
 	marks    map[string]string // by scope
 	rows     []Row             // made by the call that is going on
 	now      time.Duration
+
+	events     []history.Event // all so far, printable
+	place      int             // of the one that is told
+	violations map[int][]history.Violation
+	harmed     map[int]bool // events whose violations are drawn
 }
 
-// Rows makes the rows of a whole history.
-func Rows(events []history.Event) []Row {
+// Rows makes the rows of a whole history, with the violations that were found in
+// it.
+func Rows(events []history.Event, violations []history.Violation) []Row {
 	var b Builder
-	var rows []Row
+	return b.Add(events, violations)
+}
+
+// Add returns the rows that the next events bring: none where an event only opens
+// a step or repeats what another account has told already. The events are to be
+// those of whole steps: what none of them answers counts as under way. The
+// violations are those of the history so far, by the places of its events.
+func (b *Builder) Add(events []history.Event, violations []history.Violation) []Row {
+	if b.harmed == nil {
+		b.requests, b.tenures = newRequests(), newTenures()
+		b.marks, b.harmed = make(map[string]string), make(map[int]bool)
+	}
+	seen := len(b.events)
 	for _, e := range events {
-		rows = append(rows, b.Add(e)...)
+		b.events = append(b.events, cleanEvent(e))
 	}
-	return append(rows, b.Flush()...)
-}
-
-// Add returns the rows that e brings: none where e only opens a step or repeats
-// what another account has told already.
-func (b *Builder) Add(e history.Event) []Row {
-	e = cleanEvent(e)
+	b.violations = make(map[int][]history.Violation)
+	for _, v := range violations {
+		b.violations[v.Event] = append(b.violations[v.Event], v)
+	}
 	b.rows = nil
-	if e.Kind == history.KindRun {
-		b.run = cleanRun(e.Run)
-		for _, l := range b.run.Lanes {
-			b.lane(l)
+	of := b.requests.look(b.events[seen:])
+	for i, e := range b.events[seen:] {
+		from := len(b.rows)
+		b.place = seen + i
+		b.tell(e, of[i])
+		b.harm(from)
+	}
+	for _, v := range violations { // that show only now at events told before
+		if v.Event >= 0 && v.Event < seen && !b.harmed[v.Event] {
+			b.accuse(v)
 		}
-		return nil
-	}
-	b.lane(e.Lane)
-	b.overdue(e)
-	b.now = max(b.now, e.At)
-	b.step(e)
-	return b.rows
-}
-
-// Flush returns a row for each request that is still open. Call it at the end.
-func (b *Builder) Flush() []Row {
-	b.rows = nil
-	for _, r := range b.requests.take() {
-		b.unanswered(r)
 	}
 	return b.rows
 }
@@ -138,26 +154,37 @@ func (b *Builder) Lanes() []Lane { return slices.Clone(b.lanes) }
 // Run returns what is run, printable; zero before its event.
 func (b *Builder) Run() history.Run { return b.run }
 
-// step tells one event, whose lane exists and before which no row is missing.
-func (b *Builder) step(e history.Event) {
+// tell tells one event. r is the request that it is about, or nil.
+func (b *Builder) tell(e history.Event, r *request) {
+	if e.Kind == history.KindRun {
+		b.run = cleanRun(e.Run)
+		for _, l := range b.run.Lanes {
+			b.lane(l)
+		}
+		return
+	}
+	b.lane(e.Lane)
+	b.now = max(b.now, e.At)
 	switch e.Kind {
 	case history.KindGranted:
-		b.granted(e)
+		b.granted(e, r)
 	case history.KindQueued:
-		b.queued(e)
+		b.queued(e, r)
 	case history.KindEnded:
-		b.ended(e)
+		b.ended(e, r)
 	case history.KindApplied:
-		b.applied(e)
+		b.applied(e, r)
 	case history.KindRefused:
-		b.refused(e)
+		b.refused(e, r)
+	case history.KindDuplicate:
+		b.duplicate(e, r)
 	case history.KindFinal:
 		b.final(e)
 	case history.KindInvoke:
 		b.revive(e.Lane)
-		b.invoke(e)
+		b.invoke(e, r)
 	case history.KindOK, history.KindFail, history.KindUnknown:
-		b.answer(e)
+		b.answer(e, r)
 	case history.KindLost:
 		b.add(e, Row{Class: ClassLost, Text: append(say("%s is told that it lost %s", e.Lane, lock(e.Scope)), token(e, "(", ")")...)})
 	case history.KindPause:
@@ -175,6 +202,7 @@ func (b *Builder) step(e history.Event) {
 		b.add(e, Row{Class: ClassNetwork, Text: network(e)})
 	case history.KindError:
 		b.add(e, Row{Class: ClassError, Text: append(strong("the run could not go on:"), say("%s", e.Text)...)})
+	case history.KindEnd: // nothing happens
 	case history.KindNote:
 		b.add(e, Row{Class: ClassNote, Text: say("%s", e.Text)})
 	default:
@@ -184,7 +212,7 @@ func (b *Builder) step(e history.Event) {
 
 // add finishes a row of e: its time, its lane if it has none, how the lanes are.
 func (b *Builder) add(e history.Event, r Row) {
-	r.At, r.Event = b.now, e
+	r.At, r.Event, r.Place = b.now, e, b.place
 	if r.Lane == "" {
 		r.Lane = e.Lane
 	}
@@ -194,7 +222,10 @@ func (b *Builder) add(e history.Event, r Row) {
 	if !b.lane(r.To) || r.To == r.Lane {
 		r.To = ""
 	}
-	r.Lanes = slices.Clone(b.lanes)
+	if b.drawn == nil {
+		b.drawn = slices.Clone(b.lanes)
+	}
+	r.Lanes = b.drawn
 	b.rows = append(b.rows, r)
 }
 
@@ -207,7 +238,7 @@ func (b *Builder) lane(name string) bool {
 	if name == "" || name == history.LaneLab && !slices.Contains(b.run.Lanes, name) {
 		return false
 	}
-	b.lanes = append(b.lanes, Lane{Name: name})
+	b.lanes, b.drawn = append(b.lanes, Lane{Name: name}), nil
 	return true
 }
 
@@ -220,16 +251,22 @@ func (b *Builder) find(name string) *Lane {
 	return nil
 }
 
-func (b *Builder) set(e history.Event, s State) {
-	if l := b.find(e.Lane); l != nil {
-		l.State, l.Since = s, e.At
+// change changes how a lane is, if there is one of that name.
+func (b *Builder) change(name string, change func(*Lane)) {
+	if l := b.find(name); l != nil {
+		change(l)
+		b.drawn = nil
 	}
+}
+
+func (b *Builder) set(e history.Event, s State) {
+	b.change(e.Lane, func(l *Lane) { l.State, l.Since = s, e.At })
 }
 
 // revive sets a lane running that was dead: it was started again.
 func (b *Builder) revive(name string) {
 	if l := b.find(name); l != nil && l.State == Dead {
-		l.State = Running
+		b.change(name, func(l *Lane) { l.State = Running })
 	}
 }
 

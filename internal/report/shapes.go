@@ -118,8 +118,11 @@ func (p *panel) drawRow(i int, r Row) {
 	s := p.slots[i]
 	y := s.y
 	area := box{p.margin / 2, s.top + 2, 0, s.height - 4, "band"}
-	if r.Class == ClassRefuse || r.Class == ClassCorrupt || r.Class == ClassError {
+	switch {
+	case r.harmful(), r.Class == ClassError:
 		p.Bands = append(p.Bands, area)
+	case r.stopped():
+		p.Bands = append(p.Bands, box{area.X, area.Y, area.W, area.H, "band good"})
 	}
 	area.Class = "area"
 	p.Areas = append(p.Areas, event{area, details(r)})
@@ -168,25 +171,27 @@ func (p *panel) message(i int, r Row, from, to int) {
 	}
 	class := "mute"
 	switch r.Class {
-	case ClassRefuse, ClassCorrupt:
+	case ClassHarm, ClassBlock:
 		class = "bad"
+	case ClassRefuse:
+		class = "refused"
 	case ClassGrant, ClassAdmit, ClassSend:
 		class = hue(r.Tenure)
 	}
 	a := arrow{seg: seg{from, y, to - dir*2, y, class}}
 	switch {
 	case r.Leg == Sent:
-		if p.arrives(i, r) {
+		if _, arrives := p.pairs[i]; arrives {
 			p.dot(from, y, class)
 			return
 		}
 		a.X2, a.Class = from+dir*p.rail*3/5, class+" late"
 	case r.Leg == Arrived:
-		if sent := p.sentAt(i, r); sent >= 0 {
+		if sent, known := p.pairs[i]; known {
 			a.Y1 = p.slots[sent].y
 		}
 		a.Class += " late"
-	case r.Class == ClassCorrupt:
+	case r.harmful():
 		a.Class += " thick"
 	}
 	if r.Leg != Arrived {
@@ -198,38 +203,33 @@ func (p *panel) message(i int, r Row, from, to int) {
 	p.mark(r, to, dir, y)
 	switch {
 	case r.Leg == Sent:
-	case r.Class == ClassRefuse:
+	case r.stopped():
 		a.X2 = to - dir*14
 		a.Cross = cross(a.X2, y, 6)
-		p.Bars = append(p.Bars, box{to - 3, y - 13, 6, 26, "shield"})
-	case r.Class == ClassCorrupt:
+		p.Bars = append(p.Bars, box{to - 3, y - 13, 6, 26, "shield " + class})
+	case r.harmful():
 		a.X2 = to - dir*10
 		a.Head = head(a.seg)
-		p.sign(to, y, ClassCorrupt)
+		p.sign(to, y, r.Class)
 	default:
 		a.Head = head(a.seg)
 	}
 	p.Arrows = append(p.Arrows, a)
 }
 
-// sentAt is the row in which the request of row i was sent; -1: none.
-func (p *panel) sentAt(i int, r Row) int {
-	for j := i - 1; j >= 0 && r.Request != ""; j-- {
-		if p.rows[j].Leg == Sent && p.rows[j].Request == r.Request {
-			return j
+// pairsOf joins the rows in which requests were sent with those in which they
+// arrive, both ways.
+func pairsOf(rows []Row) map[int]int {
+	pairs, sent := make(map[int]int), make(map[string]int)
+	for i, r := range rows {
+		switch j, known := sent[r.Request]; {
+		case r.Leg == Sent && r.Request != "":
+			sent[r.Request] = i
+		case r.Leg == Arrived && known:
+			pairs[i], pairs[j] = j, i
 		}
 	}
-	return -1
-}
-
-// arrives reports whether a later row shows where the request of row i comes in.
-func (p *panel) arrives(i int, r Row) bool {
-	for j := i + 1; j < len(p.rows); j++ {
-		if p.rows[j].Leg == Arrived && p.sentAt(j, p.rows[j]) == i {
-			return true
-		}
-	}
-	return false
+	return pairs
 }
 
 // token writes the token on its arrow, between the first lane and the next, as
@@ -244,7 +244,7 @@ func (p *panel) token(r Row, from, dir, y int) {
 			continue
 		}
 		middle := p.rail/2 - 2
-		if r.Class == ClassRefuse || r.Class == ClassCorrupt {
+		if r.stopped() || r.harmful() {
 			middle -= 5 // its cross or head stands farther from the lane
 		}
 		x := from + dir*middle
@@ -261,7 +261,7 @@ func (p *panel) mark(r Row, at, dir, y int) {
 		return
 	}
 	room, class, gap := p.rail-12, "mark", 8
-	if r.Class == ClassCorrupt {
+	if r.harmful() {
 		gap += 5 // the sign of harm stands there
 	}
 	if dir < 0 {
@@ -297,7 +297,7 @@ func (p *panel) sign(x, y int, c Class) {
 		}
 		p.Signs = append(p.Signs, sign{x, y, 8, "warn", ""})
 		p.Labels = append(p.Labels, label{x, y + 4, "warned", strong("%s", s)})
-	case ClassCorrupt:
+	case ClassHarm, ClassBlock:
 		p.Signs = append(p.Signs, sign{x, y, 9, "harm", ""})
 		p.Labels = append(p.Labels, label{x, y + 4, "harmed", strong("!")})
 	case ClassNetwork:

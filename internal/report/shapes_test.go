@@ -25,10 +25,14 @@ func TestSignsAreSeen(t *testing.T) {
 			{Kind: history.KindRun, Run: &history.Run{Fencing: true, Lanes: append(lanes, history.LaneStorage)}},
 			holder, waits, write("c3", history.KindApplied, "1", 2, 2), write("c2", history.KindApplied, "2", 3, 3),
 			write("c3", history.KindRefused, "3", 2, 3), write("c3", history.KindApplied, "4", 4, 4),
-			write("c2", history.KindApplied, "5", 5, 5),
+			write("c2", history.KindApplied, "5", 5, 5), write("c2", history.KindRefused, "6", 5, 6),
 		}}
+		for i := range 2 {
+			d.Outcome.Violations = append(d.Outcome.Violations, history.Violation{Verdict: history.Corrupted, Kind: history.Stale, Before: 3, Event: 6 + i})
+		}
+		d.Outcome.Violations = append(d.Outcome.Violations, history.Violation{Verdict: history.Blocked, Kind: history.Refusal, Before: -1, Event: 8})
 		for _, l := range []layout{wide, narrow} {
-			checkSigns(t, clients, inline(d, l, true).Panels[0])
+			checkSigns(t, clients, inline(d, l).Panels[0])
 		}
 	}
 }
@@ -53,7 +57,7 @@ func checkSigns(t *testing.T, name string, p *panel) {
 			signs = append(signs, box{s.X - s.R, s.Y - s.R, 2 * s.R, 2 * s.R, "the sign of harm"})
 		}
 	}
-	if refused < 2 || harmful < 2 {
+	if refused < 3 || harmful < 2 {
 		t.Fatalf("%s: %d refusals, %d that do harm", name, refused, harmful)
 	}
 	var words []box

@@ -43,7 +43,7 @@ func (k keys) see(above, r Row) {
 	switch r.Class {
 	case ClassRefuse:
 		k[keyRefused] = true
-	case ClassCorrupt:
+	case ClassHarm, ClassBlock:
 		k[keyHarm] = true
 	case ClassExpiry, ClassKill:
 		k[keyOver] = true
@@ -60,7 +60,7 @@ func (k keys) see(above, r Row) {
 	case ClassFold:
 		k[keyFold] = true
 	}
-	if r.To != "" && r.Class != ClassRefuse && r.Class != ClassCorrupt {
+	if r.To != "" && !r.stopped() && !r.harmful() {
 		k[keyMessage] = true
 	}
 }

@@ -17,6 +17,7 @@ const (
 	goodInk
 	badInk
 	warnInk
+	shieldInk
 )
 
 // inks use the sixteen colours of the terminal's own theme, so that they go
@@ -30,6 +31,7 @@ var inks = [...]lipgloss.Style{
 	goodInk:   lipgloss.NewStyle().Foreground(lipgloss.Green).Bold(true),
 	badInk:    lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true),
 	warnInk:   lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true),
+	shieldInk: lipgloss.NewStyle().Foreground(lipgloss.Cyan).Bold(true),
 }
 
 // on returns s in this ink.
@@ -53,7 +55,9 @@ func (c Class) ink() ink {
 	switch c {
 	case ClassGrant, ClassAdmit:
 		return goodInk
-	case ClassRefuse, ClassCorrupt, ClassKill, ClassExpiry, ClassError:
+	case ClassRefuse:
+		return shieldInk
+	case ClassHarm, ClassBlock, ClassKill, ClassExpiry, ClassError:
 		return badInk
 	case ClassPause, ClassResume, ClassLost, ClassFail, ClassUnknown, ClassNetwork:
 		return pauseInk
@@ -70,6 +74,7 @@ type glyphs struct {
 	left, right, stop              string
 	dot, over, lost, doubt, result string
 	network, rise, wait, dots      string
+	harm                           string
 }
 
 var unicodeGlyphs = glyphs{
@@ -80,6 +85,7 @@ var unicodeGlyphs = glyphs{
 	left: "◀", right: "▶", stop: "✗",
 	dot: "●", over: "✗", lost: "!", doubt: "?", result: "◆",
 	network: "≈", rise: "▲", wait: "┊", dots: "…",
+	harm: "‼",
 }
 
 var asciiGlyphs = glyphs{
@@ -90,6 +96,7 @@ var asciiGlyphs = glyphs{
 	left: "<", right: ">", stop: "X",
 	dot: "o", over: "X", lost: "!", doubt: "?", result: "*",
 	network: "~", rise: "^", wait: ":", dots: "...",
+	harm: "%",
 }
 
 // mark is the sign in the lane of a row that has no arrow.
@@ -97,6 +104,8 @@ func (g glyphs) mark(c Class) string {
 	switch c {
 	case ClassExpiry, ClassKill, ClassFail:
 		return g.over
+	case ClassHarm, ClassBlock:
+		return g.harm
 	case ClassLost:
 		return g.lost
 	case ClassUnknown:
@@ -121,7 +130,7 @@ func (g glyphs) sample(k key) string {
 	case keyRefused:
 		return g.dot + g.line + g.stop
 	case keyHarm:
-		return g.dot + g.heavy + g.right
+		return g.heavy + g.right + " " + g.harm
 	case keyOver:
 		return g.over
 	case keyLost:

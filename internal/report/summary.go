@@ -11,7 +11,7 @@ import (
 // Name is what a run is called: scenario, variant and, where there are several,
 // the round.
 func Name(r Result) string {
-	name := r.Scenario + " " + r.Variant
+	name := strings.TrimSpace(r.Scenario + " " + r.Variant) // a file that cannot be read has no variant
 	if r.Round > 0 {
 		name += fmt.Sprintf(" #%d", r.Round)
 	}
@@ -23,6 +23,8 @@ func Said(r Result) string {
 	switch {
 	case r.Skipped != "":
 		return "skipped: " + r.Skipped
+	case r.Err != nil && r.File != "":
+		return "cannot be judged"
 	case r.Err != nil:
 		return "could not be run"
 	}
@@ -72,11 +74,13 @@ func Summary(results []Result) string {
 	c := CountOf(results)
 	scenarios := make(map[string]bool)
 	var began, ended time.Time
+	read := false // from files
 	for _, r := range results {
 		if r.Skipped != "" {
 			continue
 		}
 		scenarios[r.Scenario] = true
+		read = read || r.File != ""
 		if began.IsZero() || r.Began.Before(began) {
 			began = r.Began
 		}
@@ -92,7 +96,11 @@ func Summary(results []Result) string {
 			bad = append(bad, fmt.Sprintf("%d NOT as expected", c.Differ))
 		}
 		if c.Cannot > 0 {
-			bad = append(bad, fmt.Sprintf("%d could not be run", c.Cannot))
+			cannot := "could not be run"
+			if read {
+				cannot = "could not be judged"
+			}
+			bad = append(bad, fmt.Sprintf("%d %s", c.Cannot, cannot))
 		}
 		if len(bad) == 0 {
 			bad = []string{"all as expected"}

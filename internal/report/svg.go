@@ -70,9 +70,8 @@ func compose(l layout, drawings ...Drawing) scene {
 }
 
 // inline draws one run for a page, which says itself what its title is.
-func inline(d Drawing, l layout, judged bool) scene {
+func inline(d Drawing, l layout) scene {
 	p := newPanel(d, l)
-	p.unjudged = !judged
 	height := p.place(lineHeight/2) + l.margin
 	p.stretch(p.width)
 	name, _ := variant(p.run)
@@ -151,6 +150,10 @@ func (p *panel) story() string {
 	for _, r := range p.rows {
 		fmt.Fprintf(&b, " %s s: %s.", clock(r.At), r.Text)
 	}
-	fmt.Fprintf(&b, " Verdict: %s, %s.", p.outcome.Name, expectation(p.run, p.outcome))
+	if p.outcome.Trouble != "" {
+		fmt.Fprintf(&b, " Not judged: %s.", p.outcome.Trouble)
+	} else {
+		fmt.Fprintf(&b, " Verdict: %s, %s.", p.outcome.Name, expectation(p.run, p.outcome))
+	}
 	return b.String()
 }

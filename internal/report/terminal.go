@@ -67,18 +67,28 @@ func NewTerminal(w io.Writer, o Options) *Terminal {
 	return &Terminal{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o, keys: keys{}}
 }
 
-// Begin prints what is run, how to read the picture, and the lanes' names.
-func (t *Terminal) Begin(run history.Run) error {
-	t.builder.Add(history.Event{Kind: history.KindRun, Run: &run})
-	name, about := variant(t.builder.Run())
+// Add draws the rows that the next events bring, as Builder.Add makes them. The
+// first event says what is run.
+func (t *Terminal) Add(events []history.Event, violations []history.Violation) error {
 	var out strings.Builder
-	t.paragraph(&out, "", strong("%s", t.builder.Run().Title), strongInk)
-	t.paragraph(&out, "", append(strong("%s:", name), say("%s", about)...), strongInk)
-	out.WriteByte('\n')
-	t.legend(&out, firstKeys)
-	out.WriteByte('\n')
-	t.relane(&out, t.builder.Lanes())
+	if len(events) > 0 && events[0].Kind == history.KindRun {
+		t.builder.Add(events[:1], nil)
+		events = events[1:]
+		t.begin(&out)
+	}
+	out.WriteString(t.rows(t.fold(t.builder.Add(events, violations))))
 	return t.write(out.String())
+}
+
+// begin prints what is run, how to read the picture, and the lanes' names.
+func (t *Terminal) begin(out *strings.Builder) {
+	name, about := variant(t.builder.Run())
+	t.paragraph(out, "", strong("%s", t.builder.Run().Title), strongInk)
+	t.paragraph(out, "", append(strong("%s:", name), say("%s", about)...), strongInk)
+	out.WriteByte('\n')
+	t.legend(out, firstKeys)
+	out.WriteByte('\n')
+	t.relane(out, t.builder.Lanes())
 }
 
 // firstKeys are those that a legend has before anything is drawn.
@@ -94,31 +104,29 @@ func (t *Terminal) legend(out *strings.Builder, list []key) {
 	}
 }
 
-// Event draws the rows that e brings, if any. While clients count, ordinary
-// rows are held back and told as one.
-func (t *Terminal) Event(e history.Event) error {
-	if e.Kind == history.KindRun {
-		return t.err // told by Begin
-	}
-	rows := t.builder.Add(e)
-	if e.Op == history.OpCount && e.Kind == history.KindInvoke {
-		if t.counts++; t.folder == nil {
-			t.folder = newFolder(t.builder.Run().Fencing)
+// fold returns the rows that can be drawn now. While clients count, ordinary rows
+// are held back and told as one.
+func (t *Terminal) fold(rows []Row) (out []Row) {
+	for _, r := range rows {
+		counts := r.Event.Op == history.OpCount
+		if counts && r.Event.Kind == history.KindInvoke {
+			if t.counts++; t.folder == nil {
+				t.folder = newFolder(t.builder.Run().Fencing)
+			}
 		}
-	}
-	if t.folder != nil {
-		rows = t.folder.add(rows)
-	}
-	switch e.Kind {
-	case history.KindOK, history.KindFail, history.KindUnknown:
-		if e.Op == history.OpCount && t.counts > 0 {
+		if t.folder == nil {
+			out = append(out, r)
+			continue
+		}
+		out = append(out, t.folder.add([]Row{r})...)
+		if counts && slices.Contains([]history.Kind{history.KindOK, history.KindFail, history.KindUnknown}, r.Event.Kind) {
 			t.counts--
 		}
+		if t.counts == 0 {
+			out = append(out, t.unfold()...)
+		}
 	}
-	if t.counts == 0 {
-		rows = append(rows, t.unfold()...)
-	}
-	return t.write(t.rows(rows))
+	return out
 }
 
 // unfold ends the folding, if there is any.
@@ -131,25 +139,19 @@ func (t *Terminal) unfold() []Row {
 	return rows
 }
 
-// End draws what is still open and prints the verdict.
+// End draws what is held back and prints the verdict, or why there is none.
 func (t *Terminal) End(o Outcome) error {
 	o = cleanOutcome(o)
 	var out strings.Builder
-	out.WriteString(t.rows(append(t.unfold(), t.builder.Flush()...)))
+	out.WriteString(t.rows(t.unfold()))
 	out.WriteByte('\n')
 	if others := t.keys.but(firstKeys...); len(others) > 0 {
 		t.legend(&out, others)
 		out.WriteByte('\n')
 	}
 	t.paragraph(&out, "", append(say("verdict:"), headline(t.builder.Run(), o, o.Name)...), plainInk)
-	if m := meaning(o); m != "" {
-		t.paragraph(&out, "  ", say("%s", m), plainInk)
-	}
-	for _, v := range o.Violations {
-		t.paragraph(&out, "  ", append(strong("%s", t.glyphs().over), say("%s", v)...), badInk)
-	}
-	for _, m := range o.Mismatches {
-		t.paragraph(&out, "  ", append(strong("not as expected:"), say("%s", m)...), badInk)
+	for _, text := range findings(o) {
+		t.paragraph(&out, "  ", text, badInk)
 	}
 	return t.write(out.String())
 }

@@ -199,13 +199,15 @@ func cleanRun(r *history.Run) history.Run {
 
 // cleanOutcome makes the strings of an outcome printable.
 func cleanOutcome(o Outcome) Outcome {
-	all := func(in []string) (out []string) {
-		for _, s := range in {
-			out = append(out, tied(s))
-		}
-		return out
+	o.Name, o.Trouble, o.Facts.Reason = clean(o.Name, maxName), tied(o.Trouble), tied(o.Facts.Reason)
+	o.Violations, o.Mismatches = slices.Clone(o.Violations), slices.Clone(o.Mismatches)
+	for i := range o.Violations {
+		o.Violations[i].Text = tied(o.Violations[i].Text)
 	}
-	return Outcome{clean(o.Name, maxName), o.OK, all(o.Violations), all(o.Mismatches)}
+	for i := range o.Mismatches {
+		o.Mismatches[i] = tied(o.Mismatches[i])
+	}
+	return o
 }
 
 // pair writes key=value; quotes show where an empty value or spaces begin and end.

@@ -37,6 +37,9 @@ func (o Outcome) asExpected() Tone {
 // headline is a verdict and whether it was expected, each in a tone of its own:
 // a control is as it should be where it fails.
 func headline(run history.Run, o Outcome, name string) Text {
+	if o.Trouble != "" {
+		return strong("not judged")
+	}
 	return append(strong("%s,", name).in(o.tone()), strong("%s", expectation(run, o)).in(o.asExpected())...)
 }
 
