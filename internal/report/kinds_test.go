@@ -115,26 +115,73 @@ func TestRowsOfFaults(t *testing.T) {
 			[]history.Event{
 				at(1, "c", "invoke", history.Event{Op: "write", Key: "k", Value: "v"}), at(2, "c", "fail", history.Event{Op: "write", Reason: "lost"}),
 				at(2, "etcd", "granted", tenure("c", "t", 7)), at(2, "etcd", "ended", history.Event{Client: "c", Cause: "expired"}),
-				at(3, "c", "invoke", history.Event{Op: "unlock", Scope: "/l"}), at(4, "c", "fail", history.Event{Op: "unlock", Reason: "lost", Text: "its session is over"}),
+				at(3, "c", "invoke", history.Event{Op: "unlock", Scope: "/l"}), at(4, "c", "fail", history.Event{Op: "unlock", Scope: "/l", Reason: "lost", Text: "its session is over"}),
 			},
 			[]string{"note c> c sends no write of k=v: it finds that the lock is not its own", "grant etcd>c c holds /l: token 7", "expiry etcd> c's lease on the lock expired", "lost c> c sends no unlock of /l: its session is over"},
 		},
 		"a client may show another number than its create revision": {
 			[]history.Event{
-				at(1, "c", "invoke", lock), at(2, "etcd", "granted", tenure("c", "t", 7)), at(3, "c", "ok", history.Event{Op: "lock", Tenure: "t", Token: 9}),
-				at(4, "d", "invoke", lock), at(5, "etcd", "granted", tenure("d", "u", 8)), at(6, "d", "ok", history.Event{Op: "lock", Tenure: "u", Token: 8}),
+				at(1, "c", "invoke", lock), at(2, "etcd", "granted", tenure("c", "t", 7)), at(3, "c", "ok", history.Event{Op: "lock", Scope: "/l", Tenure: "t", Token: 9}),
+				at(4, "d", "invoke", lock), at(5, "etcd", "granted", tenure("d", "u", 8)), at(6, "d", "ok", history.Event{Op: "lock", Scope: "/l", Tenure: "u", Token: 8}),
 			},
 			[]string{"grant etcd>c c holds /l: token 7", "note c> c shows token 9 from now on, not the create revision 7", "grant etcd>d d holds /l: token 8"},
 		},
 		"a late unlock releases another tenure than its own": {
 			[]history.Event{
-				at(1, "etcd", "granted", tenure("c", "t@7", 7)), at(2, "c", "invoke", history.Event{Op: "unlock", Tenure: "t@6", Token: 6}), at(3, "etcd", "ended", history.Event{Client: "c", Scope: "/l", Tenure: "t@7", Cause: "released"}),
+				at(1, "etcd", "granted", tenure("c", "t@7", 7)), at(2, "c", "invoke", history.Event{Op: "unlock", Scope: "/l", Tenure: "t@6", Token: 6}), at(3, "etcd", "ended", history.Event{Client: "c", Scope: "/l", Tenure: "t@7", Cause: "released"}),
 			},
 			[]string{"grant etcd>c c holds /l: token 7", "release c>etcd c's unlock of its old tenure, token 6, releases its new one of /l, token 7"},
 		},
 		"who holds the lock asks nobody for it": {
-			[]history.Event{at(1, "c", "invoke", lock), at(2, "c", "fail", history.Event{Op: "lock", Reason: "held"})},
+			[]history.Event{at(1, "c", "invoke", lock), at(2, "c", "fail", history.Event{Op: "lock", Scope: "/l", Reason: "held"})},
 			[]string{"fail c> c's lock of /l failed: held"},
+		},
+		"a lock that failed after its client queued": {
+			[]history.Event{
+				at(1, "etcd", "granted", tenure("d", "s", 5)), at(1, "c", "invoke", lock), at(2, "etcd", "queued", tenure("c", "t", 7)), at(3, "c", "pause", history.Event{}),
+				at(4, "etcd", "granted", tenure("c", "t", 7)), at(5, "etcd", "ended", history.Event{Client: "c", Scope: "/l", Tenure: "t", Cause: "expired"}),
+				at(6, "c", "fail", history.Event{Op: "lock", Scope: "/l", Reason: "expired"}),
+			},
+			[]string{
+				"grant etcd>d d holds /l: token 5", "queue c>etcd c waits in the queue for /l, its ticket is 7", "pause c> c is stopped", "grant etcd>c c holds /l: token 7 (it waited for 3 ms)",
+				"expiry etcd> c's lease on /l expired, 2 ms after it was stopped", "fail etcd>c c's lock of /l failed: expired",
+			},
+		},
+		"a lock of which nothing is known": {
+			[]history.Event{
+				at(1, "c", "invoke", lock), at(2, "etcd", "granted", tenure("c", "t", 7)), at(3, "c", "unknown", history.Event{Op: "lock", Scope: "/l", Text: "no answer"}),
+				at(4, "c", "invoke", history.Event{Op: "trylock", Scope: "/l"}), at(5, "c", "fail", history.Event{Op: "trylock", Scope: "/l", Reason: "lost"}),
+			},
+			[]string{
+				"grant etcd>c c holds /l: token 7", "unknown c> c does not know whether its lock of /l took effect: no answer",
+				"fail etcd>c c does not get /l: lost",
+			},
+		},
+		"a retry waits while its client goes on": {
+			[]history.Event{
+				at(1, "c", "invoke", write("c", "1", "c-1", "first")), at(2, "storage", "applied", write("c", "1", "c-1", "first")),
+				at(3, "c", "network", history.Event{Cause: "reset"}), at(4, "c", "unknown", write("c", "1", "c-1", "first")),
+				at(5, "c", "invoke", history.Event{Op: "write", Request: "c-2", RetryOf: "c-1", Key: "k", Value: "first", Token: 2}),
+				at(6, "c", "invoke", write("c", "1", "c-3", "second")), at(7, "storage", "applied", write("c", "1", "c-3", "second")), at(8, "c", "ok", write("c", "1", "c-3", "second")),
+				at(9, "storage", "applied", write("c", "1", "c-2", "first")),
+			},
+			[]string{
+				"admit c>storage c writes k=first, no token: applied unchecked", "network c> c's network: reset", "unknown c> c does not know whether its write of k=first took effect",
+				"send c>storage c writes k=first, token 2 (a retry) (not answered yet)", "admit c>storage c writes k=second, no token: applied unchecked",
+				"admit c>storage c's write of k=first (token 2) arrives 4 ms after it was sent: applied unchecked",
+			},
+		},
+		"a duplicate": {
+			[]history.Event{at(1, "c", "invoke", write("c", "1", "c-1", "x")), at(2, "storage", "duplicate", write("c", "1", "c-1", "x")), at(3, "c", "ok", write("c", "1", "c-1", "x")), at(4, "gcsim", "end", history.Event{})},
+			[]string{"admit c>storage c writes k=x, no token: a duplicate, done before and not done again"},
+		},
+		"what was applied and denied has two rows": {
+			[]history.Event{at(1, "c", "invoke", write("c", "1", "c-1", "x")), at(2, "c", "fail", write("c", "1", "c-1", "x")), at(3, "storage", "applied", write("c", "1", "c-1", "x"))},
+			[]string{"fail storage>c c's write of k=x failed", "admit c>storage c writes k=x, no token: applied unchecked"},
+		},
+		"the storage may tell first": {
+			[]history.Event{at(1, "storage", "applied", write("c", "1", "c-1", "x")), at(2, "c", "invoke", write("c", "1", "c-1", "x")), at(3, "c", "ok", write("c", "1", "c-1", "x"))},
+			[]string{"admit c>storage c writes k=x, no token: applied unchecked"},
 		},
 		"a count": {
 			[]history.Event{

@@ -73,7 +73,7 @@ func (rs *requests) look(events []history.Event) []*request {
 func (rs *requests) ask(r *request) {
 	e := r.invoke
 	rs.underWay(e.Lane)
-	rs.open[asking{e.Lane, e.Op, e.Scope}], rs.open[asking{e.Lane, e.Op, ""}] = r, r
+	rs.open[askingOf(e.Lane, e)] = r
 	if e.Request != "" {
 		rs.named[e.Request] = r
 	}
@@ -101,25 +101,13 @@ func (rs *requests) hit(e history.Event) {
 	}
 }
 
-// last is the last request of a client for what an event is about, or nil. The
-// scope may be left out.
-func (rs *requests) last(client string, e history.Event) *request {
-	if r := rs.open[asking{client, e.Op, e.Scope}]; r != nil {
-		return r
+// askingOf is how a client's request is known that an event is about. A look may
+// leave out the scope.
+func askingOf(client string, e history.Event) asking {
+	if server(e.Op) == history.LaneStorage {
+		e.Scope = ""
 	}
-	if r := rs.open[asking{client, e.Op, ""}]; r != nil && r.invoke.Scope == "" {
-		return r
-	}
-	return nil
-}
-
-// done has a request be found by its name alone.
-func (rs *requests) done(r *request) {
-	for _, scope := range []string{r.invoke.Scope, ""} {
-		if key := (asking{r.invoke.Lane, r.invoke.Op, scope}); rs.open[key] == r {
-			delete(rs.open, key)
-		}
-	}
+	return asking{client, e.Op, e.Scope}
 }
 
 // of is the request that an event other than its invoke is about, or nil.
@@ -127,13 +115,13 @@ func (rs *requests) of(e history.Event) *request {
 	switch e.Kind {
 	case history.KindGranted, history.KindQueued:
 		for _, e.Op = range []string{history.OpLock, history.OpTryLock} {
-			if r := rs.last(e.Client, e); r != nil && r.account != history.KindGranted {
+			if r := rs.open[askingOf(e.Client, e)]; r != nil && r.account != history.KindGranted {
 				return r
 			}
 		}
 	case history.KindEnded:
 		if e.Op = history.OpUnlock; e.Cause == history.CauseReleased {
-			return rs.last(e.Client, e)
+			return rs.open[askingOf(e.Client, e)]
 		}
 	case history.KindApplied, history.KindRefused, history.KindDuplicate:
 		return rs.find(e.Client, e)
@@ -144,16 +132,14 @@ func (rs *requests) of(e history.Event) *request {
 }
 
 func (rs *requests) find(client string, e history.Event) *request {
-	if server(e.Op) != history.LaneStorage {
-		return rs.last(client, e)
+	r, ofStorage := rs.open[askingOf(client, e)], server(e.Op) == history.LaneStorage
+	switch {
+	case ofStorage && rs.named[e.Request] != nil:
+		return rs.named[e.Request]
+	case ofStorage && r != nil && e.Request != "" && r.invoke.Request != "":
+		return nil // of another one
 	}
-	if r := rs.named[e.Request]; r != nil {
-		return r
-	}
-	if r := rs.last(client, e); r != nil && (e.Request == "" || r.invoke.Request == "") {
-		return r
-	}
-	return nil
+	return r
 }
 
 // learn takes in what an event tells of a request.
@@ -166,12 +152,9 @@ func (rs *requests) learn(r *request, e history.Event) {
 		return
 	case history.KindGranted, history.KindEnded, history.KindApplied, history.KindRefused, history.KindDuplicate:
 		r.account = e.Kind
-	case history.KindFail:
-		rs.done(r)
-	case history.KindOK:
-		if r.account != "" {
-			rs.done(r)
-		}
+	}
+	if e.Kind == history.KindFail || e.Kind == history.KindOK && r.account != "" {
+		delete(rs.open, askingOf(r.invoke.Lane, r.invoke))
 	}
 	if !r.settled && e.At-r.invoke.At >= slow {
 		r.sent = true

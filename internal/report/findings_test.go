@@ -1,0 +1,110 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// TestSecondOpinionIsSaid: wherever a verdict stands, whatever the run expects.
+func TestSecondOpinionIsSaid(t *testing.T) {
+	d := load(t, "unfenced")
+	for fenced, want := range map[string]string{
+		"yes": "", "": "",
+		"no":        "By its own history the storage did not do what a fenced storage does.",
+		"undecided": "Whether the storage did what a fenced storage does is undecided: it took too long.",
+	} {
+		d.Outcome.Facts = Facts{Fenced: fenced, Reason: "it took too long"}
+		page := pageOf(t, []Result{{Scenario: "s", Variant: "v", Events: d.Events, Outcome: d.Outcome}})
+		for name, got := range map[string]string{"terminal": show(t, d, Options{Width: 200}), "SVG": svg(t, d), "page": page} {
+			if strings.Contains(got, "what a fenced storage") != (want != "") || !strings.Contains(got, want) {
+				t.Errorf("%s, fenced %q: want %q in\n%s", name, fenced, want, got)
+			}
+		}
+	}
+}
+
+// TestTroubleIsSaid: a run without a verdict is drawn as far as it goes, with why
+// it has none: of all that is wrong with its history, the first.
+func TestTroubleIsSaid(t *testing.T) {
+	events := load(t, "fenced").Events[:6]
+	wrong := &history.InvalidError{Problems: []history.Problem{{Line: 7, Text: "it is not there"}, {Line: 9, Text: "nor is that"}}}
+	for want, err := range map[string]error{
+		"the history cannot be judged: line 7: it is not there": fmt.Errorf("file: %w", wrong),
+		"no room": errors.New("no room"),
+	} {
+		r := Result{Scenario: "s", Variant: "v", Events: events, Err: err}
+		for name, got := range map[string]string{"terminal": show(t, r.Drawing(), Options{Width: 200}), "SVG": svg(t, r.Drawing()), "page": pageOf(t, []Result{r})} {
+			for _, words := range []string{want, "not judged", "client1 holds /lock:"} {
+				if !strings.Contains(got, words) {
+					t.Errorf("%s: no %q in\n%s", name, words, got)
+				}
+			}
+			if strings.Contains(got, "as expected") && name != "page" {
+				t.Errorf("%s: an expectation without a verdict in\n%s", name, got)
+			}
+		}
+	}
+}
+
+// TestRefusalIsNoHarm: they differ in class, colour, sign and words.
+func TestRefusalIsNoHarm(t *testing.T) {
+	stale := history.Event{Lane: history.LaneStorage, Kind: history.KindRefused, Client: "c", Op: history.OpWrite, Key: "k", Reason: "stale", Token: 5, Mark: 9}
+	applied := stale
+	applied.Kind = history.KindApplied
+	run := history.Event{Kind: history.KindRun, Run: &history.Run{Lanes: []string{"c", history.LaneStorage}}}
+	at := func(kind history.ViolationKind, verdict string) []history.Violation {
+		return []history.Violation{{Verdict: verdict, Kind: kind, Before: -1, Event: 1}}
+	}
+	for name, test := range map[string]struct {
+		event       history.Event
+		violations  []history.Violation
+		class, sign string
+		words       string
+		ink         ink
+	}{
+		"good":    {stale, nil, `<line class="shaft refused"`, "o-------X", "REFUSED as stale: the mark is 9", shieldInk},
+		"blocked": {stale, at(history.Refusal, history.Blocked), `<line class="shaft bad thick"`, "o=======X", "REFUSED as stale: the mark is 9, though c HOLDS the lock", badInk},
+		"harm":    {applied, at(history.Stale, history.Corrupted), `<line class="shaft bad thick"`, "o=======>", "APPLIED unchecked, though somebody, the later holder, had been there", badInk},
+	} {
+		d := Drawing{Events: []history.Event{run, test.event}, Outcome: Outcome{Violations: test.violations}}
+		if got := svg(t, d); !strings.Contains(got, test.class) {
+			t.Errorf("%s: no %s in\n%s", name, test.class, got)
+		}
+		got := show(t, d, Options{ASCII: true, Width: 120})
+		if !strings.Contains(got, test.sign) || !strings.Contains(got, test.words) {
+			t.Errorf("%s: no %s or no %q in\n%s", name, test.sign, test.words, got)
+		}
+		if got := Rows(d.Events, test.violations)[0].Class.ink(); got != test.ink {
+			t.Errorf("%s: got ink %d, want %d", name, got, test.ink)
+		}
+	}
+}
+
+// TestSteps: what a step leaves open is drawn at its end, and what comes of it when
+// it comes.
+func TestSteps(t *testing.T) {
+	write := func(lane string, kind history.Kind, request string) history.Event {
+		return history.Event{At: ms, Lane: lane, Kind: kind, Client: "c", Op: history.OpWrite, Request: request, Key: "k", Value: request}
+	}
+	var b Builder
+	for i, step := range []struct {
+		events []history.Event
+		want   []string
+	}{
+		{[]history.Event{write("c", "invoke", "1"), write("storage", "applied", "1"), write("c", "invoke", "2")},
+			[]string{"admit c>storage c writes k=1, no token: applied unchecked", "send c>storage c writes k=2, no token (not answered yet)"}},
+		{[]history.Event{write("c", "ok", "1")}, nil},
+		{[]history.Event{write("storage", "applied", "2"), write("c", "ok", "2")},
+			[]string{"admit c>storage c's write of k=2 (no token) arrives 0 µs after it was sent: applied unchecked"}},
+	} {
+		if diff := cmp.Diff(step.want, said(b.Add(step.events, nil))); diff != "" {
+			t.Errorf("step %d: %s", i+1, diff)
+		}
+	}
+}
