@@ -113,9 +113,9 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// a and b are ordinary rows, P and S are not; the number is how many are folded.
+// a and b are ordinary rows, P, S, H and B are not; the number is how many are folded.
 func TestFolder(t *testing.T) {
-	kinds := map[rune]Row{'a': {Class: ClassAdmit}, 'b': {Class: ClassRelease}, 'P': {Class: ClassPause}, 'S': {Class: ClassAdmit, Leg: Sent}}
+	kinds := map[rune]Row{'a': {Class: ClassAdmit}, 'b': {Class: ClassRelease}, 'P': {Class: ClassPause}, 'S': {Class: ClassAdmit, Leg: Sent}, 'H': {Class: ClassHarm}, 'B': {Class: ClassBlock}}
 	for in, want := range map[string]string{
 		"aaaaaaa":                       "aaaaaaa",
 		"aaaaaaabbbbbb":                 "aaaa5bbbb",
@@ -123,6 +123,7 @@ func TestFolder(t *testing.T) {
 		"aaaaaabbbbbbbbP":               "aaaa9bP",
 		"aaaaaabbbbP":                   "aaaa5bP",
 		"aaaaaaaaaaaPbbaaaabbS":         "aaaa6aPb6bS",
+		"aaaaaaaaaaHaaaaaBaaaaaa":       "aaaa5aHa3aBaaaaaa",
 		"aaaaaaPaaaaaaaaaaaaaaaabbbbbb": "aaaaaaPa17bbbb",
 	} {
 		var rows []Row

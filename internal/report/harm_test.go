@@ -139,3 +139,44 @@ func TestHarmThatShowsLater(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgedHarm: what the report once drew as an ordinary step, though the verdict
+// was corrupted.
+func TestJudgedHarm(t *testing.T) {
+	granted := func(client string) history.Event {
+		return history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Client: client, Tenure: "/l@" + client, Scope: "/l", Token: 2}
+	}
+	ended := granted("a")
+	ended.Kind, ended.Cause = history.KindEnded, history.CauseExpired
+	// do is a request and what the storage did; without a tenure its client holds no lock.
+	do := func(client, tenure, op, key, value string) []history.Event {
+		e := history.Event{Lane: client, Kind: history.KindInvoke, Op: op, Tenure: tenure, Request: client + op + key, Scope: "/l", Key: key, Value: value}
+		told := e
+		told.Lane, told.Kind, told.Client, told.Tenure = history.LaneStorage, history.KindApplied, client, ""
+		return []history.Event{e, told}
+	}
+	run := history.Event{Kind: history.KindRun, Run: &history.Run{Together: [][]string{{"x", "y"}}}}
+	for name, test := range map[string]struct {
+		events []history.Event
+		want   string
+	}{
+		"half of a change is read": {
+			slices.Concat([]history.Event{run, granted("a")}, do("a", "/l@a", "write", "x", "new"), []history.Event{ended, granted("b")}, do("b", "/l@b", "read", "x", "new")),
+			"harm b>storage b reads x, no token: applied unchecked: a's x=new is HALF of a change",
+		},
+		"a client without the lock writes over its holder": {
+			slices.Concat([]history.Event{run, granted("a")}, do("a", "/l@a", "write", "k", "a's"), do("b", "", "write", "k", "b's")),
+			"harm b>storage b writes k=b's, no token: APPLIED unchecked, without the lock: a's k=a's is destroyed",
+		},
+	} {
+		var red []string
+		for _, line := range said(Rows(test.events, verdict.Judge(test.events).Violations)) {
+			if strings.HasPrefix(line, string(ClassHarm)) {
+				red = append(red, line)
+			}
+		}
+		if diff := cmp.Diff([]string{test.want}, red); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
