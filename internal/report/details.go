@@ -24,6 +24,7 @@ func details(r Row) string {
 	line("client", cmp.Or(e.Client, client(e.Lane)))
 	line("operation", e.Op)
 	line("request", clean(e.Request, maxText))
+	line("a retry of", clean(e.RetryOf, maxText))
 	line("lock", e.Scope)
 	line("tenure", clean(e.Tenure, maxText))
 	line("token", number(int64(e.Token)))

@@ -30,11 +30,11 @@ func someResults() []Result {
 	}
 	return []Result{
 		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "fenced", Began: began.Add(time.Second), Took: 1234567 * time.Microsecond,
-			Events: events(0, "safe"), Outcome: Outcome{Name: "safe", OK: true}},
+			Events: events(0, "safe"), Outcome: Outcome{Name: "safe", OK: true, Facts: Facts{Stale: 1, Refused: 2, Ordered: true, Exclusive: true, Fenced: "yes", Final: map[string]string{"key0": "x"}}}},
 		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "unfenced", Control: true, Began: began, Took: 2 * time.Second,
-			Events: events(0, "corrupted"), Outcome: Outcome{Name: "corrupted", OK: true, Violations: violation("a write was applied")}},
+			Events: events(0, "corrupted"), Outcome: Outcome{Name: "corrupted", OK: true, Violations: violation("a write was applied"), Facts: Facts{Fenced: "undecided", Reason: "it took too long", Final: map[string]string{}}}},
 		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 1, Began: began, Took: 12 * time.Second,
-			Events: events(4711, "safe"), Outcome: Outcome{Name: "corrupted", Violations: violation("a|b is\n<lost>"),
+			Events: events(4711, "safe"), Outcome: Outcome{Name: "corrupted", Violations: violation("a|b is\n<lost>"), Facts: Facts{Fenced: "no", Final: map[string]string{}},
 				Mismatches: []string{"the verdict is corrupted, expected safe", "at the end key0 holds \"*x*\x1b\""}}},
 		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 2, Began: began, Took: time.Second,
 			Err: errors.New("21-healthy.yaml line 3, step \"client1: lock\": storage ended; it last said:\npanic: \xff|")},
@@ -136,6 +136,8 @@ func TestSummary(t *testing.T) {
 		{all[:1], "1 run of 1 scenario in 1.2 s: all as expected"},
 		{all[:2], "2 runs of 1 scenario in 2.2 s: all as expected"},
 		{all[4:], "nothing was run; 1 skipped"},
+		{[]Result{{Scenario: "a", File: "a", Took: time.Second, Outcome: Outcome{OK: true}}}, "1 run of 1 scenario: all as expected"},
+		{[]Result{{Scenario: "a", File: "a", Outcome: Outcome{OK: true}}, {Scenario: "b", File: "b", Err: errors.New("no history")}}, "2 runs of 2 scenarios: 1 could not be judged"},
 		{all, "4 runs of 2 scenarios in 12 s: 1 NOT as expected, 1 could not be run; 1 skipped"},
 	} {
 		if got := Summary(tt.results); got != tt.want {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -131,13 +132,15 @@ func newShown(i int, chapter string, r Result) shown {
 		run = cleanRun(told)
 	}
 	s := shown{ID: fmt.Sprintf("r%d", i+1), Chapter: chapter, Scenario: clean(r.Scenario, maxName), Took: strings.ReplaceAll(took(r.Took), tie, " ")}
-	s.Name, s.About = variant(run)
+	if s.Name, s.About = variant(run); runOf(r) == nil {
+		s.Name, s.About = cmp.Or(s.Name, "not read"), "" // nothing says how it was
+	}
 	if r.Round > 0 {
 		s.Name += fmt.Sprintf(", round %d", r.Round)
 	}
 	switch {
 	case r.Skipped != "":
-		s.Verdict, s.Trouble, s.Took, s.About = "skipped", clean(oneLine(r.Skipped), longest), "", ""
+		s.Verdict, s.Trouble, s.Took = "skipped", clean(oneLine(r.Skipped), longest), ""
 		return s
 	case r.Err != nil:
 		s.Verdict, s.Tone, s.Trouble = "failed", Bad, clean(oneLine(r.Err.Error()), longest)

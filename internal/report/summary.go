@@ -74,13 +74,15 @@ func Summary(results []Result) string {
 	c := CountOf(results)
 	scenarios := make(map[string]bool)
 	var began, ended time.Time
-	read := false // from files
+	took, cannot := "", "could not be judged" // of files that were read
 	for _, r := range results {
 		if r.Skipped != "" {
 			continue
 		}
 		scenarios[r.Scenario] = true
-		read = read || r.File != ""
+		if r.File == "" {
+			cannot = "could not be run"
+		}
 		if began.IsZero() || r.Began.Before(began) {
 			began = r.Began
 		}
@@ -88,18 +90,17 @@ func Summary(results []Result) string {
 			ended = end
 		}
 	}
+	if !began.IsZero() {
+		took = " in " + seconds(ended.Sub(began))
+	}
 	said := "nothing was run"
 	if c.Runs > 0 {
-		said = fmt.Sprintf("%s of %s in %s: ", plural(c.Runs, "run"), plural(len(scenarios), "scenario"), seconds(ended.Sub(began)))
+		said = fmt.Sprintf("%s of %s%s: ", plural(c.Runs, "run"), plural(len(scenarios), "scenario"), took)
 		var bad []string
 		if c.Differ > 0 {
 			bad = append(bad, fmt.Sprintf("%d NOT as expected", c.Differ))
 		}
 		if c.Cannot > 0 {
-			cannot := "could not be run"
-			if read {
-				cannot = "could not be judged"
-			}
 			bad = append(bad, fmt.Sprintf("%d %s", c.Cannot, cannot))
 		}
 		if len(bad) == 0 {
