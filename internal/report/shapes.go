@@ -207,6 +207,9 @@ func (p *panel) message(i int, r Row, from, to int) {
 		a.X2 = to - dir*14
 		a.Cross = cross(a.X2, y, 6)
 		p.Bars = append(p.Bars, box{to - 3, y - 13, 6, 26, "shield " + class})
+		if r.harmful() {
+			p.sign(to+dir*15, y, r.Class)
+		}
 	case r.harmful():
 		a.X2 = to - dir*10
 		a.Head = head(a.seg)

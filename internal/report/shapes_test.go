@@ -57,7 +57,7 @@ func checkSigns(t *testing.T, name string, p *panel) {
 			signs = append(signs, box{s.X - s.R, s.Y - s.R, 2 * s.R, 2 * s.R, "the sign of harm"})
 		}
 	}
-	if refused < 3 || harmful < 2 {
+	if refused < 3 || harmful < 4 {
 		t.Fatalf("%s: %d refusals, %d that do harm", name, refused, harmful)
 	}
 	var words []box
