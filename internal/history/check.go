@@ -97,7 +97,8 @@ type asking struct {
 	at       int // event
 	invoke   Event
 	answered bool
-	did      Kind            // what the storage says of it
+	did      Kind            // what the storage says of it first
+	mixed    bool            // and later something else
 	keys     map[string]bool // that the storage told of
 }
 
@@ -112,7 +113,7 @@ func newChecker(events []Event) *checker {
 		told: make(map[clientTenure][]Event), places: make(map[int64]int),
 	}
 	for i, e := range events {
-		if e.Kind == KindInvoke && e.Request != "" && asksStorage(e.Op) && c.asked[e.Request] == nil {
+		if e.Kind == KindInvoke && e.Request != "" && c.asked[e.Request] == nil {
 			c.asked[e.Request] = &asking{at: i, invoke: e, keys: make(map[string]bool)}
 		}
 	}

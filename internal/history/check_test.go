@@ -117,7 +117,7 @@ func TestCheck(t *testing.T) {
 		"another number was shown":    {[]edit{{9, `"sequence":1`, `"sequence":2`}}, []want{{request, 9, "sequence 2"}}},
 		"done twice":                  {[]edit{{7, "", strings.Replace(good[5], `"index":1,`, `"index":2,`, 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}}, []want{{request, 7, "a second time"}}},
 		"done and refused": {[]edit{{7, "", strings.Replace(strings.Replace(good[5], `"index":1,`, `"index":2,"reason":"stale",`, 1), "applied", "refused", 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}},
-			[]want{{request, 7, "is refused, and was applied before"}}},
+			[]want{{request, 7, "in several ways, here that it was refused"}}},
 		"a read of which the storage does not tell":    {[]edit{none(14)}, []want{{request, 14, "the storage's account does not have that read"}}},
 		"a refusal of which the storage does not tell": {[]edit{none(14), {15, `"kind":"ok"`, `"kind":"fail","reason":"stale"`}}, []want{{request, 14, "was refused (stale), and the storage's account has nothing of it"}}},
 		"a retry of nothing":                           {[]edit{{8, `"retry_of":"c1-1"`, `"retry_of":"c1-9"`}}, []want{{request, 8, "no earlier first attempt"}}},
@@ -135,7 +135,7 @@ func TestCheck(t *testing.T) {
 		"told another token":          {[]edit{{4, `"5"`, `"6"`}}, []want{{token, 4, "c1 was told the token 6 in T1, which was granted with 5"}}},
 		"a token of one's own":        {[]edit{{5, `"token":"5"`, `"token":"9"`}, {6, `"token":"5"`, `"token":"9"`}}, []want{{token, 5, `c1 shows the token 9, which is neither that of its tenure "T1" nor what its setting "revision" names`}}},
 		"a token without tenure":      {[]edit{{13, `"scope"`, `"token":"5","scope"`}, {14, `"scope"`, `"token":"5","scope"`}}, []want{{token, 13, "c2 shows the token 5"}}},
-		"a setting that is not there": {[]edit{{1, `"c1":"revision",`, ""}}, []want{{token, 4, `its setting ""`}}},
+		"a setting that is not there": {[]edit{{1, `"c1":"revision",`, ""}}, []want{{token, 4, `its setting ""`}, {token, 5, ""}, {token, 8, ""}}},
 
 		"it stops":                {[]edit{none(19)}, []want{{end, 18, "stops here without an end"}}},
 		"something after the end": {[]edit{{19, "", `{"at":18,"lane":"gcsim","kind":"end"}`}}, []want{{end, 19, "something comes after it"}}},

@@ -10,8 +10,8 @@ func (c *checker) request(i int, e Event) {
 	switch {
 	case isStorage(e.Kind):
 		c.done(e)
-	case !asksStorage(e.Op):
-	case e.Kind == KindInvoke && e.Request != "":
+	case e.Request == "" && !asksStorage(e.Op): // of the lock service
+	case e.Kind == KindInvoke:
 		c.invoked(i, e)
 	case isAnswer(e.Kind):
 		c.answered(e)
@@ -22,15 +22,15 @@ func (c *checker) request(i int, e Event) {
 func isStorage(k Kind) bool { return k == KindApplied || k == KindRefused || k == KindDuplicate }
 
 func (c *checker) invoked(i int, e Event) {
-	if first := c.asked[e.Request].at; first != i {
-		c.wrong(ProblemRequest, "%s names its request %q, as line %d does: no two requests have the same name", e.Lane, e.Request, first+1)
+	if a := c.asked[e.Request]; a != nil && a.at != i {
+		c.wrong(ProblemRequest, "%s names its request %q, as line %d does: no two requests have the same name", e.Lane, e.Request, a.at+1)
 		return
 	}
 	if e.RetryOf != "" && !c.retries(i, e) {
-		c.wrong(ProblemRequest, "%s is to be a retry of %q, and no earlier first attempt of %s at the same is called so", e.Request, e.RetryOf, e.Lane)
+		c.wrong(ProblemRequest, "%q is to be a retry of %q, and no earlier first attempt of %s at the same is called so", e.Request, e.RetryOf, e.Lane)
 	}
 	if e.PartOf != "" && !c.isPart(i, e) {
-		c.wrong(ProblemRequest, "%s is to be a part of the change that begins with %q, and no earlier write of %s begins one of which it could be a part", e.Request, e.PartOf, e.Lane)
+		c.wrong(ProblemRequest, "%q is to be a part of the change that begins with %q, and no earlier write of %s begins one of which it could be a part", e.Request, e.PartOf, e.Lane)
 	}
 }
 
@@ -41,7 +41,7 @@ func (c *checker) retries(i int, e Event) bool {
 		return false
 	}
 	first := a.invoke
-	return first.Lane == e.Lane && first.Op == e.Op && first.Tenure == e.Tenure && first.Sequence == e.Sequence &&
+	return first.Lane == e.Lane && first.Op == e.Op && first.Tenure == e.Tenure && first.Scope == e.Scope && first.Sequence == e.Sequence &&
 		first.Key == e.Key && first.Value == e.Value && slices.Equal(first.Changes, e.Changes)
 }
 
@@ -91,8 +91,9 @@ func (c *checker) done(e Event) {
 	case c.run.Version >= 2 && !sameClaim(e, a.invoke):
 		c.wrong(ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, and its client of %d (%d) in %q",
 			e.Request, e.Token, e.Sequence, e.Scope, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope)
-	case e.Kind != a.did:
-		c.wrong(ProblemRequest, "%q is %s, and was %s before: it can be one of them only", e.Request, e.Kind, a.did)
+	case e.Kind != a.did, a.mixed:
+		a.mixed = true
+		c.wrong(ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
 	case a.keys[e.Key]:
 		c.wrong(ProblemRequest, "the storage tells of %q and %s a second time", e.Request, e.Key)
 	}
@@ -100,6 +101,9 @@ func (c *checker) done(e Event) {
 		a.keys[e.Key] = true
 	}
 }
+
+// toldAs are the storage's kinds in words.
+var toldAs = map[Kind]string{KindApplied: "applied", KindRefused: "refused", KindDuplicate: "done before"}
 
 // isOf reports whether what the storage tells of is what was asked for.
 func isOf(told, asked Event) bool {

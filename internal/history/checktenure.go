@@ -10,12 +10,10 @@ func (c *checker) tenure(e Event) {
 		c.wrong(ProblemTenure, "%s is granted a second time", e.Tenure)
 	case e.Kind == KindGranted:
 		a.granted = true
-	case e.Kind == KindEnded && (a == nil || !a.granted):
-		c.wrong(ProblemTenure, "%s ends, and was not granted before", e.Tenure)
-	case e.Kind == KindEnded && a.ended:
-		c.wrong(ProblemTenure, "%s ends a second time", e.Tenure)
+	case e.Kind == KindEnded && a == nil:
+		c.wrong(ProblemTenure, "%s ends, and is not granted", e.Tenure)
 	case e.Kind == KindEnded:
-		a.ended = true
+		c.ended(e, a)
 	case e.Kind == KindOK && asksForLock(e.Op) && e.Tenure == "":
 		c.wrong(ProblemTenure, "%s was told that it has the lock, and not in which tenure", e.Lane)
 	case !c.byClient(e) || e.Tenure == "":
@@ -28,6 +26,16 @@ func (c *checker) tenure(e Event) {
 	case e.Kind == KindOK && asksForLock(e.Op) && e.Scope != a.grant.Scope:
 		c.wrong(ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.grant.Scope)
 	}
+}
+
+func (c *checker) ended(e Event, a *accountOf) {
+	switch {
+	case a.ended:
+		c.wrong(ProblemTenure, "%s ends a second time", e.Tenure)
+	case !a.granted:
+		c.wrong(ProblemTenure, "%s ends, and was not granted before", e.Tenure)
+	}
+	a.ended = true
 }
 
 // byClient reports whether an event is a client's word.
@@ -88,7 +96,7 @@ func (c *checker) mayShow(e Event) bool {
 	switch {
 	case how == showsMax && e.Token == math.MaxInt64, e.Token == 0 && (e.Op == OpRead || e.Tenure == ""):
 		return true
-	case e.Tenure == "":
+	case e.Tenure == "", how == "":
 		return false
 	}
 	for _, ok := range c.told[clientTenure{e.Lane, e.Tenure}] {
@@ -100,5 +108,5 @@ func (c *checker) mayShow(e Event) bool {
 	case showsRevision, showsHeader:
 		return e.Token == c.tenures[e.Tenure].grant.Token
 	}
-	return how == showsLease
+	return how == showsLease && e.Token > 0
 }

@@ -152,6 +152,8 @@ func (e Event) checkFirst() error {
 	switch {
 	case e.Kind != KindRun || e.Run == nil:
 		return errors.New(`want an event of kind "run" that says what was run: this is no history of gcsim`)
+	case e.Lane == "":
+		return errors.New("it names no lane")
 	case e.Run.Version < 0 || e.Run.Version > Version:
 		return fmt.Errorf("the history is of version %d, and this gcsim reads those up to %d", e.Run.Version, Version)
 	}
@@ -161,6 +163,7 @@ func (e Event) checkFirst() error {
 // needs say what an event of a kind has to have, and may have.
 type needs struct {
 	tenure bool
+	lock   bool     // and a client and a lock
 	ops    []string // one of these; nil: any, or none
 	causes []string // one of these, or none; nil: any
 }
@@ -173,9 +176,9 @@ var (
 // kinds are all there are.
 var kinds = map[Kind]needs{
 	KindRun:       {},
-	KindGranted:   {tenure: true},
+	KindGranted:   {tenure: true, lock: true},
 	KindEnded:     {tenure: true, causes: []string{CauseExpired, CauseReleased, CauseRevoked}},
-	KindQueued:    {tenure: true},
+	KindQueued:    {tenure: true, lock: true},
 	KindApplied:   {ops: storageOps},
 	KindRefused:   {ops: storageOps},
 	KindDuplicate: {ops: storageOps},
@@ -213,6 +216,8 @@ func (e Event) checkLine() error {
 		return fmt.Errorf("its kind is %q, and its lane %q: that is the storage's to tell", e.Kind, e.Lane)
 	case need.tenure && e.Tenure == "":
 		return fmt.Errorf("its kind is %q, and it names no tenure", e.Kind)
+	case need.lock && (e.Client == "" || e.Scope == ""):
+		return fmt.Errorf("its kind is %q, and it names no client or no lock (scope)", e.Kind)
 	case need.ops != nil && !slices.Contains(need.ops, e.Op):
 		return fmt.Errorf("its kind is %q and its op %q: want one of %s", e.Kind, e.Op, strings.Join(need.ops, ", "))
 	case need.causes != nil && e.Cause != "" && !slices.Contains(need.causes, e.Cause):

@@ -20,7 +20,7 @@ func TestWriteAndRead(t *testing.T) {
 			Together: [][]string{{"a", "b"}, {"c"}}, Seed: 1<<64 - 1,
 			Expect: history.Expect{Verdict: history.Safe, Stale: &stale, Refused: &refused, Ordered: &yes, Fenced: &no, Final: map[string]string{"k": "v"}},
 		}},
-		{At: 1500 * time.Millisecond, Lane: "etcd", Kind: history.KindGranted, Client: "client1", Tenure: "/lock/1", Token: 1<<53 + 1},
+		{At: 1500 * time.Millisecond, Lane: "etcd", Kind: history.KindGranted, Client: "client1", Tenure: "/lock/1", Scope: "/lock", Token: 1<<53 + 1},
 		{At: 2, Lane: "storage", Kind: history.KindRefused, Op: history.OpWrite, Request: "client1-1", Index: 3, Key: "k", Value: "\x01\n", Reason: "stale", Mark: 1<<63 - 1},
 		{At: -3, Lane: "etcd", Kind: history.KindQueued, Client: "client2", Tenure: "/lock/2@7", Token: 7, Scope: "/lock"},
 		{At: 3, Lane: "client1", Kind: history.KindNetwork, Cause: history.CauseDelay, Text: "what it sends waits"},

@@ -212,7 +212,7 @@ func (w *secondWorld) askLockOf(c *secondClient, name string) {
 		w.revision = max(1, w.revision-2)
 	}
 	t := &secondTenure{name: fmt.Sprint(name, "@", len(w.tenures)+1), client: c.name, lock: name, token: w.revision}
-	w.tenures, c.tenures = append(w.tenures, t), append(c.tenures, t)
+	w.tenures = append(w.tenures, t)
 	switch t.shown = t.token; c.entry {
 	case "max":
 		t.shown = math.MaxInt64
@@ -223,7 +223,7 @@ func (w *secondWorld) askLockOf(c *secondClient, name string) {
 	}
 	if lock.holder != nil && !w.mishaps() {
 		w.tell("etcd", "queued", t.fields())
-		lock.queue = append(lock.queue, t)
+		lock.queue, c.tenures = append(lock.queue, t), append(c.tenures, t)
 		return
 	}
 	w.grant(t)
@@ -248,7 +248,10 @@ func (w *secondWorld) tellOfLock(c *secondClient, t *secondTenure) {
 	shown := t.token
 	switch {
 	case c.name == t.client:
-		shown, t.told = t.shown, true
+		shown = t.shown
+		if t.told = true; !slices.Contains(c.tenures, t) {
+			c.tenures = append(c.tenures, t)
+		}
 	case c.entry == "max":
 		shown = math.MaxInt64
 	}
@@ -275,7 +278,7 @@ func (w *secondWorld) end(t *secondTenure) {
 	if lock.holder == t {
 		lock.holder = nil
 	}
-	if w.chance(0.3) {
+	if slices.Contains(w.clients[t.client].tenures, t) && w.chance(0.3) {
 		w.tell(t.client, "lost", secondFields{"tenure": t.name})
 	}
 	if lock.holder == nil && len(lock.queue) > 0 && w.chance(0.8) {

@@ -80,7 +80,7 @@ func (w *secondWorld) wrongTime() {
 
 func (w *secondWorld) wrongTenure() {
 	told := func(line secondFields) bool { return line["kind"] == "ok" && line["op"] == "lock" }
-	switch w.IntN(7) {
+	switch w.IntN(9) {
 	case 0:
 		line, at := w.pick(ofKind("granted"))
 		w.repeat(line, at, nil)
@@ -95,6 +95,10 @@ func (w *secondWorld) wrongTenure() {
 		w.set(told, "tenure", nil)
 	case 5:
 		w.set(told, "scope", secondLocks[w.IntN(2)])
+	case 6:
+		w.set(ofKind("granted"), "kind", "queued")
+	case 7:
+		w.drop(told)
 	default:
 		w.set(ofKind("ended"), "tenure", "/a@none")
 	}

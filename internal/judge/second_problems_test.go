@@ -12,8 +12,8 @@ var secondProblemRules = []secondRule{
 	{"tenure", "tenure: ends twice", (*secondHistory).endsTwice},
 	{"tenure", "tenure: ends before it was granted", (*secondHistory).endsUngranted},
 	{"tenure", "tenure: named, and never granted nor queued", (*secondHistory).namesUnknown},
-	{"tenure", "tenure: neither told of nor queued for", (*secondHistory).namesUntold},
-	{"tenure", "tenure: told of the lock, and not granted", (*secondHistory).toldUngranted},
+	{"tenure", "tenure: that of another client", (*secondHistory).namesAnothers},
+	{"tenure", "tenure: told of one that was not granted", (*secondHistory).toldUngranted},
 	{"tenure", "tenure: told of the lock without it", (*secondHistory).toldNoTenure},
 	{"tenure", "tenure: told of that of another lock", (*secondHistory).toldAnotherLock},
 	{"request", "request: missing", (*secondHistory).withoutRequest},
@@ -89,17 +89,19 @@ func (h *secondHistory) namesUnknown() []*secondEvent {
 	return h.all(func(e *secondEvent) bool { return e.ofClient() && e.tenure != "" && h.known(e.tenure) == nil })
 }
 
-func (h *secondHistory) namesUntold() []*secondEvent {
+// queued says whether a client stood in the queue for that tenure.
+func (h *secondHistory) queued(client, tenure string) bool {
+	return h.any(func(e *secondEvent) bool { return e.kind == "queued" && e.client == client && e.tenure == tenure })
+}
+
+func (h *secondHistory) namesAnothers() []*secondEvent {
 	return h.all(func(e *secondEvent) bool {
-		waited := h.any(func(q *secondEvent) bool { return q.kind == "queued" && q.tenure == e.tenure && q.client == e.lane })
-		return e.ofClient() && h.known(e.tenure) != nil && !waited && !h.told(e.lane, e.tenure)
+		return e.ofClient() && h.known(e.tenure) != nil && !h.queued(e.lane, e.tenure) && !h.told(e.lane, e.tenure)
 	})
 }
 
 func (h *secondHistory) toldUngranted() []*secondEvent {
-	return h.all(func(e *secondEvent) bool {
-		return e.toldOfLock() && h.known(e.tenure) != nil && h.of("granted", e.tenure) == nil
-	})
+	return h.all(func(e *secondEvent) bool { return e.toldOfLock() && e.tenure != "" && h.granted(e.tenure) == nil })
 }
 
 func (h *secondHistory) toldNoTenure() []*secondEvent {

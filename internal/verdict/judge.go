@@ -17,9 +17,9 @@ type judge struct {
 	guards   map[string]*scope    // key → the lock under which it was last used
 	newest   map[own]acknowledged
 	sets     []*set
-	place    int // of the event that is judged, in the order of judgement
-	last     int // storage event
-	restart  int // of the storage: the last event of it
+	place    int               // of the event that is judged, in the order of judgement
+	gone     map[int][]*change // restart of the storage → changes that are gone since, of each key the last one first
+	last     int               // storage event
 
 	final      map[string]string
 	stale      int
@@ -27,14 +27,6 @@ type judge struct {
 	disordered bool
 	violations []history.Violation
 	overlaps   []history.Violation
-}
-
-// change is a write or a delete that was applied.
-type change struct {
-	event  int
-	by     *attempt
-	tenure *tenure // nil: of no tenure
-	found  bool    // by a read
 }
 
 func newJudge(events []history.Event) *judge {
@@ -86,14 +78,13 @@ func (j *judge) judge(i int, e history.Event) {
 			j.notGranted(i, e)
 		}
 	case history.KindRestart:
-		if e.Lane == history.LaneStorage {
-			j.restart = i
+		for _, c := range j.gone[i] {
+			j.forget(c)
 		}
 	case history.KindFinal:
 		if !e.Missing {
 			j.final[e.Key] = e.Value
 		}
-		j.compareValue(i, e)
 		for _, s := range j.sets {
 			j.torn(s, i, e, nil)
 		}
@@ -110,9 +101,7 @@ func (j *judge) more(e history.Event) bool {
 func (j *judge) apply(i int, e history.Event) {
 	a := j.attempt(e)
 	t := j.tenures[a.tenure] // nil where the client held no lock, as one that still waits in the queue
-	if e.Op == history.OpRead {
-		j.compareValue(i, e)
-	} else {
+	if e.Op != history.OpRead {
 		j.stray(i, e, a, t)
 		j.late(i, e, a)
 		if t != nil {
@@ -122,7 +111,10 @@ func (j *judge) apply(i int, e history.Event) {
 		if a.first < 0 {
 			a.first = i
 		}
-		j.written[e.Key] = append(j.written[e.Key], &change{event: i, by: a, tenure: t})
+		j.written[e.Key] = append(j.written[e.Key], &change{event: i, place: j.place, by: a, tenure: t})
+		if a.whole != nil {
+			a.whole.done[e.Key]++
+		}
 	}
 	if t != nil {
 		j.use(i, e, a, t)
@@ -130,6 +122,24 @@ func (j *judge) apply(i int, e history.Event) {
 	for _, s := range j.sets {
 		j.torn(s, i, e, t)
 	}
+}
+
+// forget takes back a change that is gone, the last one of its key.
+func (j *judge) forget(gone *change) {
+	key := j.events[gone.event].Key
+	j.written[key] = j.written[key][:len(j.written[key])-1]
+	if w := gone.by.whole; w != nil {
+		w.done[key]--
+	}
+}
+
+// lastOf is the last change of a key; nil: there is none.
+func (j *judge) lastOf(key string) *change {
+	changes := j.written[key]
+	if len(changes) == 0 {
+		return nil
+	}
+	return changes[len(changes)-1]
 }
 
 // use notes that a tenure works.
@@ -169,11 +179,10 @@ func (j *judge) guard(e history.Event) *scope {
 // guarded finds a key that two clients change under two locks at a time: no lock
 // guards it.
 func (j *judge) guarded(i int, e history.Event, a *attempt, t *tenure) {
-	changes := j.written[e.Key]
-	if len(changes) == 0 {
+	last := j.lastOf(e.Key)
+	if last == nil {
 		return
 	}
-	last := changes[len(changes)-1]
 	u := last.tenure
 	if u == nil || u.scope == t.scope || last.by.client == a.client || u.over && u.ended < t.granted {
 		return

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -91,34 +92,29 @@ func sameByName(e history.Event) string { return e.RetryOf }
 // sameByContent is the same for histories of version 1: a client that asks for
 // what it asked for before, and of which it does not know what became, tries again.
 func (j *judge) sameByContent() func(history.Event) string {
-	content := func(e history.Event) string {
-		return fmt.Sprintf("%q", []any{e.Lane, e.Tenure, e.Op, e.Key, e.Value, e.Changes, e.Sequence})
-	}
-	first := make(map[string]string) // request → the first attempt at it
-	unsure := make(map[string]string)
-	asked := make(map[string]history.Event)
-	for _, e := range j.events {
-		if e.Kind == history.KindInvoke && e.Request != "" {
-			asked[e.Request] = e
-		}
-	}
-	for _, e := range j.events {
-		ask, known := asked[e.Request]
-		if !known {
-			continue
-		}
-		switch what := content(ask); e.Kind {
-		case history.KindInvoke:
-			if before, is := unsure[what]; is {
-				first[e.Request] = before
-			}
-		case history.KindUnknown:
-			unsure[what] = e.Request
-			if before := first[e.Request]; before != "" {
-				unsure[what] = before
-			}
-		case history.KindOK, history.KindFail:
+	first := make(map[string]string)          // request → the first attempt at it
+	unsure := make(map[string]string)         // what is asked for, and not known to be done → the same
+	asked := make(map[string]string)          // request → what is asked for
+	outcomes := make(map[string]history.Kind) // request → what became of it
+	take := func(request string) {
+		switch what := asked[request]; {
+		case what == "": // it is asked for later, as a clock has it that stepped back
+		case outcomes[request] == history.KindUnknown:
+			unsure[what] = cmp.Or(first[request], request)
+		case outcomes[request] != "":
 			delete(unsure, what)
+		}
+	}
+	for _, e := range j.events {
+		switch {
+		case e.Request == "":
+		case e.Kind == history.KindInvoke:
+			what := fmt.Sprintf("%q", []any{e.Lane, e.Tenure, e.Scope, e.Op, e.Key, e.Value, e.Changes, e.Sequence})
+			first[e.Request], asked[e.Request] = unsure[what], what
+			take(e.Request)
+		case e.Kind == history.KindOK, e.Kind == history.KindFail, e.Kind == history.KindUnknown:
+			outcomes[e.Request] = e.Kind
+			take(e.Request)
 		}
 	}
 	return func(e history.Event) string { return first[e.Request] }

@@ -333,3 +333,56 @@ func TestOverlappingHolders(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
 	}
 }
+
+// TestLostHalves: what a storage lost that was started again is of no change any
+// more.
+func TestLostHalves(t *testing.T) {
+	const before = `
+		grant a by c1
+		c1: change x=1,y=1 #1 (a)
+		applied #1
+		ok #1
+		end a
+		grant b by c2
+		c2: change x=2,y=2 #2 (b)
+		applied #2
+		restart
+		end b
+		grant c by c3
+		c3: read x #3 (c)`
+	for _, tt := range []judged{
+		{"half of a change is lost", before + `
+			applied #3 x=1
+			final x=1
+			final y=2`, history.Corrupted, []string{"c3's read of x at 1.000 s finds them so"}},
+		{"all of it is", before + `
+			applied #3 x=1
+			final x=1
+			final y=1`, history.Safe, nil},
+		{"a write that nobody was told of is lost, which the first final does not show", `
+			grant a by c1
+			c1: write y=1 #1 (a)
+			applied #1
+			restart
+			final x=
+			final y=`, history.Safe, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t, []string{"x", "y"}) })
+	}
+}
+
+// TestRetriesOfVersion1: an answer may stand before its question.
+func TestRetriesOfVersion1(t *testing.T) {
+	events := story(t, history.Expect{}, `
+		grant a by c1
+		c1: write k=1 #1 (a) 1
+		applied #1
+		unknown #1
+		c1: write k=1 #2 (a) 1
+		ok #2
+		final k=1`)
+	events[5], events[6] = events[6], events[5]
+	if v := verdict.Judge(events); v.Name != history.Safe {
+		t.Errorf("%s %+v, want safe: the second is a retry of the first", v.Name, v.Violations)
+	}
+}

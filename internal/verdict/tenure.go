@@ -58,9 +58,12 @@ func (j *judge) grant(i int, e history.Event) {
 	}
 	s.open, s.holder = append(s.open, t), t
 	j.tenures[e.Tenure] = t
-	if told := j.told[e.Tenure]; len(told) > 0 {
-		j.disordered = j.disordered || told[0].token <= s.token
-		s.token = told[0].token
+	before := s.token
+	for _, told := range j.told[e.Tenure] {
+		if told.token != 0 {
+			j.disordered = j.disordered || told.token <= before
+			s.token = max(s.token, told.token)
+		}
 	}
 }
 

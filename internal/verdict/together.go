@@ -10,7 +10,7 @@ import (
 // whole is a change of several keys, in one request or one after the other.
 type whole struct {
 	keys []string
-	done map[string]bool // keys that it changed so far
+	done map[string]int // key → how often it changed it so far
 }
 
 // wholeOf is the change of several keys that a request is, or is a part of; nil:
@@ -22,7 +22,7 @@ func wholeOf(named map[string]*whole, e history.Event) *whole {
 	if w := named[e.PartOf]; w != nil {
 		return w
 	}
-	w := &whole{done: make(map[string]bool)}
+	w := &whole{done: make(map[string]int)}
 	for _, c := range e.Changes {
 		w.keys = append(w.keys, c.Key)
 	}
@@ -34,53 +34,49 @@ func wholeOf(named map[string]*whole, e history.Event) *whole {
 
 // set is of keys that make sense only if one tenure wrote them all.
 type set struct {
-	keys    []string
-	authors map[string]author // key → who last changed it; absent: nobody
-	last    int               // event that changed one of them
-	tenure  *tenure           // of that; nil: none
-	seen    int               // the half change that was spoken of last
+	keys []string
+	seen int // the half change that was spoken of last
 }
 
-// author is who changed a key: the tenure that a request names or, where it names
-// none, its client; and the change of several keys by which, if it was one.
-type author struct {
-	who   string
-	whole *whole
-}
-
-func newSet(keys []string) *set {
-	return &set{keys: keys, authors: make(map[string]author), last: -1, seen: -1}
-}
+func newSet(keys []string) *set { return &set{keys: keys, seen: -1} }
 
 // torn finds that somebody saw a half change: a holder of a later tenure by a
 // read, or, where t is nil, everybody at the end. Who reads without the lock
 // must be prepared for anything.
 func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
-	if !slices.Contains(s.keys, e.Key) {
+	if !slices.Contains(s.keys, e.Key) || e.Op == history.OpWrite || e.Op == history.OpDelete || j.whole(s) {
 		return
 	}
-	if e.Op == history.OpWrite || e.Op == history.OpDelete {
-		s.authors[e.Key], s.last, s.tenure = j.author(e), i, t
+	last := j.lastOfAll(s)
+	later := t != nil && (last.tenure == nil || t.scope == last.tenure.scope && t.order > last.tenure.order)
+	if e.Kind != history.KindFinal && !later || s.seen == last.event {
 		return
 	}
-	later := t != nil && (s.tenure == nil || t.scope == s.tenure.scope && t.order > s.tenure.order)
-	if e.Kind != history.KindFinal && !later || s.whole() || s.seen == s.last {
-		return
-	}
-	s.seen = s.last
+	s.seen = last.event
 	saw := "so they are at the end"
 	if t != nil {
 		saw = j.name(i) + " finds them so"
 	}
-	j.violate(history.Torn, s.last, i, "%s is half of a change: %s belong together, and %s", j.name(s.last), strings.Join(s.keys, ", "), saw)
+	j.violate(history.Torn, last.event, i, "%s is half of a change: %s belong together, and %s", j.name(last.event), strings.Join(s.keys, ", "), saw)
+}
+
+// lastOfAll is the last change of any key of a set, of which one was changed.
+func (j *judge) lastOfAll(s *set) (last *change) {
+	for _, key := range s.keys {
+		if c := j.lastOf(key); c != nil && (last == nil || c.place > last.place) {
+			last = c
+		}
+	}
+	return last
 }
 
 // whole reports whether one author changed all keys, or nobody any, and no change
 // is half done.
-func (s *set) whole() bool {
+func (j *judge) whole(s *set) bool {
+	first := author(j.lastOf(s.keys[0]))
 	for _, key := range s.keys {
-		a := s.authors[key]
-		if a.who != s.authors[s.keys[0]].who || a.whole != nil && !s.complete(a.whole) {
+		c := j.lastOf(key)
+		if author(c) != first || c != nil && c.by.whole != nil && !s.complete(c.by.whole) {
 			return false
 		}
 	}
@@ -89,17 +85,17 @@ func (s *set) whole() bool {
 
 // complete reports whether a change changed all keys of the set that it was to.
 func (s *set) complete(w *whole) bool {
-	return !slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(s.keys, key) && !w.done[key] })
+	return !slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(s.keys, key) && w.done[key] == 0 })
 }
 
-func (j *judge) author(e history.Event) author {
-	a := j.attempt(e)
-	who := "tenure " + a.tenure
-	if a.tenure == "" {
-		who = "client " + a.client
+// author is who made a change: the tenure that the request names or, where it names
+// none, its client; "" of no change.
+func author(c *change) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.by.tenure == "":
+		return "client " + c.by.client
 	}
-	if a.whole != nil {
-		a.whole.done[e.Key] = true
-	}
-	return author{who, a.whole}
+	return "tenure " + c.by.tenure
 }

@@ -31,7 +31,9 @@ type Verdict struct {
 // Judge judges a history in which history.Check finds no problem.
 func Judge(events []history.Event) Verdict {
 	j := newJudge(events)
-	for place, i := range inOrder(events) {
+	order := inOrder(events)
+	j.gone = j.compareValues(order)
+	for place, i := range order {
 		j.place = place
 		j.judge(i, events[i])
 	}
