@@ -20,7 +20,9 @@ import (
 
 func service(orders http.Handler) http.Handler {
 	var marks fence.Register
-	return fencehttp.Middleware(&marks, fencehttp.Options{})(orders)
+	return fencehttp.Middleware(&marks, fencehttp.Options{
+		Scope: func(*http.Request) string { return "/orders" }, // the lock that guards them
+	})(orders)
 }
 
 func client(ctx context.Context, etcd *clientv3.Client, url string) error {

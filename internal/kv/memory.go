@@ -63,7 +63,8 @@ func (m *Memory) admit(c fence.Claim, op func() error) error {
 	}
 	m.frozen.RLock()
 	defer m.frozen.RUnlock()
-	err := m.register.Do(c, op)
+	// An operation takes no time that is worth giving up.
+	err := m.register.Do(context.Background(), c, func(context.Context) error { return op() })
 	if errors.Is(err, fence.ErrTooManyScopes) {
 		return m.account.tooManyMarks()
 	}

@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -17,14 +18,14 @@ type bare struct {
 	marks map[string]fence.Token
 }
 
-func (b *bare) do(c fence.Claim, op func() error) error {
+func (b *bare) do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c.Token < b.marks[c.Scope] {
 		return fence.ErrStale
 	}
 	b.marks[c.Scope] = c.Token
-	return op()
+	return op(ctx)
 }
 
 // BenchmarkDo compares Register.Do with a bare mutex and map at growing numbers
@@ -38,7 +39,7 @@ func BenchmarkDo(b *testing.B) {
 				names[i] = fmt.Sprintf("/locks/%07d", i)
 			}
 			value := 0
-			op := func() error { value++; return nil }
+			op := func(context.Context) error { value++; return nil }
 			s := bare{marks: make(map[string]fence.Token)}
 			r := new(fence.Register)
 			bareBytes := heapOf(func() { visit(b, names, 0, scopes, 1, s.do, op) })
@@ -64,12 +65,14 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
+type doFunc = func(context.Context, fence.Claim, func(context.Context) error) error
+
 // visit does n claims, of scopes in an order that no cache likes, and says how
 // long they took.
-func visit(b *testing.B, names []string, from, n int, t fence.Token, do func(fence.Claim, func() error) error, op func() error) time.Duration {
+func visit(b *testing.B, names []string, from, n int, t fence.Token, do doFunc, op func(context.Context) error) time.Duration {
 	start := time.Now()
 	for i := range n {
-		if err := do(fence.Claim{Scope: names[(from+i)*7919%len(names)], Token: t}, op); err != nil {
+		if err := do(b.Context(), fence.Claim{Scope: names[(from+i)*7919%len(names)], Token: t}, op); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +15,7 @@ import (
 func TestRaiseDropsMarksAndRefusesWhatTheyRefused(t *testing.T) {
 	var r fence.Register
 	for i := range 100 {
-		if err := r.Do(fence.Claim{Scope: fmt.Sprint(i), Token: fence.Token(i + 1)}, nothing); err != nil {
+		if err := r.Do(t.Context(), fence.Claim{Scope: fmt.Sprint(i), Token: fence.Token(i + 1)}, nothing); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -27,18 +28,18 @@ func TestRaiseDropsMarksAndRefusesWhatTheyRefused(t *testing.T) {
 			t.Errorf("scope %s: mark %d, want %d", scope, got, want)
 		}
 		var stale *fence.StaleError
-		err := r.Do(fence.Claim{Scope: scope, Token: max(own, 51) - 1}, nothing)
+		err := r.Do(t.Context(), fence.Claim{Scope: scope, Token: max(own, 51) - 1}, nothing)
 		if !errors.As(err, &stale) || stale.Mark != max(own, 51) || stale.Scope != scope {
 			t.Errorf("scope %s: got %v, want a StaleError that names the mark", scope, err)
 		}
 	}
-	if err := r.Do(fence.Claim{Scope: "new", Token: 50}, nothing); !errors.Is(err, fence.ErrStale) {
+	if err := r.Do(t.Context(), fence.Claim{Scope: "new", Token: 50}, nothing); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("below the floor, in a scope that is new: %v", err)
 	}
 	if n := r.Len(); n != 50 {
 		t.Errorf("%d marks: refusals took up memory", n)
 	}
-	if err := r.Do(fence.Claim{Scope: "new", Token: 51}, nothing); err != nil {
+	if err := r.Do(t.Context(), fence.Claim{Scope: "new", Token: 51}, nothing); err != nil {
 		t.Errorf("the floor itself: %v", err)
 	}
 	if dropped := r.Raise(7); dropped != 0 || r.Floor() != 51 {
@@ -66,7 +67,7 @@ func TestRaiseUnderWay(t *testing.T) {
 				scope := (g + i) % len(running)
 				floor := complete.Load()
 				token := fence.Token(max(1, floor+int64(i%5)-2))
-				err := r.Do(fence.Claim{Scope: fmt.Sprint(scope), Token: token}, func() error {
+				err := r.Do(t.Context(), fence.Claim{Scope: fmt.Sprint(scope), Token: token}, func(context.Context) error {
 					if n := running[scope].Add(1); n != 1 {
 						t.Errorf("%d operations of scope %d at once", n, scope)
 					}
@@ -96,7 +97,7 @@ func TestRaiseUnderWay(t *testing.T) {
 func TestMaxScopes(t *testing.T) {
 	r := fence.Register{MaxScopes: 2}
 	do := func(scope string, token fence.Token) error {
-		return r.Do(fence.Claim{Scope: scope, Token: token}, nothing)
+		return r.Do(t.Context(), fence.Claim{Scope: scope, Token: token}, nothing)
 	}
 	for i, want := range []error{nil, nil, fence.ErrTooManyScopes} {
 		if err := do(fmt.Sprint(i), 1); !errors.Is(err, want) {

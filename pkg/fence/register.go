@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"context"
 	"fmt"
 	"hash/maphash"
 	"iter"
@@ -36,16 +37,10 @@ type Register struct {
 }
 
 // A shard holds some of the scopes. Its lock guards the map alone and is never
-// held while an operation runs; the order is shard, then scope.
+// held while an operation runs.
 type shard struct {
 	mu     sync.RWMutex
 	scopes map[string]*scope
-}
-
-type scope struct {
-	mu      sync.Mutex
-	mark    Mark
-	dropped bool // no longer counts: look the name up again
 }
 
 var seed = maphash.MakeSeed()
@@ -55,13 +50,15 @@ var seed = maphash.MakeSeed()
 // ErrNoBound, ErrTooManyScopes or ErrDuplicate; with those op did not run.
 //
 // The check and op are one step: while op runs, no other operation of the scope
-// does. Operations of other scopes go on. op must not call Do with the same
-// scope, nor Raise: it would wait for itself. A read that shows a token goes
-// through Do as well and so raises the mark: afterwards no older write can land
-// between that read and the write that it leads to.
+// does. Others wait for their turn, in the order in which they came. Where ctx is
+// done before the turn comes, op does not run, and the error wraps that of ctx.
+// Operations of other scopes go on. op must not call Do with the same scope, nor
+// Raise: it would wait for itself. A read that shows a token goes through Do as
+// well and so raises the mark: afterwards no older write can land between that
+// read and the write that it leads to.
 //
 // The mark is raised before op runs and stays where op fails or panics.
-func (r *Register) Do(c Claim, op func() error) error {
+func (r *Register) Do(ctx context.Context, c Claim, op func(context.Context) error) error {
 	if r.Bound != nil && c.Token > r.Mark(c.Scope).Token {
 		if err := c.CheckBound(r.Bound); err != nil {
 			return err
@@ -73,23 +70,29 @@ func (r *Register) Do(c Claim, op func() error) error {
 		_, err := r.effective(Mark{}).Admit(c)
 		return err
 	}
-	s, err := r.lock(c.Scope)
+	s, err := r.take(ctx, c.Scope)
 	if err != nil {
 		return err
 	}
-	defer s.mu.Unlock()
-	if s.mark, err = r.effective(s.mark).Admit(c); err != nil {
+	defer s.give()
+	s.mu.Lock()
+	s.mark, err = r.effective(s.mark).Admit(c)
+	s.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	if err := op(); err != nil {
+	if err := op(ctx); err != nil {
 		return err
 	}
+	s.mu.Lock()
 	s.mark = s.mark.Done(c)
+	s.mu.Unlock()
 	return nil
 }
 
 // Mark returns the mark of a scope; where it has none of its own the floor, and
-// zero where there is none.
+// zero where there is none. It does not wait for an operation under way, whose
+// token counts already.
 func (r *Register) Mark(name string) Mark {
 	s := r.shard(name).get(name)
 	if s == nil {
@@ -122,20 +125,28 @@ func (r *Register) Raise(floor Token) (dropped int) {
 		for name, s := range sh.all() {
 			// The shard is not locked while this waits for an operation, which may
 			// need it.
-			s.mu.Lock()
-			if s.mark.Token < floor && !s.dropped {
-				s.dropped = true
-				dropped++
-				r.count.Add(-1)
-			}
-			gone := s.dropped
-			s.mu.Unlock()
-			if gone {
+			if r.drop(s, floor) {
 				sh.remove(name, s)
+				dropped++
 			}
 		}
 	}
 	return dropped
+}
+
+// drop waits for the operation under way, and drops the mark of s if it is below
+// floor.
+func (r *Register) drop(s *scope, floor Token) bool {
+	_ = s.take(context.Background()) // which is never done
+	defer s.give()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dropped || s.mark.Token >= floor {
+		return false
+	}
+	s.dropped = true
+	r.count.Add(-1)
+	return true
 }
 
 // Len is how many scopes have a mark of their own.
@@ -166,8 +177,8 @@ func (r *Register) effective(m Mark) Mark {
 	return m
 }
 
-// lock returns the scope of a name, locked.
-func (r *Register) lock(name string) (*scope, error) {
+// take returns the scope of a name when it is the caller's alone.
+func (r *Register) take(ctx context.Context, name string) (*scope, error) {
 	sh := r.shard(name)
 	for {
 		s := sh.get(name)
@@ -177,11 +188,13 @@ func (r *Register) lock(name string) (*scope, error) {
 				return nil, err
 			}
 		}
-		s.mu.Lock()
-		if !s.dropped {
+		if err := s.take(ctx); err != nil {
+			return nil, fmt.Errorf("fence: the operation in scope %q did not run: %w", name, err)
+		}
+		if !s.dropped { // which only whoever has the scope changes
 			return s, nil
 		}
-		s.mu.Unlock()
+		s.give()
 		sh.remove(name, s)
 	}
 }

@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"testing"
@@ -8,27 +9,27 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-func nothing() error { return nil }
+func nothing(context.Context) error { return nil }
 
 func TestMarkStaysWhereTheOperationFails(t *testing.T) {
 	var r fence.Register
 	failed := errors.New("disk full")
 	c := fence.Claim{Scope: "a", Token: 34, Sequence: 1}
-	if err := r.Do(c, func() error { return failed }); err != failed {
+	if err := r.Do(t.Context(), c, func(context.Context) error { return failed }); err != failed {
 		t.Fatalf("got %v, want the operation's own error", err)
 	}
 	if got := r.Mark("a"); got != (fence.Mark{Token: 34}) {
 		t.Errorf("mark %+v, want token 34 and no sequence: it was not done", got)
 	}
-	if err := r.Do(fence.Claim{Scope: "a", Token: 33}, nothing); !errors.Is(err, fence.ErrStale) {
+	if err := r.Do(t.Context(), fence.Claim{Scope: "a", Token: 33}, nothing); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("older token: got %v, want ErrStale", err)
 	}
 	ran := false
-	if err := r.Do(c, func() error { ran = true; return nil }); err != nil || !ran {
+	if err := r.Do(t.Context(), c, func(context.Context) error { ran = true; return nil }); err != nil || !ran {
 		t.Errorf("retry of what failed: error %v, ran %v, want it done", err, ran)
 	}
 	ran = false
-	if err := r.Do(c, func() error { ran = true; return nil }); err != fence.ErrDuplicate || ran {
+	if err := r.Do(t.Context(), c, func(context.Context) error { ran = true; return nil }); err != fence.ErrDuplicate || ran {
 		t.Errorf("retry of what was done: error %v, ran %v, want ErrDuplicate", err, ran)
 	}
 }
@@ -37,9 +38,9 @@ func TestPanicFreesTheScope(t *testing.T) {
 	var r fence.Register
 	func() {
 		defer func() { _ = recover() }()
-		_ = r.Do(fence.Claim{Scope: "a", Token: 34}, func() error { panic("in the operation") })
+		_ = r.Do(t.Context(), fence.Claim{Scope: "a", Token: 34}, func(context.Context) error { panic("in the operation") })
 	}()
-	if err := r.Do(fence.Claim{Scope: "a", Token: 33}, nothing); !errors.Is(err, fence.ErrStale) {
+	if err := r.Do(t.Context(), fence.Claim{Scope: "a", Token: 33}, nothing); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("got %v, want ErrStale: the mark was raised before the panic", err)
 	}
 }
@@ -53,7 +54,7 @@ func TestScopesDoNotWaitForEachOther(t *testing.T) {
 		if depth == 0 {
 			return nil
 		}
-		return r.Do(fence.Claim{Scope: string(rune('a' + depth)), Token: 1}, func() error { return nest(depth - 1) })
+		return r.Do(t.Context(), fence.Claim{Scope: string(rune('a' + depth)), Token: 1}, func(context.Context) error { return nest(depth - 1) })
 	}
 	if err := nest(500); err != nil {
 		t.Fatal(err)
@@ -65,7 +66,9 @@ func TestBound(t *testing.T) {
 	asked := 0
 	bound, fail := fence.Token(40), error(nil)
 	r := fence.Register{Bound: func(fence.Claim) (fence.Token, error) { asked++; return bound, fail }}
-	do := func(t fence.Token) error { return r.Do(fence.Claim{Scope: "a", Token: t}, nothing) }
+	do := func(token fence.Token) error {
+		return r.Do(t.Context(), fence.Claim{Scope: "a", Token: token}, nothing)
+	}
 
 	var ahead *fence.AheadError
 	if err := do(math.MaxInt64); !errors.As(err, &ahead) || *ahead != (fence.AheadError{Scope: "a", Token: math.MaxInt64, Bound: 40}) {
@@ -90,8 +93,8 @@ func TestBound(t *testing.T) {
 func TestBadClaimsTakeNoMemory(t *testing.T) {
 	var r fence.Register
 	for _, c := range []fence.Claim{{Scope: "a"}, {Scope: "a", Token: -1}, {Scope: "a", Token: 1, Sequence: -1}} {
-		allocs := testing.AllocsPerRun(100, func() { _ = r.Do(fence.Claim{Scope: "a"}, nothing) })
-		if err := r.Do(c, nothing); err == nil {
+		allocs := testing.AllocsPerRun(100, func() { _ = r.Do(t.Context(), fence.Claim{Scope: "a"}, nothing) })
+		if err := r.Do(t.Context(), c, nothing); err == nil {
 			t.Errorf("%+v was admitted", c)
 		}
 		if allocs > 0 {
@@ -105,7 +108,7 @@ func TestAdmittedPathDoesNotAllocate(t *testing.T) {
 	token, value := fence.Token(0), 0
 	if n := testing.AllocsPerRun(1000, func() {
 		token++
-		if err := r.Do(fence.Claim{Scope: "a", Token: token, Sequence: 1}, func() error { value++; return nil }); err != nil {
+		if err := r.Do(t.Context(), fence.Claim{Scope: "a", Token: token, Sequence: 1}, func(context.Context) error { value++; return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {
@@ -166,7 +169,7 @@ func FuzzRegister(f *testing.F) {
 				}
 			}
 			ran := false
-			err := r.Do(c, func() error {
+			err := r.Do(t.Context(), c, func(context.Context) error {
 				ran = true
 				if fails {
 					return failed

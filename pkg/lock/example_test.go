@@ -17,7 +17,7 @@ func Example() {
 		resource = make(map[string]string)
 	)
 	err := lock.Do(context.Background(), service.Open(), "/orders", func(ctx context.Context, g lock.Grant) error {
-		return marks.Do(g.Claim(), func() error {
+		return marks.Do(ctx, g.Claim(), func(context.Context) error {
 			resource["order"] = "paid"
 			return nil
 		})
@@ -35,16 +35,16 @@ func Example_paused() {
 		paused  = service.Open()
 		marks   fence.Register
 	)
-	write := func() error { return nil }
+	write := func(context.Context) error { return nil }
 
 	err := lock.Do(ctx, paused, "/orders", func(_ context.Context, g lock.Grant) error {
 		paused.Crash()
 		defer paused.Wake()
 		err := lock.Do(ctx, service.Open(), "/orders", func(_ context.Context, g lock.Grant) error {
-			return marks.Do(g.Claim(), write)
+			return marks.Do(ctx, g.Claim(), write)
 		})
 		fmt.Println("second:", err)
-		return marks.Do(g.Claim(), write)
+		return marks.Do(ctx, g.Claim(), write)
 	})
 	fmt.Println("first:", err)
 	// Output:

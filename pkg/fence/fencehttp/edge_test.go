@@ -61,7 +61,7 @@ func TestMissingInHeaders(t *testing.T) {
 
 // TestRefusalWithLargeDocument: the scope is the path, which nobody limits.
 func TestRefusalWithLargeDocument(t *testing.T) {
-	s := newRemote(serve(t, new(fence.Register), fencehttp.Options{}))
+	s := newRemote(serve(t, new(fence.Register), byPath))
 	key := strings.Repeat("k", 100<<10)
 	if err := s.Write(t.Context(), fence.Claim{Token: 34}, key, ""); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestInvalidKeepsItsSentinel(t *testing.T) {
 		t.Errorf("field %q where nothing is invalid", p.Field)
 	}
 
-	s := newRemote(serve(t, new(fence.Register), fencehttp.Options{}))
+	s := newRemote(serve(t, new(fence.Register), byPath))
 	if err := s.Write(t.Context(), fence.Claim{Token: 1, Sequence: -1}, "a", ""); !errors.Is(err, fence.ErrInvalidSequence) {
 		t.Errorf("over HTTP: got %v, want ErrInvalidSequence", err)
 	}
@@ -209,7 +209,7 @@ func TestInvalidKeepsItsSentinel(t *testing.T) {
 // TestReadsIgnoreSequence: a read is answered whatever its number, and leaves
 // the order of the writes alone.
 func TestReadsIgnoreSequence(t *testing.T) {
-	s := newRemote(serve(t, new(fence.Register), fencehttp.Options{}))
+	s := newRemote(serve(t, new(fence.Register), byPath))
 	c := fence.Claim{Token: 7, Sequence: 5}
 	if err := s.Write(t.Context(), c, "a", "v"); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestReadsIgnoreSequence(t *testing.T) {
 }
 
 func TestHeadersOfOuterMiddlewareStay(t *testing.T) {
-	h := fencehttp.Middleware(new(fence.Register), fencehttp.Options{})(http.HandlerFunc(
+	h := fencehttp.Middleware(new(fence.Register), byPath)(http.HandlerFunc(
 		func(w http.ResponseWriter, _ *http.Request) { w.Header().Add("Vary", "Accept") }))
 	w := httptest.NewRecorder()
 	w.Header().Add("Vary", "Origin")
@@ -240,7 +240,7 @@ func TestHeadersOfOuterMiddlewareStay(t *testing.T) {
 
 func TestCallersRequestStays(t *testing.T) {
 	var seen string
-	h := fencehttp.Middleware(new(fence.Register), fencehttp.Options{})(http.HandlerFunc(
+	h := fencehttp.Middleware(new(fence.Register), byPath)(http.HandlerFunc(
 		func(_ http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			seen = string(b)
@@ -262,7 +262,7 @@ func TestCallersRequestStays(t *testing.T) {
 func TestStatusFrom400IsAFailure(t *testing.T) {
 	for status, consumed := range map[int]bool{200: true, 304: true, 399: true, 400: false, 404: false, 409: false, 499: false, 500: false} {
 		calls := 0
-		h := fencehttp.Middleware(new(fence.Register), fencehttp.Options{})(http.HandlerFunc(
+		h := fencehttp.Middleware(new(fence.Register), byPath)(http.HandlerFunc(
 			func(w http.ResponseWriter, _ *http.Request) {
 				calls++
 				w.WriteHeader(status)
@@ -283,7 +283,7 @@ func TestStatusFrom400IsAFailure(t *testing.T) {
 func TestInformationalStatusIsNotTheAnswer(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusCreated, http.StatusConflict} {
 		calls := 0
-		h := fencehttp.Middleware(new(fence.Register), fencehttp.Options{})(http.HandlerFunc(
+		h := fencehttp.Middleware(new(fence.Register), byPath)(http.HandlerFunc(
 			func(w http.ResponseWriter, _ *http.Request) {
 				calls++
 				w.WriteHeader(http.StatusEarlyHints)
@@ -319,7 +319,7 @@ func TestWhichMethodsNeedAToken(t *testing.T) {
 		"PROPFIND": true, "get": true,
 	} {
 		called := false
-		h := fencehttp.Middleware(new(fence.Register), fencehttp.Options{})(http.HandlerFunc(
+		h := fencehttp.Middleware(new(fence.Register), byPath)(http.HandlerFunc(
 			func(http.ResponseWriter, *http.Request) { called = true }))
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/a", nil)

@@ -1,12 +1,14 @@
 package fencehttp_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +49,13 @@ func (n *notes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func serve(t testing.TB, reg *fence.Register, o fencehttp.Options) *httptest.Server {
+// byPath are the options of a server that has a lock for each path, or for each
+// name in the query.
+var byPath = fencehttp.Options{Scope: scope}
+
+func scope(r *http.Request) string { return cmp.Or(r.URL.Query().Get("lock"), r.URL.Path) }
+
+func serve(t testing.TB, reg fence.Guard, o fencehttp.Options) *httptest.Server {
 	srv := httptest.NewServer(fencehttp.Middleware(reg, o)(&notes{data: make(map[string]string)}))
 	t.Cleanup(srv.Close)
 	return srv
@@ -65,7 +73,12 @@ func newRemote(srv *httptest.Server) *remote {
 }
 
 func (s *remote) do(ctx context.Context, method string, c fence.Claim, key, body string) (int, string, error) {
-	req, err := http.NewRequestWithContext(ctx, method, s.url+"/"+key, strings.NewReader(body))
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return 0, "", err
+	}
+	u.Path, u.RawQuery = "/"+key, url.Values{"lock": {c.Scope}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
@@ -102,11 +115,11 @@ func (s *remote) Read(ctx context.Context, c fence.Claim, key string) (string, b
 func TestLaws(t *testing.T) {
 	fencetest.Run(t, fencetest.Subject{
 		Open: func(context.Context) (fencetest.Store, error) {
-			return newRemote(serve(t, new(fence.Register), fencehttp.Options{})), nil
+			return newRemote(serve(t, new(fence.Register), byPath)), nil
 		},
 		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
 			reg := &fence.Register{Bound: func(fence.Claim) (fence.Token, error) { return bound, nil }}
-			return newRemote(serve(t, reg, fencehttp.Options{})), nil
+			return newRemote(serve(t, reg, byPath)), nil
 		},
 	})
 }
@@ -140,7 +153,7 @@ func TestMiddlewareUnderGorillaMux(t *testing.T) {
 
 func TestStatusAndDocument(t *testing.T) {
 	reg := &fence.Register{Bound: func(fence.Claim) (fence.Token, error) { return 1 << 60, nil }}
-	srv := serve(t, reg, fencehttp.Options{MaxBody: 10})
+	srv := serve(t, reg, fencehttp.Options{Scope: scope, MaxBody: 10})
 	for _, tt := range []struct {
 		name   string
 		header map[string][]string
@@ -185,7 +198,7 @@ func TestStatusAndDocument(t *testing.T) {
 func h(k, v string) map[string][]string { return map[string][]string{k: {v}} }
 
 func TestDuplicateIsAnsweredWithoutTheHandler(t *testing.T) {
-	srv := serve(t, new(fence.Register), fencehttp.Options{})
+	srv := serve(t, new(fence.Register), byPath)
 	for i, want := range []string{"", "true"} {
 		req, _ := http.NewRequest(http.MethodPut, srv.URL+"/a", strings.NewReader("x"))
 		fencehttp.SetClaim(req.Header, fence.Claim{Token: 1, Sequence: 5})
@@ -204,7 +217,7 @@ func TestDuplicateIsAnsweredWithoutTheHandler(t *testing.T) {
 // handler succeeded, but the token counts at once.
 func TestFailedHandlerMayBeRetried(t *testing.T) {
 	fail := true
-	srv := httptest.NewServer(fencehttp.Middleware(new(fence.Register), fencehttp.Options{})(
+	srv := httptest.NewServer(fencehttp.Middleware(new(fence.Register), byPath)(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if fail {
 				http.Error(w, "disk full", http.StatusInsufficientStorage)
@@ -228,7 +241,7 @@ func TestFailedHandlerMayBeRetried(t *testing.T) {
 // TestSlowBodyDoesNotHoldTheScope: a client that never finishes its request
 // must not keep others of the same lock waiting.
 func TestSlowBodyDoesNotHoldTheScope(t *testing.T) {
-	srv := serve(t, new(fence.Register), fencehttp.Options{})
+	srv := serve(t, new(fence.Register), byPath)
 	body, feed := io.Pipe()
 	defer feed.Close()
 	req, _ := http.NewRequest(http.MethodPut, srv.URL+"/a", body)

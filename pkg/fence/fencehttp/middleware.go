@@ -2,7 +2,9 @@ package fencehttp
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -11,12 +13,14 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Options of Middleware. The zero value is fine.
+// Options of Middleware.
 type Options struct {
-	// Scope names the lock that guards the requested resource. A request that
-	// names another one in Fencing-Scope is refused as invalid, or it could
-	// pass by naming a lock that nobody holds. Nil: the request names its lock,
-	// and its URL path is the scope where it does not.
+	// Scope names the lock that guards the requested resource. It is required:
+	// the server decides which mark a request is judged by, or a client could
+	// pass by naming a lock that nobody holds, or none, or by another spelling of
+	// a path. So give the lock's name, and not what the client wrote. A request
+	// that names another one in Fencing-Scope is refused as invalid. Where Scope
+	// is nil or returns "", each fenced request is answered with 500.
 	Scope func(*http.Request) string
 	// MaxBody is the largest request body, in bytes; 0 means 1 MiB. A larger one
 	// is answered with 413.
@@ -25,9 +29,11 @@ type Options struct {
 
 const defaultMaxBody = 1 << 20
 
-// Middleware puts the check of reg in front of a handler, for any net/http
-// router. Check and handler are one step: while the handler runs, no other
-// fenced request of the scope does.
+// Middleware puts the check of g in front of a handler, for any net/http router.
+// Check and handler are one step: while the handler runs, no other fenced request
+// of the scope does. A client that gives up while it waits for its turn gives up
+// its turn; the handler does not run for it. The handler's request has the
+// context that g hands to an operation.
 //
 // Requests that write (all methods but GET, HEAD, OPTIONS and TRACE) need a
 // token; one that reads may carry it and then raises the mark, but its sequence
@@ -39,12 +45,16 @@ const defaultMaxBody = 1 << 20
 // So that no slow client holds up a scope, a fenced request's body is read
 // before the handler runs and its answer is sent afterwards; both are kept in
 // memory meanwhile. A handler that streams does not belong behind it.
-func Middleware(reg *fence.Register, o Options) func(http.Handler) http.Handler {
+func Middleware(g fence.Guard, o Options) func(http.Handler) http.Handler {
 	if o.MaxBody == 0 {
 		o.MaxBody = defaultMaxBody
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !fenced(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
 			claim, err := o.claim(r)
 			if err != nil {
 				writeError(w, err)
@@ -62,10 +72,10 @@ func Middleware(reg *fence.Register, o Options) func(http.Handler) http.Handler 
 				writeError(w, err)
 				return
 			}
-			r = r.WithContext(r.Context()) // the caller's own stays as it is
-			r.Body = io.NopCloser(bytes.NewReader(body))
 			answer := recorder{header: w.Header().Clone()}
-			err = reg.Do(claim, func() error {
+			err = g.Do(r.Context(), claim, func(ctx context.Context) error {
+				r := r.WithContext(ctx) // the caller's own stays as it is
+				r.Body = io.NopCloser(bytes.NewReader(body))
 				next.ServeHTTP(&answer, r)
 				if answer.status >= 400 {
 					return errHandlerFailed
@@ -88,15 +98,21 @@ var errHandlerFailed = errors.New("fencehttp: the handler failed")
 
 func (o Options) claim(r *http.Request) (fence.Claim, error) {
 	if o.Scope == nil {
-		return ParseClaim(r.Header, r.URL.Path)
+		return fence.Claim{}, fmt.Errorf("%w: set Options.Scope of fencehttp.Middleware", errNoScope)
 	}
 	scope := o.Scope(r)
+	if scope == "" {
+		return fence.Claim{}, fmt.Errorf("%w: Options.Scope of fencehttp.Middleware returned no name for %s", errNoScope, r.URL.Path)
+	}
 	claim, err := ParseClaim(r.Header, scope)
 	if err == nil && claim.Scope != scope {
 		err = headerError(HeaderScope, &scopeError{given: claim.Scope, want: scope})
 	}
 	return claim, err
 }
+
+// errNoScope is a mistake of the server's, and no refusal of the claim.
+var errNoScope = errors.New("the server does not say which lock guards this resource, and nothing was done")
 
 type scopeError struct{ given, want string }
 
@@ -105,6 +121,12 @@ func (e *scopeError) Error() string {
 }
 
 func (e *scopeError) Unwrap() error { return fence.ErrInvalidScope }
+
+// fenced reports whether a request writes, or shows anything of a claim.
+func fenced(r *http.Request) bool {
+	h := r.Header
+	return !safe(r.Method) || h[HeaderToken] != nil || h[HeaderScope] != nil || h[HeaderSequence] != nil
+}
 
 func safe(method string) bool {
 	switch method {
@@ -121,8 +143,11 @@ func writeError(w http.ResponseWriter, err error) {
 	}
 	p := Problem{Type: "about:blank", Status: http.StatusServiceUnavailable, Detail: err.Error()}
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	switch {
+	case errors.As(err, &tooLarge):
 		p.Status = http.StatusRequestEntityTooLarge
+	case errors.Is(err, errNoScope):
+		p.Status = http.StatusInternalServerError
 	}
 	p.Title = http.StatusText(p.Status)
 	p.Write(w)

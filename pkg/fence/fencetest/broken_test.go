@@ -22,6 +22,8 @@ type correct struct {
 	data     map[string]string
 }
 
+func nothing(context.Context) error { return nil }
+
 func newCorrect() *correct { return &correct{data: make(map[string]string)} }
 
 func (s *correct) set(key, value string) {
@@ -43,17 +45,17 @@ func (s *correct) get(key string) (string, bool) {
 	return v, ok
 }
 
-func (s *correct) Write(_ context.Context, c fence.Claim, key, value string) error {
-	return s.register.Do(c, func() error { s.set(key, value); return nil })
+func (s *correct) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	return s.register.Do(ctx, c, func(context.Context) error { s.set(key, value); return nil })
 }
 
-func (s *correct) Delete(_ context.Context, c fence.Claim, key string) error {
-	return s.register.Do(c, func() error { s.unset(key); return nil })
+func (s *correct) Delete(ctx context.Context, c fence.Claim, key string) error {
+	return s.register.Do(ctx, c, func(context.Context) error { s.unset(key); return nil })
 }
 
-func (s *correct) Read(_ context.Context, c fence.Claim, key string) (string, bool, error) {
+func (s *correct) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
 	if c.Token != 0 {
-		if err := s.register.Do(c, func() error { return nil }); err != nil {
+		if err := s.register.Do(ctx, c, nothing); err != nil {
 			return "", false, err
 		}
 	}
@@ -167,7 +169,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			name: "check and write in two steps",
 			open: func() fencetest.Store {
 				return writes{newCorrect(), func(s *correct, c fence.Claim, key, value string) error {
-					if err := s.register.Do(c, func() error { return nil }); err != nil {
+					if err := s.register.Do(context.Background(), c, nothing); err != nil {
 						return err
 					}
 					for range rand.IntN(4) { // the gap
@@ -306,7 +308,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			name: "a refused write is stored all the same",
 			open: func() fencetest.Store {
 				return writes{newCorrect(), func(s *correct, c fence.Claim, key, value string) error {
-					err := s.register.Do(c, func() error { return nil })
+					err := s.register.Do(context.Background(), c, nothing)
 					s.set(key, value)
 					return err
 				}}

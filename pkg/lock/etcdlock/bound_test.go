@@ -1,6 +1,7 @@
 package etcdlock_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"testing"
@@ -27,7 +28,7 @@ func TestBound(t *testing.T) {
 	defer client.Close()
 	marks := fence.Register{Bound: etcdlock.Bound(client, 5*time.Second)}
 	admit := func(token fence.Token) error {
-		return marks.Do(fence.Claim{Scope: "/lock", Token: token}, func() error { return nil })
+		return marks.Do(t.Context(), fence.Claim{Scope: "/lock", Token: token}, func(context.Context) error { return nil })
 	}
 	put := func() fence.Token {
 		resp, err := client.Put(t.Context(), "key", "")
@@ -68,7 +69,7 @@ func TestBoundWithoutEtcd(t *testing.T) {
 	defer client.Close()
 	server.Close()
 	marks := fence.Register{Bound: etcdlock.Bound(client, 100*time.Millisecond)}
-	err = marks.Do(fence.Claim{Scope: "/lock", Token: 2}, func() error { t.Error("it was admitted"); return nil })
+	err = marks.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 2}, func(context.Context) error { t.Error("it was admitted"); return nil })
 	if !errors.Is(err, fence.ErrNoBound) {
 		t.Errorf("got %v, want ErrNoBound", err)
 	}

@@ -1,0 +1,67 @@
+package fence
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// scope is the mark of a scope, and the queue of the operations that want to run
+// under it. An operation has the scope from take to give.
+type scope struct {
+	mu      sync.Mutex // guards what follows; not held while an operation runs
+	mark    Mark
+	dropped bool // no longer counts: look the name up again
+	taken   bool
+	queue   []chan struct{} // of those who wait for their turn, which closes theirs
+}
+
+// take waits until the scope is the caller's alone, or until ctx is done.
+func (s *scope) take(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.taken {
+		s.taken = true
+		s.mu.Unlock()
+	} else {
+		turn := make(chan struct{})
+		s.queue = append(s.queue, turn)
+		s.mu.Unlock()
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			if s.leave(turn) {
+				return ctx.Err()
+			}
+			// The turn came at the same moment.
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		s.give()
+		return err
+	}
+	return nil
+}
+
+// leave gives up a place in the queue, and reports whether it was still there.
+func (s *scope) leave(turn chan struct{}) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.queue, turn)
+	if i < 0 {
+		return false
+	}
+	s.queue = slices.Delete(s.queue, i, i+1)
+	return true
+}
+
+// give lets the next one have the scope.
+func (s *scope) give() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		s.taken, s.queue = false, nil
+		return
+	}
+	close(s.queue[0])
+	s.queue = s.queue[1:]
+}
