@@ -34,9 +34,9 @@ const (
 // package fence has them, or fence.ErrDuplicate; with those op did not run and tx
 // is as it was, so that it may be committed for other work in it.
 //
-// Where op fails, roll tx back: what op has put is undone, and the mark is not
-// raised. A scope that is empty or longer than a key of
-// bbolt can be is refused as invalid.
+// The mark is raised before op runs. Where op fails, what it has put and the mark
+// go the same way: roll tx back and both are undone, commit it and both stay. A
+// scope that is empty or longer than a key of bbolt can be is refused as invalid.
 func Do(tx *bbolt.Tx, c fence.Claim, op func() error) error {
 	if n := len(c.Scope); n == 0 || n > bbolt.MaxKeySize {
 		return fmt.Errorf("%w: it has %d bytes, want 1 to %d", fence.ErrInvalidScope, n, bbolt.MaxKeySize)
@@ -49,13 +49,18 @@ func Do(tx *bbolt.Tx, c fence.Claim, op func() error) error {
 	if err != nil {
 		return err
 	}
+	if after != before {
+		if err := put(tx, c.Scope, after); err != nil {
+			return err
+		}
+	}
 	if err := op(); err != nil {
 		return err
 	}
-	if after = after.Done(c); after == before {
-		return nil
+	if done := after.Done(c); done != after {
+		return put(tx, c.Scope, done)
 	}
-	return put(tx, c.Scope, after)
+	return nil
 }
 
 // Mark returns the mark of a scope; where it has none of its own the floor, and

@@ -93,6 +93,37 @@ func TestLaws(t *testing.T) {
 		Restart: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
 			return s.(*store).crash(t), nil
 		},
+		Fail: commitFailure,
+	})
+}
+
+// commitFailure is a caller that commits though the operation failed.
+func commitFailure(_ context.Context, s fencetest.Store, c fence.Claim, key, value string) error {
+	var failed error
+	err := s.(*store).db.Update(func(tx *bbolt.Tx) error {
+		failed = fencebolt.Do(tx, c, func() error {
+			b, err := tx.CreateBucketIfNotExists(bucket)
+			if err != nil {
+				return err
+			}
+			return errors.Join(b.Put([]byte(key), []byte(value)), errors.New("not all of it was done"))
+		})
+		return nil
+	})
+	return errors.Join(failed, err)
+}
+
+// TestLawsWhereFailuresAreUndone: a caller that rolls back, as db.Update does.
+func TestLawsWhereFailuresAreUndone(t *testing.T) {
+	fencetest.Run(t, fencetest.Subject{
+		Open: func(context.Context) (fencetest.Store, error) {
+			return open(t, filepath.Join(t.TempDir(), "db")), nil
+		},
+		Fail: func(_ context.Context, s fencetest.Store, c fence.Claim, key, value string) error {
+			return s.(*store).update(c, func(b *bbolt.Bucket) error {
+				return errors.Join(b.Put([]byte(key), []byte(value)), errors.New("not all of it was done"))
+			})
+		},
 	})
 }
 

@@ -145,7 +145,42 @@ func subject(open func() fencetest.Store) fencetest.Subject {
 			return s, nil
 		},
 		Restart: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) { return s, nil },
+		Fail:    fail,
 	}
+}
+
+// failing is a store whose operations can fail half done.
+type failing interface {
+	fail(c fence.Claim, key, value string) error
+}
+
+func fail(_ context.Context, s fencetest.Store, c fence.Claim, key, value string) error {
+	if s, ok := s.(failing); ok {
+		return s.fail(c, key, value)
+	}
+	return errors.New("nothing was done")
+}
+
+var errHalfDone = errors.New("half done")
+
+func (s *correct) fail(c fence.Claim, key, value string) error {
+	return s.register.Do(context.Background(), c, func(context.Context) error { s.set(key, value); return errHalfDone })
+}
+
+// markAfter is a store that raises the mark after the operation.
+type markAfter struct{ *byHand }
+
+func (s markAfter) fail(c fence.Claim, key, value string) error {
+	s.data[key] = value
+	return errHalfDone
+}
+
+// doneAlready is a store that counts a sequence number also where the operation
+// fails.
+type doneAlready struct{ *byHand }
+
+func (s doneAlready) fail(c fence.Claim, key, value string) error {
+	return errors.Join(s.Write(context.Background(), c, key, value), errHalfDone)
 }
 
 func TestCorrectStoreObeysAllLaws(t *testing.T) {
@@ -190,8 +225,8 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"CheckAndWriteAreOneStep", "LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark", "RestartKeepsMark",
-				"ScopeGuardsAllItsKeys", "SequenceEndsWithTenure", "StaleWriteRefused",
+				"CheckAndWriteAreOneStep", "FailureKeepsMark", "LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark",
+				"RestartKeepsMark", "ScopeGuardsAllItsKeys", "SequenceEndsWithTenure", "StaleWriteRefused",
 			},
 		},
 		{
@@ -305,6 +340,16 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			caught: []string{"RestartKeepsMark"},
 		},
 		{
+			name:   "the mark is raised after the operation",
+			open:   func() fencetest.Store { return markAfter{newByHand(rule)} },
+			caught: []string{"FailureKeepsMark"},
+		},
+		{
+			name:   "a failure counts as done",
+			open:   func() fencetest.Store { return doneAlready{newByHand(rule)} },
+			caught: []string{"FailureKeepsMark"},
+		},
+		{
 			name: "a refused write is stored all the same",
 			open: func() fencetest.Store {
 				return writes{newCorrect(), func(s *correct, c fence.Claim, key, value string) error {
@@ -351,7 +396,7 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 			t.Errorf("%s: %v", law.Name, err)
 		}
 	}
-	want := []string{"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "RestartKeepsMark", "AheadRefused"}
+	want := []string{"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "RestartKeepsMark", "FailureKeepsMark", "AheadRefused"}
 	if !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)
 	}

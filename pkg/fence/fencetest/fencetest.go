@@ -42,6 +42,10 @@ type Subject struct {
 	// OpenBounded returns an empty store whose issuer has given out no token
 	// over bound. Nil: the store knows no bound.
 	OpenBounded func(ctx context.Context, bound fence.Token) (Store, error)
+	// Fail is Write whose operation fails when value is already at key, as far as
+	// the store's user can bring that about, and returns the error. Nil: nothing
+	// can fail once it is admitted.
+	Fail func(ctx context.Context, s Store, c fence.Claim, key, value string) error
 	// NoSequence: the store ignores sequence numbers.
 	NoSequence bool
 }
@@ -71,6 +75,7 @@ var Laws = []Law{
 	{"DeleteKeepsMark", "Deleting a key does not lower the mark: a stale write cannot bring the key back.", deleteKeepsMark},
 	{"RestartKeepsMark", "Neither does a crash and restart.", restartKeepsMark},
 	{"RefusalChangesNothing", "A refused request changes neither data nor mark, whatever the reason.", refusalChangesNothing},
+	{"FailureKeepsMark", "Where something remains of an operation that failed, its mark remains too; its sequence number may be used again.", failureKeepsMark},
 	{"MissingTokenRefused", "A write or delete without a token is refused, never given a default.", missingTokenRefused},
 	{"ReadRaisesMark", "A read that carries a token raises the mark, so that no older write lands after it.", readRaisesMark},
 	{"UnfencedReadAllowed", "A read may come without a token, and raises nothing.", unfencedReadAllowed},

@@ -157,6 +157,34 @@ func refusalChangesNothing(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
+func failureKeepsMark(ctx context.Context, sub Subject) error {
+	if sub.Fail == nil {
+		return fmt.Errorf("%w: nothing can fail once it is admitted", ErrNotApplicable)
+	}
+	s := begin(ctx, sub.Open)
+	s.write(claim(33), lock, "old", admitted)
+	if s.err != nil {
+		return s.err
+	}
+	failing := claim(34)
+	if !sub.NoSequence {
+		failing.Sequence = 1
+	}
+	if err := sub.Fail(ctx, s.store, failing, lock, "half"); err == nil {
+		return errors.New("an operation that was to fail did not")
+	}
+	got, _, err := s.store.Read(ctx, unfenced, lock)
+	if err != nil {
+		return fmt.Errorf("read after a failure: %w", err)
+	}
+	if got != "old" {
+		s.write(claim(33), lock, "stale", fence.ErrStale)
+	}
+	s.write(failing, lock, "done again", admitted)
+	s.read(unfenced, lock, "done again", admitted)
+	return s.err
+}
+
 func missingTokenRefused(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.Open)
 	s.write(unfenced, lock, "first of all", fence.ErrNoToken)
