@@ -37,6 +37,8 @@ const (
 // The mark is raised before op runs. Where op fails, what it has put and the mark
 // go the same way: roll tx back and both are undone, commit it and both stay. A
 // scope that is empty or longer than a key of bbolt can be is refused as invalid.
+// Do knows no bound of the tokens; Store does, or ask Claim.CheckBound of package
+// fence before the transaction begins.
 func Do(tx *bbolt.Tx, c fence.Claim, op func() error) error {
 	if n := len(c.Scope); n == 0 || n > bbolt.MaxKeySize {
 		return fmt.Errorf("%w: it has %d bytes, want 1 to %d", fence.ErrInvalidScope, n, bbolt.MaxKeySize)

@@ -93,6 +93,9 @@ func TestLaws(t *testing.T) {
 		Restart: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
 			return s.(*store).crash(t), nil
 		},
+		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
+			return openGuarded(t, func(fence.Claim) (fence.Token, error) { return bound, nil }), nil
+		},
 		Fail: commitFailure,
 	})
 }

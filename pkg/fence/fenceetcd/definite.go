@@ -37,6 +37,7 @@ var definite = []error{
 var refusals = []error{
 	fence.ErrStale, fence.ErrDuplicate,
 	fence.ErrNoToken, fence.ErrInvalidToken, fence.ErrInvalidSequence, fence.ErrInvalidScope,
+	fence.ErrAhead, fence.ErrNoBound,
 }
 
 // Definite reports whether an error of Do leaves no doubt that this call's ops

@@ -57,15 +57,21 @@ func etcd(t *testing.T) *clientv3.Client { return connect(t, serve(t, etcdserver
 type store struct {
 	kv clientv3.KV
 	ns string
+	// bound is nil where none is known.
+	bound func(fence.Claim) (fence.Token, error)
+}
+
+func (s *store) do(ctx context.Context, c fence.Claim, op clientv3.Op) (*clientv3.TxnResponse, error) {
+	return fenceetcd.Store{KV: s.kv, Bound: s.bound}.Do(ctx, c, op)
 }
 
 func (s *store) Write(ctx context.Context, c fence.Claim, key, value string) error {
-	_, err := fenceetcd.Do(ctx, s.kv, c, clientv3.OpPut(key, value))
+	_, err := s.do(ctx, c, clientv3.OpPut(key, value))
 	return err
 }
 
 func (s *store) Delete(ctx context.Context, c fence.Claim, key string) error {
-	_, err := fenceetcd.Do(ctx, s.kv, c, clientv3.OpDelete(key))
+	_, err := s.do(ctx, c, clientv3.OpDelete(key))
 	return err
 }
 
@@ -77,7 +83,7 @@ func (s *store) Read(ctx context.Context, c fence.Claim, key string) (string, bo
 		}
 		return string(got.Kvs[0].Value), true, nil
 	}
-	resp, err := fenceetcd.Do(ctx, s.kv, c, clientv3.OpGet(key))
+	resp, err := s.do(ctx, c, clientv3.OpGet(key))
 	if err != nil {
 		return "", false, err
 	}
@@ -97,7 +103,12 @@ func TestLaws(t *testing.T) {
 		Open: func(context.Context) (fencetest.Store, error) {
 			stores++
 			ns := fmt.Sprintf("store%d/", stores)
-			return &store{namespace.NewKV(client, ns), ns}, nil
+			return &store{kv: namespace.NewKV(client, ns), ns: ns}, nil
+		},
+		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
+			stores++
+			ns := fmt.Sprintf("store%d/", stores)
+			return &store{namespace.NewKV(client, ns), ns, func(fence.Claim) (fence.Token, error) { return bound, nil }}, nil
 		},
 		Restart: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
 			addr := server.Endpoint()
@@ -105,7 +116,7 @@ func TestLaws(t *testing.T) {
 			server = serve(t, etcdserver.Config{Dir: dir, ClientAddr: addr})
 			client = connect(t, server)
 			ns := s.(*store).ns
-			return &store{namespace.NewKV(client, ns), ns}, nil
+			return &store{kv: namespace.NewKV(client, ns), ns: ns}, nil
 		},
 	})
 }
