@@ -121,7 +121,7 @@ func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duratio
 		return exit
 	case status == -1:
 		return &cli.ExitError{Code: statusFailed, Err: err}
-	case errors.Is(err, lock.ErrLost) && status == 0:
+	case (errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrCutOff)) && status == 0:
 		status = statusLost
 	}
 	return &cli.ExitError{Code: status, Err: fmt.Errorf("after the command's end: %w", err)}

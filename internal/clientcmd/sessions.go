@@ -195,6 +195,14 @@ func (t *mutexTenure) Grant() lock.Grant { return t.grant }
 
 func (t *mutexTenure) Done() <-chan struct{} { return t.session.Done() }
 
+// Err cannot say more: a session does not tell why it ended.
+func (t *mutexTenure) Err() error {
+	if isClosed(t.Done()) {
+		return lock.ErrCutOff
+	}
+	return nil
+}
+
 func (t *mutexTenure) UnorderedLeaseID() int64 { return int64(t.session.Lease()) }
 
 func (t *mutexTenure) HeaderRevision() int64 { return t.mutex.Header().Revision }

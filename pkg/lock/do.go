@@ -13,10 +13,17 @@ const unlockTimeout = 5 * time.Second
 // Do waits for the lock of scope, runs f under it, waits for f to return, and
 // frees the lock, also where f panics.
 //
-// When the tenure is lost, f's context is cancelled with ErrLost as its cause
-// (see context.Cause). Do then returns an error that matches ErrLost even where
-// f returned nil: part of the work may have been done after the loss. Whether
-// it was admitted is the resource's to say, by the token that f shows to it.
+// When the tenure is lost, or can no longer be known to be current, f's context is
+// cancelled, and its cause (see context.Cause) matches ErrLost or ErrCutOff. Do
+// then returns such an error even where f returned nil: part of the work may have
+// been done after the loss. Whether it was admitted is the resource's to say, by
+// the token that f shows to it. Where the service was cut off, and says at the
+// release that the tenure is over, the error matches ErrLost alone.
+//
+// ctx bounds the wait for the lock and, by f's context, f. Where f obeys it, Do
+// returns when ctx is done, and what the backend says of its Lock, or the release,
+// comes on top. The release has up to 5 s of its own, because the lock has to be
+// freed also where ctx is done.
 //
 // The error joins what f returned with what the release returned; an
 // *UnknownError in it says that the lock may stay taken until its TTL is over.
@@ -31,7 +38,7 @@ func Do(ctx context.Context, b Backend, scope string, f func(context.Context, Gr
 		defer close(watching)
 		select {
 		case <-t.Done():
-			cancel(ErrLost)
+			cancel(t.Err())
 		case <-work.Done():
 		}
 	}()
@@ -45,17 +52,12 @@ func Do(ctx context.Context, b Backend, scope string, f func(context.Context, Gr
 
 // release frees the lock and reports a loss that happened before.
 func release(ctx context.Context, t Tenure) error {
-	lost := false
-	select {
-	case <-t.Done():
-		lost = true
-	default:
-	}
+	before := t.Err()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
 	defer cancel()
 	err := t.Unlock(ctx)
-	if lost && !errors.Is(err, ErrLost) {
-		return errors.Join(ErrLost, err)
+	if errors.Is(err, ErrLost) {
+		return err // which says all that there is to know
 	}
-	return err
+	return errors.Join(before, err)
 }

@@ -106,13 +106,29 @@ func TestDoReportsALossThatFDidNotSee(t *testing.T) {
 		err := lock.Do(t.Context(), c, scope, func(ctx context.Context, _ lock.Grant) error {
 			c.Crash()
 			<-ctx.Done()
-			if cause := context.Cause(ctx); cause != lock.ErrLost {
-				t.Errorf("the cause is %v, want ErrLost", cause)
+			if cause := context.Cause(ctx); !errors.Is(cause, lock.ErrCutOff) || errors.Is(cause, lock.ErrLost) {
+				t.Errorf("the cause is %v, want ErrCutOff: nobody has told it", cause)
 			}
 			c.Wake()
 			return nil
 		})
-		if !errors.Is(err, lock.ErrLost) {
+		if !errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrCutOff) {
+			t.Errorf("Do returned %v, want ErrLost alone: the service has said it", err)
+		}
+	})
+}
+
+func TestDoReportsALossThatTheServiceTells(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		err := lock.Do(t.Context(), m.Open(), scope, func(ctx context.Context, g lock.Grant) error {
+			m.Revoke(g)
+			<-ctx.Done()
+			if cause := context.Cause(ctx); !errors.Is(cause, lock.ErrLost) || errors.Is(cause, lock.ErrCutOff) {
+				t.Errorf("the cause is %v, want ErrLost", cause)
+			}
+			return nil
+		})
+		if !errors.Is(err, lock.ErrLost) || errors.Is(err, lock.ErrCutOff) {
 			t.Errorf("Do returned %v, want ErrLost", err)
 		}
 	})
@@ -128,8 +144,8 @@ func TestDoReportsALossAndAnUnknownRelease(t *testing.T) {
 			return failed
 		})
 		unknown := new(lock.UnknownError)
-		if !errors.Is(err, lock.ErrLost) || !errors.Is(err, failed) || !errors.As(err, &unknown) {
-			t.Errorf("Do returned %v, want f's error, ErrLost and an UnknownError", err)
+		if !errors.Is(err, lock.ErrCutOff) || errors.Is(err, lock.ErrLost) || !errors.Is(err, failed) || !errors.As(err, &unknown) {
+			t.Errorf("Do returned %v, want f's error, ErrCutOff, an UnknownError, and no ErrLost", err)
 		}
 	})
 }

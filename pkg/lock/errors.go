@@ -5,12 +5,16 @@ import (
 	"fmt"
 )
 
-// Both are definite. Test for them with errors.Is.
+// Test for them with errors.Is. ErrLocked and ErrLost are definite.
 var (
 	// ErrLocked: another tenure of the scope is current; nothing was granted.
 	ErrLocked = errors.New("lock: locked by another tenure")
-	// ErrLost: the tenure is over; nothing was freed.
+	// ErrLost: the tenure is over, by the lock service's account; nothing was
+	// freed.
 	ErrLost = errors.New("lock: tenure is over")
+	// ErrCutOff: the lock service was not heard of for so long that the tenure may
+	// be over. Nobody on this side knows.
+	ErrCutOff = errors.New("lock: cut off from the lock service, tenure unknown")
 )
 
 // UnknownError is an indefinite outcome: the request may have been carried out,

@@ -14,7 +14,8 @@ type Grant struct {
 	Owner string // the lock service's name for this tenure; no two tenures share one
 	// Token is higher than that of every earlier grant of the scope: after a
 	// release, after an expiry, under racing clients, and after a restart of the
-	// service. Tokens of two scopes are not comparable.
+	// service. Tokens of two scopes are not comparable. 0: the service gives out
+	// no ordered number, and a resource cannot be fenced by it.
 	Token fence.Token
 }
 
@@ -23,14 +24,19 @@ type Grant struct {
 func (g Grant) Claim() fence.Claim { return fence.Claim{Scope: g.Scope, Token: g.Token} }
 
 // Backend is a client of one lock service. Its methods are safe for concurrent
-// use, and two tenures of one Backend exclude each other as those of two do.
+// use, and two tenures of one Backend exclude each other as those of two do. Two
+// scopes never exclude each other, whatever their names.
 //
-// A service that gives out no ordered number for its grants cannot be a
-// Backend: a client of it has a type of its own, and invents no token.
+// A service that gives out no ordered number for its grants gives tokens of 0. Its
+// Backend invents none.
+//
+// A method whose ctx is done returns, though the service does not answer. What it
+// may need on top of that, to clear up, the backend says.
 type Backend interface {
 	// TryLock makes one attempt and does not wait for other holders. It returns
 	// ErrLocked where another tenure of the scope is current, and then leaves
-	// nothing behind in the service.
+	// nothing behind in the service. Under a ctx that is done already, it returns
+	// the error of ctx, as Lock does, and asks for nothing.
 	//
 	// At most one tenure of a scope is current at any time, by the lock
 	// service's own account.
@@ -59,9 +65,15 @@ type Tenure interface {
 	// work out that goes on in between.
 	Done() <-chan struct{}
 
+	// Err says why Done is closed: an error that matches ErrLost where the service
+	// said that the tenure is over, one that matches ErrCutOff where it was not
+	// heard of for the TTL. It is nil while Done is open, and where Unlock closed
+	// it.
+	Err() error
+
 	// Unlock frees the lock. It returns ErrLost where the tenure was over
-	// already, by loss or by an earlier Unlock, and then frees nothing: above
-	// all not the lock of a successor.
+	// already, by loss or by an Unlock before or at the same time, and then frees
+	// nothing: above all not the lock of a successor.
 	//
 	// An *UnknownError means that the lock may or may not be free. Whatever
 	// Unlock returns, Done is closed and the tenure is not renewed any more, so

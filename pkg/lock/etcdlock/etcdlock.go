@@ -1,18 +1,17 @@
-// Package etcdlock is a lock.Backend on etcd. It uses the session and the mutex
-// of go.etcd.io/etcd/client/v3/concurrency, and so shares its locks with them
-// and with "etcdctl lock".
+// Package etcdlock is a lock.Backend on etcd. It uses the session of
+// go.etcd.io/etcd/client/v3/concurrency, and the keys of its mutex, and so shares
+// its locks with them and with "etcdctl lock".
 //
 // The token is the create revision of the holder's key. It is the holder's
-// ticket in the queue: the mutex grants the lock in its order.
+// ticket in the queue: the lock is granted in its order.
 //
 // Each tenure has a session, that is a lease, of its own. Two mutexes on one
 // session would own the same key (etcd issue 11364), and an unlock of one
 // tenure that comes late could free a later one (22082).
 //
-// As in package concurrency, the keys of a scope are all those below the scope
-// and a slash. Do not use two scopes of which one is the other's beginning up
-// to a slash, such as "/lock" and "/lock/a": the first one waits for holders of
-// the second.
+// The keys of a scope are those below the scope and a slash that have no further
+// slash. For a mutex of package concurrency they are all below: a mutex named
+// "/lock" waits for holders of "/lock/a", too, which a Backend does not.
 package etcdlock
 
 import (
@@ -25,7 +24,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -57,27 +55,27 @@ func New(client *clientv3.Client, ttl time.Duration) (*Backend, error) {
 	return &Backend{client: client, ttl: int(ttl / time.Second)}, nil
 }
 
-// Prefix returns the beginning of the keys of scope. Of the keys that exist the
-// one with the lowest create revision is the holder's, and the others are those
-// of waiters, in order.
+// Prefix returns the beginning of the keys of scope. Of those that have no further
+// slash the one with the lowest create revision is the holder's, and the others
+// are those of waiters, in order.
 func Prefix(scope string) string { return scope + "/" }
 
 // TryLock is as lock.Backend says. While it fails it stands in the queue for a
 // moment, so that of two attempts on a free lock that come together both may be
 // told ErrLocked.
 func (b *Backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, "trylock", (*concurrency.Mutex).TryLock)
+	return b.attempt(ctx, scope, "trylock", false)
 }
 
 // Lock is as lock.Backend says. Where the session of the waiter expires, because
 // etcd could not be reached for long, it returns concurrency.ErrSessionExpired.
+// When ctx is done, Lock and TryLock need at most 2 s more, to remove what they
+// have put into etcd.
 func (b *Backend) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, "lock", (*concurrency.Mutex).Lock)
+	return b.attempt(ctx, scope, "lock", true)
 }
 
-type lockFunc func(*concurrency.Mutex, context.Context) error
-
-func (b *Backend) attempt(ctx context.Context, scope, op string, take lockFunc) (lock.Tenure, error) {
+func (b *Backend) attempt(ctx context.Context, scope, op string, wait bool) (lock.Tenure, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("etcdlock: %s %q: %w", op, scope, err)
 	}
@@ -85,18 +83,15 @@ func (b *Backend) attempt(ctx context.Context, scope, op string, take lockFunc) 
 	stop := context.AfterFunc(ctx, end)
 	t, err := b.open(life, end)
 	if err == nil {
-		err = t.take(scope, take)
+		err = t.take(scope, wait)
 	}
 	if stop() && err == nil {
 		return t, nil
 	}
 
 	end()
-	switch { // what caused err rather than how it came out of etcd's client
-	case ctx.Err() != nil:
+	if ctx.Err() != nil { // what caused err rather than how it came out of etcd's client
 		err = ctx.Err()
-	case errors.Is(err, concurrency.ErrLocked):
-		err = lock.ErrLocked
 	}
 	err = fmt.Errorf("etcdlock: %s %q: %w", op, scope, err)
 	if t == nil {
@@ -111,11 +106,12 @@ func (b *Backend) attempt(ctx context.Context, scope, op string, take lockFunc) 
 
 // Tenure is a tenure of a lock in etcd: a lease and a key that is attached to it.
 type Tenure struct {
-	grant   lock.Grant
-	client  *clientv3.Client // the caller's
-	session *concurrency.Session
-	mutex   *concurrency.Mutex
-	end     context.CancelFunc // of the session's renewal
+	grant    lock.Grant
+	client   *clientv3.Client // the caller's
+	session  *concurrency.Session
+	renewals *renewals
+	end      context.CancelFunc // of the session's renewal
+	header   int64              // the revision of the answer that granted the lock
 }
 
 var _ lock.Tenure = (*Tenure)(nil)
@@ -127,39 +123,14 @@ var _ lock.Tenure = (*Tenure)(nil)
 // context.
 func (b *Backend) open(life context.Context, end context.CancelFunc) (*Tenure, error) {
 	c := clientv3.NewCtxClient(life, clientv3.WithZapLogger(b.client.GetLogger()))
-	c.KV, c.Lease, c.Watcher = b.client.KV, b.client.Lease, b.client.Watcher
+	r := &renewals{Lease: b.client.Lease, client: b.client}
+	c.KV, c.Lease, c.Watcher = b.client.KV, r, b.client.Watcher
 	session, err := concurrency.NewSession(c, concurrency.WithTTL(b.ttl))
 	if err != nil {
 		return nil, err
 	}
 	context.AfterFunc(session.Ctx(), end)
-	return &Tenure{client: b.client, session: session, end: end}, nil
-}
-
-// take waits for the lock and fills in the grant.
-func (t *Tenure) take(scope string, take lockFunc) error {
-	// The session's context, because a mutex does not notice that its session
-	// ends while it waits (etcd issue 19597).
-	ctx := t.session.Ctx()
-	t.mutex = concurrency.NewMutex(t.session, scope)
-	err := take(t.mutex, ctx)
-	var own *clientv3.TxnResponse
-	if err == nil {
-		// The mutex may return when its lease is dead already (issue 9921). This
-		// proves that the key is there, after it came to be first in the queue.
-		own, err = t.client.Txn(ctx).If(t.mutex.IsOwner()).Then(clientv3.OpGet(t.mutex.Key())).Commit()
-	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return concurrency.ErrSessionExpired
-	case err != nil:
-		return err
-	case !own.Succeeded:
-		return concurrency.ErrSessionExpired
-	}
-	key := own.Responses[0].GetResponseRange().Kvs[0]
-	t.grant = lock.Grant{Scope: scope, Owner: string(key.Key), Token: fence.Token(key.CreateRevision)}
-	return nil
+	return &Tenure{client: b.client, session: session, renewals: r, end: end}, nil
 }
 
 // abandon takes back what a failed attempt put into etcd. With the lease goes
@@ -184,6 +155,17 @@ func (t *Tenure) Grant() lock.Grant { return t.grant }
 // second late. A key that somebody deletes by hand is not noticed.
 func (t *Tenure) Done() <-chan struct{} { return t.session.Done() }
 
+// Err is as lock.Tenure says. A holder that stood still for longer than the TTL is
+// cut off: what etcd has said meanwhile it has not heard.
+func (t *Tenure) Err() error {
+	select {
+	case <-t.session.Done():
+		return t.renewals.err
+	default:
+		return nil
+	}
+}
+
 // UnorderedLeaseID returns the ID of the tenure's lease. It tells tenures apart,
 // and is no token: it begins with two bytes of the ID of the member that granted
 // it, so that of two leases from two members the later one may be the smaller.
@@ -192,17 +174,19 @@ func (t *Tenure) Done() <-chan struct{} { return t.session.Done() }
 func (t *Tenure) UnorderedLeaseID() int64 { return int64(t.session.Lease()) }
 
 // HeaderRevision returns the revision at which etcd answered that the lock is
-// granted, that of Mutex.Header of package concurrency. It grows from grant to
+// granted, as that of Mutex.Header of package concurrency. It grows from grant to
 // grant as the token does, and is no token beside tokens: it is higher than
 // those of tenures that have been waiting meanwhile, and would fence them out.
-func (t *Tenure) HeaderRevision() int64 { return t.mutex.Header().Revision }
+func (t *Tenure) HeaderRevision() int64 { return t.header }
 
 // Unlock deletes the key if it is still the one that the lock was granted with,
-// and then the lease.
+// and then the lease. It returns when ctx is done; give it a deadline.
 func (t *Tenure) Unlock(ctx context.Context) error {
-	// Mutex.Unlock deletes without looking and returns nil for a lost key. A key
-	// is of one lease and a lease of one tenure, so this deletes no other's.
-	resp, err := t.client.Txn(ctx).If(t.mutex.IsOwner()).Then(clientv3.OpDelete(t.mutex.Key())).Commit()
+	// The Unlock of a concurrency.Mutex deletes without looking and returns nil for
+	// a lost key. A key is of one lease and a lease of one tenure, so this deletes
+	// no other's.
+	own := clientv3.Compare(clientv3.CreateRevision(t.grant.Owner), "=", int64(t.grant.Token))
+	resp, err := t.client.Txn(ctx).If(own).Then(clientv3.OpDelete(t.grant.Owner)).Commit()
 	// Whatever happened: a lock that nobody can unlock any more must not be renewed.
 	t.end()
 	<-t.session.Done()

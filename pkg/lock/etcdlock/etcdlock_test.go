@@ -183,17 +183,17 @@ func TestWaiterThatIsCutOffStopsWaiting(t *testing.T) {
 func TestGrantNeedsTheKeyToBeThere(t *testing.T) {
 	s := newService(t)
 	a, b := s.join(t, long), s.join(t, long)
-	// The first transaction takes the lock, the second one proves it.
-	b.client.KV = &txns{KV: b.client.KV, before: func(n int) {
-		if n == 2 {
-			if _, err := a.client.Delete(t.Context(), etcdlock.Prefix(scope), clientv3.WithPrefix()); err != nil {
-				t.Error(err)
-			}
-		}
-	}}
-	tenure, err := b.Lock(t.Context(), scope)
-	if !errors.Is(err, concurrency.ErrSessionExpired) {
-		t.Errorf("Lock returned %v, %v, want ErrSessionExpired", tenure, err)
+	held := a.mustLock(t)
+	waiting := b.lockInBackground(t.Context())
+	waiter := a.queue(t, 2)[1]
+	if _, err := a.client.Delete(t.Context(), string(waiter.Key)); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-waiting; !errors.Is(r.err, concurrency.ErrSessionExpired) {
+		t.Errorf("Lock returned %v, %v, want ErrSessionExpired", r.tenure, r.err)
 	}
 }
 
@@ -273,7 +273,7 @@ func TestUnlockWhoseAnswerIsLostIsUnknown(t *testing.T) {
 	a, b := s.join(t, long), s.join(t, long)
 	reset := errors.New("connection reset")
 	a.client.KV = &txns{KV: a.client.KV, after: func(n int) error {
-		if n == 3 {
+		if n == 2 {
 			return reset
 		}
 		return nil
@@ -345,19 +345,15 @@ func TestTenuresLeaveNoGoroutines(t *testing.T) {
 	}
 }
 
-// txns is a KV that calls before and after each transaction with its number.
+// txns is a KV that calls after each transaction with its number.
 type txns struct {
 	clientv3.KV
-	n      int
-	before func(n int)
-	after  func(n int) error
+	n     int
+	after func(n int) error
 }
 
 func (k *txns) Txn(ctx context.Context) clientv3.Txn {
 	k.n++
-	if k.before != nil {
-		k.before(k.n)
-	}
 	return &txn{Txn: k.KV.Txn(ctx), kv: k, n: k.n}
 }
 
@@ -378,4 +374,62 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 		}
 	}
 	return resp, err
+}
+
+// TestErrSaysWhy: what etcd has said is a loss, and silence is none.
+func TestErrSaysWhy(t *testing.T) {
+	s := newService(t)
+	for name, tt := range map[string]struct {
+		end  func(party, *etcdlock.Tenure)
+		want error
+	}{
+		"revoked": {func(p party, held *etcdlock.Tenure) {
+			if _, err := p.client.Revoke(t.Context(), clientv3.LeaseID(held.UnorderedLeaseID())); err != nil {
+				t.Error(err)
+			}
+		}, lock.ErrLost},
+		"cut off": {func(p party, _ *etcdlock.Tenure) { p.link.cut() }, lock.ErrCutOff},
+		"closed":  {func(p party, _ *etcdlock.Tenure) { p.client.Close() }, lock.ErrCutOff},
+		"unlocked": {func(_ party, held *etcdlock.Tenure) {
+			if err := held.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}, nil},
+	} {
+		p := s.join(t, 2*time.Second)
+		tenure, err := p.Lock(t.Context(), "/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := tenure.(*etcdlock.Tenure)
+		if err := held.Err(); err != nil {
+			t.Errorf("%s: during the tenure: %v", name, err)
+		}
+		tt.end(p, held)
+		<-held.Done()
+		if err := held.Err(); err != tt.want {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+}
+
+// TestNestedScopes: the holder of "/lock/a" does not keep anyone from "/lock".
+func TestNestedScopes(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, long)
+	for _, nested := range []string{scope + "/a", scope + "/", scope + "//", scope + "/a/b"} {
+		if _, err := a.TryLock(t.Context(), nested); err != nil {
+			t.Errorf("%q: %v", nested, err)
+		}
+	}
+	held, err := b.TryLock(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.TryLock(t.Context(), scope); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("TryLock returned %v, want ErrLocked", err)
+	}
+	if err := held.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
 }

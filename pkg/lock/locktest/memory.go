@@ -63,6 +63,7 @@ type memoryTenure struct {
 	granted chan struct{} // closed when it is the first in its queue
 	done    chan struct{} // closed when it is over for the holder
 	over    bool          // done is closed, and nothing renews the place in the queue
+	err     error         // why, for Err
 	expiry  *time.Timer   // runs while nothing renews it
 }
 
@@ -148,15 +149,28 @@ func (m *Memory) remove(t *memoryTenure) bool {
 	if t.expiry != nil {
 		t.expiry.Stop()
 	}
-	t.end()
+	t.end(nil)
 	m.grantFirst(scope)
 	return true
 }
 
-func (t *memoryTenure) end() {
+func (t *memoryTenure) end(err error) {
 	if !t.over {
-		t.over = true
+		t.over, t.err = true, err
 		close(t.done)
+	}
+}
+
+// Revoke ends the tenure of a grant, as an operator could, and tells its holder.
+func (m *Memory) Revoke(g lock.Grant) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.queues[g.Scope] {
+		if t.grant == g {
+			t.end(fmt.Errorf("locktest: token %d was revoked: %w", g.Token, lock.ErrLost))
+			m.remove(t)
+			return
+		}
 	}
 }
 
@@ -172,6 +186,7 @@ func (c *memoryClient) crash() {
 			c.m.mu.Lock()
 			defer c.m.mu.Unlock()
 			if c.silent || t.over {
+				t.end(lock.ErrCutOff)
 				c.m.remove(t)
 			}
 		})
@@ -198,6 +213,7 @@ func (c *memoryClient) close() {
 	}
 	c.silent = true
 	for len(c.tenures) > 0 {
+		c.tenures[0].end(lock.ErrCutOff)
 		c.m.remove(c.tenures[0])
 	}
 }
@@ -205,11 +221,17 @@ func (c *memoryClient) close() {
 func (t *memoryTenure) Grant() lock.Grant     { return t.grant }
 func (t *memoryTenure) Done() <-chan struct{} { return t.done }
 
+func (t *memoryTenure) Err() error {
+	t.client.m.mu.Lock()
+	defer t.client.m.mu.Unlock()
+	return t.err
+}
+
 func (t *memoryTenure) Unlock(context.Context) error {
 	t.client.m.mu.Lock()
 	defer t.client.m.mu.Unlock()
 	if t.client.silent {
-		t.end()
+		t.end(nil)
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: errSilent}
 	}
 	if !t.client.m.remove(t) {
