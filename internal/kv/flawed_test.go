@@ -19,10 +19,14 @@ import (
 func TestFlawsBreakTheirLaws(t *testing.T) {
 	for flaw, caught := range map[kv.Flaw][]string{
 		kv.FlawDiffers: {
-			"AheadRefused", "CheckAndWriteAreOneStep", "LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark",
-			"ScopeGuardsAllItsKeys", "SequenceEndsWithTenure", "StaleWriteRefused",
+			"AheadRefused", "CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteRaisesMark",
+			"LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
+			"SequenceEndsWithTenure", "StaleWriteRefused",
 		},
-		kv.FlawForgetful: {"DeleteKeepsMark"},
+		kv.FlawForgetful: {
+			"CheckAndDeleteAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+			"TimeKeepsMark",
+		},
 	} {
 		s := fencetest.Subject{
 			Open: func(context.Context) (fencetest.Store, error) {

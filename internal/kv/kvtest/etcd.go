@@ -54,9 +54,8 @@ func openEtcd(t testing.TB, o kv.Options) kv.Engine {
 	return newEtcd(t, etcdPlace{Etcd(t), fmt.Sprintf("/storage-%d/", etcdCount.Add(1))}, o)
 }
 
-// crashEtcd is another storage before the same cluster: the engine has nothing to
-// lose.
-func crashEtcd(t testing.TB, e kv.Engine) kv.Engine {
+// besideEtcd is another storage before the same cluster.
+func besideEtcd(t testing.TB, e kv.Engine) kv.Engine {
 	place, _ := etcdEngines.Load(e)
 	return newEtcd(t, place.(etcdPlace), kv.Options{})
 }

@@ -21,13 +21,15 @@ type Kind struct {
 	Open func(t testing.TB, o kv.Options) kv.Engine
 	// Crash opens what a crash of e leaves. Nil: nothing.
 	Crash func(t testing.TB, e kv.Engine) kv.Engine
+	// Second opens the data of e beside e. Nil: nobody can.
+	Second func(t testing.TB, e kv.Engine) kv.Engine
 }
 
 // Kinds are all kinds.
 var Kinds = []Kind{
-	{"memory", func(_ testing.TB, o kv.Options) kv.Engine { return kv.NewMemory(o) }, nil},
-	{"bolt", openBolt, crashBolt},
-	{"etcd", openEtcd, crashEtcd},
+	{"memory", func(_ testing.TB, o kv.Options) kv.Engine { return kv.NewMemory(o) }, nil, nil},
+	{"bolt", openBolt, crashBolt, nil},
+	{"etcd", openEtcd, besideEtcd, besideEtcd}, // it has nothing to lose
 }
 
 // Subject shows an engine of kind k to the laws: as show does, from which engine
@@ -42,6 +44,11 @@ func (k Kind) Subject(t testing.TB, show func(kv.Engine) fencetest.Store, engine
 	if k.Crash != nil {
 		s.Restart = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
 			return show(k.Crash(t, engine(s))), nil
+		}
+	}
+	if k.Second != nil {
+		s.Second = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+			return show(k.Second(t, engine(s))), nil
 		}
 	}
 	return s

@@ -110,6 +110,10 @@ func TestLaws(t *testing.T) {
 			ns := fmt.Sprintf("store%d/", stores)
 			return &store{namespace.NewKV(client, ns), ns, func(fence.Claim) (fence.Token, error) { return bound, nil }}, nil
 		},
+		Second: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+			ns := s.(*store).ns
+			return &store{kv: namespace.NewKV(connect(t, server), ns), ns: ns}, nil
+		},
 		Restart: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
 			addr := server.Endpoint()
 			server.Close()

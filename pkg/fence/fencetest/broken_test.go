@@ -5,10 +5,15 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"path"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -73,62 +78,263 @@ func (w writes) Write(_ context.Context, c fence.Claim, key, value string) error
 	return w.write(w.correct, c, key, value)
 }
 
-// byHand is a store whose rule is replaced: admit judges a claim against the
-// mark that key or scope has, and says the mark afterwards.
+// request is what a byHand was asked, and what its rule said.
+type request struct {
+	op            string
+	claim         fence.Claim
+	key           string
+	there         bool // the key had a value
+	before, after fence.Mark
+	err           error
+}
+
+// byHand is a store whose parts can be replaced; a nil one is as it must be.
 type byHand struct {
-	mu        sync.Mutex
-	data      map[string]string
-	marks     map[string]fence.Mark
+	mu      sync.Mutex
+	data    map[string]string
+	marks   map[string]fence.Mark
+	durable map[string]fence.Mark // what a crash leaves
+
 	admit     func(m fence.Mark, c fence.Claim) (fence.Mark, error)
-	perKey    bool // the mark belongs to the key
-	dropMarks bool // delete drops the mark
-	deafReads bool // reads ignore tokens
+	name      func(c fence.Claim, key string) string // that the mark is kept under
+	take      func(op string, c *fence.Claim)        // what is taken of a claim
+	keep      func(r request) fence.Mark             // the mark afterwards
+	deafReads bool                                   // reads ignore tokens
+	lazyReads bool                                   // what a read does to a mark is not durable
 }
 
 func newByHand(admit func(fence.Mark, fence.Claim) (fence.Mark, error)) *byHand {
-	return &byHand{data: make(map[string]string), marks: make(map[string]fence.Mark), admit: admit}
+	return &byHand{
+		data: make(map[string]string), marks: make(map[string]fence.Mark), durable: make(map[string]fence.Mark), admit: admit,
+		name: func(c fence.Claim, _ string) string { return c.Scope },
+		take: func(string, *fence.Claim) {},
+		keep: kept,
+	}
 }
 
-func (s *byHand) do(c fence.Claim, key string, op func()) error {
+func kept(r request) fence.Mark {
+	if r.err != nil {
+		return r.before
+	}
+	return r.after.Done(r.claim)
+}
+
+func (s *byHand) do(kind string, c fence.Claim, key string, do func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	scope := c.Scope
-	if s.perKey {
-		scope = key
+	s.take(kind, &c)
+	name := s.name(c, key)
+	r := request{op: kind, claim: c, key: key, before: s.marks[name]}
+	_, r.there = s.data[key]
+	r.after, r.err = s.admit(r.before, c)
+	s.marks[name] = s.keep(r)
+	if kind != read || !s.lazyReads {
+		s.durable[name] = s.marks[name]
 	}
-	m, err := s.admit(s.marks[scope], c)
+	if r.err == nil {
+		do()
+	}
+	return r.err
+}
+
+// The kinds of a request.
+const (
+	write  = "write"
+	remove = "delete"
+	read   = "read"
+)
+
+func (s *byHand) Write(_ context.Context, c fence.Claim, key, value string) error {
+	return s.do(write, c, key, func() { s.data[key] = value })
+}
+
+func (s *byHand) Delete(_ context.Context, c fence.Claim, key string) error {
+	return s.do(remove, c, key, func() { delete(s.data, key) })
+}
+
+func (s *byHand) Read(_ context.Context, c fence.Claim, key string) (v string, ok bool, err error) {
+	look := func() { v, ok = s.data[key] }
+	if c.Token == 0 || s.deafReads {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		look()
+		return v, ok, nil
+	}
+	err = s.do(read, c, key, look)
+	return v, ok, err
+}
+
+func (s *byHand) crash() fencetest.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.marks = maps.Clone(s.durable)
+	return s
+}
+
+// twoSteps is a store that lets the scope go between the check and the operations
+// that it names.
+type twoSteps struct {
+	*correct
+	op string
+}
+
+func (s twoSteps) do(ctx context.Context, op string, c fence.Claim, f func()) error {
+	if s.op != op {
+		return s.register.Do(ctx, c, func(context.Context) error { f(); return nil })
+	}
+	if err := s.register.Do(ctx, c, nothing); err != nil {
+		return err
+	}
+	gap()
+	f()
+	return nil
+}
+
+// gap is time for somebody else.
+func gap() {
+	for range rand.IntN(20) {
+		runtime.Gosched()
+	}
+}
+
+func (s twoSteps) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	return s.do(ctx, write, c, func() { s.set(key, value) })
+}
+
+func (s twoSteps) Delete(ctx context.Context, c fence.Claim, key string) error {
+	return s.do(ctx, remove, c, func() { s.unset(key) })
+}
+
+func (s twoSteps) Read(ctx context.Context, c fence.Claim, key string) (v string, ok bool, err error) {
+	look := func() { v, ok = s.get(key) }
+	if c.Token == 0 {
+		look()
+		return v, ok, nil
+	}
+	if s.op != read {
+		return v, ok, s.do(ctx, read, c, look)
+	}
+	look() // and the check only afterwards
+	gap()
+	err = s.register.Do(ctx, c, nothing)
+	return v, ok, err
+}
+
+// keyLocks is a store with a mark for each scope and a lock for each key.
+type keyLocks struct {
+	*correct
+	keys  sync.Map // of *sync.Mutex
+	marks sync.Map // of fence.Mark
+}
+
+func (s *keyLocks) do(c fence.Claim, key string, op func()) error {
+	l, _ := s.keys.LoadOrStore(key, new(sync.Mutex))
+	l.(*sync.Mutex).Lock()
+	defer l.(*sync.Mutex).Unlock()
+	m, _ := s.marks.LoadOrStore(c.Scope, fence.Mark{})
+	next, err := m.(fence.Mark).Admit(c)
 	if err != nil {
 		return err
 	}
-	s.marks[scope] = m.Done(c)
+	gap()
+	s.marks.Store(c.Scope, next.Done(c))
 	op()
 	return nil
 }
 
-func (s *byHand) Write(_ context.Context, c fence.Claim, key, value string) error {
-	return s.do(c, key, func() { s.data[key] = value })
+func (s *keyLocks) fail(c fence.Claim, key, value string) error {
+	return errors.Join(s.Write(context.Background(), fence.Claim{Scope: c.Scope, Token: c.Token}, key, value), errHalfDone)
 }
 
-func (s *byHand) Delete(_ context.Context, c fence.Claim, key string) error {
-	return s.do(c, key, func() {
-		delete(s.data, key)
-		if s.dropMarks {
-			delete(s.marks, c.Scope)
-		}
-	})
+func (s *keyLocks) Write(_ context.Context, c fence.Claim, key, value string) error {
+	return s.do(c, key, func() { s.set(key, value) })
 }
 
-func (s *byHand) Read(_ context.Context, c fence.Claim, key string) (v string, ok bool, err error) {
-	read := func() { v, ok = s.data[key] }
-	if c.Token == 0 || s.deafReads {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		read()
-		return v, ok, nil
+func (s *keyLocks) Delete(_ context.Context, c fence.Claim, key string) error {
+	return s.do(c, key, func() { s.unset(key) })
+}
+
+func (s *keyLocks) Read(_ context.Context, c fence.Claim, key string) (v string, ok bool, err error) {
+	if c.Token != 0 {
+		err = s.do(c, key, func() { v, ok = s.get(key) })
+		return v, ok, err
 	}
-	err = s.do(c, key, read)
-	return v, ok, err
+	v, ok = s.get(key)
+	return v, ok, nil
 }
+
+// sequencePerKey is a store that counts the requests of each key by themselves.
+type sequencePerKey struct {
+	*byHand
+	sequences map[string]fence.Mark
+}
+
+func (s sequencePerKey) in(c fence.Claim, key string, do func(fence.Claim) error) error {
+	next, err := s.sequences[key].Admit(c)
+	if c.Token >= s.sequences[key].Token && err != nil {
+		return err
+	}
+	whole := c
+	c.Sequence = 0
+	if err := do(c); err != nil {
+		return err
+	}
+	s.sequences[key] = next.Done(whole)
+	return nil
+}
+
+func (s sequencePerKey) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	if c.Sequence == 0 {
+		return s.byHand.Write(ctx, c, key, value)
+	}
+	return s.in(c, key, func(c fence.Claim) error { return s.byHand.Write(ctx, c, key, value) })
+}
+
+func (s sequencePerKey) Delete(ctx context.Context, c fence.Claim, key string) error {
+	if c.Sequence == 0 {
+		return s.byHand.Delete(ctx, c, key)
+	}
+	return s.in(c, key, func(c fence.Claim) error { return s.byHand.Delete(ctx, c, key) })
+}
+
+// process is one of two that share data and not what it keeps of the marks.
+type process struct{ *correct }
+
+func (s process) beside() fencetest.Store {
+	return &sharing{process: process{newCorrect()}, data: s.correct}
+}
+
+// sharing is a process that works on the data of another one.
+type sharing struct {
+	process
+	data *correct
+}
+
+func (s *sharing) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	return s.register.Do(ctx, c, func(context.Context) error { s.data.set(key, value); return nil })
+}
+
+func (s *sharing) Delete(ctx context.Context, c fence.Claim, key string) error {
+	return s.register.Do(ctx, c, func(context.Context) error { s.data.unset(key); return nil })
+}
+
+func (s *sharing) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if _, _, err := s.process.Read(ctx, c, key); err != nil {
+		return "", false, err
+	}
+	v, ok := s.data.get(key)
+	return v, ok, nil
+}
+
+// apart are two processes that share marks and data, but not the step of both.
+type apart struct{ twoSteps }
+
+func (s apart) beside() fencetest.Store { return s }
+
+// opened is a correct store that a second process has opened with a gap.
+type opened struct{ *correct }
+
+func (s opened) beside() fencetest.Store { return apart{twoSteps{s.correct, write}} }
 
 // volatile is restarted with its data and without its marks.
 type volatile struct{ *correct }
@@ -144,8 +350,19 @@ func subject(open func() fencetest.Store) fencetest.Subject {
 			s.register.Bound = func(fence.Claim) (fence.Token, error) { return bound, nil }
 			return s, nil
 		},
-		Restart: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) { return s, nil },
-		Fail:    fail,
+		Restart: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+			if s, ok := s.(interface{ crash() fencetest.Store }); ok {
+				return s.crash(), nil
+			}
+			return s, nil
+		},
+		Second: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+			if s, ok := s.(interface{ beside() fencetest.Store }); ok {
+				return s.beside(), nil
+			}
+			return s, nil
+		},
+		Fail: fail,
 	}
 }
 
@@ -194,6 +411,22 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	byRule := func(admit func(fence.Mark, fence.Claim) (fence.Mark, error)) func() fencetest.Store {
 		return func() fencetest.Store { return newByHand(admit) }
 	}
+	with := func(change func(*byHand)) func() fencetest.Store {
+		return func() fencetest.Store {
+			s := newByHand(rule)
+			change(s)
+			return s
+		}
+	}
+	keeping := func(f func(request) fence.Mark) func() fencetest.Store {
+		return with(func(s *byHand) { s.keep = f })
+	}
+	taking := func(f func(string, *fence.Claim)) func() fencetest.Store {
+		return with(func(s *byHand) { s.take = f })
+	}
+	naming := func(f func(fence.Claim, string) string) func() fencetest.Store {
+		return with(func(s *byHand) { s.name = f })
+	}
 	for _, tt := range []struct {
 		name   string
 		open   func() fencetest.Store
@@ -202,19 +435,162 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	}{
 		{
 			name: "check and write in two steps",
-			open: func() fencetest.Store {
-				return writes{newCorrect(), func(s *correct, c fence.Claim, key, value string) error {
-					if err := s.register.Do(context.Background(), c, nothing); err != nil {
-						return err
-					}
-					for range rand.IntN(4) { // the gap
-						runtime.Gosched()
-					}
-					s.set(key, value)
-					return nil
-				}}
+			open: func() fencetest.Store { return twoSteps{newCorrect(), write} },
+			caught: []string{
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "ProcessesShareTheStep",
+				"ScopeIsOneStep",
 			},
-			caught: []string{"CheckAndWriteAreOneStep"},
+		},
+		{
+			name:   "check and delete in two steps",
+			open:   func() fencetest.Store { return twoSteps{newCorrect(), remove} },
+			caught: []string{"CheckAndDeleteAreOneStep"},
+		},
+		{
+			name:   "a read looks first and is checked afterwards",
+			open:   func() fencetest.Store { return twoSteps{newCorrect(), read} },
+			caught: []string{"CheckAndReadAreOneStep"},
+		},
+		{
+			name:   "a lock for each key, a mark for each scope",
+			open:   func() fencetest.Store { return &keyLocks{correct: newCorrect()} },
+			caught: []string{"ScopeIsOneStep"},
+		},
+		{
+			name:   "two processes with marks of their own",
+			open:   func() fencetest.Store { return process{newCorrect()} },
+			caught: []string{"ProcessesShareMarks", "ProcessesShareTheStep"},
+		},
+		{
+			name:   "two processes with a gap between them",
+			open:   func() fencetest.Store { return opened{newCorrect()} },
+			caught: []string{"ProcessesShareTheStep"},
+		},
+		{
+			name: "a delete does not raise the mark",
+			open: keeping(func(r request) fence.Mark {
+				if r.op == remove {
+					return r.before
+				}
+				return kept(r)
+			}),
+			caught: []string{
+				"CheckAndDeleteAreOneStep", "DeleteRaisesMark", "RestartKeepsEveryMark", "SequenceOrdersDeletes",
+			},
+		},
+		{
+			name: "a delete of nothing does not raise the mark",
+			open: keeping(func(r request) fence.Mark {
+				if r.op == remove && !r.there {
+					return r.before
+				}
+				return kept(r)
+			}),
+			caught: []string{"DeleteRaisesMark", "RestartKeepsEveryMark"},
+		},
+		{
+			name: "a stale delete lowers the mark",
+			open: keeping(func(r request) fence.Mark {
+				if r.op == remove && errors.Is(r.err, fence.ErrStale) {
+					return fence.Mark{Token: r.claim.Token}
+				}
+				return kept(r)
+			}),
+			caught: []string{"CheckAndDeleteAreOneStep", "RefusalKeepsMark", "SequenceOrdersDeletes"},
+		},
+		{
+			name: "a stale read lowers the mark",
+			open: keeping(func(r request) fence.Mark {
+				if r.op == read && errors.Is(r.err, fence.ErrStale) {
+					return fence.Mark{Token: r.claim.Token}
+				}
+				return kept(r)
+			}),
+			caught: []string{"RefusalKeepsMark"},
+		},
+		{
+			name:   "the mark of a read is in memory only",
+			open:   func() fencetest.Store { s := newByHand(rule); s.lazyReads = true; return s },
+			caught: []string{"RestartKeepsEveryMark"},
+		},
+		{
+			name: "a read resets the sequence",
+			open: keeping(func(r request) fence.Mark {
+				if r.op == read && r.err == nil {
+					return fence.Mark{Token: r.claim.Token}
+				}
+				return kept(r)
+			}),
+			caught: []string{"SequenceOutlivesOthers"},
+		},
+		{
+			name: "a delete ignores the sequence",
+			open: taking(func(op string, c *fence.Claim) {
+				if op == remove {
+					c.Sequence = 0
+				}
+			}),
+			caught: []string{"SequenceOrdersDeletes"},
+		},
+		{
+			name:   "sequence numbers go through 32 bits",
+			open:   taking(func(_ string, c *fence.Claim) { c.Sequence = int64(uint32(c.Sequence)) }),
+			caught: []string{"SequenceHas64Bits"},
+		},
+		{
+			name:   "a sequence for each key",
+			open:   func() fencetest.Store { return sequencePerKey{newByHand(rule), make(map[string]fence.Mark)} },
+			caught: []string{"RestartKeepsMark", "SequenceIsOfTheTenure"},
+		},
+		{
+			name: "no more than 1000 marks",
+			open: func() fencetest.Store {
+				s := newByHand(rule)
+				s.keep = func(r request) fence.Mark {
+					if len(s.marks) > 1000 {
+						clear(s.marks)
+					}
+					return kept(r)
+				}
+				return s
+			},
+			caught: []string{"ManyMarksStay"},
+		},
+		{
+			name: "marks expire",
+			open: func() fencetest.Store {
+				s, last := newByHand(rule), time.Now()
+				s.take = func(string, *fence.Claim) {
+					if time.Since(last) > 500*time.Millisecond {
+						clear(s.marks)
+					}
+					last = time.Now()
+				}
+				return s
+			},
+			caught: []string{"TimeKeepsMark"},
+		},
+		{
+			name:   "scopes are folded in case",
+			open:   naming(func(c fence.Claim, _ string) string { return strings.ToLower(c.Scope) }),
+			caught: []string{"ScopesAreNotConfused"},
+		},
+		{
+			name:   "scopes are cut",
+			open:   naming(func(c fence.Claim, _ string) string { return c.Scope[:min(len(c.Scope), 255)] }),
+			caught: []string{"ScopesAreNotConfused"},
+		},
+		{
+			name:   "scopes are cleaned like paths",
+			open:   naming(func(c fence.Claim, _ string) string { return path.Clean(c.Scope) }),
+			caught: []string{"ScopesAreNotConfused"},
+		},
+		{
+			name: "scope and key are joined",
+			open: naming(func(c fence.Claim, key string) string { return c.Scope + ":" + key }),
+			caught: []string{
+				"DeleteRaisesMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
+			},
 		},
 		{
 			name: "equality instead of order, as in contrib/lock",
@@ -225,14 +601,24 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"CheckAndWriteAreOneStep", "FailureKeepsMark", "LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark",
-				"RestartKeepsMark", "ScopeGuardsAllItsKeys", "SequenceEndsWithTenure", "StaleWriteRefused",
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteRaisesMark",
+				"FailureKeepsMark", "LargestTokenAdmitted", "NewerTokenReplaces", "ProcessesShareMarks", "ProcessesShareTheStep",
+				"ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
+				"SequenceEndsWithTenure", "StaleWriteRefused",
 			},
 		},
 		{
-			name:   "mark lost on delete",
-			open:   func() fencetest.Store { s := newByHand(rule); s.dropMarks = true; return s },
-			caught: []string{"DeleteKeepsMark"},
+			name: "mark lost on delete",
+			open: keeping(func(r request) fence.Mark {
+				if r.op == remove && r.err == nil {
+					return fence.Mark{}
+				}
+				return kept(r)
+			}),
+			caught: []string{
+				"CheckAndDeleteAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark", "RestartKeepsEveryMark",
+				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
+			},
 		},
 		{
 			name: "missing token adopted",
@@ -253,19 +639,24 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"DeleteKeepsMark", "EqualTokenAdmitted", "ReadRaisesMark", "RefusalChangesNothing", "RestartKeepsMark",
-				"ScopeGuardsAllItsKeys", "ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceOrders", "UnfencedReadAllowed",
+				"DeleteKeepsMark", "DeleteRaisesMark", "EqualTokenAdmitted", "ReadRaisesMark", "RefusalChangesNothing",
+				"RefusalKeepsMark", "RestartKeepsMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopesAreIndependent",
+				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceOrders", "SequenceOrdersDeletes",
+				"SequenceOutlivesOthers", "TimeKeepsMark", "UnfencedReadAllowed",
 			},
 		},
 		{
-			name:   "reads ignore the token",
-			open:   func() fencetest.Store { s := newByHand(rule); s.deafReads = true; return s },
-			caught: []string{"InvalidTokenRefused", "ReadRaisesMark", "StaleReadRefused"},
+			name: "reads ignore the token",
+			open: func() fencetest.Store { s := newByHand(rule); s.deafReads = true; return s },
+			caught: []string{
+				"CheckAndReadAreOneStep", "InvalidTokenRefused", "ProcessesShareMarks", "ReadRaisesMark", "RestartKeepsEveryMark",
+				"StaleReadRefused",
+			},
 		},
 		{
 			name:   "a mark per key",
-			open:   func() fencetest.Store { s := newByHand(rule); s.perKey = true; return s },
-			caught: []string{"ScopeGuardsAllItsKeys"},
+			open:   naming(func(_ fence.Claim, key string) string { return key }),
+			caught: []string{"DeleteRaisesMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure"},
 		},
 		{
 			name: "one mark for all locks",
@@ -280,7 +671,9 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 					}), nil
 				}
 			},
-			caught: []string{"ScopesAreIndependent"},
+			caught: []string{
+				"RestartKeepsEveryMark", "ScopeAndKeyAreApart", "ScopesAreIndependent", "ScopesAreNotConfused",
+			},
 		},
 		{
 			name: "tokens go through a float",
@@ -307,7 +700,10 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				c.Sequence = 0
 				return m.Admit(c)
 			}),
-			caught: []string{"RestartKeepsMark", "SequenceDropsDuplicates", "SequenceOrders"},
+			caught: []string{
+				"ProcessesShareMarks", "RestartKeepsMark", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure",
+				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+			},
 		},
 		{
 			name: "sequence numbers outlive the tenure",
@@ -337,7 +733,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 					return volatile{&correct{data: s.(volatile).data}}, nil
 				}
 			},
-			caught: []string{"RestartKeepsMark"},
+			caught: []string{"RestartKeepsEveryMark", "RestartKeepsMark"},
 		},
 		{
 			name:   "the mark is raised after the operation",
@@ -359,9 +755,11 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}}
 			},
 			caught: []string{
-				"CheckAndWriteAreOneStep", "DeleteKeepsMark", "InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused",
-				"ReadRaisesMark", "RefusalChangesNothing", "ScopeGuardsAllItsKeys", "ScopesAreIndependent",
-				"SequenceDropsDuplicates", "SequenceOrders", "StaleWriteRefused",
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteKeepsMark",
+				"DeleteRaisesMark", "InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused", "ProcessesShareMarks",
+				"ProcessesShareTheStep", "ReadRaisesMark", "RefusalChangesNothing", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
+				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceOrders",
+				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused",
 			},
 		},
 	} {
@@ -372,9 +770,11 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			}
 			caught := make(map[string]error)
 			for _, law := range fencetest.Laws {
-				if err := law.Check(t.Context(), s); err != nil {
-					caught[law.Name] = err
-				}
+				synctest.Test(t, func(t *testing.T) { // in which no time goes by that nobody waits for
+					if err := law.Check(t.Context(), s); err != nil {
+						caught[law.Name] = err
+					}
+				})
 			}
 			if got := slices.Sorted(maps.Keys(caught)); !slices.Equal(got, tt.caught) {
 				t.Errorf("caught by %q\nwant      %q\n%v", got, tt.caught, caught)
@@ -396,8 +796,73 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 			t.Errorf("%s: %v", law.Name, err)
 		}
 	}
-	want := []string{"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "RestartKeepsMark", "FailureKeepsMark", "AheadRefused"}
+	want := []string{
+		"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "SequenceIsOfTheTenure", "SequenceHas64Bits",
+		"SequenceOrdersDeletes", "SequenceOutlivesOthers", "RestartKeepsMark", "RestartKeepsEveryMark", "ProcessesShareMarks",
+		"ProcessesShareTheStep", "FailureKeepsMark", "AheadRefused",
+	}
 	if !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)
+	}
+}
+
+// busy is a store that wants each third request again.
+type busy struct {
+	*correct
+	requests atomic.Int64
+}
+
+var errBusy = errors.New("serialization failure")
+
+func (s *busy) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	if s.requests.Add(1)%3 == 0 {
+		return errBusy
+	}
+	return s.correct.Write(ctx, c, key, value)
+}
+
+// TestAgain: an error that says "try again" is no broken law, where the store says
+// which one it is.
+func TestAgain(t *testing.T) {
+	s := subject(func() fencetest.Store { return &busy{correct: newCorrect()} })
+	broken := func() (names []string) {
+		for _, law := range fencetest.Laws {
+			synctest.Test(t, func(t *testing.T) {
+				if law.Check(t.Context(), s) != nil {
+					names = append(names, law.Name)
+				}
+			})
+		}
+		return names
+	}
+	if len(broken()) == 0 {
+		t.Error("nothing is broken, though nobody says what the error means")
+	}
+	s.Again = func(err error) bool { return errors.Is(err, errBusy) }
+	if names := broken(); names != nil {
+		t.Errorf("broken: %q", names)
+	}
+	s.Again = func(error) bool { return true }
+	s.Open = func(context.Context) (fencetest.Store, error) {
+		return writes{newCorrect(), func(*correct, fence.Claim, string, string) error { return errBusy }}, nil
+	}
+	if err := fencetest.Laws[0].Check(t.Context(), s); err == nil || !strings.Contains(err.Error(), "attempts: serialization failure") {
+		t.Errorf("a store that never does it: %v", err)
+	}
+}
+
+func TestSubjectSaysWhatItIs(t *testing.T) {
+	whole := subject(nil)
+	whole.Again = func(error) bool { return false }
+	for _, tt := range []struct {
+		subject fencetest.Subject
+		want    string
+	}{
+		{whole, "outlives its process, several processes, knows a bound, operations can fail half done, sequence numbers, may want a request again"},
+		{fencetest.Subject{NoSequence: true}, "goes with its process, one process, knows no bound, operations do not fail half done, no sequence numbers, wants no request again"},
+	} {
+		if got := tt.subject.String(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }

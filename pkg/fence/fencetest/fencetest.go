@@ -5,6 +5,9 @@
 //		fencetest.Run(t, fencetest.Subject{Open: openMyStore})
 //	}
 //
+// What a store can do beyond that the Subject says, and what it leaves out is left
+// out of the laws, and told.
+//
 // A check returns an error instead of failing a test, so that the suite itself
 // can be tested: it lives beside stores that are broken in known ways and must
 // be caught.
@@ -14,7 +17,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -42,13 +47,33 @@ type Subject struct {
 	// OpenBounded returns an empty store whose issuer has given out no token
 	// over bound. Nil: the store knows no bound.
 	OpenBounded func(ctx context.Context, bound fence.Token) (Store, error)
+	// Second opens the data of s a second time, as another process would, while s
+	// goes on. Nil: no second process can open the data.
+	Second func(ctx context.Context, s Store) (Store, error)
 	// Fail is Write whose operation fails when value is already at key, as far as
 	// the store's user can bring that about, and returns the error. Nil: nothing
 	// can fail once it is admitted.
 	Fail func(ctx context.Context, s Store, c fence.Claim, key, value string) error
 	// NoSequence: the store ignores sequence numbers.
 	NoSequence bool
+	// Again reports whether an error of the store says no more than that the
+	// request is to be made again, such as a serialization failure. The checks then
+	// do so, some times. Nil: no error says that.
+	Again func(error) bool
+	// MaxScope is the longest scope that the store takes, in bytes. 0: 1000.
+	MaxScope int
+	// Marks is how many scopes the store is shown at a time. 0: 2000.
+	Marks int
+	// Idle is for how long a check leaves marks alone, before it looks whether they
+	// are still there: longer than what the store keeps for a while only. 0: 1 s.
+	Idle time.Duration
 }
+
+const (
+	defaultMaxScope = 1000
+	defaultMarks    = 2000
+	defaultIdle     = time.Second
+)
 
 // ErrNotApplicable is what a check returns where the Subject cannot do what the
 // law is about.
@@ -67,13 +92,27 @@ var Laws = []Law{
 	{"StaleDeleteRefused", "Nor is such a delete.", staleDeleteRefused},
 	{"StaleReadRefused", "Nor is such a read.", staleReadRefused},
 	{"CheckAndWriteAreOneStep", "Between the check of a token and the write no other write comes.", checkAndWriteAreOneStep},
+	{"CheckAndDeleteAreOneStep", "Nor between the check and the delete.", checkAndDeleteAreOneStep},
+	{"CheckAndReadAreOneStep", "What a read with a token returns is there until its tenure, or a later one, changes it.", checkAndReadAreOneStep},
+	{"ScopeIsOneStep", "Check and operation are one step for all keys of the scope, and not for each key.", scopeIsOneStep},
 	{"NewerTokenReplaces", "A token higher than the mark begins a new tenure and replaces what an older one wrote.", newerTokenReplaces},
 	{"EqualTokenAdmitted", "Equal tokens are one tenure: a holder may write as often as it likes.", equalTokenAdmitted},
 	{"SequenceOrders", "Within a tenure a request with a lower sequence number than one that was done is stale.", sequenceOrders},
 	{"SequenceDropsDuplicates", "Within a tenure a request with the sequence number of one that was done is not done again.", sequenceDropsDuplicates},
 	{"SequenceEndsWithTenure", "The next tenure counts its requests from the start.", sequenceEndsWithTenure},
+	{"SequenceIsOfTheTenure", "The sequence is that of all requests of a tenure, whichever keys they are about.", sequenceIsOfTheTenure},
+	{"SequenceHas64Bits", "Sequence numbers up to 2^63-1 are told apart.", sequenceHas64Bits},
+	{"SequenceOrdersDeletes", "A delete has its place in the sequence, as a write has.", sequenceOrdersDeletes},
+	{"SequenceOutlivesOthers", "A request without a sequence number leaves the order as it is.", sequenceOutlivesOthers},
+	{"DeleteRaisesMark", "A delete raises the mark as a write does, also where there is nothing to delete.", deleteRaisesMark},
 	{"DeleteKeepsMark", "Deleting a key does not lower the mark: a stale write cannot bring the key back.", deleteKeepsMark},
 	{"RestartKeepsMark", "Neither does a crash and restart.", restartKeepsMark},
+	{"RestartKeepsEveryMark", "Also not where a read or a delete came last.", restartKeepsEveryMark},
+	{"ManyMarksStay", "A mark is not dropped because there are many.", manyMarksStay},
+	{"TimeKeepsMark", "Nor because it is old, be its key there or deleted.", timeKeepsMark},
+	{"ProcessesShareMarks", "Two processes that work on the same data judge by the same marks.", processesShareMarks},
+	{"ProcessesShareTheStep", "And nothing of one comes between the other's check and write.", processesShareTheStep},
+	{"RefusalKeepsMark", "A refused request neither lowers the mark nor raises it.", refusalKeepsMark},
 	{"RefusalChangesNothing", "A refused request changes neither data nor mark, whatever the reason.", refusalChangesNothing},
 	{"FailureKeepsMark", "Where something remains of an operation that failed, its mark remains too; its sequence number may be used again.", failureKeepsMark},
 	{"MissingTokenRefused", "A write or delete without a token is refused, never given a default.", missingTokenRefused},
@@ -84,22 +123,49 @@ var Laws = []Law{
 	{"AheadRefused", "A token beyond what the issuer can have given out is refused, and locks nobody out.", aheadRefused},
 	{"ScopeGuardsAllItsKeys", "The mark belongs to the lock: a new tenure's write of one key closes all keys of the scope.", scopeGuardsAllItsKeys},
 	{"ScopesAreIndependent", "Tokens of two locks are not compared.", scopesAreIndependent},
+	{"ScopesAreNotConfused", "Two names are two locks, also where they differ in case, in a slash or in their last byte.", scopesAreNotConfused},
+	{"ScopeAndKeyAreApart", "Where a scope ends and a key begins is not lost.", scopeAndKeyAreApart},
 	{"RefusalNamesBothTokens", "A stale refusal names the scope, the token given and the mark.", refusalNamesBothTokens},
 }
 
-// Run checks all laws, one subtest each.
+// Run checks all laws, one subtest each. It logs what the subject says of itself,
+// and which laws were left out for it.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
+	t.Logf("the store, by its own account: %s", s)
 	for _, law := range Laws {
+		var left error
 		t.Run(law.Name, func(t *testing.T) {
 			switch err := law.Check(t.Context(), s); {
 			case errors.Is(err, ErrNotApplicable):
+				left = err
 				t.Skip(err)
 			case err != nil:
 				t.Fatalf("%s\n%v", law.Doc, err)
 			}
 		})
+		if left != nil {
+			t.Logf("left out: %s: %v", law.Name, left)
+		}
 	}
+}
+
+// String is what the subject says of itself.
+func (s Subject) String() string {
+	var says []string
+	say := func(is bool, yes, no string) {
+		if !is {
+			yes = no
+		}
+		says = append(says, yes)
+	}
+	say(s.Restart != nil, "outlives its process", "goes with its process")
+	say(s.Second != nil, "several processes", "one process")
+	say(s.OpenBounded != nil, "knows a bound", "knows no bound")
+	say(s.Fail != nil, "operations can fail half done", "operations do not fail half done")
+	say(!s.NoSequence, "sequence numbers", "no sequence numbers")
+	say(s.Again != nil, "may want a request again", "wants no request again")
+	return strings.Join(says, ", ")
 }
 
 // steps runs a list of requests in order against one store and stops at the
@@ -116,6 +182,24 @@ func begin(ctx context.Context, open func(context.Context) (Store, error)) *step
 		err = fmt.Errorf("open: %w", err)
 	}
 	return &steps{ctx: ctx, store: store, err: err}
+}
+
+// beginSequence is begin for a law about sequence numbers.
+func (sub Subject) beginSequence(ctx context.Context) (*steps, error) {
+	if sub.NoSequence {
+		return nil, fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	}
+	return begin(ctx, sub.open), nil
+}
+
+// restart crashes the store and goes on with what is left.
+func (s *steps) restart(sub Subject) {
+	if s.err != nil {
+		return
+	}
+	if s.store, s.err = sub.restart(s.ctx, s.store); s.err != nil {
+		s.err = fmt.Errorf("restart: %w", s.err)
+	}
 }
 
 // The outcomes that a step can want besides a refusal's error.

@@ -24,7 +24,7 @@ func seq(t fence.Token, n int64) fence.Claim {
 var unfenced = fence.Claim{Scope: lock}
 
 func staleWriteRefused(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(33), lock, "old", admitted)
 	s.write(claim(34), lock, "new", admitted)
 	s.write(claim(33), lock, "stale", fence.ErrStale)
@@ -34,7 +34,7 @@ func staleWriteRefused(ctx context.Context, sub Subject) error {
 }
 
 func staleDeleteRefused(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
 	s.delete(claim(33), lock, fence.ErrStale)
 	s.read(unfenced, lock, "new", admitted)
@@ -42,14 +42,14 @@ func staleDeleteRefused(ctx context.Context, sub Subject) error {
 }
 
 func staleReadRefused(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
 	s.read(claim(33), lock, "", fence.ErrStale)
 	return s.err
 }
 
 func newerTokenReplaces(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(33), lock, "old", admitted)
 	s.write(claim(34), lock, "new", admitted)
 	s.read(unfenced, lock, "new", admitted)
@@ -59,7 +59,7 @@ func newerTokenReplaces(ctx context.Context, sub Subject) error {
 }
 
 func equalTokenAdmitted(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(33), lock, "first", admitted)
 	s.write(claim(33), lock, "second", admitted)
 	s.read(claim(33), lock, "second", admitted)
@@ -70,10 +70,10 @@ func equalTokenAdmitted(ctx context.Context, sub Subject) error {
 }
 
 func sequenceOrders(ctx context.Context, sub Subject) error {
-	if sub.NoSequence {
-		return fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	s, err := sub.beginSequence(ctx)
+	if err != nil {
+		return err
 	}
-	s := begin(ctx, sub.Open)
 	s.write(seq(33, 1), lock, "first", admitted)
 	s.write(seq(33, 3), lock, "third", admitted)
 	s.write(seq(33, 2), lock, "late retry of the second", fence.ErrStale)
@@ -84,10 +84,10 @@ func sequenceOrders(ctx context.Context, sub Subject) error {
 }
 
 func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
-	if sub.NoSequence {
-		return fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	s, err := sub.beginSequence(ctx)
+	if err != nil {
+		return err
 	}
-	s := begin(ctx, sub.Open)
 	s.write(seq(33, 1), lock, "once", admitted)
 	if s.err != nil {
 		return s.err
@@ -101,10 +101,10 @@ func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
 }
 
 func sequenceEndsWithTenure(ctx context.Context, sub Subject) error {
-	if sub.NoSequence {
-		return fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	s, err := sub.beginSequence(ctx)
+	if err != nil {
+		return err
 	}
-	s := begin(ctx, sub.Open)
 	s.write(seq(33, 7), lock, "old", admitted)
 	s.write(seq(34, 1), lock, "new", admitted)
 	s.read(unfenced, lock, "new", admitted)
@@ -112,7 +112,7 @@ func sequenceEndsWithTenure(ctx context.Context, sub Subject) error {
 }
 
 func deleteKeepsMark(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
 	s.delete(claim(34), lock, admitted)
 	s.write(claim(33), lock, "back from the dead", fence.ErrStale)
@@ -124,17 +124,12 @@ func restartKeepsMark(ctx context.Context, sub Subject) error {
 	if sub.Restart == nil {
 		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
 	}
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
 	s.delete(claim(34), lock, admitted)
 	s.write(seq(35, 2), lock, "newer", admitted)
 	for range 2 {
-		if s.err != nil {
-			return s.err
-		}
-		if s.store, s.err = sub.Restart(ctx, s.store); s.err != nil {
-			return fmt.Errorf("restart: %w", s.err)
-		}
+		s.restart(sub)
 		s.read(unfenced, lock, "newer", admitted)
 		s.write(claim(34), lock, "stale", fence.ErrStale)
 		if !sub.NoSequence {
@@ -146,7 +141,7 @@ func restartKeepsMark(ctx context.Context, sub Subject) error {
 }
 
 func refusalChangesNothing(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(33), lock, "kept", admitted)
 	s.write(claim(32), lock, "stale", fence.ErrStale)
 	s.write(unfenced, lock, "missing", fence.ErrNoToken)
@@ -161,7 +156,7 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 	if sub.Fail == nil {
 		return fmt.Errorf("%w: nothing can fail once it is admitted", ErrNotApplicable)
 	}
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(33), lock, "old", admitted)
 	if s.err != nil {
 		return s.err
@@ -170,7 +165,7 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 	if !sub.NoSequence {
 		failing.Sequence = 1
 	}
-	if err := sub.Fail(ctx, s.store, failing, lock, "half"); err == nil {
+	if err := sub.fail(ctx, s.store, failing, lock, "half"); err == nil {
 		return errors.New("an operation that was to fail did not")
 	}
 	got, _, err := s.store.Read(ctx, unfenced, lock)
@@ -186,7 +181,7 @@ func failureKeepsMark(ctx context.Context, sub Subject) error {
 }
 
 func missingTokenRefused(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(unfenced, lock, "first of all", fence.ErrNoToken)
 	s.delete(unfenced, lock, fence.ErrNoToken)
 	s.write(claim(33), lock, "kept", admitted)
@@ -197,7 +192,7 @@ func missingTokenRefused(ctx context.Context, sub Subject) error {
 }
 
 func readRaisesMark(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(33), lock, "seen", admitted)
 	s.read(claim(34), lock, "seen", admitted)
 	s.write(claim(33), lock, "stale", fence.ErrStale)
@@ -206,7 +201,7 @@ func readRaisesMark(ctx context.Context, sub Subject) error {
 		return s.err
 	}
 	// Also where there is nothing to read yet.
-	s = begin(ctx, sub.Open)
+	s = begin(ctx, sub.open)
 	s.read(claim(34), lock, "", admitted)
 	s.write(claim(33), lock, "stale", fence.ErrStale)
 	s.read(unfenced, lock, "", admitted)
@@ -214,7 +209,7 @@ func readRaisesMark(ctx context.Context, sub Subject) error {
 }
 
 func unfencedReadAllowed(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.read(unfenced, lock, "", admitted)
 	s.write(claim(33), lock, "old", admitted)
 	s.read(unfenced, lock, "old", admitted)
@@ -223,7 +218,7 @@ func unfencedReadAllowed(ctx context.Context, sub Subject) error {
 }
 
 func invalidTokenRefused(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(-1), lock, "invalid", fence.ErrInvalidToken)
 	s.write(claim(math.MinInt64), lock, "invalid", fence.ErrInvalidToken)
 	s.delete(claim(-1), lock, fence.ErrInvalidToken)
@@ -233,7 +228,7 @@ func invalidTokenRefused(ctx context.Context, sub Subject) error {
 }
 
 func largestTokenAdmitted(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	const float = 1 << 53
 	s.write(claim(float+1), lock, "above 2^53", admitted)
 	s.write(claim(float), lock, "a float's neighbour", fence.ErrStale)
@@ -247,7 +242,7 @@ func aheadRefused(ctx context.Context, sub Subject) error {
 	if sub.OpenBounded == nil {
 		return fmt.Errorf("%w: the store knows no bound", ErrNotApplicable)
 	}
-	s := begin(ctx, func(ctx context.Context) (Store, error) { return sub.OpenBounded(ctx, 40) })
+	s := begin(ctx, func(ctx context.Context) (Store, error) { return sub.patient(sub.OpenBounded(ctx, 40)) })
 	s.write(claim(33), lock, "old", admitted)
 	s.write(claim(math.MaxInt64), lock, "poison", fence.ErrAhead)
 	s.write(claim(41), lock, "ahead", fence.ErrAhead)
@@ -259,7 +254,7 @@ func aheadRefused(ctx context.Context, sub Subject) error {
 }
 
 func scopeGuardsAllItsKeys(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(33), "one", "old", admitted)
 	s.write(claim(33), "two", "old", admitted)
 	s.write(claim(34), "one", "new", admitted)
@@ -271,7 +266,7 @@ func scopeGuardsAllItsKeys(ctx context.Context, sub Subject) error {
 }
 
 func scopesAreIndependent(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "a", admitted)
 	s.write(fence.Claim{Scope: lock2, Token: 5}, lock2, "b", admitted)
 	s.write(fence.Claim{Scope: lock2, Token: 4}, lock2, "stale", fence.ErrStale)
@@ -282,7 +277,7 @@ func scopesAreIndependent(ctx context.Context, sub Subject) error {
 }
 
 func refusalNamesBothTokens(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.Open)
+	s := begin(ctx, sub.open)
 	s.write(claim(1<<53+1), lock, "new", admitted)
 	if s.err != nil {
 		return s.err

@@ -1,0 +1,257 @@
+package fencetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+func deleteRaisesMark(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.delete(claim(34), lock, admitted) // of nothing
+	s.write(claim(33), lock, "stale", fence.ErrStale)
+	s.write(claim(34), lock, "new", admitted)
+	s.delete(claim(35), lock, admitted)
+	s.write(claim(34), lock, "stale", fence.ErrStale)
+	s.delete(claim(36), "absent", admitted)
+	s.write(claim(35), lock, "stale", fence.ErrStale)
+	s.read(unfenced, lock, "", admitted)
+	return s.err
+}
+
+func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
+	if sub.Restart == nil {
+		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
+	}
+	s := begin(ctx, sub.open)
+	scopes := []string{"read", "read of nothing", "delete", "delete of nothing"}
+	of := func(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
+	for _, scope := range scopes {
+		if !strings.HasSuffix(scope, "nothing") {
+			s.write(of(scope, 33), scope, "old", admitted)
+		}
+		if s.err == nil {
+			op, _, _ := strings.Cut(scope, " ")
+			_, err := request(ctx, s.store, op, of(scope, 34), scope)
+			s.judge(scope, err, admitted)
+		}
+	}
+	s.restart(sub)
+	for _, scope := range scopes {
+		s.write(of(scope, 33), scope, "stale", fence.ErrStale)
+	}
+	return s.err
+}
+
+// refusalKeepsMark does not judge the refusals themselves, which other laws do.
+func refusalKeepsMark(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.write(claim(34), lock, "kept", admitted)
+	for _, c := range []fence.Claim{claim(33), claim(1), claim(-1), unfenced} {
+		for _, op := range []string{opDelete, opRead, opWrite} {
+			for _, key := range []string{"absent", lock} {
+				if s.err != nil {
+					return s.err
+				}
+				if c.Token == 0 && op == opRead {
+					continue
+				}
+				_, _ = request(ctx, s.store, op, c, key)
+				s.write(claim(33), lock, fmt.Sprintf("stale after a %s of %s with %+v", op, key, c), fence.ErrStale)
+			}
+		}
+	}
+	s.write(claim(34), lock, "the same tenure", admitted)
+	return s.err
+}
+
+// manyWriters is how many requests are under way at a time.
+const manyWriters = 16
+
+func manyMarksStay(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	if s.err != nil {
+		return s.err
+	}
+	n := sub.Marks
+	if n == 0 {
+		n = defaultMarks
+	}
+	write := func(i int, t fence.Token) error {
+		scope := fmt.Sprintf("lock-%d", i)
+		return s.store.Write(ctx, fence.Claim{Scope: scope, Token: t}, scope, t.String())
+	}
+	err := each(n, func(i int) error { return write(i, 34) })
+	if err != nil {
+		return err
+	}
+	return each(n, func(i int) error {
+		if err := write(i, 33); !errors.Is(err, fence.ErrStale) {
+			return fmt.Errorf("with %d scopes: a stale write in scope %d: got %v, want it refused", n, i, err)
+		}
+		return nil
+	})
+}
+
+// each calls f for 0 to n-1, some at a time, and returns an error.
+func each(n int, f func(int) error) error {
+	errs := make([]error, manyWriters)
+	var wg sync.WaitGroup
+	for w := range manyWriters {
+		wg.Go(func() {
+			for i := w; i < n && errs[w] == nil; i += manyWriters {
+				errs[w] = f(i)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func timeKeepsMark(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.write(claim(34), lock, "new", admitted)
+	other := fence.Claim{Scope: lock2, Token: 34}
+	s.write(other, lock2, "new", admitted)
+	s.delete(other, lock2, admitted)
+	if s.err != nil {
+		return s.err
+	}
+	idle := sub.Idle
+	if idle == 0 {
+		idle = defaultIdle
+	}
+	time.Sleep(idle) // stands for no event: that time goes by is the point
+	s.write(claim(33), lock, "stale", fence.ErrStale)
+	s.write(fence.Claim{Scope: lock2, Token: 33}, lock2, "stale", fence.ErrStale)
+	return s.err
+}
+
+func processesShareMarks(ctx context.Context, sub Subject) error {
+	if sub.Second == nil {
+		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
+	}
+	one := begin(ctx, sub.open)
+	if one.err != nil {
+		return one.err
+	}
+	two := begin(ctx, func(ctx context.Context) (Store, error) { return sub.second(ctx, one.store) })
+	one.write(claim(33), lock, "old", admitted)
+	two.read(unfenced, lock, "old", admitted)
+	two.write(claim(34), lock, "new", admitted)
+	one.write(claim(33), lock, "stale", fence.ErrStale)
+	one.read(claim(35), lock, "new", admitted)
+	two.write(claim(34), lock, "stale", fence.ErrStale)
+	if !sub.NoSequence {
+		one.write(seq(37, 2), lock, "second", admitted)
+		two.write(seq(37, 1), lock, "late retry", fence.ErrStale)
+	}
+	return errors.Join(one.err, two.err)
+}
+
+func sequenceIsOfTheTenure(ctx context.Context, sub Subject) error {
+	s, err := sub.beginSequence(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(seq(33, 2), "one", "second", admitted)
+	s.write(seq(33, 1), "two", "late retry", fence.ErrStale)
+	s.read(unfenced, "two", "", admitted)
+	return s.err
+}
+
+func sequenceHas64Bits(ctx context.Context, sub Subject) error {
+	s, err := sub.beginSequence(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range []int64{1<<31 + 1, 1<<32 + 1, 1<<53 + 1, math.MaxInt64} {
+		s.write(seq(33, n), lock, fmt.Sprint(n), admitted)
+		s.write(seq(33, n-1), lock, "late retry", fence.ErrStale)
+		s.write(seq(33, 2), lock, "late retry", fence.ErrStale)
+	}
+	s.read(unfenced, lock, fmt.Sprint(math.MaxInt64), admitted)
+	return s.err
+}
+
+func sequenceOrdersDeletes(ctx context.Context, sub Subject) error {
+	s, err := sub.beginSequence(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(seq(33, 3), lock, "third", admitted)
+	s.delete(seq(33, 2), lock, fence.ErrStale)
+	if s.err == nil {
+		if err := s.store.Delete(ctx, seq(33, 3), lock); err != nil && !errors.Is(err, fence.ErrDuplicate) {
+			return fmt.Errorf("a delete with a number that was done: got error %q, want success or ErrDuplicate", err)
+		}
+	}
+	s.read(unfenced, lock, "third", admitted)
+	s.delete(seq(33, 5), lock, admitted)
+	s.write(seq(33, 4), lock, "late retry", fence.ErrStale)
+	s.read(unfenced, lock, "", admitted)
+	return s.err
+}
+
+func sequenceOutlivesOthers(ctx context.Context, sub Subject) error {
+	s, err := sub.beginSequence(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(seq(33, 3), lock, "third", admitted)
+	s.read(claim(33), lock, "third", admitted)
+	s.write(seq(33, 2), lock, "late retry after a read", fence.ErrStale)
+	s.delete(claim(33), lock, admitted)
+	s.write(seq(33, 2), lock, "late retry after a delete", fence.ErrStale)
+	s.read(unfenced, lock, "", admitted)
+	return s.err
+}
+
+// maxScope is the longest scope that the store takes.
+func (sub Subject) maxScope() int {
+	if sub.MaxScope == 0 {
+		return defaultMaxScope
+	}
+	return sub.MaxScope
+}
+
+func scopesAreNotConfused(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	long := strings.Repeat("s", sub.maxScope()-1)
+	scopes := []string{
+		"lock", "Lock", "LOCK", "/lock", "//lock", "/lock/", "/lock/a", "/lock/a/b", "/lock/../lock", "lock.",
+		"a b", "a  b", "a+b", "a%20b", "a/b", "a%2Fb", "a\\b", "a.b", "a:b", "a|b", "a,b", "a-b", "a_b", "axb", "a%", "a*", "a?", "ab", "aa",
+		"é", "e\u0301", "É", "ß", "ss", "1", "01", "1.0", long + "1", long + "2", long,
+	}
+	for i, scope := range scopes {
+		// Falling, so that two scopes with one mark refuse the second.
+		s.write(fence.Claim{Scope: scope, Token: fence.Token(1000 - i)}, fmt.Sprintf("key-%d", i), "v", admitted)
+	}
+	for i, scope := range scopes {
+		s.write(fence.Claim{Scope: scope, Token: fence.Token(999 - i)}, fmt.Sprintf("key-%d", i), "stale", fence.ErrStale)
+	}
+	return s.err
+}
+
+func scopeAndKeyAreApart(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	for _, sep := range []string{"", "/", ":", "::", "|", ".", "-", "_", ",", " ", "#"} {
+		long, short := "a"+sep+"b", "a"
+		s.write(fence.Claim{Scope: long, Token: 34}, "c", "of "+long, admitted)
+		s.write(fence.Claim{Scope: short, Token: 5}, "b"+sep+"c", "of "+short, admitted)
+		s.write(fence.Claim{Scope: short, Token: 4}, "b"+sep+"c", "stale", fence.ErrStale)
+		s.read(fence.Claim{Scope: long}, "c", "of "+long, admitted)
+	}
+	return s.err
+}
