@@ -3,7 +3,9 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -22,23 +24,25 @@ type brokenBackend struct {
 var broken = []brokenBackend{
 	{"two holders at once", intruder, []string{
 		"one tenure at a time", "a second unlock frees nothing", "a late unlock frees nothing",
-		"a living holder keeps the lock", "a waiter whose context ends leaves the queue", "a trylock that fails leaves nothing"}},
+		"a living holder keeps the lock", "a waiter whose context ends leaves the queue", "a trylock grants as a lock does",
+		"a trylock's holder keeps the lock", "a trylock does not wait", "a trylock that fails leaves nothing"}},
 	{"owners are not unique", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Owner = "me"; return g } }
-	}), []string{"a grant is a value"}},
+	}), []string{"a grant is a value", "owners are unique"}},
 	{"the token is read again at use", tenures(func(s *service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant { g.Token = s.last().Tenure.Grant().Token; return g }
 		}
-	}), []string{"a grant is a value"}},
+	}), []string{"a grant is a value", "a grant outlives its tenure"}},
 	{"two grants have the same token", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g }
 		}
-	}), []string{"tokens grow after a release", "tokens grow after an expiry",
-		"tokens grow under racing clients", "tokens grow after a service restart"}},
+	}), []string{
+		"tokens grow after a release", "tokens grow after an expiry", "tokens grow under racing clients",
+		"tokens grow after a service restart", "a trylock grants as a lock does"}},
 	{"tokens restart after an expiry", counting(func(s *service, n *fence.Token) {
-		if len(s.granted) > 1 && !s.granted[len(s.granted)-2].unlocked {
+		if len(s.granted) > 1 && !s.granted[len(s.granted)-2].unlocked.Load() {
 			*n = 0
 		}
 	}), []string{"tokens grow after an expiry"}},
@@ -53,43 +57,160 @@ var broken = []brokenBackend{
 				return err
 			}
 		}
-	}), []string{"a second unlock frees nothing", "a late unlock frees nothing"}},
+	}), []string{"a second unlock frees nothing", "a late unlock frees nothing", "an unlock is the tenure's"}},
 	{"a late unlock returns nil", unlocking(func(err error) error {
 		if errors.Is(err, lock.ErrLost) {
 			return nil
 		}
 		return err
-	}), []string{"a second unlock frees nothing", "a late unlock frees nothing"}},
+	}), []string{
+		"a second unlock frees nothing", "a late unlock frees nothing", "an unlock is the tenure's",
+		"an unlock of what is over says so", "of two unlocks at once one frees"}},
 	{"an unlock without an answer returns nil", unlocking(func(err error) error {
 		if unknown := new(lock.UnknownError); errors.As(err, &unknown) {
 			return nil
 		}
 		return err
-	}), []string{"an unlock without an answer says so"}},
+	}), []string{"an unlock without an answer says so", "a call ends with its context"}},
 	{"the holder is never told", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.done = make(chan struct{}) }
-	}), []string{"an unlock without an answer says so", "the holder is told on unlock", "the holder is told on loss"}},
+	}), []string{
+		"a grant outlives its tenure", "an unlock without an answer says so", "the holder is told on unlock",
+		"the holder is told on loss", "the holder is told in time"}},
 	{"the holder is told of unlocks only", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) {
 			t.done = make(chan struct{})
 			end := sync.OnceFunc(func() { close(t.done) })
 			t.unlock = func(_ context.Context, err error) error { end(); return err }
 		}
-	}), []string{"the holder is told on loss"}},
+	}), []string{"a grant outlives its tenure", "the holder is told on loss", "the holder is told in time"}},
 	{"a crash never frees", opening(func(c *locktest.Client) { c.Crash = func() {} }), []string{
-		"tokens grow after an expiry", "a late unlock frees nothing", "an unlock without an answer says so",
-		"the holder is told on loss", "a crash frees the lock"}},
+		"a grant outlives its tenure", "tokens grow after an expiry", "a late unlock frees nothing",
+		"an unlock without an answer says so", "the holder is told on loss", "the holder is told in time",
+		"a call ends with its context", "a crash frees the lock", "a crashed waiter leaves the queue"}},
 	{"the tenure is not renewed", tenures(func(*service) func(*tenure) {
-		return func(t *tenure) { time.AfterFunc(ttl, func() { t.Tenure.Unlock(context.Background()) }) }
-	}), []string{"a living holder keeps the lock"}},
+		return func(t *tenure) { time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) }) }
+	}), []string{"a living holder keeps the lock", "a trylock's holder keeps the lock"}},
 	{"a cancelled waiter stays", opening(func(c *locktest.Client) {
 		c.Backend = methods{c.TryLock, staying(c.Lock, c.Lock)}
-	}), []string{"a waiter whose context ends leaves the queue"}},
+	}), []string{"a context that is done asks for nothing", "a waiter whose context ends leaves the queue"}},
 	{"trylock leaves a waiter", opening(func(c *locktest.Client) {
 		c.Backend = methods{staying(c.TryLock, c.Lock), c.Lock}
-	}), []string{"a trylock that fails leaves nothing"}},
+	}), []string{
+		"a service restart keeps the holder", "a context that is done asks for nothing",
+		"a trylock that fails leaves nothing"}},
+	{"all scopes are one", scoped(func(string) string { return "all" }), []string{"scopes do not exclude each other"}},
+	{"nested scopes are one", scoped(func(scope string) string {
+		outer, _, _ := strings.Cut(scope, "/")
+		return outer
+	}), []string{"scopes do not exclude each other"}},
+	{"scopes are folded in case", scoped(strings.ToLower), []string{"scopes do not exclude each other"}},
+	{"a client gets its own lock again", reentrant, []string{"a client excludes itself"}},
+	{"a trylock has no token", trying(func(t *tenure) {
+		t.grant = func(g lock.Grant) lock.Grant { g.Token = 0; return g }
+	}), []string{"a trylock grants as a lock does"}},
+	{"a trylock is not renewed", trying(func(t *tenure) {
+		time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) })
+	}), []string{"a trylock's holder keeps the lock"}},
+	{"an unlock is the client's", tenures(func(s *service) func(*tenure) {
+		return func(t *tenure) {
+			t.unlock = func(ctx context.Context, err error) error {
+				last := s.last()
+				if !errors.Is(err, lock.ErrLost) || clientOf(last) != clientOf(t) {
+					return err
+				}
+				return last.Tenure.Unlock(ctx)
+			}
+		}
+	}), []string{"an unlock is the tenure's"}},
+	{"an unlock of what is over returns nil where nobody came after it", tenures(func(s *service) func(*tenure) {
+		return func(t *tenure) {
+			t.unlock = func(_ context.Context, err error) error {
+				if errors.Is(err, lock.ErrLost) && s.last() == t {
+					return nil
+				}
+				return err
+			}
+		}
+	}), []string{"an unlock of what is over says so", "of two unlocks at once one frees"}},
+	{"two unlocks at once both return nil", opening(func(c *locktest.Client) {
+		c.Backend = methods{hasty(c.TryLock), hasty(c.Lock)}
+	}), []string{"of two unlocks at once one frees"}},
+	{"a crashed waiter stays", crashedStays, []string{"a crashed waiter leaves the queue"}},
+	{"a restart forgets holders", forgetting, []string{"a service restart keeps the holder"}},
+	{"owners are clients", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			t.grant = func(g lock.Grant) lock.Grant { g.Owner, _, _ = strings.Cut(g.Owner, "/"); return g }
+		}
+	}), []string{"owners are unique"}},
+	{"a grant is empty after the loss", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			t.grant = func(g lock.Grant) lock.Grant {
+				if !t.unlocked.Load() && isClosed(t.Tenure.Done()) {
+					return lock.Grant{}
+				}
+				return g
+			}
+		}
+	}), []string{"a grant outlives its tenure"}},
+	{"trylock waits for a while", opening(func(c *locktest.Client) {
+		inner := c.Backend
+		c.Backend = methods{func(ctx context.Context, scope string) (lock.Tenure, error) {
+			t, err := inner.TryLock(ctx, scope)
+			if errors.Is(err, lock.ErrLocked) {
+				time.Sleep(ttl / 4)
+			}
+			return t, err
+		}, c.Lock}
+	}), []string{"a trylock does not wait"}},
+	{"a context that is done is not looked at", opening(func(c *locktest.Client) {
+		looking := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				if ctx.Err() != nil {
+					ctx = context.WithoutCancel(ctx)
+				}
+				return attempt(ctx, scope)
+			}
+		}
+		c.Backend = methods{looking(c.TryLock), looking(c.Lock)}
+	}), []string{"a context that is done asks for nothing"}},
+	{"the news of a loss is late", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			t.done = make(chan struct{})
+			end := sync.OnceFunc(func() { close(t.done) })
+			t.unlock = func(_ context.Context, err error) error { end(); return err }
+			context.AfterFunc(closing(t.Tenure.Done()), func() { time.AfterFunc(ttl+ttl/2, end) })
+		}
+	}), []string{"the holder is told in time"}},
+	{"a loss has no reason", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) { t.err = func(error) error { return nil } }
+	}), []string{"the holder is told in time"}},
+	{"a release passes for a loss", tenures(func(*service) func(*tenure) {
+		return func(t *tenure) {
+			t.err = func(err error) error {
+				if t.unlocked.Load() {
+					return lock.ErrLost
+				}
+				return err
+			}
+		}
+	}), []string{"the holder is told on unlock"}},
+	{"a call outlives its context", opening(func(c *locktest.Client) {
+		slow := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				t, err := attempt(ctx, scope)
+				if err != nil && !errors.Is(err, lock.ErrLocked) && ctx.Err() == nil {
+					time.Sleep(5 * ttl)
+				}
+				return t, err
+			}
+		}
+		c.Backend = methods{slow(c.TryLock), slow(c.Lock)}
+	}), []string{"a call ends with its context"}},
 	{"trylock waits", opening(func(c *locktest.Client) { c.Backend = methods{c.Lock, c.Lock} }), []string{
-		"a second unlock frees nothing", "a late unlock frees nothing", "a living holder keeps the lock",
+		"a client excludes itself", "a service restart keeps the holder", "a second unlock frees nothing",
+		"a late unlock frees nothing", "an unlock is the tenure's", "a living holder keeps the lock",
+		"a trylock grants as a lock does", "a trylock's holder keeps the lock", "a trylock does not wait",
 		"a trylock that fails leaves nothing"}},
 }
 
@@ -121,10 +242,18 @@ func staying(attempt, wait lockFunc) lockFunc {
 // tenure is one that can be changed in each part; a nil part is as it was.
 type tenure struct {
 	lock.Tenure
-	unlocked bool
+	unlocked atomic.Bool
 	grant    func(lock.Grant) lock.Grant
 	done     chan struct{}
+	err      func(error) error
 	unlock   func(context.Context, error) error
+}
+
+func (t *tenure) Err() error {
+	if t.err == nil {
+		return t.Tenure.Err()
+	}
+	return t.err(t.Tenure.Err())
 }
 
 func (t *tenure) Grant() lock.Grant {
@@ -142,7 +271,7 @@ func (t *tenure) Done() <-chan struct{} {
 }
 
 func (t *tenure) Unlock(ctx context.Context) error {
-	t.unlocked = true
+	t.unlocked.Store(true)
 	err := t.Tenure.Unlock(ctx)
 	if t.unlock == nil {
 		return err
@@ -269,4 +398,137 @@ func intruder(s locktest.Subject) locktest.Subject {
 		}
 		c.Backend = methods{elsewhere(c.TryLock), elsewhere(c.Lock)}
 	})(s)
+}
+
+// changing changes the tenures that an attempt is granted.
+func changing(attempt lockFunc, change func(*tenure)) lockFunc {
+	return func(ctx context.Context, scope string) (lock.Tenure, error) {
+		inner, err := attempt(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		t := &tenure{Tenure: inner}
+		change(t)
+		return t, nil
+	}
+}
+
+// trying changes the tenures that TryLock is granted.
+func trying(change func(*tenure)) func(locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) { c.Backend = methods{changing(c.TryLock, change), c.Lock} })
+}
+
+// scoped takes another scope than it is asked for, and does not say so.
+func scoped(name func(string) string) func(locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		elsewhere := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				return changing(attempt, func(t *tenure) {
+					t.grant = func(g lock.Grant) lock.Grant { g.Scope = scope; return g }
+				})(ctx, name(scope))
+			}
+		}
+		c.Backend = methods{elsewhere(c.TryLock), elsewhere(c.Lock)}
+	})
+}
+
+// reentrant grants a client what it holds already, again.
+func reentrant(s locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		var held lock.Tenure
+		again := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				if held != nil && held.Grant().Scope == scope && !isClosed(held.Done()) {
+					return held, nil
+				}
+				t, err := attempt(ctx, scope)
+				held = t
+				return t, err
+			}
+		}
+		c.Backend = methods{again(c.TryLock), again(c.Lock)}
+	})(s)
+}
+
+// hasty tells the second of two unlocks that are under way what the first will be
+// told.
+func hasty(attempt lockFunc) lockFunc {
+	return func(ctx context.Context, scope string) (lock.Tenure, error) {
+		t, err := attempt(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		return &hastyTenure{Tenure: t}, nil
+	}
+}
+
+type hastyTenure struct {
+	lock.Tenure
+	unlocking sync.Mutex
+}
+
+func (t *hastyTenure) Unlock(ctx context.Context) error {
+	if !t.unlocking.TryLock() {
+		return nil
+	}
+	defer t.unlocking.Unlock()
+	time.Sleep(ttl / 1000) // in which the other one comes
+	return t.Tenure.Unlock(ctx)
+}
+
+// crashedStays leaves a waiter behind for each one that crashes.
+func crashedStays(s locktest.Subject) locktest.Subject {
+	open := s.Open
+	s.Open = func(ctx context.Context) (locktest.Client, error) {
+		c, err := open(ctx)
+		if err != nil {
+			return c, err
+		}
+		var waits string
+		inner := c
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			waits = scope
+			t, err := inner.Lock(ctx, scope)
+			waits = ""
+			return t, err
+		}}
+		c.Crash = func() {
+			inner.Crash()
+			if ghost, err := open(context.Background()); waits != "" && err == nil {
+				go ghost.Lock(context.Background(), waits)
+				synctest.Wait() // until it is in the queue
+			}
+		}
+		return c, nil
+	}
+	return s
+}
+
+// forgetting has a queue of its own for those who come after a restart.
+func forgetting(s locktest.Subject) locktest.Subject {
+	restarts := ""
+	s.Restart = func(context.Context) error { restarts += "'"; return nil }
+	return scoped(func(scope string) string { return scope + restarts })(s)
+}
+
+// clientOf is the client's name, from a grant of Memory.
+func clientOf(t *tenure) string {
+	name, _, _ := strings.Cut(t.Grant().Owner, "/")
+	return name
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// closing is a context that is done when c is closed.
+func closing(c <-chan struct{}) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-c; cancel() }()
+	return ctx
 }

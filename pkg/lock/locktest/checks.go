@@ -32,13 +32,8 @@ func grantIsValue(t *trial) error {
 		return err
 	}
 	was := first.Grant()
-	switch {
-	case was.Scope != t.scope:
-		return fmt.Errorf("%+v names another scope than %q", was, t.scope)
-	case was.Owner == "":
-		return fmt.Errorf("%+v names no owner", was)
-	case !was.Token.Valid():
-		return fmt.Errorf("%+v has no valid token", was)
+	if err := t.valid(was); err != nil {
+		return err
 	}
 	if err := t.unlock(first); err != nil {
 		return err
@@ -56,6 +51,20 @@ func grantIsValue(t *trial) error {
 	return t.unlock(second)
 }
 
+func (t *trial) valid(g lock.Grant) error {
+	switch {
+	case g.Scope != t.scope:
+		return fmt.Errorf("%+v names another scope than %q", g, t.scope)
+	case g.Owner == "":
+		return fmt.Errorf("%+v names no owner", g)
+	case t.NoToken && g.Token != 0:
+		return fmt.Errorf("%+v has a token, of a service that has no ordered number", g)
+	case !t.NoToken && !g.Token.Valid():
+		return fmt.Errorf("%+v has no valid token", g)
+	}
+	return nil
+}
+
 func tokensAfterRelease(t *trial) error {
 	var before lock.Grant
 	for _, c := range []Client{t.a, t.a, t.b, t.a} {
@@ -63,7 +72,7 @@ func tokensAfterRelease(t *trial) error {
 		if err != nil {
 			return err
 		}
-		if err := grow(before, after); err != nil {
+		if err := t.grow(before, after); err != nil {
 			return err
 		}
 		before = after
@@ -84,7 +93,7 @@ func tokensAfterExpiry(t *trial) error {
 	if err != nil {
 		return err
 	}
-	return grow(before, after)
+	return t.grow(before, after)
 }
 
 func tokensRacing(t *trial) error {
@@ -94,7 +103,7 @@ func tokensRacing(t *trial) error {
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.begin, b.begin) })
 	for i := range spans[:max(len(spans), 1)-1] {
-		if err := grow(spans[i].grant, spans[i+1].grant); err != nil {
+		if err := t.grow(spans[i].grant, spans[i+1].grant); err != nil {
 			return err
 		}
 	}
@@ -113,20 +122,21 @@ func tokensAfterRestart(t *trial) error {
 		return fmt.Errorf("restart the service: %w", err)
 	}
 	// A client from before the restart may take a while to connect again.
-	fresh, err := t.Open(t.ctx)
+	fresh, err := t.open()
 	if err != nil {
-		return fmt.Errorf("open a client: %w", err)
+		return err
 	}
 	defer fresh.Close()
 	after, err := t.pass(fresh)
 	if err != nil {
 		return err
 	}
-	return grow(before, after)
+	return t.grow(before, after)
 }
 
-func grow(before, after lock.Grant) error {
-	if after.Token <= before.Token {
+// grow is nil if after has the higher token, where there are tokens.
+func (t *trial) grow(before, after lock.Grant) error {
+	if !t.NoToken && after.Token <= before.Token {
 		return fmt.Errorf("%+v was granted after %+v, and its token is not higher", after, before)
 	}
 	return nil
@@ -220,10 +230,13 @@ func toldOnUnlock(t *trial) error {
 	}
 	select {
 	case <-tenure.Done():
-		return nil
 	default:
 		return errors.New("Done is open after Unlock")
 	}
+	if err := tenure.Err(); err != nil {
+		return fmt.Errorf("Err is %w after Unlock, want nil", err)
+	}
+	return nil
 }
 
 func toldOnLoss(t *trial) error {
@@ -252,20 +265,28 @@ func crashFrees(t *trial) error {
 }
 
 func livingHolder(t *trial) error {
+	return t.outlasts(t.lock)
+}
+
+// outlasts is nil if a lock that a takes lives past its TTL.
+func (t *trial) outlasts(take func(Client) (lock.Tenure, error)) error {
 	// On a machine so slow that the lease runs out between two renewals the
 	// tenure ends by right; without any renewal it ends every time.
-	var err error
+	return attempts(func() error { return t.outlast(take) })
+}
+
+// attempts is nil if one of three is.
+func attempts(check func() error) (err error) {
 	for range 3 {
-		if err = outlast(t); err == nil {
+		if err = check(); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-// outlast is nil if a holds the lock past its TTL.
-func outlast(t *trial) error {
-	tenure, err := t.lock(t.a)
+func (t *trial) outlast(take func(Client) (lock.Tenure, error)) error {
+	tenure, err := take(t.a)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +35,13 @@ type Subject struct {
 	// Slack costs time in the failing case only, except in the one law that a
 	// living holder keeps its lock.
 	Slack time.Duration
+	// NoToken: the service gives out no ordered number, and its grants have tokens
+	// of 0.
+	NoToken bool
+	// Again reports whether an error says no more than that the call is to be made
+	// again, such as a serialization failure. The checks then do so, some
+	// times. Nil: no error says that.
+	Again func(error) bool
 }
 
 // Client is one process's access to the lock service.
@@ -63,48 +72,100 @@ type Law struct {
 var Laws = []Law{
 	law("one tenure at a time", oneTenure,
 		"Between a grant and its release no other client is granted the lock."),
+	law("scopes do not exclude each other", scopesApart,
+		"A client holds several locks at a time, also of names of which one begins another, or that differ in case only."),
+	law("a client excludes itself", clientExcludesItself,
+		"Two parts of one process exclude each other as two processes do."),
 	law("a grant is a value", grantIsValue,
 		"It names the scope, an owner that no other grant has, and a valid token, and stays the same when the lock has moved on. A token that is read at the time of use is the successor's."),
-	law("tokens grow after a release", tokensAfterRelease,
+	law("a grant outlives its tenure", grantOutlivesTenure,
+		"Also when the tenure is lost the grant is what it was: the paused holder shows it to the resource, which refuses it."),
+	law("owners are unique", ownersAreUnique,
+		"No two tenures share an owner, also not two of one client, nor two with a restart of the service between them."),
+	law("tokens grow after a release", tokens(tokensAfterRelease),
 		"Each grant's token is higher than that of the grant before, be it the same client's or another's."),
-	law("tokens grow after an expiry", tokensAfterExpiry,
+	law("tokens grow after an expiry", tokens(tokensAfterExpiry),
 		"The crashed holder may be but paused; with a token that is not lower than its successor's it passes the fence."),
-	law("tokens grow under racing clients", tokensRacing,
+	law("tokens grow under racing clients", tokens(tokensRacing),
 		"In the order of the tenures, whatever the order of the requests was."),
-	law("tokens grow after a service restart", tokensAfterRestart,
+	law("tokens grow after a service restart", tokens(tokensAfterRestart),
 		"A counter that is kept in memory starts again, and the fence then refuses the rightful holder."),
+	law("a service restart keeps the holder", restartKeepsHolder,
+		"While the holder lives nobody else is granted the lock because the service was down for a moment."),
 	law("a second unlock frees nothing", secondUnlock,
 		"It says ErrLost, and the lock stays with the successor."),
 	law("a late unlock frees nothing", lateUnlock,
 		"A holder that was paused past its expiry gets ErrLost, and the lock stays with the successor."),
+	law("an unlock is the tenure's", unlockIsTheTenures,
+		"The unlock of a tenure that is over does not free a later one of the same client."),
+	law("an unlock of what is over says so", overUnlockSaysSo,
+		"It is ErrLost also where nobody has come after it."),
+	law("of two unlocks at once one frees", twoUnlocks,
+		"The other one says ErrLost."),
 	law("an unlock without an answer says so", unansweredUnlock,
 		"It is neither success nor ErrLost but an UnknownError; the holder lets go, and the lock is free within the TTL."),
 	law("the holder is told on unlock", toldOnUnlock,
 		"Done is open during the tenure and closed after its release."),
 	law("the holder is told on loss", toldOnLoss,
 		"Done is closed also where the client cannot reach the service: it knows its own TTL."),
+	law("the holder is told in time", toldInTime,
+		"Done is closed within TTL plus Slack of the crash, and Err says that the tenure is lost or that nobody knows."),
+	law("a call ends with its context", callsEnd,
+		"A client that is cut off gets its calls back, with an error, within Slack of their context's end."),
 	law("a crash frees the lock", crashFrees,
 		"Within TTL plus Slack a waiting client is granted it."),
 	law("a living holder keeps the lock", livingHolder,
 		"The backend renews the tenure, past the TTL and for as long as it takes."),
+	law("a crashed waiter leaves the queue", crashedWaiter,
+		"Within TTL plus Slack those behind it are served."),
+	law("a context that is done asks for nothing", doneContext,
+		"Lock and TryLock return its error, grant nothing and leave nothing."),
 	law("a waiter whose context ends leaves the queue", cancelledWaiter,
 		"Lock returns the context's error, and once the holder releases the lock it is free at once."),
+	law("a trylock grants as a lock does", tryLockGrants,
+		"Its grant has all that another one has, and keeps others out."),
+	law("a trylock's holder keeps the lock", tryLockLives,
+		"Its tenure is renewed, too."),
+	law("a trylock does not wait", tryLockDoesNotWait,
+		"It tells at once that the lock is held."),
 	law("a trylock that fails leaves nothing", tryLockHeld,
 		"It says ErrLocked without waiting, and once the holder releases the lock it is free at once."),
 }
 
 // Run checks every law, each as a subtest. A law that the subject cannot
-// exercise is skipped, with the reason.
+// exercise is skipped, with the reason. It logs what the subject says of itself,
+// and which laws were left out for it.
 func Run(t *testing.T, s Subject) {
+	t.Logf("the lock service, by its own account: %s", s)
 	for _, l := range Laws {
+		var left error
 		t.Run(l.Name, func(t *testing.T) {
 			err := l.Check(t.Context(), s)
 			switch {
 			case errors.Is(err, errors.ErrUnsupported):
+				left = err
 				t.Skip(err)
 			case err != nil:
 				t.Errorf("%v\nThe law: %s", err, l.Doc)
 			}
 		})
+		if left != nil {
+			t.Logf("left out: %s: %v", l.Name, left)
+		}
 	}
+}
+
+// String is what the subject says of itself.
+func (s Subject) String() string {
+	says := []string{fmt.Sprintf("a TTL of %v and %v of slack", s.TTL, s.Slack)}
+	say := func(is bool, yes, no string) {
+		if !is {
+			yes = no
+		}
+		says = append(says, yes)
+	}
+	say(!s.NoToken, "ordered tokens", "no ordered tokens")
+	say(s.Restart != nil, "can be restarted", "cannot be restarted")
+	say(s.Again != nil, "may want a call again", "wants no call again")
+	return strings.Join(says, ", ")
 }

@@ -27,8 +27,8 @@ func law(name string, check func(*trial) error, doc string) Law {
 		t := &trial{Subject: s, ctx: ctx, scope: "locktest-" + rand.Text()}
 		for _, c := range []*Client{&t.a, &t.b, &t.c} {
 			var err error
-			if *c, err = s.Open(ctx); err != nil {
-				return fmt.Errorf("open a client: %w", err)
+			if *c, err = t.open(); err != nil {
+				return err
 			}
 			defer c.Close()
 		}
@@ -36,14 +36,35 @@ func law(name string, check func(*trial) error, doc string) Law {
 	}}
 }
 
+// tokens makes a law of one that is about tokens.
+func tokens(check func(*trial) error) func(*trial) error {
+	return func(t *trial) error {
+		if t.NoToken {
+			return fmt.Errorf("the subject has no ordered tokens: %w", errors.ErrUnsupported)
+		}
+		return check(t)
+	}
+}
+
+func (t *trial) open() (Client, error) {
+	c, err := t.Open(t.ctx)
+	if err != nil {
+		return c, fmt.Errorf("open a client: %w", err)
+	}
+	c.Backend = patient{c.Backend, t.Again}
+	return c, nil
+}
+
 // bound is how long anything may take that a crash holds up.
 func (t *trial) bound() time.Duration { return t.TTL + t.Slack }
 
-func (t *trial) lock(c Client) (lock.Tenure, error) {
+func (t *trial) lock(c Client) (lock.Tenure, error) { return t.lockIn(c, t.scope) }
+
+func (t *trial) lockIn(c Client, scope string) (lock.Tenure, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.bound())
 	defer cancel()
 	began := time.Now()
-	tenure, err := c.Lock(ctx, t.scope)
+	tenure, err := c.Lock(ctx, scope)
 	if err != nil {
 		return nil, fmt.Errorf("no grant after %v, with a TTL of %v: %w", time.Since(began), t.TTL, err)
 	}
@@ -95,7 +116,8 @@ func (t *trial) free(c Client) error {
 	return t.unlock(tenure)
 }
 
-// told is nil if the tenure's holder learns within the bound that it is over.
+// told is nil if the tenure's holder learns within the bound, from now, that it is
+// over.
 func (t *trial) told(tenure lock.Tenure) error {
 	select {
 	case <-tenure.Done():
