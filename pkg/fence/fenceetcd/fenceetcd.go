@@ -41,6 +41,8 @@ const ExtraOps = 4
 // enough for 124. Where one is a nested Txn, its own operations come on top.
 // --max-request-bytes, 1.5 MiB by default, bounds them too.
 //
+// Do knows no bound of the tokens; Store does.
+//
 // Give ctx a deadline: without one Do waits for as long as etcd has no leader.
 // etcd's client does not send a Txn with writes again once a member may have it
 // (retry.go, isSafeRetryMutableRPC), with one exception: where a member itself

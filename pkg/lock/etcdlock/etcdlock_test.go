@@ -380,23 +380,25 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 func TestErrSaysWhy(t *testing.T) {
 	s := newService(t)
 	for name, tt := range map[string]struct {
+		ttl  time.Duration
 		end  func(party, *etcdlock.Tenure)
 		want error
 	}{
-		"revoked": {func(p party, held *etcdlock.Tenure) {
+		// Etcd says so at the next renewal, and that must come in time.
+		"revoked": {6 * time.Second, func(p party, held *etcdlock.Tenure) {
 			if _, err := p.client.Revoke(t.Context(), clientv3.LeaseID(held.UnorderedLeaseID())); err != nil {
 				t.Error(err)
 			}
 		}, lock.ErrLost},
-		"cut off": {func(p party, _ *etcdlock.Tenure) { p.link.cut() }, lock.ErrCutOff},
-		"closed":  {func(p party, _ *etcdlock.Tenure) { p.client.Close() }, lock.ErrCutOff},
-		"unlocked": {func(_ party, held *etcdlock.Tenure) {
+		"cut off": {ttl, func(p party, _ *etcdlock.Tenure) { p.link.cut() }, lock.ErrCutOff},
+		"closed":  {ttl, func(p party, _ *etcdlock.Tenure) { p.client.Close() }, lock.ErrCutOff},
+		"unlocked": {long, func(_ party, held *etcdlock.Tenure) {
 			if err := held.Unlock(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}, nil},
 	} {
-		p := s.join(t, 2*time.Second)
+		p := s.join(t, tt.ttl)
 		tenure, err := p.Lock(t.Context(), "/"+name)
 		if err != nil {
 			t.Fatal(err)
