@@ -216,7 +216,7 @@ func TestHostileClients(t *testing.T) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	const put = "PUT /v1/kv/hostile HTTP/1.1\r\nHost: x\r\nFencing-Token: 1\r\n"
+	const put = "PUT /v1/kv/hostile HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 1\r\n"
 	fill := "X-Fill: " + strings.Repeat("x", 24<<10) + "\r\n" // nearly all that a header may have
 	var all []*slow
 	for range 4 {

@@ -207,7 +207,7 @@ func TestStorageStopsGracefully(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nFencing-Token: 1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+	fmt.Fprint(conn, "PUT /v1/kv/a HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
 	b := make([]byte, 4096)
 	if n, err := conn.Read(b); err != nil || !strings.Contains(string(b[:n]), "100 Continue") {
 		t.Fatalf("%q %v", b[:n], err) // now the request is under way

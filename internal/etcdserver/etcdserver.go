@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -150,6 +151,7 @@ func (c Config) embed() *embed.Config {
 	}
 	cfg.UnsafeNoFsync = !c.Fsync
 	cfg.EnableGRPCGateway = false
+	keepPagesOut(cfg)
 	cfg.MaxTxnOps = cmp.Or(c.MaxTxnOps, maxTxnOps)
 
 	logs, level := c.Logs, zap.WarnLevel
@@ -159,6 +161,19 @@ func (c Config) embed() *embed.Config {
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewCore(
 		zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig()), zapcore.Lock(zapcore.AddSync(logs)), level)))
 	return cfg
+}
+
+// keepPagesOut lets no web page read what etcd tells by plain HTTP, its metrics and
+// health: those of other origins, nor on loopback those whose own name points here.
+func keepPagesOut(cfg *embed.Config) {
+	at := cfg.ListenClientUrls[0]
+	cfg.CORS = map[string]struct{}{at.String(): {}} // none would mean all
+	if ip, err := netip.ParseAddr(at.Hostname()); at.Hostname() == "localhost" || err == nil && ip.Unmap().IsLoopback() {
+		cfg.HostWhitelist = make(map[string]struct{})
+		for _, host := range []string{"localhost", "127.0.0.1", "::1", at.Hostname()} {
+			cfg.HostWhitelist[host] = struct{}{}
+		}
+	}
 }
 
 func orAny(addr string) string {

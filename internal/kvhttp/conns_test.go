@@ -46,7 +46,7 @@ func dialFrom(t *testing.T, addr, ip string) net.Conn {
 // ask sends a whole request and reads the answer.
 func ask(t *testing.T, c net.Conn) (*http.Response, []byte) {
 	t.Helper()
-	fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+	fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -35,6 +35,17 @@ type Options struct {
 	Bound func(fence.Claim) (fence.Token, error)
 	// Ready has what /readyz asks beside the engine.
 	Ready []Check
+	// Loopback: only this machine can reach the listener. Requests for a host that
+	// is not loopback's are refused then.
+	Loopback bool
+}
+
+func (o Options) withDefaults() Options {
+	o.Limits = o.Limits.withDefaults()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 type handler struct {
@@ -50,10 +61,7 @@ type handler struct {
 
 // NewHandler serves engine by the protocols of docs/protocol.md.
 func NewHandler(engine kv.Engine, o Options) http.Handler {
-	o.Limits = o.Limits.withDefaults()
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o = o.withDefaults()
 	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate), memory: newBudget(o.Limits.Memory)}
 	if o.Metrics != nil {
 		o.Metrics.watch(engine, h.checks())
@@ -184,7 +192,7 @@ func (h *handler) client(c *call) client {
 	return client{address: network(c.r.RemoteAddr)}
 }
 
-// open serves what everybody may have. It is the one place where errors become
+// open serves what everybody may have, but web pages of other origins. It is the one place where errors become
 // answers, log lines and counts.
 func (h *handler) open(serve func(*call) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +200,10 @@ func (h *handler) open(serve func(*call) error) http.Handler {
 		c := calls.Get().(*call)
 		c.w, c.r = w, r
 		defer h.end(c) // after a panic, too
-		err := serve(c)
+		err := checkForeign(r, h.Loopback)
+		if err == nil {
+			err = serve(c)
+		}
 		result := outcome(err)
 		if h.Metrics != nil {
 			h.Metrics.count(r.Method, result, err, time.Since(start))
@@ -232,7 +243,7 @@ func (h *handler) log(p problem, c *call, err error) {
 		}
 		log.Info("refused", append(told, "client", h.client(c).String(), "request", c.id())...)
 		return
-	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Status == http.StatusMisdirectedRequest:
 		level, message = slog.LevelInfo, "denied"
 	case p.Status >= 500 && p.Limit == "":
 		level = slog.LevelError

@@ -202,7 +202,7 @@ func TestSlowBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		fmt.Fprintf(conn, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nFencing-Token: 1\r\n%s\r\n\r\n3\r\n", length)
+		fmt.Fprintf(conn, "PUT /v1/kv/a HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 1\r\n%s\r\n\r\n3\r\n", length)
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)

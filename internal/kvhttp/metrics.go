@@ -213,6 +213,7 @@ func outcome(err error) string {
 		return outcomeOK
 	}
 	var over *kv.LimitError
+	var foreign *foreignError
 	switch reason := fencehttp.ReasonOf(err); {
 	case reason != "":
 		return string(reason)
@@ -220,7 +221,7 @@ func outcome(err error) string {
 		return outcomeDuplicate
 	case errors.Is(err, kv.ErrNotFound):
 		return outcomeNotFound
-	case errors.Is(err, access.ErrUnauthenticated), errors.Is(err, access.ErrForbidden):
+	case errors.Is(err, access.ErrUnauthenticated), errors.Is(err, access.ErrForbidden), errors.As(err, &foreign):
 		return outcomeDenied
 	case errors.As(err, &over):
 		return outcomeLimited

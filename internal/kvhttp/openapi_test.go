@@ -314,6 +314,16 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 	a.checkShared(t, plain(), "MethodNotAllowed", request{method: "PUT", path: "/metrics"}, 405)
 	a.checkShared(t, plain(), "NoSuchPath", request{method: "GET", path: "/v2"}, 404)
 
+	page := []string{"Origin", "http://evil.example"}
+	a.checkShared(t, plain(), "ForeignPage", request{"POST", "/", `{"op":"write","key":"a","version":99}`, page}, 403)
+	a.checkShared(t, plain(), "ForeignPage", request{"HEAD", "/v1/kv/a", "", page}, 403)
+	local := kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{Loopback: true})
+	renamed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = "evil.example"
+		local.ServeHTTP(w, r)
+	})
+	a.checkShared(t, renamed, "ForeignHost", request{"PUT", "/v1/floor", `{"token":"7"}`, nil}, 421)
+
 	for op, route := range a.operations {
 		for status := range route.Operation.Responses.Map() {
 			if !a.seen[op+" "+status] {

@@ -63,6 +63,10 @@ func newProblem(err error) problem {
 		p.Type, p.Title = fencehttp.ProblemType+"limits", "Over a limit"
 		p.Limit, p.Max = over.Limit, over.Max
 	}
+	var foreign *foreignError
+	if errors.As(err, &foreign) {
+		p.Type, p.Title = fencehttp.ProblemType+"foreign", "A web page may have sent this"
+	}
 	if errors.Is(err, kv.ErrDisk) {
 		p.Type, p.Title = fencehttp.ProblemType+"disk", "The disk failed, nothing was written"
 		if errors.Is(err, kv.ErrUnknown) {
@@ -82,7 +86,10 @@ func newProblem(err error) problem {
 func status(err error) int {
 	var he *httpError
 	var over *kv.LimitError
+	var foreign *foreignError
 	switch {
+	case errors.As(err, &foreign):
+		return foreign.status
 	case errors.As(err, &over):
 		return limitStatus[over.Limit]
 	case errors.As(err, &he):
@@ -139,7 +146,9 @@ func (p problem) setHeaders(h http.Header, err error) {
 	}
 	switch p.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		h.Set("WWW-Authenticate", access.Challenge(err))
+		if challenge := access.Challenge(err); challenge != "" {
+			h.Set("WWW-Authenticate", challenge)
+		}
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", strconv.Itoa(retryAfter))
 	}

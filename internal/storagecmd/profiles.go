@@ -8,6 +8,7 @@ import (
 	"net/http/pprof"
 
 	"github.com/fencelab/fencelab/internal/access"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 )
 
 // serveProfiles serves Go's profiles on an address of their own, if one is given;
@@ -30,7 +31,8 @@ func (c *config) serveProfiles(log *slog.Logger) (stop func(), err error) {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
+	guarded := kvhttp.Guard(mux, kvhttp.Options{Logger: log, Loopback: onLoopback(ln)})
+	srv := &http.Server{Handler: guarded, ReadHeaderTimeout: headerTimeout}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

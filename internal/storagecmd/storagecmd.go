@@ -110,7 +110,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	stopping := new(atomic.Bool)
 	srv := NewServer(tracing.Handler(kvhttp.NewHandler(store.engine, kvhttp.Options{
 		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
-		Ready: append(store.ready, untilStop(stopping)),
+		Ready: append(store.ready, untilStop(stopping)), Loopback: onLoopback(ln),
 	})), c.limits.Key, log)
 	if journal != nil {
 		journal.Listening(ln.Addr().String()) // before the first request can be
@@ -127,6 +127,12 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	log.Info("storage stops", "cause", context.Cause(ctx))
 	stopping.Store(true)
 	return stop(context.WithoutCancel(ctx), srv, stopTraces, log)
+}
+
+// onLoopback: only this machine can reach the listener.
+func onLoopback(ln net.Listener) bool {
+	addr, ok := ln.Addr().(*net.TCPAddr)
+	return ok && addr.IP.IsLoopback()
 }
 
 // untilStop has /readyz say that the storage ends, so that no more is sent to it.
