@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
@@ -73,24 +76,46 @@ func (b *batchOp) op(l *Limits) (kv.Op, error) {
 	return kv.Op{}, badRequest("unknown op %.32q, want \"write\" or \"delete\"", b.Op)
 }
 
-// decode reads one JSON value that fills the whole body. Bytes that are no UTF-8
-// are an error: they would silently become other characters.
+// decode reads one JSON value that fills the whole body. Bytes that are no UTF-8 and
+// halves of surrogate pairs are errors: package json would make U+FFFD of each, so
+// that different keys became one.
 func decode(b []byte, into any, strict bool) error {
-	if !utf8.Valid(b) {
-		return badRequest("the body is not UTF-8")
+	text := jsontext.NewDecoder(bytes.NewBuffer(b))
+	value, err := text.ReadValue()
+	switch {
+	case errors.Is(err, io.EOF):
+		return badRequest("the body is empty, want a JSON object")
+	case err != nil:
+		return badRequest("the body is not the JSON wanted: %w", err)
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
+	d := json.NewDecoder(bytes.NewReader(value))
 	if strict {
 		d.DisallowUnknownFields()
 	}
 	if err := d.Decode(into); err != nil {
-		if errors.Is(err, io.EOF) {
-			return badRequest("the body is empty, want a JSON object")
-		}
 		return badRequest("the body is not the JSON wanted: %w", err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	if _, err := text.ReadToken(); !errors.Is(err, io.EOF) {
 		return badRequest("the body goes on after its JSON object")
 	}
 	return nil
+}
+
+// mustBeText refuses to answer in JSON with what JSON cannot carry: package json
+// would put U+FFFD in place of each byte that is no UTF-8.
+func mustBeText(what, s, instead string) error {
+	if utf8.ValidString(s) {
+		return nil
+	}
+	return &httpError{http.StatusNotAcceptable, fmt.Errorf("%s is not UTF-8, from byte %d on, and JSON can carry nothing else: %s", what, invalidAt(s), instead)}
+}
+
+// invalidAt is where s stops being UTF-8.
+func invalidAt(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
+			return i
+		}
+	}
+	return len(s)
 }

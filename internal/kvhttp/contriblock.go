@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
@@ -85,6 +86,9 @@ func (h *handler) contribLock(c *call) ([]byte, error) {
 		}
 		item, err := h.engine.Read(c.r.Context(), req, in.Key)
 		if err != nil {
+			return nil, err
+		}
+		if err := mustBeText("the value", item.Value, "read it by GET "+pathKV+url.PathEscape(in.Key)); err != nil {
 			return nil, err
 		}
 		return h.contribAnswer(c, ContribResponse{Val: item.Value, Version: int64(item.Token)})

@@ -80,7 +80,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	r.Path("/openapi.yaml").Handler(h.open(serveOpenAPI))
 	r.Path("/metrics").Handler(h.handle(h.serveMetrics))
 	r.NotFoundHandler = h.open(func(c *call) error {
-		return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %s; the protocol is described at /openapi.yaml", c.r.URL.Path)}
+		return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %q; the protocol is described at /openapi.yaml", c.r.URL.Path)}
 	})
 	return matcher{keys, r}
 }

@@ -79,10 +79,12 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"POST", "/", `{"op":"steal","key":"a"}`, nil, 400, `unknown op: \"steal\"`},
 		{"POST", "/", `{"op":"read","key":""}`, nil, 400, "the key is empty"},
 		{"POST", "/", `{"op":"read","key":"a"}{"op":"read","key":"a"}`, nil, 400, "goes on"},
-		{"POST", "/", "{\"op\":\"write\",\"key\":\"\xff\",\"version\":34}", nil, 400, "not UTF-8"},
+		{"POST", "/", "{\"op\":\"write\",\"key\":\"\xff\",\"version\":34}", nil, 400, `invalid UTF-8 within \"/key\" after offset 21`},
+		{"POST", "/", `{"op":"write","key":"a","val":"\ud800","version":34}`, nil, 400, `within \"/val\" after offset 31`},
+		{"POST", "/", `{"op":"write","key":"a","key":"b","val":"x","version":34}`, nil, 400, `duplicate object member name \"key\"`},
 		{"POST", "/", `{"op":"write","key":"a","val":"` + long + `","version":34}`, nil, 413, "limit of 200 bytes"},
 		{"GET", "/", "", nil, 405, "only POST"},
-		{"GET", "/nowhere", "", nil, 404, "no such path: /nowhere"},
+		{"GET", "/nowhere", "", nil, 404, `no such path: \"/nowhere\"`},
 		{"PUT", "/v1/kv/", "x", token, 400, "the key is empty"},
 		{"PUT", "/v1/kv/a", "x", nil, 428, `"reason":"missing"`},
 		{"PUT", "/v1/kv/a", "x", []string{"Fencing-Token", "-1"}, 400, `"reason":"invalid"`},
@@ -202,6 +204,59 @@ func TestIssuerIsAsked(t *testing.T) {
 	}
 	if w := call(h, "GET", "/v1/kv/a", ""); w.Code != 404 {
 		t.Errorf("afterwards: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestNothingIsChangedOnItsWay: no two keys become one, and what JSON cannot carry is
+// refused, not returned as something else.
+func TestNothingIsChangedOnItsWay(t *testing.T) {
+	const replacement = `"\ufffd"`
+	h := newHandler()
+	for _, key := range []string{`"\ud800"`, `"\udfff"`, `"\udc00\ud800"`, `"a\ud800b"`, "\"\xff\"", "\"\xed\xa0\x80\""} {
+		for _, body := range []string{
+			`{"op":"write","key":` + key + `,"val":"x","version":1}`,
+			`{"op":"write","key":"k","val":` + key + `,"version":1}`,
+			`{"op":"read","key":` + key + `}`,
+			`{"op":"read","key":"k",` + key + `:1}`,
+		} {
+			if w := call(h, "POST", "/", body); w.Code != 400 || !strings.Contains(w.Body.String(), "after offset") {
+				t.Errorf("%q: %d %s", body, w.Code, w.Body)
+			}
+		}
+		body := `{"ops":[{"op":"write","key":` + key + `,"val":"x"}]}`
+		if w := call(h, "POST", "/v1/batch", body, "Fencing-Token", "1", "Fencing-Scope", "/lock"); w.Code != 400 {
+			t.Errorf("%q: %d %s", body, w.Code, w.Body)
+		}
+	}
+	// U+FFFD itself, and pairs, are characters like others.
+	for _, text := range []string{replacement, `"\ud83d\ude00"`, "\"\U0001F600\"", "\"\uFFFD\""} {
+		if w := call(h, "POST", "/", `{"op":"write","key":`+text+`,"val":`+text+`,"version":1}`); w.Code != 200 {
+			t.Errorf("%s: %d %s", text, w.Code, w.Body)
+		}
+	}
+	if w := call(h, "GET", "/v1/kv/%EF%BF%BD", ""); w.Body.String() != "\uFFFD" {
+		t.Errorf("U+FFFD: %d %q", w.Code, w.Body)
+	}
+
+	for _, value := range []string{"\xff", "text\xfe", "\xed\xa0\x80"} {
+		call(h, "PUT", "/v1/kv/b", value, "Fencing-Token", "1")
+		w := call(h, "POST", "/", `{"op":"read","key":"b"}`)
+		where := fmt.Sprintf("from byte %d on", strings.IndexFunc(value, func(r rune) bool { return r == '\uFFFD' }))
+		if w.Code != 406 || !strings.Contains(w.Body.String(), where) || !strings.Contains(w.Body.String(), "GET /v1/kv/b") {
+			t.Errorf("%q: %d %s", value, w.Code, w.Body)
+		}
+	}
+
+	call(h, "PUT", "/v1/kv/%ff", "x", "Fencing-Token", "34")
+	w := call(h, "PUT", "/v1/kv/%ff", "x", "Fencing-Token", "33")
+	if strings.Contains(w.Body.String(), "\uFFFD") || !strings.Contains(w.Body.String(), `\"\\xff\"`) {
+		t.Errorf("stale: %s", w.Body)
+	}
+	if w := call(h, "GET", "/v1/marks/%ff", ""); w.Code != 406 || strings.Contains(w.Body.String(), "\uFFFD") {
+		t.Errorf("mark: %d %s", w.Code, w.Body)
+	}
+	if w := call(h, "GET", "/%ff", ""); strings.Contains(w.Body.String(), "\uFFFD") {
+		t.Errorf("no such path: %s", w.Body)
 	}
 }
 

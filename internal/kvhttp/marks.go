@@ -29,6 +29,9 @@ func (h *handler) serveMark(c *call) error {
 	if err := c.who.May(access.Read, scope); err != nil {
 		return err
 	}
+	if err := mustBeText("the scope", scope, "the snapshot has the marks of all scopes"); err != nil {
+		return err
+	}
 	m, err := h.engine.Mark(c.r.Context(), scope)
 	if err != nil {
 		return err

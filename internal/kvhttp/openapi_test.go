@@ -215,6 +215,12 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 	narrow := func() http.Handler {
 		return seeded(t, kv.NewMemory(kv.Options{MaxKeys: 1, MaxMarks: 1}), kvhttp.Options{Limits: kvhttp.Limits{Body: 300, Key: 10, Value: 100, Memory: 1 << 30}})
 	}
+	binary := func() http.Handler {
+		h := plain()
+		call(h, "PUT", "/v1/kv/a", "\xff", "Fencing-Token", "34")
+		call(h, "PUT", "/v1/kv/%ff", "x", "Fencing-Token", "34")
+		return h
+	}
 	long, huge := strings.Repeat("k", 11), strings.Repeat("v", 301)
 	token := func(token string, more ...string) []string { return append([]string{"Fencing-Token", token}, more...) }
 	scoped := func(t string) []string { return token(t, "Fencing-Scope", "a") }
@@ -274,6 +280,9 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 		{plain(), "GET /v1/marks/{scope}", 200, request{"GET", "/v1/marks/none", "", nil}},
 		{plain(), "GET /v1/marks/{scope}", 400, request{"GET", "/v1/marks/", "", nil}},
 		{plain(), "HEAD /v1/marks/{scope}", 400, request{"HEAD", "/v1/marks/", "", nil}},
+		{binary(), "GET /v1/marks/{scope}", 406, request{"GET", "/v1/marks/%ff", "", nil}},
+		{binary(), "HEAD /v1/marks/{scope}", 406, request{"HEAD", "/v1/marks/%ff", "", nil}},
+		{binary(), "PUT /v1/kv/{key}", 412, request{"PUT", "/v1/kv/%ff", "x", token("33")}},
 
 		{plain(), "PUT /v1/floor", 400, request{"PUT", "/v1/floor", `{"token":7}`, nil}},
 		{plain(), "PUT /v1/floor", 400, request{"PUT", "/v1/floor", `{"token":"07"}`, nil}},
@@ -283,6 +292,7 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 		{plain(), "POST /", 200, request{"POST", "/", `{"op":"write","key":"a","val":"x","version":33}`, nil}},
 		{plain(), "POST /", 200, request{"POST", "/", `{"op":"read","key":"none"}`, nil}},
 		{plain(), "POST /", 400, request{"POST", "/", "", nil}},
+		{binary(), "POST /", 406, request{"POST", "/", `{"op":"read","key":"a"}`, nil}},
 		{plain(), "POST /", 428, request{"POST", "/", `{"op":"write","key":"a","val":"x"}`, nil}},
 		{bounded(), "POST /", 422, request{"POST", "/", `{"op":"write","key":"a","version":41}`, nil}},
 		{narrow(), "POST /", 413, request{"POST", "/", huge, nil}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
@@ -54,6 +55,9 @@ type problem struct {
 
 func newProblem(err error) problem {
 	if p, ok := fencehttp.NewProblem(err); ok {
+		if !utf8.ValidString(p.Scope) { // the detail quotes it, byte for byte
+			p.Scope = ""
+		}
 		return problem{Problem: p}
 	}
 	p := problem{Problem: fencehttp.Problem{Type: "about:blank", Status: status(err), Detail: err.Error()}}
