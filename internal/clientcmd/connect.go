@@ -1,11 +1,14 @@
 package clientcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -52,6 +55,16 @@ func (s *services) close() {
 // connect makes sure that etcd answers, and the storage where one is wanted. An
 // error is for the user, and says what to do.
 func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error) {
+	if wantStorage {
+		return c.connectBy(cmd, c.askStorage)
+	}
+	return c.connectBy(cmd, nil)
+}
+
+// connectBy is connect with a storage that is tried by tryStorage; nil: none is
+// wanted.
+func (c *config) connectBy(cmd *cobra.Command, tryStorage func(context.Context) error) (*services, error) {
+	wantStorage := tryStorage != nil
 	if err := c.storage.Check(); wantStorage && err != nil {
 		return nil, usage(cmd, err)
 	}
@@ -83,7 +96,7 @@ func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error
 			s.close()
 			return nil, usage(cmd, err)
 		}
-		go func() { storage <- c.reachStorage(cmd.Context()) }()
+		go func() { storage <- c.reachStorage(cmd.Context(), tryStorage) }()
 	} else {
 		storage <- nil
 	}
@@ -108,32 +121,48 @@ func (c *config) reachEtcd(ctx context.Context, client *clientv3.Client) error {
 	return nil
 }
 
-func (c *config) reachStorage(ctx context.Context) error {
+func (c *config) reachStorage(ctx context.Context, try func(context.Context) error) error {
+	if err := reach(ctx, c.connectTimeout, try); err != nil {
+		return fmt.Errorf("failed to reach the storage at %s: %w; start one with 'go run ./cmd/storage', or say with --storage where it is", c.storage.URL, err)
+	}
+	return nil
+}
+
+// askStorage makes sure that the storage answers.
+func (c *config) askStorage(ctx context.Context) error {
 	client, err := c.storage.HTTP()
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	err = reach(ctx, c.connectTimeout, func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.storage.URL, "/")+"/healthz", nil)
-		if err != nil {
-			return err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		_, _ = io.Copy(io.Discard, resp.Body) // so that the connection can be closed in peace
-		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("GET /healthz answers %s", resp.Status)
-		}
-		return nil
-	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.storage.URL, "/")+"/healthz", nil)
 	if err != nil {
-		return fmt.Errorf("failed to reach the storage at %s: %w; start one with 'go run ./cmd/storage', or say with --storage where it is", c.storage.URL, err)
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection can be closed in peace
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET /healthz answers %s", resp.Status)
 	}
 	return nil
+}
+
+// dialStorage makes sure that somebody takes connections there, and sends nothing:
+// contrib/lock's own storage ends when it gets a request that is not of its protocol.
+func (c *config) dialStorage(ctx context.Context) error {
+	u, err := url.Parse(c.storage.URL)
+	if err != nil {
+		return err
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }
 
 // reach tries until it succeeds, or for as long as timeout. It returns the last

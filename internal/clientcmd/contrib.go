@@ -39,7 +39,7 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 	}
 	ctx := cmd.Context()
 	logger.Printf("client %d starts", mode)
-	s, err := c.connect(cmd, true)
+	s, err := c.connectBy(cmd, c.dialStorage)
 	if exit := new(cli.ExitError); errors.As(err, &exit) {
 		return exit
 	} else if err != nil {
