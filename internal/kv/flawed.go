@@ -86,7 +86,7 @@ func (f *Flawed) do(req Request, ops []Op, op func() error) error {
 func (f *Flawed) admit(req Request, ops []Op, op func() error) error {
 	mark, known := f.marks[req.Scope]
 	if f.flaw == FlawDiffers && known && req.Token > mark.Token {
-		return fmt.Errorf("the storage is flawed and refuses newer tokens too: %w", &fence.StaleError{Scope: req.Scope, Token: req.Token, Mark: mark.Token})
+		return &differsError{fence.StaleError{Scope: req.Scope, Token: req.Token, Mark: mark.Token}}
 	}
 	next, err := mark.Admit(req.Claim)
 	if err != nil {
@@ -105,6 +105,17 @@ func (f *Flawed) admit(req Request, ops []Op, op func() error) error {
 	}
 	return nil
 }
+
+// differsError is FlawDiffers' refusal of a newer token. It counts as a
+// fence.StaleError, whose own words would say that the token is older.
+type differsError struct{ stale fence.StaleError }
+
+func (e *differsError) Error() string {
+	return fmt.Sprintf("the storage is flawed and refuses newer tokens, too: %d in scope %q differs from the highest admitted, %d",
+		e.stale.Token, e.stale.Scope, e.stale.Mark)
+}
+
+func (e *differsError) Unwrap() error { return &e.stale }
 
 // Mark implements Engine.
 func (f *Flawed) Mark(_ context.Context, scope string) (fence.Mark, error) {

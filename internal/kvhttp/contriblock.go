@@ -118,8 +118,12 @@ func (h *handler) contribAnswer(c *call, resp ContribResponse) ([]byte, error) {
 // contribError says an error in contrib/lock's words, where it has words for it.
 func contribError(err error) string {
 	var stale *fence.StaleError
-	if errors.As(err, &stale) {
-		return fmt.Sprintf("given version (%x) is older than the existing version (%x)", int64(stale.Token), int64(stale.Mark))
+	if !errors.As(err, &stale) {
+		return err.Error()
 	}
-	return err.Error()
+	is := "older than"
+	if stale.Token > stale.Mark { // kv.FlawDiffers refuses it
+		is = "different from"
+	}
+	return fmt.Sprintf("given version (%x) is %s the existing version (%x)", int64(stale.Token), is, int64(stale.Mark))
 }

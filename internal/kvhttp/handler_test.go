@@ -186,6 +186,23 @@ func TestBatchAndMark(t *testing.T) {
 	}
 }
 
+// TestDiffersIsNotOlder: a storage that refuses newer tokens does not call them older.
+func TestDiffersIsNotOlder(t *testing.T) {
+	h := seeded(t, kv.NewFlawed(kv.FlawDiffers, kv.Options{}), kvhttp.Options{}) // by token 34
+	for _, tt := range []struct{ token, contrib, title, detail string }{
+		{"35", "given version (23) is different from the existing version (22)", "The token differs from the mark", "35 in scope \\\"a\\\" differs from the highest admitted, 34"},
+		{"33", "given version (21) is older than the existing version (22)", "The token is stale", "33 in scope \\\"a\\\" is older than the highest admitted, 34"},
+	} {
+		if w := call(h, "POST", "/", `{"op":"write","key":"a","val":"y","version":`+tt.token+`}`); w.Code != 200 || !strings.Contains(w.Body.String(), tt.contrib) {
+			t.Errorf("contrib/lock: %d %s, want %s", w.Code, w.Body, tt.contrib)
+		}
+		w := call(h, "PUT", "/v1/kv/a", "y", "Fencing-Token", tt.token)
+		if w.Code != 412 || !strings.Contains(w.Body.String(), tt.title) || !strings.Contains(w.Body.String(), tt.detail) {
+			t.Errorf("/v1: %d %s, want %s and %s", w.Code, w.Body, tt.title, tt.detail)
+		}
+	}
+}
+
 // TestIssuerIsAsked: a token that nobody issued is refused as ahead, and one
 // that cannot be judged is not admitted.
 func TestIssuerIsAsked(t *testing.T) {

@@ -55,6 +55,9 @@ type problem struct {
 
 func newProblem(err error) problem {
 	if p, ok := fencehttp.NewProblem(err); ok {
+		if p.Token > p.Mark && p.Reason == fencehttp.ReasonStale { // kv.FlawDiffers refuses it
+			p.Title = "The token differs from the mark"
+		}
 		if !utf8.ValidString(p.Scope) { // the detail quotes it, byte for byte
 			p.Scope = ""
 		}
