@@ -221,6 +221,50 @@ func TestStorageStopsGracefully(t *testing.T) {
 	p.want(0)
 }
 
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bodyOf(t, resp)
+}
+
+// TestStorageCutsOffAtItsEnd: a storage that is told to end does so, with status 0,
+// whatever its clients have left half-done. What was not received is not there.
+func TestStorageCutsOffAtItsEnd(t *testing.T) {
+	w := newWorld(t)
+	data := t.TempDir()
+	p, url := w.storage("--engine", "bolt", "--data", data)
+	for _, half := range []string{
+		"PUT /v1/kv/a HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 1\r\nContent-Length: 200\r\n\r\nhalf",
+		"PUT /v1/kv/a HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+		"PUT /v1/kv/a HTTP/1.1\r\nHost: loc",
+		"",
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, half)
+	}
+	if status, says := put(t, url, "b", 1, "kept"); status != http.StatusNoContent { // by a connection that is accepted after these
+		t.Fatal(status, says)
+	}
+	p.signal(syscall.SIGTERM)
+	p.want(0)
+	p.says("were cut off")
+
+	_, url = w.storage("--engine", "bolt", "--data", data)
+	if got := get(t, url+"/v1/kv/b"); got != "kept" {
+		t.Errorf("b is %q", got)
+	}
+	if got := get(t, url+"/v1/kv/a"); !strings.Contains(got, "key not found") {
+		t.Errorf("a is %q", got)
+	}
+}
+
 // TestGoreman runs the Procfile's demo as README says, but for its ports.
 func TestGoreman(t *testing.T) {
 	need.Program(t, "sh", "to run the Procfile's lines")

@@ -126,7 +126,8 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	}
 	log.Info("storage stops", "cause", context.Cause(ctx))
 	stopping.Store(true)
-	return stop(context.WithoutCancel(ctx), srv, stopTraces, log)
+	stop(srv, stopTraces, log)
+	return nil
 }
 
 // onLoopback: only this machine can reach the listener.
@@ -145,18 +146,22 @@ func untilStop(stopping *atomic.Bool) kvhttp.Check {
 	}}
 }
 
-// stop lets the requests that are under way come to their end.
-func stop(ctx context.Context, srv *http.Server, stopTraces func(context.Context) error, log *slog.Logger) error {
-	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
-	defer cancel()
-	if err := srv.Shutdown(ctx); err != nil {
-		// Requests that take longer are cut off: their clients do not know the outcome.
-		return errors.Join(fmt.Errorf("requests still open after %v: %w", shutdownTimeout, err), srv.Close())
+// stop lets the requests that are under way come to their end, and cuts off those
+// that take longer: a client that does not send the rest of one, or read its answer,
+// is no error of the storage's, and does not get to know the outcome.
+func stop(srv *http.Server, stopTraces func(context.Context) error, log *slog.Logger) {
+	within := func(limit time.Duration, end func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		return end(ctx)
 	}
-	if err := stopTraces(ctx); err != nil {
+	if within(shutdownTimeout, srv.Shutdown) != nil {
+		log.Warn("requests that were not over were cut off", "after", shutdownTimeout)
+		_ = srv.Close() // closes connections, as well as it can
+	}
+	if err := within(tracesTimeout, stopTraces); err != nil {
 		log.Warn("the last traces were not sent", "err", err)
 	}
-	return nil
 }
 
 // How long a client may take. A slow one keeps a connection and no lock; these
@@ -167,6 +172,7 @@ const (
 	writeTimeout    = 30 * time.Second
 	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 5 * time.Second
+	tracesTimeout   = time.Second // that the collector may take at the end
 )
 
 // headerRoom is how many bytes of header a request may have beside its key, which
