@@ -2,23 +2,45 @@ package fencelab_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 )
 
-// TestListen: what others can reach is served with TLS, or where somebody says
-// that they want it without.
+// TestListen: what others can reach is served with TLS to those who say who they
+// are, or where somebody says that they want it without.
 func TestListen(t *testing.T) {
 	w := newWorld(t)
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		p := w.start("storage", "--listen", addr)
 		p.want(2)
 		p.says("--tls-cert", "--insecure", "127.0.0.1")
+		p = w.start("storage", "--listen", addr, "--tls-cert", "cert", "--tls-key", "key")
+		p.want(2)
+		p.says("may do everything", "--tokens", "--tls-client-ca", "--insecure", "127.0.0.1")
+		for _, guard := range []string{"--tokens", "--tls-client-ca", "--insecure"} {
+			args := []string{"--listen", addr, "--tls-cert", "/no/such/cert", "--tls-key", "key", guard}
+			if guard != "--insecure" {
+				args = append(args, "/no/such/file")
+			}
+			p = w.start("storage", args...)
+			p.want(1)
+			p.says("--tls-cert, --tls-key, --tls-client-ca: ") // the address is taken
+		}
+		for _, flag := range []string{"--listen", "--peer"} {
+			p = w.start("gcsim", "etcd", "--name", "a", "--listen", "127.0.0.1:0", "--peer", "127.0.0.1:0", "--initial-cluster", "a=http://127.0.0.1:0", flag, addr)
+			p.want(2)
+			p.says(flag+": ", "may do everything", "--insecure", "127.0.0.1")
+		}
 	}
 	p := w.start("storage", "--listen", "0.0.0.0:0", "--insecure")
 	p.await("storage serves")
 	p.await("whoever reaches the port may do everything")
 	p.await("no TLS")
 	w.storage("--listen", "[::1]:0")
+	etcd := w.start("gcsim", "etcd", "--listen", "0.0.0.0:0", "--insecure")
+	etcd.await("etcd serves")
+	etcd.signal(syscall.SIGTERM)
+	etcd.want(0)
 }
 
 // TestGuardFlags: what cannot be used is told, with the flag.

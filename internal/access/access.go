@@ -1,6 +1,6 @@
 // Package access says who may reach the storage, and do what there: bearer
 // tokens with rights (Policy), TLS with certificates that are re-read
-// (ServerTLS, ClientTLS), and which addresses may be served without it
+// (ServerTLS, ClientTLS), and which addresses may be served without them
 // (CheckListen).
 //
 // A bearer token and a fencing token have nothing but the word in common. A

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/proc"
@@ -22,6 +23,7 @@ import (
 // Command is the command "etcd".
 func Command() *cobra.Command {
 	var config etcdserver.Config
+	var insecure bool
 	cmd := &cobra.Command{
 		Use:   "etcd",
 		Short: "Serve a throw-away etcd",
@@ -36,6 +38,9 @@ all with the same --initial-cluster. They are ready when most of them run.`,
     --initial-cluster a=http://127.0.0.1:2380,b=http://127.0.0.1:2390,c=http://127.0.0.1:2400`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkListen(config, insecure); err != nil {
+				return err
+			}
 			return run(cmd.Context(), config, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -47,8 +52,23 @@ all with the same --initial-cluster. They are ready when most of them run.`,
 	f.StringVar(&config.Cluster, "initial-cluster", "", "all members, as NAME=http://PEER,... (default: this one alone)")
 	f.UintVar(&config.MaxTxnOps, "max-txn-ops", 0, "operations in one transaction, at most (default: 2048)")
 	f.BoolVar(&config.Fsync, "fsync", false, "sync its files")
+	f.BoolVar(&insecure, "insecure", false, "serve addresses that others can reach, who may then do everything")
 	cmd.MarkFlagsRequiredTogether("name", "peer", "initial-cluster")
 	return cmd
+}
+
+// checkListen refuses addresses that others can reach, but not where they are wanted.
+func checkListen(config etcdserver.Config, insecure bool) error {
+	harm := "whoever reaches this etcd may do everything"
+	if insecure {
+		harm = ""
+	}
+	for _, f := range []struct{ name, addr string }{{"--listen", config.ClientAddr}, {"--peer", config.PeerAddr}} {
+		if err := access.CheckListen(f.addr, harm); err != nil {
+			return &cli.ExitError{Code: 2, Err: fmt.Errorf("%s: %w", f.name, err)}
+		}
+	}
+	return nil
 }
 
 // Args are the arguments, from the command's name on, that start a member with c.

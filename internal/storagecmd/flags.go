@@ -26,7 +26,7 @@ type config struct {
 }
 
 func (c *config) add(f *pflag.FlagSet) {
-	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "address to serve; port 0 takes a free one. One that others can reach needs TLS, or --insecure")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "address to serve; port 0 takes a free one. One that others can reach needs TLS, and --tokens or --tls-client-ca; or --insecure")
 	c.engine.add(f)
 	f.Var(&c.engine.fencing, "fencing", "off: tokens are not checked. The control, to see what goes wrong without. With the engine memory also differs (a newer token is refused, too) and forgetful (a delete drops the mark of its scope), which are deliberately wrong")
 	f.StringVar(&c.journal, "journal", "", "file for an account of every operation as JSON lines; - is standard output")
@@ -36,7 +36,7 @@ func (c *config) add(f *pflag.FlagSet) {
 	f.StringVar(&c.tlsKey, "tls-key", "", "file of its key (PEM)")
 	f.StringVar(&c.tlsClientCA, "tls-client-ca", "", "file of authorities (PEM): only clients with a certificate from one of them are served")
 	f.StringVar(&c.tokens, "tokens", "", "file that says who may do what, by bearer tokens; see 'storage token'. Read again when it changes")
-	f.BoolVar(&c.insecure, "insecure", false, "serve an address that others can reach without TLS")
+	f.BoolVar(&c.insecure, "insecure", false, "serve an address that others can reach without TLS, or without asking who they are")
 	f.StringVar(&c.profiles, "pprof", "", "address to serve Go's profiles on, like 127.0.0.1:6060; they tell everything")
 
 	f.Int64Var(&c.limits.Body, "max-body", kvhttp.DefaultMaxBody, "largest request body, in bytes")

@@ -18,7 +18,7 @@ func (c *config) serveProfiles(log *slog.Logger) (stop func(), err error) {
 	if c.profiles == "" {
 		return func() {}, nil
 	}
-	if access.CheckListen(c.profiles, false, false) != nil {
+	if access.CheckListen(c.profiles, "profiles tell everything") != nil {
 		return nil, usage("--pprof is %s: want an address that only this machine can reach, like 127.0.0.1:6060", c.profiles)
 	}
 	ln, err := net.Listen("tcp", c.profiles)

@@ -118,7 +118,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
 	log.Info("storage serves", "url", url, "engine", c.engine.kind, "fencing", c.engine.fencing.String())
-	c.warn(log, policy)
+	c.warn(log, onLoopback(ln))
 	select {
 	case err := <-served:
 		return fmt.Errorf("serving %s: %w", ln.Addr(), err)
@@ -198,7 +198,7 @@ func NewServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
 
 // guards are who may come in, and how; each nil where there is none.
 func (c *config) guards(log *slog.Logger) (policy *access.Policy, security *tls.Config, err error) {
-	if err := access.CheckListen(c.listen, c.tlsCert != "", c.insecure); err != nil {
+	if err := c.checkListen(); err != nil {
 		return nil, nil, usage("--listen: %w", err)
 	}
 	if c.tlsCert != "" || c.tlsKey != "" || c.tlsClientCA != "" {
@@ -214,13 +214,29 @@ func (c *config) guards(log *slog.Logger) (policy *access.Policy, security *tls.
 	return policy, security, nil
 }
 
+// checkListen refuses an address that others can reach, where they can read what
+// passes or are not asked who they are; but not with --insecure.
+func (c *config) checkListen() error {
+	switch {
+	case c.insecure:
+		return access.CheckListen(c.listen, "")
+	case c.tlsCert == "":
+		return access.CheckListen(c.listen, "without TLS anyone on the way can read and change what passes, bearer tokens too", "give --tls-cert and --tls-key")
+	case !c.asksWho():
+		return access.CheckListen(c.listen, "whoever reaches it may do everything", "give --tokens or --tls-client-ca")
+	}
+	return access.CheckListen(c.listen, "")
+}
+
+// asksWho: not everybody may do everything.
+func (c *config) asksWho() bool { return c.tokens != "" || c.tlsClientCA != "" }
+
 // warn says what somebody may not have meant.
-func (c *config) warn(log *slog.Logger, policy *access.Policy) {
+func (c *config) warn(log *slog.Logger, loopback bool) {
 	if wrong := warnings[c.engine.fencing]; wrong != "" {
 		log.Warn(wrong)
 	}
-	loopback := access.CheckListen(c.listen, false, false) == nil
-	if !loopback && policy == nil && c.tlsClientCA == "" {
+	if !loopback && !c.asksWho() {
 		log.Warn("whoever reaches the port may do everything; see --tokens and --tls-client-ca")
 	}
 	if !loopback && c.tlsCert == "" {
