@@ -1,14 +1,11 @@
 package clientcmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -149,20 +146,6 @@ func (c *config) askStorage(ctx context.Context) error {
 		return fmt.Errorf("GET /healthz answers %s", resp.Status)
 	}
 	return nil
-}
-
-// dialStorage makes sure that somebody takes connections there, and sends nothing:
-// contrib/lock's own storage ends when it gets a request that is not of its protocol.
-func (c *config) dialStorage(ctx context.Context) error {
-	u, err := url.Parse(c.storage.URL)
-	if err != nil {
-		return err
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)))
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // reach tries until it succeeds, or for as long as timeout. It returns the last

@@ -18,7 +18,6 @@ import (
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/storageflags"
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -39,7 +38,7 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 	}
 	ctx := cmd.Context()
 	logger.Printf("client %d starts", mode)
-	s, err := c.connectBy(cmd, c.dialStorage)
+	s, err := c.connectBy(cmd, c.askContribStorage)
 	if exit := new(cli.ExitError); errors.As(err, &exit) {
 		return exit
 	} else if err != nil {
@@ -70,7 +69,9 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 	} else {
 		logger.Print("this is client 2, continuing")
 	}
-	refusal, err := contribWrite(ctx, &c.storage, "key0", fmt.Sprintf("value from client %d", mode), token)
+	refusal, err := contribAsk(ctx, &c.storage, kvhttp.ContribRequest{
+		Op: kv.OpWrite, Key: contribKey, Val: fmt.Sprintf("value from client %d", mode), Version: int64(token),
+	})
 	switch {
 	case err != nil:
 		return fatal("%s", err)
@@ -100,10 +101,20 @@ func awaitByte(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// contribWrite writes by contrib/lock's protocol, in which the token is called
+// contribKey is the one that contrib/lock's clients write.
+const contribKey = "key0"
+
+// askContribStorage makes sure that the storage answers, in contrib/lock's protocol:
+// its own storage ends when it gets anything else. A refusal is an answer, too.
+func (c *config) askContribStorage(ctx context.Context) error {
+	_, err := contribAsk(ctx, &c.storage, kvhttp.ContribRequest{Op: kv.OpRead, Key: contribKey})
+	return err
+}
+
+// contribAsk sends a request of contrib/lock's protocol, in which the token is called
 // a version. refusal is what the storage says against it.
-func contribWrite(ctx context.Context, storage *storageflags.Flags, key, value string, token fence.Token) (refusal string, err error) {
-	body, err := json.Marshal(kvhttp.ContribRequest{Op: kv.OpWrite, Key: key, Val: value, Version: int64(token)})
+func contribAsk(ctx context.Context, storage *storageflags.Flags, ask kvhttp.ContribRequest) (refusal string, err error) {
+	body, err := json.Marshal(ask)
 	if err != nil {
 		return "", fmt.Errorf("failed to marshal request: %w", err)
 	}
@@ -129,8 +140,10 @@ func contribWrite(ctx context.Context, storage *storageflags.Flags, key, value s
 		return "", fmt.Errorf("failed to read request body: %w", err)
 	}
 	var resp kvhttp.ContribResponse
-	if err := json.Unmarshal(b, &resp); err != nil {
-		return "", fmt.Errorf("failed to unmarshal response json: %w", err)
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields() // another document is no success
+	if err := d.Decode(&resp); err != nil {
+		return "", fmt.Errorf("failed to unmarshal response json: %w: the answer is %s: %.300s", err, answer.Status, b)
 	}
 	return resp.Err, nil
 }

@@ -2,6 +2,8 @@ package clientcmd_test
 
 import (
 	"bufio"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
 )
 
 var timestamp = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d `)
@@ -136,11 +141,16 @@ func TestContribInOrder(t *testing.T) {
 func TestContribStorageGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.storage = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost { // it would end contrib/lock's own storage
-			t.Errorf("client 1 asks %s %s", r.Method, r.URL)
+	w.storage = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		var ask kvhttp.ContribRequest
+		if err != nil || json.Unmarshal(b, &ask) != nil { // it would end contrib/lock's own storage
+			t.Errorf("client 1 asks %s %s %q, %v", r.Method, r.URL, b, err)
 		}
-		panic(http.ErrAbortHandler)
+		if ask.Op != kv.OpRead {
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprint(answer, `{"val":"","version":-1,"err":"key not found"}`)
 	}))
 	defer w.storage.Close()
 	one := startContrib(t, w, "1")
@@ -150,5 +160,30 @@ func TestContribStorageGone(t *testing.T) {
 	one.want(t, "resuming client 1")
 	one.want(t, "failed to send a request to storage: .*EOF")
 	one.wantEnd(t, 1)
+	w.wantFree(t, "/lock")
+}
+
+// TestContribOtherDocument: an answer that is not contrib/lock's is no success, though
+// it is JSON.
+func TestContribOtherDocument(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.storage = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(b), `"read"`) {
+			fmt.Fprint(answer, `{"val":"","version":-1,"err":"key not found"}`)
+			return
+		}
+		answer.WriteHeader(http.StatusMisdirectedRequest)
+		fmt.Fprint(answer, `{"type":"about:blank","status":421,"detail":"ask for localhost"}`)
+	}))
+	defer w.storage.Close()
+	two := startContrib(t, w, "2")
+	two.want(t, "client 2 starts")
+	two.want(t, "created etcd client and session")
+	two.want(t, "acquired lock, version: [0-9a-f]+")
+	two.want(t, "this is client 2, continuing")
+	two.want(t, "failed to unmarshal response json: .*421 Misdirected Request.*ask for localhost")
+	two.wantEnd(t, 1)
 	w.wantFree(t, "/lock")
 }
