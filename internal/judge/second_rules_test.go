@@ -160,22 +160,23 @@ func TestEveryRuleOfTheFirstJudgeMatters(t *testing.T) {
 		t.Skip("FENCELAB_LONG is not set")
 	}
 	for _, m := range firstJudgeMutations {
-		file, err := filepath.Abs(filepath.Join("../..", m.file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(source), m.text); n != 1 {
-			t.Errorf("%s has %q %d times, want it once", m.file, m.text, n)
-			continue
-		}
-		out, err := judgeTwiceWith(t, file, strings.Replace(string(source), m.text, m.replacement, 1))
-		if err == nil || !strings.Contains(out, "the judges differ") {
-			t.Errorf("%s with %q instead of %q: want that the judges differ, got %v\n%s", m.file, m.replacement, m.text, err, out)
-		}
+		t.Run(m.file+": "+m.text, func(t *testing.T) {
+			file, err := filepath.Abs(filepath.Join("../..", m.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(source), m.text); n != 1 {
+				t.Fatalf("%s has %q %d times, want it once", m.file, m.text, n)
+			}
+			out, err := judgeTwiceWith(t, file, strings.Replace(string(source), m.text, m.replacement, 1))
+			if err == nil || !strings.Contains(out, "--- FAIL: TestTwoJudges") {
+				t.Errorf("with %q: want that TestTwoJudges fails, got %v\n%s", m.replacement, err, out)
+			}
+		})
 	}
 }
 
