@@ -183,7 +183,7 @@ func TestContribOtherDocument(t *testing.T) {
 	two.want(t, "created etcd client and session")
 	two.want(t, "acquired lock, version: [0-9a-f]+")
 	two.want(t, "this is client 2, continuing")
-	two.want(t, "failed to unmarshal response json: .*421 Misdirected Request.*ask for localhost")
+	two.want(t, "failed to unmarshal response json: .*421 Misdirected Request.*ask for localhost.*")
 	two.wantEnd(t, 1)
 	w.wantFree(t, "/lock")
 }
