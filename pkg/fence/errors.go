@@ -45,7 +45,10 @@ type StaleError struct {
 }
 
 func (e *StaleError) Error() string {
-	if e.Token == e.Mark {
+	switch {
+	case e.Token > e.Mark: // by a store that refuses what differs, and so breaks the rule
+		return fmt.Sprintf("%v: %d in scope %q differs from the last admitted, %d", ErrStale, e.Token, e.Scope, e.Mark)
+	case e.Token == e.Mark:
 		return fmt.Sprintf("%v: sequence %d of token %d in scope %q is older than the highest done, %d",
 			ErrStale, e.Sequence, e.Token, e.Scope, e.MarkSequence)
 	}
