@@ -1,6 +1,6 @@
 # Everything here is a go command that can be typed as well.
 
-.PHONY: run test race bench fuzz lint demo docs
+.PHONY: run test race mutants bench fuzz lint demo docs
 
 run: ## the main story
 	go run ./cmd/gcsim
@@ -10,6 +10,9 @@ test: ## all tests, and at the end which were left out for want of what
 
 race:
 	go test -race ./...
+
+mutants: ## breaks each rule of the verdict, one after another, and sees that the second judge notices; ten minutes
+	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 30m -run TestEveryRuleOfTheFirstJudgeMatters ./internal/judge
 
 bench: ## ratios, taken side by side, into docs/performance.md; nothing else should run meanwhile
 	go test -run '^$$' -bench . ./pkg/fence ./internal/kvhttp

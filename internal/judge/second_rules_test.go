@@ -155,8 +155,8 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 
 // TestEveryRuleOfTheFirstJudgeMatters: TestTwoJudges notices when one of them is broken.
 func TestEveryRuleOfTheFirstJudgeMatters(t *testing.T) {
-	if !longTests() {
-		t.Skip("FENCELAB_LONG is not set")
+	if os.Getenv("FENCELAB_MUTANTS") == "" {
+		t.Skip("it takes ten minutes: make mutants")
 	}
 	for _, m := range firstJudgeMutations {
 		t.Run(m.file+": "+m.text, func(t *testing.T) {
@@ -191,7 +191,7 @@ func judgeTwiceWith(t *testing.T, file, source string) (out string, err error) {
 	}
 	writeFile(t, overlay, replace)
 	test := exec.Command("go", "test", "-count=1", "-vet=off", "-run=^TestTwoJudges$", "-overlay="+overlay, ".", "-rapid.nofailfile", "-rapid.shrinktime=1ms")
-	test.Env = append(os.Environ(), "FENCELAB_LONG=")
+	test.Env = append(os.Environ(), "FENCELAB_LONG=", "FENCELAB_MUTANTS=")
 	text, err := test.CombinedOutput()
 	return string(text), err
 }
