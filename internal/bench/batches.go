@@ -66,7 +66,7 @@ func batch(keys int) exchange {
 		return append(buf, "]}"...)
 	}
 	size := len(body(nil, 0)) // all have the same
-	head := fmt.Sprintf("POST /v1/batch HTTP/1.1\r\nHost: storage\r\nFencing-Token: 34\r\nFencing-Scope: lock\r\nContent-Length: %d\r\n\r\n", size)
+	head := fmt.Sprintf("POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nFencing-Scope: lock\r\nContent-Length: %d\r\n\r\n", size)
 	return exchange{
 		ops:     batchSize,
 		request: func(buf []byte, n int) []byte { return body(append(buf, head...), n) },

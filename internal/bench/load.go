@@ -122,7 +122,7 @@ func put(keys, depth int) exchange {
 		request: func(buf []byte, n int) []byte {
 			for i := range depth {
 				buf = appendKey(append(buf, "PUT /v1/kv/"...), n*depth+i, keys)
-				buf = append(buf, " HTTP/1.1\r\nHost: storage\r\nFencing-Token: 34\r\nContent-Length: 16\r\n\r\n"+value...)
+				buf = append(buf, " HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nContent-Length: 16\r\n\r\n"+value...)
 			}
 			return buf
 		},

@@ -105,7 +105,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/together.go", `t.scope == last.tenure.scope && `, ``},
 	{"internal/verdict/together.go", `author(c) != first || `, ``},
 	{"internal/verdict/together.go", ` || c != nil && c.by.whole != nil && !s.complete(c.by.whole)`, ``},
-	{"internal/verdict/together.go", ` || s.seen == last.event`, ``},
+	{"internal/verdict/together.go", ` || s.said[last.event]`, ``},
 	{"internal/verdict/together.go", `slices.Contains(s.keys, key) && w.done`, `w.done`},
 	{"internal/verdict/together.go", "\tif w := named[e.PartOf]; w != nil {\n\t\treturn w\n\t}\n", ``},
 	{"internal/verdict/order.go", `(e.Kind == history.KindKill || e.Kind == history.KindRestart)`, `e.Kind == history.KindKill`},

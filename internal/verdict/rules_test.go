@@ -359,6 +359,22 @@ func TestLostHalves(t *testing.T) {
 			applied #3 x=1
 			final x=1
 			final y=1`, history.Safe, nil},
+		{"the half that is there again was spoken of before", `
+			grant a by c1
+			c1: write x=1 #1 (a)
+			applied #1
+			end a
+			grant b by c2
+			c2: read x #2 (b)
+			applied #2
+			c2: write y=2 #3 (b)
+			applied #3
+			end b
+			grant c by c3
+			c3: read x #4 (c)
+			applied #4
+			restart
+			final y=`, history.Corrupted, []string{"c1's write x=1", "c2's write y=2"}},
 		{"a write that nobody was told of is lost, which the first final does not show", `
 			grant a by c1
 			c1: write y=1 #1 (a)

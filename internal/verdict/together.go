@@ -35,10 +35,10 @@ func wholeOf(named map[string]*whole, e history.Event) *whole {
 // set is of keys that make sense only if one tenure wrote them all.
 type set struct {
 	keys []string
-	seen int // the half change that was spoken of last
+	said map[int]bool // changes that were said to be half
 }
 
-func newSet(keys []string) *set { return &set{keys: keys, seen: -1} }
+func newSet(keys []string) *set { return &set{keys: keys, said: make(map[int]bool)} }
 
 // torn finds that somebody saw a half change: a holder of a later tenure by a
 // read, or, where t is nil, everybody at the end. Who reads without the lock
@@ -49,10 +49,10 @@ func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
 	}
 	last := j.lastOfAll(s)
 	later := t != nil && (last.tenure == nil || t.scope == last.tenure.scope && t.order > last.tenure.order)
-	if e.Kind != history.KindFinal && !later || s.seen == last.event {
+	if e.Kind != history.KindFinal && !later || s.said[last.event] {
 		return
 	}
-	s.seen = last.event
+	s.said[last.event] = true
 	saw := "so they are at the end"
 	if t != nil {
 		saw = j.name(i) + " finds them so"
