@@ -85,7 +85,7 @@ func (l load) send(b *testing.B, from, n, keys int) time.Duration {
 		wg.Go(func() {
 			buf := make([]byte, 4096)
 			for i := c; i < n; i += len(l.conns) {
-				request := fmt.Appendf(buf[:0], "PUT /v1/kv/key-%012d HTTP/1.1\r\nHost: storage\r\nFencing-Token: 34\r\nContent-Length: 5\r\n\r\nvalue",
+				request := fmt.Appendf(buf[:0], "PUT /v1/kv/key-%012d HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nContent-Length: 5\r\n\r\nvalue",
 					(from+i)*7919%keys)
 				if _, err := conn.Write(request); err != nil {
 					b.Error(err)
