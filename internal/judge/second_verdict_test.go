@@ -240,13 +240,13 @@ func (h *secondHistory) notGrantedTry() []*secondEvent {
 }
 
 // tried is the invoke that a trylock's answer is about: by its request, or the
-// client's last one.
+// client's last one for that lock.
 func (h *secondHistory) tried(answer *secondEvent) (asked *secondEvent) {
 	if answer.request != "" {
 		return h.ask(answer)
 	}
 	for _, e := range h.order[:answer.place] {
-		if e.kind == "invoke" && e.op == "trylock" && e.lane == answer.lane {
+		if e.kind == "invoke" && e.op == "trylock" && e.lane == answer.lane && e.scope == answer.scope {
 			asked = e
 		}
 	}

@@ -11,7 +11,7 @@ type judge struct {
 	scopes   map[string]*scope
 	tenures  map[string]*tenure
 	told     map[string][]told
-	tries    map[string]try // client → its last
+	tries    map[asked]try // the last ones
 	attempts map[string]*attempt
 	written  map[string][]*change // key → the changes of it, the last one last
 	guards   map[string]*scope    // key → the lock under which it was last used
@@ -35,7 +35,7 @@ func newJudge(events []history.Event) *judge {
 		scopes:   make(map[string]*scope),
 		tenures:  make(map[string]*tenure),
 		told:     make(map[string][]told),
-		tries:    make(map[string]try),
+		tries:    make(map[asked]try),
 		attempts: make(map[string]*attempt),
 		written:  make(map[string][]*change),
 		guards:   make(map[string]*scope),

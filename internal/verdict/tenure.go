@@ -79,6 +79,9 @@ func (j *judge) end(e history.Event) {
 	}
 }
 
+// asked is who asks for which lock.
+type asked struct{ client, lock string }
+
 // try is an attempt to take a lock that does not wait.
 type try struct {
 	free   bool // nobody held it
@@ -87,7 +90,7 @@ type try struct {
 
 func (j *judge) try(e history.Event) {
 	s := j.scope(e.Scope)
-	j.tries[e.Lane] = try{free: len(s.open) == 0, comers: s.comers}
+	j.tries[asked{e.Lane, e.Scope}] = try{free: len(s.open) == 0, comers: s.comers}
 }
 
 // notGranted judges that a client was told that it did not get a lock.
@@ -97,7 +100,7 @@ func (j *judge) notGranted(i int, e history.Event) {
 	if e.Op == history.OpTryLock {
 		// Of two attempts that come together both may be told that they came too
 		// late. So it counts only where nobody else came.
-		t := j.tries[e.Lane]
+		t := j.tries[asked{e.Lane, e.Scope}]
 		free = t.free && t.comers == s.comers
 	}
 	// With a reason, the client did not ask for the lock at all, or lost its place
