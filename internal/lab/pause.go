@@ -11,7 +11,7 @@ import (
 // a debugger would: SIGSTOP, and the kernel's word that it stands still. With a
 // length it goes on by itself, whatever the story does meanwhile.
 func (r *run) pause(ctx context.Context, client string, length time.Duration) error {
-	at := r.recorder.now()
+	at, stopped := r.recorder.now(), time.Now()
 	p := r.world.clients[client]
 	if err := p.Pause(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (r *run) pause(ctx context.Context, client string, length time.Duration) er
 		}
 		r.tell(history.Event{
 			At: time.Duration(began.UnixNano()), Lane: client, Client: client,
-			Kind: history.KindResume, Cause: history.CauseStop, Took: time.Since(began) + length,
+			Kind: history.KindResume, Cause: history.CauseStop, Took: time.Since(stopped),
 		})
 	})
 	return nil
