@@ -11,8 +11,8 @@ test: ## all tests, and at the end which were left out for want of what
 race:
 	go test -race ./...
 
-mutants: ## breaks each rule of the verdict, one after another, and sees that the second judge notices; ten minutes
-	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 30m -run TestEveryRuleOfTheFirstJudgeMatters ./internal/judge
+mutants: ## 100,000 histories before both judges; then each rule of the verdict is broken, and the second judge has to notice
+	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 60m -run 'TestTwoJudges|TestEveryRuleOfTheFirstJudgeMatters' ./internal/judge
 
 bench: ## ratios, taken side by side, into docs/performance.md; nothing else should run meanwhile
 	go test -run '^$$' -bench . ./pkg/fence ./internal/kvhttp

@@ -18,7 +18,7 @@ import (
 	"github.com/fencelab/fencelab/internal/verdict"
 )
 
-func longTests() bool { return os.Getenv("FENCELAB_LONG") != "" }
+func longTests() bool { return os.Getenv("FENCELAB_MUTANTS") != "" }
 
 // randomHistory is one that is judged, about half the time, or one with problems.
 func randomHistory(seed uint64, steps int) []byte {
