@@ -2,9 +2,11 @@ package linear_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -248,6 +250,20 @@ func TestManyUnknown(t *testing.T) {
 	}
 	ops = append(ops, at(2000, 2001, read(0, "b"), none))
 	if got := linear.Check(ops, 0); got != linear.NotLinearizable {
+		t.Error(got)
+	}
+}
+
+// TestStorm: of many writes that were under way at once, and of unknown outcome, one
+// was noticed. Which of the others happened nobody has to find out.
+func TestStorm(t *testing.T) {
+	var ops []linear.Op
+	for i := range int64(40) {
+		ops = append(ops, at(i+1, 0, seq(100-i, 1, fmt.Sprintf("a=%d", i), fmt.Sprintf("b%d=1", i)), unknown))
+	}
+	ops = append(ops,
+		at(100, 101, mark, marked(80, 1)), at(102, 103, read(0, "a"), value("20", 80)), at(104, 105, read(0, "b20"), value("1", 80)))
+	if got := linear.Check(ops, time.Minute); got != linear.Linearizable {
 		t.Error(got)
 	}
 }
