@@ -1,0 +1,7 @@
+package service
+
+import "errors"
+
+// ErrRanOut is why a lock was not taken where the lease of its place in the queue
+// had run out: nobody kept the client from the lock.
+var ErrRanOut = errors.New("the lease ran out before the lock was granted")

@@ -1,0 +1,81 @@
+// Package service is what the lab knows of lock services: this, and nothing else.
+// Each service has a folder below this one, and a line in package all.
+package service
+
+import (
+	"context"
+
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Dialer makes clients of a lock service, in their own processes.
+type Dialer interface {
+	// Name is what scenarios, histories and command lines call the service.
+	Name() string
+	// ClientSettings are what a client of this service can choose beside what all
+	// clients can.
+	ClientSettings() []setting.Setting
+	// DefaultEndpoints are where the service is looked for where nobody says.
+	DefaultEndpoints() []string
+	// Dial makes a client. It need not connect: Client.Reach does.
+	Dial(Options) (Client, error)
+}
+
+// Options of a client.
+type Options struct {
+	Endpoints []string
+	// Settings are the values of setting.Client and of Dialer.ClientSettings.
+	Settings setting.Values
+}
+
+// Client is one client's way to a lock service: how it takes locks, and how it looks
+// whether it holds them. What waits is bounded by its context. One goroutine at a
+// time may use it, but for Tenure.Done and Tenure.Err.
+type Client interface {
+	// Reach asks the service for something once, and returns when it has answered.
+	Reach(ctx context.Context) error
+	// Backend takes locks by the library, and knows no settings but the TTL and the
+	// token.
+	Backend() lock.Backend
+	// Lock waits for a scope's lock; TryLock takes it if it is free, and its error is
+	// lock.ErrLocked where it is not. in is a tenure of another client whose session
+	// it is to be taken in; "" is none. An error that wraps ErrRanOut says that nobody
+	// kept the client from the lock.
+	Lock(ctx context.Context, scope, in string) (Tenure, error)
+	TryLock(ctx context.Context, scope, in string) (Tenure, error)
+	// Enqueue asks for a scope's lock, and returns when the client stands in the
+	// queue or has the lock.
+	Enqueue(ctx context.Context, scope string) (Place, error)
+	// Look looks whether a tenure is current, in the way that a setting names, and
+	// says what it saw. The error is a NotHeld where it is not; any other means that
+	// it cannot be known.
+	Look(ctx context.Context, how string, t Tenure) (said string, err error)
+	// Close ends what is open for more than one tenure, and then the connections.
+	Close(ctx context.Context) error
+}
+
+// Tenure is one of a Client.
+type Tenure interface {
+	lock.Tenure
+	// Name is what the service's account calls it. It is opaque to all others.
+	Name() string
+	// Shown is the number that the client shows to the storage as its token, and
+	// what is to be said about that number; "" is nothing.
+	Shown() (token fence.Token, remark string)
+}
+
+// Place is one in the queue of a lock.
+type Place interface {
+	Tenure
+	// Granted is sent to once: nil where the lock was granted, else why it was not.
+	Granted() <-chan error
+	// Leave leaves the queue, unless the lock was granted before; Granted says which.
+	Leave()
+}
+
+// NotHeld says what was seen where a lock is not held.
+type NotHeld string
+
+func (n NotHeld) Error() string { return string(n) }

@@ -1,0 +1,42 @@
+package setting
+
+// What clients can choose, whatever the lock service is.
+const (
+	TTL      = "ttl"
+	Timeout  = "timeout"
+	Scope    = "scope"
+	Reads    = "reads"
+	Numbered = "numbered"
+	Change   = "change"
+	Delay    = "delay"
+)
+
+// Values of those.
+const (
+	ScopeLock = "lock"
+	ScopeKey  = "key" // each key has a mark of its own
+
+	ReadsFenced = "fenced"
+	ReadsPlain  = "plain"
+
+	ChangeBatch  = "batch"  // in one request, all or nothing
+	ChangeSingly = "singly" // one after the other
+)
+
+// What a service's clients can choose where the service has it, under these names.
+const (
+	Token   = "token"
+	Session = "session"
+	Look    = "look"
+)
+
+// Client are the settings of all clients.
+var Client = []Setting{
+	{Name: TTL, Kind: Time, Default: "1s", Pattern: `^[1-9][0-9]*(s|m)$`, Want: "a duration in whole seconds, like 1s", About: "Of its lease, in whole seconds from 1."},
+	{Name: Timeout, Kind: Time, Default: "5s", Pattern: `^[1-9][0-9]*(ms|s|m)$`, About: "Of a request to the storage or to the lock service."},
+	{Name: Scope, Default: ScopeLock, Of: []string{ScopeLock, ScopeKey}, About: "What its token is compared in. lock: one mark for all keys that the lock guards. key: each key has a mark of its own."},
+	{Name: Reads, Default: ReadsFenced, Of: []string{ReadsFenced, ReadsPlain}, About: "Whether its reads show its token, and so raise the mark."},
+	{Name: Numbered, Kind: Flag, Default: "false", About: "Whether its writes carry sequence numbers."},
+	{Name: Change, Default: ChangeBatch, Of: []string{ChangeBatch, ChangeSingly}, About: "How it changes several keys. batch: in one request, all or nothing. singly: one after the other."},
+	{Name: Delay, Kind: Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`, About: "For how long it waits after each grant before it goes on (a lock-delay)."},
+}

@@ -1,0 +1,137 @@
+// Package setting describes what can be chosen: in a scenario's world, of a client,
+// on a command line. Each choice is declared once, and who reads it, prints a
+// schema of it or makes a flag of it goes by that.
+package setting
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting is one choice.
+type Setting struct {
+	Name  string
+	About string // what it is, and what each value means, in sentences
+	Kind  Kind
+	// Default is what holds where nothing is chosen.
+	Default string
+	// Of are all values that it can have; none where it is free.
+	Of []string
+	// Pattern is a regular expression of all values; "" where all of its kind are
+	// good. Want says in words what it takes.
+	Pattern, Want string
+	// Required: there is no default, and no variant can change it.
+	Required bool
+}
+
+// Kind is what a value looks like.
+type Kind int
+
+// The kinds.
+const (
+	Text   Kind = iota
+	Number      // a whole number
+	Flag        // true or false
+	Time        // a duration, as package time writes it
+)
+
+// Values are what was chosen, by the settings' names, as it is written.
+type Values map[string]string
+
+// Defaults are the values of settings where nothing is chosen.
+func Defaults(list []Setting) Values {
+	v := make(Values)
+	for _, s := range list {
+		v[s.Name] = s.Default
+	}
+	return v
+}
+
+// Text is a value as it is written. A name that nobody declared is a mistake of the
+// program, here and below, and so is a value that is not of its kind.
+func (v Values) Text(name string) string {
+	text, declared := v[name]
+	if !declared {
+		panic(fmt.Sprintf("no setting is called %q", name))
+	}
+	return text
+}
+
+// Number is the value of a Number.
+func (v Values) Number(name string) int { return parsed(v, name, strconv.Atoi) }
+
+// Flag is the value of a Flag.
+func (v Values) Flag(name string) bool { return parsed(v, name, strconv.ParseBool) }
+
+// Time is the value of a Time.
+func (v Values) Time(name string) time.Duration { return parsed(v, name, time.ParseDuration) }
+
+func parsed[T any](v Values, name string, parse func(string) (T, error)) T {
+	value, err := parse(v.Text(name))
+	if err != nil {
+		panic(fmt.Sprintf("setting %q: %v", name, err))
+	}
+	return value
+}
+
+// Find is the setting of that name; ok if there is one.
+func Find(list []Setting, name string) (s Setting, ok bool) {
+	i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		return s, false
+	}
+	return list[i], true
+}
+
+// Value makes a flag of a setting, by the methods of pflag.Value. It keeps what is
+// chosen in Values.
+type Value struct {
+	Setting
+	Values Values
+}
+
+// String implements pflag.Value.
+func (f *Value) String() string { return f.Values[f.Name] }
+
+// Set implements pflag.Value.
+func (f *Value) Set(text string) error {
+	if err := f.check(text); err != nil {
+		return err
+	}
+	f.Values[f.Name] = text
+	return nil
+}
+
+func (f *Value) check(text string) error {
+	if len(f.Of) > 0 && !slices.Contains(f.Of, text) {
+		return fmt.Errorf("want %s", strings.Join(f.Of, ", "))
+	}
+	var err error
+	switch f.Kind {
+	case Number:
+		_, err = strconv.Atoi(text)
+	case Flag:
+		_, err = strconv.ParseBool(text)
+	case Time:
+		_, err = time.ParseDuration(text)
+	}
+	if err != nil && f.Want != "" {
+		return fmt.Errorf("want %s", f.Want)
+	}
+	return err
+}
+
+// Type implements pflag.Value.
+func (f *Value) Type() string {
+	if len(f.Of) > 0 {
+		return strings.Join(f.Of, "|")
+	}
+	return cmp.Or(map[Kind]string{Number: "int", Flag: "bool", Time: "duration"}[f.Kind], "string")
+}
+
+// IsBoolFlag lets pflag take a Flag without a value.
+func (f *Value) IsBoolFlag() bool { return f.Kind == Flag }
