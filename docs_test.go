@@ -13,10 +13,15 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/report"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/verdict"
 )
+
+// language is what scenarios can say.
+var language = lab.Language(all.List)
 
 // mainPicture is README's: the main story's first variant alone.
 const mainPicture = "docs/fenced.svg"
@@ -30,7 +35,7 @@ func allScenarios(t *testing.T) []*scenario.Scenario {
 	}
 	var all []*scenario.Scenario
 	for _, file := range files {
-		s, err := scenario.Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), []byte(read(t, file)))
+		s, err := language.Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), []byte(read(t, file)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/fencelab/fencelab/internal/scenario"
 )
 
 // TestReadmeIsCompiled: each Go block of README stands in example_test.go.
@@ -33,7 +31,7 @@ func TestScenarioDocIsTrue(t *testing.T) {
 		t.Fatal("docs/scenarios.md shows no scenario")
 	}
 	for _, block := range blocks {
-		if _, err := scenario.Parse("docs/scenarios.md", "example", []byte(block[1])); err != nil {
+		if _, err := language.Parse("docs/scenarios.md", "example", []byte(block[1])); err != nil {
 			t.Error(err)
 		}
 	}

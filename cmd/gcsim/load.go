@@ -69,7 +69,7 @@ func loadOne(arg string) ([]*scenario.Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := scenario.Parse(arg, nameOf(arg), data)
+		s, err := language.Parse(arg, nameOf(arg), data)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func fromDir(fsys fs.FS, in, dir string) ([]*scenario.Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := scenario.Parse(path.Join(in, e.Name()), nameOf(e.Name()), data)
+		s, err := language.Parse(path.Join(in, e.Name()), nameOf(e.Name()), data)
 		if err != nil {
 			return nil, err
 		}

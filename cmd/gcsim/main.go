@@ -7,9 +7,13 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 func main() { cli.Main(command()) }
+
+// language is what scenarios can say.
+var language = lab.Language(all.List)
 
 func command() *cobra.Command {
 	run := runCommand()
@@ -38,7 +42,7 @@ storage that checks tokens, and, as the control, with one that does not.`,
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), explainCommand(), newCommand(), schemaCommand(),
 		checkCommand(), drawCommand(), pauseCommand(), nemesisCommand())
-	for _, role := range lab.Roles() {
+	for _, role := range lab.Roles(all.List) {
 		role.Hidden = role.Name() != "etcd"
 		root.AddCommand(role)
 	}

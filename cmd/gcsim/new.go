@@ -57,7 +57,7 @@ func schemaCommand() *cobra.Command {
 		Short: "Print the JSON schema of scenarios",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := scenario.Schema()
+			b, err := language.Schema()
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(b)
 			}

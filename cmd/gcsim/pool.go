@@ -114,7 +114,7 @@ func (p *pool) run(ctx context.Context, j *job) report.Result {
 	case ctx.Err() != nil:
 		r.Skipped = "gcsim was stopped before"
 	case len(j.options.Endpoints) > 0:
-		r.Skipped = j.variant.Needs()
+		r.Skipped = j.variant.Own
 	}
 	began := time.Now()
 	if r.Skipped == "" {

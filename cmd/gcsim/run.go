@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // Exit statuses.
@@ -107,7 +108,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
 	}
-	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Endpoints: o.endpoints, Seed: o.seed})
+	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Services: all.List, Endpoints: o.endpoints, Seed: o.seed})
 	var runs []report.Result
 	for _, j := range jobs {
 		runs = append(runs, j.result())
@@ -116,7 +117,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 		return nil, err
 	}
 	if len(o.endpoints) > 0 {
-		if err := lab.Reach(cmd.Context(), o.endpoints); err != nil {
+		if err := all.List[0].Reach(cmd.Context(), o.endpoints); err != nil {
 			return nil, err
 		}
 	}

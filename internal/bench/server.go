@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/storagecmd"
 )
 
@@ -27,7 +28,7 @@ const (
 )
 
 func roles() []*cobra.Command {
-	return append(lab.Roles(),
+	return append(lab.Roles(all.List),
 		&cobra.Command{
 			Use: roleNoop + " ADDRESS", Hidden: true, Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {

@@ -3,14 +3,13 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/network"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // startClients starts the clients, and awaits that they are ready.
@@ -32,19 +31,19 @@ func (r *run) startClients(ctx context.Context) error {
 
 func (r *run) startClient(ctx context.Context, name string) error {
 	c, w := r.variant.Clients[name], r.world
-	endpoints, err := r.endpointsOf(ctx, c)
+	endpoints, err := r.servers.Endpoints(ctx, c.Values)
 	if err != nil {
 		return err
 	}
 	n := new(links)
 	w.links[name] = n
-	if r.meddles(name, func(s scenario.Step) bool { return s.Service == scenario.TargetEtcd }) {
+	if r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name() }) {
 		for i, endpoint := range endpoints {
-			l, err := network.New(strings.TrimPrefix(endpoint, "http://"))
+			l, err := network.New(endpoint)
 			if err != nil {
 				return err
 			}
-			n.etcd, endpoints[i] = append(n.etcd, l), l.Addr()
+			n.service, endpoints[i] = append(n.service, l), l.Addr()
 		}
 	}
 	send := w.storage.url()
@@ -58,16 +57,10 @@ func (r *run) startClient(ctx context.Context, name string) error {
 	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
 		env = gcEnv
 	}
-	session := c.Session
-	if _, shared := r.variant.Clients[session]; shared {
-		session = scenario.SessionOwn // it is told whose at each lock
-	}
-	args := []string{"client", "agent", "--name", name, "--endpoints", strings.Join(endpoints, ","),
-		"--storage", w.storage.url(), "--send-storage", send, "--connect-timeout", startDeadline.String(), "--lock", r.lockOf(name), "--ttl", c.TTL.String(), "--timeout", c.Timeout.String(),
-		"--token", c.Token, "--scope", c.Scope, "--session", session, "--reads", c.Reads,
-		fmt.Sprintf("--numbered=%t", c.Numbered), "--change", c.Change, "--lock-delay", c.Delay.String()}
-	if c.Look != scenario.LookBegin { // which is the agent's default
-		args = append(args, "--look", c.Look)
+	args := []string{"client", "agent", "--name", name, "--endpoints", strings.Join(endpoints, ","), "--lock", r.lockOf(name),
+		"--storage", w.storage.url(), "--send-storage", send, "--connect-timeout", startDeadline.String()}
+	for _, s := range slices.Concat(setting.Client, r.service.ClientSettings()) {
+		args = append(args, agentFlag(s.Name, r.ownSetting(c, s.Name))...)
 	}
 	p, err := w.group.Start(name, env, args...)
 	if err != nil {
@@ -80,52 +73,25 @@ func (r *run) startClient(ctx context.Context, name string) error {
 			if err := json.Unmarshal(b, &e); err != nil {
 				return err
 			}
-			r.tell(e)
+			r.Tell(e)
 			return nil
 		})
 	})
 	return nil
 }
 
+// ownSetting is what a client's agent is told of a setting: of the client whose session
+// it shares it is told at each lock.
+func (r *run) ownSetting(c scenario.Client, name string) string {
+	text := c.Text(name)
+	if _, shares := r.variant.Clients[text]; name == setting.Session && shares {
+		s, _ := setting.Find(r.service.ClientSettings(), name)
+		return s.Default
+	}
+	return text
+}
+
 // meddles reports whether some step about a client is such.
 func (r *run) meddles(client string, such func(scenario.Step) bool) bool {
 	return slices.ContainsFunc(r.variant.Steps, func(s scenario.Step) bool { return s.Client == client && such(s) })
-}
-
-// endpointsOf are etcd's addresses that a client knows.
-func (r *run) endpointsOf(ctx context.Context, c scenario.Client) ([]string, error) {
-	if c.Member == scenario.MemberAny {
-		return slices.Clone(r.world.endpoints), nil
-	}
-	m, err := r.member(ctx, c.Member)
-	if err != nil {
-		return nil, err
-	}
-	return []string{m.Endpoint()}, nil
-}
-
-func (r *run) member(ctx context.Context, which string) (*etcdproc.Member, error) {
-	switch which {
-	case scenario.MemberLeader:
-		return r.leader(ctx)
-	case scenario.MemberFollower:
-		leader, err := r.leader(ctx)
-		if err != nil {
-			return nil, err
-		}
-		i := slices.IndexFunc(r.world.etcd.Members, func(m *etcdproc.Member) bool { return m != leader })
-		return r.world.etcd.Members[i], nil
-	}
-	var members []*etcdproc.Member
-	err := r.meanwhile(ctx, "the IDs of etcd's members", func(ctx context.Context) (err error) {
-		members, err = r.world.etcd.ByLeaseID(ctx)
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case which == scenario.MemberHighest:
-		return members[len(members)-1], nil
-	}
-	return members[0], nil
 }

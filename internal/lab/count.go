@@ -11,7 +11,37 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/setting"
 )
+
+var countAct = action{
+	Form: scenario.Form{Actor: scenario.ActorClients, Usage: "count KEY TIMES", Verb: scenario.Count, Target: scenario.ActorClients, Check: checkCount,
+		About: "All clients at once: each increments the key so many times, with a lock, a read, a write and an unlock each time."},
+	do: (*run).count,
+}
+
+// checkCount: all clients must be free to count.
+func checkCount(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
+	if s.StorageDead {
+		return "all clients count, but the storage is dead: it needs a step \"gcsim: restart storage\" before"
+	}
+	for _, name := range s.Names {
+		c := s.Clients[name]
+		switch {
+		case c.Stopped != "":
+			return fmt.Sprintf("all clients count, but %s cannot (%s)", name, c.Stopped)
+		case c.Queued || c.Begun:
+			return fmt.Sprintf("all clients count, but %s is in the middle of something else", name)
+		case s.LacksSession(name) != "":
+			return fmt.Sprintf("all clients count, but %s shares the session of %s, which has none yet", name, s.LacksSession(name))
+		}
+	}
+	for _, c := range s.Clients {
+		c.Asked = true
+	}
+	s.Counts, s.Written[step.Key] = true, true
+	return ""
+}
 
 // victim is a client that is stopped between its look and its write.
 type victim struct {
@@ -52,7 +82,7 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 		}
 		var err error
 		victims = slices.DeleteFunc(victims, func(v *victim) bool {
-			if err != nil || !r.avenged(v) {
+			if err != nil || !r.overtaken(v) {
 				return false
 			}
 			if err = r.resume(v.client); err == nil {
@@ -72,13 +102,13 @@ const incrementDeadline = 500 * time.Millisecond
 func (r *run) countDeadline(times int) time.Duration {
 	each := time.Duration(0) // of all clients
 	for _, c := range r.variant.Clients {
-		each += incrementDeadline + c.Delay
+		each += incrementDeadline + c.Time(setting.Delay)
 	}
 	return loadDeadline + time.Duration(times)*each
 }
 
-// avenged reports whether a successor of a victim has written.
-func (r *run) avenged(v *victim) bool {
+// overtaken reports whether a successor of a victim has written.
+func (r *run) overtaken(v *victim) bool {
 	if v.wrote < 0 && r.state.owner(v.tenure).ended {
 		v.wrote = r.state.writes
 	}

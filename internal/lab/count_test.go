@@ -9,6 +9,8 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // TestSeedChooses: a seed always chooses the same victims, another one others; and
@@ -20,7 +22,7 @@ func TestSeedChooses(t *testing.T) {
 			seed:     seed,
 			scenario: &scenario.Scenario{Clients: []string{"a", "b", "c", "d", "e"}},
 			variant:  &scenario.Variant{World: scenario.World{Pauses: pauses}},
-			recorder: newRecorder(nil),
+			recorder: newRecorder(nil, etcd.Service{}.Slot),
 		}
 		r.recorder.begin(history.Run{})
 		halts := r.draw(times)
@@ -59,7 +61,10 @@ func TestSeedChooses(t *testing.T) {
 
 // TestCountDeadline: more increments have more time.
 func TestCountDeadline(t *testing.T) {
-	r := &run{variant: &scenario.Variant{Clients: map[string]scenario.Client{"client1": {}, "client2": {Delay: time.Minute}}}}
+	client := func(delay string) scenario.Client {
+		return scenario.Client{Values: setting.Values{setting.Delay: delay}}
+	}
+	r := &run{variant: &scenario.Variant{Clients: map[string]scenario.Client{"client1": client("0s"), "client2": client("1m")}}}
 	if least := 1000 * time.Minute; r.countDeadline(1000) < least {
 		t.Errorf("1000 increments have %v, and client2 alone waits for %v", r.countDeadline(1000), least)
 	}

@@ -2,10 +2,43 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
 )
+
+var delayFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "delay CLIENT to storage", Other: scenario.TargetStorage,
+		About: "What the client sends by \"send …\" waits in the network.",
+		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if c.Delayed {
+				return step.Client + " is delayed already"
+			}
+			c.Delayed = true
+			return ""
+		}},
+	do: func(r *run, _ context.Context, s scenario.Step) error { return r.delay(s.Client) },
+}
+
+var deliverFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "deliver CLIENT", Dead: true,
+		About: "What waited goes on, in the order in which it was sent; over when the storage has done or refused it.",
+		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			switch {
+			case s.StorageDead:
+				return "the storage is dead, and what waits would come to nobody: it needs a step \"gcsim: restart storage\" before"
+			case !c.Delayed:
+				return fmt.Sprintf("%s is not delayed here: it needs a step \"gcsim: delay %[1]s to storage\" before", step.Client)
+			case !c.Sent:
+				return fmt.Sprintf("nothing of %s waits in the network: it needs a step \"%[1]s: send …\" before", step.Client)
+			}
+			c.Delayed, c.Sent = false, false
+			return ""
+		}},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.deliver(ctx, s.Client) },
+}
 
 // delay has what a client sends to the storage wait in the network.
 func (r *run) delay(client string) error {

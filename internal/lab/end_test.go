@@ -1,17 +1,16 @@
 package lab
 
 import (
-	"context"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/etcd"
 )
 
 // victims is a run with a client, a storage and an etcd, of processes that do
@@ -26,7 +25,7 @@ func victims(t *testing.T) *run {
 	r := &run{
 		world: w, patience: 300 * time.Millisecond, variant: &scenario.Variant{},
 		hub: make(chan history.Event), broken: make(chan failure), over: make(chan struct{}),
-		recorder: newRecorder(nil),
+		recorder: newRecorder(nil, etcd.Service{}.Slot),
 	}
 	r.state = newState(r.recorder)
 	t.Cleanup(func() {
@@ -65,22 +64,5 @@ func TestUnexpectedEnd(t *testing.T) {
 	}
 	if err := r.command("client1", "lock"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-// TestNobodyLeads: an etcd that has no leader when a run begins does not hold it up
-// for ever.
-func TestNobodyLeads(t *testing.T) {
-	r := victims(t)
-	r.world.etcd = &etcdproc.Cluster{Members: []*etcdproc.Member{{}, {}, {}}} // that nobody started
-	for _, member := range []string{scenario.MemberLeader, scenario.MemberFollower} {
-		if _, err := r.member(t.Context(), member); err == nil || !strings.Contains(err.Error(), "still waiting for a leader of etcd") {
-			t.Errorf("%s: got %v, want what it waited for", member, err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := r.observeWell(ctx); err == nil || !strings.Contains(err.Error(), "still waiting for a leader of etcd") {
-		t.Errorf("got %v, want what it waited for", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // gcEnv makes a Go process collect its garbage with the world stopped, as the
@@ -17,12 +19,44 @@ var gcEnv = []string{"GODEBUG=gcstoptheworld=1"}
 // take the lock and write.
 const gcSlack = time.Second
 
+var loadFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "load CLIENT", Verb: scenario.Load,
+		About: "The client fills its heap until one collection outlasts its lease.",
+		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if wrong := goes(c, step); wrong != "" {
+				return wrong
+			}
+			if c.Begun {
+				return step.Client + " is in the middle of what it has begun: it can do nothing else until it finishes"
+			}
+			c.Loaded = true
+			return ""
+		}},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.load(ctx, s.Client) },
+}
+
+var gcFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "gc CLIENT",
+		About: "A garbage collection that stops all of the client begins.",
+		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if wrong := goes(c, step); wrong != "" {
+				return wrong
+			}
+			if !c.Loaded {
+				return fmt.Sprintf("a collection in %s would be over in a moment: it needs a step \"gcsim: load %[1]s\" before", step.Client)
+			}
+			c.Stopped, c.Timed = scenario.Collected, false
+			return ""
+		}},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.gc(ctx, s.Client) },
+}
+
 // load fills a client's heap until one collection takes long enough. What it
 // measured becomes a note in the history.
 func (r *run) load(ctx context.Context, client string) error {
 	c := r.state.client(client)
 	before := c.notes
-	target := 2*r.variant.Clients[client].TTL + gcSlack
+	target := 2*r.variant.Clients[client].Time(setting.TTL) + gcSlack
 	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNote,
 		Text: fmt.Sprintf("%s fills its heap until a collection takes %g s or more; that takes a while", client, target.Seconds())})
 	r.recorder.flush() // so that it can be read meanwhile

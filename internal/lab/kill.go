@@ -4,12 +4,22 @@ import (
 	"context"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-// kill ends a client's process by SIGKILL: it says goodbye to nobody.
+// killFault ends a client's process by SIGKILL: it says goodbye to nobody.
+var killFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill CLIENT", About: "Kills the client (SIGKILL); the TTL frees its lock.",
+		Check: func(_ *scenario.Story, c *scenario.ClientStory, _ scenario.Step) string {
+			*c = scenario.ClientStory{Stopped: scenario.Killed, Asked: c.Asked, Delayed: c.Delayed, Sent: c.Sent}
+			return ""
+		}},
+	do: func(r *run, _ context.Context, s scenario.Step) error { return r.kill(s.Client) },
+}
+
 func (r *run) kill(client string) error {
 	c, p := r.state.client(client), r.world.clients[client]
-	r.world.mean(p)
+	r.Mean(p)
 	at := r.recorder.now()
 	if err := p.Kill(); err != nil {
 		return err
@@ -19,16 +29,28 @@ func (r *run) kill(client string) error {
 	return nil
 }
 
-// killStorage ends its process by SIGKILL, and waits until all that it told is
+// killStorageFault ends its process by SIGKILL, and waits until all that it told is
 // taken in.
+var killStorageFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill storage", Target: scenario.TargetStorage, About: "Kills the storage (SIGKILL).",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+			if s.StorageDead {
+				return "the storage is dead already"
+			}
+			s.StorageDead = true
+			return ""
+		}},
+	do: func(r *run, ctx context.Context, _ scenario.Step) error { return r.killStorage(ctx) },
+}
+
 func (r *run) killStorage(ctx context.Context) error {
 	s := r.world.storage
 	at := r.recorder.now()
-	r.world.mean(s.process)
+	r.Mean(s.process)
 	if err := s.process.Kill(); err != nil {
 		return err
 	}
-	if err := r.awaitClosed(ctx, "the end of the storage's journal", s.gone); err != nil {
+	if err := r.AwaitClosed(ctx, "the end of the storage's journal", s.gone); err != nil {
 		return err
 	}
 	r.state.storageDied()

@@ -1,4 +1,4 @@
-// Package lab runs a scenario: it starts a world of real processes (etcd, a
+// Package lab runs a scenario: it starts a world of real processes (a lock service, a
 // storage, clients), makes the clients act and the faults happen, step by step,
 // and writes down what came of it. Each step waits for the event that it names.
 package lab
@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -16,6 +17,8 @@ import (
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Options of Run.
@@ -24,8 +27,10 @@ type Options struct {
 	Exe string
 	// Emit, if not nil, is told of events live: of each step's when it is over.
 	Emit func([]history.Event)
-	// Endpoints are those of an etcd that is there already. Without any the run
-	// has one of its own.
+	// Services are the lock services that there are.
+	Services []service.Service
+	// Endpoints are those of servers that are there already. Without any the run
+	// has its own.
 	Endpoints []string
 	// Seed is for what is chosen at random.
 	Seed uint64
@@ -38,7 +43,6 @@ type Options struct {
 // A deadline that passes is an error of the run, never a verdict.
 const (
 	startDeadline = 30 * time.Second
-	reachDeadline = 10 * time.Second // of an etcd that is there already
 	loadDeadline  = 2 * time.Minute
 )
 
@@ -46,6 +50,9 @@ const (
 type run struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
+	service  service.Service
+	servers  service.Servers
+	prefix   string // of the locks' names, where others use the servers as well
 	seed     uint64
 	patience time.Duration
 	world    *world
@@ -58,33 +65,20 @@ type run struct {
 
 // failure is the end of an account.
 type failure struct {
-	process *proc.Process // nil: the observer
+	process *proc.Process // nil: the lock service's
 	err     error
-}
-
-// tell hands an event of an account to the run.
-func (r *run) tell(e history.Event) {
-	select {
-	case r.hub <- e:
-	case <-r.over:
-	}
-}
-
-// fail hands over the end of an account, which ends the run unless the process
-// was meant to end.
-func (r *run) fail(p *proc.Process, err error) {
-	select {
-	case r.broken <- failure{p, err}:
-	case <-r.over:
-	}
 }
 
 // Run runs a variant of a scenario in a world of its own and returns its
 // history, also with an error: then it is the history until there. A run that
 // fails has no verdict. Nothing of the world is left behind.
 func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Options) (events []history.Event, err error) {
+	of := slices.IndexFunc(o.Services, func(known service.Service) bool { return known.Name() == v.World.Service })
+	if of < 0 {
+		return nil, fmt.Errorf("there is no lock service %q here", v.World.Service)
+	}
 	r := &run{
-		scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
+		service: o.Services[of], scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
 		hub:    make(chan history.Event),
 		broken: make(chan failure),
 		over:   make(chan struct{}),
@@ -111,7 +105,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	}
 	defer func() {
 		close(r.over)
-		r.world.leave()
+		r.leave()
 		cancel()
 		err = errors.Join(err, r.world.close())
 	}()
@@ -133,23 +127,23 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 // start starts the processes and begins the record.
 func (r *run) start(ctx context.Context, o Options) error {
 	if len(o.Endpoints) > 0 {
-		r.world.prefix = "/gcsim-" + rand.Text()
+		r.prefix = "/gcsim-" + rand.Text()
 	}
 	if err := r.startServers(ctx, o.Endpoints); err != nil {
 		return err
 	}
-	r.recorder = newRecorder(o.Emit)
+	r.recorder = newRecorder(o.Emit, r.service.Slot)
 	r.state = newState(r.recorder)
-	if err := r.observeWell(ctx); err != nil {
+	if err := r.servers.Observe(ctx); err != nil {
 		return err
 	}
 	if err := r.startClients(ctx); err != nil {
 		return err
 	}
-	lanes := append([]string{history.LaneEtcd}, r.scenario.Clients...)
+	lanes := append([]string{r.service.Name()}, r.scenario.Clients...)
 	tokens := make(map[string]string)
 	for name, c := range r.variant.Clients {
-		tokens[name] = c.Token
+		tokens[name] = c.Values[setting.Token]
 	}
 	begin := history.Run{
 		Version: history.Version, Tokens: tokens,
@@ -199,35 +193,6 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 	}
 }
 
-// awaitClosed waits until a channel is closed.
-func (r *run) awaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
-	return r.awaitAlso(ctx, what, r.patience, closed, func() (bool, error) {
-		select {
-		case <-closed:
-			return true, nil
-		default:
-			return false, nil
-		}
-	})
-}
-
-// meanwhile does something that takes time, while it takes in what the accounts
-// say: a process whose account nobody reads stands still.
-func (r *run) meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("after %v still waiting for %s", r.patience, what))
-	defer cancel()
-	done := make(chan struct{})
-	var failed error
-	go func() {
-		defer close(done)
-		failed = do(ctx)
-	}()
-	err := r.awaitClosed(ctx, what, done)
-	cancel()
-	<-done
-	return cmp.Or(err, failed)
-}
-
 // settle awaits what clients are yet to be told of that they sent.
 func (r *run) settle(ctx context.Context) error {
 	for _, client := range r.scenario.Clients {
@@ -244,7 +209,7 @@ func (r *run) finals(ctx context.Context) error {
 	client := kvhttp.NewClient(r.world.storage.url(), kvhttp.ClientOptions{})
 	defer client.Close()
 	var found []history.Event
-	err := r.meanwhile(ctx, "the storage to be read at the end", func(ctx context.Context) error {
+	err := r.Meanwhile(ctx, "the storage to be read at the end", func(ctx context.Context) error {
 		for _, key := range r.scenario.Keys(r.variant) {
 			item, err := client.Read(ctx, kv.Request{ID: requestFinal}, key)
 			missing := errors.Is(err, kv.ErrNotFound)

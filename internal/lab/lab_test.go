@@ -16,13 +16,14 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/verdict"
 	"github.com/fencelab/fencelab/scenarios"
 )
 
 // The test binary is its own etcd, storage, clients and janitor.
 func TestMain(m *testing.M) {
-	for _, role := range lab.Roles() {
+	for _, role := range lab.Roles(all.List) {
 		if len(os.Args) > 1 && os.Args[1] == role.Name() {
 			root := &cobra.Command{Use: "lab"}
 			root.AddCommand(role)
@@ -35,9 +36,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// language is what the tests' scenarios can say.
+var language = lab.Language(all.List)
+
 func parse(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Parse("test.yaml", "test", []byte(text))
+	s, err := language.Parse("test.yaml", "test", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +52,7 @@ func parse(t *testing.T, text string) *scenario.Scenario {
 func run(t *testing.T, ctx context.Context, s *scenario.Scenario, v *scenario.Variant, emit func([]history.Event)) ([]history.Event, error) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
-	events, err := lab.Run(ctx, s, v, lab.Options{Exe: os.Args[0], Emit: emit})
+	events, err := lab.Run(ctx, s, v, lab.Options{Services: all.List, Exe: os.Args[0], Emit: emit})
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
 		t.Errorf("files are left: %v", left)
 	}
@@ -209,7 +213,7 @@ func TestStepErrorSaysWhere(t *testing.T) {
 func TestStepThatNeverHappens(t *testing.T) {
 	s, v := story(t, "client2: lock, etcd: await expiry of client2")
 	t.Setenv("TMPDIR", t.TempDir())
-	_, err := lab.Run(t.Context(), s, v, lab.Options{Exe: os.Args[0], Patience: 100 * time.Millisecond})
+	_, err := lab.Run(t.Context(), s, v, lab.Options{Services: all.List, Exe: os.Args[0], Patience: 100 * time.Millisecond})
 	const want = `test.yaml line 5, step "etcd: await expiry of client2": after 6.1s still waiting for the expiry of client2's lease`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -232,7 +236,7 @@ func TestCancelled(t *testing.T) {
 
 func TestMissingProgram(t *testing.T) {
 	s := mainStory(t)
-	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: "/no/such/program"}); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: all.List, Exe: "/no/such/program"}); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("got %v, want an error that names the program", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // TestLockOutlivesItsLease: a client whose lease runs out while it waits for the
@@ -41,7 +42,7 @@ variants:
   only: {control: true, expect: {verdict: blocked}}
 `)
 			t.Setenv("TMPDIR", t.TempDir())
-			events, err := lab.Run(ctx, s, &s.Variants[0], lab.Options{Exe: os.Args[0], Endpoints: client.Endpoints()})
+			events, err := lab.Run(ctx, s, &s.Variants[0], lab.Options{Services: all.List, Exe: os.Args[0], Endpoints: client.Endpoints()})
 			if tt.says == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %v, want an error that says %q", err, tt.says)
 			}

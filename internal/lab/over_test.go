@@ -11,6 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // TestStepsAreOver: no step is over before what it names has happened, nor waits
@@ -269,7 +270,7 @@ variants:
   only: {control: true, expect: {verdict: blocked}}
 `)
 	t.Setenv("TMPDIR", t.TempDir())
-	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Endpoints: client.Endpoints()}); err != nil {
+	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: all.List, Exe: os.Args[0], Endpoints: client.Endpoints()}); err != nil {
 		t.Fatal(err)
 	}
 	leases, err := client.Leases(t.Context())

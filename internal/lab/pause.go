@@ -2,10 +2,80 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
 )
+
+var pauseFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause CLIENT", Check: checkPause,
+		About: "Stops the client (SIGSTOP), until \"resume CLIENT\"."},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.pause(ctx, s.Client, 0) },
+}
+
+var pauseForFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause CLIENT for TIME", Check: checkPause,
+		About: "Stops the client for so long."},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.pause(ctx, s.Client, s.For) },
+}
+
+func checkPause(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if wrong := goes(c, step); wrong != "" {
+		return wrong
+	}
+	c.Stopped, c.Timed = scenario.Paused, step.For > 0
+	return ""
+}
+
+// goes says what is wrong where a client that is to be stopped stands still.
+func goes(c *scenario.ClientStory, step scenario.Step) string {
+	if c.Stopped != "" {
+		return fmt.Sprintf("%s stands still already (%s)", step.Client, c.Stopped)
+	}
+	return ""
+}
+
+// resumeFault ends a pause that has no length.
+var resumeFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "resume CLIENT", About: "Lets the client go on (SIGCONT).",
+		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if c.Stopped == scenario.Collected || c.Timed {
+				return fmt.Sprintf("%s goes on by itself: \"gcsim: await %[1]s\" waits for it", step.Client)
+			}
+			return goOn(c, step)
+		}},
+	do: func(r *run, ctx context.Context, s scenario.Step) error {
+		if err := r.resume(s.Client); err != nil || len(r.state.client(s.Client).sending) == 0 {
+			return err
+		}
+		return r.awaitGoing(ctx, s.Client) // with what it was told meanwhile
+	},
+}
+
+// awaitAct waits for the end of a pause that ends by itself.
+var awaitAct = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "await CLIENT",
+		About: "The collection, or the pause for a time, is over, and so is what the client was told to do meanwhile.",
+		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if c.Stopped == scenario.Paused && !c.Timed {
+				return fmt.Sprintf("%s does not go on by itself: \"gcsim: resume %[1]s\" lets it", step.Client)
+			}
+			return goOn(c, step)
+		}},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.awaitGoing(ctx, s.Client) },
+}
+
+// goOn notes that a client goes on.
+func goOn(c *scenario.ClientStory, step scenario.Step) string {
+	if c.Stopped == "" {
+		return step.Client + " does not stand still here"
+	}
+	c.Sent = c.Sent || c.Delayed && c.Told
+	c.Stopped, c.Timed, c.Told = "", false, false
+	return ""
+}
 
 // pause stops a client's process, all of it, as the host of a virtual machine or
 // a debugger would: SIGSTOP, and the kernel's word that it stands still. With a
@@ -30,10 +100,10 @@ func (r *run) pause(ctx context.Context, client string, length time.Duration) er
 		}
 		began := time.Now()
 		if err := p.Resume(); err != nil {
-			r.fail(p, err)
+			r.Fail(p, err)
 			return
 		}
-		r.tell(history.Event{
+		r.Tell(history.Event{
 			At: time.Duration(began.UnixNano()), Lane: client, Client: client,
 			Kind: history.KindResume, Cause: history.CauseStop, Took: time.Since(stopped),
 		})

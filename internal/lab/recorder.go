@@ -16,17 +16,18 @@ type recorder struct {
 	fresh []history.Event // of the step
 	old   []history.Event // in order, of the steps before
 
-	places map[word]int     // in the lock service's account
-	ends   map[string][]int // key in the lock service → ends of its tenures in fresh
-	strays map[string][]int // request → what the storage did, in fresh, for nobody known yet
+	slot   func(tenure string) string // what an unlock of a tenure frees
+	places map[word]int               // in the lock service's account
+	ends   map[string][]int           // slot → ends of its tenures in fresh
+	strays map[string][]int           // request → what the storage did, in fresh, for nobody known yet
 }
 
-func newRecorder(emit func([]history.Event)) *recorder {
+func newRecorder(emit func([]history.Event), slot func(string) string) *recorder {
 	if emit == nil {
 		emit = func([]history.Event) {}
 	}
 	return &recorder{
-		emit: emit, began: time.Now(),
+		emit: emit, slot: slot, began: time.Now(),
 		places: make(map[word]int), ends: make(map[string][]int), strays: make(map[string][]int),
 	}
 }
@@ -47,7 +48,7 @@ func (r *recorder) since(t time.Time) time.Duration { return t.Sub(r.began) }
 func (r *recorder) add(e history.Event) {
 	switch i := len(r.fresh); {
 	case e.Kind == history.KindEnded:
-		r.ends[keyOf(e.Tenure)] = append(r.ends[keyOf(e.Tenure)], i)
+		r.ends[r.slot(e.Tenure)] = append(r.ends[r.slot(e.Tenure)], i)
 	case e.Lane == history.LaneStorage && e.Client == "":
 		r.strays[e.Request] = append(r.strays[e.Request], i)
 	}
@@ -98,7 +99,7 @@ func (r *recorder) inAccountOrder(events []history.Event) {
 // releasedBy marks the end of a tenure as a release: the lock service's word of it
 // came before the client's own that it lets go.
 func (r *recorder) releasedBy(unlock history.Event) {
-	for _, i := range r.ends[keyOf(unlock.Tenure)] {
+	for _, i := range r.ends[r.slot(unlock.Tenure)] {
 		if unlock.At <= r.fresh[i].At {
 			r.fresh[i].Cause, r.fresh[i].Took = history.CauseReleased, 0
 		}

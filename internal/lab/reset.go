@@ -4,7 +4,14 @@ import (
 	"context"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
 )
+
+var resetFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "reset CLIENT",
+		About: "The connections by which it sends to the storage break, and answers under way are lost. New ones work."},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.reset(ctx, s.Client) },
+}
 
 // reset breaks the connections by which a client sends to the storage. What is
 // under way on them is lost, answers too; new ones work. It awaits that the

@@ -8,15 +8,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/clientcmd"
-	"github.com/fencelab/fencelab/internal/etcdcmd"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/storagecmd"
 )
 
 // Roles are the commands that the lab starts processes with. The program that
 // Options.Exe names must have them.
-func Roles() []*cobra.Command {
-	roles := []*cobra.Command{etcdcmd.Command(), storagecmd.Command(), clientcmd.Command(), janitor()}
+func Roles(services []service.Service) []*cobra.Command {
+	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(), janitor()}
+	for _, s := range services {
+		roles = append(roles, s.Commands()...)
+	}
 	for _, role := range roles {
 		role.Hidden = true
 	}

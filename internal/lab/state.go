@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -44,8 +43,8 @@ type clientState struct {
 	sending []history.Change // what it is yet to send, and is not waited for; one that is empty stands for any request
 	unlocks bool             // it sent an unlock that is not waited for
 	counted int              // counts that are over
-	asked   map[string]bool  // keys of locks that it lets go of
-	cut     bool             // off from etcd, so that nothing that it asks arrives there
+	asked   map[string]bool  // slots that it lets go of
+	cut     bool             // off from the lock service, so that nothing that it asks arrives there
 	held    bool             // what it sends waits in the network
 	deaf    bool             // what the storage answers to what it sends does not reach it
 	lost    map[string]bool  // tenures of whose end it was told
@@ -58,7 +57,7 @@ type clientState struct {
 type owner struct {
 	client  string
 	scope   string
-	token   fence.Token   // its create revision
+	token   fence.Token   // in the lock service's order
 	told    time.Duration // when the client was told of its grant; 0: not yet
 	heard   time.Duration // when the client first spoke of it; 0: not before it was told
 	granted bool          // the lock service says that it began
@@ -168,7 +167,7 @@ func (s *state) invoked(e history.Event) {
 	}
 	if e.Op == history.OpUnlock {
 		c.unlocks = c.sends(e)
-		c.asked[keyOf(e.Tenure)] = true
+		c.asked[s.recorder.slot(e.Tenure)] = true
 		if !c.cut {
 			s.recorder.releasedBy(e)
 		}
@@ -216,7 +215,7 @@ func (s *state) answer(e history.Event) (recorded bool) {
 		return false
 	}
 	c.tenure = e.Tenure
-	delete(c.asked, keyOf(e.Tenure))
+	delete(c.asked, s.recorder.slot(e.Tenure))
 	s.recorder.add(e)
 	s.own(e)
 	return true
@@ -225,12 +224,6 @@ func (s *state) answer(e history.Event) (recorded bool) {
 // isRequest reports whether an operation is one that the storage is asked for.
 func isRequest(op string) bool {
 	return slices.Contains([]string{history.OpRead, history.OpWrite, history.OpDelete, history.OpChange}, op)
-}
-
-// keyOf is the key of a tenure in the lock service.
-func keyOf(tenure string) string {
-	key, _, _ := strings.Cut(tenure, "@")
-	return key
 }
 
 // own is told by a client that it was granted a tenure.
@@ -275,7 +268,7 @@ func (s *state) tenure(e history.Event) {
 	o := s.owner(e.Tenure)
 	switch e.Kind {
 	case history.KindEnded:
-		if o.ended { // before etcd was restored, and now once more
+		if o.ended { // before the service was restored, and now once more
 			return
 		}
 		if o.client != "" && o.told == 0 {
@@ -303,7 +296,7 @@ func (s *state) tenure(e history.Event) {
 		e.At = min(e.At, o.told-1)
 	case o.revoked:
 		e.Cause = history.CauseRevoked
-	case c.asked[keyOf(e.Tenure)] && !c.cut:
+	case c.asked[s.recorder.slot(e.Tenure)] && !c.cut:
 		e.Cause = history.CauseReleased
 	default:
 		e.Cause = history.CauseExpired

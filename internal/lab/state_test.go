@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // TestLateObserver: the observer is told of a release and the next grant after
 // the next holder was. The history has one holder at a time all the same.
 func TestLateObserver(t *testing.T) {
-	r := newRecorder(nil)
+	r := newRecorder(nil, etcd.Service{}.Slot)
 	r.begin(history.Run{})
 	s := newState(r)
 	tell := func(ms int, e history.Event) {
@@ -39,7 +40,7 @@ func TestLateObserver(t *testing.T) {
 // TestLateClients: clients tell late, and in another order than that in which they
 // were granted the lock. No tenure is over before it began, and no two overlap.
 func TestLateClients(t *testing.T) {
-	r := newRecorder(nil)
+	r := newRecorder(nil, etcd.Service{}.Slot)
 	r.begin(history.Run{})
 	s := newState(r)
 	tell := func(ms int, kind history.Kind, lane, tenure string) {
@@ -80,7 +81,7 @@ func TestReleaseThatEtcdTellsFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []history.Event
-			r := newRecorder(func(step []history.Event) { got = append(got, step...) })
+			r := newRecorder(func(step []history.Event) { got = append(got, step...) }, etcd.Service{}.Slot)
 			s := newState(r)
 			at := func(d time.Duration) time.Duration { return time.Duration(r.began.UnixNano()) + d }
 			s.take(history.Event{At: at(1), Lane: history.LaneEtcd, Kind: history.KindGranted, Scope: "/lock", Tenure: "/lock/1"})
@@ -108,7 +109,7 @@ type accounts struct {
 }
 
 func newAccounts() *accounts {
-	r := newRecorder(nil)
+	r := newRecorder(nil, etcd.Service{}.Slot)
 	r.begin(history.Run{})
 	return &accounts{state: newState(r)}
 }
@@ -132,7 +133,7 @@ func (a *accounts) account() string {
 	return strings.Join(got, "\n")
 }
 
-func etcd(kind history.Kind, tenure string) history.Event {
+func observed(kind history.Kind, tenure string) history.Event {
 	e := history.Event{Lane: history.LaneEtcd, Kind: kind, Tenure: tenure}
 	_, revision, _ := strings.Cut(tenure, "@")
 	e.Token, _ = fence.ParseToken(revision)
@@ -147,17 +148,17 @@ func client(name string, kind history.Kind, op, tenure string) history.Event {
 // one that was just told to is known by its being the only one.
 func TestQueued(t *testing.T) {
 	a := newAccounts()
-	a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+	a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
 	if a.waits("c2", "/lock", 1) {
 		t.Error("c2 stands in the queue before it was told of")
 	}
 	a.client("c2").queues = true
-	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), etcd(history.KindQueued, "/lock/b@2"))
+	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), observed(history.KindQueued, "/lock/b@2"))
 	if a.waits("c2", "/other", 1) || !a.waits("c2", "/lock", 1) || a.client("c2").queued != "/lock/b@2" {
 		t.Errorf("c2 waits for %q, want /lock/b@2", a.client("c2").queued)
 	}
 	// The grant is told of before c2 tells of it.
-	a.tell(etcd(history.KindEnded, "/lock/a@1"), etcd(history.KindGranted, "/lock/b@2"))
+	a.tell(observed(history.KindEnded, "/lock/a@1"), observed(history.KindGranted, "/lock/b@2"))
 	if replies := a.client("c2").replies; replies != 0 {
 		t.Errorf("c2 gave %d answers that were waited for, want none", replies)
 	}
@@ -178,13 +179,13 @@ c2c2 ok lock /lock/b@2`
 // and loses it again.
 func TestGrantThatNobodyIsToldOf(t *testing.T) {
 	a := newAccounts()
-	a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+	a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
 	a.client("c2").queues = true
-	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), etcd(history.KindQueued, "/lock/b@2"))
+	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), observed(history.KindQueued, "/lock/b@2"))
 	if !a.waits("c2", "/lock", 1) {
 		t.Fatal("c2 does not wait")
 	}
-	a.tell(etcd(history.KindEnded, "/lock/a@1"), etcd(history.KindGranted, "/lock/b@2"), etcd(history.KindEnded, "/lock/b@2"),
+	a.tell(observed(history.KindEnded, "/lock/a@1"), observed(history.KindGranted, "/lock/b@2"), observed(history.KindEnded, "/lock/b@2"),
 		client("c2", history.KindFail, history.OpLock, ""))
 	const want = `c1etcd ended /lock/a@1 expired
 c2etcd granted /lock/b@2
@@ -200,7 +201,7 @@ c2c2 fail lock`
 func TestFirstWordOfAGrant(t *testing.T) {
 	a := newAccounts()
 	first := client("c1", history.KindNote, history.OpLock, "/lock/a@1")
-	a.tell(first, etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+	a.tell(first, observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
 	const want = `c1etcd granted  /lock/a@1
 c1c1 note lock /lock/a@1
 c1c1 ok lock /lock/a@1`
@@ -231,18 +232,18 @@ func TestHowTenuresEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAccounts()
-			a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+			a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
 			a.tell(tt.story...)
-			a.tell(etcd(history.KindEnded, "/lock/a@1"))
+			a.tell(observed(history.KindEnded, "/lock/a@1"))
 			if got := a.account(); !strings.HasSuffix(got, "/lock/a@1 "+tt.want) {
 				t.Errorf("got\n%s\nwant an end by %s", got, tt.want)
 			}
 		})
 	}
 	a := newAccounts()
-	a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+	a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
 	a.owner("/lock/a@1").revoked = true
-	a.tell(etcd(history.KindEnded, "/lock/a@1"))
+	a.tell(observed(history.KindEnded, "/lock/a@1"))
 	if got := a.account(); !strings.HasSuffix(got, history.CauseRevoked) {
 		t.Errorf("got\n%s\nwant an end by %s", got, history.CauseRevoked)
 	}
@@ -251,10 +252,10 @@ func TestHowTenuresEnd(t *testing.T) {
 // TestUnlockThatCannotArrive: of a client that is cut off, whichever account is
 // the faster one.
 func TestUnlockThatCannotArrive(t *testing.T) {
-	unlock, ended := client("c1", history.KindInvoke, history.OpUnlock, "/lock/a@1"), etcd(history.KindEnded, "/lock/a@1")
+	unlock, ended := client("c1", history.KindInvoke, history.OpUnlock, "/lock/a@1"), observed(history.KindEnded, "/lock/a@1")
 	for _, order := range [][]history.Event{{unlock, ended}, {ended, unlock}} {
 		a := newAccounts()
-		a.tell(etcd(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+		a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
 		a.client("c1").cut = true
 		a.n = 10 // both at one time
 		a.tell(order[0])

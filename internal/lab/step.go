@@ -12,79 +12,34 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // step does one step and returns when what it names has happened.
 func (r *run) step(ctx context.Context, s scenario.Step) error {
-	switch s.Verb {
-	case scenario.Pause, scenario.Resume:
-		if s.Client == scenario.TargetLeader {
-			return r.stopLeader(ctx, s.Verb == scenario.Pause)
-		}
-		if s.Verb == scenario.Pause {
-			return r.pause(ctx, s.Client, s.For)
-		}
-		if err := r.resume(s.Client); err != nil || len(r.state.client(s.Client).sending) == 0 {
-			return err
-		}
-		return r.awaitGoing(ctx, s.Client) // with what it was told meanwhile
-	case scenario.Kill:
-		if s.Client == scenario.TargetStorage {
-			return r.killStorage(ctx)
-		}
-		return r.kill(s.Client)
-	case scenario.Restart:
-		return r.restartStorage(ctx)
-	case scenario.Load:
-		return r.load(ctx, s.Client)
-	case scenario.GC:
-		return r.gc(ctx, s.Client)
-	case scenario.Await:
-		return r.awaitGoing(ctx, s.Client)
-	case scenario.Partition:
-		return r.partition(s.Client)
-	case scenario.Deafen:
-		return r.deafen(s.Client, s.Service)
-	case scenario.Heal:
-		return r.heal(s.Client)
-	case scenario.Delay:
-		return r.delay(s.Client)
-	case scenario.Deliver:
-		return r.deliver(ctx, s.Client)
-	case scenario.Reset:
-		return r.reset(ctx, s.Client)
-	case scenario.Revoke:
-		return r.revoke(ctx, s.Client)
-	case scenario.Save:
-		return r.save(ctx)
-	case scenario.Restore:
-		return r.restore(ctx)
-	case scenario.AwaitExpiry:
-		return r.awaitExpiry(ctx, s.Client)
-	case scenario.AwaitLoss:
-		return r.awaitLoss(ctx, s.Client)
-	case scenario.Count:
-		return r.count(ctx, s)
-	case scenario.Queue:
-		return r.queue(ctx, s.Client)
-	case scenario.Lock:
-		if c := r.state.client(s.Client); c.queued != "" {
-			return r.awaitQueued(ctx, c)
+	for _, a := range actions() {
+		if &a.Form == s.Form {
+			return a.do(r, ctx, s)
 		}
 	}
-	if s.Send {
-		return r.send(ctx, s)
+	for _, f := range r.service.Faults() {
+		if &f.Form == s.Form {
+			return f.Do(ctx, r.servers, r, s)
+		}
 	}
-	if s.Verb == scenario.Lock && r.variant.Clients[s.Client].Session == scenario.SessionOwn {
-		return r.lock(ctx, s)
-	}
-	return r.act(ctx, s)
+	return fmt.Errorf("nobody knows how to do it") // which the parser has kept out
 }
 
 // lock makes a client take the lock. On a machine that stands still for a moment
 // its lease may run out before it has the lock, which is no part of any story: then
 // it asks anew.
 func (r *run) lock(ctx context.Context, s scenario.Step) error {
+	if c := r.state.client(s.Client); c.queued != "" {
+		return r.awaitQueued(ctx, c)
+	}
+	if !r.hasOwnLease(s.Client) {
+		return r.act(ctx, s)
+	}
 	const attempts = 5
 	for range attempts {
 		if err := r.act(ctx, s); err != nil {
@@ -95,17 +50,23 @@ func (r *run) lock(ctx context.Context, s scenario.Step) error {
 		}
 	}
 	return fmt.Errorf("%s's lease of %v ran out %d times before it had the lock: this machine is too slow, or the TTL too short",
-		s.Client, r.variant.Clients[s.Client].TTL, attempts)
+		s.Client, r.variant.Clients[s.Client].Time(setting.TTL), attempts)
+}
+
+// hasOwnLease reports whether each tenure of a client stands on a lease of its own.
+func (r *run) hasOwnLease(client string) bool {
+	session, has := setting.Find(r.service.ClientSettings(), setting.Session)
+	return !has || r.variant.Clients[client].Text(setting.Session) == session.Default
 }
 
 // within is for how long a client's step is waited for.
 func (r *run) within(client string) time.Duration {
 	c := r.variant.Clients[client]
-	return r.patience + c.TTL + c.Delay + c.Timeout
+	return r.patience + c.Time(setting.TTL) + c.Time(setting.Delay) + c.Time(setting.Timeout)
 }
 
-// lockOf is the name of a client's lock, as etcd knows it.
-func (r *run) lockOf(client string) string { return r.world.prefix + r.variant.Clients[client].Lock }
+// lockOf is the name of a client's lock, as the lock service knows it.
+func (r *run) lockOf(client string) string { return r.prefix + r.variant.Clients[client].Lock }
 
 // act makes a client do something, and awaits its answer and what the other
 // accounts say of it.
@@ -130,12 +91,13 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 
 // line is a step as the agent of its client reads it.
 func (r *run) line(s scenario.Step) string {
-	if session := r.variant.Clients[s.Client].Session; s.Verb == scenario.Lock || s.Verb == scenario.TryLock {
-		if _, shared := r.variant.Clients[session]; shared {
-			return fmt.Sprintf("%s in %s", s.Verb, leaseOf(r.state.client(session).tenure))
+	if s.Verb == scenario.Lock || s.Verb == scenario.TryLock {
+		owner := r.variant.Clients[s.Client].Values[setting.Session]
+		if _, shared := r.variant.Clients[owner]; shared {
+			return s.Text + " in " + leaseTmp(r.state.client(owner).tenure)
 		}
 	}
-	return s.Command()
+	return s.Text
 }
 
 // command sends a line to a client's agent.
@@ -154,7 +116,7 @@ func (r *run) command(client, line string) error {
 // requests are the writes that a step is of. Most are of one request, whatever it
 // says.
 func (r *run) requests(s scenario.Step) []history.Change {
-	if s.Verb == scenario.Change && r.variant.Clients[s.Client].Change == scenario.ChangeSingly {
+	if s.Verb == scenario.Change && r.variant.Clients[s.Client].Text(setting.Change) == setting.ChangeSingly {
 		return slices.Clone(s.Changes)
 	}
 	return []history.Change{{}}
@@ -169,14 +131,15 @@ func (r *run) send(ctx context.Context, s scenario.Step) error {
 	if err := r.command(s.Client, r.line(s)); err != nil || c.frozen.Kind == history.KindPause {
 		return err
 	}
-	return r.awaitSent(ctx, s.Client, fmt.Sprintf("%s to %s", s.Client, s.Command()), r.within(s.Client), func() bool {
+	return r.awaitSent(ctx, s.Client, s.Client+" to "+s.Text, r.within(s.Client), func() bool {
 		return len(c.sending) < n && r.waiting(s.Client) || r.state.arrived(s.Client)
 	})
 }
 
 // queue makes a client ask for the lock, and awaits that it stands in the queue.
-func (r *run) queue(ctx context.Context, client string) error {
-	since, err := r.revision(ctx)
+func (r *run) queue(ctx context.Context, s scenario.Step) error {
+	client := s.Client
+	since, err := r.servers.Position(ctx)
 	if err != nil {
 		return err
 	}
@@ -211,14 +174,7 @@ func (r *run) awaitQueued(ctx context.Context, c *clientState) error {
 	})
 }
 
-// awaitLoss waits until a client knows that its tenure is over.
-func (r *run) awaitLoss(ctx context.Context, client string) error {
-	c := r.state.client(client)
-	return r.await(ctx, client+" to be told of its loss", r.within(client), func() (bool, error) { return c.lost[c.tenure], nil })
-}
-
-// awaitExpiry waits for the end of the tenure that the client was granted last, or
-// of the place in the queue that it has taken since.
+// awaitExpiry waits for the end of a client's tenure, or of its place in the queue.
 func (r *run) awaitExpiry(ctx context.Context, client string) error {
 	c := r.state.client(client)
 	tenure := c.latest()

@@ -38,7 +38,7 @@ func (r *run) startStorage(ctx context.Context) error {
 		args = append(args, "--data", filepath.Join(r.world.group.Dir, "storage"))
 	}
 	if v.Bound == scenario.BoundIssuer {
-		args = append(args, "--issuer", strings.Join(r.world.endpoints, ","))
+		args = append(args, r.servers.IssuerArgs()...)
 	}
 	r.world.storage = &storage{args: args}
 	var last error
@@ -79,7 +79,7 @@ func (r *run) launchStorage(ctx context.Context) error {
 			if err := json.Unmarshal(b, &line); err != nil {
 				return err
 			}
-			r.tell(storageEvent(line))
+			r.Tell(storageEvent(line))
 			return nil
 		})
 	})

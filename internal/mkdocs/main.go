@@ -13,7 +13,9 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/scenarios"
 )
 
@@ -64,19 +66,20 @@ func load() ([]*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*scenario.Scenario
+	language := lab.Language(all.List)
+	var list []*scenario.Scenario
 	for _, f := range files {
 		data, err := scenarios.FS.ReadFile(f.Name())
 		if err != nil {
 			return nil, err
 		}
-		s, err := scenario.Parse(filepath.Join("scenarios", f.Name()), strings.TrimSuffix(f.Name(), ".yaml"), data)
+		s, err := language.Parse(filepath.Join("scenarios", f.Name()), strings.TrimSuffix(f.Name(), ".yaml"), data)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		list = append(list, s)
 	}
-	return all, nil
+	return list, nil
 }
 
 // source has what people wrote of docs/README.md, with a row for each scenario.

@@ -1,13 +1,21 @@
 package scenario
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/fencelab/fencelab/internal/setting"
+)
 
 // Usages are all forms of steps.
-func Usages() []string {
+func Usages(l *Language) []string {
 	var list []string
-	for _, actor := range append([]string{""}, actors...) {
-		for _, f := range forms[actor] {
-			list = append(list, f.usage)
+	for i := range l.Services {
+		s := &l.Services[i]
+		forms := l.forms(s)
+		for _, actor := range append([]string{""}, s.actors()...) {
+			for _, f := range forms[actor] {
+				list = append(list, f.Usage)
+			}
 		}
 	}
 	return list
@@ -15,20 +23,32 @@ func Usages() []string {
 
 // Values are what each setting and key can be, by its name; none where it is
 // free.
-func Values() map[string][]string {
+func Values(l *Language) map[string][]string {
 	all := make(map[string][]string)
 	var add func(t reflect.Type)
 	add = func(t reflect.Type) {
-		for i := range t.NumField() {
-			r := ruleOf(t.Field(i))
+		for _, name := range fieldNames(t) {
+			f, _ := t.FieldByNameFunc(func(field string) bool { f, _ := t.FieldByName(field); return f.Tag.Get("yaml") == name })
+			r := ruleOf(f)
 			all[r.name] = append(all[r.name], r.enum...)
-			if !r.leaf && t.Field(i).Type.Kind() == reflect.Struct {
-				add(t.Field(i).Type)
-			}
 		}
 	}
-	for _, t := range []reflect.Type{reflect.TypeFor[document](), reflect.TypeFor[clientDoc](), reflect.TypeFor[variantDoc](), reflect.TypeFor[expectDoc]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[document](), reflect.TypeFor[variantDoc](), reflect.TypeFor[expectDoc]()} {
 		add(t)
+	}
+	note := func(list []setting.Setting) {
+		for _, s := range list {
+			all[s.Name] = append(all[s.Name], s.Of...)
+		}
+	}
+	all[storageName] = nil
+	for i := range l.Services {
+		s := &l.Services[i]
+		all[s.Name] = nil
+		for _, group := range s.worldGroups() {
+			note(group.list)
+		}
+		note(s.clientSettings())
 	}
 	return all
 }

@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("clients: &a {c: *a}"))
 	published := schema(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := scenario.Parse("s.yaml", "s", data)
+		s, err := language.Parse("s.yaml", "s", data)
 		if (s == nil) == (err == nil) {
 			t.Fatalf("got %v and %v", s, err)
 		}
@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("incomplete: %+v", v)
 			}
 			for _, step := range v.Steps {
-				if _, client := v.Clients[step.Actor]; !client && !slices.Contains([]string{scenario.ActorLab, scenario.ActorEtcd, scenario.ActorClients}, step.Actor) {
+				if _, client := v.Clients[step.Actor]; !client && !slices.Contains([]string{scenario.ActorLab, v.World.Service, scenario.ActorClients}, step.Actor) {
 					t.Fatalf("nobody does %+v", step)
 				}
 			}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// hint says what was meant instead: the known word that is nearest, or else all
+// Hint says what was meant instead: the known word that is nearest, or else all
 // of them. It goes behind an error's text.
-func hint(got string, known []string) string {
+func Hint(got string, known []string) string {
 	best := Nearest(got, known)
 	switch {
 	case best != "":

@@ -15,11 +15,11 @@ import (
 // Parse reads a scenario. file names it in errors, and name is the scenario's.
 // An error says file, line and column, what is wrong and what was meant
 // instead, and shows the place.
-func Parse(file, name string, data []byte) (*Scenario, error) {
+func (l *Language) Parse(file, name string, data []byte) (*Scenario, error) {
 	text, err := textOfFile(data)
 	if err == nil {
 		var s *Scenario
-		if s, err = parse(name, text); err == nil {
+		if s, err = l.parse(name, text); err == nil {
 			return s, nil
 		}
 	}
@@ -34,7 +34,7 @@ func Parse(file, name string, data []byte) (*Scenario, error) {
 	return nil, fmt.Errorf("%s:%d:%d: %s\n%s", file, at.line, at.column, at.text, excerpt(text, at.line, at.column))
 }
 
-func parse(name, text string) (*Scenario, error) {
+func (l *Language) parse(name, text string) (*Scenario, error) {
 	tree, err := parser.ParseBytes([]byte(text), 0)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func parse(name, text string) (*Scenario, error) {
 	if err := read(root, &d); err != nil {
 		return nil, err
 	}
-	return d.scenario(name)
+	return d.scenario(name, l)
 }
 
 // plainness finds what a scenario does without. The YAML library would accept
@@ -85,7 +85,7 @@ func (p *plainness) Visit(n ast.Node) ast.Visitor {
 	return p
 }
 
-func (d *document) scenario(name string) (*Scenario, error) {
+func (d *document) scenario(name string, l *Language) (*Scenario, error) {
 	s := &Scenario{
 		Name: name, Title: strings.TrimSpace(d.Title.text), Lesson: strings.TrimSpace(d.Lesson.text),
 		Helps: strings.TrimSpace(d.Helps.text), Source: strings.TrimSpace(d.Source.text),
@@ -94,21 +94,25 @@ func (d *document) scenario(name string) (*Scenario, error) {
 		if err := checkName("client", e.key); err != nil {
 			return nil, err
 		}
-		if slices.Contains(reserved, e.key.text) {
-			return nil, errorAt(e.key.node, "no client can be called %q: that word means something else", e.key.text)
-		}
-		s.Clients = append(s.Clients, e.key.text)
 	}
-	if err := nested(d.Clients.entries); err != nil {
+	set, err := d.settings(l)
+	if err != nil {
 		return nil, err
 	}
+	d.grammar = l.grammar(set.service, set.names)
+	for _, e := range d.Clients.entries {
+		if slices.Contains(d.grammar.reserved, e.key.text) {
+			return nil, errorAt(e.key.node, "no client can be called %q: that word means something else", e.key.text)
+		}
+	}
+	s.Clients = set.names
 	written := make(map[string]bool) // by any variant
 	controls, at := 0, d.Variants.node
 	for _, e := range d.Variants.entries {
 		if err := checkName("variant", e.key); err != nil {
 			return nil, err
 		}
-		v, keys, err := d.variant(e, s.Clients)
+		v, keys, err := d.variant(e, set)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +129,6 @@ func (d *document) scenario(name string) (*Scenario, error) {
 	if controls != 1 {
 		return nil, errorAt(at, "%d variants have \"control: true\": want exactly one, the story without the protection", controls)
 	}
-	var err error
 	s.Together, err = together(d.Together, written)
 	return s, err
 }
@@ -135,23 +138,6 @@ var plainName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 func checkName(of string, name word) error {
 	if !plainName.MatchString(name.text) {
 		return errorAt(name.node, "%q is no name for a %s: want small letters, digits and -", name.text, of)
-	}
-	return nil
-}
-
-// reserved are words that stand where a client's name could stand.
-var reserved = []string{ActorLab, ActorEtcd, ActorClients, TargetStorage, TargetLeader, SessionOwn, SessionKept}
-
-// nested refuses a lock within another. The keys of etcd's lock /a stand below
-// /a/, and so do those of a lock /a/b: its holder would stand in the queue of /a.
-func nested(clients []entry[clientDoc]) error {
-	for _, outer := range clients {
-		for _, inner := range clients {
-			out, in := outer.value.Lock.text, inner.value.Lock
-			if out != in.text && strings.HasPrefix(in.text+"/", out+"/") {
-				return errorAt(in.node, "the lock %q lies within %q, and etcd would take its holder for one that waits for %q: want names of which none goes on from another with a /", in.text, out, out)
-			}
-		}
 	}
 	return nil
 }
@@ -168,7 +154,7 @@ func together(sets []keySet, written map[string]bool) ([][]string, error) {
 				return nil, errorAt(key.node, "%q stands here twice", key.text)
 			}
 			if !written[key.text] {
-				return nil, errorAt(key.node, "no step writes %q%s", key.text, hint(key.text, sorted(written)))
+				return nil, errorAt(key.node, "no step writes %q%s", key.text, Hint(key.text, sorted(written)))
 			}
 			keys = append(keys, key.text)
 		}

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"iter"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -42,20 +44,16 @@ func read(n ast.Node, dst any) error {
 func readStruct(n ast.Node, v reflect.Value) error {
 	given := make(map[string]ast.Node)
 	if n != nil {
-		names := fieldNames(v.Type())
-		pairs, ok := pairsOf(n)
-		if !ok {
-			return errorAt(n, "want a mapping, like {%s: …}", names[0])
+		pairs, err := entriesOf(n, fieldNames(v.Type()))
+		if err != nil {
+			return err
 		}
-		for _, pair := range pairs {
-			name := pair.Key.GetToken().Value
-			if !slices.Contains(names, name) {
-				return errorAt(pair.Key, "unknown key %q%s", name, hint(name, names))
-			}
-			given[name] = pair.Value
-		}
+		given = maps.Collect(pairs)
 	}
 	for i := range v.NumField() {
+		if !v.Type().Field(i).IsExported() {
+			continue
+		}
 		rule := ruleOf(v.Type().Field(i))
 		dst := v.Field(i).Addr().Interface()
 		node, is := given[rule.name]
@@ -77,6 +75,27 @@ func readStruct(n ast.Node, v reflect.Value) error {
 	return nil
 }
 
+// entriesOf are those of a mapping whose keys can have some names only, in their
+// order.
+func entriesOf(n ast.Node, names []string) (iter.Seq2[string, ast.Node], error) {
+	pairs, ok := pairsOf(n)
+	if !ok {
+		return nil, errorAt(n, "want a mapping, like {%s: …}", names[0])
+	}
+	for _, pair := range pairs {
+		if name := pair.Key.GetToken().Value; !slices.Contains(names, name) {
+			return nil, errorAt(pair.Key, "unknown key %q%s", name, Hint(name, names))
+		}
+	}
+	return func(yield func(string, ast.Node) bool) {
+		for _, pair := range pairs {
+			if !yield(pair.Key.GetToken().Value, pair.Value) {
+				return
+			}
+		}
+	}, nil
+}
+
 func pairsOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -90,7 +109,9 @@ func pairsOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
 func fieldNames(t reflect.Type) []string {
 	var names []string
 	for i := range t.NumField() {
-		names = append(names, t.Field(i).Tag.Get("yaml"))
+		if name, is := t.Field(i).Tag.Lookup("yaml"); is {
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -147,7 +168,7 @@ func (r rule) read(n ast.Node, dst any) error {
 		}
 		return errorAt(n, "%q: want %s", r.name, want)
 	case r.enum != nil && !slices.Contains(r.enum, text):
-		return errorAt(n, "%q cannot be %s%s", r.name, text, hint(text, r.enum))
+		return errorAt(n, "%q cannot be %s%s", r.name, text, Hint(text, r.enum))
 	case r.least != "" && strings.HasPrefix(text, "-"):
 		return errorAt(n, "%q cannot be %s: want %s or more", r.name, text, r.least)
 	}

@@ -10,15 +10,22 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/scenarios"
 )
 
 var update = flag.Bool("update", false, "write what is expected anew")
 
 // golden compares with a file, or writes it.
+// language is that of gcsim.
+var language = lab.Language(all.List)
+
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -42,7 +49,7 @@ func text(t testing.TB, file string) string {
 
 func parse(t testing.TB, text string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Parse("s.yaml", "s", []byte(text))
+	s, err := language.Parse("s.yaml", "s", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,62 +59,67 @@ func parse(t testing.TB, text string) *scenario.Scenario {
 // TestParse: a file that has everything.
 func TestParse(t *testing.T) {
 	s := parse(t, text(t, "testdata/full.yaml"))
-	defaults := scenario.Client{
-		Lock: "/lock", TTL: time.Second, Timeout: 5 * time.Second, Token: "revision", Scope: "lock", Member: "any",
-		Session: "own", Look: "begin", Reads: "fenced", Change: "batch",
+	client := func(lock string, chosen ...string) scenario.Client {
+		values := setting.Values{
+			"lock": lock, "ttl": "1s", "timeout": "5s", "token": "revision", "scope": "lock", "member": "any",
+			"session": "own", "look": "begin", "reads": "fenced", "numbered": "false", "change": "batch", "delay": "0s",
+		}
+		for _, c := range chosen {
+			name, text, _ := strings.Cut(c, ": ")
+			values[name] = text
+		}
+		return scenario.Client{Lock: lock, Values: values}
 	}
-	first := scenario.Client{
-		Lock: "/a", TTL: 2 * time.Minute, Timeout: 500 * time.Millisecond, Token: "header", Scope: "key", Member: "lowest",
-		Session: "kept", Look: "is-owner", Reads: "plain", Numbered: true, Change: "singly", Delay: 3 * time.Second,
-	}
-	changed, shared := first, defaults
-	changed.Token, changed.Delay, changed.Numbered = "lease", time.Second, false
-	shared.Token, shared.Session, shared.Delay = "max", "client1", time.Second
+	many := []string{"ttl: 2m", "timeout: 500ms", "token: header", "scope: key", "member: lowest", "session: kept", "look: is-owner", "reads: plain", "numbered: true", "change: singly", "delay: 3s"}
+	defaults, first := client("/lock"), client("/a", many...)
+	changed := client("/a", append(many, "token: lease", "delay: 1s", "numbered: false")...)
+	shared := client("/lock", "token: max", "session: client1", "delay: 1s")
 	plainWorld := scenario.World{
-		Etcd:    scenario.Etcd{Members: 1, Restore: "plain"},
+		Service: "etcd", Settings: setting.Values{"members": "1", "restore": "plain"},
 		Storage: scenario.Storage{Engine: "memory", Fencing: "on", Bound: "none"},
 	}
 	setWorld := scenario.World{
-		Etcd:    scenario.Etcd{Members: 3, Restore: "bumped"},
+		Service: "etcd", Settings: setting.Values{"members": "3", "restore": "bumped"},
 		Storage: scenario.Storage{Engine: "bolt", Fencing: "off", Bound: "issuer"},
 		Pauses:  1,
 	}
 	zero, two, no, yes := 0, 2, false, true
-	step := func(line int, verb scenario.Verb, key, value string) scenario.Step {
-		return scenario.Step{Actor: "client1", Client: "client1", Verb: verb, Key: key, Value: value, Line: line, Column: 5}
+	step := func(line int, text string, verb scenario.Verb, key, value string) scenario.Step {
+		return scenario.Step{Text: text, Actor: "client1", Client: "client1", Verb: verb, Key: key, Value: value, Line: line, Column: 5}
 	}
-	change := step(22, "begin", "", "")
+	fault := func(line int, text, client string) scenario.Step {
+		return scenario.Step{Text: text, Actor: "gcsim", Client: client, Line: line, Column: 5}
+	}
+	change := step(22, "begin change b=1=1 a=", "begin", "", "")
 	change.Changes = []history.Change{{Key: "b", Value: "1=1"}, {Key: "a", Value: ""}}
-	finish := step(24, "finish", "", "")
+	finish := step(24, "send finish", "finish", "", "")
 	finish.Send = true
+	pause, deafen := fault(23, "pause client1 for 6s", "client1"), fault(26, "deafen client1 to storage", "client1")
+	pause.For, deafen.Other = 6*time.Second, "storage"
 	steps := []scenario.Step{
-		step(20, "write", "k", "a=b  c #1"), step(21, "read", "k", ""), change,
-		{Actor: "gcsim", Client: "client1", Verb: "pause", For: 6 * time.Second, Line: 23, Column: 5}, finish,
-		{Actor: "gcsim", Client: "client1", Verb: "await", Line: 25, Column: 5},
-		{Actor: "gcsim", Client: "client1", Verb: "deafen", Service: "storage", Line: 26, Column: 5},
-		{Actor: "gcsim", Client: "storage", Verb: "kill", Line: 27, Column: 5},
-		{Actor: "gcsim", Client: "storage", Verb: "restart", Line: 28, Column: 5},
+		step(20, "write k=a=b  c #1", "write", "k", "a=b  c #1"), step(21, "read k", "read", "k", ""), change,
+		pause, finish, fault(25, "await client1", "client1"), deafen, fault(27, "kill storage", "storage"), fault(28, "restart storage", "storage"),
 	}
 	want := &scenario.Scenario{
 		Name: "s", Title: "A title", Lesson: "What happens.\n\nAnd why.", Helps: "what helps", Source: "one; two",
 		Clients: []string{"client1", "client2"}, Together: [][]string{{"b", "a"}},
 		Variants: []scenario.Variant{
 			{
-				Name: "z", World: plainWorld, Clients: map[string]scenario.Client{"client1": first, "client2": defaults}, Steps: steps,
+				Name: "z", Own: "it has clients of single members of etcd", World: plainWorld, Clients: map[string]scenario.Client{"client1": first, "client2": defaults}, Steps: steps,
 				Expect: history.Expect{Verdict: "blocked", Stale: &zero, Refused: &two, Ordered: &no, Exclusive: &yes, Fenced: &yes, Final: map[string]string{"a": "200", "b": "0x10", "k": "true"}},
 			},
 			{
-				Name: "a", About: "what sets it apart", Control: true, World: setWorld,
+				Name: "a", About: "what sets it apart", Control: true, Own: "it wants 3 etcd members and has clients of single members of etcd", World: setWorld,
 				Clients: map[string]scenario.Client{"client1": changed, "client2": shared},
 				Steps: []scenario.Step{
-					{Actor: "client1", Client: "client1", Verb: "lock", Line: 49, Column: 9},
-					{Actor: "clients", Client: "clients", Verb: "count", Key: "counter", Times: 40, Line: 50, Column: 9},
+					{Text: "lock", Actor: "client1", Client: "client1", Verb: "lock", Line: 49, Column: 9},
+					{Text: "count counter 40", Actor: "clients", Client: "clients", Verb: "count", Key: "counter", Times: 40, Line: 50, Column: 9},
 				},
 				Expect: history.Expect{Verdict: "corrupted", Final: map[string]string{"counter": "80"}},
 			},
 		},
 	}
-	if diff := cmp.Diff(want, s); diff != "" {
+	if diff := cmp.Diff(want, s, cmpopts.IgnoreFields(scenario.Step{}, "Form")); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"a", "b", "k"}, s.Keys(&s.Variants[0])); diff != "" {
@@ -124,7 +136,7 @@ func TestNeighbours(t *testing.T) {
 
 func TestTemplate(t *testing.T) {
 	for _, name := range []string{"22-mine", "my own\nname: x"} {
-		s, err := scenario.Parse("new.yaml", "new", scenario.Template(name))
+		s, err := language.Parse("new.yaml", "new", scenario.Template(name))
 		if err != nil {
 			t.Fatalf("%q: %v", name, err)
 		}
@@ -135,7 +147,7 @@ func TestTemplate(t *testing.T) {
 	if !strings.Contains(string(scenario.Template("22-mine")), "gcsim run 22-mine.yaml\n") {
 		t.Error("the template does not say how to run it")
 	}
-	for key, values := range scenario.Values() {
+	for key, values := range scenario.Values(language) {
 		for _, v := range append(values, key) {
 			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(v) + `\b`).Match(scenario.Template("22-mine")) {
 				t.Errorf("the template says nothing of %q, of %s", v, key)
@@ -144,18 +156,18 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-func TestNeeds(t *testing.T) {
+func TestOwn(t *testing.T) {
 	const tale = "title: t\nworld: {etcd: {members: %1}}\nclients: {c: {lock: /l, member: %2}}\nsteps: [%3]\nvariants: {v: {control: true, expect: {verdict: blocked}}}\n"
 	for _, tt := range []struct{ members, member, steps, want string }{
 		{"1", "any", "c: lock", ""},
 		{"3", "any", "c: lock", "it wants 3 etcd members"},
-		{"3", "leader", "{gcsim: pause leader}, {gcsim: resume leader}, {gcsim: pause leader}", "it wants 3 etcd members, stops etcd's leader and has clients of single members of etcd"},
+		{"3", "leader", "{gcsim: pause leader}, {gcsim: resume leader}, {gcsim: pause leader}", "it wants 3 etcd members, has clients of single members of etcd and stops etcd's leader"},
 		{"1", "lowest", "c: lock", "it has clients of single members of etcd"},
 		{"1", "any", "{gcsim: save etcd}, {c: lock}", ""},
 		{"1", "any", "{gcsim: save etcd}, {gcsim: restore etcd}", "it restores etcd from a snapshot"},
 	} {
 		s := parse(t, strings.NewReplacer("%1", tt.members, "%2", tt.member, "%3", tt.steps).Replace(tale))
-		if got := s.Variants[0].Needs(); got != tt.want {
+		if got := s.Variants[0].Own; got != tt.want {
 			t.Errorf("%v: got %q", tt, got)
 		}
 	}
@@ -164,14 +176,14 @@ func TestNeeds(t *testing.T) {
 // TestScenariosTeach holds the scenarios that gcsim brings with it to what each
 // must have.
 func TestScenariosTeach(t *testing.T) {
-	for name, s := range all(t) {
+	for name, s := range shipped(t) {
 		if s.Lesson == "" || s.Source == "" {
 			t.Errorf("%s: has no lesson or no source", name)
 		}
 	}
 }
 
-func all(t *testing.T) map[string]*scenario.Scenario {
+func shipped(t *testing.T) map[string]*scenario.Scenario {
 	files, err := fs.Glob(scenarios.FS, "*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -182,7 +194,7 @@ func all(t *testing.T) map[string]*scenario.Scenario {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list[file], err = scenario.Parse(file, strings.TrimSuffix(file, ".yaml"), data); err != nil {
+		if list[file], err = language.Parse(file, strings.TrimSuffix(file, ".yaml"), data); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,23 +1,28 @@
 package scenario
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Schema is the JSON schema (draft 2020-12) of scenario files, for editors and
 // other tools. It is made from the types and the step forms that Parse goes by.
 // What needs the whole story, like the resuming of a client that was not paused,
 // it cannot know.
-func Schema() ([]byte, error) {
+func (l *Language) Schema() ([]byte, error) {
 	s := reflector().Reflect(&document{})
+	l.describeWorld(s)
 	s.Title = "fencelab scenario"
-	s.Definitions = stepDefinitions()
+	s.Definitions = l.stepDefinitions()
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("schema of scenarios: %w", err)
@@ -54,6 +59,14 @@ func (keySet) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: schemaOf(reflect.TypeFor[word]()), MinItems: &two, UniqueItems: true}
 }
 
+func (worldDoc) JSONSchema() *jsonschema.Schema { return object() }
+
+func (changes) JSONSchema() *jsonschema.Schema { return object() }
+
+func (anything) JSONSchema() *jsonschema.Schema { return object() }
+
+func (clientsDoc) JSONSchema() *jsonschema.Schema { return named[anything]{}.JSONSchema() }
+
 func (stepList) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/steps"} }
 
 func (named[T]) JSONSchema() *jsonschema.Schema {
@@ -68,40 +81,107 @@ func (final) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", MinProperties: &one, AdditionalProperties: schemaOf(reflect.TypeFor[plain]())}
 }
 
-// JSONSchema of the changes has each path that can be set. A client's stands
-// there for all clients.
-func (changes) JSONSchema() *jsonschema.Schema {
-	s := &jsonschema.Schema{
+// describeWorld fills in what the lock services say of themselves.
+func (l *Language) describeWorld(s *jsonschema.Schema) {
+	world, clients := object(), object()
+	sets := &jsonschema.Schema{
 		Type: "object", MinProperties: &one, AdditionalProperties: jsonschema.FalseSchema,
 		Properties: jsonschema.NewProperties(), PatternProperties: make(map[string]*jsonschema.Schema),
 	}
-	world, client := schemaOf(reflect.TypeFor[worldDoc]()), schemaOf(reflect.TypeFor[clientDoc]())
-	for _, path := range pathsOf(reflect.TypeFor[worldDoc](), "") {
-		s.Properties.Set(path, change(world, path))
+	for i := range l.Services {
+		service := &l.Services[i]
+		for _, group := range service.worldGroups() {
+			of := world
+			if name, is := strings.CutSuffix(group.prefix, "."); is {
+				of = property(world, name, object())
+				of.Description = map[string]string{storageName: "What the lock is to protect."}[name]
+				of.Description = cmp.Or(of.Description, service.About)
+			}
+			for _, setting := range group.list {
+				property(of, setting.Name, schemaFor(setting))
+			}
+			for _, name := range changeable(group.list) {
+				property(sets, group.prefix+name, changed(group.list, name))
+			}
+		}
+		list := service.clientSettings()
+		for _, setting := range list {
+			property(clients, setting.Name, schemaFor(setting))
+			if setting.Required {
+				clients.Required = []string{setting.Name}
+			}
+		}
+		for _, name := range changeable(list) {
+			sets.PatternProperties[`^clients\.(\*|[a-z][a-z0-9-]*)\.`+name+"$"] = changed(list, name)
+		}
 	}
-	for _, name := range pathsOf(reflect.TypeFor[clientDoc](), "") {
-		s.PatternProperties[`^clients\.(\*|[a-z][a-z0-9-]*)\.`+name+"$"] = change(client, name)
-	}
-	return s
+	at := func(s *jsonschema.Schema, name string) *jsonschema.Schema { p, _ := s.Properties.Get(name); return p }
+	world.Description, sets.Description = at(s, "world").Description, at(at(s, "variants").AdditionalProperties, "set").Description
+	s.Properties.Set("world", world)
+	at(s, "clients").AdditionalProperties = clients
+	at(s, "variants").AdditionalProperties.Properties.Set("set", sets)
 }
 
-// change is the schema of what a path leads to. A change has no default.
-func change(s *jsonschema.Schema, path string) *jsonschema.Schema {
-	for name := range strings.SplitSeq(path, ".") {
-		s, _ = s.Properties.Get(name)
+// object is the schema of a mapping with no keys yet.
+func object() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+}
+
+// property adds a key, unless it is there, and returns its schema.
+func property(s *jsonschema.Schema, name string, is *jsonschema.Schema) *jsonschema.Schema {
+	if there, ok := s.Properties.Get(name); ok {
+		return there
 	}
-	s.Default = nil
-	return s
+	s.Properties.Set(name, is)
+	return is
+}
+
+// schemaFor is the schema of a setting.
+func schemaFor(s setting.Setting) *jsonschema.Schema {
+	is := &jsonschema.Schema{Type: "string", Description: s.About, Pattern: s.Pattern}
+	of := func(text string) any { return text }
+	switch s.Kind {
+	case setting.Number:
+		is.Type, of = "integer", func(text string) any { return json.Number(text) }
+		if len(s.Of) == 0 {
+			is.Minimum = "0"
+		}
+	case setting.Flag:
+		is.Type, of = "boolean", func(text string) any { return text == "true" }
+	}
+	for _, text := range s.Of {
+		is.Enum = append(is.Enum, of(text))
+	}
+	if !s.Required {
+		is.Default = of(s.Default)
+	}
+	return is
+}
+
+// changed is the schema of a setting in a variant, which has no default.
+func changed(list []setting.Setting, name string) *jsonschema.Schema {
+	s, _ := setting.Find(list, name)
+	is := schemaFor(s)
+	is.Default = nil
+	return is
 }
 
 // stepDefinitions are those of the steps and of each actor's.
-func stepDefinitions() jsonschema.Definitions {
-	actors := jsonschema.NewProperties()
-	defs := jsonschema.Definitions{"clientStep": stepSchema("A client does …", forms[""])}
-	for _, actor := range []string{ActorLab, ActorEtcd, ActorClients} {
-		name := actor + "Step"
-		defs[name] = stepSchema(actor+" does …", forms[actor])
-		actors.Set(actor, &jsonschema.Schema{Ref: "#/$defs/" + name})
+func (l *Language) stepDefinitions() jsonschema.Definitions {
+	actors, defs := jsonschema.NewProperties(), jsonschema.Definitions{}
+	for i := range l.Services {
+		service := &l.Services[i]
+		forms := l.forms(service)
+		defs["clientStep"] = stepSchema("A client does …", forms[""])
+		for _, actor := range []string{ActorLab, service.Name, ActorClients} {
+			name := actor + "Step"
+			is := stepSchema(actor+" does …", forms[actor])
+			if before, ok := defs[name]; ok {
+				is.AnyOf = withoutRepeats(append(before.AnyOf, is.AnyOf...))
+			}
+			defs[name] = is
+			actors.Set(actor, &jsonschema.Schema{Ref: "#/$defs/" + name})
+		}
 	}
 	defs["steps"] = &jsonschema.Schema{
 		Type: "array", MinItems: &one,
@@ -114,11 +194,21 @@ func stepDefinitions() jsonschema.Definitions {
 	return defs
 }
 
-func stepSchema(about string, list []form) *jsonschema.Schema {
+// withoutRepeats leaves out the forms that another service has too.
+func withoutRepeats(list []*jsonschema.Schema) (once []*jsonschema.Schema) {
+	for _, s := range list {
+		if !slices.ContainsFunc(once, func(o *jsonschema.Schema) bool { return o.Title == s.Title }) {
+			once = append(once, s)
+		}
+	}
+	return once
+}
+
+func stepSchema(about string, list []*Form) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string", Description: about}
 	for _, f := range list {
 		s.AnyOf = append(s.AnyOf, &jsonschema.Schema{
-			Title: f.usage, Description: f.about,
+			Title: f.Usage, Description: f.About,
 			// Not all tools know groups with names.
 			Pattern: namedGroup.ReplaceAllString(f.pattern(), "("),
 		})

@@ -16,7 +16,7 @@ import (
 
 // TestSchema: the published schema is that of the types.
 func TestSchema(t *testing.T) {
-	b, err := scenario.Schema()
+	b, err := language.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestSchemaRefuses(t *testing.T) {
 		if err := valid(t, s, bad); err == nil {
 			t.Errorf("the schema takes %q → %q", tt.from, tt.to)
 		}
-		if _, err := scenario.Parse("s", "s", []byte(bad)); err == nil {
+		if _, err := language.Parse("s", "s", []byte(bad)); err == nil {
 			t.Errorf("the parser takes %q → %q", tt.from, tt.to)
 		}
 	}
@@ -159,8 +159,8 @@ func TestSchemaRefuses(t *testing.T) {
 // value that a key can have.
 func TestDocIsWhole(t *testing.T) {
 	doc := text(t, "../../docs/scenarios.md")
-	wanted := scenario.Usages()
-	for name, values := range scenario.Values() {
+	wanted := scenario.Usages(language)
+	for name, values := range scenario.Values(language) {
 		wanted = append(append(wanted, name), values...)
 	}
 	for _, word := range wanted {

@@ -13,44 +13,20 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// String is the step as a scenario can have it.
-func (s Step) String() string {
-	words := []string{s.Actor + ":"}
-	if s.Send {
-		words = append(words, "send")
-	}
-	words = append(words, string(s.Verb))
-	if s.Client != s.Actor {
-		words = append(words, s.Client)
-	}
-	switch {
-	case s.Service != "" && s.Verb == Partition:
-		words = append(words, "from", s.Service)
-	case s.Service != "":
-		words = append(words, "to", s.Service)
-	case s.For > 0:
-		words = append(words, "for", inUnits(s.For))
-	case len(s.Changes) > 0:
-		if s.Verb == Begin {
-			words = append(words, string(Change))
-		}
-		for _, c := range s.Changes {
-			words = append(words, c.Key+"="+c.Value)
-		}
-	case s.Verb == Begin:
-		words = append(words, string(Write), s.Key+"="+s.Value)
-	case s.Verb == Write:
-		words = append(words, s.Key+"="+s.Value)
-	case s.Verb == Count:
-		words = append(words, s.Key, strconv.Itoa(s.Times))
-	case s.Key != "":
-		words = append(words, s.Key)
-	}
-	return strings.Join(words, " ")
+// String is the step as a scenario has it.
+func (s Step) String() string { return s.Actor + ": " + s.Text }
+
+// grammar is how the steps of one scenario are written.
+type grammar struct {
+	clients  []string
+	actors   []string           // that are no clients
+	forms    map[string][]*Form // by actor; "" of a client
+	reserved []string           // words that stand where a client's name could stand
 }
 
-// Command is a client's step as its agent reads it (see "client agent --help").
-func (s Step) Command() string { return strings.TrimPrefix(s.String(), s.Actor+": ") }
+func (l *Language) grammar(s *Service, clients []string) *grammar {
+	return &grammar{clients, s.actors(), l.forms(s), slices.Concat(s.actors(), []string{TargetStorage}, s.Words)}
+}
 
 // inUnits is a duration in seconds, or milliseconds where need be.
 func inUnits(d time.Duration) string {
@@ -79,10 +55,10 @@ func (d *stepDoc) read(n ast.Node) error {
 	return nil
 }
 
-func parseSteps(list stepList, clients []string) ([]placedStep, error) {
+func parseSteps(list stepList, g *grammar) ([]placedStep, error) {
 	var steps []placedStep
 	for _, item := range list {
-		step, err := parseStep(item.entries[0], clients)
+		step, err := g.parse(item.entries[0])
 		if err != nil {
 			return nil, err
 		}
@@ -91,43 +67,43 @@ func parseSteps(list stepList, clients []string) ([]placedStep, error) {
 	return steps, nil
 }
 
-func parseStep(e entry[word], clients []string) (Step, error) {
+func (g *grammar) parse(e entry[word]) (Step, error) {
 	actor, text := e.key.text, e.value.text
 	at := e.key.node.GetToken().Position
-	step := Step{Actor: actor, Client: actor, Line: at.Line, Column: at.Column}
-	list := forms[actor]
+	step := Step{Text: text, Actor: actor, Client: actor, Line: at.Line, Column: at.Column}
+	list := g.forms[actor]
 	switch {
-	case slices.Contains(clients, actor):
-		list = forms[""]
-	case !slices.Contains(actors, actor):
-		return step, errorAt(e.key.node, "unknown actor %q%s", actor, hint(actor, slices.Concat(clients, actors)))
+	case slices.Contains(g.clients, actor):
+		list = g.forms[""]
+	case !slices.Contains(g.actors, actor):
+		return step, errorAt(e.key.node, "unknown actor %q%s", actor, Hint(actor, slices.Concat(g.clients, g.actors)))
 	}
 	for _, f := range list {
 		groups, ok := f.match(text)
 		if !ok {
 			continue
 		}
-		step.Verb, step.Send, step.Service = f.verb, f.sent(), f.service
-		if f.target != "" {
-			step.Client = f.target
+		step.Form, step.Verb, step.Send, step.Other = f.origin, f.Verb, f.sent(), f.Other
+		if f.Target != "" {
+			step.Client = f.Target
 		}
 		if client, ok := groups["client"]; ok {
 			switch {
-			case slices.Contains(reserved, client):
-				return step, unknownForm(e.value, actor, list)
-			case !slices.Contains(clients, client):
-				return step, errorAt(e.value.node, "unknown client %q%s", client, hint(client, clients))
+			case slices.Contains(g.reserved, client):
+				return step, g.unknownForm(e.value, actor, list)
+			case !slices.Contains(g.clients, client):
+				return step, errorAt(e.value.node, "unknown client %q%s", client, Hint(client, g.clients))
 			}
 			step.Client = client
 		}
 		return step, step.take(groups, e.value)
 	}
-	return step, unknownForm(e.value, actor, list)
+	return step, g.unknownForm(e.value, actor, list)
 }
 
 // take fills in what the groups of a form hold.
 func (s *Step) take(groups map[string]string, at word) error {
-	s.Key, s.Value = groups["key"], groups["value"]
+	s.Key, s.Value, s.Node = groups["key"], groups["value"], groups["node"]
 	for pair := range strings.FieldsSeq(groups["changes"]) {
 		key, value, _ := strings.Cut(pair, "=")
 		if slices.ContainsFunc(s.Changes, func(c history.Change) bool { return c.Key == key }) {
@@ -149,30 +125,30 @@ func (s *Step) take(groups map[string]string, at word) error {
 
 // unknownForm says what was meant instead: how the verb is used, the nearest
 // verb, or the actor that has it.
-func unknownForm(text word, actor string, list []form) error {
+func (g *grammar) unknownForm(text word, actor string, list []*Form) error {
 	verb := firstWord(text.text)
 	if uses := usages(list, verb, ""); len(uses) > 0 {
 		return errorAt(text.node, "want %s%s", either(uses), meanings(uses))
 	}
 	who := actor
-	if _, own := forms[actor]; !own {
+	if _, own := g.forms[actor]; !own {
 		who = "a client"
 	}
-	for _, other := range append([]string{""}, actors...) {
+	for _, other := range append([]string{""}, g.actors...) {
 		prefix := cmp.Or(other, "CLIENT") + ": "
-		if uses := usages(forms[other], verb, prefix); len(uses) > 0 {
+		if uses := usages(g.forms[other], verb, prefix); len(uses) > 0 {
 			return errorAt(text.node, "%s cannot %q: did you mean %s?", who, verb, either(uses))
 		}
 	}
-	return errorAt(text.node, "%s cannot %q%s", who, verb, hint(verb, firstWords(list)))
+	return errorAt(text.node, "%s cannot %q%s", who, verb, Hint(verb, firstWords(list)))
 }
 
 // usages are the forms that begin with a word, behind a prefix, quoted.
-func usages(list []form, first, prefix string) []string {
+func usages(list []*Form, first, prefix string) []string {
 	var uses []string
 	for _, f := range list {
-		if firstWord(f.usage) == first {
-			uses = append(uses, fmt.Sprintf("%q", prefix+f.usage))
+		if firstWord(f.Usage) == first {
+			uses = append(uses, fmt.Sprintf("%q", prefix+f.Usage))
 		}
 	}
 	return uses

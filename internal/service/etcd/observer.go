@@ -1,4 +1,4 @@
-package lab
+package etcd
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
@@ -26,17 +27,31 @@ type watch struct {
 	ended  chan struct{}
 }
 
+// observeDeadline is for how long etcd is asked for the beginning of the account.
+const observeDeadline = 30 * time.Second
+
+// Observe implements service.Servers: it goes through a member that no story stops.
+func (s *servers) Observe(ctx context.Context) error {
+	if s.cluster == nil || len(s.cluster.Members) == 1 {
+		return s.observe(ctx, s.endpoints, false)
+	}
+	leader, err := s.leader(ctx)
+	if err != nil {
+		return err
+	}
+	return s.observe(ctx, []string{s.others(leader)[0].Endpoint()}, false)
+}
+
 // observe begins the account, through some members. After another watch has
 // stopped it goes on where that one did; anew says that etcd's past is another
 // one now, and begins with what is there.
-func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error {
+func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) error {
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 	if err != nil {
 		return fmt.Errorf("observer: %w", err)
 	}
-	old, queues := r.world.observer, make(map[string]*queue)
-	for _, c := range r.variant.Clients {
-		lock := r.world.prefix + c.Lock
+	old, queues := s.observer, make(map[string]*queue)
+	for _, lock := range s.stage.Locks() {
 		queues[lock] = &queue{scope: lock, places: make(map[string]int64)}
 	}
 	if old != nil && !anew {
@@ -44,8 +59,8 @@ func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error 
 	}
 	ctx, stop := context.WithCancel(ctx)
 	w := &watch{client: client, queues: queues, stop: stop, ended: make(chan struct{})}
-	r.world.observer = w
-	starting, cancel := context.WithTimeoutCause(ctx, startDeadline, noAnswer(endpoints, startDeadline))
+	s.observer = w
+	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, noAnswer(endpoints, observeDeadline))
 	defer cancel()
 	// A watch is there when etcd has said so, which may never be.
 	defer context.AfterFunc(starting, func() {
@@ -58,25 +73,27 @@ func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error 
 		q := queues[lock]
 		if q.seen == 0 {
 			now, err := client.Get(starting, etcdlock.Prefix(lock), clientv3.WithPrefix())
+			if err == nil {
+				q.begin(now)
+			}
+			if err == nil && old != nil {
+				err = s.forget(starting, old.queues[lock].holder, q)
+			}
 			if err != nil {
 				stop()
 				client.Close()
 				return fmt.Errorf("observer: %w", cmp.Or(context.Cause(starting), err))
 			}
-			q.begin(now)
-			if old != nil {
-				r.forget(old.queues[lock].holder, q)
-			}
 		}
 		changes := client.Watch(ctx, etcdlock.Prefix(lock), clientv3.WithPrefix(), clientv3.WithRev(q.seen+1))
-		follow = append(follow, func() { q.follow(ctx, changes, r) })
+		follow = append(follow, func() { q.follow(ctx, changes, s.stage) })
 	}
 	if starting.Err() != nil {
 		stop()
 		client.Close()
 		return fmt.Errorf("observer: %w", context.Cause(starting))
 	}
-	r.world.readers.Go(func() {
+	s.stage.Go(func() {
 		defer close(w.ended)
 		defer client.Close()
 		done := make(chan struct{})
@@ -92,19 +109,23 @@ func (r *run) observe(ctx context.Context, endpoints []string, anew bool) error 
 
 // forget ends the tenure that was the last of a lock where etcd's past, which is
 // another one now, does not have it. One that it has goes on, or once more.
-func (r *run) forget(tenure string, now *queue) {
+func (s *servers) forget(ctx context.Context, tenure string, now *queue) error {
 	for key, place := range now.places {
 		if tenureOf(key, place) == tenure {
-			return
+			return nil
 		}
 	}
-	if tenure != "" {
-		r.state.owner(tenure).revoked = true
-		r.state.take(history.Event{
-			At: time.Duration(time.Now().UnixNano()), Lane: history.LaneEtcd, Kind: history.KindEnded,
+	if tenure == "" {
+		return nil
+	}
+	s.stage.Revoked(tenure)
+	return s.stage.Meanwhile(ctx, "the end of what etcd has forgotten", func(context.Context) error {
+		s.stage.Tell(history.Event{
+			At: time.Duration(time.Now().UnixNano()), Lane: Service{}.Name(), Kind: history.KindEnded,
 			Scope: now.scope, Tenure: tenure,
 		})
-	}
+		return nil
+	})
 }
 
 // queue is that of one lock: who holds it, and who waits.
@@ -133,15 +154,15 @@ func (q *queue) first() string {
 	return slices.MinFunc(slices.Collect(maps.Keys(q.places)), func(a, b string) int { return cmp.Compare(q.places[a], q.places[b]) })
 }
 
-func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, r *run) {
+func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, stage service.Stage) {
 	for change := range changes {
 		if err := change.Err(); err != nil && ctx.Err() == nil {
-			r.fail(nil, fmt.Errorf("the observer's watch of %s: %w", q.scope, err))
+			stage.Fail(nil, fmt.Errorf("the observer's watch of %s: %w", q.scope, err))
 			return
 		}
 		for _, e := range change.Events {
 			for _, told := range q.see(e) {
-				r.tell(told)
+				stage.Tell(told)
 			}
 			q.seen = e.Kv.ModRevision
 		}
@@ -181,13 +202,13 @@ func (q *queue) see(e *clientv3.Event) (told []history.Event) {
 
 func (q *queue) event(kind history.Kind, key string) history.Event {
 	return history.Event{
-		At: time.Duration(time.Now().UnixNano()), Lane: history.LaneEtcd, Kind: kind,
+		At: time.Duration(time.Now().UnixNano()), Lane: Service{}.Name(), Kind: kind,
 		Scope: q.scope, Tenure: tenureOf(key, q.places[key]), Token: fence.Token(q.places[key]),
 	}
 }
 
 // stopObserving ends the account, and waits until all of it is taken in.
-func (r *run) stopObserving(ctx context.Context) error {
-	r.world.observer.stop()
-	return r.awaitClosed(ctx, "the end of the observer's account", r.world.observer.ended)
+func (s *servers) stopObserving(ctx context.Context) error {
+	s.observer.stop()
+	return s.stage.AwaitClosed(ctx, "the end of the observer's account", s.observer.ended)
 }

@@ -1,4 +1,4 @@
-package lab_test
+package etcd_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/kv/kvtest"
-	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/service/etcd"
 )
 
 // TestReachEnds: nobody waits for a service that takes connections and says nothing.
@@ -22,7 +22,7 @@ func TestReachEnds(t *testing.T) {
 	late := errors.New("late")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, late)
 	defer cancel()
-	if err := lab.Reach(ctx, []string{silent.Addr().String()}); !errors.Is(err, late) {
+	if err := reach(ctx, []string{silent.Addr().String()}); !errors.Is(err, late) {
 		t.Errorf("got %v, want %v", err, late)
 	}
 }
@@ -32,12 +32,12 @@ func TestReachWantsAddresses(t *testing.T) {
 	cancel() // so that no wrong one is tried
 	for _, bad := range []string{"nonsense", "127.0.0.1", "", ":2379", "host:", "https://host:2379", "http://host",
 		"host:2379/", "host:nonsense", "host:0", "host:65536", " host:2379", "user@host:2379"} {
-		if err := lab.Reach(ctx, []string{"127.0.0.1:2379", bad}); err == nil || !strings.Contains(err.Error(), "want HOST:PORT") {
+		if err := reach(ctx, []string{"127.0.0.1:2379", bad}); err == nil || !strings.Contains(err.Error(), "want HOST:PORT") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 	for _, good := range []string{"host:2379", "http://host:2379", "[::1]:2379"} {
-		if err := lab.Reach(ctx, []string{good}); !errors.Is(err, context.Canceled) {
+		if err := reach(ctx, []string{good}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestReachWantsNoUser(t *testing.T) {
 	client := kvtest.Etcd(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := lab.Reach(ctx, client.Endpoints()); err != nil {
+	if err := reach(ctx, client.Endpoints()); err != nil {
 		t.Errorf("without authentication: %v", err)
 	}
 	for _, step := range []func() error{
@@ -60,7 +60,11 @@ func TestReachWantsNoUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := lab.Reach(ctx, client.Endpoints()); err == nil || !strings.Contains(err.Error(), "wants a user and a password") {
+	if err := reach(ctx, client.Endpoints()); err == nil || !strings.Contains(err.Error(), "wants a user and a password") {
 		t.Errorf("with authentication: %v", err)
 	}
+}
+
+func reach(ctx context.Context, endpoints []string) error {
+	return etcd.Service{}.Reach(ctx, endpoints)
 }

@@ -1,4 +1,4 @@
-package lab
+package etcd
 
 import (
 	"cmp"
@@ -14,9 +14,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// Reach returns when an etcd that is there already has answered. Where none does it
-// is better said once than by each run, after a deadline of its own.
-func Reach(ctx context.Context, endpoints []string) error {
+// reachDeadline is for how long an etcd that is there already is asked.
+const reachDeadline = 10 * time.Second
+
+// Reach implements service.Service. Where no etcd answers it is better said once than
+// by each run, after a deadline of its own.
+func (Service) Reach(ctx context.Context, endpoints []string) error {
 	for _, e := range endpoints {
 		if !isAddress(strings.TrimPrefix(e, "http://")) {
 			return fmt.Errorf("etcd at %q: want HOST:PORT", e)

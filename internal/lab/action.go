@@ -1,0 +1,46 @@
+package lab
+
+import (
+	"context"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// action is a step that the lab can do: how it is written, when it can happen, and
+// what it does. It returns when what it names has happened.
+type action struct {
+	scenario.Form
+	do func(r *run, ctx context.Context, step scenario.Step) error
+}
+
+// actions are all that no lock service has for itself. Each is declared in the file
+// that does it.
+func actions() []*action {
+	return []*action{
+		&lockAct, &tryLockAct, &queueAct, &unlockAct, &readAct, &writeAct, &deleteAct, &changeAct,
+		&beginWriteAct, &beginChangeAct, &finishAct, &retryAct, &awaitLossAct,
+		&sendWriteAct, &sendChangeAct, &sendDeleteAct, &sendFinishAct, &sendRetryAct,
+		&countAct,
+		&pauseForFault, &pauseFault, &resumeFault, &killStorageFault, &killFault, &restartStorageFault,
+		&loadFault, &gcFault, &awaitAct,
+		&partitionFault, &deafenServiceFault, &deafenStorageFault, &delayFault, &deliverFault, &resetFault, &healFault,
+		&awaitExpiryAct,
+	}
+}
+
+// Language is what scenarios can say where there are these lock services.
+func Language(services []service.Service) *scenario.Language {
+	l := new(scenario.Language)
+	for _, s := range services {
+		words := s.Words()
+		for _, f := range s.Faults() {
+			words.Forms = append(words.Forms, &f.Form)
+		}
+		l.Services = append(l.Services, words)
+	}
+	for _, a := range actions() {
+		l.Forms = append(l.Forms, &a.Form)
+	}
+	return l
+}

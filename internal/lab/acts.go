@@ -1,0 +1,186 @@
+package lab
+
+import (
+	"context"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// What clients do by themselves. Their agents know how; here is how it is written,
+// and when it can happen.
+
+var lockAct = action{
+	Form: scenario.Form{Usage: "lock", Verb: scenario.Lock, Check: checkLock,
+		About: "It waits for the lock, also for one that it queued for."},
+	do: (*run).lock,
+}
+
+var tryLockAct = action{
+	Form: scenario.Form{Usage: "trylock", Verb: scenario.TryLock, Check: checkLock,
+		About: "It takes the lock if that is free."},
+	do: (*run).act,
+}
+
+var queueAct = action{
+	Form: scenario.Form{Usage: "queue", Verb: scenario.Queue, Check: checkLock,
+		About: "It asks for the lock; over when it stands in the queue."},
+	do: (*run).queue,
+}
+
+// checkLock: it can be asked for, once.
+func checkLock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	name := step.Client
+	if c.Queued && step.Verb != scenario.Lock {
+		return name + " stands in the queue already: \"lock\" waits until the lock is its"
+	}
+	if owner := s.LacksSession(name); owner != "" {
+		return name + " shares the session of " + owner + ", which has none yet: it needs a step \"" + owner + ": lock\" before"
+	}
+	c.Asked, c.Queued = true, step.Verb == scenario.Queue
+	return ""
+}
+
+var unlockAct = action{
+	Form: scenario.Form{Usage: "unlock", Verb: scenario.Unlock, About: "It releases the lock.",
+		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if !c.Asked {
+				return step.Client + " has asked for no lock before, and so has none"
+			}
+			c.Queued, c.Retrying = false, true
+			return ""
+		}},
+	do: (*run).act,
+}
+
+var readAct = action{
+	Form: scenario.Form{Usage: "read KEY", Verb: scenario.Read, About: "It reads from the storage.",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+			s.Requests++
+			return ""
+		}},
+	do: (*run).act,
+}
+
+var writeAct = action{
+	Form: scenario.Form{Usage: "write KEY=VALUE", Verb: scenario.Write, Check: checkWrites,
+		About: "It writes to the storage, and shows its token: that of a lock which it has lost, too."},
+	do: (*run).act,
+}
+
+var deleteAct = action{
+	Form: scenario.Form{Usage: "delete KEY", Verb: scenario.Delete, Check: checkWrites,
+		About: "It deletes a key of the storage."},
+	do: (*run).act,
+}
+
+var changeAct = action{
+	Form: scenario.Form{Usage: "change KEY=VALUE KEY=VALUE …", Verb: scenario.Change, Check: checkWrites,
+		About: "It changes several keys, as its setting \"change\" says."},
+	do: (*run).act,
+}
+
+var beginWriteAct = action{
+	Form: scenario.Form{Usage: "begin write KEY=VALUE", Verb: scenario.Begin, Check: checkWrites,
+		About: "It looks whether it holds the lock, and stands right before the write."},
+	do: (*run).act,
+}
+
+var beginChangeAct = action{
+	Form: scenario.Form{Usage: "begin change KEY=VALUE KEY=VALUE …", Verb: scenario.Begin, Check: checkWrites,
+		About: "It looks whether it holds the lock, and stands before the change, or in the middle of it if it changes singly."},
+	do: (*run).act,
+}
+
+// checkWrites notes how many requests a write or a change is of.
+func checkWrites(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	writes := 1
+	if s.Variant.Clients[step.Client].Text(setting.Change) == setting.ChangeSingly {
+		writes = max(writes, len(step.Changes))
+	}
+	s.Requests += writes
+	c.Last, c.Retrying = max(c.Last, writes), true
+	c.Begun = step.Verb == scenario.Begin
+	return ""
+}
+
+var finishAct = action{
+	Form: scenario.Form{Usage: "finish", Verb: scenario.Finish, Check: checkFinish,
+		About: "It does the rest of what it began, without looking again."},
+	do: (*run).act,
+}
+
+func checkFinish(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if !c.Begun {
+		return step.Client + " has begun nothing here: it needs a \"begin …\" before"
+	}
+	c.Begun = false
+	return ""
+}
+
+var retryAct = action{
+	Form: scenario.Form{Usage: "retry", Verb: scenario.Retry, Check: checkRetry,
+		About: "It does once more the last write, change, delete or unlock of unknown outcome."},
+	do: (*run).act,
+}
+
+func checkRetry(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if !c.Retrying {
+		return step.Client + " has done nothing before that it could try again"
+	}
+	s.Requests += c.Last
+	return ""
+}
+
+// awaitLossAct waits until a client knows that its tenure is over.
+var awaitLossAct = action{
+	Form: scenario.Form{Usage: "await loss", Verb: scenario.AwaitLoss, About: "It is told that its tenure is over.",
+		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if !c.Asked {
+				return step.Client + " has asked for no lock before, and so has none"
+			}
+			return ""
+		}},
+	do: func(r *run, ctx context.Context, s scenario.Step) error {
+		c := r.state.client(s.Client)
+		return r.await(ctx, s.Client+" to be told of its loss", r.within(s.Client), func() (bool, error) { return c.lost[c.tenure], nil })
+	},
+}
+
+var sendWriteAct = action{
+	Form: scenario.Form{Usage: "send write KEY=VALUE", Verb: scenario.Write, Check: checkWrites,
+		About: "As write, but the step does not wait for the answer."},
+	do: (*run).send,
+}
+
+var sendChangeAct = action{
+	Form: scenario.Form{Usage: "send change KEY=VALUE KEY=VALUE …", Verb: scenario.Change, Check: checkWrites,
+		About: "As change, but the step does not wait for the answer."},
+	do: (*run).send,
+}
+
+var sendDeleteAct = action{
+	Form: scenario.Form{Usage: "send delete KEY", Verb: scenario.Delete, Check: checkWrites,
+		About: "As delete, but the step does not wait for the answer."},
+	do: (*run).send,
+}
+
+var sendFinishAct = action{
+	Form: scenario.Form{Usage: "send finish", Verb: scenario.Finish, Check: checkFinish,
+		About: "As finish, but the step does not wait for the answer. A client that stands still hears it when it goes on."},
+	do: (*run).send,
+}
+
+var sendRetryAct = action{
+	Form: scenario.Form{Usage: "send retry", Verb: scenario.Retry, Check: checkRetry,
+		About: "As retry, but the step does not wait for the answer."},
+	do: (*run).send,
+}
+
+// awaitExpiryAct waits for the end of the tenure that the client was granted last, or
+// of the place in the queue that it has taken since.
+var awaitExpiryAct = action{
+	Form: scenario.Form{Actor: scenario.TheService, Usage: "await expiry of CLIENT", Dead: true, Check: scenario.HasAsked,
+		About: "The client's lease has run out."},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.awaitExpiry(ctx, s.Client) },
+}

@@ -1,0 +1,162 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// A run is the stage of its lock service.
+var _ service.Stage = (*run)(nil)
+
+// Group implements service.Stage, as those below do.
+func (r *run) Group() *proc.Group { return r.world.group }
+
+// World are the settings of the servers.
+func (r *run) World() setting.Values { return r.variant.World.Settings }
+
+// Prefix is that of the locks' names.
+func (r *run) Prefix() string { return r.prefix }
+
+// Locks are the names of the locks.
+func (r *run) Locks() (locks []string) {
+	for name := range r.variant.Clients {
+		locks = append(locks, r.lockOf(name))
+	}
+	slices.Sort(locks)
+	return slices.Compact(locks)
+}
+
+// Tell hands an event of an account to the run.
+func (r *run) Tell(e history.Event) {
+	select {
+	case r.hub <- e:
+	case <-r.over:
+	}
+}
+
+// Fail hands over the end of an account, which ends the run unless the process
+// was meant to end.
+func (r *run) Fail(p *proc.Process, err error) {
+	select {
+	case r.broken <- failure{p, err}:
+	case <-r.over:
+	}
+}
+
+// Guard has the end of a process end the run.
+func (r *run) Guard(p *proc.Process) { r.Go(func() { r.Fail(p, p.Ended()) }) }
+
+// Mean says that the story ends a process.
+func (r *run) Mean(p *proc.Process) {
+	r.world.mu.Lock()
+	defer r.world.mu.Unlock()
+	r.world.meant[p] = true
+}
+
+// Go starts what the run waits for at its end.
+func (r *run) Go(do func()) { r.world.readers.Go(do) }
+
+// Meanwhile does something that takes time, while it takes in what the accounts
+// say: a process whose account nobody reads stands still.
+func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("after %v still waiting for %s", r.patience, what))
+	defer cancel()
+	done := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(done)
+		failed = do(ctx)
+	}()
+	err := r.AwaitClosed(ctx, what, done)
+	cancel()
+	<-done
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// AwaitClosed waits until a channel is closed.
+func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
+	return r.awaitAlso(ctx, what, r.patience, closed, func() (bool, error) {
+		select {
+		case <-closed:
+			return true, nil
+		default:
+			return false, nil
+		}
+	})
+}
+
+// Now is the run's time.
+func (r *run) Now() time.Duration { return r.recorder.now() }
+
+// Remark records a note about the lock service.
+func (r *run) Remark(at time.Duration, text string) {
+	r.recorder.add(history.Event{At: at, Lane: r.service.Name(), Kind: history.KindNote, Text: text})
+}
+
+// Tenure is the one that a client was granted last, or has queued for since.
+func (r *run) Tenure(client string) string { return r.state.client(client).latest() }
+
+// Revoked says that the story ends a tenure.
+func (r *run) Revoked(tenure string) { r.state.owner(tenure).revoked = true }
+
+// AwaitEnd waits for the end of a client's tenure.
+func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
+	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.owner(tenure).ended, nil })
+}
+
+// startServers starts the lock service and the storage on free ports: side by side,
+// unless the storage has to know where the service is.
+func (r *run) startServers(ctx context.Context, given []string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
+	defer cancel()
+	started := make(chan error, 1)
+	go func() { started <- r.startService(ctx, given) }()
+	var err error
+	if r.variant.World.Storage.Bound == scenario.BoundIssuer {
+		err, started = <-started, nil
+	}
+	if err == nil {
+		err = r.startStorage(ctx)
+	}
+	if started != nil {
+		err = errors.Join(err, <-started)
+	}
+	return err
+}
+
+func (r *run) startService(ctx context.Context, given []string) (err error) {
+	if len(given) > 0 {
+		r.servers = r.service.Join(r, given)
+		return nil
+	}
+	r.servers, err = r.service.Start(ctx, r)
+	return err
+}
+
+// leaveTimeout is for how long leave tries.
+const leaveTimeout = 5 * time.Second
+
+// leave ends the tenures of the run's locks in servers that go on without it.
+func (r *run) leave() {
+	if r.prefix == "" || r.servers == nil {
+		return
+	}
+	for _, p := range r.world.clients {
+		_ = p.Kill() // one that has ended is as good
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	r.servers.Leave(ctx)
+}

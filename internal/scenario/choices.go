@@ -1,0 +1,143 @@
+package scenario
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Names of settings that no service has.
+const (
+	storageName = "storage" // of the storage's, below world
+	lockName    = "lock"
+	pausesName  = "pauses"
+)
+
+// pausesSettings are the world's own.
+var pausesSettings = []setting.Setting{
+	{Name: pausesName, Kind: setting.Number, Default: "0", About: "How often a count is disturbed: a holder chosen at random is stopped between its look and its write, until a successor has written. Fewer than there are clients."},
+}
+
+// storageSettings are those of what the lock is to protect.
+var storageSettings = []setting.Setting{
+	{Name: "engine", Default: EngineMemory, Of: []string{EngineMemory, EngineBolt}, About: "memory forgets all with its process; bolt is durable."},
+	{Name: "fencing", Default: FencingOn, Of: []string{FencingOn, FencingOff, FencingDiffers, FencingForgetful}, About: "How it checks tokens. differs (wrong): refuses every token that differs from the last. forgetful (wrong): a delete drops the mark. The wrong ones need the engine memory."},
+	{Name: "bound", Default: BoundNone, Of: []string{BoundNone, BoundIssuer}, About: "Whether it knows which tokens cannot have been given out yet. issuer: it asks the lock service for the last that was."},
+}
+
+// clientSettings are those of a service's clients.
+func (s *Service) clientSettings() []setting.Setting {
+	lock := setting.Setting{Name: lockName, Required: true, Pattern: `^[^\s\x00-\x1f\x7f]+$`, Want: "a name without spaces, like /lock", About: "The lock's name."}
+	return slices.Concat([]setting.Setting{lock}, setting.Client, s.Client)
+}
+
+// choices are the values of some settings, and where they stand.
+type choices struct {
+	list   []setting.Setting
+	values map[string]choice
+}
+
+type choice struct {
+	place
+	text string
+}
+
+// defaults are the choices where a file makes none.
+func defaults(list []setting.Setting) choices {
+	c := choices{list, make(map[string]choice)}
+	for name, text := range setting.Defaults(list) {
+		c.values[name] = choice{text: text}
+	}
+	return c
+}
+
+func (c choices) clone() choices { return choices{c.list, maps.Clone(c.values)} }
+
+func (c choices) names() (names []string) {
+	for _, s := range c.list {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// read takes what a mapping chooses.
+func (c choices) read(n ast.Node) error {
+	pairs, err := entriesOf(n, c.names())
+	if err != nil {
+		return err
+	}
+	for name, value := range pairs {
+		if err := c.choose(name, value); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.list {
+		if s.Required && !c.given(s.Name) {
+			return errorAt(n, "%q is missing", s.Name)
+		}
+	}
+	return nil
+}
+
+// choose takes a value of the setting of that name.
+func (c choices) choose(name string, value ast.Node) error {
+	s, _ := setting.Find(c.list, name)
+	if err := ruleFor(s).read(value, leafFor(s.Kind)); err != nil {
+		return err
+	}
+	c.values[name] = choice{place{value}, textOf(value)}
+	return nil
+}
+
+func (c choices) given(name string) bool { at := c.values[name]; return at.given() }
+
+func (c choices) node(name string) ast.Node { return c.values[name].node }
+
+func (c choices) text(name string) string { return c.values[name].text }
+
+func (c choices) number(name string) int { return c.asValues().Number(name) }
+
+func (c choices) asValues() setting.Values {
+	v := make(setting.Values)
+	for name, chosen := range c.values {
+		v[name] = chosen.text
+	}
+	return v
+}
+
+// changeable are the names of those that a variant can change.
+func changeable(list []setting.Setting) (names []string) {
+	for _, s := range list {
+		if !s.Required {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+func ruleFor(s setting.Setting) rule {
+	r := rule{name: s.Name, leaf: true, required: s.Required, fallback: s.Default, enum: s.Of, want: s.Want}
+	if s.Pattern != "" {
+		r.pattern = regexp.MustCompile(s.Pattern)
+	}
+	if s.Kind == setting.Number {
+		r.least = "0"
+	}
+	return r
+}
+
+func leafFor(k setting.Kind) leaf {
+	switch k {
+	case setting.Number:
+		return new(whole)
+	case setting.Flag:
+		return new(flag)
+	case setting.Time:
+		return new(span)
+	}
+	return new(word)
+}

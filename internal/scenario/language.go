@@ -1,0 +1,156 @@
+package scenario
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Language is what scenarios can say: the lock services that there are, and the
+// steps. The grammar around them is this package's.
+type Language struct {
+	Services []Service // the first is that of a scenario that names none
+	Forms    []*Form   // of steps, whatever the lock service is
+}
+
+// Service is a lock service, in the words of scenarios.
+type Service struct {
+	Name   string            // of its actor, of its settings below world, and of its lane in a history
+	About  string            // in one sentence
+	World  []setting.Setting // of its servers
+	Client []setting.Setting // of its clients, beside setting.Client
+	Forms  []*Form           // steps that no other service has
+	Words  []string          // that no client can be called by, beside Name
+	Nodes  string            // a regular expression of its nodes' names, the word NODE in a Form
+	// Check finds settings that do not go together; nil: all do.
+	Check func(world setting.Values, clients map[string]Client) *Conflict
+	// Own says why a variant needs servers of its own, which gcsim controls: each
+	// reason as in "wants 3 members". Those of its steps the forms say. nil: none.
+	Own func(world setting.Values, clients map[string]Client) []string
+}
+
+// Conflict is a setting that does not go with others.
+type Conflict struct {
+	Client  string // whose setting it is; "" of the world
+	Setting string
+	Text    string // what is wrong, and what to do
+}
+
+// Form is one way to write a step.
+type Form struct {
+	// Actor is who does it: ActorLab, ActorClients, TheService, or "" for a client.
+	Actor string
+	// Usage is how it is written. Words in capitals stand for what the writer
+	// chooses; SERVICE is the name of the lock service.
+	Usage string
+	About string // what happens, in sentences
+	Verb  Verb
+	// Target is whom it is about, where that is no client: TargetStorage,
+	// TheService, or a word of the service's own.
+	Target string
+	// Other is the other end of a network that the step is about: TheService or
+	// TargetStorage.
+	Other string
+	// Dead: it can be about a client that was killed.
+	Dead bool
+	// Own says why a variant with such a step needs servers of its own, as in "stops
+	// etcd's leader"; "" where it needs none.
+	Own string
+	// Check says what keeps the step from happening at this place of the story, ""
+	// where nothing does, and notes in the story what comes of it. c is the client that
+	// the step is about; nil where it is about none.
+	Check func(s *Story, c *ClientStory, step Step) string
+
+	origin *Form  // of one in the words of a service
+	nodes  string // of the service
+}
+
+// Service is the service of that name, or the first.
+func (l *Language) service(name string) *Service {
+	i := slices.IndexFunc(l.Services, func(s Service) bool { return s.Name == name })
+	return &l.Services[max(i, 0)]
+}
+
+func (l *Language) serviceNames() (names []string) {
+	for _, s := range l.Services {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// forms are those of a service's scenarios, by the step's actor; those of a client
+// are under "". The service's own come first: it can call a leader what else would be
+// a client.
+func (l *Language) forms(s *Service) map[string][]*Form {
+	all := make(map[string][]*Form)
+	for _, f := range slices.Concat(s.Forms, l.Forms) {
+		named := *f
+		named.origin, named.nodes = f, s.Nodes
+		named.Usage = strings.ReplaceAll(f.Usage, "SERVICE", s.Name)
+		for _, name := range []*string{&named.Actor, &named.Target, &named.Other} {
+			*name = strings.ReplaceAll(*name, TheService, s.Name)
+		}
+		all[named.Actor] = append(all[named.Actor], &named)
+	}
+	return all
+}
+
+// actors are those of a service's scenarios that have forms of their own.
+func (s *Service) actors() []string { return []string{ActorClients, ActorLab, s.Name} }
+
+// How the words in capitals are written. No line of text has control characters:
+// clients are told by lines.
+const (
+	keyPattern   = `[^\s=\x00-\x1f\x7f]+`
+	pairsPattern = keyPattern + `=[^\s\x00-\x1f\x7f]*`
+)
+
+var inWords = strings.NewReplacer(
+	"KEY=VALUE KEY=VALUE …", "(?<changes>"+pairsPattern+"(?: "+pairsPattern+")+)",
+	"KEY=VALUE", "(?<key>"+keyPattern+`)=(?<value>[^\x00-\x1f\x7f]*)`,
+	"KEY", "(?<key>"+keyPattern+")",
+	"CLIENT", `(?<client>\S+)`,
+	"TIMES", "(?<times>[1-9][0-9]{0,2}|1000)", // a run keeps all that happens in memory
+	"TIME", "(?<time>[1-9][0-9]*(?:ms|s|m))",
+)
+
+// pattern is a regular expression of all texts of the form. Its groups are named
+// after what they hold.
+func (f *Form) pattern() string {
+	return "^" + strings.ReplaceAll(inWords.Replace(f.Usage), "NODE", "(?<node>"+f.nodes+")") + "$"
+}
+
+// match returns what the named groups of the form's pattern hold in a text.
+func (f *Form) match(text string) (map[string]string, bool) {
+	re := regexp.MustCompile(f.pattern())
+	found := re.FindStringSubmatch(text)
+	if found == nil {
+		return nil, false
+	}
+	groups := make(map[string]string)
+	for i, name := range re.SubexpNames() {
+		groups[name] = found[i]
+	}
+	return groups, true
+}
+
+// sent reports whether the step does not wait for the answer.
+func (f *Form) sent() bool { return strings.HasPrefix(f.Usage, "send ") }
+
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	return word
+}
+
+// firstWords are those of an actor's forms.
+func firstWords(list []*Form) []string {
+	var words []string
+	for _, f := range list {
+		if word := firstWord(f.Usage); !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}

@@ -1,0 +1,210 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// settings are what a scenario, or a variant of it, chooses of its world and its
+// clients.
+type settings struct {
+	service *Service
+	names   []string // of the clients, in their order
+	own     choices  // the world's own
+	servers choices
+	storage choices
+	clients map[string]choices
+}
+
+// settings reads the world and the clients. Which lock service it is, the world
+// says.
+func (d *document) settings(l *Language) (*settings, error) {
+	s := &settings{service: &l.Services[0], own: defaults(pausesSettings), storage: defaults(storageSettings), clients: make(map[string]choices)}
+	world := make(map[string]ast.Node)
+	if d.World.node != nil {
+		pairs, err := entriesOf(d.World.node, slices.Concat(l.serviceNames(), []string{storageName, pausesName}))
+		if err != nil {
+			return nil, err
+		}
+		world = maps.Collect(pairs)
+	}
+	if err := s.chooseService(l, world); err != nil {
+		return nil, err
+	}
+	s.servers = defaults(s.service.World)
+	for name, group := range map[string]choices{storageName: s.storage, s.service.Name: s.servers} {
+		if node, given := world[name]; given {
+			if err := group.read(node); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if node, given := world[pausesName]; given {
+		if err := s.own.choose(pausesName, node); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range d.Clients.entries {
+		c := defaults(s.service.clientSettings())
+		if err := c.read(e.value.node); err != nil {
+			return nil, err
+		}
+		s.names = append(s.names, e.key.text)
+		s.clients[e.key.text] = c
+	}
+	return s, nil
+}
+
+// chooseService finds the one lock service that a world names.
+func (s *settings) chooseService(l *Language, world map[string]ast.Node) error {
+	var first string
+	for _, name := range l.serviceNames() {
+		node, given := world[name]
+		switch {
+		case given && first != "":
+			return errorAt(node, "the world has %s and %s: a scenario has one lock service", first, name)
+		case given:
+			first, s.service = name, l.service(name)
+		}
+	}
+	return nil
+}
+
+func (s *settings) clone() *settings {
+	c := *s
+	c.own, c.servers, c.storage = s.own.clone(), s.servers.clone(), s.storage.clone()
+	c.clients = make(map[string]choices)
+	for name, client := range s.clients {
+		c.clients[name] = client.clone()
+	}
+	return &c
+}
+
+// change sets one thing, by its path: storage.fencing, clients.NAME.token or, of
+// all clients, clients.*.token.
+func (s *settings) change(path word, value ast.Node) error {
+	group, name, is := cutLast(path.text)
+	client, ofClient := strings.CutPrefix(group, "clients.")
+	var targets []choices
+	switch {
+	case ofClient && client == "*":
+		targets = slices.Collect(maps.Values(s.clients))
+	case ofClient:
+		c, known := s.clients[client]
+		if !known {
+			return errorAt(path.node, "unknown client %q%s", client, Hint(client, append(slices.Clone(s.names), "*")))
+		}
+		targets = []choices{c}
+	case group == s.service.Name:
+		targets = []choices{s.servers}
+	case group == storageName:
+		targets = []choices{s.storage}
+	case !is:
+		targets = []choices{s.own}
+	}
+	if len(targets) == 0 || !slices.Contains(targets[0].names(), name) {
+		return s.unknownPath(path)
+	}
+	if setting, _ := setting.Find(targets[0].list, name); setting.Required {
+		return errorAt(path.node, "cannot set %q: it is part of the story", path.text)
+	}
+	for _, c := range targets {
+		if err := c.choose(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutLast cuts a path before its last part.
+func cutLast(path string) (before, last string, cut bool) {
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		return path[:i], path[i+1:], true
+	}
+	return "", path, false
+}
+
+func (s *settings) unknownPath(path word) error {
+	client := "CLIENT"
+	if parts := strings.Split(path.text, "."); len(parts) > 1 && parts[0] == "clients" {
+		client = parts[1]
+	}
+	known := s.service.worldPaths()
+	for _, name := range changeable(s.service.clientSettings()) {
+		known = append(known, "clients."+client+"."+name)
+	}
+	return errorAt(path.node, "cannot set %q%s", path.text, Hint(path.text, known))
+}
+
+// worldPaths are all that can be set of the world.
+func (s *Service) worldPaths() (paths []string) {
+	for _, group := range s.worldGroups() {
+		for _, name := range changeable(group.list) {
+			paths = append(paths, group.prefix+name)
+		}
+	}
+	return paths
+}
+
+type settingGroup struct {
+	prefix string
+	list   []setting.Setting
+}
+
+func (s *Service) worldGroups() []settingGroup {
+	return []settingGroup{{s.Name + ".", s.World}, {storageName + ".", storageSettings}, {"", pausesSettings}}
+}
+
+// world is what the clients meet.
+func (s *settings) world() World {
+	return World{
+		Service: s.service.Name, Settings: s.servers.asValues(),
+		Storage: Storage{Engine: s.storage.text("engine"), Fencing: s.storage.text("fencing"), Bound: s.storage.text("bound")},
+		Pauses:  s.own.number(pausesName),
+	}
+}
+
+func (s *settings) asClients() map[string]Client {
+	all := make(map[string]Client)
+	for name, c := range s.clients {
+		all[name] = Client{c.text(lockName), c.asValues()}
+	}
+	return all
+}
+
+// check finds settings that do not go together.
+func (s *settings) check() error {
+	if s.service.Check != nil {
+		if c := s.service.Check(s.servers.asValues(), s.asClients()); c != nil {
+			return s.conflict(c)
+		}
+	}
+	storage := s.storage
+	fencing := storage.text("fencing")
+	wrong := slices.Contains([]string{FencingDiffers, FencingForgetful}, fencing)
+	if wrong && storage.text("engine") != EngineMemory {
+		return errorAt(storage.node("fencing"), "fencing %q is a wrong check that only the engine memory has, and the engine is %s", fencing, storage.text("engine"))
+	}
+	if pauses := s.own.number(pausesName); pauses > 0 && pauses >= len(s.names) {
+		return errorAt(s.own.node(pausesName), "\"pauses\" cannot be %d with %d clients: want fewer pauses than clients", pauses, len(s.names))
+	}
+	return nil
+}
+
+// conflict is an error at the place of a setting.
+func (s *settings) conflict(c *Conflict) error {
+	group := s.servers
+	if c.Client != "" {
+		group = s.clients[c.Client]
+	}
+	if node := group.node(c.Setting); node != nil {
+		return errorAt(node, "%s", c.Text)
+	}
+	return fmt.Errorf("%s: %s", c.Setting, c.Text)
+}

@@ -1,0 +1,100 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/fencelab/fencelab/internal/etcdproc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// bump is by how much a restored etcd's revisions go forward: more than it can
+// have given out since the snapshot.
+const bump = 1_000_000
+
+// saved is a fact of a story.
+const saved = "there is a snapshot"
+
+// save takes a snapshot.
+var save = service.Fault{
+	Form: scenario.Form{
+		Actor: scenario.ActorLab, Usage: "save etcd", Target: scenario.TheService,
+		About: "Takes a snapshot of etcd.",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+			s.Facts[saved] = true
+			return ""
+		},
+	},
+	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+		s := of.(*servers)
+		err := stage.Meanwhile(ctx, "etcd's snapshot", func(ctx context.Context) error { return s.cluster.Save(ctx, s.snapshotFile()) })
+		if err != nil {
+			return err
+		}
+		revision, err := s.Position(ctx)
+		if err != nil {
+			return err
+		}
+		stage.Remark(stage.Now(), fmt.Sprintf("a snapshot of etcd is taken, at revision %d", revision))
+		return nil
+	},
+}
+
+// restore starts etcd anew from the snapshot.
+var restore = service.Fault{
+	Form: scenario.Form{
+		Actor: scenario.ActorLab, Usage: "restore etcd", Target: scenario.TheService, Own: "restores etcd from a snapshot",
+		About: "Starts etcd again from that snapshot.",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+			if !s.Facts[saved] {
+				return "there is no snapshot: it needs a step \"gcsim: save etcd\" before"
+			}
+			if members := s.Variant.World.Settings.Number(settingMembers); members != 1 {
+				return fmt.Sprintf("etcd has %d members, and only one alone can be restored: it needs \"members: 1\"", members)
+			}
+			return ""
+		},
+	},
+	Do: func(ctx context.Context, s service.Servers, _ service.Stage, _ scenario.Step) error {
+		return s.(*servers).restore(ctx)
+	},
+}
+
+func (s *servers) snapshotFile() string { return filepath.Join(s.stage.Group().Dir, "snapshot.db") }
+
+func (s *servers) restore(ctx context.Context) error {
+	before, err := s.Position(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.stopObserving(ctx); err != nil {
+		return err
+	}
+	var how etcdproc.Restored
+	words := "restored from its snapshot"
+	if s.stage.World().Text(settingRestore) == restoreBumped {
+		how = etcdproc.Restored{BumpRevision: bump, MarkCompacted: true}
+		words += fmt.Sprintf(", with --bump-revision %d --mark-compacted", bump)
+	}
+	for _, m := range s.cluster.Members {
+		s.stage.Mean(m.Process())
+	}
+	err = s.stage.Meanwhile(ctx, "etcd to be restored", func(ctx context.Context) error {
+		return s.cluster.Restore(ctx, s.snapshotFile(), how)
+	})
+	if err != nil {
+		return err
+	}
+	s.guard()
+	if err := s.observe(ctx, s.endpoints, true); err != nil {
+		return err
+	}
+	after, err := s.Position(ctx)
+	if err != nil {
+		return err
+	}
+	s.stage.Remark(s.stage.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
+	return nil
+}

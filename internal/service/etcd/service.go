@@ -1,0 +1,141 @@
+// Package etcd is the lock service that the lab began with: members that are a
+// process each, locks by keys in the order of their create revisions, leases.
+package etcd
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/internal/etcdcmd"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Service is etcd.
+type Service struct{ Dialer }
+
+var _ service.Service = Service{}
+
+// The settings of its servers.
+const (
+	settingMembers = "members"
+	settingRestore = "restore"
+
+	restorePlain  = "plain"
+	restoreBumped = "bumped"
+)
+
+var worldSettings = []setting.Setting{
+	{Name: settingMembers, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many members it has."},
+	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How it is restored. plain: revisions go back to the snapshot's. bumped: by etcdutl's --bump-revision and --mark-compacted."},
+}
+
+// Words implements service.Service.
+func (s Service) Words() scenario.Service {
+	return scenario.Service{
+		Name: s.Name(), About: "The lock service.",
+		World: worldSettings, Client: s.ClientSettings(),
+		Words: []string{leaderName, sessionOwn, sessionKept},
+		Check: check, Own: own,
+	}
+}
+
+// Faults implements service.Service.
+func (Service) Faults() []*service.Fault {
+	return []*service.Fault{&pauseLeader, &resumeLeader, &revoke, &save, &restore}
+}
+
+// Commands implements service.Service.
+func (Service) Commands() []*cobra.Command { return []*cobra.Command{etcdcmd.Command()} }
+
+// check finds settings that do not go together.
+func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+	names := slices.Sorted(maps.Keys(clients))
+	for _, outer := range names {
+		for _, inner := range names {
+			if c := nested(inner, clients[outer].Lock, clients[inner].Lock); c != nil {
+				return c
+			}
+		}
+	}
+	for _, name := range names {
+		if c := checkSession(name, clients); c != nil {
+			return c
+		}
+		if clients[name].Text(settingMember) == memberFollower && world.Number(settingMembers) < 3 {
+			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "etcd has one member, which leads, and so no follower: it needs \"members: 3\""}
+		}
+	}
+	return nil
+}
+
+// nested refuses a lock within another. The keys of etcd's lock /a stand below
+// /a/, and so do those of a lock /a/b: its holder would stand in the queue of /a.
+func nested(client, out, in string) *scenario.Conflict {
+	if out == in || !strings.HasPrefix(in+"/", out+"/") {
+		return nil
+	}
+	return &scenario.Conflict{Client: client, Setting: "lock", Text: fmt.Sprintf(
+		"the lock %q lies within %q, and etcd would take its holder for one that waits for %q: want names of which none goes on from another with a /", in, out, out)}
+}
+
+// checkSession looks whether there is a session that a client can share.
+func checkSession(name string, clients map[string]scenario.Client) *scenario.Conflict {
+	ownOrKept := []string{sessionOwn, sessionKept}
+	session := clients[name].Text(setting.Session)
+	if slices.Contains(ownOrKept, session) {
+		return nil
+	}
+	wrong := &scenario.Conflict{Client: name, Setting: setting.Session}
+	owner, known := clients[session]
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(clients)), func(other string) bool { return other == name })
+	switch {
+	case session == name:
+		wrong.Text = name + " cannot share its own session: want own or kept, or another client"
+	case !known:
+		wrong.Text = fmt.Sprintf("\"session\" cannot be %s%s", session, scenario.Hint(session, append(ownOrKept, others...)))
+	case !slices.Contains(ownOrKept, owner.Text(setting.Session)):
+		wrong.Text = fmt.Sprintf("%s has no session of its own to share: it shares that of %s", session, owner.Text(setting.Session))
+	default:
+		return nil
+	}
+	return wrong
+}
+
+// own says why a variant needs an etcd of its own.
+func own(world setting.Values, clients map[string]scenario.Client) (why []string) {
+	if n := world.Number(settingMembers); n != 1 {
+		why = append(why, fmt.Sprintf("wants %d etcd members", n))
+	}
+	for _, c := range clients {
+		if c.Text(settingMember) != memberAny {
+			return append(why, "has clients of single members of etcd")
+		}
+	}
+	return why
+}
+
+// Slot implements service.Service: it is the key in the queue, which a client that
+// keeps its session uses for each of its tenures.
+func (Service) Slot(tenure string) string {
+	key, _, _ := strings.Cut(tenure, "@")
+	return key
+}
+
+// leaseIn is the ID of the lease that a tenure stands on: package concurrency ends
+// the keys of its locks with it.
+func leaseIn(tenure string) (clientv3.LeaseID, error) {
+	id, err := strconv.ParseInt(path.Base(Service{}.Slot(tenure)), 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("no lease is in the name of the tenure %q", tenure)
+	}
+	return clientv3.LeaseID(id), nil
+}

@@ -1,0 +1,95 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// Service is a lock service: all that is special about one.
+type Service interface {
+	Dialer
+	// Words are what scenarios can say of it, but for the forms of its faults.
+	Words() scenario.Service
+	// Faults are steps that no other service has.
+	Faults() []*Fault
+	// Commands are those by which the lab's program becomes a server of it.
+	Commands() []*cobra.Command
+	// Start starts servers for one run, on free ports.
+	Start(ctx context.Context, s Stage) (Servers, error)
+	// Join is Start with servers that are there already, and that others may use as
+	// well: the names of the locks begin with a prefix of the run's own.
+	Join(s Stage, endpoints []string) Servers
+	// Reach returns when servers that are there already have answered.
+	Reach(ctx context.Context, endpoints []string) error
+	// Slot is what a client's unlock of a tenure frees. Where a client uses a slot
+	// again for its next tenure, a late unlock of the one before frees that.
+	Slot(tenure string) string
+}
+
+// Fault is a step that one service has.
+type Fault struct {
+	scenario.Form
+	Do func(ctx context.Context, s Servers, stage Stage, step scenario.Step) error
+}
+
+// Servers are those of one run. The service that started them knows their type.
+type Servers interface {
+	// Observe begins the account of tenures, and returns when it is there.
+	Observe(ctx context.Context) error
+	// Endpoints are the addresses, HOST:PORT, that a client with these settings knows.
+	Endpoints(ctx context.Context, client setting.Values) ([]string, error)
+	// IssuerArgs tell the storage to ask the service for the last token that was given
+	// out; nil where it cannot be asked.
+	IssuerArgs() []string
+	// Position is a place in the service's order of tenures: what begins or queues from
+	// now on has a higher token.
+	Position(ctx context.Context) (fence.Token, error)
+	// Leave ends what the run has left in servers that go on without it.
+	Leave(ctx context.Context)
+}
+
+// Stage is a run, as its lock service sees it.
+type Stage interface {
+	// Group is where the run's processes and files are.
+	Group() *proc.Group
+	// World are the settings of the servers.
+	World() setting.Values
+	// Locks are the names of the run's locks, as the clients ask for them. Prefix is
+	// with what they begin where others use the servers as well.
+	Locks() []string
+	Prefix() string
+	// Tell takes in an event of the service's account: that a tenure was granted, that
+	// one ended, that a client queued. Its time is that since 1970.
+	Tell(e history.Event)
+	// Fail ends the run, unless p was meant to end. p is nil where no process ended.
+	Fail(p *proc.Process, err error)
+	// Guard has the end of a process end the run, unless it was meant to end.
+	Guard(p *proc.Process)
+	// Mean says that the story wants a process to end.
+	Mean(p *proc.Process)
+	// Go starts what the run waits for at its end.
+	Go(do func())
+	// Meanwhile does something that takes time, while the run takes in what its accounts
+	// say; what names it in errors.
+	Meanwhile(ctx context.Context, what string, do func(context.Context) error) error
+	// AwaitClosed waits until a channel is closed.
+	AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error
+	// Now is the run's time.
+	Now() time.Duration
+	// Remark notes something about the service in the history.
+	Remark(at time.Duration, text string)
+	// Tenure is the one that a client was granted last, or has queued for since.
+	Tenure(client string) string
+	// Revoked says that the story ends a tenure, not its client and not its lease.
+	Revoked(tenure string)
+	// AwaitEnd waits for the end of a client's tenure.
+	AwaitEnd(ctx context.Context, client, tenure string) error
+}
