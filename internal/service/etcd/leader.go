@@ -56,13 +56,10 @@ func (s *servers) pauseLeader(ctx context.Context) error {
 		return err
 	}
 	now := s.stage.Now()
-	s.stopped = old
+	s.led = old
 	s.stage.Remark(at, fmt.Sprintf("%s, the member of etcd that leads, is stopped", old.Name()))
 	s.stage.Remark(now, fmt.Sprintf("%s leads now; for %.3f s nobody did, and all leases were given their whole time anew", next.Name(), (now-at).Seconds()))
-	if err := s.stopObserving(ctx); err != nil {
-		return err
-	}
-	return s.observe(ctx, []string{next.Endpoint()}, false)
+	return s.observeOthers(ctx, old)
 }
 
 // resumeLeader lets it go on.
@@ -79,11 +76,11 @@ var resumeLeader = service.Fault{
 		},
 	},
 	Do: func(_ context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
-		stopped := of.(*servers).stopped
-		if err := stopped.Process().Resume(); err != nil {
+		s := of.(*servers)
+		if err := s.resume(s.led); err != nil {
 			return err
 		}
-		stage.Remark(stage.Now(), stopped.Name()+", the member that led, goes on, as a follower")
+		stage.Remark(stage.Now(), s.led.Name()+", the member that led, goes on, as a follower")
 		return nil
 	},
 }

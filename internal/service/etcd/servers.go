@@ -20,7 +20,8 @@ type servers struct {
 	cluster   *etcdproc.Cluster // nil: they were there already
 	endpoints []string
 	observer  *watch
-	stopped   *etcdproc.Member // that led
+	led       *etcdproc.Member   // and was stopped
+	gone      []*etcdproc.Member // that are dead or stand still
 }
 
 // Start implements service.Service.

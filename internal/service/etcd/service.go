@@ -44,13 +44,14 @@ func (s Service) Words() scenario.Service {
 		Name: s.Name(), About: "The lock service.",
 		World: worldSettings, Client: s.ClientSettings(),
 		Words: []string{leaderName, sessionOwn, sessionKept},
+		Nodes: memberNames,
 		Check: check, Own: own,
 	}
 }
 
 // Faults implements service.Service.
 func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&pauseLeader, &resumeLeader, &revoke, &save, &restore}
+	return []*service.Fault{&pauseLeader, &resumeLeader, &pauseMember, &resumeMember, &killMember, &restartMember, &revoke, &save, &restore}
 }
 
 // Commands implements service.Service.
