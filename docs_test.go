@@ -29,7 +29,7 @@ const mainPicture = "docs/fenced.svg"
 // allScenarios are all that gcsim brings with it, in order.
 func allScenarios(t *testing.T) []*scenario.Scenario {
 	t.Helper()
-	files, err := filepath.Glob("scenarios/*.yaml")
+	files, err := filepath.Glob("scenarios/*/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios (%v)", err)
 	}

@@ -56,7 +56,7 @@ func TestRealCollection(t *testing.T) {
 // scenarioFile writes the main story with a change.
 func scenarioFile(t *testing.T, from, to string) string {
 	t.Helper()
-	b, err := os.ReadFile("scenarios/01-gc-pause.yaml")
+	b, err := os.ReadFile("scenarios/etcd/01-gc-pause.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,11 @@
-// Package scenarios holds the scenarios that gcsim knows by name.
+// Package scenarios holds the scenarios that gcsim knows by name: a folder for each
+// lock service.
 package scenarios
 
 import "embed"
 
-// FS has a YAML file for each scenario.
+// FS has a folder for each lock service, called as the service is, with a YAML file
+// for each scenario.
 //
-//go:embed *.yaml
+//go:embed */*.yaml
 var FS embed.FS

@@ -11,14 +11,34 @@ import (
 	"unicode"
 
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/scenarios"
 )
 
 // mainStory is what gcsim runs when it is not told what to run.
 const mainStory = "01-gc-pause"
 
-// builtin is the scenarios that gcsim brings with it, in order.
-func builtin() ([]*scenario.Scenario, error) { return fromDir(scenarios.FS, "scenarios", ".") }
+// builtin is the scenarios that gcsim brings with it, in order: those of the first
+// lock service first.
+func builtin() ([]*scenario.Scenario, error) {
+	var list []*scenario.Scenario
+	for _, s := range all.List {
+		own, err := ofService(s.Name())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, own...)
+	}
+	return list, nil
+}
+
+// ofService is those of a lock service; none where it has no folder.
+func ofService(name string) ([]*scenario.Scenario, error) {
+	if _, err := fs.Stat(scenarios.FS, name); err != nil {
+		return nil, nil
+	}
+	return fromDir(scenarios.FS, "scenarios/"+name, name)
+}
 
 // load reads what the arguments name: a scenario that gcsim brings with it, a
 // file, or a directory of files. Without any it is all that gcsim brings with it.
@@ -26,22 +46,22 @@ func load(args []string) ([]*scenario.Scenario, error) {
 	if len(args) == 0 {
 		return builtin()
 	}
-	var all []*scenario.Scenario
+	var list []*scenario.Scenario
 	for _, arg := range args {
 		some, err := loadOne(arg)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, some...)
+		list = append(list, some...)
 	}
-	return all, distinct(all)
+	return list, distinct(list)
 }
 
 // distinct holds scenarios to names by which their results can be told apart and
 // written to files.
-func distinct(all []*scenario.Scenario) error {
+func distinct(list []*scenario.Scenario) error {
 	seen := make(map[string]bool)
-	for _, s := range all {
+	for _, s := range list {
 		if !isName(s.Name) {
 			return fmt.Errorf("a scenario is called by its file's name, and %q is no name: rename the file", s.Name)
 		}
@@ -79,11 +99,18 @@ func loadOne(arg string) ([]*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, s := range known {
+	names := serviceNames()
+	if slices.Contains(names, arg) {
+		return ofService(arg)
+	}
+	for _, s := range known { // a number alone is the first service's, as that comes first
 		number, name, _ := strings.Cut(s.Name, "-")
-		if slices.Contains([]string{s.Name, name, number, strings.TrimPrefix(number, "0")}, arg) {
-			return []*scenario.Scenario{s}, nil
+		called := []string{s.Name, name, number, strings.TrimPrefix(number, "0")}
+		service := s.Variants[0].World.Service
+		for _, c := range called {
+			if arg == c || arg == service+"/"+c {
+				return []*scenario.Scenario{s}, nil
+			}
 		}
 		names = append(names, s.Name, name)
 	}
@@ -103,7 +130,7 @@ func fromDir(fsys fs.FS, in, dir string) ([]*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*scenario.Scenario
+	var list []*scenario.Scenario
 	for _, e := range entries {
 		if e.IsDir() || !isYAML(e.Name()) {
 			continue
@@ -116,13 +143,13 @@ func fromDir(fsys fs.FS, in, dir string) ([]*scenario.Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		list = append(list, s)
 	}
-	if len(all) == 0 {
+	if len(list) == 0 {
 		return nil, fmt.Errorf("%s has no scenarios (*.yaml)", in)
 	}
-	slices.SortFunc(all, func(a, b *scenario.Scenario) int { return strings.Compare(a.Name, b.Name) })
-	return all, nil
+	slices.SortFunc(list, func(a, b *scenario.Scenario) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
 }
 
 func isYAML(name string) bool {

@@ -30,6 +30,7 @@ the first one goes on and writes too. It runs it twice, side by side: with a
 storage that checks tokens, and, as the control, with one that does not.`,
 		Example: `  gcsim                      the main story
   gcsim list                 the scenarios
+  gcsim services             the lock services that they can use
   gcsim explain gc-pause     what one of them teaches
   gcsim run gc-pause-real    run one
   gcsim run                  run all
@@ -40,7 +41,7 @@ storage that checks tokens, and, as the control, with one that does not.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run.RunE(cmd, []string{mainStory}) },
 	}
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, listCommand(), explainCommand(), newCommand(), schemaCommand(),
+	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(),
 		checkCommand(), drawCommand(), pauseCommand(), nemesisCommand())
 	for _, role := range lab.Roles(all.List) {
 		role.Hidden = role.Name() != "etcd"

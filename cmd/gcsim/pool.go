@@ -115,6 +115,8 @@ func (p *pool) run(ctx context.Context, j *job) report.Result {
 		r.Skipped = "gcsim was stopped before"
 	case len(j.options.Endpoints) > 0:
 		r.Skipped = j.variant.Own
+	default:
+		r.Skipped = missing(j.variant.World.Service)
 	}
 	began := time.Now()
 	if r.Skipped == "" {

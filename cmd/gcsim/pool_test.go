@@ -12,13 +12,14 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/report"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // story is a scenario of variants whose only step has the verb.
 func story(name string, verb scenario.Verb, variants ...string) *scenario.Scenario {
 	s := &scenario.Scenario{Name: name, Title: "About " + name}
 	for _, v := range variants {
-		s.Variants = append(s.Variants, scenario.Variant{Name: v, Steps: []scenario.Step{{Verb: verb}}})
+		s.Variants = append(s.Variants, scenario.Variant{Name: v, World: scenario.World{Service: "etcd"}, Steps: []scenario.Step{{Verb: verb}}})
 	}
 	return s
 }
@@ -107,7 +108,7 @@ func TestNamesAreDistinct(t *testing.T) {
 }
 
 func TestLoadByAnyName(t *testing.T) {
-	for _, name := range []string{"01", "gc-pause", "01-gc-pause", "../../scenarios/01-gc-pause.yaml"} {
+	for _, name := range []string{"01", "gc-pause", "01-gc-pause", "../../scenarios/etcd/01-gc-pause.yaml"} {
 		list, err := load([]string{name})
 		if err != nil || len(list) != 1 || list[0].Name != mainStory {
 			t.Errorf("%s: got %v, %v", name, list, err)
@@ -122,7 +123,7 @@ func TestLoadByAnyName(t *testing.T) {
 // TestPoolTellsOfErrors: also where the world did not start, so that there is no
 // event.
 func TestPoolTellsOfErrors(t *testing.T) {
-	jobs := plan([]*scenario.Scenario{story("a", scenario.Lock, "x")}, 1, lab.Options{Exe: "/no/such/program"})
+	jobs := plan([]*scenario.Scenario{story("a", scenario.Lock, "x")}, 1, lab.Options{Services: all.List, Exe: "/no/such/program"})
 	(&pool{side: 1}).start(t.Context(), jobs)
 	select {
 	case r := <-jobs[0].done:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,12 +25,16 @@ const (
 	exitStopped = 130
 )
 
+// requireEnv is what --require is where nobody says: CI sets it, for tests too.
+const requireEnv = "FENCELAB_REQUIRE"
+
 type runOptions struct {
 	reports
 	side, repeat int
 	endpoints    []string
 	seed         uint64
 	verbose      bool
+	require      string
 }
 
 func runCommand() *cobra.Command {
@@ -67,6 +72,7 @@ Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not
 	f.IntVar(&o.repeat, "repeat", 1, "how often to run each variant")
 	f.StringSliceVar(&o.endpoints, "endpoints", nil, "an etcd that is there already; runs that need one of their own are skipped")
 	f.Uint64Var(&o.seed, "seed", 0, "for random choices; each round has the next number (default: random, and printed)")
+	f.StringVar(&o.require, "require", os.Getenv(requireEnv), "\"all\": a scenario whose lock service is missing is an error, and not skipped (default: what "+requireEnv+" says)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "draw the timeline of every run")
 	return cmd
 }
@@ -94,6 +100,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	if o.side < 1 || o.repeat < 1 {
 		return nil, fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat)
 	}
+	if o.require != "" && o.require != "all" {
+		return nil, fmt.Errorf("want --require all, or nothing, got %q", o.require)
+	}
 	if err := notEmpty(cmd.Flags(), "endpoints", "out", "junit"); err != nil {
 		return nil, err
 	}
@@ -107,6 +116,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	}
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
+	}
+	if missing := missingServices(list); o.require != "" && len(missing) > 0 {
+		return nil, errors.New(strings.Join(missing, "; "))
 	}
 	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Services: all.List, Endpoints: o.endpoints, Seed: o.seed})
 	var runs []report.Result

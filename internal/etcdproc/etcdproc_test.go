@@ -17,11 +17,12 @@ import (
 	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // The test binary is its own members and janitor.
 func TestMain(m *testing.M) {
-	for _, role := range lab.Roles() {
+	for _, role := range lab.Roles(all.List) {
 		if len(os.Args) > 1 && os.Args[1] == role.Name() {
 			root := &cobra.Command{Use: "test"}
 			root.AddCommand(role)

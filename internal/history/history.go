@@ -192,7 +192,8 @@ type Run struct {
 	Lesson   string   `json:"lesson,omitempty"`
 	Helps    string   `json:"helps,omitempty"`
 	Source   string   `json:"source,omitempty"`
-	Lanes    []string `json:"lanes"` // in the order in which to draw them
+	Service  string   `json:"service,omitempty"` // the lock service, whose name its lane has; absent: etcd
+	Lanes    []string `json:"lanes"`             // in the order in which to draw them
 	// Together are sets of keys that make sense only if one tenure wrote them all.
 	Together [][]string `json:"together,omitempty"`
 	// Tokens say which number each client shows as its token: "revision" is that of

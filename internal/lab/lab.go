@@ -146,7 +146,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 		tokens[name] = c.Values[setting.Token]
 	}
 	begin := history.Run{
-		Version: history.Version, Tokens: tokens,
+		Version: history.Version, Service: r.service.Name(), Tokens: tokens,
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
 		Variant: r.variant.Name, About: r.variant.About, Control: r.variant.Control,
 		Fencing: r.variant.World.Storage.Fencing != scenario.FencingOff,

@@ -61,7 +61,7 @@ func run(t *testing.T, ctx context.Context, s *scenario.Scenario, v *scenario.Va
 
 func mainStory(t *testing.T) *scenario.Scenario {
 	t.Helper()
-	data, err := fs.ReadFile(scenarios.FS, "01-gc-pause.yaml")
+	data, err := fs.ReadFile(scenarios.FS, "etcd/01-gc-pause.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

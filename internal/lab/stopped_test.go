@@ -9,7 +9,45 @@ import (
 // of them stands still, whichever they asked first, and whether they wait for a
 // request, for the one before them in the queue, or ask whether the lock is theirs.
 func TestStoppedMember(t *testing.T) {
-	s := parse(t, `title: t
+	for name, story := range map[string]string{"the leader": leaderStops, "members by name": membersComeAndGo} {
+		t.Run(name, func(t *testing.T) {
+			s := parse(t, story)
+			events, err := run(t, t.Context(), s, &s.Variants[0], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := sketch(events)
+			for _, want := range []string{"client2 ok unlock", "client1 ok unlock", "storage applied write k=2", "storage applied write k=1"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+		})
+	}
+}
+
+const membersComeAndGo = `title: t
+world:
+  etcd: {members: 3}
+clients:
+  client1: {lock: /lock, ttl: 10s, timeout: 15s}
+  client2: {lock: /lock, ttl: 10s, timeout: 15s}
+steps:
+  - client1: lock
+  - gcsim: kill etcd1
+  - client1: write k=1
+  - gcsim: restart etcd1
+  - gcsim: pause etcd2
+  - client1: unlock
+  - client2: lock
+  - gcsim: resume etcd2
+  - client2: write k=2
+  - client2: unlock
+variants:
+  only: {control: true, expect: {verdict: blocked}}
+`
+
+const leaderStops = `title: t
 world:
   etcd: {members: 3}
 clients:
@@ -28,15 +66,4 @@ steps:
   - client1: unlock
 variants:
   only: {control: true, expect: {verdict: blocked}}
-`)
-	events, err := run(t, t.Context(), s, &s.Variants[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := sketch(events)
-	for _, want := range []string{"client2 ok unlock", "client1 ok unlock", "storage applied write k=2", "storage applied write k=1"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
-		}
-	}
-}
+`

@@ -5,9 +5,11 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -62,18 +64,18 @@ func run(out []string) error {
 
 // load reads all scenarios, in order.
 func load() ([]*scenario.Scenario, error) {
-	files, err := scenarios.FS.ReadDir(".")
+	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
 	if err != nil {
 		return nil, err
 	}
 	language := lab.Language(all.List)
 	var list []*scenario.Scenario
-	for _, f := range files {
-		data, err := scenarios.FS.ReadFile(f.Name())
+	for _, file := range files {
+		data, err := scenarios.FS.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		s, err := language.Parse(filepath.Join("scenarios", f.Name()), strings.TrimSuffix(f.Name(), ".yaml"), data)
+		s, err := language.Parse(path.Join("scenarios", file), strings.TrimSuffix(path.Base(file), ".yaml"), data)
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 // FuzzParse: whatever the file holds, there is a whole scenario or an error that
 // names the file, and no panic. What is taken, the schema takes too.
 func FuzzParse(f *testing.F) {
-	for _, file := range []string{"testdata/good.yaml", "testdata/full.yaml", "../../scenarios/02-gc-pause-real.yaml"} {
+	for _, file := range []string{"testdata/good.yaml", "testdata/full.yaml", "../../scenarios/etcd/02-gc-pause-real.yaml"} {
 		f.Add([]byte(text(f, file)))
 	}
 	f.Add(scenario.Template("x"))

@@ -101,7 +101,7 @@ func (d *document) scenario(name string, l *Language) (*Scenario, error) {
 	}
 	d.grammar = l.grammar(set.service, set.names)
 	for _, e := range d.Clients.entries {
-		if slices.Contains(d.grammar.reserved, e.key.text) {
+		if d.grammar.isReserved(e.key.text) {
 			return nil, errorAt(e.key.node, "no client can be called %q: that word means something else", e.key.text)
 		}
 	}

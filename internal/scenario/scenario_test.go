@@ -4,6 +4,7 @@ import (
 	"flag"
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -184,7 +185,7 @@ func TestScenariosTeach(t *testing.T) {
 }
 
 func shipped(t *testing.T) map[string]*scenario.Scenario {
-	files, err := fs.Glob(scenarios.FS, "*.yaml")
+	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -194,7 +195,7 @@ func shipped(t *testing.T) map[string]*scenario.Scenario {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list[file], err = language.Parse(file, strings.TrimSuffix(file, ".yaml"), data); err != nil {
+		if list[file], err = language.Parse(file, strings.TrimSuffix(path.Base(file), ".yaml"), data); err != nil {
 			t.Fatal(err)
 		}
 	}

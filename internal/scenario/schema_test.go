@@ -70,7 +70,7 @@ func TestSchemaTakesScenarios(t *testing.T) {
 		"good":     text(t, "testdata/good.yaml"),
 		"full":     text(t, "testdata/full.yaml"),
 	}
-	files, err := fs.Glob(scenarios.FS, "*.yaml")
+	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,10 +23,15 @@ type grammar struct {
 	actors   []string           // that are no clients
 	forms    map[string][]*Form // by actor; "" of a client
 	reserved []string           // words that stand where a client's name could stand
+	nodes    *regexp.Regexp     // and the names of the lock service's nodes
+}
+
+func (g *grammar) isReserved(word string) bool {
+	return slices.Contains(g.reserved, word) || g.nodes.MatchString(word)
 }
 
 func (l *Language) grammar(s *Service, clients []string) *grammar {
-	return &grammar{clients, s.actors(), l.forms(s), slices.Concat(s.actors(), []string{TargetStorage}, s.Words)}
+	return &grammar{clients, s.actors(), l.forms(s), slices.Concat(s.actors(), []string{TargetStorage}, s.Words), regexp.MustCompile("^(?:" + s.Nodes + ")$")}
 }
 
 // inUnits is a duration in seconds, or milliseconds where need be.
@@ -89,7 +95,7 @@ func (g *grammar) parse(e entry[word]) (Step, error) {
 		}
 		if client, ok := groups["client"]; ok {
 			switch {
-			case slices.Contains(g.reserved, client):
+			case g.isReserved(client):
 				return step, g.unknownForm(e.value, actor, list)
 			case !slices.Contains(g.clients, client):
 				return step, errorAt(e.value.node, "unknown client %q%s", client, Hint(client, g.clients))

@@ -20,6 +20,9 @@ type Service interface {
 	Words() scenario.Service
 	// Faults are steps that no other service has.
 	Faults() []*Fault
+	// Found says where the service's servers come from, as in "embedded"; "" where what
+	// they need is missing, and then bring is the command that brings it.
+	Found() (where, bring string)
 	// Commands are those by which the lab's program becomes a server of it.
 	Commands() []*cobra.Command
 	// Start starts servers for one run, on free ports.

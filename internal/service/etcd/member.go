@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/etcdproc"
@@ -12,7 +13,7 @@ import (
 )
 
 // memberNames is a regular expression of the names that members can have.
-const memberNames = "etcd[1-5]"
+const memberNames = "etcd[0-9]+"
 
 // What a story says of a member by its name.
 const (
@@ -25,8 +26,9 @@ const (
 func checkMember(want bool, fact string, note map[string]bool, words string) func(*scenario.Story, *scenario.ClientStory, scenario.Step) string {
 	return func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
 		named := func(text string) string { return strings.ReplaceAll(text, "%s", step.Node) }
-		if members := s.Variant.World.Settings.Number(settingMembers); step.Node > fmt.Sprintf("etcd%d", members) {
-			return fmt.Sprintf("there is no %s: etcd has %d members", step.Node, members)
+		members := s.Variant.World.Settings.Number(settingMembers)
+		if n, err := strconv.Atoi(strings.TrimPrefix(step.Node, "etcd")); err != nil || n < 1 || n > members {
+			return fmt.Sprintf("there is no %s: its members are etcd1 to etcd%d", step.Node, members)
 		}
 		if s.Facts[named(fact)] != want {
 			return named(words)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/api/v3/version"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/etcdcmd"
@@ -53,6 +54,9 @@ func (s Service) Words() scenario.Service {
 func (Service) Faults() []*service.Fault {
 	return []*service.Fault{&pauseLeader, &resumeLeader, &pauseMember, &resumeMember, &killMember, &restartMember, &revoke, &save, &restore}
 }
+
+// Found implements service.Service.
+func (Service) Found() (where, bring string) { return "embedded, etcd " + version.Version, "" }
 
 // Commands implements service.Service.
 func (Service) Commands() []*cobra.Command { return []*cobra.Command{etcdcmd.Command()} }
