@@ -114,6 +114,12 @@ func expected(e history.Expect) string {
 		}
 		parts = append(parts, pair)
 	}
+	if len(e.Missing) > 0 {
+		parts = append(parts, "no value of "+strings.Join(e.Missing, " and "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Steps)) {
+		parts = append(parts, fmt.Sprintf("the step %q: %s", name, e.Steps[name]))
+	}
 	return strings.Join(parts, ", ")
 }
 

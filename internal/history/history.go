@@ -105,6 +105,8 @@ type Event struct {
 	Request string `json:"request,omitempty"` // joins a client's account and the storage's
 	Index   int64  `json:"index,omitempty"`   // place in the order of what the storage did since it was started, from 1
 
+	// Step is, in an invoke, the name of the step that it is of, where that has one.
+	Step string `json:"step,omitempty"`
 	// RetryOf is, in the invoke of a further attempt, the Request of the first one:
 	// both ask for the same.
 	RetryOf string `json:"retry_of,omitempty"`
@@ -213,7 +215,22 @@ type Expect struct {
 	Exclusive *bool             `json:"exclusive,omitempty"`
 	Fenced    *bool             `json:"fenced,omitempty"` // whether the storage did what a fenced storage does, by its own history
 	Final     map[string]string `json:"final,omitempty"`
+	Missing   []string          `json:"missing,omitempty"` // keys that have no value at the end
+	Steps     map[string]string `json:"steps,omitempty"`   // what became of the steps of these names
 }
+
+// What can become of a step, beside the reasons of a refusal. That a read found a
+// value is StepFound and the value.
+const (
+	StepOK      = "ok"
+	StepFailed  = "failed" // for a reason that has nothing to do with fencing
+	StepUnknown = "unknown"
+	StepFound   = "found "
+	StepNothing = "found nothing"
+)
+
+// StepOutcomes are all but what a read found.
+var StepOutcomes = []string{StepOK, StepFailed, StepUnknown, StepNothing, "stale", "missing", "invalid", "ahead"}
 
 // Sort puts events in the order of their times; equal times stay as they are.
 func Sort(events []Event) {

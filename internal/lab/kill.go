@@ -37,7 +37,7 @@ var killStorageFault = action{
 			if s.StorageDead {
 				return "the storage is dead already"
 			}
-			s.StorageDead = true
+			s.StorageDead, s.StorageStill = true, false
 			return ""
 		}},
 	do: func(r *run, ctx context.Context, _ scenario.Step) error { return r.killStorage(ctx) },

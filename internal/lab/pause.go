@@ -77,6 +77,44 @@ func goOn(c *scenario.ClientStory, step scenario.Step) string {
 	return ""
 }
 
+// pauseStorageFault stops the storage: what is asked of it waits, or is given up.
+var pauseStorageFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause storage", Target: scenario.TargetStorage,
+		About: "Stops the storage (SIGSTOP), until \"resume storage\".",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+			if s.StorageDead || s.StorageStill {
+				return "the storage does not run here"
+			}
+			s.StorageStill = true
+			return ""
+		}},
+	do: func(r *run, _ context.Context, _ scenario.Step) error {
+		at := r.recorder.now()
+		if err := r.world.storage.process.Pause(); err != nil {
+			return err
+		}
+		r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindPause, Cause: history.CauseStop})
+		return nil
+	},
+}
+
+var resumeStorageFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "resume storage", Target: scenario.TargetStorage,
+		About: "Lets the storage go on (SIGCONT).",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+			if !s.StorageStill {
+				return "the storage does not stand still here"
+			}
+			s.StorageStill = false
+			return ""
+		}},
+	do: func(r *run, _ context.Context, _ scenario.Step) error {
+		at := r.recorder.now()
+		r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindResume, Cause: history.CauseStop})
+		return r.world.storage.process.Resume()
+	},
+}
+
 // pause stops a client's process, all of it, as the host of a virtual machine or
 // a debugger would: SIGSTOP, and the kernel's word that it stands still. With a
 // length it goes on by itself, whatever the story does meanwhile.

@@ -40,6 +40,7 @@ type clientState struct {
 	tenure  string           // the last that it was granted
 	queued  string           // the tenure that it waits for since it queued
 	queues  bool             // its lock is not waited for
+	step    string           // the name of the step that it was told to do, until it asks
 	sending []history.Change // what it is yet to send, and is not waited for; one that is empty stands for any request
 	unlocks bool             // it sent an unlock that is not waited for
 	counted int              // counts that are over
@@ -130,7 +131,9 @@ func (s *state) take(e history.Event) {
 			s.writes++
 		}
 	case history.KindInvoke:
-		s.invoked(e)
+		c := s.client(e.Lane)
+		e.Step, c.step = c.step, ""
+		s.invoked(c, e)
 	case history.KindOK, history.KindFail, history.KindUnknown:
 		if s.answer(e) {
 			return
@@ -154,8 +157,7 @@ func (s *state) take(e history.Event) {
 	s.recorder.add(e)
 }
 
-func (s *state) invoked(e history.Event) {
-	c := s.client(e.Lane)
+func (s *state) invoked(c *clientState, e history.Event) {
 	if e.Request != "" {
 		q := s.request(e.Request)
 		q.client, q.sent, q.place = e.Lane, c.sends(e), len(s.requests)

@@ -17,6 +17,9 @@ import (
 
 // step does one step and returns when what it names has happened.
 func (r *run) step(ctx context.Context, s scenario.Step) error {
+	if s.Name != "" {
+		r.state.client(s.Client).step = s.Name
+	}
 	for _, a := range actions() {
 		if &a.Form == s.Form {
 			return a.do(r, ctx, s)

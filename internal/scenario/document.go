@@ -11,7 +11,7 @@ type document struct {
 	Together []keySet          `yaml:"together" jsonschema:"minItems=1" jsonschema_description:"Sets of keys that make sense only if one tenure wrote them all."`
 	Clients  clientsDoc        `yaml:"clients" jsonschema:"required" jsonschema_description:"The lock clients, each a process of its own."`
 	Steps    stepList          `yaml:"steps" jsonschema:"required" jsonschema_description:"The story. Each step waits for what it names; then comes the next."`
-	Variants named[variantDoc] `yaml:"variants" jsonschema:"required" jsonschema_description:"Ways to run the story. Exactly one is the control: the story without the protection."`
+	Variants named[variantDoc] `yaml:"variants" jsonschema:"required" jsonschema_description:"Ways to run the story. One can be the control: the story without the protection."`
 
 	grammar *grammar
 }
@@ -25,13 +25,15 @@ type variantDoc struct {
 }
 
 type expectDoc struct {
-	Verdict   word  `yaml:"verdict" jsonschema:"required,enum=safe,enum=corrupted,enum=blocked" jsonschema_description:"safe, corrupted (a write of an earlier tenure was applied after a later one began its work, or an acknowledged write is lost) or blocked (the rightful holder was refused, or a free lock was not granted)."`
-	Stale     whole `yaml:"stale" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused as stale."`
-	Refused   whole `yaml:"refused" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused, for whatever reason."`
-	Ordered   flag  `yaml:"ordered" jsonschema_description:"Whether tokens grew in the order of grants."`
-	Exclusive flag  `yaml:"exclusive" jsonschema_description:"Whether no tenure began before the one before it was over, by the lock service's account."`
-	Fenced    flag  `yaml:"fenced" jsonschema_description:"Whether the storage did what a fenced storage does, by its own history."`
-	Final     final `yaml:"final" jsonschema_description:"What keys hold at the end."`
+	Verdict   word     `yaml:"verdict" jsonschema:"required,enum=safe,enum=corrupted,enum=blocked" jsonschema_description:"safe, corrupted (a write of an earlier tenure was applied after a later one began its work, or an acknowledged write is lost) or blocked (the rightful holder was refused, or a free lock was not granted)."`
+	Stale     whole    `yaml:"stale" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused as stale."`
+	Refused   whole    `yaml:"refused" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused, for whatever reason."`
+	Ordered   flag     `yaml:"ordered" jsonschema_description:"Whether tokens grew in the order of grants."`
+	Exclusive flag     `yaml:"exclusive" jsonschema_description:"Whether no tenure began before the one before it was over, by the lock service's account."`
+	Fenced    flag     `yaml:"fenced" jsonschema_description:"Whether the storage did what a fenced storage does, by its own history."`
+	Final     final    `yaml:"final" jsonschema_description:"What keys hold at the end."`
+	Missing   []word   `yaml:"missing" jsonschema:"minItems=1" jsonschema_description:"Keys that have no value at the end."`
+	Steps     outcomes `yaml:"steps" jsonschema_description:"What becomes of steps, by their names."`
 }
 
 // These are types of their own because the schema says something of its own
@@ -41,7 +43,11 @@ type (
 	clientsDoc struct{ named[anything] }
 	keySet     []word
 	stepList   []stepDoc
-	stepDoc    struct{ named[word] }
-	changes    struct{ named[anything] }
-	final      struct{ named[plain] }
+	stepDoc    struct {
+		named[word]
+		name word
+	}
+	changes  struct{ named[anything] }
+	final    struct{ named[plain] }
+	outcomes struct{ named[word] }
 )

@@ -107,7 +107,7 @@ func (d *document) scenario(name string, l *Language) (*Scenario, error) {
 	}
 	s.Clients = set.names
 	written := make(map[string]bool) // by any variant
-	controls, at := 0, d.Variants.node
+	controls := 0
 	for _, e := range d.Variants.entries {
 		if err := checkName("variant", e.key); err != nil {
 			return nil, err
@@ -118,16 +118,13 @@ func (d *document) scenario(name string, l *Language) (*Scenario, error) {
 		}
 		if v.Control {
 			if controls++; controls == 2 {
-				at = e.value.Control.node
+				return nil, errorAt(e.value.Control.node, "a second variant has \"control: true\": want one, the story without the protection")
 			}
 		}
 		for _, key := range keys {
 			written[key] = true
 		}
 		s.Variants = append(s.Variants, v)
-	}
-	if controls != 1 {
-		return nil, errorAt(at, "%d variants have \"control: true\": want exactly one, the story without the protection", controls)
 	}
 	s.Together, err = together(d.Together, written)
 	return s, err

@@ -23,8 +23,8 @@ type Scenario struct {
 	Variants []Variant
 }
 
-// Variant is one way to run a scenario, and what must come of it. Exactly one
-// variant of a scenario is its control: the same story without the protection.
+// Variant is one way to run a scenario, and what must come of it. One variant of a
+// scenario can be its control: the same story without the protection.
 type Variant struct {
 	Name    string
 	About   string // what sets it apart, in words; "" where the storage's fencing says it
@@ -120,6 +120,7 @@ const (
 type Step struct {
 	Form    *Form // that it is written in
 	Text    string
+	Name    string // "" where it has none
 	Actor   string
 	Verb    Verb
 	Send    bool   // the step is over when the client was told; what it writes goes by the network that faults are about
@@ -148,6 +149,9 @@ func (s *Scenario) Keys(v *Variant) []string {
 		}
 	}
 	for key := range v.Expect.Final {
+		keys[key] = true
+	}
+	for _, key := range v.Expect.Missing {
 		keys[key] = true
 	}
 	return slices.Sorted(maps.Keys(keys))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +181,9 @@ func TestScenariosTeach(t *testing.T) {
 	for name, s := range shipped(t) {
 		if s.Lesson == "" || s.Source == "" {
 			t.Errorf("%s: has no lesson or no source", name)
+		}
+		if !slices.ContainsFunc(s.Variants, func(v scenario.Variant) bool { return v.Control }) {
+			t.Errorf("%s: has no control", name)
 		}
 	}
 }

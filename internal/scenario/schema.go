@@ -11,6 +11,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
@@ -41,7 +42,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-var one = uint64(1)
+var one, two = uint64(1), uint64(2)
 
 // JSONSchema implements the interface of package jsonschema, as those below do.
 func (word) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
@@ -55,7 +56,6 @@ func (whole) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "
 func (flag) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "boolean"} }
 
 func (keySet) JSONSchema() *jsonschema.Schema {
-	two := uint64(2)
 	return &jsonschema.Schema{Type: "array", Items: schemaOf(reflect.TypeFor[word]()), MinItems: &two, UniqueItems: true}
 }
 
@@ -74,6 +74,17 @@ func (named[T]) JSONSchema() *jsonschema.Schema {
 		Type: "object", MinProperties: &one,
 		AdditionalProperties: schemaOf(reflect.TypeFor[T]()),
 		PropertyNames:        &jsonschema.Schema{Pattern: plainName.String()},
+	}
+}
+
+func (outcomes) JSONSchema() *jsonschema.Schema {
+	ends := make([]string, len(history.StepOutcomes))
+	for i, o := range history.StepOutcomes {
+		ends[i] = regexp.QuoteMeta(o)
+	}
+	return &jsonschema.Schema{
+		Type: "object", MinProperties: &one, PropertyNames: &jsonschema.Schema{Pattern: plainName.String()},
+		AdditionalProperties: &jsonschema.Schema{Type: "string", Pattern: "^(" + strings.Join(ends, "|") + "|" + history.StepFound + ".*)$"},
 	}
 }
 
@@ -169,6 +180,7 @@ func changed(list []setting.Setting, name string) *jsonschema.Schema {
 // stepDefinitions are those of the steps and of each actor's.
 func (l *Language) stepDefinitions() jsonschema.Definitions {
 	actors, defs := jsonschema.NewProperties(), jsonschema.Definitions{}
+	actors.Set(nameOfStep, &jsonschema.Schema{Type: "string", Pattern: plainName.String(), Description: "By which an expectation can speak of the step."})
 	for i := range l.Services {
 		service := &l.Services[i]
 		forms := l.forms(service)
@@ -186,7 +198,8 @@ func (l *Language) stepDefinitions() jsonschema.Definitions {
 	defs["steps"] = &jsonschema.Schema{
 		Type: "array", MinItems: &one,
 		Items: &jsonschema.Schema{
-			Type: "object", MinProperties: &one, MaxProperties: &one, Description: "ACTOR: what it does",
+			Type: "object", MinProperties: &one, MaxProperties: &two, Description: "ACTOR: what it does; of a client's step also its name",
+			AnyOf:      []*jsonschema.Schema{{MaxProperties: &one}, {Required: []string{nameOfStep}}},
 			Properties: actors, AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/clientStep"},
 			PropertyNames: &jsonschema.Schema{Pattern: plainName.String()},
 		},

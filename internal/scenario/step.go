@@ -31,7 +31,7 @@ func (g *grammar) isReserved(word string) bool {
 }
 
 func (l *Language) grammar(s *Service, clients []string) *grammar {
-	return &grammar{clients, s.actors(), l.forms(s), slices.Concat(s.actors(), []string{TargetStorage}, s.Words), regexp.MustCompile("^(?:" + s.Nodes + ")$")}
+	return &grammar{clients, s.actors(), l.forms(s), slices.Concat(s.actors(), []string{TargetStorage, nameOfStep}, s.Words), regexp.MustCompile("^(?:" + s.Nodes + ")$")}
 }
 
 // inUnits is a duration in seconds, or milliseconds where need be.
@@ -55,8 +55,12 @@ func (d *stepDoc) read(n ast.Node) error {
 	if err := d.named.read(n); err != nil {
 		return err
 	}
+	if len(d.entries) == 2 && d.entries[1].key.text == nameOfStep {
+		d.name = d.entries[1].value
+		d.entries = d.entries[:1]
+	}
 	if len(d.entries) > 1 {
-		return errorAt(d.entries[1].key.node, "a step is one \"actor: what it does\": begin the next with \"- \"")
+		return errorAt(d.entries[1].key.node, "a step is one \"actor: what it does\", and can have a \"name: …\" below it: begin the next with \"- \"")
 	}
 	return nil
 }
@@ -68,9 +72,32 @@ func parseSteps(list stepList, g *grammar) ([]placedStep, error) {
 		if err != nil {
 			return nil, err
 		}
+		if step.Name = item.name.text; step.Name != "" {
+			if err := checkStepName(item.name, step, steps); err != nil {
+				return nil, err
+			}
+		}
 		steps = append(steps, placedStep{step, item.entries[0].value})
 	}
 	return steps, nil
+}
+
+// nameOfStep is the key below a step's text that gives it a name.
+const nameOfStep = "name"
+
+// checkStepName holds steps to names that no other has, and that are of use: of a
+// client's step whose outcome can be expected.
+func checkStepName(name word, step Step, before []placedStep) error {
+	if err := checkName("step", name); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(before, func(s placedStep) bool { return s.Name == name.text }) {
+		return errorAt(name.node, "two steps have the name %q", name.text)
+	}
+	if step.Form.Actor != "" {
+		return errorAt(name.node, "only a client's step can have a name: nothing can be expected of this one")
+	}
+	return nil
 }
 
 func (g *grammar) parse(e entry[word]) (Step, error) {

@@ -15,7 +15,8 @@ type Story struct {
 	Names   []string // of its clients
 	Clients map[string]*ClientStory
 
-	StorageDead bool
+	StorageDead  bool
+	StorageStill bool // it is stopped
 	Facts       map[string]bool // of the lock service, by names of its own
 
 	Counts   bool
@@ -54,18 +55,21 @@ func (s *Story) follow(steps []placedStep) *misplaced {
 	for _, name := range s.Names {
 		s.Clients[name] = &ClientStory{}
 	}
-	var last placedStep // after which the storage is dead
+	var last placedStep // after which the storage does not serve
 	for _, step := range steps {
-		dead := s.StorageDead
+		served := !s.StorageDead && !s.StorageStill
 		if wrong := s.check(step.Step); wrong != "" {
 			return errorAt(step.text.node, "%s", wrong)
 		}
-		if s.StorageDead && !dead {
+		if served && (s.StorageDead || s.StorageStill) {
 			last = step
 		}
 	}
-	if s.StorageDead {
+	switch {
+	case s.StorageDead:
 		return errorAt(last.text.node, "the story ends with the storage dead, and nobody can look what it holds: it needs a step \"gcsim: restart storage\"")
+	case s.StorageStill:
+		return errorAt(last.text.node, "the story ends with the storage stopped, and nobody can look what it holds: it needs a step \"gcsim: resume storage\"")
 	}
 	return nil
 }

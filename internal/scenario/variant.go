@@ -95,5 +95,39 @@ func (d *expectDoc) expect(v *Variant, told *Story) (history.Expect, error) {
 		}
 		e.Final[key] = f.value.text
 	}
-	return e, nil
+	for _, key := range d.Missing {
+		_, holds := e.Final[key.text]
+		switch {
+		case !told.Written[key.text]:
+			return e, errorAt(key.node, "no step writes %q%s", key.text, Hint(key.text, sorted(told.Written)))
+		case holds:
+			return e, errorAt(key.node, "%q cannot be missing: \"final\" says what it holds", key.text)
+		}
+		e.Missing = append(e.Missing, key.text)
+	}
+	return e, d.expectSteps(&e, v)
+}
+
+// expectSteps reads what is expected of steps that have names.
+func (d *expectDoc) expectSteps(e *history.Expect, v *Variant) error {
+	known := make(map[string]bool)
+	for _, s := range v.Steps {
+		if s.Name != "" {
+			known[s.Name] = true
+		}
+	}
+	for _, o := range d.Steps.entries {
+		name, text := o.key.text, o.value.text
+		switch {
+		case !known[name]:
+			return errorAt(o.key.node, "no step has the name %q%s", name, Hint(name, sorted(known)))
+		case !slices.Contains(history.StepOutcomes, text) && !strings.HasPrefix(text, history.StepFound):
+			return errorAt(o.value.node, "a step cannot end as %q%s", text, Hint(text, append(slices.Clone(history.StepOutcomes), history.StepFound+"VALUE")))
+		}
+		if e.Steps == nil {
+			e.Steps = make(map[string]string)
+		}
+		e.Steps[name] = text
+	}
+	return nil
 }

@@ -7,6 +7,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,8 @@ type Verdict struct {
 	Final      map[string]string   `json:"final"`
 	// Mismatches are what is not as the run expects; none: it came out as it must.
 	Mismatches []string `json:"mismatches,omitempty"`
+
+	steps map[string]string // what became of those that have names
 }
 
 // Judge judges a history in which history.Check finds no problem.
@@ -42,7 +45,7 @@ func Judge(events []history.Event) Verdict {
 	v := Verdict{
 		Name: history.Safe, Violations: j.violations,
 		Stale: j.stale, Refused: j.refused, Ordered: !j.disordered, Final: j.final,
-		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps,
+		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps, steps: steps(events),
 	}
 	for _, violation := range j.violations {
 		if violation.Verdict == history.Corrupted || v.Name == history.Safe {
@@ -88,6 +91,48 @@ func (v *Verdict) compare(want history.Expect) {
 			mismatch("at the end %s holds %q, expected %q", key, got, want.Final[key])
 		}
 	}
+	for _, key := range want.Missing {
+		if got, ok := v.Final[key]; ok {
+			mismatch("at the end %s holds %q, expected that it has no value", key, got)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Steps)) {
+		if got := v.steps[name]; got != want.Steps[name] {
+			mismatch("the step %q: %s, expected %s", name, cmp.Or(got, "not done"), want.Steps[name])
+		}
+	}
+}
+
+// steps says what became of the steps that have names.
+func steps(events []history.Event) map[string]string {
+	became, asked := make(map[string]string), make(map[string]string) // request, or lane and op → name
+	for _, e := range events {
+		key := cmp.Or(e.Request, e.Lane+" "+e.Op)
+		switch name := asked[key]; {
+		case e.Kind == history.KindInvoke:
+			asked[key] = e.Step
+		case name == "":
+		case e.Kind == history.KindUnknown:
+			became[name] = history.StepUnknown
+		case e.Kind == history.KindFail:
+			became[name] = cmp.Or(refusal(e.Reason), history.StepFailed)
+		case e.Kind == history.KindOK && e.Op == history.OpRead && e.Missing:
+			became[name] = history.StepNothing
+		case e.Kind == history.KindOK && e.Op == history.OpRead:
+			became[name] = history.StepFound + e.Value
+		case e.Kind == history.KindOK:
+			became[name] = history.StepOK
+		}
+	}
+	return became
+}
+
+// refusal is a reason for which the storage refuses; "" of any other.
+func refusal(reason string) string {
+	if slices.Contains(history.StepOutcomes, reason) {
+		return reason
+	}
+	return ""
 }
 
 // OK reports whether the run came out as it must.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/verdict"
 )
@@ -246,4 +248,35 @@ func ExampleJudge() {
 	v := verdict.Judge([]history.Event{{Kind: history.KindRun, Run: &history.Run{Expect: history.Expect{Verdict: history.Safe}}}})
 	fmt.Println(v.Name, v.OK())
 	// Output: safe true
+}
+
+// TestNamedSteps: what is expected of a step is held against what its client was told.
+func TestNamedSteps(t *testing.T) {
+	run := history.Run{Version: 2, Expect: history.Expect{
+		Verdict: history.Safe, Missing: []string{"gone", "there"},
+		Steps: map[string]string{"late": "stale", "look": "found 2", "none": "found nothing", "lost": "unknown", "kept": "ok", "never": "ok"},
+	}}
+	ask := func(lane, op, request, step string) history.Event {
+		return history.Event{Lane: lane, Kind: history.KindInvoke, Op: op, Request: request, Step: step, Key: "k"}
+	}
+	told := func(lane, op, request string, kind history.Kind, e history.Event) history.Event {
+		e.Lane, e.Op, e.Request, e.Kind = lane, op, request, kind
+		return e
+	}
+	v := verdict.Judge([]history.Event{
+		{Kind: history.KindRun, Run: &run},
+		ask("c", "lock", "", "kept"), told("c", "lock", "", history.KindOK, history.Event{}),
+		ask("c", "write", "1", "late"), ask("c", "write", "2", "lost"),
+		told("c", "write", "2", history.KindUnknown, history.Event{}), told("c", "write", "1", history.KindFail, history.Event{Reason: "missing"}),
+		ask("c", "read", "3", "look"), told("c", "read", "3", history.KindOK, history.Event{Value: "1"}),
+		ask("c", "read", "4", "none"), told("c", "read", "4", history.KindOK, history.Event{Missing: true}),
+		{Lane: "storage", Kind: history.KindFinal, Key: "there", Value: "1"}, {Lane: "storage", Kind: history.KindFinal, Key: "gone", Missing: true},
+	})
+	want := []string{
+		`at the end there holds "1", expected that it has no value`,
+		`the step "late": missing, expected stale`, `the step "look": found 1, expected found 2`, `the step "never": not done, expected ok`,
+	}
+	if diff := cmp.Diff(want, v.Mismatches); diff != "" {
+		t.Error(diff)
+	}
 }
