@@ -253,7 +253,7 @@ func ExampleJudge() {
 // TestNamedSteps: what is expected of a step is held against what its client was told.
 func TestNamedSteps(t *testing.T) {
 	run := history.Run{Version: 2, Expect: history.Expect{
-		Verdict: history.Safe, Missing: []string{"gone", "there"},
+		Verdict: history.Corrupted, Missing: []string{"gone", "there"},
 		Steps: map[string]string{"late": "stale", "look": "found 2", "none": "found nothing", "lost": "unknown", "kept": "ok", "never": "ok"},
 	}}
 	ask := func(lane, op, request, step string) history.Event {
