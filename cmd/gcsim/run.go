@@ -96,7 +96,7 @@ func (o runOptions) run(cmd *cobra.Command, args []string) error {
 	return status(results)
 }
 
-func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result, error) {
+func (o runOptions) results(cmd *cobra.Command, args []string) (_ []report.Result, failed error) {
 	if o.side < 1 || o.repeat < 1 {
 		return nil, fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat)
 	}
@@ -120,7 +120,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) ([]report.Result,
 	if missing := missingServices(list); o.require != "" && len(missing) > 0 {
 		return nil, errors.New(strings.Join(missing, "; "))
 	}
-	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Services: all.List, Endpoints: o.endpoints, Seed: o.seed})
+	shared := &lab.Shared{Exe: exe}
+	defer func() { failed = errors.Join(failed, shared.Close()) }()
+	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Services: all.List, Shared: shared, Endpoints: o.endpoints, Seed: o.seed})
 	var runs []report.Result
 	for _, j := range jobs {
 		runs = append(runs, j.result())

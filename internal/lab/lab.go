@@ -6,7 +6,6 @@ package lab
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,6 +31,8 @@ type Options struct {
 	// Endpoints are those of servers that are there already. Without any the run
 	// has its own.
 	Endpoints []string
+	// Shared are servers that several runs use; nil: each run has its own.
+	Shared *Shared
 	// Seed is for what is chosen at random.
 	Seed uint64
 	// Patience is for how long a step may wait for what it names, beyond leases
@@ -126,10 +127,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 
 // start starts the processes and begins the record.
 func (r *run) start(ctx context.Context, o Options) error {
-	if len(o.Endpoints) > 0 {
-		r.prefix = "/gcsim-" + rand.Text()
-	}
-	if err := r.startServers(ctx, o.Endpoints); err != nil {
+	if err := r.startServers(ctx, o); err != nil {
 		return err
 	}
 	r.recorder = newRecorder(o.Emit, r.service.Slot)

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,7 +54,15 @@ func (r *run) Fail(p *proc.Process, err error) {
 }
 
 // Guard has the end of a process end the run.
-func (r *run) Guard(p *proc.Process) { r.Go(func() { r.Fail(p, p.Ended()) }) }
+func (r *run) Guard(p *proc.Process) {
+	r.Go(func() {
+		select {
+		case <-p.Done():
+			r.Fail(p, p.Ended())
+		case <-r.over:
+		}
+	})
+}
 
 // Mean says that the story ends a process.
 func (r *run) Mean(p *proc.Process) {
@@ -118,11 +127,11 @@ func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 
 // startServers starts the lock service and the storage on free ports: side by side,
 // unless the storage has to know where the service is.
-func (r *run) startServers(ctx context.Context, given []string) error {
+func (r *run) startServers(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
 	defer cancel()
 	started := make(chan error, 1)
-	go func() { started <- r.startService(ctx, given) }()
+	go func() { started <- r.startService(ctx, o) }()
 	var err error
 	if r.variant.World.Storage.Bound == scenario.BoundIssuer {
 		err, started = <-started, nil
@@ -136,9 +145,23 @@ func (r *run) startServers(ctx context.Context, given []string) error {
 	return err
 }
 
-func (r *run) startService(ctx context.Context, given []string) (err error) {
-	if len(given) > 0 {
-		r.servers = r.service.Join(r, given)
+// startService starts the lock service, or joins one that is there.
+func (r *run) startService(ctx context.Context, o Options) (err error) {
+	endpoints := o.Endpoints
+	shared, can := r.service.(service.Shared)
+	if len(endpoints) == 0 && can && o.Shared != nil && r.variant.Own == "" {
+		launched, err := o.Shared.launch(ctx, r.service.Name(), shared, r.variant.World.Settings)
+		if err != nil {
+			return err
+		}
+		for _, p := range launched.Processes {
+			r.Guard(p)
+		}
+		endpoints = launched.Endpoints
+	}
+	if len(endpoints) > 0 {
+		r.prefix = "/gcsim-" + rand.Text()
+		r.servers = r.service.Join(r, endpoints)
 		return nil
 	}
 	r.servers, err = r.service.Start(ctx, r)

@@ -16,8 +16,8 @@ type Story struct {
 	Clients map[string]*ClientStory
 
 	StorageDead  bool
-	StorageStill bool // it is stopped
-	Facts       map[string]bool // of the lock service, by names of its own
+	StorageStill bool            // it is stopped
+	Facts        map[string]bool // of the lock service, by names of its own
 
 	Counts   bool
 	Requests int             // that the storage can be sent, without those of a count

@@ -37,6 +37,19 @@ type Service interface {
 	Slot(tenure string) string
 }
 
+// Shared is a Service whose servers take long to start. They are started once for all
+// runs that need none of their own, and each of these joins them.
+type Shared interface {
+	// Launch starts servers with these settings in a group, and returns when they serve.
+	Launch(ctx context.Context, g *proc.Group, world setting.Values) (Launched, error)
+}
+
+// Launched are servers that several runs share.
+type Launched struct {
+	Endpoints []string
+	Processes []*proc.Process // whose end ends all these runs
+}
+
 // Fault is a step that one service has.
 type Fault struct {
 	scenario.Form
