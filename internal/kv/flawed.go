@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -140,8 +139,20 @@ func (f *Flawed) Stats(ctx context.Context) (Stats, error) {
 
 // Snapshot implements Engine.
 func (f *Flawed) Snapshot(_ context.Context, visit func(Entry) error) error {
+	f.snapshot.Lock()
+	defer f.snapshot.Unlock()
+	marks := f.freeze()
+	defer f.end()
+	return f.visitAll(0, marks, visit)
+}
+
+// freeze begins a snapshot of the values, and returns the marks of the same moment.
+func (f *Flawed) freeze() (marks []scopeMark) {
 	f.rule.Lock()
-	marks, items := maps.Clone(f.marks), f.copyItems()
-	f.rule.Unlock()
-	return visitAll(0, marks, items, visit)
+	defer f.rule.Unlock()
+	f.beginItems()
+	for scope, mark := range f.marks {
+		marks = append(marks, scopeMark{scope, mark})
+	}
+	return marks
 }

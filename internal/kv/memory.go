@@ -3,8 +3,6 @@ package kv
 import (
 	"context"
 	"errors"
-	"maps"
-	"strings"
 	"sync"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -14,22 +12,26 @@ import (
 // with the process, together.
 type Memory struct {
 	register fence.Register
-	// frozen is held by a snapshot, and shared by whatever changes values or
-	// marks: a mark and the value that came with it are of one moment.
-	frozen sync.RWMutex
+	// frozen is held at the moment that a snapshot shows, and shared by whatever
+	// changes values or marks: a mark and the value that came with it are of one
+	// moment.
+	frozen  sync.RWMutex
+	changed *changedMarks // guarded by frozen; nil: marks are not being copied
+	// raising is held while marks are dropped, or copied.
+	raising  sync.Mutex
+	snapshot sync.Mutex // one at a time
 	// order makes the observer's order that of the checks; only taken where there is
 	// an observer.
 	order sync.Mutex
 
 	mu      sync.RWMutex
-	items   map[string]Item
-	bytes   int64   // of keys and values
+	items   items
 	account account // guarded by mu, but for its options
 }
 
 // NewMemory makes an empty engine.
 func NewMemory(o Options) *Memory {
-	m := &Memory{items: make(map[string]Item), account: account{Options: o}}
+	m := &Memory{account: account{Options: o}}
 	m.register.MaxScopes = o.MaxMarks
 	return m
 }
@@ -63,6 +65,7 @@ func (m *Memory) admit(c fence.Claim, op func() error) error {
 	}
 	m.frozen.RLock()
 	defer m.frozen.RUnlock()
+	m.changed.keep(c.Scope, m.register.Mark)
 	// An operation takes no time that is worth giving up.
 	err := m.register.Do(context.Background(), c, func(context.Context) error { return op() })
 	if errors.Is(err, fence.ErrTooManyScopes) {
@@ -98,8 +101,8 @@ func (m *Memory) Floor(context.Context) (fence.Token, error) { return m.register
 
 // Raise implements Engine.
 func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
-	m.frozen.RLock()
-	defer m.frozen.RUnlock()
+	m.raising.Lock()
+	defer m.raising.Unlock()
 	return m.register.Raise(floor), nil
 }
 
@@ -107,7 +110,7 @@ func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
 func (m *Memory) Stats(context.Context) (Stats, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return Stats{Keys: int64(len(m.items)), Bytes: m.bytes, Marks: int64(m.register.Len())}, nil
+	return Stats{Keys: m.items.keys, Bytes: m.items.bytes, Marks: int64(m.register.Len())}, nil
 }
 
 // Ready implements Engine.
@@ -116,62 +119,18 @@ func (m *Memory) Ready(context.Context) error { return nil }
 // Close implements Engine.
 func (m *Memory) Close() error { return nil }
 
-// Snapshot implements Engine. Writers wait while maps are copied, not while visit
-// runs.
-func (m *Memory) Snapshot(_ context.Context, visit func(Entry) error) error {
-	m.frozen.Lock()
-	floor, marks, items := m.register.Floor(), maps.Collect(m.register.Marks()), m.copyItems()
-	m.frozen.Unlock()
-	return visitAll(floor, marks, items, visit)
-}
-
-// visitAll shows visit a snapshot.
-func visitAll(floor fence.Token, marks map[string]fence.Mark, items map[string]Item, visit func(Entry) error) error {
-	if floor != 0 {
-		if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
-			return err
-		}
-	}
-	for scope, mark := range marks {
-		if err := visit(markEntry(scope, mark)); err != nil {
-			return err
-		}
-	}
-	for key, item := range items {
-		if err := visit(itemEntry(key, item)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *Memory) copyItems() map[string]Item {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return maps.Clone(m.items)
-}
-
 func (m *Memory) apply(req Request, ops []Op) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := func(key string) bool { _, ok := m.items[key]; return ok }
-	if err := m.account.room(int64(len(m.items)), ops, known); err != nil {
+	known := func(key string) bool { _, ok := m.items.get(key); return ok }
+	if err := m.account.room(m.items.keys, ops, known); err != nil {
 		return err
 	}
 	for _, op := range ops {
-		old, known := m.items[op.Key]
-		if known {
-			m.bytes -= int64(len(op.Key) + len(old.Value))
-		}
 		if op.Kind == OpDelete {
-			delete(m.items, op.Key)
+			m.items.remove(op.Key)
 		} else {
-			if !known {
-				// A key is often a piece of a whole request, which must not live on.
-				op.Key = strings.Clone(op.Key)
-			}
-			m.items[op.Key] = Item{Value: op.Value, Token: req.Token}
-			m.bytes += int64(len(op.Key) + len(op.Value))
+			m.items.put(op.Key, Item{Value: op.Value, Token: req.Token})
 		}
 		m.account.tell(req, op, nil)
 	}
@@ -182,12 +141,12 @@ func (m *Memory) look(req Request, key string) (Item, bool) {
 	if m.account.Observe == nil {
 		m.mu.RLock()
 		defer m.mu.RUnlock()
-		item, ok := m.items[key]
+		item, ok := m.items.get(key)
 		return item, ok
 	}
 	m.mu.Lock() // the observer wants reads in order, too
 	defer m.mu.Unlock()
-	item, ok := m.items[key]
+	item, ok := m.items.get(key)
 	var err error
 	if !ok {
 		err = ErrNotFound

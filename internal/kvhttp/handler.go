@@ -53,8 +53,8 @@ type handler struct {
 	engine kv.Engine
 	rates  *rates // nil: no limit
 	memory *budget
-	// snapshot lets one go out at a time: the engine memory copies all its keys
-	// for it, and a file grows while it lasts.
+	// snapshot lets one go out at a time: the engine memory keeps for it what is
+	// changed meanwhile, and a file grows while it lasts.
 	snapshot sync.Mutex
 	asking   singleflight.Group // of serveReady
 }

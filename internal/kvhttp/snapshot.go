@@ -32,7 +32,7 @@ func (h *handler) serveSnapshot(c *call) error {
 	defer h.snapshot.Unlock()
 	c.w.Header().Set("Content-Type", ContentTypeSnapshot)
 	c.w.Header().Set("Content-Disposition", `attachment; filename="fencelab.snapshot"`)
-	w := &patient{w: c.w, control: http.NewResponseController(c.w)}
+	w := &patient{w: c.w, control: http.NewResponseController(c.w), since: time.Now()}
 	err := kv.WriteSnapshot(c.r.Context(), h.engine, w)
 	if err != nil && w.began {
 		h.Logger.Error("snapshot broken off", "err", err, "request", c.id())
@@ -46,16 +46,29 @@ func (h *handler) serveSnapshot(c *call) error {
 	return nil
 }
 
-// patient gives the client time anew for each piece.
+// A snapshot rests four times as long as it has worked for a piece, so that others
+// have four fifths of a processor that it shares; but no longer than maxRest,
+// because on a busy machine most of that time was not the snapshot's.
+const (
+	restPerWork = 4
+	maxRest     = 10 * time.Millisecond
+)
+
+// patient gives the client time anew for each piece, and leaves others time between
+// them.
 type patient struct {
 	w       io.Writer
 	control *http.ResponseController
 	began   bool
+	since   time.Time // when work on the next piece began
 }
 
 func (p *patient) Write(b []byte) (int, error) {
 	p.began = true
+	time.Sleep(min(restPerWork*time.Since(p.since), maxRest))
 	// An error means that there is no deadline to move, as in a test.
 	_ = p.control.SetWriteDeadline(time.Now().Add(stallTimeout))
-	return p.w.Write(b)
+	n, err := p.w.Write(b)
+	p.since = time.Now()
+	return n, err
 }
