@@ -6,48 +6,23 @@ import (
 	"io"
 	"net/http"
 	"os"
-
-	"golang.org/x/sync/semaphore"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/kv"
 )
-
-// small is how much of a body or an answer costs nothing of the budget: clients
-// with small values are served while others have filled it. What it comes to is
-// bounded by the number of connections.
-const small = 4 << 10
-
-// budget is the memory that bodies and answers may take up together.
-type budget struct {
-	max  int64
-	left *semaphore.Weighted
-}
-
-func newBudget(max int64) *budget { return &budget{max, semaphore.NewWeighted(max)} }
-
-// take gives a call n bytes more, or refuses it. They come back with giveBack.
-func (b *budget) take(c *call, n int64) error {
-	if n <= small {
-		return nil
-	}
-	if !b.left.TryAcquire(n) {
-		return &kv.LimitError{Limit: kv.LimitMemory, Max: b.max, Say: "try again later"}
-	}
-	c.taken += n
-	return nil
-}
-
-func (b *budget) giveBack(c *call) {
-	if c.taken > 0 {
-		b.left.Release(c.taken)
-		c.taken = 0
-	}
-}
 
 // body reads a request's whole body before anything is done, so that a client
 // that dies half-way changes nothing and one that is slow holds no lock. It takes
 // memory as the bytes arrive, not as they are announced; open gives it back.
 func (h *handler) body(c *call) ([]byte, error) {
+	b, err := h.readBody(c)
+	if gone := h.memory.proceed(c.held); gone != nil {
+		return nil, refuseRest(c, gone)
+	}
+	return b, err
+}
+
+func (h *handler) readBody(c *call) ([]byte, error) {
 	announced := c.r.ContentLength // -1: not known
 	if announced > h.Limits.Body {
 		return nil, h.tooLarge(c)
@@ -71,13 +46,16 @@ func (h *handler) body(c *call) ([]byte, error) {
 			if announced >= 0 {
 				grown = min(grown, announced)
 			}
-			if err := h.memory.take(c, grown-c.taken); err != nil {
+			if err := h.takeForBody(c, grown); err != nil {
 				return nil, refuseRest(c, err)
 			}
 			b = append(make([]byte, 0, grown), b...)
 		}
 		n, err := c.r.Body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
+		if c.held != nil {
+			c.held.moved.Add(int64(n))
+		}
 		if int64(len(b)) > h.Limits.Body {
 			return nil, h.tooLarge(c)
 		}
@@ -90,6 +68,20 @@ func (h *handler) body(c *call) ([]byte, error) {
 			return nil, badRequest("the body ends early: %w", err)
 		}
 	}
+}
+
+// takeForBody takes memory so that a call has n bytes. From the first on the call
+// may have to yield them if the rest of its body does not come.
+func (h *handler) takeForBody(c *call, n int64) error {
+	if c.held != nil {
+		return h.memory.take(c, n-c.held.n)
+	}
+	if err := h.memory.take(c, n); err != nil {
+		return err
+	}
+	control := http.NewResponseController(c.w)
+	h.memory.wait(c.held, func() error { return control.SetReadDeadline(time.Now()) })
+	return nil
 }
 
 func (h *handler) tooLarge(c *call) error {

@@ -62,7 +62,8 @@ type handler struct {
 // NewHandler serves engine by the protocols of docs/protocol.md.
 func NewHandler(engine kv.Engine, o Options) http.Handler {
 	o = o.withDefaults()
-	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate), memory: newBudget(o.Limits.Memory)}
+	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate)}
+	h.memory = newBudget(o.Limits.Memory, h.client)
 	if o.Metrics != nil {
 		o.Metrics.watch(engine, h.checks())
 	}
@@ -116,7 +117,7 @@ type call struct {
 	r   *http.Request
 	who *access.Principal // nil: nobody needs to say
 
-	taken int64       // of the budget
+	held  *holding    // of the budget; nil: nothing
 	named string      // see id
 	claim fence.Claim // that the engine was asked with, for the request's span
 
