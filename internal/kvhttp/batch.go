@@ -42,6 +42,9 @@ func (h *handler) serveBatch(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := h.work(c, len(b)); err != nil { // also for a small one: it has many operations
+		return err
+	}
 	in, err := decodeBatch(b)
 	if err != nil {
 		return err

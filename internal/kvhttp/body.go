@@ -19,6 +19,9 @@ func (h *handler) body(c *call) ([]byte, error) {
 	if gone := h.memory.proceed(c.held); gone != nil {
 		return nil, refuseRest(c, gone)
 	}
+	if err == nil && len(b) > small {
+		err = h.work(c, len(b))
+	}
 	return b, err
 }
 

@@ -35,6 +35,9 @@ type Options struct {
 	Bound func(fence.Claim) (fence.Token, error)
 	// Ready has what /readyz asks beside the engine.
 	Ready []Check
+	// EngineWaits: the engine waits for a disk or for other machines. A request's turn
+	// at the processors is over then when the engine is asked.
+	EngineWaits bool
 	// Loopback: only this machine can reach the listener. Requests for a host that
 	// is not loopback's are refused then.
 	Loopback bool
@@ -53,6 +56,7 @@ type handler struct {
 	engine kv.Engine
 	rates  *rates // nil: no limit
 	memory *budget
+	turns  *turns
 	// snapshot lets one go out at a time: the engine memory keeps for it what is
 	// changed meanwhile, and a file grows while it lasts.
 	snapshot sync.Mutex
@@ -62,7 +66,7 @@ type handler struct {
 // NewHandler serves engine by the protocols of docs/protocol.md.
 func NewHandler(engine kv.Engine, o Options) http.Handler {
 	o = o.withDefaults()
-	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate)}
+	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate), turns: newTurns(o.EngineWaits)}
 	h.memory = newBudget(o.Limits.Memory, h.client)
 	if o.Metrics != nil {
 		o.Metrics.watch(engine, h.checks())
@@ -118,6 +122,8 @@ type call struct {
 	who *access.Principal // nil: nobody needs to say
 
 	held  *holding    // of the budget; nil: nothing
+	turn  *turn       // nil: it has none
+	turns *turns      // that turn is of
 	named string      // see id
 	claim fence.Claim // that the engine was asked with, for the request's span
 
@@ -132,6 +138,7 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 
 // end gives back what the call has taken, and the call itself.
 func (h *handler) end(c *call) {
+	c.endTurn()
 	h.memory.giveBack(c)
 	*c = call{}
 	calls.Put(c)
@@ -149,6 +156,9 @@ func (c *call) id() string {
 
 // request is what the engine gets to know of the call.
 func (c *call) request(claim fence.Claim) kv.Request {
+	if c.turn != nil && c.turns.brief {
+		c.endTurn()
+	}
 	c.claim = claim
 	return kv.Request{Claim: claim, ID: requestID(c.r)}
 }
@@ -219,6 +229,7 @@ func (h *handler) open(serve func(*call) error) http.Handler {
 }
 
 func (h *handler) answer(c *call, err error) {
+	c.endTurn() // the client may be slow to read
 	if errors.Is(err, fence.ErrDuplicate) {
 		c.w.Header().Set(fencehttp.HeaderDuplicate, "true")
 		c.w.WriteHeader(http.StatusNoContent)

@@ -84,7 +84,7 @@ func (b *budget) take(c *call, n int64) error {
 	b.calls[held] = true
 	if c.held == nil {
 		c.held = held
-		c.w = &sender{ResponseWriter: c.w, memory: b, held: held}
+		c.w = &sender{ResponseWriter: c.w, call: c, memory: b, held: held}
 	}
 	return nil
 }
@@ -177,6 +177,7 @@ const sendPiece = 64 << 10
 // does not read.
 type sender struct {
 	http.ResponseWriter
+	call   *call
 	memory *budget
 	held   *holding
 }
@@ -209,6 +210,7 @@ func (s *sender) WriteString(text string) (n int, err error) {
 }
 
 func (s *sender) begin() {
+	s.call.endTurn() // the client may be slow to read
 	control := http.NewResponseController(s.ResponseWriter)
 	s.memory.wait(s.held, func() error { return control.SetWriteDeadline(time.Now()) })
 }

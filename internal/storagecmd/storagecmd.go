@@ -111,6 +111,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	srv := NewServer(tracing.Handler(kvhttp.NewHandler(store.engine, kvhttp.Options{
 		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
 		Ready: append(store.ready, untilStop(stopping)), Loopback: onLoopback(ln),
+		EngineWaits: c.engine.kind != engineMemory,
 	})), c.limits.Key, log)
 	if journal != nil {
 		journal.Listening(ln.Addr().String()) // before the first request can be

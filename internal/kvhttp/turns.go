@@ -1,0 +1,143 @@
+package kvhttp
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+)
+
+// turns share the processors among the requests that need much of them, such as
+// batches: only so many are worked on at a time that others need not wait for them.
+// The queue is fair. A request's place in it is behind the present one by what it
+// asks for, times the number of requests that its client has there: a client with
+// many requests gets no more than one with a few, and who asks for little waits
+// little.
+type turns struct {
+	brief bool // a turn is over when the engine is asked
+
+	mu     sync.Mutex
+	free   int
+	now    int64 // the place of the last one whose turn came
+	queue  turnQueue
+	client map[client]int64 // requests that wait or have their turn
+}
+
+// turn is a request's.
+type turn struct {
+	client client
+	place  int64
+	index  int // in the queue; -1: its turn came
+	came   chan struct{}
+}
+
+// newTurns has one less at a time than there are processors, so that one is left.
+func newTurns(brief bool) *turns {
+	return &turns{brief: brief, free: max(1, runtime.GOMAXPROCS(0)-1), client: make(map[client]int64)}
+}
+
+// take waits for the turn of a request that asks for so much work, in bytes, or until
+// ctx is done, which is an error. The caller calls give after either.
+func (t *turns) take(ctx context.Context, who client, work int64) (*turn, error) {
+	turn := t.ask(who, work)
+	if turn.came == nil {
+		return turn, nil
+	}
+	select {
+	case <-turn.came:
+		return turn, nil
+	case <-ctx.Done():
+		return turn, ctx.Err()
+	}
+}
+
+func (t *turns) ask(who client, work int64) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.client[who]++
+	turn := &turn{client: who, place: t.now + work*t.client[who], index: -1}
+	if t.free > 0 {
+		t.free--
+		return turn
+	}
+	turn.came = make(chan struct{})
+	heap.Push(&t.queue, turn)
+	return turn
+}
+
+// give lets the next one have its turn. A turn that has not come is given up.
+func (t *turns) give(over *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.client[over.client]--; t.client[over.client] == 0 {
+		delete(t.client, over.client)
+	}
+	switch {
+	case over.index >= 0:
+		heap.Remove(&t.queue, over.index)
+	case len(t.queue) == 0:
+		t.free++
+	default:
+		next := heap.Pop(&t.queue).(*turn)
+		t.now = max(t.now, next.place)
+		close(next.came)
+	}
+}
+
+// turnQueue is a heap, by place.
+type turnQueue []*turn
+
+func (q turnQueue) Len() int           { return len(q) }
+func (q turnQueue) Less(i, j int) bool { return q[i].place < q[j].place }
+
+func (q turnQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
+}
+
+func (q *turnQueue) Push(x any) {
+	turn := x.(*turn)
+	turn.index = len(*q)
+	*q = append(*q, turn)
+}
+
+func (q *turnQueue) Pop() any {
+	last := len(*q) - 1
+	turn := (*q)[last]
+	turn.index = -1
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	return turn
+}
+
+// smallTurn is the least that a batch counts for, in bytes.
+const smallTurn = 1 << 10
+
+// work waits for the call's turn to work on a body of n bytes. endTurn ends it.
+func (h *handler) work(c *call, n int) error {
+	if c.turn != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	h.memory.wait(c.held, func() error { cancel(); return nil })
+	turn, err := h.turns.take(ctx, h.client(c), int64(max(n, smallTurn)))
+	if gone := h.memory.proceed(c.held); err != nil || gone != nil {
+		h.turns.give(turn)
+		if gone != nil {
+			return gone
+		}
+		return &answered{fmt.Errorf("the client left before its turn: %w", err)}
+	}
+	c.turn, c.turns = turn, h.turns
+	return nil
+}
+
+// endTurn ends the turn of a call that has one.
+func (c *call) endTurn() {
+	if c.turn != nil {
+		c.turns.give(c.turn)
+		c.turn = nil
+	}
+}
