@@ -33,7 +33,7 @@ func (b *bench) latencies() error {
 		return err
 	}
 	t := b.report.table("Latency at 70 % of the highest rate",
-		"A write a request, 1,000 keys, 64 connections. Requests are due at even intervals whatever became of those before, and the time counts from when a request was due: one that waits behind a slow one counts as slow (no coordinated omission). Of several rounds in turns: the median, with the lowest and the highest.",
+		"A write a request, 1,000 keys, 64 connections. Requests are due at even intervals whatever became of those before, and the time counts from when a request was due: one that waits behind a slow one counts as slow (no coordinated omission). Of several rounds in turns: the median, with the quartiles.",
 		"", "highest, requests/s", "sent, requests/s", "p50, ms", "p99, ms", "p99.9, ms")
 	rivals := []rival{{"no-op handler", noop, put(fewKeys, 1)}, {"memory", memory, put(fewKeys, 1)}, {"bolt", bolt, put(fewKeys, 1)}}
 	highest := make([]float64, len(rivals))

@@ -56,6 +56,26 @@ func TestShortRun(t *testing.T) {
 	}
 }
 
+// TestQuartiles: a spread tells the median and the quartiles, and a goal is judged
+// by the figure that it names.
+func TestQuartiles(t *testing.T) {
+	got := spreadOf([]float64{9, 1, 1.1, 0.5, 0.94, 1.2, 1, 0.96, 1.3, 0.9, 1.1})
+	if want := "**1.00** (0.94 to 1.20)"; got.String() != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var r report
+	r.goal("by the median", atLeast, 0.95, got)
+	r.firmGoal("by the lower quartile", 0.95, got)
+	for _, want := range []string{
+		"| by the median | at least 0.95 | **1.00** (0.94 to 1.20) | yes |",
+		"| by the lower quartile | at least 0.95, with the lower quartile | **1.00** (0.94 to 1.20) | no: 0.99 times what is wanted |",
+	} {
+		if !strings.Contains(r.markdown(), want) {
+			t.Errorf("the report has no %q:\n%s", want, r.markdown())
+		}
+	}
+}
+
 // TestReplaceWantsMarks: a document without a place for the tables stays as it is.
 func TestReplaceWantsMarks(t *testing.T) {
 	doc := filepath.Join(t.TempDir(), "doc.md")

@@ -37,7 +37,7 @@ func (b *bench) overhead() error {
 			t.add(fmt.Sprint(conns), r.name, rate(r.rates), of(r.rates, reference.rates).String(),
 				of(reference.used(), r.used()).String(), micros(r.server)+", "+micros(r.client))
 		}
-		b.report.goal(fmt.Sprintf("in memory, one write a request, connections: %d; rate of a no-op handler's", conns), atLeast, 0.95, of(results[0].rates, reference.rates))
+		b.report.firmGoal(fmt.Sprintf("in memory, one write a request, connections: %d; rate of a no-op handler's", conns), 0.95, of(results[0].rates, reference.rates))
 	}
 	return stop(ours, noop, bare)
 }

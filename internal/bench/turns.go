@@ -92,12 +92,14 @@ func (c contender) used() (client, server time.Duration, err error) {
 	return client, time.Duration(t.Nano()), nil
 }
 
-// spread is how far values of several rounds lie apart.
-type spread struct{ min, median, max float64 }
+// spread is how far values of several rounds lie apart: the median, and the
+// quartiles, between which half of them are.
+type spread struct{ lower, median, upper float64 }
 
 func spreadOf(values []float64) spread {
 	s := slices.Sorted(slices.Values(values))
-	return spread{s[0], s[len(s)/2], s[len(s)-1]}
+	quarter := len(s) / 4
+	return spread{s[quarter], s[len(s)/2], s[len(s)-1-quarter]}
 }
 
 // of is the spread of a's values as parts of b's of the same round.
