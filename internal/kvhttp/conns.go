@@ -3,6 +3,7 @@ package kvhttp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -53,7 +54,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		from := network(c.RemoteAddr().String())
 		over := l.take(from)
 		if over == nil {
-			return &limitedConn{Conn: c, giveBack: sync.OnceFunc(func() { l.giveBack(from) })}, nil
+			return newLimitedConn(c, func() { l.giveBack(from) }), nil
 		}
 		if l.metrics != nil {
 			l.metrics.limited.WithLabelValues(over.Limit).Inc()
@@ -143,10 +144,51 @@ func refusalOf(err error) *http.Response {
 	}
 }
 
-// limitedConn counts until it is closed.
+// limitedConn counts until it is closed. It has deadlines that cost less.
 type limitedConn struct {
 	net.Conn
 	giveBack func()
+	read     deadline
+	write    deadline
+}
+
+func newLimitedConn(c net.Conn, giveBack func()) *limitedConn {
+	now := time.Now()
+	return &limitedConn{Conn: c, giveBack: sync.OnceFunc(giveBack),
+		read: deadline{move: c.SetReadDeadline, born: now}, write: deadline{move: c.SetWriteDeadline, born: now}}
+}
+
+// Read implements net.Conn.
+func (c *limitedConn) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		if n > 0 || !c.read.early(err) {
+			return n, err
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c *limitedConn) Write(b []byte) (int, error) {
+	written := 0
+	for {
+		n, err := c.Conn.Write(b[written:])
+		written += n
+		if !c.write.early(err) {
+			return written, err
+		}
+	}
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *limitedConn) SetReadDeadline(t time.Time) error { return c.read.set(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *limitedConn) SetWriteDeadline(t time.Time) error { return c.write.set(t) }
+
+// SetDeadline implements net.Conn.
+func (c *limitedConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.read.set(t), c.write.set(t))
 }
 
 // Close implements net.Conn.
