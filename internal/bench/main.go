@@ -28,10 +28,10 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare the storage with others on this machine",
-		Long: `bench starts the storage, a server that does nothing, Redis and etcd, each in a
-process of its own, has them work in turns, and prints how they compare. It takes
-some minutes; nothing else should run meanwhile. The files are in the directory
-for temporary ones (TMPDIR): its disk is the one that is measured.`,
+		Long: `bench starts the storage, a server that does nothing, contrib/lock's storage, Redis
+and etcd, each in a process of its own, has them work in turns, and prints how they
+compare. It takes some minutes; nothing else should run meanwhile. The files are in
+the directory for temporary ones (TMPDIR): its disk is the one that is measured.`,
 		Example: `  go run ./internal/bench
   go run ./internal/bench --short
   TMPDIR=/mnt/disk go run ./internal/bench -o docs/performance.md`,
@@ -45,7 +45,7 @@ for temporary ones (TMPDIR): its disk is the one that is measured.`,
 		},
 	}
 	cmd.Flags().BoolVar(&short, "short", false, "a few seconds: shows that it works, and no figure means anything")
-	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, batches, durable, growth or latency")
+	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, growth or latency")
 	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
 	cmd.AddCommand(roles()...)
 	return cmd
@@ -92,6 +92,7 @@ func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer
 		do   func() error
 	}{
 		{"requests", b.overhead},
+		{"contriblock", b.contribLock},
 		{"batches", b.batches},
 		{"durable", b.durable},
 		{"growth", b.growth},

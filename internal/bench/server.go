@@ -81,9 +81,13 @@ func (b *bench) start(args func(addr string) []string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := args(addr)
-	s := &server{addr: addr, began: time.Now()}
-	if s.Process, err = b.group.Start(list[0], nil, list...); err != nil {
+	return b.startAt(addr, args(addr)...)
+}
+
+// startAt starts a server that takes connections at addr, and returns when it does.
+func (b *bench) startAt(addr string, args ...string) (s *server, err error) {
+	s = &server{addr: addr, began: time.Now()}
+	if s.Process, err = b.group.Start(args[0], nil, args...); err != nil {
 		return nil, err
 	}
 	for {
@@ -97,7 +101,7 @@ func (b *bench) start(args func(addr string) []string) (*server, error) {
 		case <-time.After(200 * time.Microsecond):
 		}
 		if time.Since(s.began) > startTimeout {
-			return nil, fmt.Errorf("%s does not serve after %v: %w", list[0], startTimeout, err)
+			return nil, fmt.Errorf("%s does not serve after %v: %w", args[0], startTimeout, err)
 		}
 	}
 }
