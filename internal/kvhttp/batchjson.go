@@ -20,7 +20,8 @@ import (
 // twenty times as many in memory. Members that are unknown or come twice are
 // errors, and so is what is not UTF-8.
 func decodeBatch(b []byte) (ops []batchOp, err error) {
-	d := batchDecoder{json: jsontext.NewDecoder(bytes.NewBuffer(b))}
+	d := new(batchDecoder)
+	d.reset(b)
 	err = d.object(func(name string) error {
 		if name != "ops" {
 			return fmt.Errorf("unknown field %.32q", name)
@@ -29,9 +30,7 @@ func decodeBatch(b []byte) (ops []batchOp, err error) {
 		return err
 	})
 	if err == nil {
-		if _, after := d.json.ReadToken(); !errors.Is(after, io.EOF) {
-			err = errors.New("it goes on after its JSON object")
-		}
+		err = d.end()
 	}
 	var over *kv.LimitError
 	switch {
@@ -45,10 +44,7 @@ func decodeBatch(b []byte) (ops []batchOp, err error) {
 	return ops, nil
 }
 
-type batchDecoder struct {
-	json    *jsontext.Decoder
-	scratch []byte // of text
-}
+type batchDecoder struct{ objectDecoder }
 
 func (d *batchDecoder) ops() (ops []batchOp, err error) {
 	if err := d.begin('['); err != nil {
@@ -94,12 +90,35 @@ func kindOf(text []byte) string {
 		return kv.OpWrite
 	case kv.OpDelete:
 		return kv.OpDelete
+	case kv.OpRead:
+		return kv.OpRead
 	}
 	return string(text)
 }
 
+// objectDecoder reads objects token by token.
+type objectDecoder struct {
+	json    jsontext.Decoder
+	body    bytes.Buffer
+	scratch []byte // of unquote
+}
+
+// reset begins with b, which must not change until the next call.
+func (d *objectDecoder) reset(b []byte) {
+	d.body = *bytes.NewBuffer(b)
+	d.json.Reset(&d.body)
+}
+
+// end wants that nothing follows.
+func (d *objectDecoder) end() error {
+	if _, err := d.json.ReadToken(); !errors.Is(err, io.EOF) {
+		return errors.New("it goes on after its JSON object")
+	}
+	return nil
+}
+
 // object reads an object, of which member reads each value.
-func (d *batchDecoder) object(member func(name string) error) error {
+func (d *objectDecoder) object(member func(name string) error) error {
 	if err := d.begin('{'); err != nil {
 		return err
 	}
@@ -118,7 +137,7 @@ func (d *batchDecoder) object(member func(name string) error) error {
 
 // memberName spares the copy of the names that are known.
 func memberName(name []byte) string {
-	for _, known := range []string{"op", "key", "val", "ops"} {
+	for _, known := range []string{"op", "key", "val", "version", "ops"} {
 		if string(name) == known {
 			return known
 		}
@@ -127,7 +146,7 @@ func memberName(name []byte) string {
 }
 
 // begin reads the token that begins an object or an array.
-func (d *batchDecoder) begin(want jsontext.Kind) error {
+func (d *objectDecoder) begin(want jsontext.Kind) error {
 	t, err := d.json.ReadToken()
 	if err == nil && t.Kind() != want {
 		err = fmt.Errorf("want %v, got %v", want, t.Kind())
@@ -136,11 +155,16 @@ func (d *batchDecoder) begin(want jsontext.Kind) error {
 }
 
 // text reads a string. It is valid until the next call.
-func (d *batchDecoder) text() ([]byte, error) {
+func (d *objectDecoder) text() ([]byte, error) {
 	v, err := d.json.ReadValue()
 	if err != nil {
 		return nil, err
 	}
+	return d.unquote(v)
+}
+
+// unquote is the text of a string. It is valid until the next call.
+func (d *objectDecoder) unquote(v jsontext.Value) (text []byte, err error) {
 	if v.Kind() != '"' {
 		return nil, fmt.Errorf("want a string, got %v", v.Kind())
 	}

@@ -53,7 +53,7 @@ func (h *handler) serveContribLock(c *call) error {
 		}
 		err = &answered{err}
 	}
-	c.w.Header().Set("Content-Type", "application/json")
+	c.w.Header()["Content-Type"] = typeJSON
 	c.w.WriteHeader(status)
 	if _, werr := c.w.Write(b); err == nil && werr != nil {
 		err = &answered{fmt.Errorf("the client left: %w", werr)}
@@ -71,8 +71,8 @@ func (h *handler) contribLock(c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var in ContribRequest
-	if err := decode(b, &in, false); err != nil {
+	in, err := decodeContrib(b)
+	if err != nil {
 		return nil, err
 	}
 	if err := cmp.Or(h.Limits.key(in.Key), h.Limits.value(len(in.Val))); err != nil {
@@ -91,27 +91,30 @@ func (h *handler) contribLock(c *call) ([]byte, error) {
 		if err := mustBeText("the value", item.Value, "read it by GET "+pathKV+url.PathEscape(in.Key)); err != nil {
 			return nil, err
 		}
-		return h.contribAnswer(c, ContribResponse{Val: item.Value, Version: int64(item.Token)})
+		return h.contribAnswer(c, item.Value, int64(item.Token))
 	case kv.OpWrite:
 		if err := c.who.May(access.Write, in.Key, in.Key); err != nil {
 			return nil, err
 		}
-		answer, err := h.contribAnswer(c, ContribResponse{Val: in.Val, Version: in.Version})
+		answer, err := h.contribAnswer(c, in.Val, in.Version)
 		if err != nil {
 			return nil, err
 		}
 		req.Token = fence.Token(in.Version)
 		c.claim = req.Claim
-		return answer, h.engine.Write(c.r.Context(), req, kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val})
+		c.op[0] = kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val}
+		return answer, h.engine.Write(c.r.Context(), req, c.op[:]...)
 	}
 	return nil, badRequest("unknown op: %.32q, want \"read\" or \"write\"", in.Op)
 }
 
-func (h *handler) contribAnswer(c *call, resp ContribResponse) ([]byte, error) {
-	b, err := json.Marshal(resp)
-	if err != nil {
-		return nil, err
-	}
+// typeJSON is not made anew in each request. Nobody changes it.
+var typeJSON = []string{"application/json"}
+
+// contribAnswer is the answer of a request that was done. Most fit the call's own
+// buffer, where the body was: what was decoded of that is a copy.
+func (h *handler) contribAnswer(c *call, val string, version int64) ([]byte, error) {
+	b := appendContrib(c.buffer[:0], val, version)
 	return b, h.memory.take(c, int64(len(b)))
 }
 

@@ -48,8 +48,10 @@ func checkForeign(r *http.Request, loopback bool) error {
 
 // isLoopback: host, with or without a port, can mean only this machine.
 func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+	if strings.Contains(host, ":") { // an error costs more than the rest
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
 	}
 	if strings.EqualFold(host, "localhost") {
 		return true

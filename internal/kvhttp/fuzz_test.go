@@ -140,6 +140,7 @@ func FuzzContribLock(f *testing.F) {
 	for _, s := range []string{
 		`{"op":"write","key":"a","val":"x","version":34}`, `{"op":"write","key":"a","version":32}`, `{"op":"read","key":"a"}`, `{"op":"read","key":""}`,
 		`{"OP":"write","key":"<","val":"\u2028","version":34,"more":[{}]}`, `{"op":"write","key":"a","version":1e2}`, `[]`, `null`, `{"op":"write"}{}`,
+		`{"op":"write","KEY":"b","key":"a","Val":"x","val":null,"ver\u017fion":34,"VERSION":35}`, "{\"op\":\"write\",\"\u212aey\":\"a\",\"val\":\"\u2028\x7f\",\"version\":-0}",
 	} {
 		f.Add(s)
 	}
@@ -149,10 +150,14 @@ func FuzzContribLock(f *testing.F) {
 		call(h, "POST", "/", `{"op":"write","key":"a","val":"kept","version":33}`)
 		w := call(h, "POST", "/", body)
 		var resp kvhttp.ContribResponse
+		said := w.Body.String()
 		d := json.NewDecoder(w.Body)
 		d.DisallowUnknownFields()
 		if err := d.Decode(&resp); err != nil {
 			t.Fatalf("%q: %d, %v", body, w.Code, err)
+		}
+		if want, _ := json.Marshal(resp); said != string(want) {
+			t.Fatalf("%q: the answer is %q, of package json it is %q", body, said, want)
 		}
 		var in kvhttp.ContribRequest
 		_ = json.Unmarshal([]byte(body), &in)

@@ -74,8 +74,9 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	// Keys may hold any characters, "//" and ".." too: a path that the router
 	// cleaned would be another key.
 	r, keys := mux.NewRouter().SkipClean(true), h.handle(h.serveKey)
+	contribLock := h.open(h.serveContribLock) // which says no in words of its own
 	r.PathPrefix(pathKV).Handler(keys)
-	r.Path("/").Handler(h.open(h.serveContribLock)) // which says no in words of its own
+	r.Path("/").Handler(contribLock)
 	r.Path(pathBatch).Handler(h.handle(h.serveBatch))
 	r.PathPrefix(pathMarks).Handler(h.handle(h.serveMark))
 	r.Path(pathFloor).Handler(h.handle(h.serveFloor))
@@ -87,20 +88,24 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	r.NotFoundHandler = h.open(func(c *call) error {
 		return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %q; the protocol is described at /openapi.yaml", c.r.URL.Path)}
 	})
-	return matcher{keys, r}
+	return matcher{keys, contribLock, r}
 }
 
-// matcher serves by a router's routes, keys without a search for theirs. The
-// router's own ServeHTTP would copy the request twice, to attach variables that
-// no route of ours has.
+// matcher serves by a router's routes, keys and contrib/lock's protocol without a
+// search for theirs. The router's own ServeHTTP would copy the request twice, to
+// attach variables that no route of ours has.
 type matcher struct {
-	keys   http.Handler
-	routes *mux.Router
+	keys, contribLock http.Handler
+	routes            *mux.Router
 }
 
 func (m matcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, pathKV) {
 		m.keys.ServeHTTP(w, r)
+		return
+	}
+	if r.URL.Path == "/" {
+		m.contribLock.ServeHTTP(w, r)
 		return
 	}
 	var match mux.RouteMatch
