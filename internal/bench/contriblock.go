@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -110,12 +111,14 @@ func contribWritten(r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		if text := strings.TrimSuffix(string(line), "\r\n"); strings.HasPrefix(text, length) {
-			if size, err = strconv.Atoi(text[len(length):]); err != nil {
+		line = bytes.TrimSuffix(line, []byte("\r\n"))
+		if len(line) == 0 {
+			break
+		}
+		if after, ok := bytes.CutPrefix(line, []byte(length)); ok {
+			if size, err = strconv.Atoi(string(after)); err != nil {
 				return err
 			}
-		} else if text == "" {
-			break
 		}
 	}
 	body, err := r.Peek(size)

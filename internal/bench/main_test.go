@@ -38,6 +38,7 @@ func TestShortRun(t *testing.T) {
 	for _, want := range []string{
 		"Redis 7", "etcd 3",
 		"### One write a request", "| 1 | no-op, no timeouts | ", "| 64 | storage | ",
+		"### POST /, beside contrib/lock's own storage",
 		"### Batches of 64", "| 16 | Redis, 64 scripts pipelined | ",
 		"### Durable, 64 writers", "| etcd, Txn with one put, by its Go client | ", "| disk: 4 KiB appended, fdatasync | ",
 		"### From 1,000 to 5,000 keys", " of disk |", " of memory |", "### Start with 5,000 keys",
@@ -87,6 +88,31 @@ func TestReplaceWantsMarks(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(doc); string(text) != "text\n"+markEnd+markBegin {
 		t.Errorf("the document was changed: %s", text)
+	}
+}
+
+// TestContribLockIsMeasured: the original is built, and both storages do what is sent;
+// where its port is taken the report says so.
+func TestContribLockIsMeasured(t *testing.T) {
+	b := startBench(t)
+	if failed := b.contribLock(); failed != nil {
+		t.Fatal(failed)
+	}
+	text := b.report.markdown()
+	if measured := strings.Contains(text, "| 64 | contrib/lock's storage | "); !measured && !strings.Contains(text, "Not measured: ") {
+		t.Errorf("the report is\n%s", text)
+	}
+	ln, err := net.Listen("tcp", ":8080")
+	if err != nil {
+		t.Skip("port 8080 is somebody else's")
+	}
+	defer ln.Close()
+	taken := &bench{size: smoke, group: b.group}
+	if err := taken.contribLock(); err != nil {
+		t.Fatal(err)
+	}
+	if text := taken.report.markdown(); !strings.Contains(text, "Not measured: contrib/lock's storage knows one port: ") {
+		t.Errorf("with its port taken the report is\n%s", text)
 	}
 }
 
