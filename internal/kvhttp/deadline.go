@@ -12,7 +12,7 @@ import (
 // deadline of the header moves no timer.
 const nextLook = 5 * time.Second
 
-// deadline is that of one direction of a connection. Package http sets seven in each
+// deadline is that of one direction of a connection. Package http sets eight in each
 // request, most of them later than the one before, and each would move a timer of
 // the runtime. Here only one that comes sooner does. So the timer may ring before
 // the deadline; then the operation that it ended begins again.

@@ -65,7 +65,7 @@ func limitedConn(t *testing.T, c net.Conn) net.Conn {
 	return limited
 }
 
-// TestDeadlinesOfRequestsMoveFewTimers: of the seven deadlines that package http
+// TestDeadlinesOfRequestsMoveFewTimers: of the eight deadlines that package http
 // sets in each request only two move the connection's own: the one that ends the
 // read that waits for the client's end, and the one after it.
 func TestDeadlinesOfRequestsMoveFewTimers(t *testing.T) {
