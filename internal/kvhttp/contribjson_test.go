@@ -56,7 +56,7 @@ func TestContribBodies(t *testing.T) {
 // one of a call is not left in the next.
 func TestContribAnswersAreThoseOfPackageJSON(t *testing.T) {
 	h := kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{})
-	for i, val := range []string{"", "plain", "\x00\b\f\n\r\t\x1f\x7f", `"\/`, "<a href='x'>&</a>", "é\u2028\u2029\u2030\uFFFD\U0001F600",
+	for i, val := range []string{"", "plain", "\x00\b\f\n\r\t\x1f\x7f", "<", ">", "&", `"`, `\`, "\x1f", "\u2028", "\u2029", `"\/`, "<a href='x'>&</a>", "é\u2028\u2029\u2030\uFFFD\U0001F600",
 		strings.Repeat("long ", 100), strings.Repeat("<", 5000), "short"} {
 		resp := kvhttp.ContribResponse{Val: val, Version: int64(i + 1)}
 		want, err := json.Marshal(resp)

@@ -122,11 +122,12 @@ func TestDeadlineIsNeitherEarlyNorLost(t *testing.T) {
 	const soon = 30 * time.Millisecond
 	past := time.Unix(1, 0)
 	for name, before := range map[string][]func() time.Time{
-		"the first":              {},
-		"after a sooner one":     {func() time.Time { return time.Now().Add(soon / 10) }},
-		"after a later one":      {func() time.Time { return time.Now().Add(time.Hour) }},
-		"after one that is over": {func() time.Time { return past }},
-		"after none":             {func() time.Time { return time.Now().Add(time.Hour) }, func() time.Time { return past }, func() time.Time { return time.Time{} }},
+		"the first":          {},
+		"after a sooner one": {func() time.Time { return time.Now().Add(soon / 10) }},
+		"after one that is over, and a later one": {func() time.Time { return time.Now().Add(soon / 10) }, func() time.Time { return past }},
+		"after a later one":                       {func() time.Time { return time.Now().Add(time.Hour) }},
+		"after one that is over":                  {func() time.Time { return past }},
+		"after none":                              {func() time.Time { return time.Now().Add(time.Hour) }, func() time.Time { return past }, func() time.Time { return time.Time{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, client := net.Pipe()
