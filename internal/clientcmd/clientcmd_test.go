@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -150,8 +151,9 @@ func (w *world) revoke(t *testing.T, owner string) {
 
 func leaseOf(t *testing.T, owner string) clientv3.LeaseID {
 	t.Helper()
-	key, _, _ := strings.Cut(owner, "@") // and a revision, in the agent's reports
-	id, err := strconv.ParseInt(key[strings.LastIndex(key, "/")+1:], 16, 64)
+	key, _, _ := strings.Cut(owner, "@")           // and a revision, in the agent's reports
+	name, _, _ := strings.Cut(path.Base(key), "-") // and a number, in keys of etcdlock
+	id, err := strconv.ParseInt(name, 16, 64)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func TestContribClient1IsStale(t *testing.T) {
 		one := startContrib(t, w, "1")
 		version1 := one.wantLock(t, "1")
 		lease := one.wantPrompt(t)
-		if owner := w.queue(t, "/lock", 1)[0]; owner != "/lock/"+lease {
+		if owner := w.queue(t, "/lock", 1)[0]; fmt.Sprintf("%x", int64(leaseOf(t, owner))) != lease {
 			t.Errorf("the prompt names lease %s, the lock's key is %s", lease, owner)
 		}
 		w.revoke(t, "/lock/"+lease)

@@ -114,7 +114,7 @@ func TestAgentKeepsASession(t *testing.T) {
 	a.stdin.Close()
 	a.wantEnd(t)
 	leases, err := w.etcd.Leases(within(t))
-	if err != nil || len(leases.Leases) != 0 {
-		t.Errorf("left: %v, %v", leases, err)
+	if err != nil || len(leases.Leases) != 1 || leases.Leases[0].ID != leaseOf(t, other.Grant().Owner) {
+		t.Errorf("left: %v, %v, want the other's alone", leases, err)
 	}
 }

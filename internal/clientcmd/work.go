@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strconv"
+	"path"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -21,8 +21,8 @@ import (
 )
 
 // HolderPrefix begins the keys in etcd under which holders announce themselves;
-// the lock's name, a slash and the lease ID in hexadecimal follow. The value is
-// a Holder as JSON; it goes with the lease.
+// the lock's name, a slash and the end of the key in the lock's queue follow. The
+// value is a Holder as JSON; it goes with the tenure.
 const HolderPrefix = "/fencelab/holders/"
 
 // Holder says which process holds a lock, for a nemesis that looks for it.
@@ -162,7 +162,12 @@ func (w *worker) tell(log *slog.Logger, op string, err error) {
 	log.Error(op+" failed", "unknown outcome", errors.Is(err, kv.ErrUnknown), "err", err)
 }
 
-// announce writes who holds the lock, for as long as the lease lasts.
+// announcement is the key at which the holder announces itself.
+func (w *worker) announcement(t lock.Tenure) string {
+	return HolderPrefix + w.lock + "/" + path.Base(t.Grant().Owner)
+}
+
+// announce writes who holds the lock, until it is released, or the lease ends.
 func (w *worker) announce(ctx context.Context, t lock.Tenure) error {
 	b, err := json.Marshal(Holder{Name: w.name, PID: os.Getpid()})
 	if err != nil {
@@ -170,15 +175,16 @@ func (w *worker) announce(ctx context.Context, t lock.Tenure) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	lease := leaseOf(t)
-	key := HolderPrefix + w.lock + "/" + strconv.FormatInt(int64(lease), 16)
-	_, err = w.etcd.Put(ctx, key, string(b), clientv3.WithLease(lease))
+	_, err = w.etcd.Put(ctx, w.announcement(t), string(b), clientv3.WithLease(leaseOf(t)))
 	return err
 }
 
 func (w *worker) release(ctx context.Context, log *slog.Logger, t lock.Tenure) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
+	if _, err := w.etcd.Delete(ctx, w.announcement(t)); err != nil {
+		log.Warn("its announcement may stay until its lease ends", "err", err)
+	}
 	switch err := t.Unlock(ctx); {
 	case err == nil:
 		log.Info("released the lock")

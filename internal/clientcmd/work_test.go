@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"strconv"
+	"path"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,12 +37,12 @@ func TestWork(t *testing.T) {
 	w.wantFree(t, "/lock")
 }
 
-// holder waits until one announces itself under the lease whose tenure is owner.
+// holder waits until one announces itself whose tenure is owner.
 func (w *world) holder(t *testing.T, owner string) (key string, h clientcmd.Holder) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	key = clientcmd.HolderPrefix + "/lock/" + strconv.FormatInt(int64(leaseOf(t, owner)), 16)
+	key = clientcmd.HolderPrefix + "/lock/" + path.Base(owner)
 	for r := range w.etcd.Watch(ctx, key, clientv3.WithRev(1)) {
 		if len(r.Events) > 0 {
 			if err := json.Unmarshal(r.Events[0].Kv.Value, &h); err != nil {

@@ -59,8 +59,9 @@ func (r *run) startClient(ctx context.Context, name string) error {
 	}
 	args := []string{"client", "agent", "--name", name, "--endpoints", strings.Join(endpoints, ","), "--lock", r.lockOf(name),
 		"--storage", w.storage.url(), "--send-storage", send, "--connect-timeout", startDeadline.String()}
+	told := r.service.Told(name, r.variant.Clients)
 	for _, s := range slices.Concat(setting.Client, r.service.ClientSettings()) {
-		args = append(args, agentFlag(s.Name, r.ownSetting(c, s.Name))...)
+		args = append(args, agentFlag(s.Name, told.Text(s.Name))...)
 	}
 	p, err := w.group.Start(name, env, args...)
 	if err != nil {
@@ -78,17 +79,6 @@ func (r *run) startClient(ctx context.Context, name string) error {
 		})
 	})
 	return nil
-}
-
-// ownSetting is what a client's agent is told of a setting: of the client whose session
-// it shares it is told at each lock.
-func (r *run) ownSetting(c scenario.Client, name string) string {
-	text := c.Text(name)
-	if _, shares := r.variant.Clients[text]; name == setting.Session && shares {
-		s, _ := setting.Find(r.service.ClientSettings(), name)
-		return s.Default
-	}
-	return text
 }
 
 // meddles reports whether some step about a client is such.

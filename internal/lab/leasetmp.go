@@ -7,5 +7,6 @@ import (
 
 func leaseTmp(tenure string) string {
 	key, _, _ := strings.Cut(tenure, "@")
-	return path.Base(key)
+	id, _, _ := strings.Cut(path.Base(key), "-")
+	return id
 }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
+	"path"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
@@ -138,8 +138,7 @@ func (n *nemesis) next(ctx context.Context) (holder, error) {
 			}
 			n.seen[h.PID] = p
 		}
-		lease := h.key[strings.LastIndexByte(h.key, '/')+1:]
-		key, err := n.etcd.Get(ctx, etcdlock.Prefix(n.Lock)+lease)
+		key, err := n.etcd.Get(ctx, etcdlock.Prefix(n.Lock)+path.Base(h.key))
 		if err != nil {
 			return h, err
 		}

@@ -115,6 +115,21 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 	return wrong
 }
 
+// Told implements service.Service. A session that another client shares is of package
+// concurrency: no other key than the session's is there to be shared.
+func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
+	told := maps.Clone(all[client].Values)
+	if _, shares := all[told.Text(setting.Session)]; shares {
+		told[setting.Session] = sessionOwn
+	}
+	for _, other := range all {
+		if other.Text(setting.Session) == client {
+			told[setting.Session] = sessionKept
+		}
+	}
+	return told
+}
+
 // own says why a variant needs an etcd of its own.
 func own(world setting.Values, clients map[string]scenario.Client) (why []string) {
 	if n := world.Number(settingMembers); n != 1 {
@@ -136,9 +151,10 @@ func (Service) Slot(tenure string) string {
 }
 
 // leaseIn is the ID of the lease that a tenure stands on: package concurrency ends
-// the keys of its locks with it.
+// the keys of its locks with it, and etcdlock has a number follow.
 func leaseIn(tenure string) (clientv3.LeaseID, error) {
-	id, err := strconv.ParseInt(path.Base(Service{}.Slot(tenure)), 16, 64)
+	hex, _, _ := strings.Cut(path.Base(Service{}.Slot(tenure)), "-")
+	id, err := strconv.ParseInt(hex, 16, 64)
 	if err != nil {
 		return 0, fmt.Errorf("no lease is in the name of the tenure %q", tenure)
 	}

@@ -3,56 +3,92 @@ package etcdlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"google.golang.org/grpc/codes"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// take puts the tenure's key into the queue of scope, and fills in the grant when
-// it is the first. Without wait it returns lock.ErrLocked where it is not. The
-// answer that shows the key as the first is the proof that the lease is not dead
-// already (etcd issue 9921).
-func (t *Tenure) take(scope string, wait bool) error {
-	// The session's context, so that the wait ends with the session.
-	ctx := t.session.Ctx()
-	err := t.stand(ctx, scope, wait)
-	if err != nil && ctx.Err() != nil {
+// errLeaseOver: the lease was over before the attempt began, and nobody knew.
+var errLeaseOver = errors.New("the lease is over")
+
+// take puts the tenure's key into the queue of its scope, and fills in the grant when
+// it is the first. Without wait it returns lock.ErrLocked where it is not. All ends
+// with the lease, and with ctx; but the put has until late to be answered, so that
+// it is known what is in etcd.
+func (t *Tenure) take(ctx, late context.Context, wait bool) error {
+	putting, stop := t.whileLeased(late)
+	defer stop()
+	waiting, stop := t.whileLeased(ctx)
+	defer stop()
+	err := t.stand(putting, waiting, wait)
+	if err == nil {
+		err = t.lease.freshen(waiting)
+	}
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		t.lease.end(lock.ErrLost) // for all who stand on it
+		if !t.stands {
+			return errLeaseOver
+		}
+		return concurrency.ErrSessionExpired
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case t.life.Err() != nil:
 		return concurrency.ErrSessionExpired
 	}
 	return err
 }
 
-func (t *Tenure) stand(ctx context.Context, scope string, wait bool) error {
-	prefix := Prefix(scope)
-	key := fmt.Sprintf("%s%x", prefix, t.session.Lease())
+// whileLeased returns a context that ends with ctx and with the lease.
+func (t *Tenure) whileLeased(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, end := context.WithCancel(ctx)
+	forget := context.AfterFunc(t.life, end)
+	return ctx, func() { forget(); end() }
+}
+
+// refused reports whether err is etcd's word that it did not do what it was asked.
+func refused(err error) bool {
+	var said rpctypes.EtcdError
+	return errors.As(err, &said) && slices.Contains([]codes.Code{
+		codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition, codes.OutOfRange,
+		codes.PermissionDenied, codes.Unauthenticated, codes.ResourceExhausted,
+	}, said.Code())
+}
+
+// stand stands in the queue until it is the first. The answer that shows the key as
+// the first is the proof that the lease is not dead already (etcd issue 9921).
+func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
+	prefix := Prefix(t.grant.Scope)
 	look := clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
 		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
-	ops := []clientv3.Op{clientv3.OpPut(key, "", clientv3.WithLease(t.session.Lease())), look}
-	for {
-		resp, err := t.client.Txn(ctx).Then(ops...).Commit()
+	ops := []clientv3.Op{clientv3.OpPut(t.grant.Owner, "", clientv3.WithLease(t.lease.id)), look}
+	for ctx := putting; ; ctx = waiting {
+		resp, err := t.lease.client.Txn(ctx).Then(ops...).Commit()
 		if err != nil {
 			return err
 		}
+		t.stands = true
 		queue := ofScope(prefix, resp.Responses[len(ops)-1].GetResponseRange().GetKvs())
-		place := slices.IndexFunc(queue, func(kv *mvccpb.KeyValue) bool { return string(kv.Key) == key })
+		place := slices.IndexFunc(queue, func(kv *mvccpb.KeyValue) bool { return string(kv.Key) == t.grant.Owner })
 		switch {
 		case place < 0:
 			return concurrency.ErrSessionExpired
 		case place == 0:
 			t.header = resp.Header.Revision
-			t.grant = lock.Grant{Scope: scope, Owner: key, Token: fence.Token(queue[0].CreateRevision)}
+			t.grant.Token = fence.Token(queue[0].CreateRevision)
 			return nil
 		case !wait:
 			return lock.ErrLocked
 		}
-		if err := t.awaitDelete(ctx, string(queue[place-1].Key), resp.Header.Revision); err != nil {
+		if err := t.awaitDelete(waiting, string(queue[place-1].Key), resp.Header.Revision); err != nil {
 			return err
 		}
 		ops = []clientv3.Op{look}
@@ -70,7 +106,7 @@ func ofScope(prefix string, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
 func (t *Tenure) awaitDelete(ctx context.Context, key string, revision int64) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for news := range t.client.Watch(ctx, key, clientv3.WithRev(revision+1), clientv3.WithFilterPut()) {
+	for news := range t.lease.client.Watch(ctx, key, clientv3.WithRev(revision+1), clientv3.WithFilterPut()) {
 		if len(news.Events) > 0 || news.CompactRevision > 0 {
 			return nil
 		}

@@ -1,0 +1,138 @@
+package etcdlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Tenure is a tenure of a lock in etcd: a key that no other tenure ever has, on the
+// lease of its Backend.
+type Tenure struct {
+	backend *Backend
+	lease   *lease
+	grant   lock.Grant
+	stands  bool  // etcd has said that the key was put
+	header  int64 // the revision of the answer that granted the lock
+
+	life context.Context // ends with the lease's, and with its cause
+	end  context.CancelCauseFunc
+	back sync.Once // gives back the lease
+}
+
+var _ lock.Tenure = (*Tenure)(nil)
+
+// errReleased is why the life of a tenure ends that was unlocked.
+var errReleased = errors.New("released")
+
+// newTenure names the key that the tenure will have.
+func newTenure(b *Backend, l *lease, scope string) *Tenure {
+	t := &Tenure{backend: b, lease: l}
+	t.grant = lock.Grant{Scope: scope, Owner: fmt.Sprintf("%s%x-%x", Prefix(scope), l.id, l.keys.Add(1))}
+	t.life, t.end = context.WithCancelCause(l.life)
+	return t
+}
+
+// Grant returns what was granted. The owner is the key, in full; the token is
+// its create revision.
+func (t *Tenure) Grant() lock.Grant { return t.grant }
+
+// Done is closed by Unlock, and when the lease is over for all of its tenures: when
+// etcd says so, or when for the TTL no renewal was answered, which is noticed up to
+// a second late. A key that somebody deletes by hand is not noticed.
+func (t *Tenure) Done() <-chan struct{} { return t.life.Done() }
+
+// Err is as lock.Tenure says. A holder that stood still for longer than the TTL is
+// cut off: what etcd has said meanwhile it has not heard.
+func (t *Tenure) Err() error {
+	switch cause := context.Cause(t.life); cause {
+	case nil, errReleased:
+		return nil
+	case lock.ErrLost:
+		return cause
+	default:
+		return lock.ErrCutOff
+	}
+}
+
+// UnorderedLeaseID returns the ID of the lease that the tenure stands on, as do
+// others of its Backend. It is no token: it begins with two bytes of the ID of the
+// member that granted it, so that of two leases from two members the later one may
+// be the smaller. The other bytes are the time at which that member started and a
+// counter.
+// Source: etcd, pkg/idutil, and EtcdServer.LeaseGrant.
+func (t *Tenure) UnorderedLeaseID() int64 { return int64(t.lease.id) }
+
+// HeaderRevision returns the revision at which etcd answered that the lock is
+// granted, as that of Mutex.Header of package concurrency. It grows from grant to
+// grant as the token does, and is no token beside tokens: it is higher than
+// those of tenures that have been waiting meanwhile, and would fence them out.
+func (t *Tenure) HeaderRevision() int64 { return t.header }
+
+// Unlock deletes the key if it is still the one that the lock was granted with. It
+// returns when ctx is done; give it a deadline. Where the outcome is unknown the key
+// is removed in the background, as the package's documentation says.
+func (t *Tenure) Unlock(ctx context.Context) error {
+	// The Unlock of a concurrency.Mutex deletes without looking and returns nil for
+	// a lost key.
+	own := clientv3.Compare(clientv3.CreateRevision(t.grant.Owner), "=", int64(t.grant.Token))
+	resp, err := t.lease.client.Txn(ctx).If(own).Then(clientv3.OpDelete(t.grant.Owner)).Commit()
+	t.end(errReleased)
+	if err != nil {
+		t.retire()
+		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("etcdlock: %w", err)}
+	}
+	t.release()
+	if !resp.Succeeded {
+		return fmt.Errorf("etcdlock: unlock %q, token %d: %w", t.grant.Scope, t.grant.Token, lock.ErrLost)
+	}
+	return nil
+}
+
+// release gives the lease back.
+func (t *Tenure) release() { t.back.Do(func() { t.backend.release(t.lease) }) }
+
+// retire gives the lease back, and has the key swept that may be on it still.
+func (t *Tenure) retire() {
+	t.back.Do(func() {
+		t.backend.retire(t.lease)
+		if t.lease.life.Err() == nil { // others need it
+			go t.lease.sweep(t.grant.Owner, t.stands)
+		}
+	})
+}
+
+// abandon takes back what an attempt put into etcd that failed because of why. It
+// returns why something may be left there.
+func (t *Tenure) abandon(ctx context.Context, why error) error {
+	t.end(errReleased)
+	if context.Cause(t.lease.life) == lock.ErrLost || !t.stands && refused(why) {
+		t.release()
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	defer cancel()
+	resp, err := t.lease.client.Delete(ctx, t.grant.Owner)
+	if err == nil && (t.stands || resp.Deleted > 0) {
+		t.release()
+		return nil
+	}
+	if err == nil {
+		err = errors.New("it may be on its way")
+	}
+	t.retire()
+	if context.Cause(t.lease.life) != errUnused {
+		return err
+	}
+	select { // with the lease goes the key
+	case <-t.lease.gone:
+		return t.lease.left
+	case <-ctx.Done():
+		return err
+	}
+}
