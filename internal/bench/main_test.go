@@ -41,6 +41,7 @@ func TestShortRun(t *testing.T) {
 		"### POST /, beside contrib/lock's own storage",
 		"### Batches of 64", "| 16 | Redis, 64 scripts pipelined | ",
 		"### Durable, 64 writers", "| etcd, Txn with one put, by its Go client | ", "| disk: 4 KiB appended, fdatasync | ",
+		"### Lock and unlock in etcd", "| 16 | one for all | concurrency.Mutex | ",
 		"### From 1,000 to 5,000 keys", " of disk |", " of memory |", "### Start with 5,000 keys",
 		"### Latency at 70 %", "| bolt | ",
 	} {
