@@ -27,8 +27,8 @@ const (
 	scopeLock = "lock"
 	scopeKey  = "key" // each key has a mark of its own
 
-	sessionOwn  = "own"  // each tenure has one
-	sessionKept = "kept" // one is for all tenures
+	sessionOwn  = "own"  // each tenure has a key of its own
+	sessionKept = "kept" // one session, and so one key, is for all tenures
 
 	lookNothing = "nothing"
 	lookSession = "session"  // at the session, which may not know yet
@@ -59,7 +59,7 @@ func (h *habits) add(f *pflag.FlagSet) {
 	f.DurationVar(&h.timeout, "timeout", requestTimeout, "of one request to etcd or the storage, and of the wait for a lock; what it cuts off has an unknown outcome, unless it can be taken back")
 	f.DurationVar(&h.lockDelay, "lock-delay", 0, "how long to wait after each grant before going on")
 	f.Var(&h.scope, "scope", `what the storage compares tokens in: the "lock", or each "key" by itself`)
-	f.Var(&h.session, "session", `"own": each tenure has a lease of its own; "kept": one lease is kept for all, and Mutex.Unlock releases a lock`)
+	f.Var(&h.session, "session", `"own": each tenure has a key of its own; "kept": one session, and so one key, is kept for all, and Mutex.Unlock releases a lock`)
 	f.Var(&h.look, "look", `how to look whether the lock is held before a change: "nothing", at the "session", or by asking etcd, "is-owner" as Mutex.IsOwner does, or whether the own key is the "first" of the queue (default nothing; for begin, session)`)
 	f.Var(&h.reads, "reads", `"fenced" ones show the token, "plain" ones do not`)
 	f.Var(&h.changeBy, "change", `how to change several keys: in a "batch", all or nothing, or "singly"`)

@@ -26,7 +26,8 @@
 //     is no older than two thirds of the TTL; else the lease is renewed first.
 //   - Where it is unknown what etcd has done with a key, no new attempt gets the lease,
 //     and the key is removed in the background. Where etcd renews the lease and yet
-//     answers no removal for a TTL, the lease is let go with all its tenures.
+//     answers no removal for a TTL, the lease is let go with all its tenures, so that
+//     the lock is free after another TTL.
 //
 // Who wants tenures that cannot be lost together makes a Backend for each.
 //

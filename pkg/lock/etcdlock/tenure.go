@@ -61,7 +61,8 @@ func (t *Tenure) Err() error {
 }
 
 // UnorderedLeaseID returns the ID of the lease that the tenure stands on, as do
-// others of its Backend. It is no token: it begins with two bytes of the ID of the
+// others of its Backend: a key that is attached to it does not go with the tenure. It
+// is no token: it begins with two bytes of the ID of the
 // member that granted it, so that of two leases from two members the later one may
 // be the smaller. The other bytes are the time at which that member started and a
 // counter.
