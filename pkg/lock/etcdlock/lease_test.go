@@ -90,10 +90,17 @@ func TestTenuresShareALeaseAndNoKey(t *testing.T) {
 	wantCurrent(t, third)
 }
 
-// leases counts what is asked about leases.
+// leases counts what is asked about leases. They are renewed when they have to be,
+// and not in the background.
 type leases struct {
 	clientv3.Lease
 	grants, renewals atomic.Int64
+}
+
+func (l *leases) KeepAlive(ctx context.Context, _ clientv3.LeaseID) (<-chan *clientv3.LeaseKeepAliveResponse, error) {
+	answers := make(chan *clientv3.LeaseKeepAliveResponse)
+	context.AfterFunc(ctx, func() { close(answers) })
+	return answers, nil
 }
 
 func (l *leases) Grant(ctx context.Context, ttl int64) (*clientv3.LeaseGrantResponse, error) {
@@ -196,6 +203,7 @@ func TestGrantComesWithARenewedLease(t *testing.T) {
 func TestNoGrantOnALeaseThatCannotBeRenewed(t *testing.T) {
 	s := newService(t)
 	a := s.join(t, long)
+	a.client.Lease = &leases{Lease: a.client.Lease}
 	var held *etcdlock.Tenure
 	f := a.fail(&faults{txn: func(ctx context.Context, send commit) (*clientv3.TxnResponse, error) {
 		resp, err := send(ctx)
@@ -320,7 +328,9 @@ func TestUnknownUnlockBesideATenure(t *testing.T) {
 		t.Error("the outcome is known")
 	}
 	f.on.Store(false)
-	b.mustLock(t)
+	if r := <-b.lockInBackground(t.Context()); r.err != nil {
+		t.Error(r.err)
+	}
 	wantCurrent(t, second)
 	if third := a.take(t, "/third"); third.UnorderedLeaseID() == second.UnorderedLeaseID() {
 		t.Error("a new tenure stands on the lease of which it is not known what is on it")
@@ -382,7 +392,9 @@ func TestLeaseOnWhichNothingIsRemoved(t *testing.T) {
 		t.Error("the outcome is known")
 	}
 	wantEnd(t, second, lock.ErrCutOff)
-	b.mustLock(t)
+	if r := <-b.lockInBackground(t.Context()); r.err != nil {
+		t.Error(r.err)
+	}
 }
 
 // TestRefusedPut: etcd has said that it did nothing, and so nothing is in doubt.
