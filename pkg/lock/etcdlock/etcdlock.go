@@ -22,8 +22,10 @@
 //   - A lease that is lost, because it ran out or somebody revoked it, is the loss of
 //     all tenures that stand on it. Each holder is told. The next attempt gets a new
 //     lease.
-//   - At a grant the last renewal of the lease, by the time at which its answer came,
-//     is no older than two thirds of the TTL; else the lease is renewed first.
+//   - At a grant, and where a wait begins, the last renewal of the lease, by the time at
+//     which its answer came, is no older than a third of the TTL; else the lease is
+//     renewed first. So a tenure begins with two thirds of the TTL, and with the whole
+//     of it only where its lease is new.
 //   - Where it is unknown what etcd has done with a key, no new attempt gets the lease,
 //     and the key is removed in the background. Where etcd renews the lease and yet
 //     answers no removal for a TTL, the lease is let go with all its tenures, so that

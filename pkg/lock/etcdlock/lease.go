@@ -3,6 +3,7 @@ package etcdlock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,10 @@ type lease struct {
 	retired bool
 	idle    *time.Timer // ends it when nobody needed it for long
 }
+
+// renewTimeout bounds a renewal at a grant. Without a connection etcd's client tries it
+// again without a pause.
+const renewTimeout = 2 * time.Second
 
 // errUnused is why a lease ends that nobody needs any more.
 var errUnused = errors.New("nobody needs the lease")
@@ -149,14 +154,16 @@ func (l *lease) renew() error {
 // heard notes when etcd renewed the lease.
 func (l *lease) heard(at time.Time) { l.renewed.Store(int64(at.Sub(l.began))) }
 
-// freshen renews the lease if that was not done for long.
+// freshen renews the lease if that was not done for a third of the TTL.
 func (l *lease) freshen(ctx context.Context) error {
 	asked := time.Now()
-	if asked.Sub(l.began)-time.Duration(l.renewed.Load()) <= l.ttl*2/3 {
+	if asked.Sub(l.began)-time.Duration(l.renewed.Load()) <= l.ttl/3 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
 	if _, err := l.client.KeepAliveOnce(ctx, l.id); err != nil {
-		return err
+		return fmt.Errorf("renew the lease: %w", err)
 	}
 	l.heard(asked)
 	return nil

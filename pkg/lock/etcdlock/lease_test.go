@@ -95,6 +95,7 @@ func TestTenuresShareALeaseAndNoKey(t *testing.T) {
 type leases struct {
 	clientv3.Lease
 	grants, renewals atomic.Int64
+	renewed          chan struct{} // gets a value at each renewal, if there is room
 }
 
 func (l *leases) KeepAlive(ctx context.Context, _ clientv3.LeaseID) (<-chan *clientv3.LeaseKeepAliveResponse, error) {
@@ -110,6 +111,10 @@ func (l *leases) Grant(ctx context.Context, ttl int64) (*clientv3.LeaseGrantResp
 
 func (l *leases) KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv3.LeaseKeepAliveResponse, error) {
 	l.renewals.Add(1)
+	select {
+	case l.renewed <- struct{}{}:
+	default:
+	}
 	return l.Lease.KeepAliveOnce(ctx, id)
 }
 
@@ -186,16 +191,39 @@ func TestGrantComesWithARenewedLease(t *testing.T) {
 	count := &leases{Lease: a.client.Lease}
 	a.client.Lease = count
 	first := a.take(t, "/a")
-	first.Age(long / 2)
+	first.Age(long / 4)
 	a.take(t, "/b")
 	if n := count.renewals.Load(); n != 0 {
-		t.Errorf("a lease of half its age was renewed, %d times", n)
+		t.Errorf("a lease of a quarter of its TTL was renewed, %d times", n)
 	}
 	first.Age(long / 4)
 	a.take(t, "/c")
 	a.take(t, "/d")
 	if n := count.renewals.Load(); n != 1 {
 		t.Errorf("an old lease was renewed %d times, want once", n)
+	}
+}
+
+// TestWaitBeginsWithARenewedLease: the wait may be longer than what is left of it.
+func TestWaitBeginsWithARenewedLease(t *testing.T) {
+	s := newService(t)
+	a, b := s.join(t, long), s.join(t, long)
+	count := &leases{Lease: a.client.Lease, renewed: make(chan struct{}, 1)}
+	a.client.Lease = count
+	a.take(t, "/other").Age(long / 2)
+	held := b.mustLock(t)
+	if _, err := a.TryLock(t.Context(), scope); !errors.Is(err, lock.ErrLocked) || count.renewals.Load() > 0 {
+		t.Errorf("TryLock, which does not wait: %v, %d renewals", err, count.renewals.Load())
+	}
+	waiting := a.lockInBackground(t.Context())
+	select {
+	case <-count.renewed:
+	case r := <-waiting:
+		t.Fatalf("Lock returned %v, %v", r.tenure, r.err)
+	}
+	mustUnlock(t, held)
+	if r := <-waiting; r.err != nil {
+		t.Error(r.err)
 	}
 }
 

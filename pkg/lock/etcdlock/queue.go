@@ -29,9 +29,6 @@ func (t *Tenure) take(ctx, late context.Context, wait bool) error {
 	waiting, stop := t.whileLeased(ctx)
 	defer stop()
 	err := t.stand(putting, waiting, wait)
-	if err == nil {
-		err = t.lease.freshen(waiting)
-	}
 	switch {
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
 		t.lease.end(lock.ErrLost) // for all who stand on it
@@ -81,12 +78,16 @@ func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 		switch {
 		case place < 0:
 			return concurrency.ErrSessionExpired
-		case place == 0:
+		case place > 0 && !wait:
+			return lock.ErrLocked
+		}
+		if err := t.lease.freshen(waiting); err != nil {
+			return err
+		}
+		if place == 0 {
 			t.header = resp.Header.Revision
 			t.grant.Token = fence.Token(queue[0].CreateRevision)
 			return nil
-		case !wait:
-			return lock.ErrLocked
 		}
 		if err := t.awaitDelete(waiting, string(queue[place-1].Key), resp.Header.Revision); err != nil {
 			return err
