@@ -142,11 +142,11 @@ func TestAttemptsAtOnceShareALease(t *testing.T) {
 func TestLossOfTheLease(t *testing.T) {
 	s := newService(t)
 	a := s.join(t, long)
+	a.client.Lease = &leases{Lease: a.client.Lease} // no renewal tells it
 	first, second := a.take(t, "/a"), a.take(t, "/b")
 	if _, err := a.client.Revoke(t.Context(), clientv3.LeaseID(first.UnorderedLeaseID())); err != nil {
 		t.Fatal(err)
 	}
-	// By the next renewal the Backend would notice. It is not for a long time.
 	again := a.take(t, "/a")
 	wantEnd(t, first, lock.ErrLost)
 	wantEnd(t, second, lock.ErrLost)
