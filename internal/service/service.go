@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"math"
 
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -31,27 +32,20 @@ type Options struct {
 }
 
 // Client is one client's way to a lock service: how it takes locks, and how it looks
-// whether it holds them. What waits is bounded by its context. One goroutine at a
-// time may use it, but for Tenure.Done and Tenure.Err.
+// whether it holds them. What waits is bounded by its context. Methods are safe for
+// concurrent use. An error says by lock.UnknownError that the outcome is indefinite.
 type Client interface {
 	// Reach asks the service for something once, and returns when it has answered.
 	Reach(ctx context.Context) error
-	// Backend takes locks by the library, and knows no settings but the TTL and the
-	// token.
-	Backend() lock.Backend
 	// Lock waits for a scope's lock; TryLock takes it if it is free, and its error is
-	// lock.ErrLocked where it is not. in is a tenure of another client whose session
-	// it is to be taken in; "" is none. An error that wraps ErrRanOut says that nobody
-	// kept the client from the lock.
+	// lock.ErrLocked where it is not. in names a tenure of another client whose session
+	// the lock is to be taken in; "" is none. An error that wraps ErrRanOut says that
+	// nobody kept the client from the lock.
 	Lock(ctx context.Context, scope, in string) (Tenure, error)
 	TryLock(ctx context.Context, scope, in string) (Tenure, error)
 	// Enqueue asks for a scope's lock, and returns when the client stands in the
-	// queue or has the lock.
+	// queue or has the lock. ctx bounds this, and not the wait in the queue.
 	Enqueue(ctx context.Context, scope string) (Place, error)
-	// Look looks whether a tenure is current, in the way that a setting names, and
-	// says what it saw. The error is a NotHeld where it is not; any other means that
-	// it cannot be known.
-	Look(ctx context.Context, how string, t Tenure) (said string, err error)
 	// Close ends what is open for more than one tenure, and then the connections.
 	Close(ctx context.Context) error
 }
@@ -61,12 +55,19 @@ type Tenure interface {
 	lock.Tenure
 	// Name is what the service's account calls it. It is opaque to all others.
 	Name() string
+	// Session is what the service's own tools call the session that the tenure ends
+	// with, such as a lease.
+	Session() string
 	// Shown is the number that the client shows to the storage as its token, and
 	// what is to be said about that number; "" is nothing.
 	Shown() (token fence.Token, remark string)
+	// Look looks whether the tenure is current, in a way that is the service's own,
+	// by the value of setting.Look, and says what it saw. The error is a NotHeld where
+	// it is not; any other means that it cannot be known.
+	Look(ctx context.Context, how string) (said string, err error)
 }
 
-// Place is one in the queue of a lock.
+// Place is one in the queue of a lock. It has its name already.
 type Place interface {
 	Tenure
 	// Granted is sent to once: nil where the lock was granted, else why it was not.
@@ -75,7 +76,50 @@ type Place interface {
 	Leave()
 }
 
+// Announcer is a Tenure whose service can keep a word about its holder, for as long
+// as the tenure lasts.
+type Announcer interface {
+	Announce(ctx context.Context, text string) error
+}
+
 // NotHeld says what was seen where a lock is not held.
 type NotHeld string
 
 func (n NotHeld) Error() string { return string(n) }
+
+// MaxToken is the number that setting.TokenMax names.
+const MaxToken fence.Token = math.MaxInt64
+
+// Backend takes a client's locks by the library's interface. The grants carry the
+// number that the client shows, and so may break the law that tokens grow.
+func Backend(c Client) lock.Backend { return backend{c} }
+
+type backend struct{ Client }
+
+func (b backend) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return showing(b.Client.Lock(ctx, scope, ""))
+}
+
+func (b backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return showing(b.Client.TryLock(ctx, scope, ""))
+}
+
+// shown is a tenure whose grant carries the number that the client shows.
+type shown struct {
+	Tenure
+	token fence.Token
+}
+
+func showing(t Tenure, err error) (lock.Tenure, error) {
+	if err != nil {
+		return nil, err
+	}
+	token, _ := t.Shown()
+	return &shown{t, token}, nil
+}
+
+func (s *shown) Grant() lock.Grant {
+	g := s.Tenure.Grant()
+	g.Token = s.token
+	return g
+}

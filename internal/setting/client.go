@@ -21,9 +21,16 @@ const (
 
 	ChangeBatch  = "batch"  // in one request, all or nothing
 	ChangeSingly = "singly" // one after the other
+
+	TokenMax = "max" // 2^63-1, with or without a lock
+
+	LookBegin   = "begin" // as LookSession where a client begins a write, else as LookNothing
+	LookNothing = "nothing"
+	LookSession = "session" // at the client's own session, which may not know yet
 )
 
 // What a service's clients can choose where the service has it, under these names.
+// Token and Look have the values above and those that are the service's own.
 const (
 	Token   = "token"
 	Session = "session"

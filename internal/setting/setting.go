@@ -6,6 +6,8 @@ package setting
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,31 +89,32 @@ func Find(list []Setting, name string) (s Setting, ok bool) {
 	return list[i], true
 }
 
-// Value makes a flag of a setting, by the methods of pflag.Value. It keeps what is
-// chosen in Values.
-type Value struct {
-	Setting
-	Values Values
-}
-
-// String implements pflag.Value.
-func (f *Value) String() string { return f.Values[f.Name] }
-
-// Set implements pflag.Value.
-func (f *Value) Set(text string) error {
-	if err := f.check(text); err != nil {
-		return err
+// Complete are the values of settings: what was chosen, and the defaults of the
+// rest. It refuses what none of the settings can be.
+func Complete(list []Setting, chosen Values) (Values, error) {
+	v := Defaults(list)
+	for _, name := range slices.Sorted(maps.Keys(chosen)) {
+		s, ok := Find(list, name)
+		if !ok {
+			return nil, fmt.Errorf("%s is %q, and there is no such setting here", name, chosen[name])
+		}
+		if !s.takes(chosen[name]) {
+			return nil, fmt.Errorf("%s is %q, want %s", name, chosen[name], s.want())
+		}
+		v[name] = chosen[name]
 	}
-	f.Values[f.Name] = text
-	return nil
+	return v, nil
 }
 
-func (f *Value) check(text string) error {
-	if len(f.Of) > 0 && !slices.Contains(f.Of, text) {
-		return fmt.Errorf("want %s", strings.Join(f.Of, ", "))
+func (s Setting) takes(text string) bool {
+	if len(s.Of) > 0 && !slices.Contains(s.Of, text) {
+		return false
+	}
+	if s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(text) {
+		return false
 	}
 	var err error
-	switch f.Kind {
+	switch s.Kind {
 	case Number:
 		_, err = strconv.Atoi(text)
 	case Flag:
@@ -119,10 +122,31 @@ func (f *Value) check(text string) error {
 	case Time:
 		_, err = time.ParseDuration(text)
 	}
-	if err != nil && f.Want != "" {
-		return fmt.Errorf("want %s", f.Want)
+	return err == nil
+}
+
+// want says what takes accepts.
+func (s Setting) want() string {
+	if len(s.Of) > 0 {
+		return strings.Join(s.Of, ", ")
 	}
-	return err
+	return cmp.Or(s.Want, map[Kind]string{Number: "a whole number", Flag: "true or false", Time: "a duration, like 5s or 500ms"}[s.Kind], "another text")
+}
+
+// Value makes a flag of a setting, by the methods of pflag.Value. It keeps what is
+// chosen in Values, for Complete to judge.
+type Value struct {
+	Setting
+	Values Values
+}
+
+// String implements pflag.Value.
+func (f *Value) String() string { return cmp.Or(f.Values[f.Name], f.Default) }
+
+// Set implements pflag.Value.
+func (f *Value) Set(text string) error {
+	f.Values[f.Name] = text
+	return nil
 }
 
 // Type implements pflag.Value.
@@ -132,6 +156,3 @@ func (f *Value) Type() string {
 	}
 	return cmp.Or(map[Kind]string{Number: "int", Flag: "bool", Time: "duration"}[f.Kind], "string")
 }
-
-// IsBoolFlag lets pflag take a Flag without a value.
-func (f *Value) IsBoolFlag() bool { return f.Kind == Flag }
