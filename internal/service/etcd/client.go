@@ -1,0 +1,189 @@
+// Package etcd is the lock service etcd.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+)
+
+// Dialer makes clients of etcd.
+type Dialer struct{}
+
+// Name implements service.Dialer.
+func (Dialer) Name() string { return "etcd" }
+
+// ClientSettings implements service.Dialer.
+func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
+
+// DefaultEndpoints implements service.Dialer.
+func (Dialer) DefaultEndpoints() []string {
+	return []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"}
+}
+
+// client takes its locks by etcdlock, and by mutexes where its settings need more.
+type client struct {
+	etcd     *clientv3.Client
+	members  *members
+	locks    *etcdlock.Backend
+	settings setting.Values
+
+	mu       sync.Mutex
+	kept     *session   // the last that was opened for more than one tenure
+	sessions []*session // all such
+}
+
+// Dial implements service.Dialer.
+func (Dialer) Dial(o service.Options) (service.Client, error) {
+	s := o.Settings.Text(setting.Session)
+	if s != sessionOwn && s != sessionKept {
+		return nil, fmt.Errorf("%s is %q, want %s or %s", setting.Session, s, sessionOwn, sessionKept)
+	}
+	c := &client{members: &members{conns: make(map[string][]net.Conn)}, settings: o.Settings}
+	var err error
+	c.etcd, err = clientv3.New(clientv3.Config{
+		Endpoints: o.Endpoints,
+		Logger:    zap.NewNop(), // what matters is in the errors
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(c.members.dial), grpc.WithConnectParams(grpc.ConnectParams{
+			// By default the pauses grow to two minutes.
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: time.Second,
+		})},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("endpoints: %w", err)
+	}
+	if c.locks, err = etcdlock.New(c.etcd, o.Settings.Time(setting.TTL)); err != nil {
+		c.etcd.Close()
+		return nil, fmt.Errorf("%s: %w", setting.TTL, err)
+	}
+	return c, nil
+}
+
+// Reach implements service.Client.
+func (c *client) Reach(ctx context.Context) error {
+	// Not by clientv3's MemberList, which tries again by itself and hides the cause.
+	cluster := etcdserverpb.NewClusterClient(c.etcd.ActiveConnection())
+	_, err := cluster.MemberList(ctx, &etcdserverpb.MemberListRequest{Linearizable: true})
+	return err
+}
+
+// Close implements service.Client.
+func (c *client) Close(ctx context.Context) error {
+	var errs []error
+	for _, s := range c.sessions {
+		errs = append(errs, s.close(ctx)) // with an error the lease runs out
+	}
+	return errors.Join(append(errs, c.etcd.Close())...)
+}
+
+// The ways to take a lock, as lock.UnknownError names them.
+const (
+	opLock    = "lock"
+	opTryLock = "trylock"
+)
+
+// Lock implements service.Client.
+func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	return c.take(ctx, opLock, scope, in)
+}
+
+// TryLock implements service.Client.
+func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	return c.take(ctx, opTryLock, scope, in)
+}
+
+func (c *client) take(ctx context.Context, op, scope, in string) (service.Tenure, error) {
+	lease, err := leaseOf(in)
+	if err != nil {
+		return nil, err
+	}
+	p, err := insist(c.members, func() (position, error) { return c.acquire(ctx, op, scope, lease) })
+	if err != nil {
+		return nil, explained(err)
+	}
+	return &tenure{p, c}, nil
+}
+
+func (c *client) acquire(ctx context.Context, op, scope string, lease clientv3.LeaseID) (position, error) {
+	if c.keepsSession() || c.settings.Text(setting.Look) == lookIsOwner || lease != clientv3.NoLease {
+		m, err := c.openMutex(ctx, scope, lease)
+		if err != nil {
+			return nil, err
+		}
+		return m, m.take(ctx, op)
+	}
+	take := c.locks.Lock
+	if op == opTryLock {
+		take = c.locks.TryLock
+	}
+	t, err := take(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	return t.(*etcdlock.Tenure), nil
+}
+
+// explained wraps service.ErrRanOut where that is the cause.
+func explained(err error) error {
+	if errors.Is(err, concurrency.ErrSessionExpired) || errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return fmt.Errorf("%w: %w", service.ErrRanOut, err)
+	}
+	return err
+}
+
+// place is one in the queue, by a mutex.
+type place struct {
+	*tenure
+	granted chan error
+	leave   context.CancelFunc
+}
+
+// Granted implements service.Place.
+func (p *place) Granted() <-chan error { return p.granted }
+
+// Leave implements service.Place.
+func (p *place) Leave() { p.leave() }
+
+// Enqueue implements service.Client.
+func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
+	m, err := insist(c.members, func() (*mutexTenure, error) { return c.openMutex(ctx, scope, clientv3.NoLease) })
+	if err != nil {
+		return nil, explained(err)
+	}
+	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
+	p := &place{&tenure{m, c}, make(chan error, 1), leave}
+	go func() {
+		defer leave()
+		defer c.members.attend()()
+		p.granted <- explained(m.take(waiting, opLock))
+	}()
+	select {
+	case <-m.waits:
+		return p, nil
+	case err = <-p.granted:
+	case <-ctx.Done():
+		leave()
+		err = <-p.granted
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.granted <- nil
+	return p, nil
+}

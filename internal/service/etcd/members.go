@@ -1,0 +1,127 @@
+package etcd
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// members are the connections to the members of etcd that a client knows. A member
+// that stands still keeps its connections, and what was asked by one of them waits
+// without an error. So while something waits each member is asked whether it is
+// there, and the connections to one that says nothing are broken, where another
+// answers: etcd's client then goes on with that one. Where nothing waits nobody
+// asks: the renewals of a lease may be stuck all the same.
+type members struct {
+	mu    sync.Mutex
+	conns map[string][]net.Conn // by address
+}
+
+const (
+	memberPeriod  = 250 * time.Millisecond // between two questions
+	memberTimeout = time.Second            // after which one says nothing
+)
+
+// dial connects to a member, for gRPC.
+func (m *members) dial(ctx context.Context, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.conns[addr] = append(m.conns[addr], conn)
+	return conn, nil
+}
+
+// insist does something that waits for etcd, and does it again where it failed
+// because a connection to a member was broken that said nothing.
+func insist[T any](m *members, do func() (T, error)) (T, error) {
+	for {
+		done := m.attend()
+		t, err := do()
+		if broke := done(); !broke || status.Code(err) != codes.Unavailable {
+			return t, err
+		}
+	}
+}
+
+// attend asks the members until done is called, which says whether it broke any
+// connections.
+func (m *members) attend() (done func() (broke bool)) {
+	var broke atomic.Bool
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for {
+			select {
+			case <-time.After(memberPeriod):
+			case <-ctx.Done():
+				return
+			}
+			if m.breakSilent(ctx) {
+				broke.Store(true)
+			}
+		}
+	}()
+	return func() bool { cancel(); return broke.Load() }
+}
+
+// breakSilent breaks the connections to members that say nothing, where another
+// answers, and reports whether there were any.
+func (m *members) breakSilent(ctx context.Context) (broke bool) {
+	m.mu.Lock()
+	addrs := slices.Collect(maps.Keys(m.conns))
+	m.mu.Unlock()
+	if len(addrs) < 2 {
+		return false
+	}
+	say := make([]bool, len(addrs))
+	var asked sync.WaitGroup
+	for i, addr := range addrs {
+		asked.Go(func() { say[i] = answers(ctx, addr) })
+	}
+	asked.Wait()
+	if ctx.Err() != nil || !slices.Contains(say, true) {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, addr := range addrs {
+		if say[i] {
+			continue
+		}
+		for _, conn := range m.conns[addr] {
+			conn.Close()
+			broke = true
+		}
+		delete(m.conns, addr)
+	}
+	return broke
+}
+
+// answers reports whether the member at an address answers, whatever it says.
+func answers(ctx context.Context, addr string) bool {
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/version", nil)
+	if err != nil {
+		return true
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection can be closed in peace
+	return true
+}

@@ -1,0 +1,141 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+)
+
+// position is a tenure, or a place in the queue that will be one, with all the
+// numbers that pass for tokens. The header's revision is 0 before the grant.
+type position interface {
+	lock.Tenure
+	HeaderRevision() int64
+	UnorderedLeaseID() int64
+}
+
+// tenure is one of a client.
+type tenure struct {
+	position
+	of *client
+}
+
+var _ service.Announcer = (*tenure)(nil)
+
+// nameOf names a tenure by the holder's key and its create revision. So tenures
+// differ also where a session uses its key again.
+func nameOf(key string, revision int64) string { return fmt.Sprintf("%s@%d", key, revision) }
+
+// leaseOf is the lease that a tenure of that name stands on: package concurrency ends
+// the keys of its locks with it. Where nobody is named it is none.
+func leaseOf(tenure string) (clientv3.LeaseID, error) {
+	if tenure == "" {
+		return clientv3.NoLease, nil
+	}
+	key, _, _ := strings.Cut(tenure, "@")
+	id, err := strconv.ParseInt(path.Base(key), 16, 64)
+	if err != nil || id <= 0 {
+		return clientv3.NoLease, fmt.Errorf("%q names no tenure of etcd: want KEY@REVISION, with a key that ends with a lease ID", tenure)
+	}
+	return clientv3.LeaseID(id), nil
+}
+
+// Name implements service.Tenure.
+func (t *tenure) Name() string { return nameOf(t.Grant().Owner, int64(t.Grant().Token)) }
+
+// Session implements service.Tenure.
+func (t *tenure) Session() string { return strconv.FormatInt(t.UnorderedLeaseID(), 16) }
+
+// Shown implements service.Tenure. Until the grant there is no header, and the create
+// revision stands for it.
+func (t *tenure) Shown() (token fence.Token, remark string) {
+	switch t.of.settings.Text(setting.Token) {
+	case tokenHeader:
+		if r := t.HeaderRevision(); r != 0 {
+			return fence.Token(r), ""
+		}
+	case tokenLease:
+		lease := t.UnorderedLeaseID()
+		id := fmt.Sprintf("%016x", lease)
+		return fence.Token(lease), fmt.Sprintf("its lease is %s-%s, as a number %d; %[1]s is the beginning of the ID of the member that granted it", id[:4], id[4:], lease)
+	case setting.TokenMax:
+		return service.MaxToken, ""
+	}
+	return t.Grant().Token, ""
+}
+
+// Unlock releases the lock. Where it had to ask again, and the tenure was over by
+// then, that may be by the first time.
+func (t *tenure) Unlock(ctx context.Context) error {
+	var first error
+	_, err := insist(t.of.members, func() (struct{}, error) {
+		err := t.position.Unlock(ctx)
+		if first == nil || !errors.Is(err, lock.ErrLost) {
+			first = err
+		}
+		return struct{}{}, first
+	})
+	return err
+}
+
+// HolderPrefix begins the keys under which holders announce themselves; the lock's
+// name, a slash and the lease ID in hexadecimal follow. Such a key goes with the lease.
+const HolderPrefix = "/fencelab/holders/"
+
+// Announce implements service.Announcer.
+func (t *tenure) Announce(ctx context.Context, text string) error {
+	key := HolderPrefix + t.Grant().Scope + "/" + t.Session()
+	_, err := t.of.etcd.Put(ctx, key, text, clientv3.WithLease(clientv3.LeaseID(t.UnorderedLeaseID())))
+	return err
+}
+
+// Look implements service.Tenure.
+func (t *tenure) Look(ctx context.Context, how string) (said string, err error) {
+	return insist(t.of.members, func() (string, error) {
+		if how == lookIsOwner {
+			return t.seeOwner(ctx)
+		}
+		return t.seeFirst(ctx)
+	})
+}
+
+func (t *tenure) seeOwner(ctx context.Context) (string, error) {
+	g := t.Grant()
+	question := fmt.Sprintf("asked etcd by Mutex.IsOwner whether %s has the create revision %d", g.Owner, g.Token)
+	resp, err := t.of.etcd.Txn(ctx).If(t.position.(*mutexTenure).isOwner).Commit()
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", question, err)
+	case !resp.Succeeded:
+		return "", service.NotHeld(question + ": no")
+	}
+	return question + ": yes", nil
+}
+
+func (t *tenure) seeFirst(ctx context.Context) (string, error) {
+	scope := t.Grant().Scope
+	question := "asked etcd for the first key of the queue of " + scope
+	resp, err := t.of.etcd.Get(ctx, etcdlock.Prefix(scope), append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())...)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", question, err)
+	case len(resp.Kvs) == 0:
+		return "", service.NotHeld(question + ": there is none")
+	}
+	first := nameOf(string(resp.Kvs[0].Key), resp.Kvs[0].CreateRevision)
+	if first != t.Name() {
+		return "", service.NotHeld(fmt.Sprintf("%s: %s, and its own is %s", question, first, t.Name()))
+	}
+	return fmt.Sprintf("%s: %s, its own", question, first), nil
+}
