@@ -1,36 +1,40 @@
-// Package clientcmd is the command "client": it takes a lock in etcd and works
-// on a storage under it. It is a package so that gcsim, a single binary, can be
+// Package clientcmd is the command "client": it takes a lock and works on a storage
+// under it. It is a package so that gcsim, a single binary, can be
 // its own client process.
 package clientcmd
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/internal/storageflags"
 )
 
 type config struct {
+	service        string
 	endpoints      []string
+	chosen         setting.Values // by flags
 	storage        storageflags.Flags
 	lock           string
 	name           string
-	ttl            time.Duration
-	token          choice
 	connectTimeout time.Duration
 }
 
 // Command is the command "client".
 func Command() *cobra.Command {
-	c := config{token: oneOf(tokenRevision, tokenHeader, tokenLease, tokenMax)}
+	c := config{chosen: make(setting.Values)}
 	cmd := &cobra.Command{
 		Use:   "client 1|2",
 		Short: "A lock client: contrib/lock's clients 1 and 2, scripted, or wrapping a command",
-		Long: `client takes a lock in etcd and works on a storage under it.
+		Long: `client takes a lock and works on a storage under it.
 
 "client 1" and "client 2" are those of etcd's contrib/lock. Client 1 takes the
 lock and waits for a key to be hit. Let its lease end meanwhile, run client 2,
@@ -48,15 +52,36 @@ older than client 2's.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return contrib(cmd, &c, args[0]) },
 	}
 	f := cmd.PersistentFlags()
-	f.StringSliceVar(&c.endpoints, "endpoints", []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"}, "etcd's addresses")
+	f.StringVar(&c.service, "service", all.List[0].Name(), "the lock service")
+	f.StringSliceVar(&c.endpoints, "endpoints", nil, "the lock service's addresses (default those that it has by itself on this machine)")
 	c.storage.Add(f)
 	f.StringVar(&c.lock, "lock", "/lock", "name of the lock")
-	f.DurationVar(&c.ttl, "ttl", time.Second, "of the lock's lease, in whole seconds")
-	f.Var(&c.token, "token", `what to show to the storage: the "revision" at which the lock's key was made; or, to see what goes wrong, that of the "header" of etcd's answer, the ID of the "lease", which is NOT ordered, or "max", 2^63-1`)
 	f.StringVar(&c.name, "name", "client", "of this client, in reports and request IDs")
-	f.DurationVar(&c.connectTimeout, "connect-timeout", 4*time.Second, "how long to try to reach etcd and the storage at the start")
+	f.DurationVar(&c.connectTimeout, "connect-timeout", 4*time.Second, "how long to try to reach the lock service and the storage at the start")
+	c.addSettings(f, everyClients)
 	cmd.AddCommand(agentCommand(&c), execCommand(&c), workCommand(&c))
 	return cmd
+}
+
+// everyClients reports whether a setting is one of all commands, and not of the agent
+// alone.
+func everyClients(s setting.Setting) bool { return s.Name == setting.TTL || s.Name == setting.Token }
+
+// addSettings makes flags of the settings of clients, whatever the service is.
+func (c *config) addSettings(f *pflag.FlagSet, wanted func(setting.Setting) bool) {
+	list := slices.Clone(setting.Client)
+	for _, d := range all.List {
+		list = append(list, d.ClientSettings()...)
+	}
+	for _, s := range list {
+		if !wanted(s) || f.Lookup(s.Name) != nil {
+			continue
+		}
+		flag := f.VarPF(&setting.Value{Setting: s, Values: c.chosen}, s.Name, "", s.About)
+		if s.Kind == setting.Flag {
+			flag.NoOptDefVal = "true"
+		}
+	}
 }
 
 // usage is the error of a command line that cannot be meant so.

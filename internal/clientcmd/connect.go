@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/spf13/cobra"
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-	grpcbackoff "google.golang.org/grpc/backoff"
 
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/internal/tracing"
 )
 
@@ -30,10 +30,9 @@ const tracesTimeout = time.Second
 
 // services are what a client works with.
 type services struct {
-	etcd    *clientv3.Client
-	members *members
-	locks   *locker
-	store   *kvhttp.Client // nil where none is wanted
+	settings setting.Values
+	locks    service.Client
+	store    *kvhttp.Client // nil where none is wanted
 
 	stopTraces func(context.Context) error
 }
@@ -43,86 +42,67 @@ func (s *services) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), tracesTimeout)
 	defer cancel()
 	_ = s.stopTraces(ctx)
-	s.etcd.Close()
+	_ = s.locks.Close(context.Background()) // what stays ends with its TTL
 	if s.store != nil {
 		s.store.Close()
 	}
 }
 
-// connect makes sure that etcd answers, and the storage where one is wanted. An
-// error is for the user, and says what to do.
-func (c *config) connect(cmd *cobra.Command, wantStorage bool) (*services, error) {
-	if wantStorage {
-		return c.connectBy(cmd, c.askStorage)
-	}
-	return c.connectBy(cmd, nil)
-}
-
-// connectBy is connect with a storage that is tried by tryStorage; nil: none is
-// wanted.
-func (c *config) connectBy(cmd *cobra.Command, tryStorage func(context.Context) error) (*services, error) {
-	wantStorage := tryStorage != nil
-	if err := c.storage.Check(); wantStorage && err != nil {
+// connect makes sure that the lock service answers, and the storage, by tryStorage;
+// nil: none is wanted. An error is for the user, and says what to do.
+func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) error) (*services, error) {
+	if err := c.storage.Check(); tryStorage != nil && err != nil {
 		return nil, usage(cmd, err)
 	}
-	members := &members{known: len(c.endpoints)}
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: c.endpoints,
-		Logger:    zap.NewNop(), // what matters is in the errors
-		DialOptions: []grpc.DialOption{grpc.WithContextDialer(members.dial), grpc.WithConnectParams(grpc.ConnectParams{
-			// By default the pauses grow to two minutes.
-			Backoff:           grpcbackoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
-			MinConnectTimeout: time.Second,
-		})},
-	})
+	s, err := c.dial()
 	if err != nil {
-		return nil, usage(cmd, fmt.Errorf("--endpoints: %w", err))
+		return nil, usage(cmd, err)
 	}
-	s := &services{etcd: client, members: members}
 	if s.stopTraces, err = tracing.Start(cmd.Context(), "fencelab-client"); err != nil {
-		client.Close()
+		s.locks.Close(cmd.Context())
 		return nil, err
 	}
-	if s.locks, err = newLocker(client, c.ttl, c.token.value); err != nil {
-		s.close()
-		return nil, usage(cmd, fmt.Errorf("--ttl: %w", err))
-	}
-	storage := make(chan error, 1)
-	if wantStorage {
+	var trying sync.WaitGroup
+	var storageErr error
+	if tryStorage != nil {
 		if s.store, err = c.storage.Client(); err != nil {
 			s.close()
 			return nil, usage(cmd, err)
 		}
-		go func() { storage <- c.reachStorage(cmd.Context(), tryStorage) }()
-	} else {
-		storage <- nil
+		trying.Go(func() {
+			storageErr = c.reach(cmd.Context(), tryStorage, "the storage at "+c.storage.URL,
+				"start one with 'go run ./cmd/storage', or say with --storage where it is")
+		})
 	}
-	if err := errors.Join(c.reachEtcd(cmd.Context(), client), <-storage); err != nil {
+	err = c.reach(cmd.Context(), s.locks.Reach, c.service+" at "+strings.Join(c.endpoints, ", "),
+		fmt.Sprintf("start one with 'go run ./cmd/gcsim %s', or say with --endpoints where it is", c.service))
+	trying.Wait()
+	if err := errors.Join(err, storageErr); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (c *config) reachEtcd(ctx context.Context, client *clientv3.Client) error {
-	// Not by client.MemberList, which tries again by itself and hides the cause.
-	cluster := etcdserverpb.NewClusterClient(client.ActiveConnection())
-	err := reach(ctx, c.connectTimeout, func(ctx context.Context) error {
-		_, err := cluster.MemberList(ctx, &etcdserverpb.MemberListRequest{Linearizable: true})
-		return err
-	})
+// dial makes a client of the lock service that was chosen, with the settings that were.
+func (c *config) dial() (*services, error) {
+	i := slices.IndexFunc(all.List, func(s service.Service) bool { return s.Name() == c.service })
+	if i < 0 {
+		return nil, fmt.Errorf("--service is %q, want %s", c.service, all.Names())
+	}
+	d := all.List[i]
+	settings, err := setting.Complete(slices.Concat(setting.Client, d.ClientSettings()), c.chosen)
 	if err != nil {
-		return fmt.Errorf("failed to reach etcd at %s: %w; start one with 'go run ./cmd/gcsim etcd', or say with --endpoints where it is",
-			strings.Join(c.endpoints, ", "), err)
+		return nil, fmt.Errorf("--%w", err)
 	}
-	return nil
-}
-
-func (c *config) reachStorage(ctx context.Context, try func(context.Context) error) error {
-	if err := reach(ctx, c.connectTimeout, try); err != nil {
-		return fmt.Errorf("failed to reach the storage at %s: %w; start one with 'go run ./cmd/storage', or say with --storage where it is", c.storage.URL, err)
+	if len(c.endpoints) == 0 {
+		c.endpoints = d.DefaultEndpoints()
 	}
-	return nil
+	locks, err := d.Dial(service.Options{Endpoints: c.endpoints, Settings: settings})
+	if err != nil {
+		return nil, fmt.Errorf("--%w", err)
+	}
+	return &services{settings: settings, locks: locks}, nil
 }
 
 // askStorage makes sure that the storage answers.
@@ -148,10 +128,10 @@ func (c *config) askStorage(ctx context.Context) error {
 	return nil
 }
 
-// reach tries until it succeeds, or for as long as timeout. It returns the last
-// error that says more than that time is over.
-func reach(ctx context.Context, timeout time.Duration, try func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, timeout)
+// reach tries to reach something until that succeeds, or for --connect-timeout. The
+// error is the last one that says more than that time is over, and what helps.
+func (c *config) reach(ctx context.Context, try func(context.Context) error, what, help string) error {
+	limited, cancel := context.WithTimeout(ctx, c.connectTimeout)
 	defer cancel()
 	var cause error
 	_, err := backoff.Retry(limited, func() (struct{}, error) {
@@ -160,12 +140,12 @@ func reach(ctx context.Context, timeout time.Duration, try func(context.Context)
 			cause = err
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(backoff.NewConstantBackOff(100*time.Millisecond)), backoff.WithMaxElapsedTime(timeout))
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(100*time.Millisecond)), backoff.WithMaxElapsedTime(c.connectTimeout))
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		cause = context.Cause(ctx)
 	}
-	return cause
+	return fmt.Errorf("failed to reach %s: %w; %s", what, cause, help)
 }

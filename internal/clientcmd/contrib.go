@@ -38,7 +38,7 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 	}
 	ctx := cmd.Context()
 	logger.Printf("client %d starts", mode)
-	s, err := c.connectBy(cmd, c.askContribStorage)
+	s, err := c.connect(cmd, c.askContribStorage)
 	if exit := new(cli.ExitError); errors.As(err, &exit) {
 		return exit
 	} else if err != nil {
@@ -46,7 +46,7 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 	}
 	defer s.close()
 	logger.Print("created etcd client and session")
-	t, err := s.locks.Lock(ctx, c.lock)
+	t, err := s.locks.Lock(ctx, c.lock, "")
 	if err != nil {
 		return fatal("failed to acquire the lock: %s", err)
 	}
@@ -58,10 +58,10 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 			logger.Printf("failed to release the lock: %s", err)
 		}
 	}()
-	token, lease := t.Grant().Token, leaseOf(t)
+	token, _ := t.Shown()
 	logger.Printf("acquired lock, version: %x", int64(token))
 	if mode == 1 {
-		logger.Printf("please manually revoke the lease using 'etcdctl lease revoke %x' or wait for it to expire, then start executing client 2 and hit any key...", int64(lease))
+		logger.Printf("please manually revoke the lease using 'etcdctl lease revoke %s' or wait for it to expire, then start executing client 2 and hit any key...", t.Session())
 		if err := awaitByte(ctx, cmd.InOrStdin()); err != nil {
 			return fatal("%s", err)
 		}
@@ -80,7 +80,7 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 	case refusal != "":
 		return fatal("unexpected fail to write to storage: error: %s", refusal)
 	default:
-		logger.Printf("successfully write a key to storage using lease %x", int64(lease))
+		logger.Printf("successfully write a key to storage using lease %s", t.Session())
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 )
@@ -25,9 +26,9 @@ type contrib struct {
 	said  *bufio.Reader
 }
 
-func startContrib(t *testing.T, w *world, args ...string) *contrib {
+func startContrib(t *testing.T, w *clienttest.World, args ...string) *contrib {
 	t.Helper()
-	c := &contrib{Cmd: process(t, "client", w.args(args...)...)}
+	c := &contrib{Cmd: clienttest.Process(t, "client", w.Args(args...)...)}
 	out, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -78,22 +79,22 @@ func (c *contrib) wantEnd(t *testing.T, code int) {
 func TestContribClient1IsStale(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"x", ""} { // a key is hit, or the input ends
-		w := newWorld(t)
+		w := clienttest.New(t)
 		one := startContrib(t, w, "1")
 		version1 := one.wantLock(t, "1")
 		lease := one.wantPrompt(t)
-		if owner := w.queue(t, "/lock", 1)[0]; fmt.Sprintf("%x", int64(leaseOf(t, owner))) != lease {
+		if owner := w.Queue(t, "/lock", 1)[0]; fmt.Sprintf("%x", int64(clienttest.LeaseOf(t, owner))) != lease {
 			t.Errorf("the prompt names lease %s, the lock's key is %s", lease, owner)
 		}
-		w.revoke(t, "/lock/"+lease)
+		w.Revoke(t, "/lock/"+lease)
 
 		two := startContrib(t, w, "2")
 		version2 := two.wantLock(t, "2")
 		two.want(t, "this is client 2, continuing")
 		two.want(t, "successfully write a key to storage using lease [0-9a-f]+")
 		two.wantEnd(t, 0)
-		w.wantValue(t, "key0", "value from client 2")
-		w.wantFree(t, "/lock")
+		w.WantValue(t, "key0", "value from client 2")
+		w.WantFree(t, "/lock")
 
 		if _, err := io.WriteString(one.stdin, key); err != nil {
 			t.Fatal(err)
@@ -104,14 +105,14 @@ func TestContribClient1IsStale(t *testing.T) {
 		one.want(t, "resuming client 1")
 		one.want(t, `expected fail to write to storage with old lease version: error: given version \(`+version1+`\) is older than the existing version \(`+version2+`\)`)
 		one.wantEnd(t, 0)
-		w.wantValue(t, "key0", "value from client 2")
+		w.WantValue(t, "key0", "value from client 2")
 	}
 }
 
 // TestContribInOrder: client 1 does not lose the lock, and client 2 waits for it.
 func TestContribInOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	one := startContrib(t, w, "1", "--token", "lease")
 	version := one.wantLock(t, "1")
 	if lease := one.wantPrompt(t); lease != version {
@@ -119,7 +120,7 @@ func TestContribInOrder(t *testing.T) {
 	}
 	two := startContrib(t, w, "2")
 	two.want(t, "client 2 starts")
-	w.queue(t, "/lock", 2)
+	w.Queue(t, "/lock", 2)
 	one.stdin.Close()
 	one.want(t, "resuming client 1")
 	if lease := one.want(t, "successfully write a key to storage using lease ([0-9a-f]+)"); lease != version {
@@ -132,16 +133,16 @@ func TestContribInOrder(t *testing.T) {
 	two.want(t, "this is client 2, continuing")
 	two.want(t, `unexpected fail to write to storage: error: given version \([0-9a-f]+\) is older than the existing version \(`+version+`\)`)
 	two.wantEnd(t, 1)
-	w.wantValue(t, "key0", "value from client 1")
-	w.wantFree(t, "/lock")
+	w.WantValue(t, "key0", "value from client 1")
+	w.WantFree(t, "/lock")
 }
 
 // TestContribStorageGone: where there is no answer the client does not know,
 // and says no lie.
 func TestContribStorageGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.storage = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+	w := clienttest.New(t)
+	w.Storage = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
 		var ask kvhttp.ContribRequest
 		if err != nil || json.Unmarshal(b, &ask) != nil { // it would end contrib/lock's own storage
@@ -152,7 +153,7 @@ func TestContribStorageGone(t *testing.T) {
 		}
 		fmt.Fprint(answer, `{"val":"","version":-1,"err":"key not found"}`)
 	}))
-	defer w.storage.Close()
+	defer w.Storage.Close()
 	one := startContrib(t, w, "1")
 	one.wantLock(t, "1")
 	one.wantPrompt(t)
@@ -160,15 +161,15 @@ func TestContribStorageGone(t *testing.T) {
 	one.want(t, "resuming client 1")
 	one.want(t, "failed to send a request to storage: .*EOF")
 	one.wantEnd(t, 1)
-	w.wantFree(t, "/lock")
+	w.WantFree(t, "/lock")
 }
 
 // TestContribOtherDocument: an answer that is not contrib/lock's is no success, though
 // it is JSON.
 func TestContribOtherDocument(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.storage = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+	w := clienttest.New(t)
+	w.Storage = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(b), `"read"`) {
 			fmt.Fprint(answer, `{"val":"","version":-1,"err":"key not found"}`)
@@ -177,7 +178,7 @@ func TestContribOtherDocument(t *testing.T) {
 		answer.WriteHeader(http.StatusMisdirectedRequest)
 		fmt.Fprint(answer, `{"type":"about:blank","status":421,"detail":"ask for localhost"}`)
 	}))
-	defer w.storage.Close()
+	defer w.Storage.Close()
 	two := startContrib(t, w, "2")
 	two.want(t, "client 2 starts")
 	two.want(t, "created etcd client and session")
@@ -185,5 +186,5 @@ func TestContribOtherDocument(t *testing.T) {
 	two.want(t, "this is client 2, continuing")
 	two.want(t, "failed to unmarshal response json: .*421 Misdirected Request.*ask for localhost.*")
 	two.wantEnd(t, 1)
-	w.wantFree(t, "/lock")
+	w.WantFree(t, "/lock")
 }

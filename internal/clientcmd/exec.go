@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -79,7 +80,7 @@ func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duratio
 	if err != nil {
 		return cannotRun(err)
 	}
-	s, err := c.connect(cmd, false)
+	s, err := c.connect(cmd, nil)
 	if exit := new(cli.ExitError); errors.As(err, &exit) {
 		return exit
 	} else if err != nil {
@@ -98,7 +99,7 @@ func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duratio
 	defer giveUp(nil)
 	stop := context.AfterFunc(cmd.Context(), func() { giveUp(context.Cause(cmd.Context())) })
 	status := -1
-	err = lock.Do(waiting, s.locks, c.lock, func(ctx context.Context, g lock.Grant) error {
+	err = lock.Do(waiting, service.Backend(s.locks), c.lock, func(ctx context.Context, g lock.Grant) error {
 		if !stop() {
 			return context.Cause(cmd.Context()) // not waiting's, which may get it only later
 		}

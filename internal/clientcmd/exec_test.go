@@ -5,16 +5,19 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/need"
 )
 
@@ -27,11 +30,11 @@ type locked struct {
 }
 
 // startExec runs a shell script that says "started" first.
-func startExec(t *testing.T, w *world, script string, flags ...string) *locked {
+func startExec(t *testing.T, w *clienttest.World, script string, flags ...string) *locked {
 	t.Helper()
 	sh := need.Program(t, "sh", "to run a script under a lock")
-	args := w.args(append(append([]string{"exec", "--lock", "/x"}, flags...), "--", sh, "-c", script)...)
-	p := &locked{Cmd: process(t, "client", args...)}
+	args := w.Args(append(append([]string{"exec", "--lock", "/x"}, flags...), "--", sh, "-c", script)...)
+	p := &locked{Cmd: clienttest.Process(t, "client", args...)}
 	p.Stderr = &p.stderr
 	p.WaitDelay = time.Second
 	out, err := p.StdoutPipe()
@@ -69,11 +72,11 @@ func (p *locked) wantEnd(t *testing.T, code int) string {
 
 func TestExec(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	p := startExec(t, w, `echo started; echo $FENCING_TOKEN $FENCING_SCOPE; cat; exit 3`)
 	defer p.stdin.Close()
-	key := w.queue(t, "/x", 1)[0]
-	got, err := w.etcd.Get(within(t), key)
+	key := w.Queue(t, "/x", 1)[0]
+	got, err := w.Etcd.Get(clienttest.Within(t), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,13 +89,22 @@ func TestExec(t *testing.T) {
 	if said := p.wantEnd(t, 3); said != "" {
 		t.Errorf("it says %s", said)
 	}
-	w.wantFree(t, "/x")
+	w.WantFree(t, "/x")
+}
+
+// TestExecShowsWhatIsChosen: the command gets the number that --token names.
+func TestExecShowsWhatIsChosen(t *testing.T) {
+	t.Parallel()
+	w := clienttest.New(t)
+	p := startExec(t, w, `echo started; echo $FENCING_TOKEN`, "--token", "max")
+	p.wantLine(t, strconv.Itoa(math.MaxInt64))
+	p.wantEnd(t, 0)
 }
 
 func TestExecStatus(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "sh", "to end with any status")
-	w := newWorld(t)
+	w := clienttest.New(t)
 	notExecutable := filepath.Join(t.TempDir(), "script")
 	noInterpreter := filepath.Join(t.TempDir(), "script")
 	for name, mode := range map[string]os.FileMode{notExecutable: 0o600, noInterpreter: 0o700} {
@@ -114,14 +126,14 @@ func TestExecStatus(t *testing.T) {
 		{127, []string{"no-such-command"}},
 		{127, []string{"./no-such-command"}},
 	} {
-		code, _, stderr := status(t, w.args(append([]string{"exec", "--lock", "/x", "--"}, c.command...)...)...)
+		code, _, stderr := status(t, w.Args(append([]string{"exec", "--lock", "/x", "--"}, c.command...)...)...)
 		if code != c.code || (stderr != "") != (code == 126 || code == 127) {
 			t.Errorf("%q: status %d, want %d; it says %q", c.command, code, c.code, stderr)
 		}
-		w.wantFree(t, "/x")
+		w.WantFree(t, "/x")
 	}
 	// Also without "--", all that follows the command is its.
-	if code, _, stderr := status(t, w.args("exec", "--lock", "/x", "sh", "-c", "exit $((40+$#))", "sh", "--lock", "/y")...); code != 42 {
+	if code, _, stderr := status(t, w.Args("exec", "--lock", "/x", "sh", "-c", "exit $((40+$#))", "sh", "--lock", "/y")...); code != 42 {
 		t.Errorf("status %d, want 42; it says %s", code, stderr)
 	}
 	// Known without a lock service, which could let it wait for long.
@@ -183,9 +195,9 @@ func TestExecEndsWhatLostTheLock(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := clienttest.New(t)
 			p := startExec(t, w, c.script, c.flags...)
-			w.revoke(t, w.queue(t, "/x", 1)[0])
+			w.Revoke(t, w.Queue(t, "/x", 1)[0])
 			if said := p.wantEnd(t, c.code); !strings.Contains(said, "the lock is lost") || !strings.Contains(said, "tenure is over") {
 				t.Errorf("it says\n%s\nwant that the lock is lost", said)
 			}
@@ -211,7 +223,7 @@ func TestExecPassesSignalsOn(t *testing.T) {
 	} {
 		t.Run(c.signal.String(), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := clienttest.New(t)
 			p := startExec(t, w, c.script)
 			if err := p.Process.Signal(c.signal); err != nil {
 				t.Fatal(err)
@@ -219,7 +231,7 @@ func TestExecPassesSignalsOn(t *testing.T) {
 			if said := p.wantEnd(t, c.code); said != "" {
 				t.Errorf("it says %s", said)
 			}
-			w.wantFree(t, "/x")
+			w.WantFree(t, "/x")
 		})
 	}
 }
@@ -228,7 +240,7 @@ func TestExecPassesSignalsOn(t *testing.T) {
 // is still ended when it loses it.
 func TestExecOutlivesASignal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	p := startExec(t, w, `trap 'echo no' INT; echo started; while :; do sleep 0.05; done`)
 	for range 3 {
 		if err := p.Process.Signal(syscall.SIGINT); err != nil {
@@ -236,21 +248,21 @@ func TestExecOutlivesASignal(t *testing.T) {
 		}
 		p.wantLine(t, "no")
 	}
-	w.revoke(t, w.queue(t, "/x", 1)[0])
+	w.Revoke(t, w.Queue(t, "/x", 1)[0])
 	p.wantEnd(t, 128+15)
 }
 
 func TestExecGivesUpWaiting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.take(t, "/x")
-	cmd := process(t, "client", w.args("exec", "--lock", "/x", "--", "echo", "ran")...)
+	w := clienttest.New(t)
+	w.Take(t, "/x")
+	cmd := clienttest.Process(t, "client", w.Args("exec", "--lock", "/x", "--", "echo", "ran")...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	w.queue(t, "/x", 2)
+	w.Queue(t, "/x", 2)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -258,12 +270,12 @@ func TestExecGivesUpWaiting(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 125 || strings.Contains(said.String(), "ran") {
 		t.Errorf("status %d, want 125; it says %s", code, said.String())
 	}
-	w.queue(t, "/x", 1)
+	w.Queue(t, "/x", 1)
 }
 
 func TestExecTakesItsCommandAlong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	p := startExec(t, w, `echo started; exec sleep 1000`)
 	if err := p.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -275,7 +287,7 @@ func TestExecTakesItsCommandAlong(t *testing.T) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(patience):
+	case <-time.After(clienttest.Patience):
 		t.Error("the command outlives the client")
 	}
 	_ = p.Wait()

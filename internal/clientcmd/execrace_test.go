@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 )
 
 // slowContext is one whose third Err waits. The first two are the context
@@ -68,28 +69,28 @@ func (c *slowContext) cancel() {
 // reaches the waiting the lock is granted.
 func TestExecGivesUpAsItIsGranted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	holder := w.take(t, "/x")
+	w := clienttest.New(t)
+	holder := w.Take(t, "/x")
 	ctx := &slowContext{Context: context.Background(), after: map[*func()]bool{}, reached: make(chan struct{}), goOn: make(chan struct{})}
 	cmd := clientcmd.Command()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(w.args("exec", "--lock", "/x", "--", "true"))
+	cmd.SetArgs(w.Args("exec", "--lock", "/x", "--", "true"))
 	ended := make(chan error)
 	go func() { ended <- cmd.ExecuteContext(ctx) }()
-	w.queue(t, "/x", 2)
+	w.Queue(t, "/x", 2)
 	ctx.cancel()
 	select {
 	case <-ctx.reached:
-	case <-time.After(patience):
+	case <-time.After(clienttest.Patience):
 		t.Fatal("nobody asks why the context ended")
 	}
 	defer close(ctx.goOn)
-	if err := holder.Unlock(within(t)); err != nil {
+	if err := holder.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 	err := <-ended
 	if exit := new(cli.ExitError); !errors.As(err, &exit) || exit.Code != 125 || !errors.Is(err, context.Canceled) {
 		t.Errorf("it returns %#v, want status 125 and why", err)
 	}
-	w.wantFree(t, "/x")
+	w.WantFree(t, "/x")
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/need"
 )
 
@@ -25,7 +26,7 @@ type terminal struct {
 }
 
 // onTerminal runs a script in which $client is "client exec" with flags.
-func onTerminal(t *testing.T, w *world, script string, flags ...string) *terminal {
+func onTerminal(t *testing.T, w *clienttest.World, script string, flags ...string) *terminal {
 	t.Helper()
 	sh := need.Program(t, "sh", "to have a shell on a terminal")
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
@@ -47,9 +48,9 @@ func onTerminal(t *testing.T, w *world, script string, flags ...string) *termina
 		t.Fatal(err)
 	}
 	defer tty.Close()
-	cmd := process(t, "client")
+	cmd := clienttest.Process(t, "client")
 	cmd.Path = sh
-	args := append(append([]string{os.Args[0], "client", "exec", "--lock", "/x"}, w.args(flags...)...), "--")
+	args := append(append([]string{os.Args[0], "client", "exec", "--lock", "/x"}, w.Args(flags...)...), "--")
 	cmd.Args = []string{"sh", "-c", script}
 	cmd.Env = append(os.Environ(), "client="+strings.Join(args, " "))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -64,7 +65,7 @@ func onTerminal(t *testing.T, w *world, script string, flags ...string) *termina
 // before that.
 func (p *terminal) wantShown(t *testing.T, want string) (before string) {
 	t.Helper()
-	if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := p.SetReadDeadline(time.Now().Add(clienttest.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -92,7 +93,7 @@ func (p *terminal) enter(t *testing.T, s string) {
 // terminal, and then read it itself.
 func TestExecOnATerminal(t *testing.T) {
 	t.Parallel()
-	p := onTerminal(t, newWorld(t), `$client sh -c 'read a; echo first got $a'; $client sh -c 'read a; echo second got $a'; read b; echo shell got $b`)
+	p := onTerminal(t, clienttest.New(t), `$client sh -c 'read a; echo first got $a'; $client sh -c 'read a; echo second got $a'; read b; echo shell got $b`)
 	p.enter(t, "one\ntwo\nthree\n")
 	for _, want := range []string{"first got one", "second got two", "shell got three"} {
 		p.wantShown(t, want)
@@ -105,7 +106,7 @@ func TestExecOnATerminal(t *testing.T) {
 // TestExecIsStoppedWithItsCommand: Ctrl-Z gives the terminal back to a shell.
 func TestExecIsStoppedWithItsCommand(t *testing.T) {
 	t.Parallel()
-	p := onTerminal(t, newWorld(t), `set -m; $client sh -c 'echo ready; read a; echo it got $a'; echo shell again; fg; echo status $?`, "--ttl", "60s")
+	p := onTerminal(t, clienttest.New(t), `set -m; $client sh -c 'echo ready; read a; echo it got $a'; echo shell again; fg; echo status $?`, "--ttl", "60s")
 	p.wantShown(t, "ready")
 	p.enter(t, "\x1a")
 	p.wantShown(t, "shell again")
@@ -123,7 +124,7 @@ func TestExecOnATerminalSignals(t *testing.T) {
 	t.Parallel()
 	// The outer shell leaves the signals to the others; a trap, other than an
 	// ignored signal, is not passed on to them.
-	p := onTerminal(t, newWorld(t), `trap : INT QUIT; $client sh -c '
+	p := onTerminal(t, clienttest.New(t), `trap : INT QUIT; $client sh -c '
 		trap "all=\$all.i; echo int" INT; trap "all=\$all.q; echo quit" QUIT
 		trap "echo hup" HUP; trap "echo term after \$all; exit 6" TERM
 		echo ready $PPID; while :; do sleep 0.05; done'; echo status $?`)
@@ -153,10 +154,10 @@ func TestExecOnATerminalSignals(t *testing.T) {
 // TestExecOnATerminalLoses: only the command is ended, not all that share its group.
 func TestExecOnATerminalLoses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	p := onTerminal(t, w, `$client sh -c 'echo ready; exec sleep 1000'; echo status $?`)
 	p.wantShown(t, "ready")
-	w.revoke(t, w.queue(t, "/x", 1)[0])
+	w.Revoke(t, w.Queue(t, "/x", 1)[0])
 	p.wantShown(t, "the lock is lost")
 	p.wantShown(t, "status 143")
 	if err := p.Wait(); err != nil {

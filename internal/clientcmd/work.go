@@ -7,25 +7,19 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/spf13/cobra"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// HolderPrefix begins the keys in etcd under which holders announce themselves;
-// the lock's name, a slash and the end of the key in the lock's queue follow. The
-// value is a Holder as JSON; it goes with the tenure.
-const HolderPrefix = "/fencelab/holders/"
-
-// Holder says which process holds a lock, for a nemesis that looks for it.
+// Holder says which process holds a lock, as JSON, for a nemesis that looks for it.
 type Holder struct {
 	Name string `json:"name"`
 	PID  int    `json:"pid"`
@@ -47,7 +41,7 @@ as stale is counted, and is no failure: it is what fencing is for.`,
 			if w.rounds < 1 || w.work < 0 {
 				return usage(cmd, fmt.Errorf("--rounds is %d and --work is %v, want 1 or more rounds of no negative time", w.rounds, w.work))
 			}
-			s, err := c.connect(cmd, true)
+			s, err := c.connect(cmd, c.askStorage)
 			if err != nil {
 				return err
 			}
@@ -95,16 +89,16 @@ func (w *worker) run(ctx context.Context) error {
 }
 
 // take waits for the lock. One who waits can lose its place, too, and begins again.
-func (w *worker) take(ctx context.Context) (lock.Tenure, error) {
-	return backoff.Retry(ctx, func() (lock.Tenure, error) { return w.locks.Lock(ctx, w.lock) },
+func (w *worker) take(ctx context.Context) (service.Tenure, error) {
+	return backoff.Retry(ctx, func() (service.Tenure, error) { return w.locks.Lock(ctx, w.lock, "") },
 		backoff.WithNotify(func(err error, pause time.Duration) {
 			w.log.Warn("no lock, trying again", "err", err, "in", pause)
 		}))
 }
 
 // round works under t and releases it.
-func (w *worker) round(ctx context.Context, n int, t lock.Tenure) {
-	token := t.Grant().Token
+func (w *worker) round(ctx context.Context, n int, t service.Tenure) {
+	token, _ := t.Shown()
 	log := w.log.With("round", n, "token", token)
 	log.Info("took the lock", "lock", w.lock)
 	defer w.release(ctx, log, t)
@@ -112,7 +106,8 @@ func (w *worker) round(ctx context.Context, n int, t lock.Tenure) {
 		log.Warn("cannot announce itself", "err", err)
 	}
 	var item kv.Item
-	err := w.request(ctx, t, func(ctx context.Context, req kv.Request) (err error) {
+	claim := fence.Claim{Scope: w.lock, Token: token}
+	err := w.request(ctx, claim, func(ctx context.Context, req kv.Request) (err error) {
 		item, err = w.store.Read(ctx, req, counter)
 		return err
 	})
@@ -132,7 +127,7 @@ func (w *worker) round(ctx context.Context, n int, t lock.Tenure) {
 	default:
 	}
 	value := fmt.Sprintf("%s round %d", w.name, n)
-	err = w.request(ctx, t, func(ctx context.Context, req kv.Request) error {
+	err = w.request(ctx, claim, func(ctx context.Context, req kv.Request) error {
 		_, err := w.store.Write(ctx, req, counter, value)
 		return err
 	})
@@ -144,11 +139,11 @@ func (w *worker) round(ctx context.Context, n int, t lock.Tenure) {
 	log.Info("wrote", "key", counter, "value", value)
 }
 
-func (w *worker) request(ctx context.Context, t lock.Tenure, do func(context.Context, kv.Request) error) error {
+func (w *worker) request(ctx context.Context, claim fence.Claim, do func(context.Context, kv.Request) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	w.requests++
-	return do(ctx, kv.Request{Claim: t.Grant().Claim(), ID: fmt.Sprintf("%s-%d", w.name, w.requests)})
+	return do(ctx, kv.Request{Claim: claim, ID: fmt.Sprintf("%s-%d", w.name, w.requests)})
 }
 
 // tell logs and counts a request that did not succeed.
@@ -162,29 +157,24 @@ func (w *worker) tell(log *slog.Logger, op string, err error) {
 	log.Error(op+" failed", "unknown outcome", errors.Is(err, kv.ErrUnknown), "err", err)
 }
 
-// announcement is the key at which the holder announces itself.
-func (w *worker) announcement(t lock.Tenure) string {
-	return HolderPrefix + w.lock + "/" + path.Base(t.Grant().Owner)
-}
-
-// announce writes who holds the lock, until it is released, or the lease ends.
-func (w *worker) announce(ctx context.Context, t lock.Tenure) error {
+// announce says who holds the lock, where the lock service can keep that.
+func (w *worker) announce(ctx context.Context, t service.Tenure) error {
+	a, ok := t.(service.Announcer)
+	if !ok {
+		return nil
+	}
 	b, err := json.Marshal(Holder{Name: w.name, PID: os.Getpid()})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_, err = w.etcd.Put(ctx, w.announcement(t), string(b), clientv3.WithLease(leaseOf(t)))
-	return err
+	return a.Announce(ctx, string(b))
 }
 
 func (w *worker) release(ctx context.Context, log *slog.Logger, t lock.Tenure) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	if _, err := w.etcd.Delete(ctx, w.announcement(t)); err != nil {
-		log.Warn("its announcement may stay until its lease ends", "err", err)
-	}
 	switch err := t.Unlock(ctx); {
 	case err == nil:
 		log.Info("released the lock")

@@ -57,11 +57,11 @@ func (r *run) startClient(ctx context.Context, name string) error {
 	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
 		env = gcEnv
 	}
-	args := []string{"client", "agent", "--name", name, "--endpoints", strings.Join(endpoints, ","), "--lock", r.lockOf(name),
+	args := []string{"client", "agent", "--service", r.service.Name(), "--name", name, "--endpoints", strings.Join(endpoints, ","), "--lock", r.lockOf(name),
 		"--storage", w.storage.url(), "--send-storage", send, "--connect-timeout", startDeadline.String()}
 	told := r.service.Told(name, r.variant.Clients)
 	for _, s := range slices.Concat(setting.Client, r.service.ClientSettings()) {
-		args = append(args, agentFlag(s.Name, told.Text(s.Name))...)
+		args = append(args, "--"+s.Name+"="+told.Text(s.Name))
 	}
 	p, err := w.group.Start(name, env, args...)
 	if err != nil {

@@ -97,7 +97,7 @@ func (r *run) line(s scenario.Step) string {
 	if s.Verb == scenario.Lock || s.Verb == scenario.TryLock {
 		owner := r.variant.Clients[s.Client].Values[setting.Session]
 		if _, shared := r.variant.Clients[owner]; shared {
-			return s.Text + " in " + leaseTmp(r.state.client(owner).tenure)
+			return s.Text + " in " + r.state.client(owner).tenure
 		}
 	}
 	return s.Text

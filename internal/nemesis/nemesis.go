@@ -20,6 +20,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
@@ -76,7 +77,7 @@ func Run(ctx context.Context, c Config) (refused int, err error) {
 	if err := n.awaitWorld(ctx); err != nil {
 		return 0, err
 	}
-	n.changes = n.etcd.Watch(ctx, clientcmd.HolderPrefix+c.Lock+"/", clientv3.WithPrefix())
+	n.changes = n.etcd.Watch(ctx, etcd.HolderPrefix+c.Lock+"/", clientv3.WithPrefix())
 	for paused := 0; paused < c.Pauses || len(n.seen) < c.Clients; {
 		h, err := n.next(ctx)
 		if err != nil {
@@ -109,7 +110,7 @@ func (n *nemesis) awaitWorld(ctx context.Context) error {
 	return every(ctx, func() (bool, error) {
 		ask, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_, err := n.etcd.Get(ask, clientcmd.HolderPrefix)
+		_, err := n.etcd.Get(ask, etcd.HolderPrefix)
 		if err == nil {
 			_, err = n.stale(ask)
 		}

@@ -117,7 +117,7 @@ func (c *client) take(ctx context.Context, op, scope, in string) (service.Tenure
 	if err != nil {
 		return nil, explained(err)
 	}
-	return &tenure{p, c}, nil
+	return &tenure{position: p, of: c}, nil
 }
 
 func (c *client) acquire(ctx context.Context, op, scope string, lease clientv3.LeaseID) (position, error) {
@@ -167,7 +167,7 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 		return nil, explained(err)
 	}
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
-	p := &place{&tenure{m, c}, make(chan error, 1), leave}
+	p := &place{&tenure{position: m, of: c}, make(chan error, 1), leave}
 	go func() {
 		defer leave()
 		defer c.members.attend()()

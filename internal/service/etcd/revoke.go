@@ -2,6 +2,9 @@ package etcd
 
 import (
 	"context"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -16,9 +19,9 @@ var revoke = service.Fault{
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
 		tenure := stage.Tenure(step.Client)
-		id, err := leaseIn(tenure)
-		if err != nil {
-			return err
+		id, err := leaseOf(tenure)
+		if err != nil || id == clientv3.NoLease {
+			return fmt.Errorf("%s has no lease that could be revoked: its tenure is %q", step.Client, tenure)
 		}
 		stage.Revoked(tenure)
 		err = stage.Meanwhile(ctx, "etcd to revoke the lease of "+step.Client, func(ctx context.Context) error {

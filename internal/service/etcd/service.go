@@ -5,14 +5,11 @@ package etcd
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/version"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/etcdcmd"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -148,15 +145,4 @@ func own(world setting.Values, clients map[string]scenario.Client) (why []string
 func (Service) Slot(tenure string) string {
 	key, _, _ := strings.Cut(tenure, "@")
 	return key
-}
-
-// leaseIn is the ID of the lease that a tenure stands on: package concurrency ends
-// the keys of its locks with it, and etcdlock has a number follow.
-func leaseIn(tenure string) (clientv3.LeaseID, error) {
-	hex, _, _ := strings.Cut(path.Base(Service{}.Slot(tenure)), "-")
-	id, err := strconv.ParseInt(hex, 16, 64)
-	if err != nil {
-		return 0, fmt.Errorf("no lease is in the name of the tenure %q", tenure)
-	}
-	return clientv3.LeaseID(id), nil
 }

@@ -8,8 +8,15 @@ const (
 	tokenHeader   = "header"   // the revision at which etcd answered that the lock is granted
 	tokenLease    = "lease"    // the lease's ID
 
-	sessionOwn  = "own"  // each tenure has one
-	sessionKept = "kept" // one is for all tenures
+	sessionOwn  = "own"  // each tenure has a key of its own
+	sessionKept = "kept" // one session, and so one key, is for all tenures
+
+	settingMember  = "member"
+	memberAny      = "any"     // it knows them all
+	memberHighest  = "highest" // the one whose leases have the highest IDs
+	memberLowest   = "lowest"
+	memberLeader   = "leader"   // the one that leads when the story begins
+	memberFollower = "follower" // one that does not
 
 	lookIsOwner = "is-owner"
 	lookFirst   = "first"
@@ -21,12 +28,12 @@ var clientSettings = []setting.Setting{
 		About: "What it shows to the storage. revision: the create revision of its lock key. header: the revision at which etcd answered that the lock is its. lease: its lease ID, which is not ordered. max: 2^63-1, with or without a lock.",
 	},
 	{
-		Name: "member", Default: "any", Of: []string{"any", "highest", "lowest", "leader", "follower"},
+		Name: settingMember, Default: memberAny, Of: []string{memberAny, memberHighest, memberLowest, memberLeader, memberFollower},
 		About: "Which of etcd's members it talks to. highest, lowest: the one whose leases have the highest, the lowest IDs. leader: the one that leads when the story begins. follower: one that does not.",
 	},
 	{
 		Name: setting.Session, Default: sessionOwn, Pattern: `^[a-z][a-z0-9-]*$`, Want: "own, kept or the name of a client",
-		About: "The lease that its locks stand on. own: each tenure has one of its own. kept: one for all its tenures. Or the name of the client whose session it shares.",
+		About: "What its locks stand on. own: each tenure has a key of its own. kept: one session, and so one key, for all its tenures. Or the name of the client whose session it shares, and which keeps it.",
 	},
 	{
 		Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},

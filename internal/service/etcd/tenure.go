@@ -28,7 +28,8 @@ type position interface {
 // tenure is one of a client.
 type tenure struct {
 	position
-	of *client
+	of        *client
+	announced string // key of its announcement; "": there is none
 }
 
 var _ service.Announcer = (*tenure)(nil)
@@ -44,7 +45,8 @@ func leaseOf(tenure string) (clientv3.LeaseID, error) {
 		return clientv3.NoLease, nil
 	}
 	key, _, _ := strings.Cut(tenure, "@")
-	id, err := strconv.ParseInt(path.Base(key), 16, 64)
+	hex, _, _ := strings.Cut(path.Base(key), "-") // etcdlock has a number follow
+	id, err := strconv.ParseInt(hex, 16, 64)
 	if err != nil || id <= 0 {
 		return clientv3.NoLease, fmt.Errorf("%q names no tenure of etcd: want KEY@REVISION, with a key that ends with a lease ID", tenure)
 	}
@@ -78,6 +80,9 @@ func (t *tenure) Shown() (token fence.Token, remark string) {
 // Unlock releases the lock. Where it had to ask again, and the tenure was over by
 // then, that may be by the first time.
 func (t *tenure) Unlock(ctx context.Context) error {
+	if t.announced != "" {
+		_, _ = t.of.etcd.Delete(ctx, t.announced) // else it goes with the lease
+	}
 	var first error
 	_, err := insist(t.of.members, func() (struct{}, error) {
 		err := t.position.Unlock(ctx)
@@ -90,13 +95,14 @@ func (t *tenure) Unlock(ctx context.Context) error {
 }
 
 // HolderPrefix begins the keys under which holders announce themselves; the lock's
-// name, a slash and the lease ID in hexadecimal follow. Such a key goes with the lease.
+// name, a slash and the end of the key in the lock's queue follow. Such a key goes with
+// the tenure, or the lease.
 const HolderPrefix = "/fencelab/holders/"
 
 // Announce implements service.Announcer.
 func (t *tenure) Announce(ctx context.Context, text string) error {
-	key := HolderPrefix + t.Grant().Scope + "/" + t.Session()
-	_, err := t.of.etcd.Put(ctx, key, text, clientv3.WithLease(clientv3.LeaseID(t.UnorderedLeaseID())))
+	t.announced = HolderPrefix + t.Grant().Scope + "/" + path.Base(t.Grant().Owner)
+	_, err := t.of.etcd.Put(ctx, t.announced, text, clientv3.WithLease(clientv3.LeaseID(t.UnorderedLeaseID())))
 	return err
 }
 

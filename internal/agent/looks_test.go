@@ -1,9 +1,10 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 )
 
@@ -18,7 +19,7 @@ func TestAgentLooks(t *testing.T) {
 	} {
 		t.Run(c.look, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := clienttest.New(t)
 			a := startAgent(t, w, "--look", c.look)
 			lost := func(line string) {
 				t.Helper()
@@ -41,7 +42,7 @@ func TestAgentLooks(t *testing.T) {
 					}
 				}
 			}
-			w.revoke(t, grant.Tenure)
+			w.Revoke(t, grant.Tenure)
 			if e := a.next(t); e.Kind != history.KindLost {
 				t.Fatalf("%+v, want the loss", e)
 			}
@@ -49,7 +50,7 @@ func TestAgentLooks(t *testing.T) {
 				lost(line)
 			}
 			a.wantKind(t, "read key0", "ok") // does not look
-			w.wantValue(t, "key0", "x")
+			w.WantValue(t, "key0", "x")
 		})
 	}
 }
@@ -61,8 +62,8 @@ func TestAgentIsOwnerInTheQueue(t *testing.T) {
 	for look, sees := range map[string]bool{"is-owner": true, "session": true, "first": false} {
 		t.Run(look, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			other := w.take(t, "/lock")
+			w := clienttest.New(t)
+			other := w.Take(t, "/lock")
 			a := startAgent(t, w, "--look", look)
 			a.enqueue(t, w, 1)
 			a.say(t, "begin write key0=x")
@@ -83,7 +84,7 @@ func TestAgentIsOwnerInTheQueue(t *testing.T) {
 
 func TestAgentDoesNotLook(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w, "--look", "nothing")
 	a.say(t, "begin write key0=x")
 	a.wantNote(t, "does not look whether it holds /lock, and is about to write key0=x")
@@ -98,10 +99,10 @@ func TestAgentCannotLook(t *testing.T) {
 	for _, look := range []string{"is-owner", "first"} {
 		t.Run(look, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := clienttest.New(t)
 			a := startAgent(t, w, "--look", look, "--timeout", "1s", "--ttl", "60s")
 			a.take(t, "lock")
-			w.server.Close()
+			w.Server.Close()
 			if e := a.wantKind(t, "write key0=x", "fail"); e.Reason != "" || e.Request != "" || e.Text == "" {
 				t.Errorf("%+v, want that nothing was sent and nothing is known", e)
 			}

@@ -1,4 +1,4 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 )
 
@@ -20,7 +21,7 @@ func TestAgentReleasesAtTheEnd(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := clienttest.New(t)
 			a := startAgent(t, w)
 			grant := a.take(t, "lock")
 			end(a)
@@ -28,25 +29,25 @@ func TestAgentReleasesAtTheEnd(t *testing.T) {
 			a.want(t, ask)
 			a.want(t, with(ask, func(e *history.Event) { e.Kind = "ok" }))
 			a.wantEnd(t)
-			w.wantFree(t, "/lock")
+			w.WantFree(t, "/lock")
 		})
 	}
 }
 
 func TestAgentGivesUpWaitingWhenCancelled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
-	w.take(t, "/lock")
+	w.Take(t, "/lock")
 	a.say(t, "lock")
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
-	w.queue(t, "/lock", 2)
+	w.Queue(t, "/lock", 2)
 	a.cancel()
 	if e := a.next(t); e.Kind != "fail" || e.Op != "lock" {
 		t.Errorf("%+v, want that it failed", e)
 	}
 	a.wantEnd(t)
-	w.queue(t, "/lock", 1)
+	w.Queue(t, "/lock", 1)
 }
 
 type brokenPipe struct{ err error }
@@ -55,16 +56,16 @@ func (b brokenPipe) Write([]byte) (int, error) { return 0, b.err }
 
 func TestAgentEndsWhereNobodyReads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	r, stdin := io.Pipe()
 	defer stdin.Close()
 	cmd := clientcmd.Command()
-	cmd.SetArgs(w.args("agent"))
+	cmd.SetArgs(w.Args("agent"))
 	cmd.SetIn(r)
 	gone := errors.New("nobody reads")
 	cmd.SetOut(brokenPipe{gone})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	if err := cmd.ExecuteContext(within(t)); !errors.Is(err, gone) {
+	if err := cmd.ExecuteContext(clienttest.Within(t)); !errors.Is(err, gone) {
 		t.Errorf("got %v, want %v", err, gone)
 	}
 }

@@ -1,4 +1,4 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"fmt"
@@ -7,19 +7,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 func TestAgentShowsTheLease(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w, "--token", "lease")
 	a.say(t, "lock")
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
 	note := a.wantNote(t, "lease ")
 	grant := a.next(t)
-	lease := leaseOf(t, grant.Tenure)
+	lease := clienttest.LeaseOf(t, grant.Tenure)
 	if want := fence.Token(lease); grant.Kind != "ok" || grant.Token != want || note.Token != want || note.Tenure != grant.Tenure {
 		t.Errorf("token %d, want the lease's ID, %d; the note is %+v", grant.Token, want, note)
 	}
@@ -28,7 +29,7 @@ func TestAgentShowsTheLease(t *testing.T) {
 		t.Errorf("the note says %q, want %016x with the member marked", note.Text, int64(lease))
 	}
 	a.wantKind(t, "write key0=x", "ok")
-	w.wantMark(t, "/lock", grant.Token)
+	w.WantMark(t, "/lock", grant.Token)
 }
 
 // TestAgentShowsTheHeader: the revision of the answer that grants the lock is
@@ -36,16 +37,16 @@ func TestAgentShowsTheLease(t *testing.T) {
 // out.
 func TestAgentShowsTheHeader(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	other := w.take(t, "/lock")
+	w := clienttest.New(t)
+	other := w.Take(t, "/lock")
 	a, b := startAgent(t, w, "--token", "header"), startAgent(t, w)
 	a.say(t, "lock")
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
-	w.queue(t, "/lock", 2)
+	w.Queue(t, "/lock", 2)
 	b.say(t, "lock")
 	b.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
-	w.queue(t, "/lock", 3)
-	if err := other.Unlock(within(t)); err != nil {
+	w.Queue(t, "/lock", 3)
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 	first := a.next(t)
@@ -62,19 +63,19 @@ func TestAgentShowsTheHeader(t *testing.T) {
 
 func TestAgentShowsTheHighest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w, "--token", "max")
 	ask := history.Event{Op: "write", Scope: "/lock", Token: math.MaxInt64, Key: "key0", Value: "x", Request: "client1-1"}
 	a.expect(t, "write key0=x", ask, with(ask, func(e *history.Event) { e.Kind = "ok" }))
 	if grant := a.take(t, "lock"); grant.Token != math.MaxInt64 {
 		t.Errorf("token %v", grant.Token)
 	}
-	w.wantMark(t, "/lock", math.MaxInt64)
+	w.WantMark(t, "/lock", math.MaxInt64)
 }
 
 func TestAgentScopesByKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w, "--scope", "key")
 	grant := a.take(t, "lock")
 	if e := a.wantKind(t, "write a=1", "ok"); e.Scope != "a" {
@@ -83,10 +84,10 @@ func TestAgentScopesByKey(t *testing.T) {
 	if e := a.wantKind(t, "change b=2 c=3", "ok"); e.Scope != "b" {
 		t.Errorf("the change's scope is %q, want its first key's", e.Scope)
 	}
-	w.wantMark(t, "a", grant.Token)
-	w.wantMark(t, "b", grant.Token)
-	w.wantMark(t, "c", 0)
-	w.wantMark(t, "/lock", 0)
+	w.WantMark(t, "a", grant.Token)
+	w.WantMark(t, "b", grant.Token)
+	w.WantMark(t, "c", 0)
+	w.WantMark(t, "/lock", 0)
 	if e := a.wantKind(t, "unlock", "ok"); e.Scope != "/lock" {
 		t.Errorf("the unlock's scope is %q", e.Scope)
 	}
@@ -94,7 +95,7 @@ func TestAgentScopesByKey(t *testing.T) {
 
 func TestAgentReadsPlain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	for reads, mark := range map[string]bool{"plain": false, "fenced": true} {
 		a := startAgent(t, w, "--reads", reads, "--lock", "/"+reads)
 		grant := a.wantKind(t, "lock", "ok")
@@ -105,13 +106,13 @@ func TestAgentReadsPlain(t *testing.T) {
 		if e := a.wantKind(t, "read key0", "ok"); e.Token != want || e.Tenure != grant.Tenure {
 			t.Errorf("%s: %+v, want token %v", reads, e, want)
 		}
-		w.wantMark(t, "/"+reads, want)
+		w.WantMark(t, "/"+reads, want)
 	}
 }
 
 func TestAgentNumbersItsWrites(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w, "--numbered")
 	for range 2 {
 		a.take(t, "lock")
@@ -123,7 +124,7 @@ func TestAgentNumbersItsWrites(t *testing.T) {
 		if e := a.wantKind(t, "read a", "ok"); e.Sequence != 0 {
 			t.Errorf("a read has sequence number %d", e.Sequence)
 		}
-		m, err := w.kv.Mark(t.Context(), "/lock")
+		m, err := w.KV.Mark(t.Context(), "/lock")
 		if err != nil || m.Sequence != 3 {
 			t.Errorf("the mark is %+v, %v, want sequence number 3", m, err)
 		}
@@ -133,9 +134,9 @@ func TestAgentNumbersItsWrites(t *testing.T) {
 
 func TestAgentWaitsOutItsDelay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	const delay = 300 * time.Millisecond
-	a := startAgent(t, w, "--lock-delay", delay.String())
+	a := startAgent(t, w, "--delay", delay.String())
 	a.say(t, "lock")
 	began := time.Now()
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
@@ -144,12 +145,12 @@ func TestAgentWaitsOutItsDelay(t *testing.T) {
 	if e.Kind != "ok" || e.Tenure != note.Tenure || note.Took != delay || time.Since(began) < delay {
 		t.Errorf("after %v: %+v, then %+v", time.Since(began), note, e)
 	}
-	b := startAgent(t, w, "--lock-delay", "1h", "--lock", "/other")
+	b := startAgent(t, w, "--delay", "60m", "--lock", "/other")
 	b.say(t, "lock")
 	b.next(t)
 	b.wantNote(t, "waits for 3600 s")
 	b.cancel()
 	b.until(t, "ok", "unlock")
 	b.wantEnd(t)
-	w.wantFree(t, "/other")
+	w.WantFree(t, "/other")
 }

@@ -1,10 +1,11 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -12,7 +13,7 @@ import (
 
 func TestAgentsCount(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	var counting sync.WaitGroup
 	for range 3 {
 		a := startAgent(t, w, "--ttl", "60s")
@@ -33,7 +34,7 @@ func TestAgentsCount(t *testing.T) {
 		})
 	}
 	counting.Wait()
-	w.wantValue(t, "n", "15")
+	w.WantValue(t, "n", "15")
 }
 
 // until is the next event of a kind and op; it returns all before it, too.
@@ -53,18 +54,18 @@ func last(events []history.Event) history.Event { return events[len(events)-1] }
 // and does the increment again, without standing still.
 func TestAgentCountStands(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
 	a.say(t, "count n 3 2")
 	halt := last(a.until(t, "note", "count"))
 	if halt.Key != "n" || halt.Tenure == "" || !halt.Token.Valid() || !strings.Contains(halt.Text, "stands before increment 2 of 3") {
 		t.Errorf("%+v", halt)
 	}
-	w.wantValue(t, "n", "1")
+	w.WantValue(t, "n", "1")
 	a.wantError(t, "status", "waits for finish")
-	w.revoke(t, halt.Tenure)
-	other := w.take(t, "/lock")
-	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "n", "10"); err != nil {
+	w.Revoke(t, halt.Tenure)
+	other := w.Take(t, "/lock")
+	if _, err := w.KV.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "n", "10"); err != nil {
 		t.Fatal(err)
 	}
 	a.say(t, "finish")
@@ -72,14 +73,14 @@ func TestAgentCountStands(t *testing.T) {
 	if refused.Reason != "stale" || refused.Value != "2" {
 		t.Errorf("%+v, want the write of 2 refused", refused)
 	}
-	if err := other.Unlock(within(t)); err != nil {
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 	// It stands there once only: where it is always refused it would go on for ever.
 	if e := last(a.until(t, "ok", "count")); e.Key != "n" {
 		t.Errorf("%+v", e)
 	}
-	w.wantValue(t, "n", "12")
+	w.WantValue(t, "n", "12")
 	a.say(t, "status") // it stands no more
 	a.wantNote(t, "holds nothing")
 }
@@ -88,30 +89,30 @@ func TestAgentCountStands(t *testing.T) {
 // lost by then is taken again.
 func TestAgentCountLooks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	a := startAgent(t, w, "--lock-delay", "2500ms") // time to learn of the loss
+	w := clienttest.New(t)
+	a := startAgent(t, w, "--delay", "2500ms") // time to learn of the loss
 	a.say(t, "count n 1 1")
 	lost := last(a.until(t, "note", "lock"))
-	w.revoke(t, lost.Tenure)
+	w.Revoke(t, lost.Tenure)
 	if halt := last(a.until(t, "note", "count")); halt.Tenure == lost.Tenure {
 		t.Errorf("%+v, want that it stands under the next lock", halt)
 	}
 	a.say(t, "finish")
 	a.until(t, "ok", "count")
-	w.wantValue(t, "n", "1")
+	w.WantValue(t, "n", "1")
 }
 
 func TestAgentCountWaitsAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	other := w.take(t, "/lock")
+	w := clienttest.New(t)
+	other := w.Take(t, "/lock")
 	a := startAgent(t, w)
 	a.say(t, "count n 1")
-	w.revoke(t, w.queue(t, "/lock", 2)[1])
+	w.Revoke(t, w.Queue(t, "/lock", 2)[1])
 	a.until(t, "fail", "lock")
 	a.until(t, "invoke", "lock")
-	w.queue(t, "/lock", 2)
-	if err := other.Unlock(within(t)); err != nil {
+	w.Queue(t, "/lock", 2)
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 	a.until(t, "ok", "count")
@@ -119,21 +120,21 @@ func TestAgentCountWaitsAgain(t *testing.T) {
 
 func TestAgentCountFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
 	for _, line := range []string{"count n", "count n 0", "count n x", "count n 3 4", "count n 3 0", "count n 3 1,", "count n 3 1 2"} {
 		a.wantError(t, line, `want "count KEY N"`)
 	}
-	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 1}}, "n", "many"); err != nil {
+	if _, err := w.KV.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 1}}, "n", "many"); err != nil {
 		t.Fatal(err)
 	}
 	a.say(t, "count n 3")
 	if e := last(a.until(t, "fail", "count")); !strings.Contains(e.Text, "increment 1 of 3: n is no number") {
 		t.Errorf("%+v", e)
 	}
-	w.wantFree(t, "/lock")
+	w.WantFree(t, "/lock")
 	// A holder that is always refused does not try for ever.
-	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 1 << 40}}, "n", "1"); err != nil {
+	if _, err := w.KV.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 1 << 40}}, "n", "1"); err != nil {
 		t.Fatal(err)
 	}
 	a.say(t, "count n 3")
@@ -149,5 +150,5 @@ func TestAgentCountFails(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	b.wantEnd(t)
-	w.wantFree(t, "/other")
+	w.WantFree(t, "/other")
 }

@@ -1,4 +1,4 @@
-package clientcmd
+package agent
 
 import (
 	"context"
@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
@@ -62,7 +61,7 @@ func (a *agent) count(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	outcome := a.invoke(history.Event{Op: history.OpCount, Scope: a.config.lock, Key: c.key})
+	outcome := a.invoke(history.Event{Op: history.OpCount, Scope: a.Scope, Key: c.key})
 	for n := 1; n <= c.times && err == nil; n++ {
 		err = errAgain
 		for try := 0; try < maxTries && errors.Is(err, errAgain); try++ {
@@ -78,8 +77,8 @@ func (a *agent) count(ctx context.Context, arg string) error {
 
 // increment adds 1, under a lock of its own.
 func (a *agent) increment(ctx context.Context, c *counting, n int) error {
-	switch err := a.take(ctx, history.OpLock, clientv3.NoLease, countPatience); {
-	case ranOut(err):
+	switch err := a.take(ctx, history.OpLock, "", countPatience); {
+	case errors.Is(err, service.ErrRanOut):
 		return errAgain
 	case err != nil:
 		return err
@@ -93,7 +92,7 @@ func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 
 // addOne reads and writes under the lock.
 func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
-	got := a.perform(ctx, a.newRead(c.key))
+	got := a.perform(ctx, a.newRequest(history.OpRead, c.key, ""))
 	if got.Kind != history.KindOK {
 		return failure(got)
 	}
@@ -104,7 +103,7 @@ func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 			return fmt.Errorf("%s is no number: %w", c.key, err)
 		}
 	}
-	write := a.newWrite(c.key, strconv.Itoa(value+1))
+	write := a.newRequest(history.OpWrite, c.key, strconv.Itoa(value+1))
 	halt := slices.Index(c.halts, n)
 	if halt < 0 {
 		if outcome, ok := a.mayGoOn(ctx, write); !ok {
@@ -118,7 +117,7 @@ func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 	c.halts = slices.Delete(c.halts, halt, halt+1)
 	e := a.about()
 	e.Op, e.Key = history.OpCount, c.key
-	e.Text = fmt.Sprintf("%s has looked: it holds %s with token %d, and stands before increment %d of %d", a.name, e.Scope, e.Token, n, c.times)
+	e.Text = fmt.Sprintf("%s has looked: it holds %s with token %d, and stands before increment %d of %d", a.Name, e.Scope, e.Token, n, c.times)
 	a.stand(e)
 	defer a.goOn()
 	if err := a.awaitFinish(ctx); err != nil {

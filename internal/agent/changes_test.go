@@ -1,29 +1,30 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
 )
 
 func TestAgentChangesInABatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
 	grant := a.take(t, "lock")
 	ask := with(grant, func(e *history.Event) {
 		e.Op, e.Request, e.Changes = "change", "client1-1", []history.Change{{Key: "a", Value: "1"}, {Key: "b", Value: ""}}
 	})
 	a.expect(t, "change a=1 b=", ask, with(ask, func(e *history.Event) { e.Kind = "ok" }))
-	w.wantValue(t, "a", "1")
+	w.WantValue(t, "a", "1")
 	a.say(t, "begin change a=2 b=x=y")
 	a.wantNote(t, "is about to change a=2 b=x=y")
-	w.wantValue(t, "a", "1")
+	w.WantValue(t, "a", "1")
 	a.wantKind(t, "finish", "ok")
-	w.wantValue(t, "a", "2")
-	w.wantValue(t, "b", "x=y")
+	w.WantValue(t, "a", "2")
+	w.WantValue(t, "b", "x=y")
 	for _, line := range []string{"change a", "change a=1 b", "begin change a", "begin change ", "begin read a"} {
 		a.wantError(t, line, "want ")
 	}
@@ -34,7 +35,7 @@ func TestAgentChangesInABatch(t *testing.T) {
 // the first of its writes.
 func TestAgentChangesSingly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w, "--change", "singly", "--numbered", "--look", "nothing")
 	first := ""
 	wantWrite := func(key, id string, sequence int64, kind history.Kind) {
@@ -60,7 +61,7 @@ func TestAgentChangesSingly(t *testing.T) {
 	wantWrite("a", "client1-3", 3, "ok")
 	wantWrite("b", "client1-4", 4, "ok")
 	a.wantNote(t, "is about to write c=2")
-	w.wantValue(t, "b", "2")
+	w.WantValue(t, "b", "2")
 	a.wantError(t, "read a", "a write was begun, finish it first")
 	a.say(t, "send finish")
 	wantWrite("c", "client1-5", 5, "ok")
@@ -69,12 +70,12 @@ func TestAgentChangesSingly(t *testing.T) {
 	wantWrite("b", "client1-7", 7, "ok")
 
 	// It ends where one is refused.
-	w.revoke(t, grant.Tenure)
+	w.Revoke(t, grant.Tenure)
 	if e := a.next(t); e.Kind != history.KindLost {
 		t.Fatalf("%+v, want the loss", e)
 	}
-	other := w.take(t, "/lock")
-	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "a", "other"); err != nil {
+	other := w.Take(t, "/lock")
+	if _, err := w.KV.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "a", "other"); err != nil {
 		t.Fatal(err)
 	}
 	a.say(t, "change a=4 b=4")
@@ -85,5 +86,5 @@ func TestAgentChangesSingly(t *testing.T) {
 	wantWrite("a", "client1-10", 13, "fail")
 	a.say(t, "status")
 	a.wantNote(t, "lost /lock")
-	w.wantValue(t, "b", "3")
+	w.WantValue(t, "b", "3")
 }

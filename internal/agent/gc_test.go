@@ -1,4 +1,4 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"bufio"
@@ -11,8 +11,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 )
+
+// The test binary is an agent, too, that tells how long it stood still.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "ticking" {
+		os.Args = append(os.Args[:1], os.Args[2:]...)
+		go tick()
+		cli.Main(clientcmd.Command())
+	}
+	os.Exit(m.Run())
+}
 
 // tick keeps a goroutine running, and says on standard error after each pause
 // of more than 100 ms how long it stood still.
@@ -43,8 +56,8 @@ func (g *gaps) Write(b []byte) (int, error) {
 func TestGC(t *testing.T) {
 	for _, procs := range []string{"1", "2"} {
 		t.Run("GOMAXPROCS="+procs, func(t *testing.T) {
-			w := newWorld(t)
-			cmd := process(t, "ticking", w.args("agent", "--name", "client1")...)
+			w := clienttest.New(t)
+			cmd := clienttest.Process(t, "ticking", w.Args("agent", "--name", "client1")...)
 			cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1", "GOMAXPROCS="+procs)
 			var pauses gaps
 			cmd.Stderr = &pauses
@@ -91,7 +104,7 @@ func TestGC(t *testing.T) {
 			say("gc")
 			pause := next(history.KindPause)
 			// Its lease runs out meanwhile.
-			other := w.take(t, "/lock")
+			other := w.Take(t, "/lock")
 			resume := next(history.KindResume)
 			if lost := next(history.KindLost); lost.Tenure != grant.Tenure {
 				t.Errorf("lost %+v, held %+v", lost, grant)

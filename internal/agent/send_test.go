@@ -1,4 +1,4 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 )
 
@@ -26,7 +27,7 @@ func loses(serve func()) {
 	panic(http.ErrAbortHandler)
 }
 
-func (w *world) route(t *testing.T) *route {
+func newRoute(t *testing.T, w *clienttest.World) *route {
 	r := &route{held: make(chan string, 10), goOn: make(chan func(func()))}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		id := req.Header.Get("X-Request-Id")
@@ -39,7 +40,7 @@ func (w *world) route(t *testing.T) *route {
 			return
 		}
 		answer := httptest.NewRecorder()
-		become(func() { w.storage.Config.Handler.ServeHTTP(answer, req) })
+		become(func() { w.Storage.Config.Handler.ServeHTTP(answer, req) })
 		for name, values := range answer.Header() {
 			rw.Header()[name] = values
 		}
@@ -57,15 +58,15 @@ func (r *route) want(t *testing.T, id string) {
 		if got != id {
 			t.Fatalf("request %s comes, want %s", got, id)
 		}
-	case <-within(t).Done():
+	case <-clienttest.Within(t).Done():
 		t.Fatalf("request %s does not come", id)
 	}
 }
 
 func TestAgentSends(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := w.route(t)
+	w := clienttest.New(t)
+	r := newRoute(t, w)
 	a := startAgent(t, w, "--send-storage", r.URL)
 	grant := a.take(t, "lock")
 	request := func(op, key, value, id string, kind history.Kind) history.Event {
@@ -81,7 +82,7 @@ func TestAgentSends(t *testing.T) {
 	a.want(t, request("delete", "key1", "", "client1-3", "invoke"))
 	r.want(t, "client1-3")
 	a.wantKind(t, "unlock", "ok")
-	w.wantValue(t, "key0", "fast")
+	w.WantValue(t, "key0", "fast")
 
 	r.goOn <- answers
 	r.goOn <- answers
@@ -96,7 +97,7 @@ func TestAgentSends(t *testing.T) {
 	if e := outcomes["client1-3"]; e.Kind != "ok" {
 		t.Errorf("%+v", e)
 	}
-	w.wantValue(t, "key0", "slow")
+	w.WantValue(t, "key0", "slow")
 }
 
 // TestAgentRetriesAWrite: a request whose answer was lost is done again, with
@@ -108,8 +109,8 @@ func TestAgentRetriesAWrite(t *testing.T) {
 		value    string
 		kind     history.Kind
 	}{{true, "second", "fail"}, {false, "first", "ok"}} {
-		w := newWorld(t)
-		r := w.route(t)
+		w := clienttest.New(t)
+		r := newRoute(t, w)
 		args := []string{"--send-storage", r.URL}
 		if c.numbered {
 			args = append(args, "--numbered")
@@ -135,15 +136,15 @@ func TestAgentRetriesAWrite(t *testing.T) {
 		if e := a.next(t); e.Request != "client1-2" || e.Kind != c.kind || (c.kind == "fail") != (e.Reason == "stale" && e.Mark == e.Token) {
 			t.Errorf("numbered %v: the late retry: %+v", c.numbered, e)
 		}
-		w.wantValue(t, "key0", c.value)
+		w.WantValue(t, "key0", c.value)
 	}
 }
 
 // TestAgentRetriesARetry: each attempt has an ID of its own, and names the first.
 func TestAgentRetriesARetry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := w.route(t)
+	w := clienttest.New(t)
+	r := newRoute(t, w)
 	a := startAgent(t, w, "--send-storage", r.URL)
 	a.take(t, "lock")
 	for i, line := range []string{"send write key0=x", "send retry", "send retry"} {
@@ -165,8 +166,8 @@ func TestAgentRetriesARetry(t *testing.T) {
 
 func TestAgentSendsInTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := w.route(t)
+	w := clienttest.New(t)
+	r := newRoute(t, w)
 	a := startAgent(t, w, "--send-storage", r.URL, "--timeout", "1s")
 	a.take(t, "lock")
 	a.say(t, "send change key0=x key1=y")
@@ -194,7 +195,7 @@ func TestAgentSendsInTime(t *testing.T) {
 
 func TestAgentSendsNothingElse(t *testing.T) {
 	t.Parallel()
-	a := startAgent(t, newWorld(t))
+	a := startAgent(t, clienttest.New(t))
 	for _, line := range []string{"send read key0", "send lock", "send write", "send write ", "send retry key0", "send finish x"} {
 		a.wantError(t, line, "send ")
 	}
@@ -207,8 +208,8 @@ func TestAgentSendsNothingElse(t *testing.T) {
 // nothing.
 func TestAgentSendsWhatItBegan(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	r := w.route(t)
+	w := clienttest.New(t)
+	r := newRoute(t, w)
 	a := startAgent(t, w, "--send-storage", r.URL)
 	a.take(t, "lock")
 	a.say(t, "begin write key0=slow")
@@ -225,5 +226,5 @@ func TestAgentSendsWhatItBegan(t *testing.T) {
 	if e := a.next(t); e.Kind != "ok" || e.Request != "client1-1" {
 		t.Errorf("%+v, want that the write is done", e)
 	}
-	w.wantValue(t, "key0", "slow")
+	w.WantValue(t, "key0", "slow")
 }

@@ -1,17 +1,18 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 )
 
 // enqueue has the agent wait for the lock in the background.
-func (a *agent) enqueue(t *testing.T, w *world, before int) (key string) {
+func (a *agent) enqueue(t *testing.T, w *clienttest.World, before int) (key string) {
 	t.Helper()
 	a.say(t, "queue")
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
-	return w.queue(t, "/lock", before+1)[before]
+	return w.Queue(t, "/lock", before+1)[before]
 }
 
 func TestAgentQueues(t *testing.T) {
@@ -19,8 +20,8 @@ func TestAgentQueues(t *testing.T) {
 	for _, session := range []string{"own", "kept"} {
 		t.Run(session, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			other := w.take(t, "/lock")
+			w := clienttest.New(t)
+			other := w.Take(t, "/lock")
 			a := startAgent(t, w, "--session", session)
 			key := a.enqueue(t, w, 1)
 
@@ -35,12 +36,12 @@ func TestAgentQueues(t *testing.T) {
 			a.wantKind(t, "unlock", "fail")
 			a.say(t, "status")
 			a.wantNote(t, "waits for /lock")
-			if err := other.Unlock(within(t)); err != nil {
+			if err := other.Unlock(clienttest.Within(t)); err != nil {
 				t.Fatal(err)
 			}
 			a.want(t, history.Event{Kind: "ok", Op: "lock", Scope: "/lock", Tenure: e.Tenure, Token: e.Token})
 			a.wantKind(t, "unlock", "ok")
-			w.wantFree(t, "/lock")
+			w.WantFree(t, "/lock")
 		})
 	}
 }
@@ -48,13 +49,13 @@ func TestAgentQueues(t *testing.T) {
 // TestAgentLocksWhatItQueuesFor: "lock" then awaits the lock that was asked for.
 func TestAgentLocksWhatItQueuesFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	other := w.take(t, "/lock")
+	w := clienttest.New(t)
+	other := w.Take(t, "/lock")
 	a := startAgent(t, w)
 	key := a.enqueue(t, w, 1)
 	a.say(t, "lock")
 	a.say(t, "status") // is not looked at before the lock is there
-	if err := other.Unlock(within(t)); err != nil {
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 	if e := a.next(t); e.Kind != "ok" || e.Tenure != key+"@"+e.Token.String() {
@@ -65,7 +66,7 @@ func TestAgentLocksWhatItQueuesFor(t *testing.T) {
 
 func TestAgentQueuesForAFreeLock(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
 	if e := a.wantKind(t, "queue", "ok"); e.Op != "lock" {
 		t.Errorf("%+v", e)
@@ -74,7 +75,7 @@ func TestAgentQueuesForAFreeLock(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	a.wantKind(t, "unlock", "ok") // and with it goes the session
-	if leases, err := w.etcd.Leases(within(t)); err != nil || len(leases.Leases) != 0 {
+	if leases, err := w.Etcd.Leases(clienttest.Within(t)); err != nil || len(leases.Leases) != 0 {
 		t.Errorf("left: %v, %v", leases, err)
 	}
 }
@@ -82,15 +83,15 @@ func TestAgentQueuesForAFreeLock(t *testing.T) {
 // TestAgentQueuesWithoutAHeader: there is none before the grant.
 func TestAgentQueuesWithoutAHeader(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	other := w.take(t, "/lock")
+	w := clienttest.New(t)
+	other := w.Take(t, "/lock")
 	a := startAgent(t, w, "--token", "header")
 	key := a.enqueue(t, w, 1)
 	e := a.wantKind(t, "read key0", "ok")
 	if e.Tenure != key+"@"+e.Token.String() {
 		t.Errorf("%+v, want the create revision as its token", e)
 	}
-	if err := other.Unlock(within(t)); err != nil {
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 	if grant := a.next(t); grant.Kind != "ok" || grant.Tenure != e.Tenure || grant.Token <= e.Token {
@@ -104,8 +105,8 @@ func TestAgentLeavesTheQueueAtTheEnd(t *testing.T) {
 		for _, session := range []string{"own", "kept"} {
 			t.Run(name+", "+session, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
-				w.take(t, "/lock")
+				w := clienttest.New(t)
+				w.Take(t, "/lock")
 				a := startAgent(t, w, "--session", session)
 				a.enqueue(t, w, 1)
 				end(a)
@@ -113,7 +114,7 @@ func TestAgentLeavesTheQueueAtTheEnd(t *testing.T) {
 					t.Errorf("%+v, want that it did not get the lock", e)
 				}
 				a.wantEnd(t)
-				w.queue(t, "/lock", 1)
+				w.Queue(t, "/lock", 1)
 			})
 		}
 	}
@@ -121,12 +122,12 @@ func TestAgentLeavesTheQueueAtTheEnd(t *testing.T) {
 
 func TestAgentQueuesInVain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	other := w.take(t, "/lock")
+	w := clienttest.New(t)
+	other := w.Take(t, "/lock")
 	a := startAgent(t, w)
-	w.revoke(t, a.enqueue(t, w, 1))
-	w.queue(t, "/lock", 1)
-	if err := other.Unlock(within(t)); err != nil {
+	w.Revoke(t, a.enqueue(t, w, 1))
+	w.Queue(t, "/lock", 1)
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 	if e := a.next(t); e.Kind != "fail" || e.Op != "lock" || e.Reason != "expired" {
@@ -141,9 +142,9 @@ func TestAgentLeavesTheQueueOfASilentEtcd(t *testing.T) {
 	for _, session := range []string{"own", "kept"} {
 		t.Run(session, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			link := w.link(t)
-			w.take(t, "/lock")
+			w := clienttest.New(t)
+			link := w.Link(t)
+			w.Take(t, "/lock")
 			a := startAgent(t, w, "--session", session, "--timeout", "1s", "--ttl", "60s")
 			a.enqueue(t, w, 1)
 			a.say(t, "status")
@@ -164,8 +165,8 @@ func TestAgentQueuesAtASilentEtcd(t *testing.T) {
 	for session, want := range map[string]history.Kind{"own": "fail", "kept": "unknown"} { // no session, and no answer in it
 		t.Run(session, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			link := w.link(t)
+			w := clienttest.New(t)
+			link := w.Link(t)
 			a := startAgent(t, w, "--session", session, "--timeout", "1s", "--ttl", "60s")
 			a.take(t, "lock")
 			a.wantKind(t, "unlock", "ok")

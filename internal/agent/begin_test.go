@@ -1,10 +1,11 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
 )
@@ -13,7 +14,7 @@ import (
 // lost. The agent writes all the same, and tells of the loss after that.
 func TestAgentBeginsAWrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
 	if e := a.wantKind(t, "begin write key0=late", history.KindFail); e.Reason != "lost" || e.Request != "" {
 		t.Fatalf("begin without a lock: %+v, want that nothing was sent", e)
@@ -28,9 +29,9 @@ func TestAgentBeginsAWrite(t *testing.T) {
 		t.Fatalf("begin: %+v", e)
 	}
 	a.wantError(t, "status", "a write was begun, finish it first")
-	w.revoke(t, grant.Tenure)
-	other := w.take(t, "/lock")
-	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
+	w.Revoke(t, grant.Tenure)
+	other := w.Take(t, "/lock")
+	if _, err := w.KV.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
 		t.Fatal(err)
 	}
 	select { // a renewal comes each second, and tells it of the loss
@@ -45,7 +46,7 @@ func TestAgentBeginsAWrite(t *testing.T) {
 	if e := a.next(t); e.Kind != history.KindLost || e.Tenure != grant.Tenure {
 		t.Errorf("afterwards it says %+v, want the loss", e)
 	}
-	if err := other.Unlock(within(t)); err != nil {
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 

@@ -1,6 +1,7 @@
-package clientcmd
+package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -26,47 +28,38 @@ func (a *agent) conclude(e history.Event, err error) history.Event {
 
 // outcome is what became of e.
 func outcome(e history.Event, err error) history.Event {
-	switch unknown := new(lock.UnknownError); {
-	case err == nil:
+	if err == nil {
 		e.Kind = history.KindOK
-	case errors.Is(err, kv.ErrUnknown), errors.As(err, &unknown):
-		e.Kind = history.KindUnknown
-	default:
-		e.Kind = history.KindFail
+		return e
 	}
-	if err != nil {
-		e.Text = inWords(err)
-		if reason := fencehttp.ReasonOf(err); reason != "" {
-			e.Reason, e.Text = string(reason), withoutURL(err).Error()
-		}
-		if stale := new(fence.StaleError); errors.As(err, &stale) {
-			e.Mark = stale.Mark
-		}
+	e.Kind, e.Reason, e.Text = history.KindFail, cmp.Or(string(fencehttp.ReasonOf(err)), e.Reason), inWords(err)
+	if errors.Is(err, kv.ErrUnknown) || errors.As(err, new(*lock.UnknownError)) {
+		e.Kind = history.KindUnknown
+	}
+	if stale := new(fence.StaleError); errors.As(err, &stale) {
+		e.Mark = stale.Mark
 	}
 	return e
 }
 
 // inWords is an error as a reader of the story needs it, who knows what was asked.
 func inWords(err error) string {
+	around := new(url.Error)
 	switch {
+	case fencehttp.ReasonOf(err) != "" && errors.As(err, &around): // the storage's words
+		return around.Err.Error()
 	case errors.Is(err, lock.ErrLocked):
 		return "another tenure has the lock"
 	case errors.Is(err, lock.ErrLost):
 		return "that tenure is over"
 	case errors.As(err, new(*lock.UnknownError)) && errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
+	case errors.Is(err, service.ErrRanOut):
+		return service.ErrRanOut.Error()
 	case errors.Is(err, errNotGranted):
 		return errNotGranted.Error()
 	}
 	return err.Error()
-}
-
-// withoutURL is what the storage said, without the client's words around it.
-func withoutURL(err error) error {
-	if around := new(url.Error); errors.As(err, &around) {
-		return around.Err
-	}
-	return err
 }
 
 // invoke reports that e is asked, and returns it.
@@ -83,8 +76,6 @@ func (a *agent) complain(err error) {
 	}
 }
 
-func (a *agent) note(text string) { a.report(history.Event{Kind: history.KindNote, Text: text}) }
-
 func (a *agent) report(e history.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,7 +88,7 @@ func (a *agent) print(e history.Event) {
 	if e.At == 0 {
 		e.At = time.Duration(time.Now().UnixNano())
 	}
-	e.Lane, e.Client = a.name, a.name
+	e.Lane, e.Client = a.Name, a.Name
 	if a.err == nil {
 		a.err = history.Write(a.out, []history.Event{e})
 	}

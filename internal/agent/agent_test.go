@@ -1,4 +1,4 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 )
 
@@ -44,13 +45,13 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func startAgent(t *testing.T, w *world, args ...string) *agent {
+func startAgent(t *testing.T, w *clienttest.World, args ...string) *agent {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, stdin := io.Pipe()
 	a := &agent{stdin, cancel, make(chan history.Event, 100), make(chan error, 1)}
 	cmd := clientcmd.Command()
-	cmd.SetArgs(w.args(append([]string{"agent", "--name", "client1", "--ttl", "3s"}, args...)...))
+	cmd.SetArgs(w.Args(append([]string{"agent", "--name", "client1", "--ttl", "3s"}, args...)...))
 	cmd.SetIn(r)
 	cmd.SetOut(&lines{t: t, events: a.events})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -59,7 +60,7 @@ func startAgent(t *testing.T, w *world, args ...string) *agent {
 		close(a.ended)
 	}()
 	t.Cleanup(func() { cancel(); stdin.Close(); <-a.ended })
-	a.want(t, history.Event{Kind: history.KindNote, Text: "ready"})
+	a.want(t, history.Event{Kind: history.KindNote, Key: "protocol", Value: "1", Text: "ready"})
 	return a
 }
 
@@ -75,7 +76,7 @@ func (a *agent) next(t *testing.T) history.Event {
 	select {
 	case e := <-a.events:
 		return e
-	case <-time.After(patience):
+	case <-time.After(clienttest.Patience):
 		t.Fatal("the agent says nothing")
 		panic("unreachable")
 	}
@@ -169,7 +170,7 @@ func (a *agent) wantEnd(t *testing.T) {
 		if err != nil {
 			t.Errorf("the agent ends with %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(clienttest.Patience):
 		t.Fatal("the agent does not end")
 	}
 	select {
@@ -187,7 +188,7 @@ func with(e history.Event, change func(*history.Event)) history.Event {
 
 func TestAgentProtocol(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
 	kind := func(e history.Event, k history.Kind) history.Event {
 		return with(e, func(e *history.Event) { e.Kind = k })
@@ -201,7 +202,7 @@ func TestAgentProtocol(t *testing.T) {
 	a.want(t, history.Event{Kind: "note", Scope: "/lock", Text: "holds nothing"})
 
 	grant := a.take(t, "lock")
-	if keys := w.queue(t, "/lock", 1); grant.Tenure != keys[0]+"@"+grant.Token.String() {
+	if keys := w.Queue(t, "/lock", 1); grant.Tenure != keys[0]+"@"+grant.Token.String() {
 		t.Errorf("etcd says the holder is %q, the agent says %q", keys[0], grant.Tenure)
 	}
 	a.say(t, "status")
@@ -222,12 +223,12 @@ func TestAgentProtocol(t *testing.T) {
 	a.expect(t, "read key0", ask, with(ask, func(e *history.Event) { e.Kind, e.Value = "ok", " a=b <c> " }))
 	ask = request("delete", "key0", "", "client1-5")
 	a.expect(t, "delete key0", ask, kind(ask, "ok"))
-	if m, err := w.kv.Mark(t.Context(), "/lock"); err != nil || m.Token != grant.Token {
+	if m, err := w.KV.Mark(t.Context(), "/lock"); err != nil || m.Token != grant.Token {
 		t.Errorf("the mark of /lock is %v, %v, want %v", m, err, grant.Token)
 	}
 	ask = with(grant, func(e *history.Event) { e.Op = "unlock" })
 	a.expect(t, "unlock", ask, kind(ask, "ok"))
-	w.wantFree(t, "/lock")
+	w.WantFree(t, "/lock")
 
 	second := a.take(t, "trylock")
 	if second.Token <= grant.Token || second.Tenure == grant.Tenure {
@@ -235,13 +236,13 @@ func TestAgentProtocol(t *testing.T) {
 	}
 	ask = with(second, func(e *history.Event) { e.Op = "unlock" })
 	a.expect(t, "unlock", ask, kind(ask, "ok"))
-	other := w.take(t, "/lock")
+	other := w.Take(t, "/lock")
 	ask = history.Event{Op: "trylock", Scope: "/lock"}
 	a.expect(t, "trylock", ask, kind(ask, "fail"))
 	a.say(t, "lock")
 	a.want(t, history.Event{Kind: "invoke", Op: "lock", Scope: "/lock"})
-	w.queue(t, "/lock", 2)
-	if err := other.Unlock(within(t)); err != nil {
+	w.Queue(t, "/lock", 2)
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 	if e := a.next(t); e.Kind != "ok" || e.Op != "lock" || e.Token <= other.Grant().Token {
@@ -251,13 +252,12 @@ func TestAgentProtocol(t *testing.T) {
 
 func TestAgentBadCommands(t *testing.T) {
 	t.Parallel()
-	a := startAgent(t, newWorld(t))
+	a := startAgent(t, clienttest.New(t))
 	for _, c := range []struct{ line, want string }{
-		{"lokc", `unknown command "lokc", want one of: lock [in LEASE], trylock [in LEASE],`},
+		{"lokc", `unknown command "lokc", want one of: lock [in TENURE], trylock [in TENURE],`},
 		{" lock", `unknown command ""`},
-		{"lock /other", `want nothing more, or "in LEASE"`},
-		{"lock in 0x1", `want nothing more, or "in LEASE"`},
-		{"lock in -1", "a lease ID in hexadecimal"},
+		{"lock /other", `want nothing more, or "in TENURE"`},
+		{"lock in ", `want nothing more, or "in TENURE"`},
 		{"queue up", `"queue" stands alone`},
 		{"read", `read what? want "read KEY"`},
 		{"delete ", `delete what?`},

@@ -1,4 +1,4 @@
-package clientcmd_test
+package agent_test
 
 import (
 	"net/http"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -14,14 +15,14 @@ import (
 // TestAgentIsStale is the whole lesson: the grant is a value, used after the loss.
 func TestAgentIsStale(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
 	grant := a.take(t, "lock")
-	w.revoke(t, grant.Tenure)
+	w.Revoke(t, grant.Tenure)
 	text := "lost /lock, which it held with token " + grant.Token.String()
 	a.want(t, with(grant, func(e *history.Event) { e.Kind, e.Text = history.KindLost, text }))
-	other := w.take(t, "/lock")
-	if _, err := w.kv.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
+	other := w.Take(t, "/lock")
+	if _, err := w.KV.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
 		t.Fatal(err)
 	}
 	ask := with(grant, func(e *history.Event) { e.Op, e.Key, e.Value, e.Request = "write", "key0", "late", "client1-1" })
@@ -39,16 +40,16 @@ func TestAgentIsStale(t *testing.T) {
 	}
 	a.say(t, "status")
 	a.want(t, history.Event{Kind: "note", Scope: "/lock", Text: "holds nothing"})
-	if keys := w.queue(t, "/lock", 1); keys[0] != other.Grant().Owner {
+	if keys := w.Queue(t, "/lock", 1); keys[0] != other.Grant().Owner {
 		t.Errorf("the late unlock freed the successor's lock: %q", keys)
 	}
-	if err := other.Unlock(within(t)); err != nil {
+	if err := other.Unlock(clienttest.Within(t)); err != nil {
 		t.Fatal(err)
 	}
 
 	// A loss is forgotten with a new lock as well.
 	first := a.take(t, "lock")
-	w.revoke(t, first.Tenure)
+	w.Revoke(t, first.Tenure)
 	if e := a.next(t); e.Kind != history.KindLost {
 		t.Fatalf("%+v, want the loss", e)
 	}
@@ -59,7 +60,7 @@ func TestAgentIsStale(t *testing.T) {
 
 func TestAgentDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	over := make(chan struct{})
 	hung := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		switch {
@@ -93,10 +94,10 @@ func TestAgentDoesNotKnow(t *testing.T) {
 
 func TestAgentUnlockThatEtcdDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := clienttest.New(t)
 	a := startAgent(t, w)
 	grant := a.take(t, "lock")
-	w.server.Close()
+	w.Server.Close()
 	ask := with(grant, func(e *history.Event) { e.Op, e.Kind = "unlock", "invoke" })
 	a.say(t, "unlock")
 	a.want(t, ask)

@@ -1,4 +1,4 @@
-package clientcmd
+package agent
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +22,8 @@ import (
 const stopTheWorld = "GODEBUG=gcstoptheworld=1"
 
 func checkStopTheWorld() error {
-	setting := strings.TrimPrefix(stopTheWorld, "GODEBUG=")
-	for s := range strings.SplitSeq(os.Getenv("GODEBUG"), ",") {
-		if s == setting {
-			return nil
-		}
+	if slices.Contains(strings.Split(os.Getenv("GODEBUG"), ","), strings.TrimPrefix(stopTheWorld, "GODEBUG=")) {
+		return nil
 	}
 	return fmt.Errorf("a collection would not stop this program: start the agent with %s in its environment", stopTheWorld)
 }

@@ -1,0 +1,216 @@
+// Package agent is a lock client that obeys commands, a line each, and reports
+// events, a JSON line each. docs/agent.md describes its protocol.
+package agent
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Protocol is the version of the protocol that docs/agent.md describes.
+const Protocol = "1"
+
+// Config is what an agent works with.
+type Config struct {
+	Name  string // in its events and request IDs
+	Scope string // the lock's name
+	// Settings are those of setting.Client, and of the service.
+	Settings setting.Values
+	Locks    service.Client
+	Storage  *kvhttp.Client
+	// Sender makes a connection to the storage for one "send".
+	Sender func() (*kvhttp.Client, error)
+}
+
+type agent struct {
+	Config
+	timeout time.Duration // of one request
+
+	mu       sync.Mutex // of what follows
+	out      io.Writer
+	err      error      // of the first line that could not be written
+	standing bool       // before a write; what it learns of the lock meanwhile it reports after the write
+	news     *sync.Cond // it stands no more
+	unknown  *request   // the last one whose outcome is not known, for a retry
+
+	asked atomic.Int64 // requests to the storage
+	sends sync.WaitGroup
+
+	lines    chan string   // of the input
+	held     *held         // the last grant, or a place in the queue; nil: none, or it was unlocked
+	place    service.Place // that it waits in in the background; nil: none
+	queued   history.Event // how it asked for place
+	begun    []*request    // that finish will do
+	sequence int64         // of the last write under held
+	watchers sync.WaitGroup
+	heap     heap
+}
+
+// Run obeys the commands on in until it or ctx ends, and reports on out.
+func Run(ctx context.Context, in io.Reader, out io.Writer, c Config) error {
+	a := &agent{Config: c, timeout: c.Settings.Time(setting.Timeout), out: out, lines: make(chan string)}
+	a.news = sync.NewCond(&a.mu)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	go readLines(reading, in, a.lines)
+	a.report(history.Event{Kind: history.KindNote, Key: "protocol", Value: Protocol, Text: "ready"})
+	for a.broken() == nil {
+		select {
+		case line, more := <-a.lines:
+			if more {
+				a.obey(ctx, line)
+				continue
+			}
+		case got := <-a.over():
+			a.leaveQueue(ctx, got)
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	a.end(context.WithoutCancel(ctx))
+	return a.broken()
+}
+
+// Help says what each command does, a line each.
+func Help() string {
+	var help strings.Builder
+	for _, v := range new(agent).verbs() {
+		fmt.Fprintf(&help, "  %-23s %s\n", v.usage(), v.help)
+	}
+	return help.String()
+}
+
+// end leaves nothing behind in the lock service, but for what Locks.Close ends.
+func (a *agent) end(ctx context.Context) {
+	a.goOn()
+	if a.place != nil {
+		a.place.Leave()
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		a.leaveQueue(over, <-a.over())
+	}
+	if a.held != nil && !a.held.lost() {
+		_ = a.unlock(ctx, "")
+	}
+	a.watchers.Wait()
+	a.sends.Wait() // each is bounded by a timeout
+}
+
+// readLines sends lines until r ends; an error ends it as well as its end does.
+func readLines(ctx context.Context, r io.Reader, lines chan<- string) {
+	defer close(lines)
+	in := bufio.NewReader(r)
+	for {
+		line, err := in.ReadString('\n')
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			select {
+			case lines <- line:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// verb is a command of the agent.
+type verb struct {
+	name, arg, help string                                      // an arg in brackets may be left out
+	run             func(ctx context.Context, arg string) error // an error means that nothing was done
+}
+
+func (v verb) usage() string { return strings.TrimSpace(v.name + " " + v.arg) }
+
+func (a *agent) verbs() []verb {
+	return []verb{
+		{"lock", "[in TENURE]", "wait for the lock, for --timeout at most; in the session of another client's tenure", a.taking(history.OpLock)},
+		{"trylock", "[in TENURE]", "take the lock if it is free; in a session like lock", a.taking(history.OpTryLock)},
+		{"queue", "", "wait for the lock in the background, in a place in the queue", a.enqueue},
+		{"wait", "", "wait, for --timeout at most, for the lock that was queued for", a.wait},
+		{"unlock", "", "release the lock and forget its grant", a.unlock},
+		{"read", "KEY", "read a key", a.read},
+		{"write", "KEY=VALUE", "write a key", a.now(history.OpWrite)},
+		{"delete", "KEY", "delete a key", a.now(history.OpDelete)},
+		{"change", "KEY=VALUE...", "write several keys, whose values have no spaces", a.now(history.OpChange)},
+		{"begin", "write|change ...", "look whether the lock is held, and stand right before the (last) write", a.begin},
+		{"finish", "", "do what was begun, without looking again", a.now("finish")},
+		{"send", "write|... ...", "do a write, delete, change or retry in the background, over a connection of its own", a.send},
+		{"retry", "", "do the last write or unlock of unknown outcome once more", a.now("retry")},
+		{"count", "KEY N [I,J...]", "add 1 to a key, N times, under a lock each; stand before the I-th, J-th write", a.count},
+		{"status", "", "say what is held", a.status},
+		{"load", "DURATION", "fill the heap until a collection stops this program so long; do it before lock", a.load},
+		{"gc", "", "stop this program by a garbage collection (needs " + stopTheWorld + ")", a.gc},
+		{"help", "", "say this", a.help},
+	}
+}
+
+// whileStanding are the commands that do not mind that a write was begun.
+var whileStanding = map[string]bool{"finish": true, "send finish": true, "gc": true}
+
+func (a *agent) obey(ctx context.Context, line string) {
+	name, arg, _ := strings.Cut(line, " ")
+	err := fmt.Errorf("unknown command %q, want one of: %s", name, a.usages())
+	for _, v := range a.verbs() {
+		if v.name != name {
+			continue
+		}
+		switch {
+		case a.stands() && !whileStanding[strings.TrimSpace(line)]:
+			err = fmt.Errorf("%s: a write was begun, finish it first", name)
+		case !utf8.ValidString(line):
+			err = fmt.Errorf("%s: its argument is not UTF-8", name) // and JSON would change it
+		case v.arg == "" && strings.TrimSpace(arg) != "":
+			err = fmt.Errorf("%q stands alone, %q is too much", name, arg)
+		case v.arg != "" && v.arg[0] != '[' && strings.TrimSpace(arg) == "":
+			err = fmt.Errorf("%s what? want %q", name, v.usage())
+		default:
+			err = v.run(ctx, arg)
+		}
+	}
+	a.complain(err)
+}
+
+func (a *agent) usages() string {
+	var list []string
+	for _, v := range a.verbs() {
+		list = append(list, v.usage())
+	}
+	return strings.Join(list, ", ")
+}
+
+func (a *agent) help(context.Context, string) error {
+	a.report(history.Event{Kind: history.KindNote, Text: "commands: " + a.usages()})
+	return nil
+}
+
+func (a *agent) status(context.Context, string) error {
+	e := a.about()
+	e.Kind = history.KindNote
+	switch {
+	case a.held == nil:
+		e.Text = "holds nothing"
+	case a.held.lost():
+		e.Text = fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
+	case a.place != nil:
+		e.Text = fmt.Sprintf("waits for %s with token %d", e.Scope, e.Token)
+	default:
+		e.Text = fmt.Sprintf("holds %s with token %d", e.Scope, e.Token)
+	}
+	a.report(e)
+	return nil
+}

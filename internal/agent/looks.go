@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// way is how the agent looks; begin is what setting.LookBegin, and no setting, mean
+// at this place.
+func (a *agent) way(begin string) string {
+	if how := a.Settings[setting.Look]; how != "" && how != setting.LookBegin {
+		return how
+	}
+	return begin
+}
+
+// mayGoOn looks before r, as --look has it, and says whether to go on; if not,
+// also what was reported. What the lock service answered is noted.
+func (a *agent) mayGoOn(ctx context.Context, r *request) (refused history.Event, ok bool) {
+	how := a.way(setting.LookNothing)
+	said, refused, ok := a.looks(ctx, how, r)
+	if ok && how != setting.LookNothing && how != setting.LookSession {
+		e := a.about()
+		e.Kind, e.Text = history.KindNote, a.Name+" "+said
+		a.report(e)
+	}
+	return refused, ok
+}
+
+// looks looks before r, and says what it saw. Where it sees no lock of its own,
+// or cannot see, it reports that r failed: it was not sent.
+func (a *agent) looks(ctx context.Context, how string, r *request) (said string, refused history.Event, ok bool) {
+	said, err := a.see(ctx, how)
+	if err == nil {
+		return said, refused, true
+	}
+	refused = a.invoke(r.ask)
+	if errors.As(err, new(service.NotHeld)) {
+		refused.Reason = reasonLost
+	}
+	return "", a.conclude(refused, err), false
+}
+
+// see looks whether the lock is held; the error is as that of Tenure.Look.
+func (a *agent) see(ctx context.Context, how string) (said string, err error) {
+	switch {
+	case how == setting.LookNothing:
+		return "does not look whether it holds " + a.Scope, nil
+	case a.held == nil:
+		return "", service.NotHeld("it holds no lock")
+	case how != setting.LookSession:
+		ctx, cancel := context.WithTimeout(ctx, a.timeout)
+		defer cancel()
+		return a.held.Look(ctx, how)
+	case a.held.lost():
+		return "", service.NotHeld("its session has ended")
+	}
+	return fmt.Sprintf("has looked: it holds %s with token %d", a.Scope, a.held.token), nil
+}

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// request is what can be asked of the storage; and an unlock, which is asked of
+// the lock service. It may be asked more than once: it says the same each time, but
+// for the ID.
+type request struct {
+	ask   history.Event // without Kind and Request
+	held  *held         // of an unlock
+	first string        // ID of its first attempt; "": there was none yet
+	whole *string       // ID of the first write of the change that it is a part of; nil: it is none
+}
+
+// name has ask, an attempt at r, say by which ID it is known, and with which others
+// it belongs together.
+func (r *request) name(ask *history.Event, id string) {
+	ask.Request, ask.RetryOf = id, r.first
+	r.first = cmp.Or(r.first, id)
+	if r.whole != nil {
+		*r.whole = cmp.Or(*r.whole, id)
+		ask.PartOf = *r.whole
+	}
+}
+
+// do asks for what answer says, and adds to it what a read finds.
+func (r *request) do(ctx context.Context, storage *kvhttp.Client, answer *history.Event) (err error) {
+	req := kv.Request{ID: answer.Request, Claim: fence.Claim{Scope: answer.Scope, Token: answer.Token, Sequence: answer.Sequence}}
+	switch answer.Op {
+	case history.OpUnlock:
+		err = r.held.Unlock(ctx)
+	case history.OpRead:
+		var item kv.Item
+		item, err = storage.Read(ctx, req, answer.Key)
+		answer.Value = item.Value
+		if errors.Is(err, kv.ErrNotFound) {
+			answer.Missing, err = true, nil
+		}
+	case history.OpWrite:
+		_, err = storage.Write(ctx, req, answer.Key, answer.Value)
+	case history.OpDelete:
+		_, err = storage.Delete(ctx, req, answer.Key)
+	case history.OpChange:
+		var ops []kv.Op
+		for _, c := range answer.Changes {
+			ops = append(ops, kv.Op{Kind: kv.OpWrite, Key: c.Key, Value: c.Value})
+		}
+		_, err = storage.Batch(ctx, req, ops...)
+	}
+	return err
+}
+
+// start reports that r is asked, and returns the rest: to ask it, and to report
+// what became of it.
+func (a *agent) start(r *request) (rest func(context.Context, *kvhttp.Client) history.Event) {
+	ask := r.ask
+	if ask.Op != history.OpUnlock {
+		r.name(&ask, fmt.Sprintf("%s-%d", a.Name, a.asked.Add(1)))
+	}
+	ask = a.invoke(ask)
+	return func(ctx context.Context, storage *kvhttp.Client) history.Event {
+		ctx, cancel := context.WithTimeout(ctx, a.timeout)
+		defer cancel()
+		answer := ask
+		answer.RetryOf, answer.PartOf = "", "" // as the question says
+		err := r.do(ctx, storage, &answer)
+		answer = outcome(answer, err)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if answer.Kind == history.KindUnknown && answer.Op != history.OpRead {
+			a.unknown = r
+		}
+		a.print(answer)
+		return answer
+	}
+}
+
+// perform asks requests one after the other, until one does not succeed. It
+// returns the last outcome.
+func (a *agent) perform(ctx context.Context, requests ...*request) (outcome history.Event) {
+	for _, r := range requests {
+		if outcome = a.start(r)(ctx, a.Storage); outcome.Kind != history.KindOK {
+			break
+		}
+	}
+	return outcome
+}
+
+// newRequest shows the token of the last grant. Without a grant there is none,
+// and where that matters the storage refuses.
+func (a *agent) newRequest(op, key, value string) *request {
+	r := &request{ask: a.about()}
+	if a.held == nil && a.Settings[setting.Token] == setting.TokenMax {
+		r.ask.Token = service.MaxToken
+	}
+	if a.Settings.Text(setting.Scope) == setting.ScopeKey {
+		r.ask.Scope = key
+	}
+	if op == history.OpRead && a.Settings.Text(setting.Reads) == setting.ReadsPlain {
+		r.ask.Token = 0
+	}
+	if op != history.OpRead && a.Settings.Flag(setting.Numbered) && r.ask.Token != 0 {
+		a.sequence++
+		r.ask.Sequence = a.sequence
+	}
+	r.ask.Op, r.ask.Key, r.ask.Value = op, key, value
+	return r
+}
+
+func checkKey(op, key string) error {
+	if key == "" || strings.TrimSpace(key) != key {
+		return fmt.Errorf("%s: the key is %q, want one that neither is empty nor begins or ends with a space", op, key)
+	}
+	return nil
+}
