@@ -67,22 +67,23 @@ func (m *members) attend() (done func() (broke bool)) {
 			case <-ctx.Done():
 				return
 			}
-			if m.breakSilent(ctx) {
-				broke.Store(true)
+			for _, conn := range m.silent(ctx) {
+				broke.Store(true) // before anybody notices
+				conn.Close()
 			}
 		}
 	}()
 	return func() bool { cancel(); return broke.Load() }
 }
 
-// breakSilent breaks the connections to members that say nothing, where another
-// answers, and reports whether there were any.
-func (m *members) breakSilent(ctx context.Context) (broke bool) {
+// silent are the connections to members that say nothing, where another answers. It
+// forgets them: they are to be broken.
+func (m *members) silent(ctx context.Context) (conns []net.Conn) {
 	m.mu.Lock()
 	addrs := slices.Collect(maps.Keys(m.conns))
 	m.mu.Unlock()
 	if len(addrs) < 2 {
-		return false
+		return nil
 	}
 	say := make([]bool, len(addrs))
 	var asked sync.WaitGroup
@@ -91,21 +92,17 @@ func (m *members) breakSilent(ctx context.Context) (broke bool) {
 	}
 	asked.Wait()
 	if ctx.Err() != nil || !slices.Contains(say, true) {
-		return false
+		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, addr := range addrs {
-		if say[i] {
-			continue
+		if !say[i] {
+			conns = append(conns, m.conns[addr]...)
+			delete(m.conns, addr)
 		}
-		for _, conn := range m.conns[addr] {
-			conn.Close()
-			broke = true
-		}
-		delete(m.conns, addr)
 	}
-	return broke
+	return conns
 }
 
 // answers reports whether the member at an address answers, whatever it says.
