@@ -14,7 +14,8 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/verdict"
@@ -107,7 +108,7 @@ func TestPicturesAreCurrent(t *testing.T) {
 	check := func(file string, s *scenario.Scenario, variants []scenario.Variant) {
 		t.Run(file, func(t *testing.T) {
 			var fresh strings.Builder
-			if err := report.SVG(&fresh, drawings(s, variants)...); err != nil {
+			if err := svg.Write(&fresh, drawings(s, variants)...); err != nil {
 				t.Fatal(err)
 			}
 			text := read(t, file)
@@ -133,17 +134,17 @@ func TestPicturesAreCurrent(t *testing.T) {
 }
 
 // drawings are runs of which nothing is known but what the scenario says.
-func drawings(s *scenario.Scenario, variants []scenario.Variant) (all []report.Drawing) {
-	var last []report.Drawing
+func drawings(s *scenario.Scenario, variants []scenario.Variant) (all []story.Drawing) {
+	var last []story.Drawing
 	for _, v := range variants {
 		lanes := append([]string{history.LaneEtcd}, s.Clients...)
-		d := report.Drawing{
+		d := story.Drawing{
 			Events: []history.Event{{Kind: history.KindRun, Run: &history.Run{
 				Scenario: s.Name, Title: s.Title, Variant: v.Name, About: v.About, Control: v.Control,
 				Fencing: v.World.Storage.Fencing != scenario.FencingOff,
 				Lanes:   append(lanes, history.LaneStorage), Expect: v.Expect,
 			}}},
-			Outcome: report.Outcome{Name: v.Expect.Verdict, OK: true},
+			Outcome: story.Outcome{Name: v.Expect.Verdict, OK: true},
 		}
 		if v.Control {
 			last = append(last, d)
@@ -172,7 +173,7 @@ func knownLegend(t *testing.T) map[string]string {
 	known := make(map[string]string)
 	for _, events := range histories {
 		var b strings.Builder
-		if err := report.SVG(&b, report.Drawing{Events: events, Outcome: report.Outcome{Violations: verdict.Judge(events).Violations}}); err != nil {
+		if err := svg.Write(&b, story.Drawing{Events: events, Outcome: story.Outcome{Violations: verdict.Judge(events).Violations}}); err != nil {
 			t.Fatal(err)
 		}
 		maps.Copy(known, parse(t, "an example's picture", b.String()).legend())
@@ -194,7 +195,7 @@ func foldedHistory() []history.Event {
 
 var (
 	size  = regexp.MustCompile(`(width|height)="\d+"|viewBox="[^"]*"`)
-	story = regexp.MustCompile(`(?s)<desc ([^>]*)>.*?</desc>`)
+	desc  = regexp.MustCompile(`(?s)<desc ([^>]*)>.*?</desc>`)
 	seed  = regexp.MustCompile(` \(seed \d+\)`)
 	tag   = regexp.MustCompile(`<[^>]*>`)
 	place = regexp.MustCompile(`^M(-?\d+) (-?\d+)`)
@@ -204,7 +205,7 @@ var (
 func head(svg string) string {
 	before, _, _ := strings.Cut(svg, "<g>")
 	before, card, _ := strings.Cut(before, "</defs>")
-	return story.ReplaceAllString(size.ReplaceAllString(before, "$1"), "<desc $1>") + "</defs>" + size.ReplaceAllString(card, "$1")
+	return desc.ReplaceAllString(size.ReplaceAllString(before, "$1"), "<desc $1>") + "</defs>" + size.ReplaceAllString(card, "$1")
 }
 
 // picture is an SVG: its runs, one below the other.
@@ -299,7 +300,7 @@ func (p picture) legend() map[string]string {
 func TestFormSeesWhatChanges(t *testing.T) {
 	s := allScenarios(t)[0]
 	var b strings.Builder
-	if err := report.SVG(&b, drawings(s, s.Variants)...); err != nil {
+	if err := svg.Write(&b, drawings(s, s.Variants)...); err != nil {
 		t.Fatal(err)
 	}
 	got := parse(t, "a fresh picture", b.String()).form()

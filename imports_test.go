@@ -51,11 +51,16 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/fence/fenceetcd": {own("pkg/fence")},
 		"./internal/linear":     {}, // above all not pkg/fence: it is the second opinion
 		"./internal/access":     {},
-		"./internal/report":     {own("pkg/fence"), own("internal/history")},
 		"./internal/judge":      {own("pkg/fence"), own("internal/history"), own("internal/verdict"), own("internal/linear")},
 		"./internal/scenario":   {own("pkg/fence"), own("internal/history")},
 		"./internal/kv":         {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
 		"./internal/kvhttp":     {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kv"), own("internal/access")},
+
+		"./internal/report/story":    {own("pkg/fence"), own("internal/history")},
+		"./internal/report/terminal": {own("pkg/fence"), own("internal/history"), own("internal/report/story")},
+		"./internal/report/svg":      {own("pkg/fence"), own("internal/history"), own("internal/report/story")},
+		"./internal/report/page":     {own("pkg/fence"), own("internal/history"), own("internal/report/story"), own("internal/report/svg")},
+		"./internal/report/ci":       {own("pkg/fence"), own("internal/history"), own("internal/report/story")},
 	} {
 		for _, dep := range deps(t, pkg) {
 			if strings.HasPrefix(dep, module) && !slices.Contains(allowed, dep) {

@@ -12,7 +12,8 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/ci"
+	"github.com/fencelab/fencelab/internal/report/story"
 )
 
 func checkCommand() *cobra.Command {
@@ -44,8 +45,8 @@ history, cannot be judged, or tells of a run that could not be made.`,
 }
 
 // check judges files, prints and saves what comes of it.
-func (o reports) check(cmd *cobra.Command, files []string) ([]report.Result, error) {
-	if err := notEmpty(cmd.Flags(), "out", "junit"); err != nil {
+func (o reports) check(cmd *cobra.Command, files []string) ([]story.Result, error) {
+	if err := notEmpty(cmd.Flags()); err != nil {
 		return nil, err
 	}
 	results := readHistories(files, cmd.InOrStdin())
@@ -73,12 +74,12 @@ func (o reports) check(cmd *cobra.Command, files []string) ([]report.Result, err
 }
 
 // isUnread reports whether a file could not be read.
-func isUnread(r report.Result) bool { return len(r.Events) == 0 }
+func isUnread(r story.Result) bool { return len(r.Events) == 0 }
 
 // canKeep has what cannot be kept by the names that it brings count as unread, and
 // refuses a directory where old files are removed if one of them could not be read:
 // nobody could write it again.
-func canKeep(out string, results []report.Result) error {
+func canKeep(out string, results []story.Result) error {
 	for i, r := range results {
 		if !isUnread(r) {
 			if err := named(r.Events[0].Run); err != nil {
@@ -104,9 +105,9 @@ func isIn(dir, file string) bool {
 	return err == nil && filepath.IsLocal(in)
 }
 
-func (o reports) print(w io.Writer, results []report.Result) error {
+func (o reports) print(w io.Writer, results []story.Result) error {
 	if o.json {
-		return report.JSON(w, results)
+		return ci.JSON(w, results)
 	}
 	for i, r := range slices.DeleteFunc(slices.Clone(results), isUnread) {
 		if i > 0 {
@@ -120,7 +121,7 @@ func (o reports) print(w io.Writer, results []report.Result) error {
 }
 
 // reasons are why some results have no verdict; nil: all have one.
-func reasons(results []report.Result) error {
+func reasons(results []story.Result) error {
 	var errs []error
 	for _, r := range results {
 		if r.Err != nil {
@@ -132,13 +133,13 @@ func reasons(results []report.Result) error {
 
 // readHistories reads files and judges what they tell of. Those of one variant are
 // its rounds.
-func readHistories(files []string, stdin io.Reader) []report.Result {
-	results := make([]report.Result, len(files))
+func readHistories(files []string, stdin io.Reader) []story.Result {
+	results := make([]story.Result, len(files))
 	rounds := make(map[string][]int) // directory of a run → its results
 	for i, file := range files {
 		r := readResult(file, stdin)
 		if results[i] = r; !isUnread(r) {
-			rounds[report.Dir(r)] = append(rounds[report.Dir(r)], i)
+			rounds[r.Dir()] = append(rounds[r.Dir()], i)
 		}
 	}
 	for _, several := range rounds {
@@ -152,12 +153,12 @@ func readHistories(files []string, stdin io.Reader) []report.Result {
 }
 
 // unread is a file of which nothing is known but its name.
-func unread(file string, err error) report.Result {
-	return report.Result{Scenario: file, File: file, Err: err}
+func unread(file string, err error) story.Result {
+	return story.Result{Scenario: file, File: file, Err: err}
 }
 
 // readResult is what came of the run that a file tells of.
-func readResult(file string, stdin io.Reader) report.Result {
+func readResult(file string, stdin io.Reader) story.Result {
 	events, err := readHistory(file, stdin)
 	if err != nil {
 		return unread(file, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 
 // overtaken is a history in which a client that lost its lock writes over the
@@ -233,7 +233,7 @@ func TestRunThatCannotBeJudged(t *testing.T) {
 // TestLiveHarm: a violation is drawn as soon as its step is over.
 func TestLiveHarm(t *testing.T) {
 	var out bytes.Buffer
-	p := &printer{live: report.NewTerminal(&out, report.Options{Width: 200})}
+	p := &printer{live: terminal.New(&out, terminal.Options{Width: 200})}
 	events := overtaken("v", history.Corrupted)
 	p.emit(events[:1])
 	p.emit(events[1 : len(events)-2])

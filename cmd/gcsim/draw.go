@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/svg"
 )
 
 func drawCommand() *cobra.Command {
@@ -42,14 +43,14 @@ Exit status: 0 if all were drawn with a verdict, else 2.`,
 }
 
 // drawAll draws the runs that there are, in a file if it has a name.
-func drawAll(w io.Writer, file string, results []report.Result) error {
-	var drawings []report.Drawing
+func drawAll(w io.Writer, file string, results []story.Result) error {
+	var drawings []story.Drawing
 	for _, r := range results {
 		if !isUnread(r) {
 			drawings = append(drawings, r.Drawing())
 		}
 	}
-	draw := func(w io.Writer) error { return report.SVG(w, drawings...) }
+	draw := func(w io.Writer) error { return svg.Write(w, drawings...) }
 	switch {
 	case len(drawings) == 0:
 		return nil

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -23,7 +23,7 @@ func explainCommand() *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := &output{Writer: cmd.OutOrStdout(), failed: func() {}}
-			p := prose{w: w, width: min(report.Detect(w.Writer, os.Environ()).Width, 100)}
+			p := prose{w: w, width: min(terminal.Detect(w.Writer, os.Environ()).Width, 100)}
 			for i, arg := range args {
 				list, err := load([]string{arg})
 				if err != nil {

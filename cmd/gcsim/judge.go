@@ -6,15 +6,15 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/story"
 )
 
 // resultOf judges a history. That of a run that could not be made has no verdict,
 // but the error that ended it: err, or what the history says. Nor has one that
 // cannot be judged.
-func resultOf(events []history.Event, err error) report.Result {
+func resultOf(events []history.Event, err error) story.Result {
 	run := events[0].Run
-	r := report.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
+	r := story.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
 	broken := func(e history.Event) bool { return e.Kind == history.KindError }
 	if i := slices.IndexFunc(events, broken); err == nil && i >= 0 {
 		err = errors.New(events[i].Text)
@@ -29,9 +29,9 @@ func resultOf(events []history.Event, err error) report.Result {
 		return r
 	}
 	r.Verdict = j
-	r.Outcome = report.Outcome{
+	r.Outcome = story.Outcome{
 		Name: j.Name, OK: j.OK(), Violations: j.Violations, Mismatches: j.Mismatches,
-		Facts: report.Facts{
+		Facts: story.Facts{
 			Stale: j.Stale, Refused: j.Refused, Ordered: j.Ordered, Exclusive: j.Exclusive,
 			Fenced: j.Storage.Fenced, Reason: j.Storage.Reason, Final: j.Final,
 		},

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -26,12 +26,12 @@ type job struct {
 	variant  *scenario.Variant
 	round    int // of several, from 1; 0: there is only one
 	options  lab.Options
-	done     chan report.Result // gets one
+	done     chan story.Result // gets one
 }
 
 // result is what comes of a run, before it is made.
-func (j *job) result() report.Result {
-	return report.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
+func (j *job) result() story.Result {
+	return story.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
 }
 
 // plan is all runs, in the order in which they are reported. Each round has a seed
@@ -41,7 +41,7 @@ func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
 	for _, s := range list {
 		for i := range s.Variants {
 			for n := range repeat {
-				j := &job{scenario: s, variant: &s.Variants[i], options: o, done: make(chan report.Result, 1)}
+				j := &job{scenario: s, variant: &s.Variants[i], options: o, done: make(chan story.Result, 1)}
 				j.options.Seed += uint64(n)
 				if repeat > 1 {
 					j.round = n + 1
@@ -75,8 +75,8 @@ func (j *job) class() int {
 
 // pool makes runs side by side.
 type pool struct {
-	side int                       // at most so many
-	save func(report.Result) error // keeps what came of one; nil: nothing is kept
+	side int                      // at most so many
+	save func(story.Result) error // keeps what came of one; nil: nothing is kept
 
 	mu      sync.Mutex
 	unsaved []error
@@ -102,7 +102,7 @@ func (p *pool) start(ctx context.Context, jobs []*job) {
 }
 
 // run makes one run.
-func (p *pool) run(ctx context.Context, j *job) report.Result {
+func (p *pool) run(ctx context.Context, j *job) story.Result {
 	r := j.result()
 	defer func() {
 		p.mu.Lock()
@@ -135,7 +135,7 @@ func (p *pool) run(ctx context.Context, j *job) report.Result {
 }
 
 // keep saves what came of a run, as soon as it is over.
-func (p *pool) keep(r report.Result) {
+func (p *pool) keep(r story.Result) {
 	if p.save == nil {
 		return
 	}

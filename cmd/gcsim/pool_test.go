@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-// story is a scenario of variants whose only step has the verb.
-func story(name string, verb scenario.Verb, variants ...string) *scenario.Scenario {
+// scenarioOf is a scenario of variants whose only step has the verb.
+func scenarioOf(name string, verb scenario.Verb, variants ...string) *scenario.Scenario {
 	s := &scenario.Scenario{Name: name, Title: "About " + name}
 	for _, v := range variants {
 		s.Variants = append(s.Variants, scenario.Variant{Name: v, World: scenario.World{Service: "etcd"}, Steps: []scenario.Step{{Verb: verb}}})
@@ -33,7 +33,7 @@ func names(jobs []*job) string {
 }
 
 func TestPlan(t *testing.T) {
-	list := []*scenario.Scenario{story("a", scenario.Lock, "x", "y"), story("b", scenario.Lock, "z")}
+	list := []*scenario.Scenario{scenarioOf("a", scenario.Lock, "x", "y"), scenarioOf("b", scenario.Lock, "z")}
 	for repeat, want := range map[int]string{
 		1: "a/x/0:7 a/y/0:7 b/z/0:7",
 		2: "a/x/1:7 a/x/2:8 a/y/1:7 a/y/2:8 b/z/1:7 b/z/2:8",
@@ -46,8 +46,8 @@ func TestPlan(t *testing.T) {
 
 func TestLongestFirst(t *testing.T) {
 	jobs := plan([]*scenario.Scenario{
-		story("a", scenario.Lock, "x", "y"), story("b", scenario.Count, "x"), story("c", scenario.Lock, "x"),
-		story("d", scenario.Load, "x"), story("e", scenario.Count, "x"),
+		scenarioOf("a", scenario.Lock, "x", "y"), scenarioOf("b", scenario.Count, "x"), scenarioOf("c", scenario.Lock, "x"),
+		scenarioOf("d", scenario.Load, "x"), scenarioOf("e", scenario.Count, "x"),
 	}, 1, lab.Options{})
 	if got, want := names(longestFirst(jobs)), "d/x/0:0 b/x/0:0 e/x/0:0 a/x/0:0 a/y/0:0 c/x/0:0"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -58,8 +58,8 @@ func TestLongestFirst(t *testing.T) {
 func TestStoppedPool(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	jobs := plan([]*scenario.Scenario{story("a", scenario.Lock, "x", "y")}, 3, lab.Options{Exe: "/bin/false"})
-	p := &pool{side: 2, save: func(r report.Result) error { return fmt.Errorf("no room for %s", r.Variant) }}
+	jobs := plan([]*scenario.Scenario{scenarioOf("a", scenario.Lock, "x", "y")}, 3, lab.Options{Exe: "/bin/false"})
+	p := &pool{side: 2, save: func(r story.Result) error { return fmt.Errorf("no room for %s", r.Variant) }}
 	p.start(ctx, jobs)
 	for _, j := range jobs {
 		select {
@@ -77,7 +77,7 @@ func TestStoppedPool(t *testing.T) {
 }
 
 func TestProgressSays(t *testing.T) {
-	jobs := plan([]*scenario.Scenario{story("a", scenario.Lock, "x", "y")}, 1, lab.Options{})
+	jobs := plan([]*scenario.Scenario{scenarioOf("a", scenario.Lock, "x", "y")}, 1, lab.Options{})
 	now := time.Now()
 	p := &pool{over: 3, running: map[*job]time.Time{jobs[0]: now.Add(-time.Second), jobs[1]: now.Add(-9 * time.Second)}}
 	if got, want := p.progress(5, now), "3 of 5 runs done; 2 going on: a y 9 s, a x 1 s"; got != want {
@@ -98,7 +98,7 @@ func TestNamesAreDistinct(t *testing.T) {
 	} {
 		var list []*scenario.Scenario
 		for name := range strings.SplitSeq(tt.names, " ") {
-			list = append(list, story(name, scenario.Lock, "x"))
+			list = append(list, scenarioOf(name, scenario.Lock, "x"))
 		}
 		err := distinct(list)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -123,7 +123,7 @@ func TestLoadByAnyName(t *testing.T) {
 // TestPoolTellsOfErrors: also where the world did not start, so that there is no
 // event.
 func TestPoolTellsOfErrors(t *testing.T) {
-	jobs := plan([]*scenario.Scenario{story("a", scenario.Lock, "x")}, 1, lab.Options{Services: all.List, Exe: "/no/such/program"})
+	jobs := plan([]*scenario.Scenario{scenarioOf("a", scenario.Lock, "x")}, 1, lab.Options{Services: all.List, Exe: "/no/such/program"})
 	(&pool{side: 1}).start(t.Context(), jobs)
 	select {
 	case r := <-jobs[0].done:

@@ -9,7 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/verdict"
 )
 
@@ -34,8 +35,8 @@ func (o *output) Write(b []byte) (int, error) {
 }
 
 // drawResult draws the timeline of a run that is over, and its verdict.
-func drawResult(w io.Writer, o report.Options, r report.Result) error {
-	t, d := report.NewTerminal(w, o), r.Drawing()
+func drawResult(w io.Writer, o terminal.Options, r story.Result) error {
+	t, d := terminal.New(w, o), r.Drawing()
 	if err := t.Add(d.Events, d.Outcome.Violations); err != nil {
 		return err
 	}
@@ -45,10 +46,10 @@ func drawResult(w io.Writer, o report.Options, r report.Result) error {
 // printer prints what comes of runs, in order.
 type printer struct {
 	out     *output
-	options report.Options
-	drawn   bool             // every run is; otherwise those that are not as expected
-	live    *report.Terminal // draws the first run while it goes on; nil: none is drawn so
-	seen    []history.Event  // of the run that it draws
+	options terminal.Options
+	drawn   bool               // every run is; otherwise those that are not as expected
+	live    *terminal.Timeline // draws the first run while it goes on; nil: none is drawn so
+	seen    []history.Event    // of the run that it draws
 	printed int
 	name    [2]int // columns of scenario and variant
 	say     int    // and of what came of it
@@ -57,21 +58,21 @@ type printer struct {
 	above   string // the one that does
 }
 
-func newPrinter(out *output, o report.Options, jobs []*job, drawn bool) *printer {
+func newPrinter(out *output, o terminal.Options, jobs []*job, drawn bool) *printer {
 	p := &printer{out: out, options: o, drawn: drawn, say: len("corrupted, as expected of the control")}
 	seed := 0 // what a line needs for it
 	for _, j := range jobs {
 		if j.variant.World.Pauses > 0 {
 			seed = max(seed, len(seedOf(j.options.Seed)))
 		}
-		scenario, variant := columns(report.Result{Scenario: j.scenario.Name, Variant: j.variant.Name, Round: j.round})
-		p.name[0], p.name[1] = max(p.name[0], len(scenario)), max(p.name[1], len(variant))
+		r := j.result()
+		p.name[0], p.name[1] = max(p.name[0], len(r.Scenario)), max(p.name[1], len(r.Part()))
 	}
 	if onTerminal(out.Writer) {
-		p.fit(max(o.Width, report.MinWidth), seed)
+		p.fit(max(o.Width, terminal.MinWidth), seed)
 	}
 	if drawn {
-		p.live = report.NewTerminal(out, o)
+		p.live = terminal.New(out, o)
 		jobs[0].options.Emit = p.emit
 	}
 	return p
@@ -106,12 +107,8 @@ func (p *printer) tell(line string) {
 	}
 }
 
-func columns(r report.Result) (scenario, variant string) {
-	return r.Scenario, strings.TrimPrefix(report.Name(r), r.Scenario+" ")
-}
-
 // result prints what came of the next run. Errors are kept by out.
-func (p *printer) result(r report.Result) {
+func (p *printer) result(r story.Result) {
 	first := p.printed == 0
 	p.printed++
 	switch {
@@ -122,7 +119,7 @@ func (p *printer) result(r report.Result) {
 		_ = drawResult(p.out, p.options, r)
 	case !p.drawn:
 		p.line(r)
-		if !report.Expected(r) && len(r.Events) > 0 {
+		if !r.Expected() && len(r.Events) > 0 {
 			fmt.Fprintln(p.out)
 			_ = drawResult(p.out, p.options, r)
 			fmt.Fprintln(p.out)
@@ -144,21 +141,21 @@ func (p *printer) named(scenario, variant string) string {
 }
 
 // line prints a run in a line.
-func (p *printer) line(r report.Result) {
-	line := p.named(columns(r))
+func (p *printer) line(r story.Result) {
+	line := p.named(r.Scenario, r.Part())
 	if r.Skipped != "" {
-		p.tell(line + report.Said(r))
+		p.tell(line + r.Said())
 		return
 	}
-	line += fmt.Sprintf("%-*s %5.1f s", p.say, report.Said(r), r.Took.Seconds())
-	if seed := report.Seed(r); seed != 0 {
+	line += fmt.Sprintf("%-*s %5.1f s", p.say, r.Said(), r.Took.Seconds())
+	if seed := r.Run().Seed; seed != 0 {
 		line += seedOf(seed)
 	}
 	p.tell(line)
 }
 
 // summary prints how all came out, and what is not as expected.
-func (p *printer) summary(results []report.Result) {
+func (p *printer) summary(results []story.Result) {
 	fmt.Fprintln(p.out)
 	if p.drawn {
 		for _, r := range results {
@@ -166,21 +163,17 @@ func (p *printer) summary(results []report.Result) {
 		}
 		fmt.Fprintln(p.out)
 	}
-	if slices.ContainsFunc(results, func(r report.Result) bool { return r.Round > 0 }) {
+	if slices.ContainsFunc(results, func(r story.Result) bool { return r.Round > 0 }) {
 		p.rounds(results)
 	}
-	p.tell(report.Summary(results))
+	p.tell(story.Summary(results))
 	for _, r := range results {
-		if report.Expected(r) || r.Skipped != "" {
+		if r.Expected() || r.Skipped != "" {
 			continue
 		}
 		fmt.Fprintln(p.out)
-		p.tell(report.Name(r) + ": " + report.Said(r))
-		why := r.Outcome.Mismatches
-		if r.Err != nil {
-			why = []string{r.Err.Error()}
-		}
-		for _, text := range why {
+		p.tell(r.Name() + ": " + r.Said())
+		for _, text := range r.Reasons() {
 			for line := range strings.SplitSeq(text, "\n") {
 				p.tell("  " + line)
 			}
@@ -189,19 +182,19 @@ func (p *printer) summary(results []report.Result) {
 }
 
 // rounds prints how often each variant came to which end.
-func (p *printer) rounds(results []report.Result) {
+func (p *printer) rounds(results []story.Result) {
 	p.above = ""
 	for len(results) > 0 {
 		r := results[0]
-		same := func(o report.Result) bool { return o.Scenario == r.Scenario && o.Variant == r.Variant }
-		n := slices.IndexFunc(results, func(o report.Result) bool { return !same(o) })
+		same := func(o story.Result) bool { return o.Scenario == r.Scenario && o.Variant == r.Variant }
+		n := slices.IndexFunc(results, func(o story.Result) bool { return !same(o) })
 		if n < 0 {
 			n = len(results)
 		}
 		var ends []string
 		times := make(map[string]int)
 		for _, o := range results[:n] {
-			end := report.Said(o)
+			end := o.Said()
 			if times[end]++; times[end] == 1 {
 				ends = append(ends, end)
 			}

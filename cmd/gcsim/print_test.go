@@ -10,16 +10,17 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
 // told prints results and returns what was printed.
-func told(t *testing.T, drawn bool, repeat int, ends ...report.Result) string {
+func told(t *testing.T, drawn bool, repeat int, ends ...story.Result) string {
 	t.Helper()
 	var out bytes.Buffer
-	jobs := plan([]*scenario.Scenario{story("01-first", scenario.Lock, "fenced", "bare")}, repeat, lab.Options{})
-	p := newPrinter(&output{Writer: &out, failed: func() { t.Error("cannot print") }}, report.Options{}, jobs, drawn)
+	jobs := plan([]*scenario.Scenario{scenarioOf("01-first", scenario.Lock, "fenced", "bare")}, repeat, lab.Options{})
+	p := newPrinter(&output{Writer: &out, failed: func() { t.Error("cannot print") }}, terminal.Options{}, jobs, drawn)
 	for i, j := range jobs {
 		r := &ends[i]
 		r.Scenario, r.Variant, r.Round = j.scenario.Name, j.variant.Name, j.round
@@ -33,11 +34,11 @@ func told(t *testing.T, drawn bool, repeat int, ends ...report.Result) string {
 	return out.String()
 }
 
-func ended(verdict string, mismatches ...string) report.Result {
+func ended(verdict string, mismatches ...string) story.Result {
 	run := &history.Run{Title: "TITLE", Variant: "v", Lanes: []string{"etcd"}, Seed: 99}
-	return report.Result{
+	return story.Result{
 		Events:  []history.Event{{Kind: history.KindRun, Run: run}},
-		Outcome: report.Outcome{Name: verdict, OK: len(mismatches) == 0, Mismatches: mismatches},
+		Outcome: story.Outcome{Name: verdict, OK: len(mismatches) == 0, Mismatches: mismatches},
 	}
 }
 
@@ -66,8 +67,8 @@ func TestLines(t *testing.T) {
 
 func TestNarrowLines(t *testing.T) {
 	var out bytes.Buffer
-	jobs := plan([]*scenario.Scenario{story("01-first", scenario.Lock, "fenced", "bare"), story("02-other", scenario.Lock, "a")}, 1, lab.Options{})
-	p := newPrinter(&output{Writer: &out}, report.Options{}, jobs, false)
+	jobs := plan([]*scenario.Scenario{scenarioOf("01-first", scenario.Lock, "fenced", "bare"), scenarioOf("02-other", scenario.Lock, "a")}, 1, lab.Options{})
+	p := newPrinter(&output{Writer: &out}, terminal.Options{}, jobs, false)
 	p.narrow = true
 	for i, mismatches := range [][]string{nil, {"the verdict is blocked, expected safe"}, nil} {
 		r := ended("safe", mismatches...)
@@ -85,10 +86,10 @@ func TestNarrowLines(t *testing.T) {
 func TestLinesFit(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 120} {
 		var out bytes.Buffer
-		jobs := plan([]*scenario.Scenario{story("21-healthy", scenario.Lock, "no-fault", "pauses-unfenced")}, 1, lab.Options{})
-		p := newPrinter(&output{Writer: &out}, report.Options{}, jobs, false)
+		jobs := plan([]*scenario.Scenario{scenarioOf("21-healthy", scenario.Lock, "no-fault", "pauses-unfenced")}, 1, lab.Options{})
+		p := newPrinter(&output{Writer: &out}, terminal.Options{}, jobs, false)
 		p.fit(width, len(seedOf(384201)))
-		results := []report.Result{ended("safe"), ended("corrupted", "the verdict is corrupted, expected safe: that is not what was to come of it, at all")}
+		results := []story.Result{ended("safe"), ended("corrupted", "the verdict is corrupted, expected safe: that is not what was to come of it, at all")}
 		for i := range results {
 			r := &results[i]
 			r.Scenario, r.Variant, r.Control, r.Took = "21-healthy", jobs[i].variant.Name, i == 1, 14500*time.Millisecond
@@ -146,7 +147,7 @@ func TestFlakyIsTold(t *testing.T) {
 }
 
 func TestBrokenRunIsTold(t *testing.T) {
-	got := told(t, false, 1, report.Result{Err: errors.New("first.yaml line 3: no\nmore of it")}, report.Result{Skipped: "no way"})
+	got := told(t, false, 1, story.Result{Err: errors.New("first.yaml line 3: no\nmore of it")}, story.Result{Skipped: "no way"})
 	wantLines(t, got,
 		"01-first  fenced  could not be run                        1.5 s",
 		"01-first  bare    skipped: no way",
@@ -159,14 +160,14 @@ func TestBrokenRunIsTold(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	for _, tt := range []struct {
-		results []report.Result
+		results []story.Result
 		want    string
 	}{
-		{[]report.Result{ended("safe")}, ""},
-		{[]report.Result{ended("safe"), {Skipped: "x"}}, ""},
-		{[]report.Result{{Skipped: "x"}}, "nothing was run"},
-		{[]report.Result{ended("safe"), ended("safe", "y")}, "1 of 2 runs did not come out as expected"},
-		{[]report.Result{ended("safe", "y"), {Err: errors.New("x")}}, "1 of 2 runs could not be made"},
+		{[]story.Result{ended("safe")}, ""},
+		{[]story.Result{ended("safe"), {Skipped: "x"}}, ""},
+		{[]story.Result{{Skipped: "x"}}, "nothing was run"},
+		{[]story.Result{ended("safe"), ended("safe", "y")}, "1 of 2 runs did not come out as expected"},
+		{[]story.Result{ended("safe", "y"), {Err: errors.New("x")}}, "1 of 2 runs could not be made"},
 	} {
 		err := status(tt.results)
 		if (err == nil) != (tt.want == "") || err != nil && err.Error() != tt.want {

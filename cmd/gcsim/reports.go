@@ -6,28 +6,51 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/pflag"
 
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/ci"
+	"github.com/fencelab/fencelab/internal/report/page"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 )
+
+// format is a form of a report about many runs.
+type format func(w io.Writer, results []story.Result) error
+
+// formats are those that a flag writes into a file.
+var formats = []struct {
+	flag, usage string
+	format      format
+}{
+	{"junit", "file for the results as JUnit's XML", ci.JUnit},
+}
 
 // reports says where what comes of runs goes, and in which form.
 type reports struct {
-	out, junit  string
+	out         string
+	files       []string // of the formats
 	json, ascii bool
 }
 
 func (o *reports) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.out, "out", "o", "", "directory for histories, verdicts and pictures, and index.html for all")
-	f.StringVar(&o.junit, "junit", "", "file for the results as JUnit's XML")
+	o.files = make([]string, len(formats))
+	for i, to := range formats {
+		f.StringVar(&o.files[i], to.flag, "", to.usage)
+	}
 	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
 	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
 }
 
 // notEmpty refuses flags that were given an empty value, by a variable that is not
 // set.
-func notEmpty(f *pflag.FlagSet, names ...string) error {
+func notEmpty(f *pflag.FlagSet) error {
+	names := []string{"endpoints", "out"}
+	for _, to := range formats {
+		names = append(names, to.flag)
+	}
 	for _, name := range names {
 		if f.Changed(name) && (f.Lookup(name).Value.String() == "" || f.Lookup(name).Value.String() == "[]") {
 			return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
@@ -37,8 +60,8 @@ func notEmpty(f *pflag.FlagSet, names ...string) error {
 }
 
 // look is how to draw on w.
-func (o reports) look(w io.Writer) report.Options {
-	look := report.Detect(w, os.Environ())
+func (o reports) look(w io.Writer) terminal.Options {
+	look := terminal.Detect(w, os.Environ())
 	look.ASCII = o.ascii
 	return look
 }
@@ -53,44 +76,53 @@ func (o reports) page() string {
 
 // prepare makes room for what is to be written about runs, before anything else
 // happens: whatever cannot be written is said at once.
-func (o reports) prepare(runs []report.Result) error {
+func (o reports) prepare(runs []story.Result) error {
 	if o.out != "" {
 		if err := makeRoom(o.out, runs); err != nil {
 			return err
 		}
 	}
-	if o.junit != "" {
-		if err := os.MkdirAll(filepath.Dir(o.junit), 0o777); err != nil {
+	for _, file := range o.files {
+		if file == "" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			return err
 		}
 	}
 	// An error says who asked for the file: a variable is often set by somebody else.
-	for _, f := range []struct{ asked, name string }{{"--out", o.page()}, {"--junit", o.junit}, {"GITHUB_STEP_SUMMARY", summaryFile()}} {
-		if f.name == "" {
-			continue
-		}
-		if err := canWrite(f.name); err != nil {
-			return fmt.Errorf("%s: %w", f.asked, err)
+	for _, t := range o.targets() {
+		if err := canWrite(t.file); err != nil {
+			return fmt.Errorf("%s: %w", t.asked, err)
 		}
 	}
 	return nil
 }
 
-// save writes what is about all runs, where it is wanted: the page, JUnit's file,
-// and the summary of a job on GitHub Actions.
-func (o reports) save(results []report.Result) error {
+// save writes what is about all runs, where it is wanted.
+func (o reports) save(results []story.Result) error {
 	var errs []error
-	if page := o.page(); page != "" {
-		errs = append(errs, write(page, func(w io.Writer) error { return report.Page(w, results) }))
-	}
-	if o.junit != "" {
-		errs = append(errs, write(o.junit, func(w io.Writer) error { return report.JUnit(w, results) }))
-	}
-	if file := summaryFile(); file != "" {
-		errs = append(errs, appendTo(file, func(w io.Writer) error { return report.Markdown(w, results) }))
+	for _, t := range o.targets() {
+		errs = append(errs, t.write(t.file, func(w io.Writer) error { return t.format(w, results) }))
 	}
 	return errors.Join(errs...)
 }
 
-// summaryFile is the summary of a job on GitHub Actions; "" elsewhere.
-func summaryFile() string { return os.Getenv("GITHUB_STEP_SUMMARY") }
+// target is a file about all runs.
+type target struct {
+	asked  string // by which flag or variable
+	file   string
+	write  func(file string, content func(io.Writer) error) error
+	format format
+}
+
+// targets are the files that are wanted: the page, those of flags, and the summary
+// of a job on GitHub Actions.
+func (o reports) targets() []target {
+	list := []target{{"--out", o.page(), write, page.Write}}
+	for i, file := range o.files {
+		list = append(list, target{"--" + formats[i].flag, file, write, formats[i].format})
+	}
+	list = append(list, target{"GITHUB_STEP_SUMMARY", os.Getenv("GITHUB_STEP_SUMMARY"), appendTo, ci.Markdown})
+	return slices.DeleteFunc(list, func(t target) bool { return t.file == "" })
+}

@@ -14,7 +14,8 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/ci"
+	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
@@ -96,14 +97,14 @@ func (o runOptions) run(cmd *cobra.Command, args []string) error {
 	return status(results)
 }
 
-func (o runOptions) results(cmd *cobra.Command, args []string) (_ []report.Result, failed error) {
+func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result, failed error) {
 	if o.side < 1 || o.repeat < 1 {
 		return nil, fmt.Errorf("want --jobs and --repeat of 1 or more, got %d and %d", o.side, o.repeat)
 	}
 	if o.require != "" && o.require != "all" {
 		return nil, fmt.Errorf("want --require all, or nothing, got %q", o.require)
 	}
-	if err := notEmpty(cmd.Flags(), "endpoints", "out", "junit"); err != nil {
+	if err := notEmpty(cmd.Flags()); err != nil {
 		return nil, err
 	}
 	list, err := load(args)
@@ -123,7 +124,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []report.Resul
 	shared := &lab.Shared{Exe: exe}
 	defer func() { failed = errors.Join(failed, shared.Close()) }()
 	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Services: all.List, Shared: shared, Endpoints: o.endpoints, Seed: o.seed})
-	var runs []report.Result
+	var runs []story.Result
 	for _, j := range jobs {
 		runs = append(runs, j.result())
 	}
@@ -139,7 +140,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []report.Resul
 }
 
 // runAll makes the runs, prints and saves what comes of them.
-func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results []report.Result, err error) {
+func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results []story.Result, err error) {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	out := &output{Writer: cmd.OutOrStdout(), failed: cancel}
@@ -153,7 +154,7 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 	}
 	pool := &pool{side: o.side}
 	if o.out != "" {
-		pool.save = func(r report.Result) error { return saveResult(o.out, r) }
+		pool.save = func(r story.Result) error { return saveResult(o.out, r) }
 	}
 	line := newProgress(shown, func() string { return pool.progress(len(jobs), time.Now()) })
 	pool.start(ctx, jobs)
@@ -167,7 +168,7 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 	line.end()
 	switch {
 	case o.json:
-		_ = report.JSON(out, results) // out keeps the error
+		_ = ci.JSON(out, results) // out keeps the error
 	case cmd.Context().Err() == nil:
 		text.summary(results)
 	}
@@ -184,8 +185,8 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 }
 
 // status is how gcsim ends after runs.
-func status(results []report.Result) error {
-	c := report.CountOf(results)
+func status(results []story.Result) error {
+	c := story.CountOf(results)
 	switch {
 	case c.Cannot > 0:
 		return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("%d of %d runs could not be made", c.Cannot, c.Runs)}

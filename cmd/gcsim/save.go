@@ -15,18 +15,19 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
-	"github.com/fencelab/fencelab/internal/report"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/svg"
 )
 
 // makeRoom makes the directory for what comes of runs, without what an older run of
 // theirs left: nobody could tell whose files are whose.
-func makeRoom(out string, runs []report.Result) error {
+func makeRoom(out string, runs []story.Result) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
 	for _, r := range runs {
 		r.Round = 0 // of every round
-		if err := removeRun(filepath.Join(out, report.Dir(r))); err != nil {
+		if err := removeRun(filepath.Join(out, r.Dir())); err != nil {
 			return err
 		}
 	}
@@ -76,11 +77,11 @@ const pageName = "index.html"
 
 // saveResult writes what came of a run below out: its history, and, where it could
 // be made, verdict, timeline and the second opinion.
-func saveResult(out string, r report.Result) error {
+func saveResult(out string, r story.Result) error {
 	if len(r.Events) == 0 {
 		return nil
 	}
-	in := filepath.Join(out, report.Dir(r))
+	in := filepath.Join(out, r.Dir())
 	if err := os.MkdirAll(in, 0o777); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func saveResult(out string, r report.Result) error {
 			return enc.Encode(r.Verdict)
 		}
 		files[timelineName] = func(w io.Writer) error {
-			return report.SVG(w, r.Drawing())
+			return svg.Write(w, r.Drawing())
 		}
 		files[porcupineName] = func(w io.Writer) error { return visualize(w, r.Events) }
 	}

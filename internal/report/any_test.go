@@ -18,6 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/svg"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -59,22 +62,22 @@ var anyEvent = rapid.Custom(func(t *rapid.T) history.Event {
 	}
 })
 
-var anyDrawing = rapid.Custom(func(t *rapid.T) Drawing {
+var anyDrawing = rapid.Custom(func(t *rapid.T) story.Drawing {
 	run := &history.Run{
 		Title: anyString.Draw(t, "title"), Variant: anyString.Draw(t, "variant"),
 		Control: rapid.Bool().Draw(t, "control"), Fencing: rapid.Bool().Draw(t, "fencing"),
 		About: anyString.Draw(t, "about"), Lesson: anyString.Draw(t, "lesson"), Source: anyString.Draw(t, "source"), Seed: rapid.Uint64().Draw(t, "seed"),
 		Lanes: rapid.SliceOfN(anyLane, 0, 12).Draw(t, "lanes"),
 	}
-	o := Outcome{
+	o := story.Outcome{
 		Name: rapid.OneOf(rapid.SampledFrom([]string{"safe", "corrupted", "blocked"}), anyString).Draw(t, "verdict"), OK: rapid.Bool().Draw(t, "ok"),
 		Violations: rapid.SliceOfN(anyViolation, 0, 3).Draw(t, "violations"), Mismatches: rapid.SliceOfN(anyString, 0, 3).Draw(t, "mismatches"),
-		Facts: Facts{Fenced: rapid.SampledFrom([]string{"", "yes", "no", "undecided"}).Draw(t, "fenced"), Reason: anyString.Draw(t, "reason")},
+		Facts: story.Facts{Fenced: rapid.SampledFrom([]string{"", "yes", "no", "undecided"}).Draw(t, "fenced"), Reason: anyString.Draw(t, "reason")},
 	}
 	if rapid.IntRange(0, 3).Draw(t, "trouble") == 0 {
-		o = Outcome{Trouble: anyString.Draw(t, "why")}
+		o = story.Outcome{Trouble: anyString.Draw(t, "why")}
 	}
-	return Drawing{append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 40).Draw(t, "events")...), o}
+	return story.Drawing{Events: append([]history.Event{{Kind: "run", Run: run}}, rapid.SliceOfN(anyEvent, 0, 40).Draw(t, "events")...), Outcome: o}
 })
 
 var anyViolation = rapid.Custom(func(t *rapid.T) history.Violation {
@@ -90,8 +93,8 @@ var anyViolation = rapid.Custom(func(t *rapid.T) history.Violation {
 
 func TestTerminalFits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		o := Options{
-			Width:   rapid.IntRange(MinWidth, 140).Draw(rt, "width"),
+		o := terminal.Options{
+			Width:   rapid.IntRange(terminal.MinWidth, 140).Draw(rt, "width"),
 			ASCII:   rapid.Bool().Draw(rt, "ascii"),
 			Profile: rapid.SampledFrom([]colorprofile.Profile{colorprofile.NoTTY, colorprofile.TrueColor}).Draw(rt, "profile"),
 		}
@@ -118,7 +121,7 @@ func TestTerminalFits(t *testing.T) {
 
 func TestSVGIsWellFormed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		out := svg(t, rapid.SliceOfN(anyDrawing, 0, 3).Draw(rt, "drawings")...)
+		out := drawn(t, rapid.SliceOfN(anyDrawing, 0, 3).Draw(rt, "drawings")...)
 		if !utf8.ValidString(out) {
 			rt.Fatalf("not UTF-8: %q", out)
 		}
@@ -152,42 +155,55 @@ func TestSVGIsWellFormed(t *testing.T) {
 	})
 }
 
-// sizes are the classes of labels that are not of textSize.
-var sizes = map[string]float64{"title": titleSize, "verdict": verdictSize, "token": smallSize, "stopped": smallSize, "stopped tiny": tinySize, "wait": smallSize, "legend": smallSize, "mark": smallSize, "mark before": smallSize, "head tiny": tinySize}
+// sizes are the classes of labels whose font size is not that of text.
+var sizes = map[string]float64{"title": 17, "verdict": 15, "token": 10.5, "stopped": 10.5, "stopped tiny": 10, "wait": 10.5, "legend": 10.5, "mark": 10.5, "mark before": 10.5, "head tiny": 10}
+
+// label is a text of a picture.
+type label struct {
+	x, y        int
+	class, text string
+}
+
+func labelsOf(s svg.Scene) (list []label) {
+	for _, p := range s.Panels {
+		for _, l := range p.Labels {
+			text := ""
+			for _, w := range l.Words {
+				text += w.Text
+			}
+			list = append(list, label{l.X, l.Y, l.Class, text})
+		}
+	}
+	return list
+}
 
 // extent is the most room that a label can take up.
 func extent(l label) (x1, y1, x2, y2 int) {
-	size, ok := sizes[l.Class]
+	size, ok := sizes[l.class]
 	if !ok {
-		size = textSize
+		size = 12
 	}
-	text := ""
-	for _, w := range l.Words {
-		text += w.Text
-	}
-	w := pixels(text, size)
-	x1 = l.X
-	switch strings.Fields(l.Class)[0] {
+	const widest = 0.62 // of a cell of a monospaced font, in font sizes
+	w := int(float64(ansi.StringWidth(l.text))*size*widest) + 1
+	x1 = l.x
+	switch strings.Fields(l.class)[0] {
 	case "time", "wait":
 		x1 -= w
 	case "head", "token", "warned", "harmed":
 		x1 -= w / 2
 	}
-	if l.Class == "mark before" {
+	if l.class == "mark before" {
 		x1 -= w
 	}
-	return x1, l.Y - int(size*0.8), x1 + w, l.Y + int(size*0.2)
+	return x1, l.y - int(size*0.8), x1 + w, l.y + int(size*0.2)
 }
 
-func checkLabels(panels []*panel, width, height int) error {
-	var labels []label
-	for _, p := range panels {
-		labels = append(labels, p.Labels...)
-	}
+func checkLabels(s svg.Scene) error {
+	labels := labelsOf(s)
 	for i, l := range labels {
 		x1, y1, x2, y2 := extent(l)
-		if x1 < 0 || y1 < 0 || x2 > width || y2 > height {
-			return fmt.Errorf("%v leaves the picture of %d×%d: %d to %d", l, width, height, x1, x2)
+		if x1 < 0 || y1 < 0 || x2 > s.Width || y2 > s.Height {
+			return fmt.Errorf("%v leaves the picture of %d×%d: %d to %d", l, s.Width, s.Height, x1, x2)
 		}
 		for _, m := range labels[:i] {
 			if a1, b1, a2, b2 := extent(m); x1 < a2 && a1 < x2 && y1 < b2 && b1 < y2 {
@@ -199,12 +215,10 @@ func checkLabels(panels []*panel, width, height int) error {
 }
 
 func TestSVGTextHasRoom(t *testing.T) {
-	check := func(drawings ...Drawing) error {
-		s := compose(wide, drawings...)
-		errs := []error{checkLabels(s.Panels, s.Width, s.Height)}
-		for _, l := range []layout{wide, narrow} {
-			s := inline(drawings[0], l)
-			errs = append(errs, checkLabels(s.Panels, s.Width, s.Height))
+	check := func(drawings ...story.Drawing) error {
+		errs := []error{checkLabels(svg.Compose(drawings...))}
+		for _, l := range []svg.Layout{svg.Wide, svg.Narrow} {
+			errs = append(errs, checkLabels(svg.Inline(drawings[0], l)))
 		}
 		return errors.Join(errs...)
 	}
@@ -229,7 +243,7 @@ func TestNoRequestIsLost(t *testing.T) {
 				events[i].Request, events[i].Key = events[i-1].Request, events[i-1].Key
 			}
 		}
-		rows := Rows(events, nil)
+		rows := story.Rows(events, nil)
 		var all strings.Builder
 		for i, r := range rows {
 			all.WriteString(r.Text.String())
@@ -246,12 +260,12 @@ func TestNoRequestIsLost(t *testing.T) {
 }
 
 func TestNoColor(t *testing.T) {
-	if o := Detect(&bytes.Buffer{}, []string{"TERM=xterm-256color"}); o.Profile != colorprofile.NoTTY || o.Width != 80 {
+	if o := terminal.Detect(&bytes.Buffer{}, []string{"TERM=xterm-256color"}); o.Profile != colorprofile.NoTTY || o.Width != 80 {
 		t.Errorf("a buffer is no terminal: %+v", o)
 	}
 	colours := regexp.MustCompile(`\x1b\[[0-9;]*[349][0-7]`)
 	for no, want := range map[string]bool{"": true, "1": false, "yes": false} {
-		o := Detect(&bytes.Buffer{}, []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1", "NO_COLOR=" + no})
+		o := terminal.Detect(&bytes.Buffer{}, []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1", "NO_COLOR=" + no})
 		if got := colours.MatchString(show(t, load(t, "fenced"), o)); got != want {
 			t.Errorf("NO_COLOR=%q: colours %v, want %v", no, got, want)
 		}
@@ -264,14 +278,14 @@ func (closed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestWriteErrors(t *testing.T) {
 	d := load(t, "fenced")
-	term := NewTerminal(closed{}, Options{})
+	term := terminal.New(closed{}, terminal.Options{})
 	if err := term.Add(d.Events, nil); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Add: %v", err)
 	}
 	if err := term.End(d.Outcome); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("End: %v", err)
 	}
-	if err := SVG(closed{}, d); !errors.Is(err, io.ErrClosedPipe) {
+	if err := svg.Write(closed{}, d); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("SVG: %v", err)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 
 // TestSecondOpinionIsSaid: wherever a verdict stands, whatever the run expects.
@@ -19,9 +19,9 @@ func TestSecondOpinionIsSaid(t *testing.T) {
 		"no":        "By its own history the storage did not do what a fenced storage does.",
 		"undecided": "Whether the storage did what a fenced storage does is undecided: it took too long.",
 	} {
-		d.Outcome.Facts = Facts{Fenced: fenced, Reason: "it took too long"}
-		page := pageOf(t, []Result{{Scenario: "s", Variant: "v", Events: d.Events, Outcome: d.Outcome}})
-		for name, got := range map[string]string{"terminal": show(t, d, Options{Width: 200}), "SVG": svg(t, d), "page": page} {
+		d.Outcome.Facts = story.Facts{Fenced: fenced, Reason: "it took too long"}
+		page := pageOf(t, []story.Result{{Scenario: "s", Variant: "v", Events: d.Events, Outcome: d.Outcome}})
+		for name, got := range map[string]string{"terminal": show(t, d, terminal.Options{Width: 200}), "SVG": drawn(t, d), "page": page} {
 			if strings.Contains(got, "what a fenced storage") != (want != "") || !strings.Contains(got, want) {
 				t.Errorf("%s, fenced %q: want %q in\n%s", name, fenced, want, got)
 			}
@@ -38,8 +38,8 @@ func TestTroubleIsSaid(t *testing.T) {
 		"the history cannot be judged: line 7: it is not there": fmt.Errorf("file: %w", wrong),
 		"no room": errors.New("no room"),
 	} {
-		r := Result{Scenario: "s", Variant: "v", Events: events, Err: err}
-		for name, got := range map[string]string{"terminal": show(t, r.Drawing(), Options{Width: 200}), "SVG": svg(t, r.Drawing()), "page": pageOf(t, []Result{r})} {
+		r := story.Result{Scenario: "s", Variant: "v", Events: events, Err: err}
+		for name, got := range map[string]string{"terminal": show(t, r.Drawing(), terminal.Options{Width: 200}), "SVG": drawn(t, r.Drawing()), "page": pageOf(t, []story.Result{r})} {
 			for _, words := range []string{want, "not judged", "client1 holds /lock:"} {
 				if !strings.Contains(got, words) {
 					t.Errorf("%s: no %q in\n%s", name, words, got)
@@ -66,45 +66,22 @@ func TestRefusalIsNoHarm(t *testing.T) {
 		violations  []history.Violation
 		class, sign string
 		words       string
-		ink         ink
+		tone        story.Tone
 	}{
-		"good":    {stale, nil, `<line class="shaft refused"`, "o-------X", "REFUSED as stale: the mark is 9", shieldInk},
-		"blocked": {stale, at(history.Refusal, history.Blocked), `<line class="shaft bad thick"`, "o=======X", "REFUSED as stale: the mark is 9, though c HOLDS the lock", badInk},
-		"harm":    {applied, at(history.Stale, history.Corrupted), `<line class="shaft bad thick"`, "o=======>", "APPLIED unchecked, though somebody, the later holder, had been there", badInk},
+		"good":    {stale, nil, `<line class="shaft refused"`, "o-------X", "REFUSED as stale: the mark is 9", story.Shield},
+		"blocked": {stale, at(history.Refusal, history.Blocked), `<line class="shaft bad thick"`, "o=======X", "REFUSED as stale: the mark is 9, though c HOLDS the lock", story.Bad},
+		"harm":    {applied, at(history.Stale, history.Corrupted), `<line class="shaft bad thick"`, "o=======>", "APPLIED unchecked, though somebody, the later holder, had been there", story.Bad},
 	} {
-		d := Drawing{Events: []history.Event{run, test.event}, Outcome: Outcome{Violations: test.violations}}
-		if got := svg(t, d); !strings.Contains(got, test.class) {
+		d := story.Drawing{Events: []history.Event{run, test.event}, Outcome: story.Outcome{Violations: test.violations}}
+		if got := drawn(t, d); !strings.Contains(got, test.class) {
 			t.Errorf("%s: no %s in\n%s", name, test.class, got)
 		}
-		got := show(t, d, Options{ASCII: true, Width: 120})
+		got := show(t, d, terminal.Options{ASCII: true, Width: 120})
 		if !strings.Contains(got, test.sign) || !strings.Contains(got, test.words) {
 			t.Errorf("%s: no %s or no %q in\n%s", name, test.sign, test.words, got)
 		}
-		if got := Rows(d.Events, test.violations)[0].Class.ink(); got != test.ink {
-			t.Errorf("%s: got ink %d, want %d", name, got, test.ink)
-		}
-	}
-}
-
-// TestSteps: what a step leaves open is drawn at its end, and what comes of it when
-// it comes.
-func TestSteps(t *testing.T) {
-	write := func(lane string, kind history.Kind, request string) history.Event {
-		return history.Event{At: ms, Lane: lane, Kind: kind, Client: "c", Op: history.OpWrite, Request: request, Key: "k", Value: request}
-	}
-	var b Builder
-	for i, step := range []struct {
-		events []history.Event
-		want   []string
-	}{
-		{[]history.Event{write("c", "invoke", "1"), write("storage", "applied", "1"), write("c", "invoke", "2")},
-			[]string{"admit c>storage c writes k=1, no token: applied unchecked", "send c>storage c writes k=2, no token (not answered yet)"}},
-		{[]history.Event{write("c", "ok", "1")}, nil},
-		{[]history.Event{write("storage", "applied", "2"), write("c", "ok", "2")},
-			[]string{"admit c>storage c's write of k=2 (no token) arrives 0 µs after it was sent: applied unchecked"}},
-	} {
-		if diff := cmp.Diff(step.want, said(b.Add(step.events, nil))); diff != "" {
-			t.Errorf("step %d: %s", i+1, diff)
+		if got := story.Rows(d.Events, test.violations)[0].Class.Look().Tone; got != test.tone {
+			t.Errorf("%s: got the tone %q, want %q", name, got, test.tone)
 		}
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // counting is the history of five clients that count, of which one is stopped
 // once, between its look and its write.
-func counting(each int) Drawing {
+func counting(each int) story.Drawing {
 	run := &history.Run{
 		Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Fencing: true, Seed: 42,
 		Lanes:  []string{"etcd", "client1", "client2", "client3", "client4", "client5", "storage"},
@@ -22,7 +24,7 @@ func counting(each int) Drawing {
 	events := []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: run}}
 	var now time.Duration
 	add := func(lane string, kind history.Kind, e history.Event) {
-		now += ms / 2
+		now += time.Millisecond / 2
 		e.At, e.Lane, e.Kind = now, lane, kind
 		events = append(events, e)
 	}
@@ -73,18 +75,21 @@ func counting(each int) Drawing {
 		add(client(i), history.KindOK, history.Event{Op: history.OpCount, Key: "counter"})
 	}
 	add(history.LaneStorage, history.KindFinal, history.Event{Key: "counter", Value: fmt.Sprint(5*each - 1)})
-	return Drawing{events, Outcome{Name: history.Safe, OK: true}}
+	return story.Drawing{Events: events, Outcome: story.Outcome{Name: history.Safe, OK: true}}
 }
 
+// manyRows is how many rows are shown as they are.
+const manyRows = 80
+
 func TestFoldGolden(t *testing.T) {
-	golden(t, "count.80.txt", show(t, counting(40), Options{}))
-	golden(t, "count.svg", svg(t, counting(40)))
+	golden(t, "count.80.txt", show(t, counting(40), terminal.Options{}))
+	golden(t, "count.svg", drawn(t, counting(40)))
 }
 
 // Folding hides no row that matters, and counts all that it hides.
 func TestFold(t *testing.T) {
-	all := Rows(counting(40).Events, nil)
-	rows := fold(all, true)
+	all := story.Rows(counting(40).Events, nil)
+	rows := story.Fold(all, true)
 	if len(all) < 800 || len(rows) > manyRows {
 		t.Fatalf("%d rows are folded to %d, want at most %d", len(all), len(rows), manyRows)
 	}
@@ -103,50 +108,13 @@ func TestFold(t *testing.T) {
 	if shown != len(all) {
 		t.Errorf("the folded rows tell of %d steps, want %d", shown, len(all))
 	}
-	for _, c := range []Class{ClassPause, ClassResume, ClassRefuse, ClassFinal} {
+	for _, c := range []story.Class{story.ClassPause, story.ClassResume, story.ClassRefuse, story.ClassFinal} {
 		if got, want := count(rows, c), count(all, c); got != want {
 			t.Errorf("%d rows of class %s are left, want %d", got, c, want)
 		}
 	}
-	if short := all[:manyRows]; len(fold(short, true)) != manyRows {
+	if short := all[:manyRows]; len(story.Fold(short, true)) != manyRows {
 		t.Error("a short history was folded")
-	}
-}
-
-// a and b are ordinary rows, P, S, H and B are not; the number is how many are folded.
-func TestFolder(t *testing.T) {
-	kinds := map[rune]Row{'a': {Class: ClassAdmit}, 'b': {Class: ClassRelease}, 'P': {Class: ClassPause}, 'S': {Class: ClassAdmit, Leg: Sent}, 'H': {Class: ClassHarm}, 'B': {Class: ClassBlock}}
-	for in, want := range map[string]string{
-		"aaaaaaa":                       "aaaaaaa",
-		"aaaaaaabbbbbb":                 "aaaa5bbbb",
-		"aaaaaabbbaaaaaa":               "aaaa7aaaa",
-		"aaaaaabbbbbbbbP":               "aaaa9bP",
-		"aaaaaabbbbP":                   "aaaa5bP",
-		"aaaaaaaaaaaPbbaaaabbS":         "aaaa6aPb6bS",
-		"aaaaaaaaaaHaaaaaBaaaaaa":       "aaaa5aHa3aBaaaaaa",
-		"aaaaaaPaaaaaaaaaaaaaaaabbbbbb": "aaaaaaPa17bbbb",
-	} {
-		var rows []Row
-		for _, kind := range in {
-			rows = append(rows, kinds[kind])
-		}
-		f := newFolder(true)
-		var got string
-		for _, r := range append(f.add(rows), f.end()...) {
-			var n int
-			if r.Class == ClassFold {
-				fmt.Sscanf(r.Text.String(), "… %d", &n)
-				got += fmt.Sprint(n)
-			}
-			for kind, k := range kinds {
-				if r.Class == k.Class && r.Leg == k.Leg {
-					got += string(kind)
-				}
-			}
-		}
-		if got != want {
-			t.Errorf("%s: got %s, want %s", in, got, want)
-		}
 	}
 }
 
@@ -154,7 +122,7 @@ func TestFolder(t *testing.T) {
 func TestTerminalAfterCount(t *testing.T) {
 	var out bytes.Buffer
 	d := counting(40)
-	term := NewTerminal(&out, Options{})
+	term := terminal.New(&out, terminal.Options{})
 	for i := range 20 {
 		d.Events = append(d.Events, history.Event{At: time.Hour, Lane: history.LaneEtcd, Kind: history.KindGranted, Client: fmt.Sprintf("after%d", i)})
 	}
@@ -168,24 +136,7 @@ func TestTerminalAfterCount(t *testing.T) {
 	}
 }
 
-func TestFolded(t *testing.T) {
-	for want, rows := range map[string][]Row{
-		"… 1 ordinary steps in 0 µs":                                  {{Class: ClassReply}},
-		"… 2 ordinary steps in 5 ms: a tenure, token 7":               {{Class: ClassGrant, Event: history.Event{Token: 7}}, {At: 5 * ms, Class: ClassRelease}},
-		"… 2 ordinary steps in 0 µs: 2 tenures, tokens 7 to 9":        {{Class: ClassGrant, Event: history.Event{Token: 7}}, {Class: ClassGrant, Event: history.Event{Token: 9}}},
-		"… 2 ordinary steps in 0 µs: a tenure, token 7, all admitted": {{Class: ClassGrant, Event: history.Event{Token: 7}}, {Class: ClassAdmit}},
-		"… 1 ordinary steps in 0 µs, all admitted":                    {{Class: ClassAdmit}},
-	} {
-		if got := newFolder(true).folded(rows).Text.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-	if got := newFolder(false).folded([]Row{{Class: ClassAdmit}}).Text.String(); !strings.HasSuffix(got, "all applied") {
-		t.Errorf("without fencing: got %q", got)
-	}
-}
-
-func count(rows []Row, c Class) (n int) {
+func count(rows []story.Row, c story.Class) (n int) {
 	for _, r := range rows {
 		if r.Class == c {
 			n++

@@ -13,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/svg"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/verdict"
 )
 
@@ -37,7 +40,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 // load reads a history of testdata, and judges it where it has no error.
-func load(t *testing.T, name string) Drawing {
+func load(t *testing.T, name string) story.Drawing {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
 	if err != nil {
@@ -49,15 +52,15 @@ func load(t *testing.T, name string) Drawing {
 		t.Fatal(err)
 	}
 	if last := events[len(events)-1]; last.Kind == history.KindError {
-		return Result{Events: events, Err: errors.New(last.Text)}.Drawing()
+		return story.Result{Events: events, Err: errors.New(last.Text)}.Drawing()
 	}
-	return Drawing{events, outcomeOf(events)}
+	return story.Drawing{Events: events, Outcome: outcomeOf(events)}
 }
 
 // outcomeOf judges a history.
-func outcomeOf(events []history.Event) Outcome {
+func outcomeOf(events []history.Event) story.Outcome {
 	v := verdict.Judge(events)
-	return Outcome{Name: v.Name, OK: v.OK(), Violations: v.Violations, Mismatches: v.Mismatches}
+	return story.Outcome{Name: v.Name, OK: v.OK(), Violations: v.Violations, Mismatches: v.Mismatches}
 }
 
 // TestHistoriesAreValid: the examples are histories that can be judged.
@@ -70,10 +73,10 @@ func TestHistoriesAreValid(t *testing.T) {
 }
 
 // show draws a history.
-func show(t *testing.T, d Drawing, o Options) string {
+func show(t *testing.T, d story.Drawing, o terminal.Options) string {
 	t.Helper()
 	var out bytes.Buffer
-	term := NewTerminal(&out, o)
+	term := terminal.New(&out, o)
 	if err := term.Add(d.Events, d.Outcome.Violations); err != nil {
 		t.Fatal(err)
 	}
@@ -83,10 +86,10 @@ func show(t *testing.T, d Drawing, o Options) string {
 	return out.String()
 }
 
-func svg(t testing.TB, drawings ...Drawing) string {
+func drawn(t testing.TB, drawings ...story.Drawing) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := SVG(&out, drawings...); err != nil {
+	if err := svg.Write(&out, drawings...); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -97,9 +100,9 @@ var stories = []string{"fenced", "unfenced", "killed", "gc", "error", "read", "u
 
 func TestTerminalGolden(t *testing.T) {
 	for _, name := range stories {
-		t.Run(name, func(t *testing.T) { golden(t, name+".80.txt", show(t, load(t, name), Options{})) })
+		t.Run(name, func(t *testing.T) { golden(t, name+".80.txt", show(t, load(t, name), terminal.Options{})) })
 	}
-	for name, o := range map[string]Options{
+	for name, o := range map[string]terminal.Options{
 		"fenced.60.txt":  {Width: 60},
 		"fenced.120.txt": {Width: 120},
 		"fenced.ascii":   {ASCII: true},
@@ -107,16 +110,18 @@ func TestTerminalGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "fenced"), o)) })
 	}
-	t.Run("unicode.ascii", func(t *testing.T) { golden(t, "unicode.ascii", show(t, load(t, "unicode"), Options{ASCII: true})) })
-	for name, o := range map[string]Options{"faults.60.txt": {Width: 60}, "faults.200.txt": {Width: 200}, "faults.ascii": {ASCII: true}} {
+	t.Run("unicode.ascii", func(t *testing.T) {
+		golden(t, "unicode.ascii", show(t, load(t, "unicode"), terminal.Options{ASCII: true}))
+	})
+	for name, o := range map[string]terminal.Options{"faults.60.txt": {Width: 60}, "faults.200.txt": {Width: 200}, "faults.ascii": {ASCII: true}} {
 		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "faults"), o)) })
 	}
-	t.Run("eight.60.txt", func(t *testing.T) { golden(t, "eight.60.txt", show(t, load(t, "eight"), Options{Width: 60})) })
+	t.Run("eight.60.txt", func(t *testing.T) { golden(t, "eight.60.txt", show(t, load(t, "eight"), terminal.Options{Width: 60})) })
 }
 
 func TestSVGGolden(t *testing.T) {
-	golden(t, "main.svg", svg(t, load(t, "fenced"), load(t, "unfenced")))
+	golden(t, "main.svg", drawn(t, load(t, "fenced"), load(t, "unfenced")))
 	for _, name := range []string{"killed", "error", "unicode", "eight", "faults", "blocked"} {
-		golden(t, name+".svg", svg(t, load(t, name)))
+		golden(t, name+".svg", drawn(t, load(t, name)))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,9 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/junittest"
+	"github.com/fencelab/fencelab/internal/report/story"
 )
 
 func violation(text string) []history.Violation {
@@ -23,18 +24,18 @@ func violation(text string) []history.Violation {
 }
 
 // someResults has one of each end that a run can come to.
-func someResults() []Result {
+func someResults() []story.Result {
 	began := time.Date(2026, 4, 5, 6, 7, 8, 9, time.FixedZone("", 3600))
 	events := func(seed uint64, expect string) []history.Event {
 		return []history.Event{{Kind: history.KindRun, Run: &history.Run{Seed: seed, Expect: history.Expect{Verdict: expect}}}}
 	}
-	return []Result{
+	return []story.Result{
 		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "fenced", Began: began.Add(time.Second), Took: 1234567 * time.Microsecond,
-			Events: events(0, "safe"), Outcome: Outcome{Name: "safe", OK: true, Facts: Facts{Stale: 1, Refused: 2, Ordered: true, Exclusive: true, Fenced: "yes", Final: map[string]string{"key0": "x"}}}},
+			Events: events(0, "safe"), Outcome: story.Outcome{Name: "safe", OK: true, Facts: story.Facts{Stale: 1, Refused: 2, Ordered: true, Exclusive: true, Fenced: "yes", Final: map[string]string{"key0": "x"}}}},
 		{Scenario: "01-gc-pause", Title: "A \"paused\" <holder>", Variant: "unfenced", Control: true, Began: began, Took: 2 * time.Second,
-			Events: events(0, "corrupted"), Outcome: Outcome{Name: "corrupted", OK: true, Violations: violation("a write was applied"), Facts: Facts{Fenced: "undecided", Reason: "it took too long", Final: map[string]string{}}}},
+			Events: events(0, "corrupted"), Outcome: story.Outcome{Name: "corrupted", OK: true, Violations: violation("a write was applied"), Facts: story.Facts{Fenced: "undecided", Reason: "it took too long", Final: map[string]string{}}}},
 		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 1, Began: began, Took: 12 * time.Second,
-			Events: events(4711, "safe"), Outcome: Outcome{Name: "corrupted", Violations: violation("a|b is\n<lost>"), Facts: Facts{Fenced: "no", Final: map[string]string{}},
+			Events: events(4711, "safe"), Outcome: story.Outcome{Name: "corrupted", Violations: violation("a|b is\n<lost>"), Facts: story.Facts{Fenced: "no", Final: map[string]string{}},
 				Mismatches: []string{"the verdict is corrupted, expected safe", "at the end key0 holds \"*x*\x1b\""}}},
 		{Scenario: "21-healthy", Title: "All is well", Variant: "plain", Round: 2, Began: began, Took: time.Second,
 			Err: errors.New("21-healthy.yaml line 3, step \"client1: lock\": storage ended; it last said:\npanic: \xff|")},
@@ -51,15 +52,15 @@ func textOf(t interface{ Fatal(...any) }, f func(*bytes.Buffer) error) string {
 }
 
 func TestResultsGolden(t *testing.T) {
-	golden(t, "results.junit.xml", textOf(t, func(w *bytes.Buffer) error { return JUnit(w, someResults()) }))
-	golden(t, "results.json", textOf(t, func(w *bytes.Buffer) error { return JSON(w, someResults()) }))
-	golden(t, "results.md", textOf(t, func(w *bytes.Buffer) error { return Markdown(w, someResults()) }))
+	golden(t, "results.junit.xml", textOf(t, func(w *bytes.Buffer) error { return ci.JUnit(w, someResults()) }))
+	golden(t, "results.json", textOf(t, func(w *bytes.Buffer) error { return ci.JSON(w, someResults()) }))
+	golden(t, "results.md", textOf(t, func(w *bytes.Buffer) error { return ci.Markdown(w, someResults()) }))
 }
 
-var anyEnd = rapid.Custom(func(t *rapid.T) Result {
+var anyEnd = rapid.Custom(func(t *rapid.T) story.Result {
 	d := anyDrawing.Draw(t, "drawing")
 	name := rapid.StringMatching(`[a-z0-9-]{1,8}`)
-	r := Result{
+	r := story.Result{
 		Scenario: name.Draw(t, "scenario"), Title: anyString.Draw(t, "title"), Variant: name.Draw(t, "variant"),
 		Control: rapid.Bool().Draw(t, "control"), Round: rapid.IntRange(0, 2).Draw(t, "round"),
 		Began: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "began"), 0), Took: time.Duration(rapid.Int64Range(0, 1<<45).Draw(t, "took")),
@@ -82,7 +83,7 @@ func TestJUnitIsValid(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		results := rapid.SliceOfN(anyEnd, 0, 6).Draw(rt, "results")
 		name := filepath.Join(dir, strconv.Itoa(len(files))+".xml")
-		b := textOf(rt, func(w *bytes.Buffer) error { return JUnit(w, results) })
+		b := textOf(rt, func(w *bytes.Buffer) error { return ci.JUnit(w, results) })
 		if err := junittest.Check([]byte(b)); err != nil {
 			rt.Fatal(err)
 		}
@@ -103,44 +104,21 @@ func TestJUnitIsValid(t *testing.T) {
 	})
 }
 
-// TestMarkdownStaysATable: no text ends a cell or a line, or becomes markup.
-func TestMarkdownStaysATable(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		s := anyString.Draw(rt, "text")
-		got := markdown(s)
-		plain := strings.NewReplacer(`\\`, "", `\|`, "", `\<`, "", "\\`", "", `\*`, "", `\_`, "", `\[`, "", `\]`, "").Replace(got)
-		if strings.ContainsAny(plain, "\n\r|<`*_[]\x1b\x00") {
-			rt.Fatalf("%q → %q", s, got)
-		}
-	})
-	for text, want := range map[string]string{
-		"see www.example.com": `see www\.example\.com`, // a link by itself on GitHub
-		"1. first":            `1\. first`,             // a list, where it begins an item
-		"- first":             `\- first`,
-		"---":                 `\---`,
-		"01-gc-pause":         "01-gc-pause",
-	} {
-		if got := markdown(text); got != want {
-			t.Errorf("%q → %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestSummary(t *testing.T) {
 	all := someResults()
 	for _, tt := range []struct {
-		results []Result
+		results []story.Result
 		want    string
 	}{
 		{nil, "nothing was run"},
 		{all[:1], "1 run of 1 scenario in 1.2 s: all as expected"},
 		{all[:2], "2 runs of 1 scenario in 2.2 s: all as expected"},
 		{all[4:], "nothing was run; 1 skipped"},
-		{[]Result{{Scenario: "a", File: "a", Took: time.Second, Outcome: Outcome{OK: true}}}, "1 run of 1 scenario: all as expected"},
-		{[]Result{{Scenario: "a", File: "a", Outcome: Outcome{OK: true}}, {Scenario: "b", File: "b", Err: errors.New("no history")}}, "2 runs of 2 scenarios: 1 could not be judged"},
+		{[]story.Result{{Scenario: "a", File: "a", Took: time.Second, Outcome: story.Outcome{OK: true}}}, "1 run of 1 scenario: all as expected"},
+		{[]story.Result{{Scenario: "a", File: "a", Outcome: story.Outcome{OK: true}}, {Scenario: "b", File: "b", Err: errors.New("no history")}}, "2 runs of 2 scenarios: 1 could not be judged"},
 		{all, "4 runs of 2 scenarios in 12 s: 1 NOT as expected, 1 could not be run; 1 skipped"},
 	} {
-		if got := Summary(tt.results); got != tt.want {
+		if got := story.Summary(tt.results); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

@@ -9,51 +9,53 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/page"
+	"github.com/fencelab/fencelab/internal/report/story"
 )
 
 // results are what a run of several scenarios may come to.
-func results(t *testing.T) []Result {
+func results(t *testing.T) []story.Result {
 	t.Helper()
-	var list []Result
+	var list []story.Result
 	for _, name := range []string{"fenced", "unfenced", "faults", "eight"} {
 		d := load(t, name)
 		run := d.Events[0].Run
-		list = append(list, Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control,
+		list = append(list, story.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control,
 			Took: 1440 * time.Millisecond, Events: d.Events, Outcome: d.Outcome})
 	}
 	run := counting(40)
 	failed := load(t, "error")
 	return append(list,
-		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 1, Took: 3 * time.Second, Events: run.Events, Outcome: run.Outcome},
-		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 2, Took: 3 * time.Second, Events: run.Events, Outcome: run.Outcome},
-		Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 3, Took: 3 * time.Second, Events: run.Events, Outcome: Outcome{Name: history.Corrupted, Violations: []history.Violation{{Kind: history.Lost, Text: "an increment is lost"}}}},
-		Result{Scenario: "13-leader-paused", Title: "etcd's leader is stopped", Variant: "fenced", Skipped: "--endpoints: this etcd's members are not ours to stop"},
-		Result{Scenario: "05-lease-id-token", Title: "Lease IDs are no tokens", Variant: "leases", Took: time.Second, Events: failed.Events, Err: errors.New("etcd: no free port")},
+		story.Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 1, Took: 3 * time.Second, Events: run.Events, Outcome: run.Outcome},
+		story.Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 2, Took: 3 * time.Second, Events: run.Events, Outcome: run.Outcome},
+		story.Result{Scenario: "21-healthy", Title: "Five clients count", Variant: "paused", Round: 3, Took: 3 * time.Second, Events: run.Events, Outcome: story.Outcome{Name: history.Corrupted, Violations: []history.Violation{{Kind: history.Lost, Text: "an increment is lost"}}}},
+		story.Result{Scenario: "13-leader-paused", Title: "etcd's leader is stopped", Variant: "fenced", Skipped: "--endpoints: this etcd's members are not ours to stop"},
+		story.Result{Scenario: "05-lease-id-token", Title: "Lease IDs are no tokens", Variant: "leases", Took: time.Second, Events: failed.Events, Err: errors.New("etcd: no free port")},
 	)
 }
 
-func pageOf(t *testing.T, results []Result) string {
+func pageOf(t *testing.T, results []story.Result) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Page(&out, results); err != nil {
+	if err := page.Write(&out, results); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
 }
 
 func TestDir(t *testing.T) {
-	for want, r := range map[string]Result{
+	for want, r := range map[string]story.Result{
 		"01-gc-pause/fenced":    {Scenario: "01-gc-pause", Variant: "fenced"},
 		"01-gc-pause/fenced/20": {Scenario: "01-gc-pause", Variant: "fenced", Round: 20},
 	} {
-		if got := Dir(r); got != want {
+		if got := r.Dir(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
 
 func TestPageWriteError(t *testing.T) {
-	if err := Page(closed{}, nil); !errors.Is(err, io.ErrClosedPipe) {
+	if err := page.Write(closed{}, nil); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,13 +9,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fencelab/fencelab/internal/report/story"
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
 )
 
-var anyResult = rapid.Custom(func(t *rapid.T) Result {
+var anyResult = rapid.Custom(func(t *rapid.T) story.Result {
 	d := anyDrawing.Draw(t, "drawing")
-	r := Result{
+	r := story.Result{
 		Scenario: anyString.Draw(t, "scenario"), Title: anyString.Draw(t, "title"), Variant: anyString.Draw(t, "variant"),
 		Round: rapid.IntRange(0, 3).Draw(t, "round"), Took: time.Duration(rapid.Int64().Draw(t, "took")),
 		Events: d.Events, Outcome: d.Outcome,

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -21,7 +23,7 @@ func TestSignsAreSeen(t *testing.T) {
 	waits := history.Event{Lane: history.LaneEtcd, Kind: history.KindQueued, Client: "c2", Tenure: "c2", Scope: "/l", Token: 3}
 	for _, clients := range []string{"c2 c3", "c1 c2 c3", "c0 c1 c2 c3", "a b c0 c1 c2 c3"} {
 		lanes := append([]string{history.LaneEtcd}, strings.Fields(clients)...)
-		d := Drawing{Events: []history.Event{
+		d := story.Drawing{Events: []history.Event{
 			{Kind: history.KindRun, Run: &history.Run{Fencing: true, Lanes: append(lanes, history.LaneStorage)}},
 			holder, waits, write("c3", history.KindApplied, "1", 2, 2), write("c2", history.KindApplied, "2", 3, 3),
 			write("c3", history.KindRefused, "3", 2, 3), write("c3", history.KindApplied, "4", 4, 4),
@@ -31,14 +33,21 @@ func TestSignsAreSeen(t *testing.T) {
 			d.Outcome.Violations = append(d.Outcome.Violations, history.Violation{Verdict: history.Corrupted, Kind: history.Stale, Before: 3, Event: 6 + i})
 		}
 		d.Outcome.Violations = append(d.Outcome.Violations, history.Violation{Verdict: history.Blocked, Kind: history.Refusal, Before: -1, Event: 8})
-		for _, l := range []layout{wide, narrow} {
-			checkSigns(t, clients, inline(d, l).Panels[0])
+		for _, l := range []svg.Layout{svg.Wide, svg.Narrow} {
+			checkSigns(t, clients, svg.Inline(d, l))
 		}
 	}
 }
 
-func checkSigns(t *testing.T, name string, p *panel) {
+// box is what a picture has at a place.
+type box struct {
+	x, y, w, h int
+	what       string
+}
+
+func checkSigns(t *testing.T, name string, scene svg.Scene) {
 	t.Helper()
+	p := scene.Panels[0]
 	var signs []box
 	refused, harmful := 0, 0 // in the legend, too
 	for _, a := range p.Arrows {
@@ -63,19 +72,19 @@ func checkSigns(t *testing.T, name string, p *panel) {
 	var words []box
 	for _, b := range p.Boxes {
 		if strings.HasPrefix(b.Class, "pill") {
-			words = append(words, b)
+			words = append(words, box{b.X, b.Y, b.W, b.H, b.Class})
 		}
 	}
-	for _, l := range p.Labels {
-		if strings.HasPrefix(l.Class, "mark") {
+	for _, l := range labelsOf(scene) {
+		if strings.HasPrefix(l.class, "mark") {
 			x1, y1, x2, y2 := extent(l)
-			words = append(words, box{x1, y1, x2 - x1, y2 - y1, l.Class})
+			words = append(words, box{x1, y1, x2 - x1, y2 - y1, l.class})
 		}
 	}
 	for _, w := range words {
 		for _, s := range signs {
-			if w.X < s.X+s.W && s.X < w.X+w.W && w.Y < s.Y+s.H && s.Y < w.Y+w.H {
-				t.Errorf("%s, %d pixels wide: %v lies over %s", name, p.width, w, s.Class)
+			if w.x < s.x+s.w && s.x < w.x+w.w && w.y < s.y+s.h && s.y < w.y+w.h {
+				t.Errorf("%s, %d pixels wide: %v lies over %s", name, scene.Width, w, s.what)
 			}
 		}
 	}

@@ -1,0 +1,68 @@
+package ci
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/report/story"
+)
+
+// document is the whole result as JSON.
+type document struct {
+	OK      bool   `json:"ok"`      // every run was made and came out as expected; skipped ones do not count
+	Summary string `json:"summary"` // the same in a sentence
+	Runs    []run  `json:"runs"`    // in the order of scenarios, variants and rounds
+}
+
+// run is one of them.
+type run struct {
+	Scenario     string    `json:"scenario"` // the file's name without .yaml
+	Title        string    `json:"title"`
+	Variant      string    `json:"variant"`
+	Control      bool      `json:"control"`              // it is the story without the protection, and must fail
+	Round        int       `json:"round,omitempty"`      // of several, from 1
+	Verdict      string    `json:"verdict,omitempty"`    // safe, corrupted or blocked; absent: it could not be made
+	Expected     string    `json:"expected,omitempty"`   // the verdict that the scenario expects; absent: it did not begin
+	OK           bool      `json:"ok"`                   // it was made, and all came out as expected
+	Mismatches   []string  `json:"mismatches,omitempty"` // what did not come out as expected
+	Violations   []string  `json:"violations,omitempty"` // what must not happen, and did
+	Began        time.Time `json:"began,omitzero"`
+	Seconds      float64   `json:"seconds"`           // how long it took
+	Error        string    `json:"error,omitempty"`   // why it could not be made
+	Skipped      string    `json:"skipped,omitempty"` // why it was not tried
+	Seed         uint64    `json:"seed,omitempty"`    // --seed with it makes the same random choices; absent: there were none
+	*story.Facts           // beside the verdict; absent without one
+}
+
+// JSON writes what came of runs as one JSON document: ok, summary and runs, of
+// each its scenario, title, variant, control, round, verdict, expected, ok,
+// mismatches, violations, began, seconds, error, skipped and seed, and its Facts.
+func JSON(w io.Writer, results []story.Result) error {
+	c := story.CountOf(results)
+	d := document{OK: c.Runs > 0 && c.Differ == 0 && c.Cannot == 0, Summary: story.Summary(results), Runs: []run{}}
+	for _, r := range results {
+		out := run{
+			Scenario: r.Scenario, Title: r.Title, Variant: r.Variant, Control: r.Control, Round: r.Round,
+			Verdict: r.Outcome.Name, Expected: r.Run().Expect.Verdict, OK: r.Expected(), Mismatches: r.Outcome.Mismatches,
+			Began: r.Began, Seconds: float64(r.Took.Milliseconds()) / 1000, Skipped: r.Skipped, Seed: r.Run().Seed,
+		}
+		for _, v := range r.Outcome.Violations {
+			out.Violations = append(out.Violations, v.Text)
+		}
+		if r.Err != nil {
+			out.Error = r.Err.Error()
+		} else if r.Outcome.Name != "" {
+			out.Facts = &r.Outcome.Facts
+		}
+		d.Runs = append(d.Runs, out)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(d); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

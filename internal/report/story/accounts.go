@@ -1,0 +1,127 @@
+package story
+
+import (
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// The accounts of the lock service and the storage: each entry is a row, drawn
+// together with the request that it answers.
+
+// queued tells that a client stands behind the holder: it comes instead of the
+// row of a client that asks and waits, or after it.
+func (b *Builder) queued(e history.Event, r *request) {
+	b.lane(e.Client)
+	b.tenures.queue(e)
+	row := Row{Class: ClassQueue, Lane: e.Client, To: e.Lane}
+	if r != nil {
+		if r.sent {
+			row.To = ""
+		}
+		r.sent = true
+	}
+	row.Text = append(Say("%s waits in the queue for %s,", name(e.Client), lock(e.Scope)), ticket(e)...)
+	b.add(e, row)
+}
+
+func (b *Builder) granted(e history.Event, r *request) {
+	g := b.tenures.grant(e)
+	b.holds(e.Client, g)
+	text := slices.Concat(Say("%s holds %s:", name(e.Client), lock(e.Scope)), token(e, "", ""), since(r, e, "(it waited for %s)"))
+	b.add(e, Row{Class: ClassGrant, To: e.Client, Tenure: g.n, Token: g.token, Text: text})
+}
+
+// holds notes that a lane holds a tenure from now on.
+func (b *Builder) holds(client string, g *tenure) {
+	if l := b.lane(client); l != nil {
+		l.Tenure = g.n
+	}
+}
+
+func (b *Builder) ended(e history.Event, r *request) {
+	client := b.find(e.Client)
+	g := b.tenures.end(e)
+	waited := g != nil && g.n == 0
+	for i := range b.lanes {
+		if l := &b.lanes[i]; g != nil && l.Tenure == g.n {
+			l.Tenure = 0
+		}
+	}
+	who, what := name(e.Client), lock(e.Scope)
+	row := Row{Class: ClassRelease}
+	switch {
+	case waited:
+		row.Text = Say("%s is in the queue for %s no longer: %s", who, what, e.Cause)
+	case e.Cause == history.CauseReleased && client != nil && client.State == Running:
+		row.Lane, row.To = e.Client, e.Lane
+		row.Text = append(releases(e, g, r), since(r, e, "(it took %s)")...)
+	case e.Cause == history.CauseExpired:
+		row.Class, row.Text = ClassExpiry, Say("%s's lease on %s expired%s", who, what, whileStopped(client, e))
+	case e.Cause == history.CauseRevoked:
+		row.Class, row.Text = ClassExpiry, Say("%s's lease on %s was revoked%s", who, what, whileStopped(client, e))
+	default:
+		row.Text = Say("%s's tenure of %s is over: %s", who, what, e.Cause)
+	}
+	b.add(e, row)
+}
+
+// request tells that a request comes to the storage, and what the storage does with
+// it. What the storage leaves out, its client tells.
+func (b *Builder) request(e history.Event, r *request) {
+	b.revive(e.Lane)
+	if r != nil {
+		r.parts++
+		e = merge(e, r.invoke)
+	}
+	row := Row{Class: ClassAdmit, Lane: e.Client, To: e.Lane, Request: e.Request}
+	if row.Lane == "" {
+		row.Lane, row.To = e.Lane, ""
+	}
+	b.carry(&row, e)
+	if r != nil && r.sent {
+		row.Leg = Arrived
+		row.Text = slices.Concat(Say("%s's", name(e.Client)), noun(e), part(r), token(e, "(", ")"), since(r, e, "arrives %s after it was sent:"))
+	} else {
+		row.Text = end(slices.Concat(doing(e), part(r)), ":")
+	}
+	switch e.Kind {
+	case history.KindRefused:
+		row.Class = ClassRefuse
+		row.Text = append(row.Text, refusal(e)...)
+	case history.KindDuplicate:
+		row.Text = append(row.Text, Say("a duplicate, done before and not done again")...)
+	default:
+		b.raise(&row, e)
+		row.Text = append(row.Text, done(e, b.run.Fencing, len(b.violations[b.place]) > 0)...)
+		if e.Text != "" {
+			row.Text = append(row.Text, Say("(%s)", e.Text)...)
+		}
+	}
+	b.add(e, row)
+}
+
+// raise notes on a row that the storage's mark is another one than before.
+func (b *Builder) raise(row *Row, e history.Event) {
+	mark := e.Mark.String()
+	if e.Mark == 0 || !b.run.Fencing || b.marks[e.Scope] == mark {
+		return
+	}
+	b.marks[e.Scope], row.Mark = mark, mark
+}
+
+// carry notes on a row whose token it takes along.
+func (b *Builder) carry(row *Row, e history.Event) {
+	row.Token = decimal(e)
+	if g := b.tenures.byID[e.Tenure]; g != nil {
+		row.Tenure = g.n
+	}
+}
+
+// since says how long a request took, where that is worth a word.
+func since(r *request, e history.Event, format string) Text {
+	if r == nil || !r.sent && e.At-r.invoke.At < slow {
+		return nil
+	}
+	return Say(format, Took(e.At-r.invoke.At))
+}

@@ -1,0 +1,105 @@
+package story
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// How much of a string of a history goes into a row, in cells of a terminal.
+const (
+	MaxName  = 32
+	maxValue = 40
+	maxText  = 400
+)
+
+// Clean makes s printable, so that no value can move the cursor, reorder a line
+// or break the XML; escapes show what was there. Cutting comes first: a value
+// may be a megabyte, or thousands of marks that take up no cell.
+func Clean(s string, width int) string {
+	var b strings.Builder
+	bytes := 8 * width
+	for i := 0; i < len(s) && i < bytes; {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+		i += n
+	}
+	if len(s) > bytes {
+		return Prefix(b.String(), width-1) + "…"
+	}
+	return shorten(b.String(), width)
+}
+
+// Prose is Clean for text that was written for people, where a line break is a
+// space.
+func Prose(s string) string {
+	return Clean(strings.Join(strings.Fields(s), " "), maxText)
+}
+
+// tied is prose in which no line breaks within an amount.
+func tied(s string) string { return amounts.ReplaceAllString(Prose(s), "$1$3"+Tie+"$2$4") }
+
+// amounts are numbers with their units, and tokens with their numbers.
+var amounts = regexp.MustCompile(`\b(\d+) (s|ms)\b|\b(token|mark) (\d+)\b`)
+
+// service is how pictures call the lane of the lock service, whichever it is.
+const service = "lock service"
+
+// lane makes the name of a lane printable.
+func lane(name string) string {
+	if name == history.LaneEtcd {
+		return service
+	}
+	return Clean(name, MaxName)
+}
+
+// cleanEvent makes the strings of an event printable, once for all pictures.
+func cleanEvent(e history.Event) history.Event {
+	for _, s := range []*string{&e.Scope, &e.Key, &e.Reason, &e.Cause, &e.Op} {
+		*s = Clean(*s, MaxName)
+	}
+	e.Lane, e.Client = lane(e.Lane), lane(e.Client)
+	e.Value = Clean(e.Value, maxValue)
+	e.Changes = slices.Clone(e.Changes)
+	for i, c := range e.Changes {
+		e.Changes[i] = history.Change{Key: Clean(c.Key, MaxName), Value: Clean(c.Value, maxValue)}
+	}
+	e.Text = tied(e.Text)
+	return e
+}
+
+// CleanRun makes the strings of a run that are drawn printable.
+func CleanRun(run history.Run) history.Run {
+	run.Title, run.Variant, run.About = Prose(run.Title), Clean(run.Variant, MaxName), Prose(run.About)
+	run.Lanes = slices.Clone(run.Lanes)
+	for i, l := range run.Lanes {
+		run.Lanes[i] = lane(l)
+	}
+	return run
+}
+
+// Clean makes the strings of an outcome printable.
+func (o Outcome) Clean() Outcome {
+	o.Name, o.Trouble, o.Facts.Reason = Clean(o.Name, MaxName), tied(o.Trouble), tied(o.Facts.Reason)
+	o.Violations, o.Mismatches = slices.Clone(o.Violations), slices.Clone(o.Mismatches)
+	for i := range o.Violations {
+		o.Violations[i].Text = tied(o.Violations[i].Text)
+	}
+	for i := range o.Mismatches {
+		o.Mismatches[i] = tied(o.Mismatches[i])
+	}
+	return o
+}

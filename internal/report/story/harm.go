@@ -1,0 +1,112 @@
+package story
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// A picture finds no harm of its own: it shows the violations that the judgement
+// found, at the events that they name.
+
+// harm makes the rows of the event at b.place show the violations at it. These rows
+// are those from the first one on; an event that has none gets one.
+func (b *Builder) harm(first int) {
+	list := b.violations[b.place]
+	switch {
+	case len(list) == 0:
+	case len(b.rows) == first:
+		b.accuse(list[0])
+	default:
+		b.harmed[b.place] = true
+		row := &b.rows[len(b.rows)-1]
+		row.Class = classOf(list[0])
+		for _, v := range list {
+			sign, fault := fault(v, row.Event, b.eventAt(v.Before))
+			row.Text = append(end(row.Text, sign), fault...)
+		}
+	}
+}
+
+// accuse draws a violation in a row of its own, in the words of the judgement.
+func (b *Builder) accuse(v history.Violation) {
+	b.place = v.Event
+	b.harmed[v.Event] = true
+	text := Strong("%s:", strings.ToUpper(Clean(v.Verdict, MaxName)))
+	b.add(b.events[v.Event], Row{Class: classOf(v), Text: append(text, Say("%s", tied(v.Text))...)})
+}
+
+func classOf(v history.Violation) Class {
+	if v.Verdict == history.Blocked {
+		return ClassBlock
+	}
+	return ClassHarm
+}
+
+// eventAt is the event at a place of the history, with what its client says of it.
+func (b *Builder) eventAt(place int) history.Event {
+	if place < 0 || place >= len(b.events) {
+		return history.Event{}
+	}
+	e := b.events[place]
+	if r := b.requests.named[e.Request]; r != nil {
+		return merge(e, r.invoke)
+	}
+	return e
+}
+
+// fault says what is wrong, after the words of the row of the violation's event,
+// and the sign between them. before is the other event that makes it.
+func fault(v history.Violation, e, before history.Event) (sign string, t Text) {
+	who := name(before.Client)
+	theirs := change(who+"'s", before)
+	over := before.Key == e.Key && before.Op != history.OpRead
+	destroyed := slices.Concat(theirs, Say("is destroyed"))
+	if before.Op == history.OpDelete {
+		destroyed = slices.Concat(theirs, Say("is undone"))
+	}
+	switch v.Kind {
+	case history.Stale:
+		if over {
+			return ":", destroyed
+		}
+		return ",", Say("though %s, the later holder, had been there", who)
+	case history.Unheld:
+		if over {
+			return ",", append(Say("without the lock:"), destroyed...)
+		}
+		return ",", Say("without the lock, though %s, its holder, had been there", who)
+	case history.Unguarded:
+		return ":", append(destroyed, Say("and was made under another lock, %s", lock(before.Scope))...)
+	case history.Shared:
+		return ",", Say("though %s works in the same tenure", who)
+	case history.Late:
+		return ":", append(change("its later", before), Say("is undone, though it was acknowledged")...)
+	case history.Lost:
+		if v.Before < 0 {
+			return ",", append(Say("which nobody wrote:"), Strong("LOST")...)
+		}
+		return ":", slices.Concat(theirs, Say("is"), Strong("LOST"))
+	case history.Denied:
+		if e.Kind == history.KindFail {
+			return ",", append(Say("but it was"), Strong("APPLIED")...)
+		}
+		return ",", Say("though %s was told that it failed", name(e.Client))
+	case history.Torn:
+		return ":", slices.Concat(theirs, Say("is"), Strong("HALF of a change"))
+	case history.Refusal:
+		return ",", append(Say("though %s", name(e.Client)), Strong("HOLDS the lock")...)
+	case history.NotGranted:
+		return ",", append(Say("though the lock was"), Strong("FREE")...)
+	}
+	return ":", Say("%s", tied(v.Text))
+}
+
+// change names what a change made.
+func change(whose string, e history.Event) Text {
+	if e.Op == history.OpDelete {
+		return Say("%s delete of %s", whose, name(e.Key))
+	}
+	return append(Say("%s", whose), Solid(pair(e.Key, e.Value))...)
+}

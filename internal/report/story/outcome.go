@@ -1,0 +1,131 @@
+// Package story turns a history and its verdict into rows, a step of the run
+// each, with the words that all pictures share. A picture only places the rows,
+// so that no two pictures can tell different stories. The package judges nothing.
+//
+// Events become rows (Builder, Rows). What came of many runs is a list of Result.
+package story
+
+import (
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// Drawing is one run to draw: its history and its verdict.
+type Drawing struct {
+	Events  []history.Event
+	Outcome Outcome
+}
+
+// Outcome is the judgement of a run.
+type Outcome struct {
+	Name       string // history.Safe, Corrupted or Blocked
+	OK         bool   // everything came out as the run expects
+	Violations []history.Violation
+	Mismatches []string // what did not come out as expected
+	Facts      Facts
+	Trouble    string // why there is no verdict; "": there is one
+}
+
+// Facts are what is known beside the verdict.
+type Facts struct {
+	Stale     int               `json:"stale"`                   // requests refused as stale
+	Refused   int               `json:"refused"`                 // requests refused, for whatever reason
+	Ordered   bool              `json:"ordered"`                 // of each lock, tokens grew in the order of its grants
+	Exclusive bool              `json:"exclusive"`               // of each lock, no tenure began before the one before it was over
+	Fenced    string            `json:"fenced"`                  // the second opinion: "yes", "no" or "undecided"
+	Reason    string            `json:"fenced_reason,omitempty"` // why it is undecided
+	Final     map[string]string `json:"final"`                   // what keys hold at the end
+}
+
+// opinion says what the second opinion is, where it is not that all is well.
+func (f Facts) opinion() string {
+	switch f.Fenced {
+	case "no":
+		return "By its own history the storage did not do what a fenced storage does."
+	case "undecided":
+		return "Whether the storage did what a fenced storage does is undecided: " + f.Reason + "."
+	}
+	return ""
+}
+
+// verdicts say what each verdict means, and the tone in which it is written,
+// whether or not it was expected.
+var verdicts = map[string]struct {
+	tone    Tone
+	meaning string
+}{
+	history.Safe:      {Good, "No write of an earlier tenure was applied after a later tenure had read or written, and no acknowledged write was undone."},
+	history.Corrupted: {Bad, "A write of an earlier tenure was applied after a later tenure's read or write, or an acknowledged write is lost."},
+	history.Blocked:   {Warn, "The rightful holder was refused, or a lock that should have been free was not."},
+}
+
+// Tone is that of the verdict; Plain where its name is none of a verdict.
+func (o Outcome) Tone() Tone { return verdicts[o.Name].tone }
+
+// ExpectedTone is that of the expectation.
+func (o Outcome) ExpectedTone() Tone {
+	if o.OK {
+		return Good
+	}
+	return Bad
+}
+
+// Expectation says whether a run, or a control, came out as its scenario expects.
+func (o Outcome) Expectation(control bool) string {
+	switch {
+	case !o.OK:
+		return "NOT as expected"
+	case control:
+		return "as expected of the control"
+	}
+	return "as expected"
+}
+
+// Headline is a verdict, as written here, and whether it was expected, each in a
+// tone of its own: a control is as it should be where it fails.
+func (o Outcome) Headline(verdict string, control bool) Text {
+	if o.Trouble != "" {
+		return Strong("not judged")
+	}
+	return append(toned(o.Tone(), Strong("%s,", verdict)), toned(o.ExpectedTone(), Strong("%s", o.Expectation(control)))...)
+}
+
+// Findings are what a verdict is made of, a paragraph each. Violations show what
+// a verdict means; without any, a sentence says it.
+func (o Outcome) Findings() (list []Text) {
+	add := func(kind, text string) {
+		if kind != "" || text != "" {
+			list = append(list, append(Strong("%s", kind), Say("%s", text)...))
+		}
+	}
+	add("", o.Trouble)
+	if len(o.Violations) == 0 {
+		add("", verdicts[o.Name].meaning)
+	}
+	for _, v := range o.Violations {
+		add(string(v.Kind)+":", v.Text)
+	}
+	add("", o.Facts.opinion())
+	for _, m := range o.Mismatches {
+		add("not as expected:", m)
+	}
+	return list
+}
+
+// Variant names a run and says what sets it apart.
+func Variant(run history.Run) (name, about string) {
+	name, about = run.Variant, run.About
+	if run.Control {
+		name += " (the control)"
+	}
+	if about == "" && run.Fencing {
+		about = "the storage checks tokens"
+	} else if about == "" {
+		about = "the storage checks no tokens"
+	}
+	if run.Seed != 0 {
+		about += fmt.Sprintf(" (seed %d)", run.Seed)
+	}
+	return name, about
+}

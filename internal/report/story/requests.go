@@ -1,0 +1,257 @@
+package story
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// slow is how long a request may be under way before it is drawn as two steps.
+const slow = 100 * time.Millisecond
+
+// Reasons of a failure of which nobody was asked.
+const (
+	reasonHeld = "held"
+	reasonLost = "lost"
+)
+
+// request is what is known of one from all accounts.
+type request struct {
+	invoke  history.Event
+	account history.Kind // what the lock service or the storage told of it, now or later in the batch; "": nothing
+	settled bool         // it is known what became of it
+	sent    bool         // it is drawn where it was sent
+	parts   int          // writes of it that were told of so far
+}
+
+// requests join the accounts. They look ahead in a batch of events, so that a
+// request is drawn where it was sent if it is under way for long.
+type requests struct {
+	named   map[string]*request
+	open    map[asking]*request // the last one that a client made
+	waiting map[string]*request // client → its last one, where nothing is known of it yet
+}
+
+// asking is what a request is known by that has no name: locks have none.
+type asking struct{ client, op, scope string }
+
+func newRequests() requests {
+	return requests{named: make(map[string]*request), open: make(map[asking]*request), waiting: make(map[string]*request)}
+}
+
+// look returns for each event the request that it is about, or nil. An account may
+// come before the word of the client that asked: their clocks may differ.
+func (rs *requests) look(events []history.Event) []*request {
+	about := make([]*request, len(events))
+	for i, e := range events {
+		if e.Kind == history.KindInvoke && e.Op != history.OpCount { // the steps of a count are requests of their own
+			about[i] = &request{invoke: e}
+			if e.Request != "" && rs.named[e.Request] == nil {
+				rs.named[e.Request] = about[i]
+			}
+		}
+	}
+	for i, e := range events {
+		rs.hit(e)
+		switch r := rs.about(e); {
+		case about[i] != nil:
+			rs.ask(about[i])
+		case r != nil:
+			about[i] = r
+			rs.learn(r, e)
+		}
+	}
+	for client := range rs.waiting { // for what this batch does not have
+		rs.underWay(client)
+	}
+	return about
+}
+
+// ask takes in a request. Whatever its client still waits for is under way for
+// longer than a step.
+func (rs *requests) ask(r *request) {
+	e := r.invoke
+	rs.underWay(e.Lane)
+	rs.open[askingOf(e.Lane, e)] = r
+	if e.Request != "" {
+		rs.named[e.Request] = r
+	}
+	if !r.settled {
+		rs.waiting[e.Lane] = r
+	}
+}
+
+func (rs *requests) underWay(client string) {
+	if r := rs.waiting[client]; r != nil {
+		r.sent = true
+		delete(rs.waiting, client)
+	}
+}
+
+// hit has requests be under way whose client or server is hit by a fault.
+func (rs *requests) hit(e history.Event) {
+	switch e.Kind {
+	case history.KindPause, history.KindKill, history.KindNetwork:
+		for client, r := range rs.waiting {
+			if e.Lane == client || e.Lane == server(r.invoke.Op) {
+				rs.underWay(client)
+			}
+		}
+	}
+}
+
+// askingOf is how a client's request is known that an event is about. A look may
+// leave out the scope.
+func askingOf(client string, e history.Event) asking {
+	if server(e.Op) == history.LaneStorage {
+		e.Scope = ""
+	}
+	return asking{client, e.Op, e.Scope}
+}
+
+// about is the request that an event other than its invoke is about, or nil.
+func (rs *requests) about(e history.Event) *request {
+	switch e.Kind {
+	case history.KindGranted, history.KindQueued:
+		for _, e.Op = range []string{history.OpLock, history.OpTryLock} {
+			if r := rs.open[askingOf(e.Client, e)]; r != nil && r.account != history.KindGranted {
+				return r
+			}
+		}
+	case history.KindEnded:
+		if e.Op = history.OpUnlock; e.Cause == history.CauseReleased {
+			return rs.open[askingOf(e.Client, e)]
+		}
+	case history.KindApplied, history.KindRefused, history.KindDuplicate:
+		return rs.find(e.Client, e)
+	case history.KindOK, history.KindFail, history.KindUnknown:
+		return rs.find(e.Lane, e)
+	}
+	return nil
+}
+
+func (rs *requests) find(client string, e history.Event) *request {
+	r, ofStorage := rs.open[askingOf(client, e)], server(e.Op) == history.LaneStorage
+	switch {
+	case ofStorage && rs.named[e.Request] != nil:
+		return rs.named[e.Request]
+	case ofStorage && r != nil && e.Request != "" && r.invoke.Request != "":
+		return nil // of another one
+	}
+	return r
+}
+
+// learn takes in what an event tells of a request.
+func (rs *requests) learn(r *request, e history.Event) {
+	switch e.Kind {
+	case history.KindUnknown:
+		if !r.settled {
+			r.sent = true
+		}
+		return
+	case history.KindGranted, history.KindEnded, history.KindApplied, history.KindRefused, history.KindDuplicate:
+		r.account = e.Kind
+	}
+	if e.Kind == history.KindFail || e.Kind == history.KindOK && r.account != "" {
+		delete(rs.open, askingOf(r.invoke.Lane, r.invoke))
+	}
+	if !r.settled && e.At-r.invoke.At >= slow {
+		r.sent = true
+	}
+	r.settled = true
+	if rs.waiting[r.invoke.Lane] == r {
+		delete(rs.waiting, r.invoke.Lane)
+	}
+}
+
+// invoke draws a request where it is under way for longer than a step. Otherwise
+// what becomes of it says that it was sent.
+func (b *Builder) invoke(e history.Event, r *request) {
+	switch {
+	case e.Op == history.OpCount:
+		b.add(e, Row{Class: ClassNote, Text: doing(e)})
+	case r.sent && asksForLock(e.Op):
+		b.add(e, Row{Class: ClassSend, To: server(e.Op), Text: append(doing(e), Say("and waits")...)})
+	case r.sent:
+		row := Row{Class: ClassSend, To: server(e.Op), Leg: Sent, Request: e.Request, Text: append(doing(e), Say("(not answered yet)")...)}
+		b.carry(&row, e)
+		b.add(e, row)
+	}
+}
+
+// answer takes what a client was told. It is a row where it tells more than the
+// lock service's or the storage's account, or comes instead of it.
+func (b *Builder) answer(e history.Event, r *request) {
+	asked, account := e, history.Kind("")
+	if r != nil {
+		asked, account = merge(e, r.invoke), r.account
+	}
+	switch {
+	case e.Kind == history.KindUnknown:
+		b.add(e, Row{Class: ClassUnknown, Text: because(slices.Concat(Say("%s does not know whether its", e.Lane), noun(asked), Say("took effect")), e)})
+	case e.Kind == history.KindOK:
+		b.succeeded(e, asked, account)
+	case account == history.KindRefused: // which says why
+	case e.Reason == reasonLost && !asksForLock(asked.Op):
+		class := ClassNote
+		if b.tenures.holders[e.Lane] {
+			class = ClassLost
+		}
+		b.add(e, Row{Class: class, Text: refrains(asked, e.Text)})
+	case asked.Op == history.OpCount || e.Reason == reasonHeld:
+		b.add(e, Row{Class: ClassFail, Text: because(failed(e.Lane, asked), e)})
+	default:
+		b.add(e, Row{Class: ClassFail, Lane: server(asked.Op), To: e.Lane, Text: because(failed(e.Lane, asked), e)})
+	}
+}
+
+// succeeded takes the news of a success. Where the lock service or the storage
+// tells of it as well, that is the row.
+func (b *Builder) succeeded(e, asked history.Event, account history.Kind) {
+	shared := b.tenures.shared(asked)
+	switch {
+	case asked.Op == history.OpCount:
+		b.add(e, Row{Class: ClassNote, Text: append(Say("%s has counted in", name(e.Lane)), Solid(asked.Key)...)})
+	case asked.Op == history.OpRead:
+		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane, Text: append(Say("%s gets:", e.Lane), value(asked.Key, e)...)})
+	case asksForLock(asked.Op) && shared != nil:
+		b.holds(e.Lane, shared)
+		text := Say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(shared.client))
+		b.add(e, Row{Class: ClassGrant, Lane: service, To: e.Lane, Tenure: shared.n, Token: shared.token, Text: append(text, token(asked, "", "")...)})
+	case account == history.KindGranted:
+		if g := b.tenures.byID[asked.Tenure]; g != nil && e.Token != 0 && g.token != "" && g.token != decimal(e) {
+			b.add(e, Row{Class: ClassNote, Tenure: g.n, Text: shows(e, g.token)})
+		}
+	case account == "":
+		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane,
+			Text: slices.Concat(Say("%s is told that its", name(e.Lane)), noun(asked), Say("succeeded"))})
+	}
+}
+
+// merge fills in what e leaves out and the client's own account says.
+func merge(e, invoke history.Event) history.Event {
+	e.Op = cmp.Or(e.Op, invoke.Op)
+	e.Client = cmp.Or(e.Client, invoke.Lane)
+	e.Tenure = cmp.Or(e.Tenure, invoke.Tenure)
+	e.Scope = cmp.Or(e.Scope, invoke.Scope)
+	e.Key = cmp.Or(e.Key, invoke.Key)
+	e.Token = cmp.Or(e.Token, invoke.Token)
+	e.Value = cmp.Or(e.Value, invoke.Value)
+	e.RetryOf = cmp.Or(e.RetryOf, invoke.RetryOf)
+	if e.Changes == nil && e.Op == history.OpChange {
+		e.Changes = invoke.Changes
+	}
+	return e
+}
+
+func asksForLock(op string) bool { return op == history.OpLock || op == history.OpTryLock }
+
+// server is the lane that does an operation.
+func server(op string) string {
+	if asksForLock(op) || op == history.OpUnlock {
+		return service
+	}
+	return history.LaneStorage
+}

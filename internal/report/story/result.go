@@ -1,0 +1,190 @@
+package story
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// Result is what came of one run, for all reports that are about many.
+type Result struct {
+	Scenario string // the file's name without .yaml
+	Title    string
+	Variant  string
+	Control  bool
+	Round    int // of several, from 1; 0: there is only one
+	Began    time.Time
+	Took     time.Duration
+	Events   []history.Event
+	Verdict  any     // what goes into its own file
+	Outcome  Outcome // the same in words; zero where there is none
+	Err      error   // why the run could not be made, or has no verdict
+	Skipped  string  // why it was not tried
+	File     string  // the history that was read; "": it was run
+}
+
+// Drawing is what there is to draw of a run: its verdict, or why it has none.
+func (r Result) Drawing() Drawing {
+	if r.Err != nil {
+		return Drawing{Events: r.Events, Outcome: Outcome{Trouble: trouble(r.Err)}}
+	}
+	return Drawing{Events: r.Events, Outcome: r.Outcome}
+}
+
+// trouble says why a run has no verdict, in a sentence: of all that is wrong with a
+// history, the first.
+func trouble(err error) string {
+	var invalid *history.InvalidError
+	if errors.As(err, &invalid) && len(invalid.Problems) > 0 {
+		return fmt.Sprintf("the history cannot be judged: line %d: %s", invalid.Problems[0].Line, invalid.Problems[0].Text)
+	}
+	return err.Error()
+}
+
+// Run is what the history says was run; zero where it does not say it.
+func (r Result) Run() history.Run {
+	if len(r.Events) == 0 || r.Events[0].Run == nil {
+		return history.Run{}
+	}
+	return *r.Events[0].Run
+}
+
+// Name is what a run is called: scenario, variant and, where there are several,
+// the round.
+func (r Result) Name() string {
+	name := strings.TrimSpace(r.Scenario + " " + r.Variant) // a file that cannot be read has no variant
+	if r.Round > 0 {
+		name += fmt.Sprintf(" #%d", r.Round)
+	}
+	return name
+}
+
+// Part is what a run is called beside its scenario.
+func (r Result) Part() string { return strings.TrimPrefix(r.Name(), r.Scenario+" ") }
+
+// Dir is where the files of a run belong, below the directory of all reports:
+// NAME/VARIANT, or NAME/VARIANT/ROUND where there are several rounds. It has
+// slashes on every system.
+func (r Result) Dir() string {
+	dir := path.Join(r.Scenario, r.Variant)
+	if r.Round > 0 {
+		dir = path.Join(dir, strconv.Itoa(r.Round))
+	}
+	return dir
+}
+
+// Said is what came of a run, in a few words.
+func (r Result) Said() string {
+	switch {
+	case r.Skipped != "":
+		return "skipped: " + r.Skipped
+	case r.Err != nil && r.File != "":
+		return "cannot be judged"
+	case r.Err != nil:
+		return "could not be run"
+	}
+	return r.Outcome.Name + ", " + r.Outcome.Expectation(r.Control)
+}
+
+// Expected reports whether a run was made and came out as its scenario expects.
+func (r Result) Expected() bool { return r.Skipped == "" && r.Err == nil && r.Outcome.OK }
+
+// Reasons are why a run is not as expected.
+func (r Result) Reasons() []string {
+	if r.Err != nil {
+		return []string{r.Err.Error()}
+	}
+	return r.Outcome.Mismatches
+}
+
+// Count is how many runs came to which end.
+type Count struct {
+	Runs    int // tried
+	Differ  int // of them: did not come out as expected
+	Cannot  int // of them: could not be made
+	Skipped int
+}
+
+// CountOf counts runs.
+func CountOf(results []Result) Count {
+	var c Count
+	for _, r := range results {
+		if r.Skipped != "" {
+			c.Skipped++
+			continue
+		}
+		c.Runs++
+		switch {
+		case r.Err != nil:
+			c.Cannot++
+		case !r.Outcome.OK:
+			c.Differ++
+		}
+	}
+	return c
+}
+
+// Summary says in a sentence what came of runs.
+func Summary(results []Result) string {
+	c := CountOf(results)
+	scenarios := make(map[string]bool)
+	var began, ended time.Time
+	took, cannot := "", "could not be judged" // of files that were read
+	for _, r := range results {
+		if r.Skipped != "" {
+			continue
+		}
+		scenarios[r.Scenario] = true
+		if r.File == "" {
+			cannot = "could not be run"
+		}
+		if began.IsZero() || r.Began.Before(began) {
+			began = r.Began
+		}
+		if end := r.Began.Add(r.Took); end.After(ended) {
+			ended = end
+		}
+	}
+	if !began.IsZero() {
+		took = " in " + Seconds(ended.Sub(began))
+	}
+	said := "nothing was run"
+	if c.Runs > 0 {
+		said = fmt.Sprintf("%s of %s%s: ", plural(c.Runs, "run"), plural(len(scenarios), "scenario"), took)
+		var bad []string
+		if c.Differ > 0 {
+			bad = append(bad, fmt.Sprintf("%d NOT as expected", c.Differ))
+		}
+		if c.Cannot > 0 {
+			bad = append(bad, fmt.Sprintf("%d %s", c.Cannot, cannot))
+		}
+		if len(bad) == 0 {
+			bad = []string{"all as expected"}
+		}
+		said += strings.Join(bad, ", ")
+	}
+	if c.Skipped > 0 {
+		said += fmt.Sprintf("; %d skipped", c.Skipped)
+	}
+	return said
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Seconds writes how long runs took.
+func Seconds(d time.Duration) string {
+	if s := d.Seconds(); s < 10 {
+		return fmt.Sprintf("%.1f s", s)
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}

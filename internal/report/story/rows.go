@@ -1,0 +1,243 @@
+package story
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// Leg says how much of a message's way a row shows.
+type Leg int
+
+// The legs. A request that is not answered at once has a row where it leaves
+// and, if it ever arrives, another where it does.
+const (
+	Whole Leg = iota
+	Sent
+	Arrived
+)
+
+// State is how a lane is.
+type State int
+
+// The states of a lane.
+const (
+	Running State = iota
+	Paused
+	Dead
+)
+
+// Lane is one actor as it is just after a row.
+type Lane struct {
+	Name   string
+	State  State
+	Since  time.Duration // when it was paused or killed
+	Tenure int           // which tenure it holds by the lock service's account, from 1; 0: none
+}
+
+// Row is one step of the story: one line in the terminal, one level in the
+// diagram.
+type Row struct {
+	At      time.Duration // never before the row above
+	Class   Class
+	Lane    string // whom it is about, and where an arrow begins; "": the run itself
+	To      string // where the arrow ends; "": no arrow
+	Leg     Leg
+	Request string // joins the two rows of a request that is not answered at once
+	Tenure  int    // whose tenure's token the arrow carries, from 1; 0: unknown
+	Token   string // the token that the arrow carries, in decimal; "": none
+	Text    Text
+	Mark    string        // the storage's mark, in decimal, where this step changed it
+	Took    time.Duration // of ClassResume: how long the lane stood still; of ClassFold: how long it all took
+	Event   history.Event // what brought the row, printable
+	Place   int           // of the event in the history, from 0
+	Lanes   []Lane        // all lanes, in the order in which to draw them; not to be changed
+}
+
+// Harmful reports whether r shows a violation.
+func (r Row) Harmful() bool { return r.Class == ClassHarm || r.Class == ClassBlock }
+
+// Stopped reports whether r shows a request that the storage refused, rightly or not.
+func (r Row) Stopped() bool { return r.Event.Kind == history.KindRefused && r.To != "" }
+
+// Start is when what r tells of began.
+func (r Row) Start() time.Duration {
+	if r.Class == ClassFold {
+		return r.At - r.Took
+	}
+	return r.At
+}
+
+// Builder makes rows from events as they come in.
+type Builder struct {
+	run      history.Run
+	lanes    []Lane
+	requests requests
+	tenures  tenures
+	marks    map[string]string // by scope
+	rows     []Row             // made by the call that is going on
+	now      time.Duration
+
+	events     []history.Event // all so far, printable
+	place      int             // of the one that is told
+	violations map[int][]history.Violation
+	harmed     map[int]bool // events whose violations are drawn
+}
+
+// NewBuilder returns a Builder for a history from its beginning.
+func NewBuilder() *Builder {
+	return &Builder{requests: newRequests(), tenures: newTenures(), marks: make(map[string]string), harmed: make(map[int]bool)}
+}
+
+// Rows makes the rows of a whole history, with the violations that were found in
+// it.
+func Rows(events []history.Event, violations []history.Violation) []Row {
+	return NewBuilder().Add(events, violations)
+}
+
+// Add returns the rows that the next events bring: none where an event only opens
+// a step or repeats what another account has told already. The events are to be
+// those of whole steps: what none of them answers counts as under way. The
+// violations are those of the history so far, by the places of its events.
+func (b *Builder) Add(events []history.Event, violations []history.Violation) []Row {
+	seen := len(b.events)
+	for _, e := range events {
+		b.events = append(b.events, cleanEvent(e))
+	}
+	b.violations = make(map[int][]history.Violation)
+	for _, v := range violations {
+		b.violations[v.Event] = append(b.violations[v.Event], v)
+	}
+	b.rows = nil
+	asked := b.requests.look(b.events[seen:])
+	for i, e := range b.events[seen:] {
+		first := len(b.rows)
+		b.place = seen + i
+		b.tell(e, asked[i])
+		b.harm(first)
+	}
+	for _, v := range violations { // that show only now at events told before
+		if v.Event >= 0 && v.Event < seen && !b.harmed[v.Event] {
+			b.accuse(v)
+		}
+	}
+	return b.rows
+}
+
+// Lanes returns all lanes as they are now, in the order in which to draw them.
+func (b *Builder) Lanes() []Lane { return slices.Clone(b.lanes) }
+
+// Run returns what is run, printable; zero before its event.
+func (b *Builder) Run() history.Run { return b.run }
+
+// tell tells one event. r is the request that it is about, or nil.
+func (b *Builder) tell(e history.Event, r *request) {
+	if e.Kind == history.KindRun {
+		b.run = CleanRun(*cmp.Or(e.Run, &history.Run{}))
+		for _, l := range b.run.Lanes {
+			b.lane(l)
+		}
+		return
+	}
+	b.lane(e.Lane)
+	b.now = max(b.now, e.At)
+	switch e.Kind {
+	case history.KindGranted:
+		b.granted(e, r)
+	case history.KindQueued:
+		b.queued(e, r)
+	case history.KindEnded:
+		b.ended(e, r)
+	case history.KindApplied, history.KindRefused, history.KindDuplicate:
+		b.request(e, r)
+	case history.KindFinal:
+		b.add(e, Row{Class: ClassFinal, Text: append(Say("at the end:"), value(e.Key, e)...)})
+	case history.KindInvoke:
+		b.revive(e.Lane)
+		b.invoke(e, r)
+	case history.KindOK, history.KindFail, history.KindUnknown:
+		b.answer(e, r)
+	case history.KindLost:
+		b.add(e, Row{Class: ClassLost, Text: append(Say("%s is told that it lost %s", e.Lane, lock(e.Scope)), token(e, "(", ")")...)})
+	case history.KindPause:
+		b.set(e, Paused)
+		b.add(e, Row{Class: ClassPause, Text: paused(e)})
+	case history.KindResume:
+		b.resume(e)
+	case history.KindKill:
+		b.set(e, Dead)
+		b.add(e, Row{Class: ClassKill, Text: Say("%s is killed", name(e.Lane))})
+	case history.KindRestart:
+		b.set(e, Running)
+		b.add(e, Row{Class: ClassRestart, Text: Say("%s is started again", name(e.Lane))})
+	case history.KindNetwork:
+		b.add(e, Row{Class: ClassNetwork, Text: network(e)})
+	case history.KindError:
+		b.add(e, Row{Class: ClassError, Text: append(Strong("the run could not go on:"), Say("%s", e.Text)...)})
+	case history.KindEnd: // nothing happens
+	case history.KindNote:
+		b.add(e, Row{Class: ClassNote, Text: Say("%s", e.Text)})
+	default:
+		b.add(e, Row{Class: ClassNote, Text: Say("%s %s %s %s", Clean(string(e.Kind), MaxName), e.Op, e.Key, e.Text)})
+	}
+}
+
+// add finishes a row of e: its time, its lane if it has none, how the lanes are.
+func (b *Builder) add(e history.Event, r Row) {
+	r.At, r.Event, r.Place = b.now, e, b.place
+	r.Lane = cmp.Or(r.Lane, e.Lane)
+	if b.lane(r.Lane) == nil {
+		r.Lane = ""
+	}
+	if b.lane(r.To) == nil || r.To == r.Lane {
+		r.To = ""
+	}
+	r.Lanes = b.Lanes()
+	b.rows = append(b.rows, r)
+}
+
+// lane is the lane of that name, which is made where there is none. The lab has
+// none unless the run asks for it: what it says is about the run.
+func (b *Builder) lane(name string) *Lane {
+	if l := b.find(name); l != nil {
+		return l
+	}
+	if name == "" || name == history.LaneLab && !slices.Contains(b.run.Lanes, name) {
+		return nil
+	}
+	b.lanes = append(b.lanes, Lane{Name: name})
+	return &b.lanes[len(b.lanes)-1]
+}
+
+// find is the lane of that name; nil: there is none.
+func (b *Builder) find(name string) *Lane {
+	for i := range b.lanes {
+		if b.lanes[i].Name == name {
+			return &b.lanes[i]
+		}
+	}
+	return nil
+}
+
+func (b *Builder) set(e history.Event, s State) {
+	if l := b.find(e.Lane); l != nil {
+		l.State, l.Since = s, e.At
+	}
+}
+
+// revive sets a lane running that was dead: it was started again.
+func (b *Builder) revive(name string) {
+	if l := b.find(name); l != nil && l.State == Dead {
+		l.State = Running
+	}
+}
+
+func (b *Builder) resume(e history.Event) {
+	if l := b.find(e.Lane); l != nil && l.State == Paused && e.Took == 0 {
+		e.Took = e.At - l.Since
+	}
+	b.set(e, Running)
+	b.add(e, Row{Class: ClassResume, Took: e.Took, Text: Say("%s goes on; it stood still for %s", name(e.Lane), Took(e.Took))})
+}

@@ -1,0 +1,143 @@
+package svg
+
+import (
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/story"
+)
+
+// panel is the diagram of one run.
+type panel struct {
+	shapes
+	Layout
+	run     history.Run
+	outcome story.Outcome
+	rows    []story.Row
+	lanes   []story.Lane // at the end, so all there are
+	titled  bool         // its title is written: it differs from that of the panel above
+	pairs   map[int]int  // the row of a request that arrives, and where it was sent; and the other way round
+
+	width int    // at least the layout's
+	first int    // the first lane's line
+	rail  int    // from lane to lane
+	after int    // from the last lane to the text
+	text  int    // where the text begins
+	slots []slot // of the rows
+}
+
+func newPanel(d story.Drawing, l Layout) *panel {
+	b := story.NewBuilder()
+	rows := b.Add(d.Events, d.Outcome.Violations)
+	p := &panel{Layout: l, outcome: d.Outcome.Clean(), run: b.Run(), lanes: b.Lanes()}
+	p.rows = story.Fold(rows, p.run.Fencing)
+	p.pairs = pairsOf(p.rows)
+	p.spread()
+	return p
+}
+
+// place places everything from y on and returns where it ends.
+func (p *panel) place(y int) int {
+	if p.titled {
+		y = p.paragraph(p.margin, y+18, "title", story.Strong("%s", p.run.Title), fits(p.width-2*p.margin, titleSize), 24)
+	} else {
+		y += 2 * edge
+	}
+	name, about := story.Variant(p.run)
+	y = p.paragraph(p.margin, y, "text", append(story.Strong("%s:", name), story.Say("%s", about)...), fits(p.width-2*p.margin, textSize), lineHeight)
+	y = p.legend(y + 6)
+	top := p.headings(y)
+	bottom := p.places(top)
+	p.axis(top, bottom)
+	p.drawLanes(top, bottom)
+	for i, r := range p.rows {
+		p.drawRow(i, r)
+	}
+	return p.verdict(bottom + edge)
+}
+
+// paragraph writes lines from the baseline y on and returns the next baseline.
+func (p *panel) paragraph(x, y int, class string, t story.Text, width, height int) int {
+	for _, line := range t.Wrap(width) {
+		p.Labels = append(p.Labels, label{x, y, class, joined(line)})
+		y += height
+	}
+	return y
+}
+
+// joined merges neighbours of equal emphasis and puts in the spaces.
+func joined(line story.Text) (out story.Text) {
+	for i, w := range line {
+		if i > 0 {
+			out[len(out)-1].Text += " "
+		}
+		if n := len(out); n > 0 && out[n-1].Strong == w.Strong && out[n-1].Tone == w.Tone {
+			out[n-1].Text += w.Text
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// headings draws the lanes' names in boxes and returns where the boxes end.
+func (p *panel) headings(y int) int {
+	const most = 3
+	size, class, width := textSize, "head", p.rail-12
+	if p.tight() {
+		size, class, width = tinySize, "head tiny", p.rail-4
+	}
+	names, tallest := make([][]story.Text, len(p.lanes)), 1
+	for i, l := range p.lanes {
+		names[i] = story.Say("%s", l.Name).Wrap(fits(width-6, size))
+		if len(names[i]) > most {
+			names[i] = append(names[i][:most-1], story.Say("…"))
+		}
+		tallest = max(tallest, len(names[i]))
+	}
+	height := tallest*14 + 12
+	for i, lines := range names {
+		p.Boxes = append(p.Boxes, box{p.x(i) - width/2, y, width, height, "headbox"})
+		base := y + height/2 - len(lines)*7 + 11
+		for j, line := range lines {
+			p.Labels = append(p.Labels, label{p.x(i), base + j*14, class, joined(line)})
+		}
+	}
+	if !p.below {
+		p.Labels = append(p.Labels, label{p.timeRight, y + height/2 + 4, "time", story.Say("seconds")})
+	}
+	return y + height
+}
+
+// verdict draws the banner and returns where it ends.
+func (p *panel) verdict(y int) int {
+	class := "v-other"
+	if p.outcome.Tone() != story.Plain {
+		class = "v-" + p.outcome.Name
+	}
+	i := len(p.Boxes)
+	p.Boxes = append(p.Boxes, box{p.margin, y, 0, 0, class})
+	width := fits(p.width-2*p.margin-32, textSize)
+	head := p.outcome.Headline(strings.ToUpper(p.outcome.Name), p.run.Control)
+	base := p.paragraph(p.margin+edge, y+24, "verdict", head, fits(p.width-2*p.margin-2*edge, verdictSize), 20)
+	for _, t := range p.outcome.Findings() {
+		base = p.paragraph(p.margin+edge, base, "text", t, width, lineHeight)
+	}
+	p.Boxes[i].H = base - y - 4
+	return base
+}
+
+// stretch widens what goes over the whole picture, once its width is known.
+func (p *panel) stretch(width int) {
+	for i := range p.Bands {
+		p.Bands[i].W = width - 2*p.Bands[i].X
+	}
+	for i := range p.Areas {
+		p.Areas[i].W = width - 2*p.Areas[i].X
+	}
+	for i := range p.Boxes {
+		if strings.HasPrefix(p.Boxes[i].Class, "v-") {
+			p.Boxes[i].W = width - 2*p.margin
+		}
+	}
+}

@@ -1,0 +1,354 @@
+package svg
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/report/story"
+)
+
+// hues is how many colours tenures take turns in.
+const hues = 4
+
+// hue is the colour class of a tenure.
+func hue(tenure int) string {
+	if tenure == 0 {
+		return "t0"
+	}
+	return "t" + strconv.Itoa((tenure-1)%hues+1)
+}
+
+// drawLanes draws each lane's line where it lives, and on it the tenures that
+// it holds and its pauses, from the row where each begins to the one where it
+// ends.
+func (p *panel) drawLanes(top, bottom int) {
+	for i := range p.lanes {
+		x, half := p.x(i), 9
+		if p.tight() {
+			half = 7
+		}
+		state := func(l story.Lane) int { return int(l.State) }
+		for _, s := range p.spans(i, top, bottom, state) {
+			switch story.State(s.value) {
+			case story.Running:
+				p.Lines = append(p.Lines, seg{x, s.from, x, s.to, "rail"})
+			case story.Paused:
+				p.Lines = append(p.Lines, seg{x, s.from, x, s.to, "rail"})
+				p.Bars = append(p.Bars, box{x - half, s.from, 2 * half, s.to - s.from, "pause"})
+				p.pauseLabel(i, x+half+5, s)
+			}
+		}
+		for _, s := range p.spans(i, top, bottom, func(l story.Lane) int { return l.Tenure }) {
+			if s.value > 0 {
+				p.Bars = append(p.Bars, box{x - 3, s.from, 6, s.to - s.from, hue(s.value)})
+			}
+		}
+	}
+}
+
+// pauseLabel writes how long a lane stands still beside the row where that
+// begins: a row without an arrow.
+func (p *panel) pauseLabel(lane, x int, s span) {
+	if p.below {
+		return // no room, and the row where it goes on says so
+	}
+	y, class := s.from+4, "stopped"
+	if !p.tight() {
+		p.Labels = append(p.Labels, label{x, y, class, story.Strong("stopped")})
+		y += 13
+	} else {
+		class += " tiny"
+	}
+	if s.end < len(p.rows) && p.rows[s.end].Class == story.ClassResume && p.rows[s.end].Lane == p.lanes[lane].Name {
+		p.Labels = append(p.Labels, label{x, y, class, story.Strong("%s", story.Took(p.rows[s.end].Took))})
+	}
+}
+
+// span is a stretch of a lane on which a value stays as it is.
+type span struct {
+	from, to, value int
+	end             int // the row that ends it
+}
+
+func (p *panel) spans(lane, top, bottom int, value func(story.Lane) int) []span {
+	all := []span{{from: top, to: bottom, end: len(p.rows)}}
+	for i, r := range p.rows {
+		v := 0
+		if lane < len(r.Lanes) {
+			v = value(r.Lanes[lane])
+		}
+		if last := &all[len(all)-1]; v != last.value {
+			last.to, last.end = p.slots[i].y, i
+			all = append(all, span{p.slots[i].y, bottom, v, len(p.rows)})
+		}
+	}
+	return all
+}
+
+// axis draws the axis of time, with a tick for each row whose time is written.
+func (p *panel) axis(top, bottom int) {
+	x := p.timeRight + 6
+	p.Lines = append(p.Lines, seg{x, top, x, bottom, "axis"})
+	for i, r := range p.rows {
+		if i > 0 && story.Clock(r.At) == story.Clock(p.rows[i-1].At) {
+			continue
+		}
+		y := p.slots[i].y
+		p.Lines = append(p.Lines, seg{x - 3, y, x + 3, y, "axis"})
+		p.Labels = append(p.Labels, label{p.timeRight, y + 4, "time", story.Say("%s", story.Clock(r.At))})
+	}
+}
+
+// tear shows that the picture leaves time out.
+func (p *panel) tear(y int, wait string) {
+	if wait != "" {
+		p.Labels = append(p.Labels, label{p.timeRight, y + 4, "wait", story.Say("%s", wait)})
+	}
+	p.wave(p.timeRight+2, y, p.x(max(len(p.lanes)-1, 0))-p.timeRight+20)
+}
+
+// wave draws a strip of background between two wavy lines.
+func (p *panel) wave(x, y, width int) {
+	wave := strings.Repeat("q4 -5 8 0t8 0", width/16)
+	p.Tears = append(p.Tears, tear{box{x, y - 3, width / 16 * 16, 7, "tear"}, fmt.Sprintf("M%d %d%sM%d %d%s", x, y-3, wave, x, y+4, wave)})
+}
+
+// drawRow draws what is in the place of row i.
+func (p *panel) drawRow(i int, r story.Row) {
+	s := p.slots[i]
+	y := s.y
+	area := box{p.margin / 2, s.top + 2, 0, s.height - 4, "band"}
+	switch {
+	case r.Harmful(), r.Class == story.ClassError:
+		p.Bands = append(p.Bands, area)
+	case r.Stopped():
+		p.Bands = append(p.Bands, box{area.X, area.Y, area.W, area.H, "band good"})
+	}
+	area.Class = "area"
+	p.Areas = append(p.Areas, event{area, r.Details()})
+	if r.Class == story.ClassFold {
+		p.tear(y-3, "")
+		p.tear(y+3, "")
+	}
+	lines, class := p.lines(r), "text"
+	if p.below {
+		class = "text over-lanes"
+	}
+	if r.Class == story.ClassNote {
+		class += " note"
+	}
+	for j, line := range lines {
+		if len(line) > 0 {
+			p.Labels = append(p.Labels, label{p.text, s.base + j*lineHeight, class + " " + string(r.Class), joined(line)})
+		}
+	}
+	from, to := p.index(r.Lane), p.index(r.To)
+	switch {
+	case from < 0:
+	case to < 0:
+		p.sign(p.x(from), y, r.Class)
+	default:
+		p.message(i, r, p.x(from), p.x(to))
+	}
+}
+
+func (p *panel) index(lane string) int {
+	for i, l := range p.lanes {
+		if l.Name == lane && lane != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// shafts are the classes of arrows that have no tenure's colour.
+var shafts = map[story.Tone]string{story.Bad: "bad", story.Shield: "refused"}
+
+// message draws the arrow of row i. One that was long under way is slanted: it
+// starts on the level of the row where it was sent.
+func (p *panel) message(i int, r story.Row, from, to int) {
+	y := p.slots[i].y
+	dir := 1
+	if to < from {
+		dir = -1
+	}
+	look := r.Class.Look()
+	class := cmp.Or(shafts[look.Tone], "mute")
+	if look.Carries {
+		class = hue(r.Tenure)
+	}
+	a := arrow{seg: seg{from, y, to - dir*2, y, class}}
+	switch {
+	case r.Leg == story.Sent:
+		if _, arrives := p.pairs[i]; arrives {
+			p.dot(from, y, class)
+			return
+		}
+		a.X2, a.Class = from+dir*p.rail*3/5, class+" late"
+	case r.Leg == story.Arrived:
+		if sent, known := p.pairs[i]; known {
+			a.Y1 = p.slots[sent].y
+		}
+		a.Class += " late"
+	case r.Harmful():
+		a.Class += " thick"
+	}
+	if r.Leg != story.Arrived {
+		p.dot(from, y, class)
+	}
+	if r.Leg == story.Whole {
+		p.token(r, from, dir, y)
+	}
+	p.mark(r, to, dir, y)
+	switch {
+	case r.Leg == story.Sent:
+	case r.Stopped():
+		a.X2 = to - dir*14
+		a.Cross = cross(a.X2, y, 6)
+		p.Bars = append(p.Bars, box{to - 3, y - 13, 6, 26, "shield " + class})
+		if r.Harmful() {
+			p.sign(to+dir*15, y, r.Class)
+		}
+	case r.Harmful():
+		a.X2 = to - dir*10
+		a.Head = head(a.seg)
+		p.sign(to, y, r.Class)
+	default:
+		a.Head = head(a.seg)
+	}
+	p.Arrows = append(p.Arrows, a)
+}
+
+// pairsOf joins the rows in which requests were sent with those in which they
+// arrive, both ways.
+func pairsOf(rows []story.Row) map[int]int {
+	pairs, sent := make(map[int]int), make(map[string]int)
+	for i, r := range rows {
+		switch j, known := sent[r.Request]; {
+		case r.Leg == story.Sent && r.Request != "":
+			sent[r.Request] = i
+		case r.Leg == story.Arrived && known:
+			pairs[i], pairs[j] = j, i
+		}
+	}
+	return pairs
+}
+
+// token writes the token on its arrow, between the first lane and the next, as
+// far as there is room.
+func (p *panel) token(r story.Row, from, dir, y int) {
+	if r.Token == "" {
+		return
+	}
+	for _, s := range []string{"token" + story.Tie + r.Token, r.Token} {
+		w := pixels(s, smallSize) + 10
+		if w > p.rail-28 {
+			continue
+		}
+		middle := p.rail/2 - 2
+		if r.Stopped() || r.Harmful() {
+			middle -= 5 // its cross or head stands farther from the lane
+		}
+		x := from + dir*middle
+		p.Boxes = append(p.Boxes, box{x - w/2, y - 9, w, 18, "pill " + hue(r.Tenure)})
+		p.Labels = append(p.Labels, label{x, y + 4, "token", story.Strong("%s", s)})
+		return
+	}
+}
+
+// mark writes the mark behind the storage's line where it changed, as far as
+// there is room.
+func (p *panel) mark(r story.Row, at, dir, y int) {
+	if r.Mark == "" {
+		return
+	}
+	room, class, gap := p.rail-12, "mark", 8
+	if r.Harmful() {
+		gap += 5 // the sign of harm stands there
+	}
+	if dir < 0 {
+		class = "mark before"
+		if at == p.first {
+			room = p.first - p.timeRight - 12
+		}
+	} else if at == p.x(len(p.lanes)-1) {
+		room = p.after - 4
+	}
+	for _, s := range []string{"mark" + story.Tie + r.Mark, r.Mark} {
+		if pixels(s, smallSize) <= room-gap {
+			p.Labels = append(p.Labels, label{at + dir*gap, y - 4, class, story.Strong("%s", s)})
+			return
+		}
+	}
+}
+
+func (p *panel) dot(x, y int, class string) {
+	p.Signs = append(p.Signs, sign{x, y, 5, class, ""})
+}
+
+// symbol is what stands in a lane: a disc, a path, a letter.
+type symbol struct {
+	radius int
+	class  string
+	path   func(x, y int) string
+	letter string
+}
+
+// symbols are those of the keys that have one. Others have a dot.
+var symbols = map[story.Key]symbol{
+	story.KeyOver:    {radius: 8, class: "over", path: smallCross},
+	story.KeyLost:    {radius: 8, class: "warn", letter: "!"},
+	story.KeyDoubt:   {radius: 8, class: "warn", letter: "?"},
+	story.KeyHarm:    {radius: 9, class: "harm", letter: "!"},
+	story.KeyNetwork: {radius: 8, class: "warn", path: ripples},
+	story.KeyResult:  {class: "result", path: diamond},
+}
+
+// sign draws what happens in one lane.
+func (p *panel) sign(x, y int, c story.Class) {
+	key := c.Look().Key
+	if _, known := symbols[key]; known {
+		p.symbol(x, y, key)
+	} else if c != story.ClassPause {
+		p.dot(x, y, string(c))
+	}
+}
+
+func (p *panel) symbol(x, y int, k story.Key) {
+	s := symbols[k]
+	path := ""
+	if s.path != nil {
+		path = s.path(x, y)
+	}
+	p.Signs = append(p.Signs, sign{x, y, s.radius, s.class, path})
+	if s.letter != "" {
+		p.Labels = append(p.Labels, label{x, y + 4, s.class + "ed", story.Strong("%s", s.letter)})
+	}
+}
+
+// ripples is the path of two short waves.
+func ripples(x, y int) string {
+	return fmt.Sprintf("M%d %dq2.5 -4 5 0t5 0M%d %dq2.5 -4 5 0t5 0", x-5, y-1, x-5, y+4)
+}
+
+func diamond(x, y int) string { return fmt.Sprintf("M%d %dl7 7l-7 7l-7 -7z", x, y-7) }
+
+func smallCross(x, y int) string { return cross(x, y, 3) }
+
+// cross is the path of a cross at a place.
+func cross(x, y, half int) string {
+	return fmt.Sprintf("M%d %dl%d %dm0 %dl%d %d", x-half, y-half, 2*half, 2*half, -2*half, -2*half, 2*half)
+}
+
+// head is the path of an arrow's head.
+func head(s seg) string {
+	const length, half = 10.0, 5.5
+	dx, dy := float64(s.X2-s.X1), float64(s.Y2-s.Y1)
+	n := math.Hypot(dx, dy)
+	dx, dy = dx/n, dy/n
+	bx, by := float64(s.X2)-dx*length, float64(s.Y2)-dy*length
+	return fmt.Sprintf("M%d %dL%.1f %.1fL%.1f %.1fz", s.X2, s.Y2, bx-dy*half, by+dx*half, bx+dy*half, by-dx*half)
+}
