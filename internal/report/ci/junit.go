@@ -10,59 +10,40 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// The JUnit format has no owner. These types are the part on which the schemas
-// agree that are in use, those of Apache Ant's task (windyroad/JUnit-Schema) and
-// of Jenkins' xUnit plugin (junit-10.xsd): all of Ant's required elements and
-// attributes, in its order, and nothing that one of the two does not know.
-type (
-	junitSuites struct {
-		XMLName xml.Name     `xml:"testsuites"`
-		Suites  []junitSuite `xml:"testsuite"`
+// element is one of an XML document.
+type element struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Text     string     `xml:",chardata"`
+	Children []element
+}
+
+// newElement returns an element without text, with attributes by turns of name and value.
+func newElement(name string, attributes ...any) element {
+	e := element{XMLName: xml.Name{Local: name}}
+	for i := 0; i < len(attributes); i += 2 {
+		e.Attrs = append(e.Attrs, xml.Attr{Name: xml.Name{Local: fmt.Sprint(attributes[i])}, Value: fmt.Sprint(attributes[i+1])})
 	}
-	junitSuite struct {
-		ID         int             `xml:"id,attr"`
-		Package    string          `xml:"package,attr"`
-		Name       string          `xml:"name,attr"`
-		Hostname   string          `xml:"hostname,attr"`
-		Timestamp  string          `xml:"timestamp,attr"` // UTC, without a zone
-		Tests      int             `xml:"tests,attr"`
-		Failures   int             `xml:"failures,attr"`
-		Errors     int             `xml:"errors,attr"`
-		Skipped    int             `xml:"skipped,attr"`
-		Time       string          `xml:"time,attr"` // seconds
-		Properties []junitProperty `xml:"properties>property"`
-		Cases      []junitCase     `xml:"testcase"`
-		Out        string          `xml:"system-out"`
-		Err        string          `xml:"system-err"`
-	}
-	junitProperty struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	}
-	junitCase struct {
-		Class   string        `xml:"classname,attr"`
-		Name    string        `xml:"name,attr"`
-		Time    string        `xml:"time,attr"`
-		Failure *junitProblem `xml:"failure"`
-		Error   *junitProblem `xml:"error"`
-		Skipped *junitProblem `xml:"skipped"`
-	}
-	junitProblem struct {
-		Type    string `xml:"type,attr,omitempty"`
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
+	return e
+}
 
 // JUnit writes what came of runs as JUnit's XML: a test suite per scenario, a
 // test case per run. A run that did not come out as expected is a failure, one
 // that could not be made an error. What XML cannot hold is replaced by U+FFFD.
+//
+// The format has no owner. This is the part on which the schemas agree that are in
+// use, those of Apache Ant's task (windyroad/JUnit-Schema) and of Jenkins' xUnit
+// plugin (junit-10.xsd): all of Ant's required elements and attributes, in its
+// order, and nothing that one of the two does not know.
 func JUnit(w io.Writer, results []story.Result) error {
-	var doc junitSuites
-	for _, scenario := range byScenario(results) {
-		doc.Suites = append(doc.Suites, newSuite(len(doc.Suites), scenario))
+	suites := newElement("testsuites")
+	for first, i := 0, 1; i <= len(results); i++ {
+		if i == len(results) || results[i].Scenario != results[first].Scenario {
+			suites.Children = append(suites.Children, newSuite(len(suites.Children), results[first:i]))
+			first = i
+		}
 	}
-	b, err := xml.MarshalIndent(doc, "", "  ")
+	b, err := xml.MarshalIndent(suites, "", "  ")
 	if err != nil {
 		return fmt.Errorf("report: JUnit: %w", err)
 	}
@@ -72,62 +53,58 @@ func JUnit(w io.Writer, results []story.Result) error {
 	return nil
 }
 
-// byScenario splits results where the scenario changes.
-func byScenario(results []story.Result) [][]story.Result {
-	var all [][]story.Result
-	for i, r := range results {
-		if i == 0 || r.Scenario != results[i-1].Scenario {
-			all = append(all, nil)
-		}
-		all[len(all)-1] = append(all[len(all)-1], r)
+// newSuite tells of the runs of one scenario.
+func newSuite(id int, results []story.Result) element {
+	properties := newElement("properties")
+	property := func(name string, value any) {
+		properties.Children = append(properties.Children, newElement("property", "name", name, "value", value))
 	}
-	return all
-}
-
-func newSuite(id int, results []story.Result) junitSuite {
-	c := story.CountOf(results)
-	s := junitSuite{
-		ID: id, Package: "gcsim", Name: results[0].Scenario, Hostname: "localhost",
-		Tests: len(results), Failures: c.Differ, Errors: c.Cannot, Skipped: c.Skipped,
-		Properties: []junitProperty{{"title", results[0].Title}},
-	}
+	property("title", results[0].Title)
+	var cases []element
 	var began time.Time
 	var took time.Duration
-	var out strings.Builder
+	out := newElement("system-out")
 	for _, r := range results {
 		if began.IsZero() || !r.Began.IsZero() && r.Began.Before(began) {
 			began = r.Began
 		}
 		took += r.Took
-		s.Cases = append(s.Cases, newCase(r))
-		fmt.Fprintf(&out, "%s: %s\n", r.Name(), r.Said())
+		cases = append(cases, newCase(r))
+		out.Text += fmt.Sprintf("%s: %s\n", r.Name(), r.Said())
 		if seed := r.Run().Seed; seed != 0 {
-			s.Properties = append(s.Properties, junitProperty{"seed of " + r.Name(), fmt.Sprint(seed)})
+			property("seed of "+r.Name(), seed)
 		}
 	}
-	s.Timestamp = began.UTC().Format("2006-01-02T15:04:05")
-	s.Time, s.Out = junitTime(took), out.String()
+	c := story.CountOf(results)
+	s := newElement("testsuite", "id", id, "package", "gcsim", "name", results[0].Scenario, "hostname", "localhost",
+		"timestamp", began.UTC().Format("2006-01-02T15:04:05"), "tests", len(results), "failures", c.Differ, "errors", c.Cannot,
+		"skipped", c.Skipped, "time", junitTime(took))
+	s.Children = append(append([]element{properties}, cases...), out, newElement("system-err"))
 	return s
 }
 
-func newCase(r story.Result) junitCase {
-	c := junitCase{Class: r.Scenario, Name: r.Part(), Time: junitTime(r.Took)}
+func newCase(r story.Result) element {
+	c := newElement("testcase", "classname", r.Scenario, "name", r.Part(), "time", junitTime(r.Took))
+	var end element
 	switch {
 	case r.Skipped != "":
-		c.Skipped = &junitProblem{Message: r.Skipped}
+		end = newElement("skipped", "message", r.Skipped)
 	case r.Err != nil:
 		first, _, _ := strings.Cut(r.Err.Error(), "\n")
-		c.Error = &junitProblem{Type: r.Said(), Message: first, Text: r.Err.Error()}
-	case !r.Outcome.OK:
-		var text strings.Builder
+		end = newElement("error", "type", r.Said(), "message", first)
+		end.Text = r.Err.Error()
+	case r.Outcome.OK:
+		return c
+	default:
+		end = newElement("failure", "type", "not as expected", "message", strings.Join(r.Outcome.Mismatches, "; "))
 		for _, m := range r.Outcome.Mismatches {
-			fmt.Fprintf(&text, "not as expected: %s\n", m)
+			end.Text += fmt.Sprintf("not as expected: %s\n", m)
 		}
 		for _, v := range r.Outcome.Violations {
-			fmt.Fprintf(&text, "violation: %s\n", v.Text)
+			end.Text += fmt.Sprintf("violation: %s\n", v.Text)
 		}
-		c.Failure = &junitProblem{Type: "not as expected", Message: strings.Join(r.Outcome.Mismatches, "; "), Text: text.String()}
 	}
+	c.Children = []element{end}
 	return c
 }
 

@@ -16,19 +16,14 @@ func Markdown(w io.Writer, results []story.Result) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "### gcsim: %s\n\n| scenario | variant | what came of it | time | |\n|---|---|---|---:|---|\n", markdown(story.Summary(results)))
 	for _, r := range results {
-		sign := "✅"
+		took, sign := story.Seconds(r.Took), "✅"
 		switch {
 		case r.Skipped != "":
-			sign = "⏭️"
+			took, sign = "", "⏭️"
 		case !r.Expected():
 			sign = "❌"
 		}
-		took := ""
-		if r.Skipped == "" {
-			took = story.Seconds(r.Took)
-		}
-		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", markdown(r.Scenario),
-			markdown(r.Part()), markdown(r.Said()), took, sign)
+		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", markdown(r.Scenario), markdown(r.Part()), markdown(r.Said()), took, sign)
 	}
 	for _, r := range results {
 		if r.Expected() || r.Skipped != "" {
