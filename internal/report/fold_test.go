@@ -110,7 +110,7 @@ func TestFold(t *testing.T) {
 	}
 	for _, c := range []story.Class{story.ClassPause, story.ClassResume, story.ClassRefuse, story.ClassFinal} {
 		if got, want := count(rows, c), count(all, c); got != want {
-			t.Errorf("%d rows of class %s are left, want %d", got, c, want)
+			t.Errorf("%d rows of class %s are left, want %d", got, c.Name, want)
 		}
 	}
 	if short := all[:manyRows]; len(story.Fold(short, true)) != manyRows {

@@ -93,7 +93,7 @@ func newPage(results []story.Result) page {
 		if !ok {
 			n = len(p.Chapters)
 			places[r.Scenario] = n
-			p.Chapters = append(p.Chapters, newChapter(n, r))
+			p.Chapters = append(p.Chapters, chapter{ID: fmt.Sprintf("s%d", n+1), Name: story.Clean(r.Scenario, story.MaxName), Title: story.Prose(r.Title)})
 		}
 		c := &p.Chapters[n]
 		if len(c.Lesson) == 0 && len(r.Events) > 0 {
@@ -108,10 +108,6 @@ func newPage(results []story.Result) page {
 	}
 	p.Title = fmt.Sprintf("%d of %d runs as expected", asExpected, len(results))
 	return p
-}
-
-func newChapter(n int, r story.Result) chapter {
-	return chapter{ID: fmt.Sprintf("s%d", n+1), Name: story.Clean(r.Scenario, story.MaxName), Title: story.Prose(r.Title)}
 }
 
 func newShown(i int, chapter string, r story.Result) shown {

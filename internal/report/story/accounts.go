@@ -69,7 +69,6 @@ func (b *Builder) ended(e history.Event, r *request) {
 // request tells that a request comes to the storage, and what the storage does with
 // it. What the storage leaves out, its client tells.
 func (b *Builder) request(e history.Event, r *request) {
-	b.revive(e.Lane)
 	if r != nil {
 		r.parts++
 		e = merge(e, r.invoke)
@@ -92,22 +91,15 @@ func (b *Builder) request(e history.Event, r *request) {
 	case history.KindDuplicate:
 		row.Text = append(row.Text, Say("a duplicate, done before and not done again")...)
 	default:
-		b.raise(&row, e)
+		if mark := e.Mark.String(); e.Mark != 0 && b.run.Fencing && b.marks[e.Scope] != mark {
+			b.marks[e.Scope], row.Mark = mark, mark
+		}
 		row.Text = append(row.Text, done(e, b.run.Fencing, len(b.violations[b.place]) > 0)...)
 		if e.Text != "" {
 			row.Text = append(row.Text, Say("(%s)", e.Text)...)
 		}
 	}
 	b.add(e, row)
-}
-
-// raise notes on a row that the storage's mark is another one than before.
-func (b *Builder) raise(row *Row, e history.Event) {
-	mark := e.Mark.String()
-	if e.Mark == 0 || !b.run.Fencing || b.marks[e.Scope] == mark {
-		return
-	}
-	b.marks[e.Scope], row.Mark = mark, mark
 }
 
 // carry notes on a row whose token it takes along.
@@ -124,4 +116,62 @@ func since(r *request, e history.Event, format string) Text {
 		return nil
 	}
 	return Say(format, Took(e.At-r.invoke.At))
+}
+
+// tenures is the lock service's account: who held which lock, one after the
+// other. The picture shows it apart from the tokens, which are what is judged.
+type tenures struct {
+	granted int                // how many so far
+	byID    map[string]*tenure // those that were granted, or queued for
+	holders map[string]bool    // clients that ever held a lock
+}
+
+type tenure struct {
+	n          int // place in the account, from 1; 0: it waits in the queue
+	client, id string
+	token      string
+	over       bool
+}
+
+// queue records that a tenure will come.
+func (t *tenures) queue(e history.Event) *tenure {
+	g := &tenure{client: e.Client, id: e.Tenure, token: decimal(e)}
+	t.byID[e.Tenure] = g
+	return g
+}
+
+func (t *tenures) grant(e history.Event) *tenure {
+	g := t.byID[e.Tenure]
+	if g == nil || g.n > 0 {
+		g = t.queue(e)
+	}
+	t.granted++
+	t.holders[e.Client] = true
+	g.n, g.token = t.granted, decimal(e)
+	return g
+}
+
+// end finds the tenure that e ends; nil where its grant was not seen.
+func (t *tenures) end(e history.Event) *tenure {
+	g := t.byID[e.Tenure]
+	if g == nil || g.over {
+		return nil
+	}
+	g.over = true
+	return g
+}
+
+// shared finds the running tenure of another client that e names as its own.
+func (t *tenures) shared(e history.Event) *tenure {
+	if g := t.byID[e.Tenure]; e.Tenure != "" && g != nil && !g.over && g.client != e.Lane {
+		return g
+	}
+	return nil
+}
+
+func decimal(e history.Event) string {
+	if e.Token == 0 {
+		return ""
+	}
+	return e.Token.String()
 }

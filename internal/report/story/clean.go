@@ -37,10 +37,10 @@ func Clean(s string, width int) string {
 		}
 		i += n
 	}
-	if len(s) > bytes {
-		return Prefix(b.String(), width-1) + "…"
+	if clean := b.String(); len(s) <= bytes && Cells(clean) <= width {
+		return clean
 	}
-	return shorten(b.String(), width)
+	return Prefix(b.String(), width-1) + "…"
 }
 
 // Prose is Clean for text that was written for people, where a line break is a

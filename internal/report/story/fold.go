@@ -70,7 +70,7 @@ func (f *Folder) take(keep int) []Row {
 
 // ordinary reports whether r is a step as it should be.
 func (r Row) ordinary() bool {
-	return r.counts() || r.Class.Look().common && r.Leg == Whole
+	return r.counts() || r.Class.common && r.Leg == Whole
 }
 
 // counts reports whether r says that a count begins or is over.

@@ -116,7 +116,7 @@ func TestJudgedHarm(t *testing.T) {
 	} {
 		var red []string
 		for _, line := range said(Rows(test.events, verdict.Judge(test.events).Violations)) {
-			if strings.HasPrefix(line, string(ClassHarm)) {
+			if strings.HasPrefix(line, ClassHarm.Name) {
 				red = append(red, line)
 			}
 		}

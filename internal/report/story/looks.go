@@ -5,35 +5,6 @@ import (
 	"time"
 )
 
-// Class says what kind of step a row is.
-type Class string
-
-// The classes.
-const (
-	ClassGrant   Class = "grant"   // a tenure begins
-	ClassQueue   Class = "queue"   // a client waits behind the holder
-	ClassExpiry  Class = "expiry"  // a lease ran out, or was revoked
-	ClassRelease Class = "release" // the holder let go
-	ClassSend    Class = "send"    // a request that is not answered at once
-	ClassAdmit   Class = "admit"   // the storage did as asked
-	ClassRefuse  Class = "refuse"  // the storage refused, as it should
-	ClassHarm    Class = "harm"    // what happened must not: it makes the verdict corrupted
-	ClassBlock   Class = "block"   // or blocked: the holder was refused, or a free lock not granted
-	ClassReply   Class = "reply"   // an answer that tells something new
-	ClassFail    Class = "fail"    // a request failed, definitely
-	ClassUnknown Class = "unknown" // a request may or may not have had its effect
-	ClassLost    Class = "lost"    // a client was told, or found, that its tenure is over
-	ClassPause   Class = "pause"
-	ClassResume  Class = "resume"
-	ClassKill    Class = "kill"
-	ClassRestart Class = "restart"
-	ClassNetwork Class = "network" // a fault of the network, or its end
-	ClassFold    Class = "fold"    // many ordinary steps, told in one
-	ClassFinal   Class = "final"   // what the storage holds at the end
-	ClassNote    Class = "note"
-	ClassError   Class = "error" // the run itself could not go on
-)
-
 // Tone is what a word, an arrow or a sign means for the reader; pictures choose its
 // colour by it.
 type Tone string
@@ -76,41 +47,40 @@ var allKeys = []Key{
 	KeyLate, KeyNetwork, KeyRise, KeyResult, KeyWait, KeyFold,
 }
 
-// Look is how pictures show a class.
-type Look struct {
+// Class says what kind of step a row is, and how pictures show it.
+type Class struct {
+	Name    string
 	Tone    Tone // of its arrow, its sign and its strong words
 	Key     Key  // its sign, in a lane without an arrow, and what a legend says of it; "": a dot, and nothing
 	Carries bool // its arrow has the colour of the tenure whose token it carries
 	common  bool // many such rows are told in one
 }
 
-var looks = map[Class]Look{
-	ClassGrant:   {Tone: Good, Carries: true, common: true},
-	ClassQueue:   {Tone: Bold, common: true},
-	ClassExpiry:  {Tone: Bad, Key: KeyOver},
-	ClassRelease: {Tone: Bold, common: true},
-	ClassSend:    {Tone: Bold, Carries: true, common: true},
-	ClassAdmit:   {Tone: Good, Carries: true, common: true},
-	ClassRefuse:  {Tone: Shield, Key: KeyRefused},
-	ClassHarm:    {Tone: Bad, Key: KeyHarm},
-	ClassBlock:   {Tone: Bad, Key: KeyHarm},
-	ClassReply:   {Tone: Bold, common: true},
-	ClassFail:    {Tone: Fault, Key: KeyOver},
-	ClassUnknown: {Tone: Fault, Key: KeyDoubt},
-	ClassLost:    {Tone: Fault, Key: KeyLost},
-	ClassPause:   {Tone: Fault},
-	ClassResume:  {Tone: Fault},
-	ClassKill:    {Tone: Bad, Key: KeyOver},
-	ClassRestart: {Tone: Bold},
-	ClassNetwork: {Tone: Fault, Key: KeyNetwork},
-	ClassFold:    {Tone: Bold, Key: KeyFold},
-	ClassFinal:   {Tone: Bold, Key: KeyResult},
-	ClassNote:    {Tone: Bold},
-	ClassError:   {Tone: Bad},
-}
-
-// Look is how pictures show c.
-func (c Class) Look() Look { return looks[c] }
+// The classes.
+var (
+	ClassGrant   = Class{Name: "grant", Tone: Good, Carries: true, common: true} // a tenure begins
+	ClassQueue   = Class{Name: "queue", Tone: Bold, common: true}                // a client waits behind the holder
+	ClassExpiry  = Class{Name: "expiry", Tone: Bad, Key: KeyOver}                // a lease ran out, or was revoked
+	ClassRelease = Class{Name: "release", Tone: Bold, common: true}              // the holder let go
+	ClassSend    = Class{Name: "send", Tone: Bold, Carries: true, common: true}  // a request that is not answered at once
+	ClassAdmit   = Class{Name: "admit", Tone: Good, Carries: true, common: true} // the storage did as asked
+	ClassRefuse  = Class{Name: "refuse", Tone: Shield, Key: KeyRefused}          // the storage refused, as it should
+	ClassHarm    = Class{Name: "harm", Tone: Bad, Key: KeyHarm}                  // what happened must not: it makes the verdict corrupted
+	ClassBlock   = Class{Name: "block", Tone: Bad, Key: KeyHarm}                 // or blocked: the holder was refused, or a free lock not granted
+	ClassReply   = Class{Name: "reply", Tone: Bold, common: true}                // an answer that tells something new
+	ClassFail    = Class{Name: "fail", Tone: Fault, Key: KeyOver}                // a request failed, definitely
+	ClassUnknown = Class{Name: "unknown", Tone: Fault, Key: KeyDoubt}            // a request may or may not have had its effect
+	ClassLost    = Class{Name: "lost", Tone: Fault, Key: KeyLost}                // a client was told, or found, that its tenure is over
+	ClassPause   = Class{Name: "pause", Tone: Fault}
+	ClassResume  = Class{Name: "resume", Tone: Fault}
+	ClassKill    = Class{Name: "kill", Tone: Bad, Key: KeyOver}
+	ClassRestart = Class{Name: "restart", Tone: Bold}
+	ClassNetwork = Class{Name: "network", Tone: Fault, Key: KeyNetwork} // a fault of the network, or its end
+	ClassFold    = Class{Name: "fold", Tone: Bold, Key: KeyFold}        // many ordinary steps, told in one
+	ClassFinal   = Class{Name: "final", Tone: Bold, Key: KeyResult}     // what the storage holds at the end
+	ClassNote    = Class{Name: "note", Tone: Bold}
+	ClassError   = Class{Name: "error", Tone: Bad} // the run itself could not go on
+)
 
 // Keys collects what a picture shows, so that its legend says no more.
 type Keys map[Key]bool
@@ -125,7 +95,7 @@ func (k Keys) Add(above, r Row) {
 	k[KeyLate] = k[KeyLate] || r.Leg != Whole
 	k[KeyRise] = k[KeyRise] || r.Mark != "" && r.To != ""
 	k[KeyMessage] = k[KeyMessage] || r.To != "" && !r.Stopped() && !r.Harmful()
-	if key := r.Class.Look().Key; key != KeyOver || r.To == "" {
+	if key := r.Class.Key; key != KeyOver || r.To == "" {
 		k[key] = true
 	}
 }

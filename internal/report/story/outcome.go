@@ -6,6 +6,7 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -36,17 +37,6 @@ type Facts struct {
 	Fenced    string            `json:"fenced"`                  // the second opinion: "yes", "no" or "undecided"
 	Reason    string            `json:"fenced_reason,omitempty"` // why it is undecided
 	Final     map[string]string `json:"final"`                   // what keys hold at the end
-}
-
-// opinion says what the second opinion is, where it is not that all is well.
-func (f Facts) opinion() string {
-	switch f.Fenced {
-	case "no":
-		return "By its own history the storage did not do what a fenced storage does."
-	case "undecided":
-		return "Whether the storage did what a fenced storage does is undecided: " + f.Reason + "."
-	}
-	return ""
 }
 
 // verdicts say what each verdict means, and the tone in which it is written,
@@ -88,7 +78,7 @@ func (o Outcome) Headline(verdict string, control bool) Text {
 	if o.Trouble != "" {
 		return Strong("not judged")
 	}
-	return append(toned(o.Tone(), Strong("%s,", verdict)), toned(o.ExpectedTone(), Strong("%s", o.Expectation(control)))...)
+	return append(words(cmp.Or(o.Tone(), Bold), "%s,", verdict), words(o.ExpectedTone(), "%s", o.Expectation(control))...)
 }
 
 // Findings are what a verdict is made of, a paragraph each. Violations show what
@@ -106,7 +96,12 @@ func (o Outcome) Findings() (list []Text) {
 	for _, v := range o.Violations {
 		add(string(v.Kind)+":", v.Text)
 	}
-	add("", o.Facts.opinion())
+	switch o.Facts.Fenced {
+	case "no":
+		add("", "By its own history the storage did not do what a fenced storage does.")
+	case "undecided":
+		add("", "Whether the storage did what a fenced storage does is undecided: "+o.Facts.Reason+".")
+	}
 	for _, m := range o.Mismatches {
 		add("not as expected:", m)
 	}

@@ -29,17 +29,13 @@ type request struct {
 // requests join the accounts. They look ahead in a batch of events, so that a
 // request is drawn where it was sent if it is under way for long.
 type requests struct {
-	named   map[string]*request
-	open    map[asking]*request // the last one that a client made
-	waiting map[string]*request // client → its last one, where nothing is known of it yet
+	named map[string]*request
+	open  map[asking]*request // the last one that a client made
+	last  map[string]*request // client → its last one of all
 }
 
 // asking is what a request is known by that has no name: locks have none.
 type asking struct{ client, op, scope string }
-
-func newRequests() requests {
-	return requests{named: make(map[string]*request), open: make(map[asking]*request), waiting: make(map[string]*request)}
-}
 
 // look returns for each event the request that it is about, or nil. An account may
 // come before the word of the client that asked: their clocks may differ.
@@ -63,40 +59,36 @@ func (rs *requests) look(events []history.Event) []*request {
 			rs.learn(r, e)
 		}
 	}
-	for client := range rs.waiting { // for what this batch does not have
-		rs.underWay(client)
+	for _, r := range rs.last { // what becomes of it this batch does not have
+		r.wait()
 	}
 	return about
 }
+
+// wait notes that a request is under way for longer than a step, where it is not
+// known what became of it.
+func (r *request) wait() { r.sent = r.sent || !r.settled }
 
 // ask takes in a request. Whatever its client still waits for is under way for
 // longer than a step.
 func (rs *requests) ask(r *request) {
 	e := r.invoke
-	rs.underWay(e.Lane)
-	rs.open[askingOf(e.Lane, e)] = r
+	if before := rs.last[e.Lane]; before != nil {
+		before.wait()
+	}
+	rs.last[e.Lane], rs.open[askingOf(e.Lane, e)] = r, r
 	if e.Request != "" {
 		rs.named[e.Request] = r
 	}
-	if !r.settled {
-		rs.waiting[e.Lane] = r
-	}
 }
 
-func (rs *requests) underWay(client string) {
-	if r := rs.waiting[client]; r != nil {
-		r.sent = true
-		delete(rs.waiting, client)
-	}
-}
-
-// hit has requests be under way whose client or server is hit by a fault.
+// hit notes that requests are under way whose client or server is hit by a fault.
 func (rs *requests) hit(e history.Event) {
 	switch e.Kind {
 	case history.KindPause, history.KindKill, history.KindNetwork:
-		for client, r := range rs.waiting {
+		for client, r := range rs.last {
 			if e.Lane == client || e.Lane == server(r.invoke.Op) {
-				rs.underWay(client)
+				r.wait()
 			}
 		}
 	}
@@ -147,9 +139,7 @@ func (rs *requests) find(client string, e history.Event) *request {
 func (rs *requests) learn(r *request, e history.Event) {
 	switch e.Kind {
 	case history.KindUnknown:
-		if !r.settled {
-			r.sent = true
-		}
+		r.wait()
 		return
 	case history.KindGranted, history.KindEnded, history.KindApplied, history.KindRefused, history.KindDuplicate:
 		r.account = e.Kind
@@ -157,13 +147,10 @@ func (rs *requests) learn(r *request, e history.Event) {
 	if e.Kind == history.KindFail || e.Kind == history.KindOK && r.account != "" {
 		delete(rs.open, askingOf(r.invoke.Lane, r.invoke))
 	}
-	if !r.settled && e.At-r.invoke.At >= slow {
-		r.sent = true
+	if e.At-r.invoke.At >= slow {
+		r.wait()
 	}
 	r.settled = true
-	if rs.waiting[r.invoke.Lane] == r {
-		delete(rs.waiting, r.invoke.Lane)
-	}
 }
 
 // invoke draws a request where it is under way for longer than a step. Otherwise

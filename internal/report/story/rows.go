@@ -37,6 +37,18 @@ type Lane struct {
 	Tenure int           // which tenure it holds by the lock service's account, from 1; 0: none
 }
 
+// Index is the place of the lane of that name; -1: there is none.
+func Index(lanes []Lane, name string) int {
+	return slices.IndexFunc(lanes, func(l Lane) bool { return l.Name == name })
+}
+
+// revive notes that a lane runs that was dead: it was started again.
+func (l *Lane) revive() {
+	if l.State == Dead {
+		l.State = Running
+	}
+}
+
 // Row is one step of the story: one line in the terminal, one level in the
 // diagram.
 type Row struct {
@@ -88,7 +100,11 @@ type Builder struct {
 
 // NewBuilder returns a Builder for a history from its beginning.
 func NewBuilder() *Builder {
-	return &Builder{requests: newRequests(), tenures: newTenures(), marks: make(map[string]string), harmed: make(map[int]bool)}
+	return &Builder{
+		requests: requests{named: make(map[string]*request), open: make(map[asking]*request), last: make(map[string]*request)},
+		tenures:  tenures{byID: make(map[string]*tenure), holders: make(map[string]bool)},
+		marks:    make(map[string]string), harmed: make(map[int]bool),
+	}
 }
 
 // Rows makes the rows of a whole history, with the violations that were found in
@@ -141,7 +157,10 @@ func (b *Builder) tell(e history.Event, r *request) {
 		}
 		return
 	}
-	b.lane(e.Lane)
+	l := b.lane(e.Lane)
+	if l == nil {
+		l = new(Lane) // nobody sees how it is
+	}
 	b.now = max(b.now, e.At)
 	switch e.Kind {
 	case history.KindGranted:
@@ -151,26 +170,31 @@ func (b *Builder) tell(e history.Event, r *request) {
 	case history.KindEnded:
 		b.ended(e, r)
 	case history.KindApplied, history.KindRefused, history.KindDuplicate:
+		l.revive()
 		b.request(e, r)
 	case history.KindFinal:
 		b.add(e, Row{Class: ClassFinal, Text: append(Say("at the end:"), value(e.Key, e)...)})
 	case history.KindInvoke:
-		b.revive(e.Lane)
+		l.revive()
 		b.invoke(e, r)
 	case history.KindOK, history.KindFail, history.KindUnknown:
 		b.answer(e, r)
 	case history.KindLost:
 		b.add(e, Row{Class: ClassLost, Text: append(Say("%s is told that it lost %s", e.Lane, lock(e.Scope)), token(e, "(", ")")...)})
 	case history.KindPause:
-		b.set(e, Paused)
+		l.State, l.Since = Paused, e.At
 		b.add(e, Row{Class: ClassPause, Text: paused(e)})
 	case history.KindResume:
-		b.resume(e)
+		if l.State == Paused && e.Took == 0 {
+			e.Took = e.At - l.Since
+		}
+		l.State, l.Since = Running, e.At
+		b.add(e, Row{Class: ClassResume, Took: e.Took, Text: Say("%s goes on; it stood still for %s", name(e.Lane), Took(e.Took))})
 	case history.KindKill:
-		b.set(e, Dead)
+		l.State, l.Since = Dead, e.At
 		b.add(e, Row{Class: ClassKill, Text: Say("%s is killed", name(e.Lane))})
 	case history.KindRestart:
-		b.set(e, Running)
+		l.State, l.Since = Running, e.At
 		b.add(e, Row{Class: ClassRestart, Text: Say("%s is started again", name(e.Lane))})
 	case history.KindNetwork:
 		b.add(e, Row{Class: ClassNetwork, Text: network(e)})
@@ -213,31 +237,8 @@ func (b *Builder) lane(name string) *Lane {
 
 // find is the lane of that name; nil: there is none.
 func (b *Builder) find(name string) *Lane {
-	for i := range b.lanes {
-		if b.lanes[i].Name == name {
-			return &b.lanes[i]
-		}
+	if i := Index(b.lanes, name); i >= 0 {
+		return &b.lanes[i]
 	}
 	return nil
-}
-
-func (b *Builder) set(e history.Event, s State) {
-	if l := b.find(e.Lane); l != nil {
-		l.State, l.Since = s, e.At
-	}
-}
-
-// revive sets a lane running that was dead: it was started again.
-func (b *Builder) revive(name string) {
-	if l := b.find(name); l != nil && l.State == Dead {
-		l.State = Running
-	}
-}
-
-func (b *Builder) resume(e history.Event) {
-	if l := b.find(e.Lane); l != nil && l.State == Paused && e.Took == 0 {
-		e.Took = e.At - l.Since
-	}
-	b.set(e, Running)
-	b.add(e, Row{Class: ClassResume, Took: e.Took, Text: Say("%s goes on; it stood still for %s", name(e.Lane), Took(e.Took))})
 }

@@ -18,7 +18,7 @@ func says(events ...history.Event) []string { return said(Rows(events, nil)) }
 
 func said(rows []Row) (lines []string) {
 	for _, r := range rows {
-		lines = append(lines, strings.TrimSpace(string(r.Class)+" "+r.Lane+">"+r.To+" "+r.Text.String()))
+		lines = append(lines, strings.TrimSpace(r.Class.Name+" "+r.Lane+">"+r.To+" "+r.Text.String()))
 	}
 	return lines
 }

@@ -11,9 +11,8 @@ import (
 
 // Word is a piece of text that is kept on one line where it fits at all.
 type Word struct {
-	Text   string
-	Strong bool // a token, a mark, a refusal: what the eye must find
-	Tone   Tone
+	Text string
+	Tone Tone // Bold: a token, a mark, a refusal: what the eye must find
 }
 
 // Text is what a row says. It is printable: valid UTF-8 without control or
@@ -34,14 +33,10 @@ func (t Text) String() string {
 const Tie = "\u00a0"
 
 // Say builds the words of a sentence.
-func Say(format string, args ...any) Text {
-	return words(false, fmt.Sprintf(format, args...))
-}
+func Say(format string, args ...any) Text { return words(Plain, format, args...) }
 
 // Strong builds words that stand out.
-func Strong(format string, args ...any) Text {
-	return words(true, fmt.Sprintf(format, args...))
-}
+func Strong(format string, args ...any) Text { return words(Bold, format, args...) }
 
 // Solid builds one word, which may have spaces in it.
 func Solid(s string) Text { return Text{{Text: s}} }
@@ -49,10 +44,11 @@ func Solid(s string) Text { return Text{{Text: s}} }
 // duration finds how a number stands before its unit.
 var duration = regexp.MustCompile(`(\d) (m?s)\b`)
 
-func words(emphasis bool, s string) (t Text) {
-	for w := range strings.SplitSeq(duration.ReplaceAllString(s, "$1"+Tie+"$2"), " ") {
+func words(tone Tone, format string, args ...any) (t Text) {
+	s := duration.ReplaceAllString(fmt.Sprintf(format, args...), "$1"+Tie+"$2")
+	for w := range strings.SplitSeq(s, " ") {
 		if w != "" {
-			t = append(t, Word{Text: strings.ReplaceAll(w, Tie, " "), Strong: emphasis})
+			t = append(t, Word{strings.ReplaceAll(w, Tie, " "), tone})
 		}
 	}
 	return t
@@ -73,7 +69,7 @@ func (t Text) Wrap(width int) []Text {
 			if head == "" {
 				break
 			}
-			lines = append(lines, Text{{head, w.Strong, w.Tone}})
+			lines = append(lines, Text{{head, w.Tone}})
 			w.Text = w.Text[len(head):]
 		}
 		if len(line) > 0 {
@@ -95,14 +91,6 @@ func (t Text) Mapped(f func(string) string) Text {
 	return out
 }
 
-// toned returns t in a tone.
-func toned(tone Tone, t Text) Text {
-	for i := range t {
-		t[i].Tone = tone
-	}
-	return t
-}
-
 // Cells is the width of s in a terminal.
 func Cells(s string) int { return ansi.StringWidth(s) }
 
@@ -118,14 +106,6 @@ func Prefix(s string, width int) string {
 		end += len(cluster)
 	}
 	return s[:end]
-}
-
-// shorten cuts s to width cells and shows that it did.
-func shorten(s string, width int) string {
-	if Cells(s) <= width {
-		return s
-	}
-	return Prefix(s, width-1) + "…"
 }
 
 // pair writes key=value; quotes show where an empty value or spaces begin and end.

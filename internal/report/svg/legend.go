@@ -51,6 +51,6 @@ func (p *panel) sample(k story.Key, x, y int) {
 		p.wave(x, y, 24)
 		p.wave(x, y+4, 24)
 	default:
-		p.symbol(x+12, y, k)
+		p.sign(x+12, y, story.Class{Key: k})
 	}
 }

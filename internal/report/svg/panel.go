@@ -65,13 +65,13 @@ func (p *panel) paragraph(x, y int, class string, t story.Text, width, height in
 	return y
 }
 
-// joined merges neighbours of equal emphasis and puts in the spaces.
+// joined merges neighbours of equal tone and puts in the spaces.
 func joined(line story.Text) (out story.Text) {
 	for i, w := range line {
 		if i > 0 {
 			out[len(out)-1].Text += " "
 		}
-		if n := len(out); n > 0 && out[n-1].Strong == w.Strong && out[n-1].Tone == w.Tone {
+		if n := len(out); n > 0 && out[n-1].Tone == w.Tone {
 			out[n-1].Text += w.Text
 			continue
 		}
@@ -115,7 +115,7 @@ func (p *panel) verdict(y int) int {
 	if p.outcome.Tone() != story.Plain {
 		class = "v-" + p.outcome.Name
 	}
-	i := len(p.Boxes)
+	banner := len(p.Boxes)
 	p.Boxes = append(p.Boxes, box{p.margin, y, 0, 0, class})
 	width := fits(p.width-2*p.margin-32, textSize)
 	head := p.outcome.Headline(strings.ToUpper(p.outcome.Name), p.run.Control)
@@ -123,7 +123,7 @@ func (p *panel) verdict(y int) int {
 	for _, t := range p.outcome.Findings() {
 		base = p.paragraph(p.margin+edge, base, "text", t, width, lineHeight)
 	}
-	p.Boxes[i].H = base - y - 4
+	p.Boxes[banner].H = base - y - 4
 	return base
 }
 

@@ -32,11 +32,10 @@ func (p *panel) drawLanes(top, bottom int) {
 		}
 		state := func(l story.Lane) int { return int(l.State) }
 		for _, s := range p.spans(i, top, bottom, state) {
-			switch story.State(s.value) {
-			case story.Running:
+			if story.State(s.value) != story.Dead {
 				p.Lines = append(p.Lines, seg{x, s.from, x, s.to, "rail"})
-			case story.Paused:
-				p.Lines = append(p.Lines, seg{x, s.from, x, s.to, "rail"})
+			}
+			if story.State(s.value) == story.Paused {
 				p.Bars = append(p.Bars, box{x - half, s.from, 2 * half, s.to - s.from, "pause"})
 				p.pauseLabel(i, x+half+5, s)
 			}
@@ -142,26 +141,17 @@ func (p *panel) drawRow(i int, r story.Row) {
 	}
 	for j, line := range lines {
 		if len(line) > 0 {
-			p.Labels = append(p.Labels, label{p.text, s.base + j*lineHeight, class + " " + string(r.Class), joined(line)})
+			p.Labels = append(p.Labels, label{p.text, s.base + j*lineHeight, class + " " + r.Class.Name, joined(line)})
 		}
 	}
-	from, to := p.index(r.Lane), p.index(r.To)
+	from, to := story.Index(p.lanes, r.Lane), story.Index(p.lanes, r.To)
 	switch {
-	case from < 0:
+	case from < 0, to < 0 && r.Class == story.ClassPause:
 	case to < 0:
 		p.sign(p.x(from), y, r.Class)
 	default:
 		p.message(i, r, p.x(from), p.x(to))
 	}
-}
-
-func (p *panel) index(lane string) int {
-	for i, l := range p.lanes {
-		if l.Name == lane && lane != "" {
-			return i
-		}
-	}
-	return -1
 }
 
 // shafts are the classes of arrows that have no tenure's colour.
@@ -175,9 +165,8 @@ func (p *panel) message(i int, r story.Row, from, to int) {
 	if to < from {
 		dir = -1
 	}
-	look := r.Class.Look()
-	class := cmp.Or(shafts[look.Tone], "mute")
-	if look.Carries {
+	class := cmp.Or(shafts[r.Class.Tone], "mute")
+	if r.Class.Carries {
 		class = hue(r.Tenure)
 	}
 	a := arrow{seg: seg{from, y, to - dir*2, y, class}}
@@ -240,31 +229,22 @@ func pairsOf(rows []story.Row) map[int]int {
 // token writes the token on its arrow, between the first lane and the next, as
 // far as there is room.
 func (p *panel) token(r story.Row, from, dir, y int) {
-	if r.Token == "" {
+	s := named("token", r.Token, p.rail-38)
+	if s == "" {
 		return
 	}
-	for _, s := range []string{"token" + story.Tie + r.Token, r.Token} {
-		w := pixels(s, smallSize) + 10
-		if w > p.rail-28 {
-			continue
-		}
-		middle := p.rail/2 - 2
-		if r.Stopped() || r.Harmful() {
-			middle -= 5 // its cross or head stands farther from the lane
-		}
-		x := from + dir*middle
-		p.Boxes = append(p.Boxes, box{x - w/2, y - 9, w, 18, "pill " + hue(r.Tenure)})
-		p.Labels = append(p.Labels, label{x, y + 4, "token", story.Strong("%s", s)})
-		return
+	middle := p.rail/2 - 2
+	if r.Stopped() || r.Harmful() {
+		middle -= 5 // its cross or head stands farther from the lane
 	}
+	x, w := from+dir*middle, pixels(s, smallSize)+10
+	p.Boxes = append(p.Boxes, box{x - w/2, y - 9, w, 18, "pill " + hue(r.Tenure)})
+	p.Labels = append(p.Labels, label{x, y + 4, "token", story.Strong("%s", s)})
 }
 
 // mark writes the mark behind the storage's line where it changed, as far as
 // there is room.
 func (p *panel) mark(r story.Row, at, dir, y int) {
-	if r.Mark == "" {
-		return
-	}
 	room, class, gap := p.rail-12, "mark", 8
 	if r.Harmful() {
 		gap += 5 // the sign of harm stands there
@@ -277,66 +257,68 @@ func (p *panel) mark(r story.Row, at, dir, y int) {
 	} else if at == p.x(len(p.lanes)-1) {
 		room = p.after - 4
 	}
-	for _, s := range []string{"mark" + story.Tie + r.Mark, r.Mark} {
-		if pixels(s, smallSize) <= room-gap {
-			p.Labels = append(p.Labels, label{at + dir*gap, y - 4, class, story.Strong("%s", s)})
-			return
+	if s := named("mark", r.Mark, room-gap); s != "" {
+		p.Labels = append(p.Labels, label{at + dir*gap, y - 4, class, story.Strong("%s", s)})
+	}
+}
+
+// named is a number after its name, or alone where there is less room; "": there
+// is none, or no number.
+func named(name, number string, room int) string {
+	for _, s := range []string{name + story.Tie + number, number} {
+		if number != "" && pixels(s, smallSize) <= room {
+			return s
 		}
 	}
+	return ""
 }
 
 func (p *panel) dot(x, y int, class string) {
 	p.Signs = append(p.Signs, sign{x, y, 5, class, ""})
 }
 
-// symbol is what stands in a lane: a disc, a path, a letter.
+// symbol is what stands in a lane: a disc, strokes, a letter.
 type symbol struct {
-	radius int
-	class  string
-	path   func(x, y int) string
-	letter string
+	radius  int
+	class   string
+	letter  string
+	strokes []stroke
 }
+
+// stroke is a piece of a path, and where it begins.
+type stroke struct {
+	x, y int
+	path string
+}
+
+const ripple = "q2.5 -4 5 0t5 0"
 
 // symbols are those of the keys that have one. Others have a dot.
 var symbols = map[story.Key]symbol{
-	story.KeyOver:    {radius: 8, class: "over", path: smallCross},
-	story.KeyLost:    {radius: 8, class: "warn", letter: "!"},
-	story.KeyDoubt:   {radius: 8, class: "warn", letter: "?"},
-	story.KeyHarm:    {radius: 9, class: "harm", letter: "!"},
-	story.KeyNetwork: {radius: 8, class: "warn", path: ripples},
-	story.KeyResult:  {class: "result", path: diamond},
+	story.KeyOver:    {8, "over", "", []stroke{{-3, -3, "l6 6m0 -6l-6 6"}}},
+	story.KeyLost:    {8, "warn", "!", nil},
+	story.KeyDoubt:   {8, "warn", "?", nil},
+	story.KeyHarm:    {9, "harm", "!", nil},
+	story.KeyNetwork: {8, "warn", "", []stroke{{-5, -1, ripple}, {-5, 4, ripple}}},
+	story.KeyResult:  {0, "result", "", []stroke{{0, -7, "l7 7l-7 7l-7 -7z"}}},
 }
 
 // sign draws what happens in one lane.
 func (p *panel) sign(x, y int, c story.Class) {
-	key := c.Look().Key
-	if _, known := symbols[key]; known {
-		p.symbol(x, y, key)
-	} else if c != story.ClassPause {
-		p.dot(x, y, string(c))
+	s, known := symbols[c.Key]
+	if !known {
+		p.dot(x, y, c.Name)
+		return
 	}
-}
-
-func (p *panel) symbol(x, y int, k story.Key) {
-	s := symbols[k]
 	path := ""
-	if s.path != nil {
-		path = s.path(x, y)
+	for _, k := range s.strokes {
+		path += fmt.Sprintf("M%d %d%s", x+k.x, y+k.y, k.path)
 	}
 	p.Signs = append(p.Signs, sign{x, y, s.radius, s.class, path})
 	if s.letter != "" {
 		p.Labels = append(p.Labels, label{x, y + 4, s.class + "ed", story.Strong("%s", s.letter)})
 	}
 }
-
-// ripples is the path of two short waves.
-func ripples(x, y int) string {
-	return fmt.Sprintf("M%d %dq2.5 -4 5 0t5 0M%d %dq2.5 -4 5 0t5 0", x-5, y-1, x-5, y+4)
-}
-
-func diamond(x, y int) string { return fmt.Sprintf("M%d %dl7 7l-7 7l-7 -7z", x, y-7) }
-
-func smallCross(x, y int) string { return cross(x, y, 3) }
 
 // cross is the path of a cross at a place.
 func cross(x, y, half int) string {

@@ -65,7 +65,7 @@ var asciiGlyphs = glyphs{
 }
 
 // sign is what stands in the lane of a row that has no arrow.
-func (g glyphs) sign(c story.Class) string { return cmp.Or(g.signs[c.Look().Key], g.dot) }
+func (g glyphs) sign(c story.Class) string { return cmp.Or(g.signs[c.Key], g.dot) }
 
 // sample is what a legend shows of a key.
 func (g glyphs) sample(k story.Key) string {

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/report/story"
@@ -14,6 +15,8 @@ const (
 	tightLane = 5
 	afterLane = 3
 	leastText = 24
+
+	headingStart = firstLane - 3 // the first column after the times
 )
 
 // grid places lanes in the columns of a line.
@@ -48,14 +51,7 @@ type cell struct {
 // line is the time and the lanes, up to the text.
 type line []cell
 
-func (g grid) blank(time string) line {
-	l := make(line, g.text())
-	for i := range l {
-		l[i] = cell{" ", story.Plain}
-	}
-	l.write(headingStart-story.Cells(time), time, dim)
-	return l
-}
+func blanks(columns int) line { return slices.Repeat(line{{" ", story.Plain}}, columns) }
 
 // write puts s at a column; a sign two cells wide leaves the second one empty.
 func (l line) write(column int, s string, with story.Tone) {
@@ -76,7 +72,8 @@ func (l line) write(column int, s string, with story.Tone) {
 
 // bars is a line on which nothing happens: how the lanes are after r.
 func (g grid) bars(time string, lanes []story.Lane) line {
-	l := g.blank(time)
+	l := blanks(g.text())
+	l.write(headingStart-story.Cells(time), time, dim)
 	for i, lane := range lanes[:min(g.lanes, len(lanes))] {
 		c := &l[g.column(i)]
 		switch {
@@ -95,16 +92,17 @@ func (g grid) bars(time string, lanes []story.Lane) line {
 // step is the line on which r happens.
 func (g grid) step(r story.Row) line {
 	l := g.bars(story.Clock(r.At), r.Lanes)
-	from, to := g.index(r, r.Lane), g.index(r, r.To)
+	lanes := r.Lanes[:min(g.lanes, len(r.Lanes))]
+	from, to := story.Index(lanes, r.Lane), story.Index(lanes, r.To)
 	if r.Class == story.ClassFold {
-		for i := range r.Lanes[:min(g.lanes, len(r.Lanes))] {
+		for i := range lanes {
 			l[g.column(i)].sign = g.signs[story.KeyWait]
 		}
 	}
 	if from < 0 {
 		return l
 	}
-	with := r.Class.Look().Tone
+	with := r.Class.Tone
 	start := &l[g.column(from)]
 	if to < 0 {
 		if r.Class != story.ClassPause {
@@ -120,16 +118,6 @@ func (g grid) step(r story.Row) line {
 		l[g.column(to)] = cell{g.signs[story.KeyRise], with}
 	}
 	return l
-}
-
-// index is the place of a drawn lane; -1: none.
-func (g grid) index(r story.Row, name string) int {
-	for i, l := range r.Lanes[:min(g.lanes, len(r.Lanes))] {
-		if l.Name == name && name != "" {
-			return i
-		}
-	}
-	return -1
 }
 
 // arrow draws from column a to column b: over lanes, but never over a pause.
@@ -156,15 +144,15 @@ func (g grid) arrow(l line, r story.Row, a, b int) {
 		default:
 			continue
 		}
-		l[c].tone = r.Class.Look().Tone
+		l[c].tone = r.Class.Tone
 	}
 	switch {
 	case r.Leg == story.Sent:
 		l[b-step] = cell{" ", story.Plain}
 	case r.Stopped():
-		l[b-step] = cell{g.stop, r.Class.Look().Tone}
+		l[b-step] = cell{g.stop, r.Class.Tone}
 	default:
-		l[b-step] = cell{head, r.Class.Look().Tone}
+		l[b-step] = cell{head, r.Class.Tone}
 	}
 }
 
@@ -183,4 +171,58 @@ func (l line) String() string {
 		l = l[n:]
 	}
 	return b.String()
+}
+
+// headings writes the lanes' names over them: each on at most two lines where
+// the lanes are wide enough, otherwise by turns on the upper and the lower line,
+// with twice the room.
+func (g grid) headings(lanes []story.Lane, printable func(string) string) []line {
+	upper, lower := blanks(g.text()+wideLane), blanks(g.text()+wideLane) // with room for half of the last one
+	upper.write(headingStart-5, "time", dim)
+	wide := func(w story.Word) bool { return story.Cells(w.Text) > g.lane-1 }
+	names, lines := make([]story.Text, g.lanes), make([][]story.Text, g.lanes)
+	turns, two := false, false
+	for i := range names {
+		names[i] = story.Say("%s", lanes[i].Name).Mapped(printable)
+		lines[i] = names[i].Wrap(g.lane - 1)
+		two = two || len(lines[i]) > 1
+		turns = turns || len(lines[i]) > 2 || slices.ContainsFunc(names[i], wide)
+	}
+	for i, name := range names {
+		switch {
+		case !turns:
+			for j, part := range lines[i] {
+				g.center([]line{upper, lower}[j], i, part.String())
+			}
+		case i%2 == 0:
+			g.center(upper, i, g.fit(name, i))
+			lower[g.column(i)] = cell{g.glyphs.lane, dim}
+		default:
+			g.center(lower, i, g.fit(name, i))
+		}
+	}
+	if turns || two {
+		return []line{upper, lower}
+	}
+	return []line{upper}
+}
+
+// fit shortens a name to the room that a lane's heading has by turns.
+func (g grid) fit(name story.Text, lane int) string {
+	room := 2*g.lane - 2
+	if lane == 0 {
+		room = g.lane + 3 // the times are in the way of its left half
+	}
+	switch s := name.String(); {
+	case story.Cells(s) <= room:
+		return s
+	case len(name) > 1 && story.Cells(name[0].Text) <= room:
+		return name[0].Text
+	default:
+		return story.Prefix(s, room-story.Cells(g.dots)) + g.dots
+	}
+}
+
+func (g grid) center(l line, lane int, s string) {
+	l.write(max(headingStart, g.column(lane)-story.Cells(s)/2), s, story.Bold)
 }

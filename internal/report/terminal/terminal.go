@@ -3,7 +3,6 @@
 package terminal
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -55,8 +54,7 @@ type Timeline struct {
 	glyphs  glyphs
 	builder *story.Builder
 	grid    grid
-	lanes   []story.Lane  // after the last row
-	above   story.Row     // the last row
+	above   story.Row     // the last row; before it, one that has the lanes
 	keys    story.Keys    // what was drawn so far
 	counts  int           // how many counts go on
 	folder  *story.Folder // while they do
@@ -139,12 +137,10 @@ func (t *Timeline) fold(rows []story.Row) (out []story.Row) {
 }
 
 // unfold ends the folding, if there is any.
-func (t *Timeline) unfold() []story.Row {
-	if t.folder == nil {
-		return nil
+func (t *Timeline) unfold() (rows []story.Row) {
+	if t.folder != nil {
+		rows, t.folder = t.folder.End(), nil
 	}
-	rows := t.folder.End()
-	t.folder = nil
 	return rows
 }
 
@@ -168,23 +164,23 @@ func (t *Timeline) End(o story.Outcome) error {
 func (t *Timeline) rows(rows []story.Row) string {
 	var out strings.Builder
 	for _, r := range rows {
-		if len(r.Lanes) != len(t.lanes) {
+		if len(r.Lanes) != len(t.above.Lanes) {
 			t.relane(&out, r.Lanes)
 		}
 		if story.Waits(t.above, r) {
-			l := t.grid.bars(t.glyphs.signs[story.KeyWait], t.lanes)
+			l := t.grid.bars(t.glyphs.signs[story.KeyWait], t.above.Lanes)
 			out.WriteString(l.String() + paint(dim, render(story.Say("%s", story.Took(r.Start()-t.above.At)).Mapped(t.printable), story.Plain)) + "\n")
 		}
 		t.keys.Add(t.above, r)
 		t.row(&out, r)
-		t.lanes, t.above = r.Lanes, r
+		t.above = r
 	}
 	return out.String()
 }
 
 // relane places the lanes anew and writes their names.
 func (t *Timeline) relane(out *strings.Builder, lanes []story.Lane) {
-	t.lanes = lanes
+	t.above.Lanes = lanes
 	t.grid = newGrid(t.options.Width, len(lanes), t.glyphs)
 	for _, l := range t.grid.headings(lanes, t.printable) {
 		out.WriteString(strings.TrimRight(l.String(), " ") + "\n")
@@ -202,7 +198,7 @@ func (t *Timeline) row(out *strings.Builder, r story.Row) {
 		if i > 0 {
 			l = t.grid.bars("", r.Lanes)
 		}
-		rest := render(words, r.Class.Look().Tone)
+		rest := render(words, r.Class.Tone)
 		if r.Class == story.ClassNote {
 			rest = paint(dim, words.String())
 		}
@@ -220,13 +216,14 @@ func (t *Timeline) paragraph(out *strings.Builder, indent string, text story.Tex
 	}
 }
 
+// render writes words, the bold ones in a tone.
 func render(words story.Text, with story.Tone) string {
 	parts := make([]string, len(words))
 	for i, w := range words {
-		parts[i] = w.Text
-		if w.Strong {
-			parts[i] = paint(cmp.Or(w.Tone, with), w.Text)
+		if w.Tone == story.Bold {
+			w.Tone = with
 		}
+		parts[i] = paint(w.Tone, w.Text)
 	}
 	return strings.Join(parts, " ")
 }
