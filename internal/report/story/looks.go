@@ -100,9 +100,9 @@ func (k Keys) Add(above, r Row) {
 	}
 }
 
-// Without returns those that were added, in the order of a legend, without some.
-func (k Keys) Without(some ...Key) []Key {
-	return slices.DeleteFunc(slices.Clone(allKeys), func(key Key) bool { return !k[key] || slices.Contains(some, key) })
+// Shown returns those that were added, in the order of a legend, except some.
+func (k Keys) Shown(except ...Key) []Key {
+	return slices.DeleteFunc(slices.Clone(allKeys), func(key Key) bool { return !k[key] || slices.Contains(except, key) })
 }
 
 // longWait is the time between two rows from which on a picture shows that time

@@ -10,7 +10,7 @@ func (p *panel) legend(y int) int {
 	}
 	const sample, space = 30, 10
 	x := p.margin
-	list := seen.Without(story.KeyRise) // the mark itself is written there
+	list := seen.Shown(story.KeyRise) // the mark itself is written there
 	for _, k := range list {
 		w := sample + pixels(string(k), smallSize) + space
 		if x+w > p.width-p.margin && x > p.margin {

@@ -150,7 +150,7 @@ func (t *Timeline) End(o story.Outcome) error {
 	var out strings.Builder
 	out.WriteString(t.rows(t.unfold()))
 	out.WriteByte('\n')
-	if others := t.keys.Without(firstKeys...); len(others) > 0 {
+	if others := t.keys.Shown(firstKeys...); len(others) > 0 {
 		t.legend(&out, others)
 		out.WriteByte('\n')
 	}
