@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -124,15 +122,16 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-func TestMiddlewareUnderGorillaMux(t *testing.T) {
-	router := mux.NewRouter()
-	router.Use(fencehttp.Middleware(new(fence.Register), fencehttp.Options{
-		Scope: func(r *http.Request) string { return "/lock/" + mux.Vars(r)["shop"] },
-	}))
-	router.HandleFunc("/shops/{shop}/{item}", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, mux.Vars(r)["item"])
+// TestScopeFromThePattern: below a router, the lock can be named by a part of the path.
+func TestScopeFromThePattern(t *testing.T) {
+	fenced := fencehttp.Middleware(new(fence.Register), fencehttp.Options{
+		Scope: func(r *http.Request) string { return "/lock/" + r.PathValue("shop") },
 	})
-	srv := httptest.NewServer(router)
+	mux := http.NewServeMux()
+	mux.Handle("/shops/{shop}/{item}", fenced(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.PathValue("item"))
+	})))
+	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	s := newRemote(srv)
 	put := func(c fence.Claim, path string) error { return s.Write(t.Context(), c, path, "") }
