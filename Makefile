@@ -1,6 +1,6 @@
 # Everything here is a go command that can be typed as well.
 
-.PHONY: run test race mutants bench fuzz lint demo docs
+.PHONY: run test race mutants bench fuzz lint tidy demo docs
 
 run: ## the main story
 	go run ./cmd/gcsim
@@ -34,9 +34,12 @@ fuzz: ## every decoder of what comes from outside, one after another (minimising
 
 lint:
 	test -z "$$(gofmt -l .)" || { gofmt -l .; false; }
-	go vet ./...
-	go tool staticcheck ./...
-	go mod tidy -diff
+	go vet work
+	go tool staticcheck work
+	.ci/tidy -diff
+
+tidy: ## each module's go.mod and go.sum, after a change of what is imported
+	.ci/tidy
 
 demo: ## the main story as visible processes
 	go tool goreman start

@@ -87,16 +87,23 @@ func TestContribLockOriginals(t *testing.T) {
 // buildOriginals builds contrib/lock's programs, and returns where they are.
 func buildOriginals(t *testing.T) (dir string) {
 	t.Helper()
-	const module = "internal/originals"
-	if out, err := exec.Command("go", "-C", module, "mod", "download").CombinedOutput(); err != nil {
+	if out, err := inOriginals("mod", "download").CombinedOutput(); err != nil {
 		t.Logf("%v\n%s", err, out)
-		need.Missing(t, "modules of contrib/lock", "to run it beside ours", "go -C "+module+" mod download")
+		need.Missing(t, "modules of contrib/lock", "to run it beside ours", "GOWORK=off go -C "+originalsModule+" mod download")
 	}
 	dir = t.TempDir()
-	if out, err := exec.Command("go", "-C", module, "build", "-buildvcs=false", "-o", dir+"/", "tool").CombinedOutput(); err != nil {
+	if out, err := inOriginals("build", "-buildvcs=false", "-o", dir+"/", "tool").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return dir
+}
+
+const originalsModule = "internal/originals" // which go.work leaves out
+
+func inOriginals(args ...string) *exec.Cmd {
+	cmd := exec.Command("go", append([]string{"-C", originalsModule}, args...)...)
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	return cmd
 }
 
 // inOwnNetwork runs the test once more, in a process whose network is its own, so

@@ -10,6 +10,10 @@ require (
 	github.com/charmbracelet/colorprofile v0.4.3
 	github.com/charmbracelet/x/ansi v0.11.8
 	github.com/charmbracelet/x/term v0.2.2
+	github.com/fencelab/fencelab/pkg v0.1.0
+	github.com/fencelab/fencelab/pkg/fence/fencebolt v0.1.0
+	github.com/fencelab/fencelab/pkg/fence/fenceetcd v0.1.0
+	github.com/fencelab/fencelab/pkg/lock/etcdlock v0.1.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/goccy/go-yaml v1.19.2

@@ -1,6 +1,7 @@
 package fencelab_test
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -73,4 +74,22 @@ func TestImportsGoOneWay(t *testing.T) {
 			t.Errorf("./cmd/gcsim needs %s", dep)
 		}
 	}
+}
+
+// TestCoreIsAlone: core, tests included, is found without any other module. The
+// workspace would hide what core does not require.
+func TestCoreIsAlone(t *testing.T) {
+	core := func(args ...string) string {
+		cmd := exec.Command("go", append([]string{"-C", "pkg", "list"}, args...)...)
+		cmd.Env = append(os.Environ(), "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v: %v\n%s", cmd.Args, err, out)
+		}
+		return string(out)
+	}
+	if list := core("-m", "all"); list != module+"pkg\n" {
+		t.Errorf("core's list of modules is\n%s", list)
+	}
+	core("-deps", "-test", "./...")
 }
