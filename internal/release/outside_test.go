@@ -28,7 +28,6 @@ var technologies = []string{
 // TestOutside: programs outside the repository get its packages as they will when
 // they are published. They build, they run, and bring no modules that they don't use.
 func TestOutside(t *testing.T) {
-	fetch(t, "GOWORK=off", "pkg/lock/etcdlock", "pkg/fence/fenceetcd", "pkg/fence/fencebolt")
 	w := newWorld(t)
 	for _, tt := range []struct {
 		program string // in testdata
@@ -47,6 +46,7 @@ func TestOutside(t *testing.T) {
 			[]string{own("pkg"), own("pkg/fence/fencebolt"), "go.etcd.io/bbolt"}, 0, "false\ntrue\n"},
 	} {
 		t.Run(tt.program, func(t *testing.T) {
+			fetch(t, "GOWORK=off", tt.imports...)
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/outside\n\ngo 1.25.0\n"))
 			write(t, filepath.Join(dir, "main.go"), read(t, "testdata", tt.program, "main.go"))
