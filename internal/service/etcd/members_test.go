@@ -104,7 +104,7 @@ func TestUnlockIsItsOwnLoss(t *testing.T) {
 	m := &members{conns: make(map[string][]net.Conn)}
 	r := &released{conn: m.dialed(t, silent(t))}
 	m.dialed(t, answering(t))
-	err := (&tenure{r, &client{members: m}}).Unlock(t.Context())
+	err := (&tenure{position: r, of: &client{members: m}}).Unlock(t.Context())
 	if r.tries != 2 || errors.Is(err, lock.ErrLost) || !errors.As(err, new(*lock.UnknownError)) {
 		t.Errorf("after %d tries %v, want the first error", r.tries, err)
 	}
