@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,6 +100,7 @@ type asking struct {
 	answered bool
 	did      Kind            // what the storage says of it first
 	mixed    bool            // and later something else
+	applied  bool            // that is among what it says, anywhere
 	keys     map[string]bool // that the storage told of
 }
 
@@ -129,9 +131,10 @@ func newChecker(events []Event) *checker {
 				a.waiter = e.Client
 			}
 			a.ever = a.ever || e.Kind == KindGranted
-		case KindApplied, KindRefused, KindDuplicate: // what it tells first
-			if a := c.asked[e.Request]; a != nil && a.did == "" {
-				a.did = e.Kind
+		case KindApplied, KindRefused, KindDuplicate:
+			if a := c.asked[e.Request]; a != nil {
+				a.did = cmp.Or(a.did, e.Kind)
+				a.applied = a.applied || e.Kind == KindApplied
 			}
 		case KindOK:
 			if asksForLock(e.Op) {

@@ -118,6 +118,8 @@ func TestCheck(t *testing.T) {
 		"done twice":                  {[]edit{{7, "", strings.Replace(good[5], `"index":1,`, `"index":2,`, 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}}, []want{{request, 7, "a second time"}}},
 		"done and refused": {[]edit{{7, "", strings.Replace(strings.Replace(good[5], `"index":1,`, `"index":2,"reason":"stale",`, 1), "applied", "refused", 1)}, {9, `"index":2`, `"index":3`}, {14, `"index":3`, `"index":4`}},
 			[]want{{request, 7, "in several ways, here that it was refused"}}},
+		"a read refused, and then applied": {[]edit{{14, "", strings.Replace(strings.Replace(good[13], `"index":3,`, `"index":3,"reason":"stale",`, 1), "applied", "refused", 1)}, {14, `"index":3`, `"index":4`}},
+			[]want{{request, 15, "in several ways, here that it was applied"}}},
 		"a read of which the storage does not tell":    {[]edit{none(14)}, []want{{request, 14, "the storage's account does not have that read"}}},
 		"a refusal of which the storage does not tell": {[]edit{none(14), {15, `"kind":"ok"`, `"kind":"fail","reason":"stale"`}}, []want{{request, 14, "was refused (stale), and the storage's account has nothing of it"}}},
 		"a retry of nothing":                           {[]edit{{8, `"retry_of":"c1-1"`, `"retry_of":"c1-9"`}}, []want{{request, 8, "no earlier first attempt"}}},

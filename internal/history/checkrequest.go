@@ -64,7 +64,7 @@ func (c *checker) answered(e Event) {
 		c.wrong(ProblemRequest, "%q is answered a second time", e.Request)
 	case a.invoke.Lane != e.Lane || a.invoke.Op != e.Op:
 		c.wrong(ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, a.invoke.Op, a.invoke.Lane)
-	case e.Kind == KindOK && e.Op == OpRead && a.did != KindApplied:
+	case e.Kind == KindOK && e.Op == OpRead && !a.applied:
 		c.wrong(ProblemRequest, "%s was told what %q found, and the storage's account does not have that read", e.Lane, e.Request)
 	case e.Kind == KindFail && a.did == "" && slices.Contains(toldRefusals, e.Reason):
 		c.wrong(ProblemRequest, "%s was told that %q was refused (%s), and the storage's account has nothing of it", e.Lane, e.Request, e.Reason)

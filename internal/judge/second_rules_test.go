@@ -89,7 +89,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/request.go", `e.Kind == history.KindFail && a != nil && a.first >= 0`, `e.Kind == history.KindUnknown && a != nil && a.first >= 0`},
 	{"internal/verdict/request.go", "\t\t\ta.acknowledged = true\n", "\t\t\t_ = a\n"},
 	{"internal/verdict/request.go", `func sameByName(e history.Event) string { return e.RetryOf }`, `func sameByName(history.Event) string { return "" }`},
-	{"internal/verdict/request.go", "\t\t\tdelete(unsure, what)\n", "\t\t\t_ = what\n"},
+	{"internal/verdict/request.go", `j.events[outcome[again]].Kind != history.KindUnknown`, `again == ""`},
 	{"internal/verdict/tenure.go", `told.token <= before`, `told.token < before`},
 	{"internal/verdict/tenure.go", `	if n := len(s.open); n > 0 {`, `	if n := len(s.open); n > 1 {`},
 	{"internal/verdict/tenure.go", "\t\tt.scope.holder = nil\n", "\t\t_ = t\n"},
@@ -142,7 +142,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/history/checkrequest.go", "\tcase a.answered:\n", "\tcase a.answered && false:\n"},
 	{"internal/history/checkrequest.go", `a.invoke.Lane != e.Lane || `, ``},
 	{"internal/history/checkrequest.go", ` || a.invoke.Op != e.Op:`, `:`},
-	{"internal/history/checkrequest.go", `a.did != KindApplied:`, `false:`},
+	{"internal/history/checkrequest.go", `!a.applied:`, `false:`},
 	{"internal/history/checkrequest.go", `a.did == "" && slices.Contains(toldRefusals, e.Reason):`, `false:`},
 	{"internal/history/checkrequest.go", `!isOf(e, a.invoke):`, `false:`},
 	{"internal/history/checkrequest.go", `!sameClaim(e, a.invoke):`, `false:`},
@@ -191,7 +191,7 @@ func judgeTwiceWith(t *testing.T, file, source string) (out string, err error) {
 	}
 	writeFile(t, overlay, replace)
 	test := exec.Command("go", "test", "-count=1", "-vet=off", "-run=^TestTwoJudges$", "-overlay="+overlay, ".", "-rapid.nofailfile", "-rapid.shrinktime=1ms")
-	test.Env = append(os.Environ(), "FENCELAB_LONG=", "FENCELAB_MUTANTS=")
+	test.Env = append(os.Environ(), "FENCELAB_MUTANTS=")
 	text, err := test.CombinedOutput()
 	return string(text), err
 }

@@ -89,32 +89,26 @@ func (j *judge) hear() {
 // sameByName is the first attempt at what an event asks for, by its word.
 func sameByName(e history.Event) string { return e.RetryOf }
 
-// sameByContent is the same for histories of version 1: a client that asks for
-// what it asked for before, and of which it does not know what became, tries again.
+// sameByContent is the same for histories of version 1: a client that asks for what
+// it asked for before, and does not know what became of the latest such request, tries
+// it again.
 func (j *judge) sameByContent() func(history.Event) string {
-	first := make(map[string]string)          // request → the first attempt at it
-	unsure := make(map[string]string)         // what is asked for, and not known to be done → the same
-	asked := make(map[string]string)          // request → what is asked for
-	outcomes := make(map[string]history.Kind) // request → what became of it
-	take := func(request string) {
-		switch what := asked[request]; {
-		case what == "": // it is asked for later, as a clock has it that stepped back
-		case outcomes[request] == history.KindUnknown:
-			unsure[what] = cmp.Or(first[request], request)
-		case outcomes[request] != "":
-			delete(unsure, what)
-		}
-	}
-	for _, e := range j.events {
+	first := make(map[string]string) // request → the first attempt at it
+	last := make(map[string]string)  // what is asked for → the first attempt at the latest request for it
+	outcome := make(map[string]int)  // first attempt → the last answer to any attempt
+	for i, e := range j.events {
 		switch {
 		case e.Request == "":
 		case e.Kind == history.KindInvoke:
 			what := fmt.Sprintf("%q", []any{e.Lane, e.Tenure, e.Scope, e.Op, e.Key, e.Value, e.Changes, e.Sequence})
-			first[e.Request], asked[e.Request] = unsure[what], what
-			take(e.Request)
+			again := last[what]
+			if j.events[outcome[again]].Kind != history.KindUnknown {
+				again = e.Request
+			}
+			first[e.Request], last[what] = again, again
+			outcome[again] = max(outcome[again], outcome[e.Request]) // an answer may stand before its question
 		case e.Kind == history.KindOK, e.Kind == history.KindFail, e.Kind == history.KindUnknown:
-			outcomes[e.Request] = e.Kind
-			take(e.Request)
+			outcome[cmp.Or(first[e.Request], e.Request)] = i
 		}
 	}
 	return func(e history.Event) string { return first[e.Request] }

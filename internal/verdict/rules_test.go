@@ -402,3 +402,22 @@ func TestRetriesOfVersion1(t *testing.T) {
 		t.Errorf("%s %+v, want safe: the second is a retry of the first", v.Name, v.Violations)
 	}
 }
+
+// TestTwoAtATimeOfVersion1: of two attempts at the same that were under way at a time
+// a client tries the later one again.
+func TestTwoAtATimeOfVersion1(t *testing.T) {
+	v := verdict.Judge(story(t, history.Expect{}, `
+		grant a by c1
+		c1: write k=1 #1 (a) 1
+		c1: write k=1 #2 (a) 1
+		applied #2
+		unknown #2
+		applied #1
+		ok #1
+		c1: write k=1 #3 (a) 1
+		ok #3
+		final k=1`))
+	if v.Name != history.Safe {
+		t.Errorf("%s %+v, want safe: the third is a retry of the second", v.Name, v.Violations)
+	}
+}
