@@ -76,7 +76,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/judge.go", "\tcase e.Token == 0: // it did not show that it holds the lock\n", ``},
 	{"internal/verdict/judge.go", `e.Token == e.Mark && e.Sequence > 0 && e.Sequence < t.sequence`, `e.Token == e.Mark && e.Sequence > 0`},
 	{"internal/verdict/judge.go", `e.Reason == "ahead" && e.Token != t.token`, `e.Reason == "ahead"`},
-	{"internal/verdict/judge.go", `e.Request != "" && before.Request == e.Request && before.Kind == e.Kind`, `before.Request == e.Request && false`},
+	{"internal/verdict/judge.go", "\tif a.refused {\n\t\treturn\n\t}\n", ``},
 	{"internal/verdict/judge.go", "\t\tw.done[key]--\n", "\t\t_ = w\n"},
 	{"internal/verdict/judge.go", "\tj.written[key] = j.written[key][:len(j.written[key])-1]\n", ``},
 	{"internal/verdict/request.go", `n.request != nil && n.place > a.place`, `n.request != nil && n.place >= a.place`},

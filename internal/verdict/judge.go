@@ -19,7 +19,6 @@ type judge struct {
 	sets     []*set
 	place    int               // of the event that is judged, in the order of judgement
 	gone     map[int][]*change // restart of the storage → changes that are gone since, of each key the last one first
-	last     int               // storage event
 
 	final      map[string]string
 	stale      int
@@ -63,12 +62,8 @@ func (j *judge) judge(i int, e history.Event) {
 		}
 	case history.KindApplied:
 		j.apply(i, e)
-		j.last = i
 	case history.KindRefused:
-		if !j.more(e) {
-			j.refuse(i, e)
-		}
-		j.last = i
+		j.refuse(i, e)
 	case history.KindOK:
 		if a := j.attempts[e.Request]; a != nil {
 			j.acknowledge(a)
@@ -89,13 +84,6 @@ func (j *judge) judge(i int, e history.Event) {
 			j.torn(s, i, e, nil)
 		}
 	}
-}
-
-// more reports whether a storage event is of the same request as the one before:
-// one of several keys is told of once for each.
-func (j *judge) more(e history.Event) bool {
-	before := j.events[j.last]
-	return e.Request != "" && before.Request == e.Request && before.Kind == e.Kind
 }
 
 func (j *judge) apply(i int, e history.Event) {
@@ -191,12 +179,19 @@ func (j *judge) guarded(i int, e history.Event, a *attempt, t *tenure) {
 		j.name(i), t.scope.name, j.name(last.event), u.scope.name, e.Key)
 }
 
+// refuse judges a refusal, once for each attempt: one at several keys is told of once
+// for each key.
 func (j *judge) refuse(i int, e history.Event) {
+	a := j.attempt(e)
+	if a.refused {
+		return
+	}
+	a.refused = true
 	j.refused++
 	if e.Reason == "stale" {
 		j.stale++
 	}
-	t := j.tenures[j.attempt(e).tenure]
+	t := j.tenures[a.tenure]
 	switch {
 	case t == nil || t.scope.holder != t:
 	case e.Token == 0: // it did not show that it holds the lock

@@ -26,6 +26,7 @@ type attempt struct {
 	keys      []string // that it changed, by the storage's word
 	first     int      // the first event of that; -1: none
 	duplicate bool     // the storage said that it was done before
+	refused   bool     // and that was judged
 	stray     bool     // it came after a later tenure, and that was said
 }
 

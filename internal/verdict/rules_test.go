@@ -421,3 +421,17 @@ func TestTwoAtATimeOfVersion1(t *testing.T) {
 		t.Errorf("%s %+v, want safe: the third is a retry of the second", v.Name, v.Violations)
 	}
 }
+
+// TestRefusalsAmongOthers: an attempt that is refused at several keys is one refusal,
+// also where the storage refuses another one in between.
+func TestRefusalsAmongOthers(t *testing.T) {
+	events := story(t, history.Expect{}, `
+		c1: change k=1,m=1 #1 (-)
+		c2: write k=2 #2 (-)
+		refused #1 stale
+		refused #2 stale`)
+	events[4], events[5] = events[5], events[4]
+	if v := verdict.Judge(events); v.Refused != 2 || v.Stale != 2 {
+		t.Errorf("%d refused, %d stale, want 2 of each", v.Refused, v.Stale)
+	}
+}
