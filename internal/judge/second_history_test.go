@@ -160,16 +160,20 @@ func (w *secondWorld) step() {
 		w.askLock()
 	case n < 28:
 		w.endTenure()
-	case n < 60:
+	case n < 58:
 		w.askStorage()
-	case n < 70:
+	case n < 66:
 		w.goOn()
-	case n < 75:
+	case n < 71:
 		w.retry()
-	case n < 79:
+	case n < 75:
 		w.restartStorage()
-	case n < 92:
+	case n < 86:
 		w.collide()
+	case n < 88:
+		w.hurry()
+	case n < 92:
+		w.forget()
 	case n < 93:
 		w.tell(w.client().name, []string{"note", "pause", "resume"}[w.IntN(3)], nil)
 	case n < 94:
@@ -236,11 +240,21 @@ func (t *secondTenure) fields() secondFields {
 func (w *secondWorld) grant(t *secondTenure) {
 	w.locks[t.lock].holder = t
 	w.tell("etcd", "granted", t.fields())
-	if w.chance(0.95) {
-		w.tellOfLock(w.clients[t.client], t)
+	c := w.clients[t.client]
+	told := w.chance(0.95)
+	if !w.timid && slices.Contains(c.tenures, t) && w.chance(0.3) { // it was in the queue, and works without being told
+		told = false
+		w.write(c, t, w.key())
+	}
+	if told {
+		w.tellOfLock(c, t)
 	}
 	if w.mishaps() || !w.timid && w.chance(0.45) { // a client that shares the session is told of it, too
-		w.tellOfLock(w.client(), t)
+		other := w.client()
+		w.tellOfLock(other, t)
+		if !told {
+			w.write(other, other.tenures[len(other.tenures)-1], w.key())
+		}
 	}
 }
 
@@ -305,6 +319,9 @@ func (w *secondWorld) disturbOrder() {
 		if stored || asked && a["lane"] != "etcd" && b["lane"] != "etcd" {
 			a["at"], b["at"] = b["at"], a["at"]
 			w.lines[i-1], w.lines[i] = b, a
+			if stored && !w.timid && w.chance(0.5) { // the storage did them in this order
+				a["index"], b["index"] = b["index"], a["index"]
+			}
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -113,7 +114,7 @@ func (w *secondWorld) wrongRequest() {
 		w.tell("c1", "ok", secondFields{"op": "write", "key": "k1", "value": "a", "request": "r1"})
 		return
 	}
-	switch w.IntN(17) {
+	switch w.IntN(20) {
 	case 0:
 		w.drop(asks)
 	case 1:
@@ -153,7 +154,7 @@ func (w *secondWorld) wrongRequest() {
 		})
 	case 14:
 		w.set(ofKind("fail"), "reason", []string{"stale", "missing", "ahead", "invalid"}[w.IntN(4)])
-	case 15:
+	case 15, 16, 17:
 		w.wrongRetry(asks, other)
 	default:
 		w.wrongPart(asks, other)
@@ -162,10 +163,36 @@ func (w *secondWorld) wrongRequest() {
 
 // wrongRetry makes a retry of what is another request, mostly.
 func (w *secondWorld) wrongRetry(asks func(secondFields) bool, other secondFields) {
-	if w.version == 2 {
-		w.set(asks, "retry_of", other["request"])
-		w.set(with("retry_of", asks), []string{"key", "value", "op", "lane"}[w.IntN(4)], []string{"k1", "a", "write", "c1"}[w.IntN(4)])
+	if w.version == 1 {
+		return
 	}
+	again := secondFields{"request": fmt.Sprint("again", len(w.lines))}
+	switch w.IntN(6) {
+	case 0:
+		w.set(asks, "retry_of", other["request"])
+	case 1: // it names a later attempt
+		line, at := w.pick(asks)
+		w.repeat(line, at, again)
+		line["retry_of"] = again["request"]
+	case 2: // it names a retry
+		if line, at := w.pick(with("retry_of", asks)); line != nil {
+			again["retry_of"] = line["request"]
+			w.repeat(line, at, again)
+		}
+	default: // it asks for something else, by one field
+		line, at := w.pick(func(line secondFields) bool { return asks(line) && line["retry_of"] == nil })
+		if line != nil {
+			again["retry_of"] = line["request"]
+			maps.Copy(again, secondDifferences[w.IntN(len(secondDifferences))])
+			w.repeat(line, at, again)
+		}
+	}
+}
+
+// secondDifferences are what makes an attempt one at something else.
+var secondDifferences = []secondFields{
+	{"lane": "c9"}, {"op": "count"}, {"tenure": "/a@none"}, {"scope": "/c"}, {"sequence": int64(99)},
+	{"key": "k9"}, {"value": "c"}, {"changes": []any{map[string]any{"key": "k9", "value": "c"}}},
 }
 
 // wrongPart makes a part of what is another change, mostly.
@@ -174,13 +201,17 @@ func (w *secondWorld) wrongPart(asks func(secondFields) bool, other secondFields
 		return
 	}
 	part := with("part_of", asks)
-	switch w.IntN(4) {
+	switch w.IntN(5) {
 	case 0:
 		w.set(asks, "part_of", other["request"])
 	case 1:
 		w.set(part, "part_of", other["request"])
 	case 2:
 		w.set(part, "changes", []any{map[string]any{"key": w.key(), "value": w.value()}})
+	case 3: // another change, which has this write as well
+		if line, _ := w.pick(func(line secondFields) bool { return part(line) && line["part_of"] != line["request"] }); line != nil {
+			line["changes"] = []any{map[string]any{"key": line["key"], "value": line["value"]}}
+		}
 	default:
 		w.set(part, "value", w.value())
 	}

@@ -147,8 +147,50 @@ func (w *secondWorld) changeSingly(c *secondClient, t *secondTenure, ask secondF
 	}
 }
 
-// send tells that a request is asked. Mostly the storage does it at once.
-func (w *secondWorld) send(ask secondFields, retryOf string) {
+// hurry is a client that asks for three changes of a key before it is told of one.
+func (w *secondWorld) hurry() {
+	c, key := w.client(), w.key()
+	t := w.tenureFor(c)
+	if w.timid || t == nil {
+		return
+	}
+	for range 3 {
+		ask := secondFields{"op": "write", "key": key, "value": w.value(), "scope": t.lock, "tenure": t.name}
+		w.show(c, t, ask)
+		w.pending = append(w.pending, w.ask(ask, ""))
+	}
+	for range 5 {
+		w.goOn()
+	}
+}
+
+// forget is a change of several keys, made twice. Nobody is told of it, but perhaps
+// somebody reads it, and the storage starts again and may have lost a part of it.
+func (w *secondWorld) forget() {
+	c := w.client()
+	t := w.tenureFor(c)
+	if w.timid || t == nil {
+		return
+	}
+	for _, value := range []string{"a", "b"} {
+		whole := []any{}
+		for _, key := range secondKeys {
+			whole = append(whole, map[string]any{"key": key, "value": value})
+		}
+		ask := secondFields{"op": "change", "changes": whole, "scope": t.lock, "tenure": t.name}
+		w.show(c, t, ask)
+		w.handle(w.ask(ask, ""))
+	}
+	if w.chance(0.5) {
+		ask := secondFields{"op": "read", "key": w.key(), "scope": t.lock, "tenure": t.name}
+		w.show(c, t, ask)
+		w.handle(w.ask(ask, ""))
+	}
+	w.restartStorage()
+}
+
+// ask tells that a request is asked.
+func (w *secondWorld) ask(ask secondFields, retryOf string) *secondRequest {
 	w.asked++
 	ask = maps.Clone(ask)
 	ask["request"] = fmt.Sprint("r", w.asked)
@@ -160,6 +202,12 @@ func (w *secondWorld) send(ask secondFields, retryOf string) {
 		}
 	}
 	w.tellAsk(ask)
+	return r
+}
+
+// send is a request that, mostly, the storage does at once.
+func (w *secondWorld) send(ask secondFields, retryOf string) {
+	r := w.ask(ask, retryOf)
 	w.pending = append(w.pending, r)
 	if w.timid || w.chance(0.6) {
 		w.handle(r)
@@ -202,7 +250,7 @@ func (w *secondWorld) handle(r *secondRequest) {
 		r.did, r.reason = "refused", "missing"
 	case w.fencing && token != 0 && (token < mark[0] || token == mark[0] && sequence != 0 && sequence < mark[1]):
 		r.did, r.reason = "refused", "stale"
-	case w.fencing && sequence != 0 && token == mark[0] && sequence == mark[1], sequence != 0 && w.storage.done[r.first] && w.chance(0.5):
+	case w.fencing && sequence != 0 && token == mark[0] && sequence == mark[1], sequence != 0 && (w.storage.done[r.first] || w.mishaps()) && w.chance(0.5):
 		r.did = "duplicate"
 	case w.timid && w.chance(w.trouble/3) || w.mishaps():
 		r.did, r.reason = "refused", []string{"stale", "missing", "invalid", "ahead"}[w.IntN(4)]
@@ -324,6 +372,12 @@ func (w *secondWorld) retry() {
 	ask := maps.Clone(r.ask)
 	delete(ask, "retry_of")
 	w.send(ask, r.first)
+	if w.version == 1 && !w.timid { // the same once more may be another request
+		other := maps.Clone(ask)
+		other["value"] = "c"
+		w.send(other, "")
+		w.send(ask, "")
+	}
 }
 
 // restartStorage kills the storage and starts it again. What nobody knows may be
@@ -334,10 +388,10 @@ func (w *secondWorld) restartStorage() {
 	}
 	w.tell("storage", "restart", nil)
 	w.storage.index = 0
-	lose := w.chance(0.7)
 	for _, key := range secondKeys {
+		lose := w.chance(0.6)
 		stored := w.storage.keys[key]
-		for lose && len(stored) > 0 && (!stored[len(stored)-1].known || !w.timid && w.chance(0.25)) {
+		for lose && len(stored) > 0 && (!stored[len(stored)-1].known || !w.timid && w.chance(0.5)) {
 			stored = stored[:len(stored)-1]
 		}
 		w.storage.keys[key] = stored
