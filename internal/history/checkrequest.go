@@ -81,6 +81,9 @@ var toldRefusals = []string{"stale", "missing", "ahead"}
 // done takes in what the storage tells of a request.
 func (c *checker) done(e Event) {
 	a := c.asked[e.Request]
+	if a != nil {
+		a.mixed = a.mixed || e.Kind != a.did
+	}
 	switch {
 	case e.Request == "":
 		c.wrong(ProblemRequest, "the storage tells of a %s of %s that has no request", e.Op, e.Key)
@@ -91,8 +94,7 @@ func (c *checker) done(e Event) {
 	case c.run.Version >= 2 && !sameClaim(e, a.invoke):
 		c.wrong(ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, and its client of %d (%d) in %q",
 			e.Request, e.Token, e.Sequence, e.Scope, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope)
-	case e.Kind != a.did, a.mixed:
-		a.mixed = true
+	case a.mixed:
 		c.wrong(ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
 	case a.keys[e.Key]:
 		c.wrong(ProblemRequest, "the storage tells of %q and %s a second time", e.Request, e.Key)

@@ -146,7 +146,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/history/checkrequest.go", `a.did == "" && slices.Contains(toldRefusals, e.Reason):`, `false:`},
 	{"internal/history/checkrequest.go", `!isOf(e, a.invoke):`, `false:`},
 	{"internal/history/checkrequest.go", `!sameClaim(e, a.invoke):`, `false:`},
-	{"internal/history/checkrequest.go", `e.Kind != a.did, a.mixed:`, `e.Kind != a.did:`},
+	{"internal/history/checkrequest.go", `a.mixed = a.mixed || e.Kind != a.did`, `a.mixed = e.Kind != a.did`},
 	{"internal/history/checkrequest.go", "\tcase a.keys[e.Key]:\n", "\tcase a.keys[e.Key] && false:\n"},
 	{"internal/history/checkrequest.go", `case c.did && c.placed != (e.Index > 0):`, `case false:`},
 	{"internal/history/checkrequest.go", "\t\tcase c.placed:\n", "\t\tcase false:\n"},
