@@ -6,7 +6,8 @@
 // refuse what comes from an earlier holder, by the token that came with the
 // grant: see Mark.Admit for the rule, Register for a ready store of marks in
 // memory, the packages below for particular technologies, and package fencetest
-// for the laws that every fenced store obeys.
+// for the laws that every fenced store obeys. A lock of readers and writers has
+// claims of two modes; see Mode.
 //
 // Tokens order requests; they permit nothing. Who may write at all is a matter
 // for authentication.

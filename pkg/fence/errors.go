@@ -14,8 +14,11 @@ var (
 	ErrNoToken = errors.New("fence: missing token")
 	// ErrInvalidToken: what was given is no token.
 	ErrInvalidToken = errors.New("fence: invalid token")
-	// ErrInvalidSequence: what was given is no sequence number.
+	// ErrInvalidSequence: what was given is no sequence number, or a shared claim
+	// has one.
 	ErrInvalidSequence = errors.New("fence: invalid sequence")
+	// ErrInvalidMode: what was given is no mode.
+	ErrInvalidMode = errors.New("fence: invalid mode")
 	// ErrInvalidScope: the scope that was named cannot be the right one.
 	ErrInvalidScope = errors.New("fence: invalid scope")
 	// ErrAhead: the issuer cannot have given out so high a token.
@@ -38,7 +41,10 @@ var ErrDuplicate = errors.New("fence: duplicate: this sequence number was done b
 type StaleError struct {
 	Scope string
 	Token Token // given
-	Mark  Token // the highest token admitted in the scope
+	Mark  Token // the mark that refused: the highest token admitted in MarkMode
+	// MarkMode is Shared where an exclusive claim is older than a shared one. A
+	// shared claim is always refused by an exclusive mark.
+	MarkMode Mode
 	// Sequence and MarkSequence are set where Token equals Mark: the claim is
 	// of the current tenure, but a later request of it was done already.
 	Sequence, MarkSequence int64
@@ -52,7 +58,11 @@ func (e *StaleError) Error() string {
 		return fmt.Sprintf("%v: sequence %d of token %d in scope %q is older than the highest done, %d",
 			ErrStale, e.Sequence, e.Token, e.Scope, e.MarkSequence)
 	}
-	return fmt.Sprintf("%v: %d in scope %q is older than the highest admitted, %d", ErrStale, e.Token, e.Scope, e.Mark)
+	whose := ""
+	if e.MarkMode == Shared {
+		whose = ", of a shared claim"
+	}
+	return fmt.Sprintf("%v: %d in scope %q is older than the highest admitted, %d%s", ErrStale, e.Token, e.Scope, e.Mark, whose)
 }
 
 // Is makes errors.Is(err, ErrStale) true.

@@ -39,9 +39,33 @@ func ExampleMark_Admit() {
 		fmt.Println("refused:", err)
 		return
 	}
-	fmt.Println("keep before the operation:", next)
-	fmt.Println("keep after it:", next.Done(claim))
+	fmt.Printf("keep before the operation: %+v\n", next)
+	fmt.Printf("keep after it: %+v\n", next.Done(claim))
 	// Output:
-	// keep before the operation: {35 0}
-	// keep after it: {35 1}
+	// keep before the operation: {Token:35 Sequence:0 Shared:0}
+	// keep after it: {Token:35 Sequence:1 Shared:0}
+}
+
+// Readers share a lock, a writer has it alone: readers refuse each other nothing,
+// and whoever is older than the other side is refused.
+func ExampleMode() {
+	var marks fence.Register
+	do := func(who string, token fence.Token, mode fence.Mode) {
+		c := fence.Claim{Scope: "/orders", Token: token, Mode: mode}
+		err := marks.Do(context.Background(), c, func(context.Context) error { return nil })
+		fmt.Println(who, token, err)
+	}
+	do("writer", 33, fence.Exclusive)
+	do("reader", 35, fence.Shared)
+	do("reader", 34, fence.Shared)
+	do("writer", 33, fence.Exclusive)
+	do("writer", 36, fence.Exclusive)
+	do("reader", 35, fence.Shared)
+	// Output:
+	// writer 33 <nil>
+	// reader 35 <nil>
+	// reader 34 <nil>
+	// writer 33 fence: stale token: 33 in scope "/orders" is older than the highest admitted, 35, of a shared claim
+	// writer 36 <nil>
+	// reader 35 fence: stale token: 35 in scope "/orders" is older than the highest admitted, 36
 }

@@ -47,6 +47,35 @@ func TestRaiseDropsMarksAndRefusesWhatTheyRefused(t *testing.T) {
 	}
 }
 
+// TestRaiseKnowsBothModes: a shared mark above the floor stays, with its mode.
+func TestRaiseKnowsBothModes(t *testing.T) {
+	var r fence.Register
+	for _, c := range []fence.Claim{
+		{Scope: "above", Token: 3}, {Scope: "above", Token: 9, Mode: fence.Shared},
+		{Scope: "at", Token: 5, Mode: fence.Shared},
+		{Scope: "below", Token: 4, Mode: fence.Shared},
+	} {
+		if err := r.Do(t.Context(), c, nothing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if dropped := r.Raise(5); dropped != 1 {
+		t.Errorf("dropped %d, want that of one scope", dropped)
+	}
+	want := map[string]fence.Mark{"above": {Token: 5, Shared: 9}, "at": {Token: 5}}
+	if got := maps.Collect(r.Marks()); !maps.Equal(got, want) {
+		t.Errorf("marks %v, want %v", got, want)
+	}
+	for _, scope := range []string{"above", "at", "below", "new"} {
+		if err := r.Do(t.Context(), fence.Claim{Scope: scope, Token: 4, Mode: fence.Shared}, nothing); !errors.Is(err, fence.ErrStale) {
+			t.Errorf("a shared claim below the floor, scope %s: %v", scope, err)
+		}
+	}
+	if err := r.Do(t.Context(), fence.Claim{Scope: "above", Token: 5, Mode: fence.Shared}, nothing); err != nil {
+		t.Errorf("a shared claim at the floor: %v", err)
+	}
+}
+
 // TestRaiseUnderWay: whatever is admitted while floors are raised is not below
 // the floor that was complete before, no two operations of a scope run at once,
 // and when Raise is back nothing older is under way.

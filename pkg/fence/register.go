@@ -46,8 +46,8 @@ type shard struct {
 var seed = maphash.MakeSeed()
 
 // Do runs op if c is admitted, and returns op's error, or a refusal
-// (*StaleError, *AheadError, ErrNoToken, ErrInvalidToken, ErrInvalidSequence),
-// ErrNoBound, ErrTooManyScopes or ErrDuplicate; with those op did not run.
+// (*StaleError, *AheadError, ErrNoToken, ErrInvalidToken, ErrInvalidSequence,
+// ErrInvalidMode), ErrNoBound, ErrTooManyScopes or ErrDuplicate; with those op did not run.
 //
 // The check and op are one step: while op runs, no other operation of the scope
 // does. Others wait for their turn, in the order in which they came. Where ctx is
@@ -59,12 +59,12 @@ var seed = maphash.MakeSeed()
 //
 // The mark is raised before op runs and stays where op fails or panics.
 func (r *Register) Do(ctx context.Context, c Claim, op func(context.Context) error) error {
-	if r.Bound != nil && c.Token > r.Mark(c.Scope).Token {
+	if r.Bound != nil && c.Token > r.Mark(c.Scope).Highest() {
 		if err := c.CheckBound(r.Bound); err != nil {
 			return err
 		}
 	}
-	if c.Token < r.Floor() || !c.Token.Valid() || c.Sequence < 0 {
+	if c.Token < r.Floor() || c.check() != nil {
 		// Refused whatever the mark is; a scope that only such claims name must
 		// not take up memory.
 		_, err := r.effective(Mark{}).Admit(c)
@@ -141,7 +141,7 @@ func (r *Register) drop(s *scope, floor Token) bool {
 	defer s.give()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dropped || s.mark.Token >= floor {
+	if s.dropped || s.mark.Highest() >= floor {
 		return false
 	}
 	s.dropped = true
@@ -170,12 +170,7 @@ func (r *Register) Marks() iter.Seq2[string, Mark] {
 }
 
 // effective is what counts for a scope whose own mark is m.
-func (r *Register) effective(m Mark) Mark {
-	if floor := r.Floor(); m.Token < floor {
-		return Mark{Token: floor}
-	}
-	return m
-}
+func (r *Register) effective(m Mark) Mark { return m.Max(Mark{Token: r.Floor()}) }
 
 // take returns the scope of a name when it is the caller's alone.
 func (r *Register) take(ctx context.Context, name string) (*scope, error) {

@@ -81,6 +81,13 @@ func TestBound(t *testing.T) {
 	if err := do(40); err != nil || asked != 0 {
 		t.Errorf("a tenure that is known: error %v, asked %d times, want no question", err, asked)
 	}
+	if err := r.Do(t.Context(), fence.Claim{Scope: "readers", Token: 40, Mode: fence.Shared}, nothing); err != nil {
+		t.Errorf("a shared claim: %v", err)
+	}
+	asked = 0
+	if err := r.Do(t.Context(), fence.Claim{Scope: "readers", Token: 40, Mode: fence.Shared}, nothing); err != nil || asked != 0 {
+		t.Errorf("a shared tenure that is known: error %v, asked %d times, want no question", err, asked)
+	}
 	fail = issuer
 	if err := do(41); !errors.Is(err, fence.ErrNoBound) || !errors.Is(err, issuer) {
 		t.Errorf("got %v, want ErrNoBound with the issuer's error", err)
@@ -122,6 +129,7 @@ func FuzzRegister(f *testing.F) {
 	f.Add([]byte{1, 33, 0, 1, 34, 0, 1, 33, 0})
 	f.Add([]byte{0, 1, 3, 0, 1, 2, 0, 1, 3, 128, 1, 4, 0, 2, 1})
 	f.Add([]byte{0, 0, 0, 3, 255, 255, 7, 128, 128})
+	f.Add([]byte{64, 3, 0, 64, 2, 0, 0, 2, 0, 0, 4, 1, 64, 3, 0, 64, 5, 1, 64, 4, 0})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		type admitted struct {
 			claim fence.Claim
@@ -136,6 +144,7 @@ func FuzzRegister(f *testing.F) {
 				Scope:    string('a' + rune(program[0]&1)),
 				Token:    fence.Token(int8(program[1])),
 				Sequence: int64(int8(program[2])),
+				Mode:     fence.Mode(program[0] >> 6 & 1),
 			}
 			var want error
 			switch {
@@ -143,14 +152,14 @@ func FuzzRegister(f *testing.F) {
 				want = fence.ErrNoToken
 			case c.Token < 0:
 				want = fence.ErrInvalidToken
-			case c.Sequence < 0:
+			case c.Sequence < 0, c.Sequence > 0 && c.Mode == fence.Shared:
 				want = fence.ErrInvalidSequence
 			default:
 				for _, p := range past {
 					if p.claim.Scope != c.Scope {
 						continue
 					}
-					if p.claim.Token > c.Token {
+					if together := p.claim.Mode == fence.Shared && c.Mode == fence.Shared; p.claim.Token > c.Token && !together {
 						want = fence.ErrStale
 					}
 				}
