@@ -20,7 +20,7 @@ import (
 
 // TestDefiniteErrors: errors as etcd really returns them, and nothing was done.
 func TestDefiniteErrors(t *testing.T) {
-	client := connect(t, serve(t, etcdserver.Config{MaxTxnOps: 10}))
+	client := connect(t, serve(t, etcdserver.Config{MaxTxnOps: 12}))
 	put := clientv3.OpPut("k", "v")
 	claim := fence.Claim{Scope: "a", Token: 34}
 	for name, tt := range map[string]struct {
@@ -28,7 +28,7 @@ func TestDefiniteErrors(t *testing.T) {
 		ops   []clientv3.Op
 		want  error
 	}{
-		"too many operations": {claim, make([]clientv3.Op, 11), rpctypes.ErrTooManyOps},
+		"too many operations": {claim, make([]clientv3.Op, 13), rpctypes.ErrTooManyOps},
 		"a key twice":         {claim, []clientv3.Op{put, put}, rpctypes.ErrDuplicateKey},
 		"the mark's own key":  {claim, []clientv3.Op{clientv3.OpPut("fence.marks/a", "")}, rpctypes.ErrDuplicateKey},
 		"an empty key":        {claim, []clientv3.Op{put, clientv3.OpPut("", "")}, rpctypes.ErrEmptyKey},

@@ -195,7 +195,12 @@ func TestOneRoundTrip(t *testing.T) {
 		{fence.Claim{Scope: "a", Token: 34, Sequence: 2}, &fence.StaleError{Scope: "a", Token: 34, Mark: 34, Sequence: 2, MarkSequence: 3}, 1},
 		{fence.Claim{Scope: "a", Token: 33}, &fence.StaleError{Scope: "a", Token: 33, Mark: 34}, 1},
 		{fence.Claim{Scope: "a", Token: 35, Sequence: 1}, nil, 1},
+		{fence.Claim{Scope: "a", Token: 37, Mode: fence.Shared}, nil, 1},
+		{fence.Claim{Scope: "a", Token: 36, Mode: fence.Shared}, nil, 1},
+		{fence.Claim{Scope: "a", Token: 34, Mode: fence.Shared}, &fence.StaleError{Scope: "a", Token: 34, Mark: 35}, 1},
+		{fence.Claim{Scope: "a", Token: 36}, &fence.StaleError{Scope: "a", Token: 36, Mark: 37, MarkMode: fence.Shared}, 1},
 		{fence.Claim{Scope: "a"}, fence.ErrNoToken, 0},
+		{fence.Claim{Scope: "a", Token: 38, Sequence: 1, Mode: fence.Shared}, fence.ErrInvalidSequence, 0},
 		{fence.Claim{Scope: "a", Token: -1}, fence.ErrInvalidToken, 0},
 		{fence.Claim{Scope: "a", Token: 35, Sequence: -1}, fence.ErrInvalidSequence, 0},
 		{fence.Claim{Token: 35}, fence.ErrInvalidScope, 0},
@@ -237,7 +242,7 @@ func TestExtraOps(t *testing.T) {
 // have put by hand, text, is above all tokens that etcd can give out.
 func TestDamageIsTold(t *testing.T) {
 	client := etcd(t)
-	for _, key := range []string{"fence.marks/a", "fence.floor"} {
+	for _, key := range []string{"fence.marks/a", "fence.shared/a", "fence.floor"} {
 		for _, bad := range []string{"34", "\x7f", strings.Repeat("\xff", 16), strings.Repeat("1", 17)} {
 			if _, err := client.Put(t.Context(), key, bad); err != nil {
 				t.Fatal(err)
@@ -256,6 +261,41 @@ func TestDamageIsTold(t *testing.T) {
 	}
 	if got, err := client.Get(t.Context(), "k"); err != nil || got.Count != 0 {
 		t.Errorf("a write went through: %v, %v", got, err)
+	}
+}
+
+// TestEncoding: marks are kept as they always were, and shared ones beside them.
+func TestEncoding(t *testing.T) {
+	client := etcd(t)
+	if _, err := client.Put(t.Context(), "fence.marks/a", "\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x02"); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		claim  fence.Claim
+		err    error
+		mark   fence.Mark
+		shared int64
+	}{
+		{fence.Claim{Scope: "a", Token: 4, Mode: fence.Shared}, fence.ErrStale, fence.Mark{Token: 5, Sequence: 2}, 0},
+		{fence.Claim{Scope: "a", Token: 7, Mode: fence.Shared}, nil, fence.Mark{Token: 5, Sequence: 2, Shared: 7}, 1},
+		{fence.Claim{Scope: "a", Token: 8, Sequence: 1}, nil, fence.Mark{Token: 8, Sequence: 1}, 0},
+	} {
+		if _, err := fenceetcd.Do(t.Context(), client, step.claim); !errors.Is(err, step.err) {
+			t.Errorf("%+v: %v, want %v", step.claim, err, step.err)
+		}
+		if m, err := fenceetcd.Mark(t.Context(), client, "a"); err != nil || m != step.mark {
+			t.Errorf("after %+v: mark %+v, %v, want %+v", step.claim, m, err, step.mark)
+		}
+		if got, err := client.Get(t.Context(), "fence.shared/a"); err != nil || got.Count != step.shared {
+			t.Errorf("after %+v: %d shared marks, %v, want %d", step.claim, got.Count, err, step.shared)
+		}
+	}
+	got, err := client.Get(t.Context(), "fence.marks/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x01"; string(got.Kvs[0].Value) != want {
+		t.Errorf("the mark is %x, want %x", got.Kvs[0].Value, want)
 	}
 }
 

@@ -79,6 +79,28 @@ func TestFloorNeverFalls(t *testing.T) {
 	}
 }
 
+// TestRaiseDropsBothModes: a scope's two marks go one by one.
+func TestRaiseDropsBothModes(t *testing.T) {
+	client := etcd(t)
+	for _, c := range []fence.Claim{
+		{Scope: "both", Token: 2}, {Scope: "both", Token: 3, Mode: fence.Shared},
+		{Scope: "one", Token: 3}, {Scope: "one", Token: 5, Mode: fence.Shared},
+		{Scope: "none", Token: 4}, {Scope: "none", Token: 6, Mode: fence.Shared},
+	} {
+		if _, err := fenceetcd.Do(t.Context(), client, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := raise(t, client, 4); n != 3 {
+		t.Errorf("%d marks dropped, want 3", n)
+	}
+	for scope, want := range map[string]fence.Mark{"both": {Token: 4}, "one": {Token: 4, Shared: 5}, "none": {Token: 4, Shared: 6}} {
+		if m, err := fenceetcd.Mark(t.Context(), client, scope); err != nil || m != want {
+			t.Errorf("%s: mark %+v, %v, want %+v", scope, m, err, want)
+		}
+	}
+}
+
 // between calls f between Raise's look at the marks and their removal.
 type between struct {
 	clientv3.KV
@@ -104,7 +126,7 @@ func TestRaiseWhileClaimsCome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	dropped, err := fenceetcd.Raise(t.Context(), between{client, func() {
+	dropped, err := fenceetcd.Raise(t.Context(), between{client, sync.OnceFunc(func() {
 		if err := do(fence.Claim{Scope: "raised", Token: 35, Sequence: 2}); err != nil {
 			t.Errorf("a later tenure: %v, want it admitted", err)
 		}
@@ -113,7 +135,7 @@ func TestRaiseWhileClaimsCome(t *testing.T) {
 				t.Errorf("%s, under the coming floor: %v, want ErrStale", scope, err)
 			}
 		}
-	}}, 34)
+	})}, 34)
 	if err != nil || dropped != 1 {
 		t.Errorf("dropped %d, %v, want 1", dropped, err)
 	}

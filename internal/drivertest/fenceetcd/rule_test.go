@@ -23,10 +23,14 @@ type model struct {
 }
 
 func (m *model) mark(scope string) fence.Mark {
-	if kept := m.marks[scope]; kept.Token >= m.floor {
-		return kept
+	kept := m.marks[scope]
+	if kept.Token < m.floor {
+		kept.Token, kept.Sequence = m.floor, 0
 	}
-	return fence.Mark{Token: m.floor}
+	if kept.Shared <= kept.Token {
+		kept.Shared = 0
+	}
+	return kept
 }
 
 func (m *model) do(c fence.Claim, data string) error {
@@ -34,19 +38,45 @@ func (m *model) do(c fence.Claim, data string) error {
 	if err != nil {
 		return err
 	}
-	m.marks[c.Scope], m.data = after.Done(c), data
+	m.data = data
+	kept := m.marks[c.Scope]
+	if c.Mode == fence.Shared {
+		kept.Shared = max(kept.Shared, c.Token)
+	} else {
+		if c.Token > kept.Token { // also where the floor is as high
+			kept.Shared = 0
+		}
+		kept.Token, kept.Sequence = after.Token, after.Done(c).Sequence
+		if c.Sequence > 0 {
+			kept.Shared = 0
+		}
+	}
+	m.marks[c.Scope] = kept
 	return nil
 }
 
 func (m *model) raise(floor fence.Token) (dropped int) {
 	m.floor = max(m.floor, floor)
 	for scope, kept := range m.marks {
-		if kept.Token < floor {
-			delete(m.marks, scope)
+		if kept.Token != 0 && kept.Token < floor {
+			kept.Token, kept.Sequence = 0, 0
 			dropped++
 		}
+		if kept.Shared != 0 && kept.Shared < floor {
+			kept.Shared = 0
+			dropped++
+		}
+		m.marks[scope] = kept
 	}
 	return dropped
+}
+
+// kept is how many marks there are, of both modes.
+func (m *model) kept() (n int) {
+	for _, kept := range m.marks {
+		n += min(1, int(kept.Token)) + min(1, int(kept.Shared))
+	}
+	return n
 }
 
 // TestDoIsTheRule compares etcd with the model over random claims and floors.
@@ -56,6 +86,7 @@ func TestDoIsTheRule(t *testing.T) {
 	scopes := rapid.SampledFrom([]string{"a", "b", "a/b", "\x00"})
 	tokens := rapid.OneOf(rapid.Int64Range(1, 6), rapid.SampledFrom([]int64{-1, 0, 255, 256, 1 << 53, 1<<53 + 1, math.MaxInt64 - 1, math.MaxInt64}))
 	sequences := rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(1, 4), rapid.SampledFrom([]int64{-1, 255, 256, math.MaxInt64 - 1, math.MaxInt64}))
+	modes := rapid.SampledFrom([]fence.Mode{fence.Exclusive, fence.Shared, 2})
 	stores := 0
 	rapid.Check(t, func(t *rapid.T) {
 		stores++
@@ -66,7 +97,10 @@ func TestDoIsTheRule(t *testing.T) {
 			"do": func(t *rapid.T) {
 				step++
 				data := fmt.Sprint("step ", step)
-				c := fence.Claim{Scope: scopes.Draw(t, "scope"), Token: fence.Token(tokens.Draw(t, "token")), Sequence: sequences.Draw(t, "sequence")}
+				c := fence.Claim{Scope: scopes.Draw(t, "scope"), Token: fence.Token(tokens.Draw(t, "token")), Sequence: sequences.Draw(t, "sequence"), Mode: modes.Draw(t, "mode")}
+				if c.Mode == fence.Shared && rapid.IntRange(0, 5).Draw(t, "no sequence") > 0 {
+					c.Sequence = 0
+				}
 				before := m.mark(c.Scope)
 				_, err := fenceetcd.Do(ctx, kv, c, clientv3.OpPut("data", data))
 				if want := m.do(c, data); !reflect.DeepEqual(err, want) {
@@ -99,9 +133,16 @@ func TestDoIsTheRule(t *testing.T) {
 				if data != m.data {
 					t.Fatalf("the data is of %q, want %q", data, m.data)
 				}
-				kept, err := kv.Get(ctx, "fence.marks/", clientv3.WithPrefix(), clientv3.WithCountOnly())
-				if err != nil || int(kept.Count) != len(m.marks) {
-					t.Fatalf("%d marks are kept, %v, want %d", kept.Count, err, len(m.marks))
+				kept := int64(0)
+				for _, prefix := range []string{"fence.marks/", "fence.shared/"} {
+					got, err := kv.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
+					if err != nil {
+						t.Fatal(err)
+					}
+					kept += got.Count
+				}
+				if kept != int64(m.kept()) {
+					t.Fatalf("%d marks are kept, want %d", kept, m.kept())
 				}
 			},
 		})

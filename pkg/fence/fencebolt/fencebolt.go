@@ -22,8 +22,9 @@ import (
 )
 
 // Bucket is the name of the bucket that holds the marks: by scope, token and
-// sequence as two big-endian 64-bit numbers. Its sequence, as bbolt calls a
-// number that a bucket has, counts them. FloorBucket's sequence is the floor.
+// sequence as two big-endian 64-bit numbers, and the shared mark as a third one,
+// where there is one. Its sequence, as bbolt calls a number that a bucket has,
+// counts them. FloorBucket's sequence is the floor.
 const (
 	Bucket      = "fence.marks"
 	FloorBucket = "fence.floor"
@@ -73,21 +74,13 @@ func Mark(tx *bbolt.Tx, scope string) (m fence.Mark, err error) {
 			return m, err
 		}
 	}
-	return effective(m, Floor(tx)), nil
+	return m.Max(fence.Mark{Token: Floor(tx)}), nil
 }
 
 // Has reports whether a scope has a mark of its own.
 func Has(tx *bbolt.Tx, scope string) bool {
 	marks := tx.Bucket([]byte(Bucket))
 	return marks != nil && marks.Get([]byte(scope)) != nil
-}
-
-// effective is what counts for a scope whose own mark is m.
-func effective(m fence.Mark, floor fence.Token) fence.Mark {
-	if m.Token < floor {
-		return fence.Mark{Token: floor}
-	}
-	return m
 }
 
 func put(tx *bbolt.Tx, scope string, m fence.Mark) error {
@@ -136,10 +129,11 @@ func Raise(tx *bbolt.Tx, floor fence.Token) (dropped int, err error) {
 		return 0, nil
 	}
 	kept := uint64(0)
+	lowest := fence.Mark{Token: floor}
 	var below [][]byte // a bucket must not be changed while it is walked through
 	err = marks.ForEach(func(scope, v []byte) error {
 		m, err := decode(string(scope), v)
-		if err == nil && effective(m, floor) == (fence.Mark{Token: floor}) { // says nothing more
+		if err == nil && m.Max(lowest) == lowest { // says nothing more
 			below = append(below, bytes.Clone(scope))
 		} else {
 			kept++
@@ -160,14 +154,17 @@ func Raise(tx *bbolt.Tx, floor fence.Token) (dropped int, err error) {
 	return len(below), nil
 }
 
-// RaiseMark makes m the mark of a scope, unless its mark is higher: for data that
-// comes from elsewhere, as a backup, with its mark.
+// RaiseMark raises the mark of a scope to m, in each mode in which m is higher:
+// for data that comes from elsewhere, as a backup, with its mark.
 func RaiseMark(tx *bbolt.Tx, scope string, m fence.Mark) error {
 	before, err := Mark(tx, scope)
-	if err != nil || m.Token < before.Token || m.Token == before.Token && m.Sequence <= before.Sequence {
+	if err != nil {
 		return err
 	}
-	return put(tx, scope, m)
+	if after := before.Max(m); after != before {
+		return put(tx, scope, after)
+	}
+	return nil
 }
 
 // Len is how many scopes have a mark of their own.
@@ -195,13 +192,20 @@ func ForEach(tx *bbolt.Tx, visit func(scope string, m fence.Mark) error) error {
 	})
 }
 
-const markSize = 16 // bytes
+// A mark's size in bytes, without and with a shared one.
+const (
+	markSize   = 16
+	sharedSize = 24
+)
 
 func encode(m fence.Mark) []byte {
-	b := make([]byte, markSize)
-	binary.BigEndian.PutUint64(b, uint64(m.Token))
-	binary.BigEndian.PutUint64(b[8:], uint64(m.Sequence))
-	return b
+	b := make([]byte, 0, sharedSize)
+	b = binary.BigEndian.AppendUint64(b, uint64(m.Token))
+	b = binary.BigEndian.AppendUint64(b, uint64(m.Sequence))
+	if m.Shared == 0 {
+		return b
+	}
+	return binary.BigEndian.AppendUint64(b, uint64(m.Shared))
 }
 
 // decode refuses what it did not write: a mark that is taken for a lower one
@@ -210,11 +214,16 @@ func decode(scope string, b []byte) (fence.Mark, error) {
 	if b == nil {
 		return fence.Mark{}, nil
 	}
-	if len(b) != markSize {
-		return fence.Mark{}, fmt.Errorf("fencebolt: the mark of %q has %d bytes, want %d: the database is damaged or not of this format", scope, len(b), markSize)
+	if len(b) != markSize && len(b) != sharedSize {
+		return fence.Mark{}, fmt.Errorf("fencebolt: the mark of %q has %d bytes, want %d or %d: the database is damaged or not of this format", scope, len(b), markSize, sharedSize)
 	}
 	m := fence.Mark{Token: fence.Token(binary.BigEndian.Uint64(b)), Sequence: int64(binary.BigEndian.Uint64(b[8:]))}
-	if !m.Token.Valid() || m.Sequence < 0 {
+	ok := m.Token.Valid()
+	if len(b) == sharedSize {
+		m.Shared = fence.Token(binary.BigEndian.Uint64(b[markSize:]))
+		ok = m.Token >= 0 && m.Shared > m.Token
+	}
+	if !ok || m.Sequence < 0 {
 		return fence.Mark{}, fmt.Errorf("fencebolt: the mark of %q is %+v: the database is damaged", scope, m)
 	}
 	return m, nil

@@ -176,7 +176,10 @@ func TestFailedOperationIsUndone(t *testing.T) {
 
 // TestDamageIsTold: a mark that cannot be read must not pass for a low one.
 func TestDamageIsTold(t *testing.T) {
-	for _, bad := range []string{"", "short", strings.Repeat("\xff", 16), strings.Repeat("\x00", 16), strings.Repeat("\x01", 17)} {
+	for _, bad := range []string{
+		"", "short", strings.Repeat("\xff", 16), strings.Repeat("\x00", 16), strings.Repeat("\x01", 17),
+		strings.Repeat("\x00", 24), strings.Repeat("\x01", 24), strings.Repeat("\x00", 16) + strings.Repeat("\xff", 8),
+	} {
 		s := open(t, filepath.Join(t.TempDir(), "db"))
 		err := s.db.Update(func(tx *bbolt.Tx) error {
 			b, err := tx.CreateBucket([]byte(fencebolt.Bucket))

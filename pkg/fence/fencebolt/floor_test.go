@@ -64,6 +64,31 @@ func TestFloor(t *testing.T) {
 	}
 }
 
+// TestFloorKnowsBothModes: a shared mark above the floor stays, beside the floor.
+func TestFloorKnowsBothModes(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "db")).db
+	err := db.Update(func(tx *bbolt.Tx) error {
+		for scope, token := range map[string]fence.Token{"below": 3, "at": 4, "above": 5} {
+			if err := fencebolt.Do(tx, fence.Claim{Scope: scope, Token: token, Mode: fence.Shared}, func() error { return nil }); err != nil {
+				return err
+			}
+		}
+		dropped, err := fencebolt.Raise(tx, 4)
+		if dropped != 2 {
+			t.Errorf("dropped %d, want 2", dropped)
+		}
+		for scope, want := range map[string]fence.Mark{"below": {Token: 4}, "at": {Token: 4}, "above": {Token: 4, Shared: 5}} {
+			if m, err := fencebolt.Mark(tx, scope); err != nil || m != want {
+				t.Errorf("mark of %s: %+v, %v, want %+v", scope, m, err, want)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestRaiseMark: what comes from a backup does not lower a mark.
 func TestRaiseMark(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "db")).db
@@ -73,7 +98,10 @@ func TestRaiseMark(t *testing.T) {
 			{fence.Mark{Token: 4, Sequence: 9}, fence.Mark{Token: 5, Sequence: 2}},
 			{fence.Mark{Token: 5, Sequence: 1}, fence.Mark{Token: 5, Sequence: 2}},
 			{fence.Mark{Token: 5, Sequence: 3}, fence.Mark{Token: 5, Sequence: 3}},
-			{fence.Mark{Token: 6}, fence.Mark{Token: 6}},
+			{fence.Mark{Shared: 7}, fence.Mark{Token: 5, Sequence: 3, Shared: 7}},
+			{fence.Mark{Token: 6}, fence.Mark{Token: 6, Shared: 7}},
+			{fence.Mark{Token: 6, Shared: 6}, fence.Mark{Token: 6, Shared: 7}},
+			{fence.Mark{Token: 8}, fence.Mark{Token: 8}},
 		} {
 			if err := fencebolt.RaiseMark(tx, "a", step.give); err != nil {
 				return err

@@ -79,7 +79,7 @@ func (s *Store) checkBound(c fence.Claim) error {
 		m, err = Mark(tx, c.Scope)
 		return err
 	})
-	if err != nil || c.Token <= m.Token {
+	if err != nil || c.Token <= m.Highest() {
 		return err
 	}
 	return c.CheckBound(s.Bound)

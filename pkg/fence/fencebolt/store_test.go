@@ -70,7 +70,13 @@ func TestStoreKnowsTheBound(t *testing.T) {
 	if err := do(40); err != nil {
 		t.Errorf("the bound itself: %v", err)
 	}
+	if err := s.guard.Do(t.Context(), fence.Claim{Scope: "readers", Token: 40, Mode: fence.Shared}, nothing); err != nil {
+		t.Errorf("a shared claim: %v", err)
+	}
 	fail = away
+	if err := s.guard.Do(t.Context(), fence.Claim{Scope: "readers", Token: 39, Mode: fence.Shared}, nothing); err != nil {
+		t.Errorf("a shared tenure below one that is known: %v", err)
+	}
 	if err := do(40); err != nil {
 		t.Errorf("a tenure that is known: %v", err)
 	}

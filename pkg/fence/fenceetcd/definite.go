@@ -36,7 +36,7 @@ var definite = []error{
 // What package fence says without doing anything.
 var refusals = []error{
 	fence.ErrStale, fence.ErrDuplicate,
-	fence.ErrNoToken, fence.ErrInvalidToken, fence.ErrInvalidSequence, fence.ErrInvalidScope,
+	fence.ErrNoToken, fence.ErrInvalidToken, fence.ErrInvalidSequence, fence.ErrInvalidMode, fence.ErrInvalidScope,
 	fence.ErrAhead, fence.ErrNoBound,
 }
 

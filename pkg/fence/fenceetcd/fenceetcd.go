@@ -4,15 +4,20 @@
 //
 //	_, err := fenceetcd.Do(ctx, client, claim, clientv3.OpPut("orders/7", order))
 //
-// The marks are the keys below "fence.marks/", and "fence.floor" is a key as
-// well. Leave both to this package. Where several applications share a cluster,
-// each wraps its client with go.etcd.io/etcd/client/v3/namespace, and so has
-// marks and a floor of its own.
+// The marks are the keys below "fence.marks/" and "fence.shared/", and
+// "fence.floor" is a key as well. Leave them to this package. Where several
+// applications share a cluster, each wraps its client with
+// go.etcd.io/etcd/client/v3/namespace, and so has marks and a floor of its own.
+//
+// A version of this package that knew no shared claims does not look at
+// "fence.shared/". Let no program with such a version write any more before the
+// first shared claim is made.
 package fenceetcd
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -23,7 +28,7 @@ import (
 // ExtraOps is how many operations Do adds to those of its caller, by etcd's count
 // for --max-txn-ops. It counts a Txn inside another as the sum of the longest
 // lists on the way down; source: etcd, api/v3rpc/key.go, checkTxnRequest.
-const ExtraOps = 4
+const ExtraOps = 9
 
 // Do runs ops if c is admitted by the mark of its scope and by the floor, and
 // raises the mark, all in one Txn and one round trip. The response has the header
@@ -38,7 +43,7 @@ const ExtraOps = 4
 // ops are as in any Txn: they may be reads and nested Txns, no key may be put
 // twice, and what is put must not be in a range that is deleted. For n of them
 // start etcd with --max-txn-ops of n+ExtraOps at least; its default of 128 is
-// enough for 124. Where one is a nested Txn, its own operations come on top.
+// enough for 119. Where one is a nested Txn, its own operations come on top.
 // --max-request-bytes, 1.5 MiB by default, bounds them too.
 //
 // Do knows no bound of the tokens; Store does.
@@ -56,32 +61,41 @@ func Do(ctx context.Context, kv clientv3.KV, c fence.Claim, ops ...clientv3.Op) 
 	// etcd compares values as bytes, so that an encoded mark is above another one
 	// exactly where the mark is. A compare of a key that is not there is false:
 	// hence the question is always whether a mark is above, and what is not there
-	// never is.
+	// never is. A Txn has no "or", so each question after the first is a Txn inside
+	// the one before.
+	marks := refusing(c)
+	then := append([]clientv3.Op{raise(c)}, ops...)
+	for _, mark := range slices.Backward(marks[1:]) {
+		then = []clientv3.Op{clientv3.OpTxn([]clientv3.Cmp{mark}, get(c.Scope), then)}
+	}
+	resp, err := kv.Txn(ctx).If(marks[0]).Then(get(c.Scope)...).Else(then...).Commit()
+	if err != nil {
+		return nil, failed(fmt.Sprintf("scope %q, token %d", c.Scope, c.Token), err)
+	}
+	refused, found := resp.Succeeded, resp.Responses
+	for range marks[1:] {
+		if refused {
+			break
+		}
+		inner := found[0].GetResponseTxn()
+		refused, found = inner.Succeeded, inner.Responses
+	}
+	if refused {
+		return nil, refusal(c, found)
+	}
+	return &clientv3.TxnResponse{Header: resp.Header, Succeeded: true, Responses: found[1:]}, nil
+}
+
+// refusing asks of each mark that can refuse c whether it does.
+func refusing(c fence.Claim) []clientv3.Cmp {
+	if c.Mode == fence.Shared {
+		return []clientv3.Cmp{above(key(c.Scope), last(c.Token)), above(FloorKey, last(c.Token))}
+	}
 	ceiling := fence.Mark{Token: c.Token, Sequence: c.Sequence - 1}
 	if c.Sequence == 0 {
 		ceiling = last(c.Token)
 	}
-	// A Txn has no "or", so the floor is asked for in a second one inside the first.
-	resp, err := kv.Txn(ctx).
-		If(above(key(c.Scope), ceiling)).
-		Then(get(c.Scope)...).
-		Else(clientv3.OpTxn(
-			[]clientv3.Cmp{above(FloorKey, ceiling)},
-			get(c.Scope),
-			append([]clientv3.Op{raise(c)}, ops...),
-		)).
-		Commit()
-	if err != nil {
-		return nil, failed(fmt.Sprintf("scope %q, token %d", c.Scope, c.Token), err)
-	}
-	if resp.Succeeded {
-		return nil, refusal(c, resp.Responses)
-	}
-	inner := resp.Responses[0].GetResponseTxn()
-	if inner.Succeeded {
-		return nil, refusal(c, inner.Responses)
-	}
-	return &clientv3.TxnResponse{Header: resp.Header, Succeeded: true, Responses: inner.Responses[1:]}, nil
+	return []clientv3.Cmp{above(key(c.Scope), ceiling), above(FloorKey, ceiling), above(sharedKey(c.Scope), last(c.Token))}
 }
 
 // check refuses what is refused whatever the mark is.
@@ -102,14 +116,22 @@ func checkScope(scope string) error {
 
 // raise puts c's mark, where c is admitted. A sequence number that is admitted is
 // always higher than the mark's; without one the mark of a tenure that is known
-// must stay as it is.
+// must stay as it is. So must a shared mark that is higher than c's; one that an
+// exclusive claim has come up to says nothing more.
 func raise(c fence.Claim) clientv3.Op {
-	put := clientv3.OpPut(key(c.Scope), encode(fence.Mark{Token: c.Token, Sequence: c.Sequence}))
-	if c.Sequence > 0 {
-		return put
+	mark := encode(fence.Mark{Token: c.Token, Sequence: c.Sequence})
+	if c.Mode == fence.Shared {
+		return clientv3.OpTxn(known(sharedKey(c.Scope), c.Token), nil, []clientv3.Op{clientv3.OpPut(sharedKey(c.Scope), mark)})
 	}
-	return clientv3.OpTxn([]clientv3.Cmp{above(key(c.Scope), last(c.Token-1))}, nil, []clientv3.Op{put})
+	puts := []clientv3.Op{clientv3.OpPut(key(c.Scope), mark), clientv3.OpDelete(sharedKey(c.Scope))}
+	if c.Sequence > 0 {
+		return clientv3.OpTxn(nil, puts, nil)
+	}
+	return clientv3.OpTxn(known(key(c.Scope), c.Token), nil, puts)
 }
+
+// known asks whether the mark at key is of the tenure t, or of a later one.
+func known(key string, t fence.Token) []clientv3.Cmp { return []clientv3.Cmp{above(key, last(t-1))} }
 
 // refusal is why etcd did not admit c, by the rule and what get found.
 func refusal(c fence.Claim, found []*pb.ResponseOp) error {
@@ -123,8 +145,8 @@ func refusal(c fence.Claim, found []*pb.ResponseOp) error {
 	return err
 }
 
-// Mark returns the mark of a scope: the highest that was admitted, or the floor
-// where that is higher. It is zero where there is neither.
+// Mark returns the mark of a scope: the highest that was admitted in each mode, or
+// the floor where that is higher. It is zero where there is none of them.
 func Mark(ctx context.Context, kv clientv3.KV, scope string) (fence.Mark, error) {
 	if err := checkScope(scope); err != nil {
 		return fence.Mark{}, err

@@ -15,7 +15,7 @@ const page = 100
 
 // Raise sets the floor, the token below which nothing is admitted in any scope,
 // and drops the marks below it, which it makes superfluous. It returns how many
-// it dropped. A floor that is higher already stays; the marks below the given one
+// it dropped; the marks of both modes of a scope are two. A floor that is higher already stays; the marks below the given one
 // are dropped all the same.
 //
 // A floor is right only where the tokens of all scopes come from one issuer, and
@@ -31,16 +31,28 @@ func Raise(ctx context.Context, kv clientv3.KV, floor fence.Token) (dropped int,
 		return 0, fmt.Errorf("%w: a floor of %d, want 1 or more", fence.ErrInvalidToken, floor)
 	}
 	// The floor first: from here on no mark below it is needed, nor can one come.
-	lowest := encode(fence.Mark{Token: floor})
 	_, err = kv.Txn(ctx).
-		If(above(FloorKey, last(floor-1))).
-		Else(clientv3.OpPut(FloorKey, lowest)).
+		If(known(FloorKey, floor)...).
+		Else(clientv3.OpPut(FloorKey, encode(fence.Mark{Token: floor}))).
 		Commit()
 	if err != nil {
 		return 0, fmt.Errorf("fenceetcd: raise the floor to %d: %w", floor, err)
 	}
-	end := clientv3.WithRange(clientv3.GetPrefixRangeEnd(Prefix))
-	for next := Prefix; ; {
+	for _, prefix := range []string{Prefix, SharedPrefix} {
+		n, err := dropBelow(ctx, kv, prefix, floor)
+		dropped += n
+		if err != nil {
+			return dropped, err
+		}
+	}
+	return dropped, nil
+}
+
+// dropBelow drops the marks below a prefix whose tokens are below floor.
+func dropBelow(ctx context.Context, kv clientv3.KV, prefix string, floor fence.Token) (dropped int, err error) {
+	lowest := encode(fence.Mark{Token: floor})
+	end := clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix))
+	for next := prefix; ; {
 		found, err := kv.Get(ctx, next, end, clientv3.WithLimit(page))
 		if err != nil {
 			return dropped, fmt.Errorf("fenceetcd: list the marks from %q: %w", next, err)
@@ -51,7 +63,7 @@ func Raise(ctx context.Context, kv clientv3.KV, floor fence.Token) (dropped int,
 			if err != nil {
 				return dropped, err
 			}
-			if m.Token < floor {
+			if m.Highest() < floor {
 				// Asked again, because it may have been raised since.
 				drop = append(drop, clientv3.OpTxn(
 					[]clientv3.Cmp{clientv3.Compare(clientv3.Value(string(mark.Key)), "<", lowest)},

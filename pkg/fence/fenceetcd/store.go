@@ -35,7 +35,7 @@ func (s Store) checkBound(ctx context.Context, c fence.Claim) error {
 	if refused == nil {
 		return nil
 	}
-	if m, err := Mark(ctx, s.KV, c.Scope); err == nil && c.Token <= m.Token {
+	if m, err := Mark(ctx, s.KV, c.Scope); err == nil && c.Token <= m.Highest() {
 		return nil
 	}
 	return refused
