@@ -34,6 +34,15 @@ func TestRefusalOfHead(t *testing.T) {
 	if err := head(fence.Claim{Token: 33}); !errors.As(err, &stale) || *stale != (fence.StaleError{Token: 33, Mark: 34}) {
 		t.Errorf("stale, and no scope was named: got %v, want both tokens", err)
 	}
+	if err := head(fence.Claim{Scope: "/lock", Token: 36, Mode: fence.Shared}); err != nil {
+		t.Errorf("shared: %v", err)
+	}
+	if err := head(fence.Claim{Scope: "/lock", Token: 35}); !errors.As(err, &stale) || *stale != (fence.StaleError{Scope: "/lock", Token: 35, Mark: 36, MarkMode: fence.Shared}) {
+		t.Errorf("stale by a shared mark: got %v, want the StaleError of the server", err)
+	}
+	if err := head(fence.Claim{Scope: "/lock", Token: 36, Mode: 2}); !errors.Is(err, fence.ErrInvalidMode) {
+		t.Errorf("unknown mode: got %v, want ErrInvalidMode", err)
+	}
 	var ahead *fence.AheadError
 	if err := head(fence.Claim{Scope: "/lock", Token: 41}); !errors.As(err, &ahead) || *ahead != (fence.AheadError{Scope: "/lock", Token: 41, Bound: 40}) {
 		t.Errorf("ahead: got %v, want the AheadError of the server", err)
@@ -177,6 +186,7 @@ func TestInvalidKeepsItsSentinel(t *testing.T) {
 	}{
 		{fence.ErrInvalidToken, "token", []error{fence.ErrInvalidSequence, fence.ErrInvalidScope}},
 		{fence.ErrInvalidSequence, "sequence", []error{fence.ErrInvalidScope}},
+		{fence.ErrInvalidMode, "mode", []error{fence.ErrInvalidSequence, fence.ErrInvalidScope}},
 		{fence.ErrInvalidScope, "scope", []error{fence.ErrInvalidSequence}},
 	} {
 		p, _ := fencehttp.NewProblem(fmt.Errorf("header: %w", tt.err))
@@ -200,6 +210,9 @@ func TestInvalidKeepsItsSentinel(t *testing.T) {
 	s := newRemote(serve(t, new(fence.Register), byPath))
 	if err := s.Write(t.Context(), fence.Claim{Token: 1, Sequence: -1}, "a", ""); !errors.Is(err, fence.ErrInvalidSequence) {
 		t.Errorf("over HTTP: got %v, want ErrInvalidSequence", err)
+	}
+	if err := s.Write(t.Context(), fence.Claim{Token: 1, Sequence: 1, Mode: fence.Shared}, "a", ""); !errors.Is(err, fence.ErrInvalidSequence) {
+		t.Errorf("a shared claim over HTTP: got %v, want ErrInvalidSequence", err)
 	}
 	if err := s.Write(t.Context(), fence.Claim{Token: 1, Scope: "a\u00a0"}, "a", ""); !errors.Is(err, fence.ErrInvalidScope) {
 		t.Errorf("over HTTP: got %v, want ErrInvalidScope", err)

@@ -170,6 +170,11 @@ func TestStatusAndDocument(t *testing.T) {
 		{"scope twice", map[string][]string{"Fencing-Token": {"34"}, "Fencing-Scope": {"a", "b"}}, "", 400, "given 2 times"},
 		{"empty scope", map[string][]string{"Fencing-Token": {"34"}, "Fencing-Scope": {""}}, "", 400, "it is empty"},
 		{"bad sequence", map[string][]string{"Fencing-Token": {"34"}, "Fencing-Sequence": {"x"}}, "", 400, "header Fencing-Sequence"},
+		{"unknown mode", map[string][]string{"Fencing-Token": {"34"}, "Fencing-Mode": {"reader"}}, "", 400, `"field":"mode"`},
+		{"empty mode", map[string][]string{"Fencing-Token": {"34"}, "Fencing-Mode": {""}}, "", 400, "header Fencing-Mode"},
+		{"mode twice", map[string][]string{"Fencing-Token": {"34"}, "Fencing-Mode": {"shared", "shared"}}, "", 400, "given 2 times"},
+		{"shared", map[string][]string{"Fencing-Token": {"36"}, "Fencing-Mode": {"shared"}}, "", 201, "kept"},
+		{"exclusive", map[string][]string{"Fencing-Token": {"35"}, "Fencing-Mode": {"exclusive"}}, "", 412, `"mark":"36","mark_mode":"shared"`},
 		{"ahead", h("Fencing-Token", "9223372036854775807"), "", 422, `"bound":"1152921504606846976"`},
 		{"too large", h("Fencing-Token", "34"), "eleven bytes", 413, `"status":413`},
 	} {
@@ -274,6 +279,7 @@ func TestProblemsRoundTrip(t *testing.T) {
 	for _, err := range []error{
 		&fence.StaleError{Scope: "s", Token: 1<<53 + 1, Mark: 1<<63 - 1},
 		&fence.StaleError{Scope: "s", Token: 5, Mark: 5, Sequence: 2, MarkSequence: 3},
+		&fence.StaleError{Scope: "s", Token: 5, Mark: 7, MarkMode: fence.Shared},
 		&fence.AheadError{Scope: "s", Token: 1<<63 - 1, Bound: 7},
 	} {
 		p, ok := fencehttp.NewProblem(fmt.Errorf("write key0: %w", err))

@@ -13,15 +13,15 @@ import (
 // FuzzParseClaim: headers are a claim that is sent by the same headers, or are
 // refused as invalid.
 func FuzzParseClaim(f *testing.F) {
-	f.Add("34", "/lock", "1", true)
-	f.Add("", "", "", false)
-	f.Add("034", " /lock", "0", true)
-	f.Add("9223372036854775808", "\xff", "-1", true)
-	f.Add("1", "\u00a0\u200b", "1", true)
-	f.Fuzz(func(t *testing.T, token, scope, sequence string, all bool) {
+	f.Add("34", "/lock", "1", "exclusive", true)
+	f.Add("", "", "", "", false)
+	f.Add("034", " /lock", "0", "reader", true)
+	f.Add("9223372036854775808", "\xff", "-1", "SHARED", true)
+	f.Add("1", "\u00a0\u200b", "1", "shared", true)
+	f.Fuzz(func(t *testing.T, token, scope, sequence, mode string, all bool) {
 		h := http.Header{fencehttp.HeaderToken: {token}}
 		if all {
-			h[fencehttp.HeaderScope], h[fencehttp.HeaderSequence] = []string{scope}, []string{sequence}
+			h[fencehttp.HeaderScope], h[fencehttp.HeaderSequence], h[fencehttp.HeaderMode] = []string{scope}, []string{sequence}, []string{mode}
 		}
 		c, err := fencehttp.ParseClaim(h, "default")
 		if err != nil {

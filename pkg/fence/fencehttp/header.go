@@ -20,6 +20,7 @@ const (
 	HeaderToken    = "Fencing-Token"    // decimal, 1 to 2^63-1
 	HeaderScope    = "Fencing-Scope"    // the lock's name; where it is absent the server has a default
 	HeaderSequence = "Fencing-Sequence" // decimal, optional
+	HeaderMode     = "Fencing-Mode"     // "shared"; where it is absent the claim is exclusive
 
 	// HeaderDuplicate is a response header, "true" where the request had been
 	// done before and was not done again.
@@ -42,8 +43,8 @@ const MaxScope = 1024
 // ParseClaim reads the claim of a request. Without a Fencing-Token header the
 // claim's Token is 0, which fence.Mark.Admit refuses as missing; scope is the
 // default where no Fencing-Scope is given, and is not checked. Errors wrap
-// fence.ErrInvalidToken, fence.ErrInvalidSequence or fence.ErrInvalidScope. A
-// header that is given twice is invalid: two readers could disagree about which
+// fence.ErrInvalidToken, fence.ErrInvalidSequence, fence.ErrInvalidMode or
+// fence.ErrInvalidScope. A header that is given twice is invalid: two readers could disagree about which
 // one counts. So is a scope that does not come through headers, logs and JSON
 // unchanged: one over MaxScope, that is not UTF-8, has control characters, or
 // begins or ends with white space.
@@ -80,6 +81,17 @@ func ParseClaim(h http.Header, scope string) (fence.Claim, error) {
 		c.Sequence = n
 	default:
 		return c, headerError(HeaderSequence, fmt.Errorf("%w: given %d times", fence.ErrInvalidSequence, len(v)))
+	}
+	switch v := h[HeaderMode]; len(v) {
+	case 0:
+	case 1:
+		m, err := fence.ParseMode(v[0])
+		if err != nil {
+			return c, headerError(HeaderMode, err)
+		}
+		c.Mode = m
+	default:
+		return c, headerError(HeaderMode, fmt.Errorf("%w: given %d times", fence.ErrInvalidMode, len(v)))
 	}
 	return c, nil
 }
@@ -121,5 +133,8 @@ func SetClaim(h http.Header, c fence.Claim) {
 	}
 	if c.Sequence != 0 {
 		h.Set(HeaderSequence, strconv.FormatInt(c.Sequence, 10))
+	}
+	if c.Mode != fence.Exclusive {
+		h.Set(HeaderMode, c.Mode.String())
 	}
 }

@@ -125,7 +125,7 @@ func (e *scopeError) Unwrap() error { return fence.ErrInvalidScope }
 // fenced reports whether a request writes, or shows anything of a claim.
 func fenced(r *http.Request) bool {
 	h := r.Header
-	return !safe(r.Method) || h[HeaderToken] != nil || h[HeaderScope] != nil || h[HeaderSequence] != nil
+	return !safe(r.Method) || h[HeaderToken] != nil || h[HeaderScope] != nil || h[HeaderSequence] != nil || h[HeaderMode] != nil
 }
 
 func safe(method string) bool {

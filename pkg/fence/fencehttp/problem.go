@@ -36,19 +36,21 @@ type Problem struct {
 	Detail string `json:"detail,omitempty"`
 
 	Reason       Reason      `json:"reason,omitempty"`
-	Field        string      `json:"field,omitempty"` // of an invalid claim: "token", "sequence" or "scope"
+	Field        string      `json:"field,omitempty"` // of an invalid claim: "token", "sequence", "mode" or "scope"
 	Scope        string      `json:"scope,omitempty"`
 	Token        fence.Token `json:"token,omitempty,string"`
 	Mark         fence.Token `json:"mark,omitempty,string"`
 	Bound        fence.Token `json:"bound,omitempty,string"`
 	Sequence     int64       `json:"sequence,omitempty,string"`
 	MarkSequence int64       `json:"mark_sequence,omitempty,string"`
+	MarkMode     fence.Mode  `json:"mark_mode,omitempty"`
 }
 
 // The fields of a claim; see Problem.Field.
 const (
 	fieldToken    = "token"
 	fieldSequence = "sequence"
+	fieldMode     = "mode"
 	fieldScope    = "scope"
 )
 
@@ -61,7 +63,8 @@ func ReasonOf(err error) Reason {
 		return ReasonMissing
 	case errors.Is(err, fence.ErrAhead):
 		return ReasonAhead
-	case errors.Is(err, fence.ErrInvalidToken), errors.Is(err, fence.ErrInvalidSequence), errors.Is(err, fence.ErrInvalidScope):
+	case errors.Is(err, fence.ErrInvalidToken), errors.Is(err, fence.ErrInvalidSequence), errors.Is(err, fence.ErrInvalidMode),
+		errors.Is(err, fence.ErrInvalidScope):
 		return ReasonInvalid
 	}
 	return ""
@@ -76,7 +79,7 @@ func NewProblem(err error) (p Problem, ok bool) {
 		var stale *fence.StaleError
 		if errors.As(err, &stale) {
 			p.Scope, p.Token, p.Mark = stale.Scope, stale.Token, stale.Mark
-			p.Sequence, p.MarkSequence = stale.Sequence, stale.MarkSequence
+			p.Sequence, p.MarkSequence, p.MarkMode = stale.Sequence, stale.MarkSequence, stale.MarkMode
 		}
 	case ReasonMissing:
 		p = Problem{Status: http.StatusPreconditionRequired, Reason: ReasonMissing, Title: "The fencing token is missing"}
@@ -85,6 +88,8 @@ func NewProblem(err error) (p Problem, ok bool) {
 		switch {
 		case errors.Is(err, fence.ErrInvalidSequence):
 			p.Field = fieldSequence
+		case errors.Is(err, fence.ErrInvalidMode):
+			p.Field = fieldMode
 		case errors.Is(err, fence.ErrInvalidScope):
 			p.Field = fieldScope
 		}
@@ -109,7 +114,9 @@ func (p Problem) Err() error {
 	}
 	switch p.Reason {
 	case ReasonStale:
-		return &fence.StaleError{Scope: p.Scope, Token: p.Token, Mark: p.Mark, Sequence: p.Sequence, MarkSequence: p.MarkSequence}
+		return &fence.StaleError{
+			Scope: p.Scope, Token: p.Token, Mark: p.Mark, MarkMode: p.MarkMode, Sequence: p.Sequence, MarkSequence: p.MarkSequence,
+		}
 	case ReasonAhead:
 		return &fence.AheadError{Scope: p.Scope, Token: p.Token, Bound: p.Bound}
 	case ReasonMissing:
@@ -118,6 +125,8 @@ func (p Problem) Err() error {
 		switch p.Field {
 		case fieldSequence:
 			return p.refusal(fence.ErrInvalidSequence)
+		case fieldMode:
+			return p.refusal(fence.ErrInvalidMode)
 		case fieldScope:
 			return p.refusal(fence.ErrInvalidScope)
 		}
@@ -152,6 +161,9 @@ func (p Problem) Write(w http.ResponseWriter) {
 	setToken(h, HeaderToken, p.Token)
 	setToken(h, HeaderMark, p.Mark)
 	setToken(h, HeaderBound, p.Bound)
+	if p.MarkMode != fence.Exclusive {
+		h.Set(HeaderMode, p.MarkMode.String())
+	}
 	w.WriteHeader(p.Status)
 	// An error here means that the client is gone.
 	_ = json.NewEncoder(w).Encode(p)
@@ -169,14 +181,16 @@ func headerProblem(req *http.Request, h http.Header) Problem {
 		t, _ := fence.ParseToken(h.Get(header)) // 0 where it is missing
 		return t
 	}
+	mode, _ := fence.ParseMode(h.Get(HeaderMode)) // Exclusive where it is missing
 	reason := h.Get(HeaderRefused)
 	return Problem{
-		Type:   ProblemType + reason,
-		Reason: Reason(reason),
-		Field:  h.Get(HeaderField),
-		Scope:  req.Header.Get(HeaderScope),
-		Token:  token(HeaderToken),
-		Mark:   token(HeaderMark),
-		Bound:  token(HeaderBound),
+		Type:     ProblemType + reason,
+		Reason:   Reason(reason),
+		Field:    h.Get(HeaderField),
+		Scope:    req.Header.Get(HeaderScope),
+		Token:    token(HeaderToken),
+		Mark:     token(HeaderMark),
+		MarkMode: mode,
+		Bound:    token(HeaderBound),
 	}
 }

@@ -13,7 +13,7 @@ import (
 // into the error that the server's register returned: with an http.Client that
 // uses it, errors.As finds the *fence.StaleError with both tokens, and errors.Is
 // finds fence.ErrStale, ErrNoToken, ErrInvalidToken, ErrInvalidSequence,
-// ErrInvalidScope or ErrAhead. Every other answer passes through as it is.
+// ErrInvalidMode, ErrInvalidScope or ErrAhead. Every other answer passes through as it is.
 //
 // Where there is no whole document, as with HEAD, the headers of the answer tell
 // of the refusal; its scope is then the one that the request named, if any.

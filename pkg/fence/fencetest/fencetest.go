@@ -26,7 +26,8 @@ import (
 
 // Store is the store under test: keys with values, guarded by claims. An error
 // that is a refusal must match fence.ErrStale (as a *fence.StaleError),
-// fence.ErrNoToken, fence.ErrInvalidToken or fence.ErrAhead.
+// fence.ErrNoToken, fence.ErrInvalidToken, fence.ErrInvalidSequence or
+// fence.ErrAhead.
 type Store interface {
 	// Write stores value at key, if c is admitted.
 	Write(ctx context.Context, c fence.Claim, key, value string) error
@@ -56,6 +57,9 @@ type Subject struct {
 	Fail func(ctx context.Context, s Store, c fence.Claim, key, value string) error
 	// NoSequence: the store ignores sequence numbers.
 	NoSequence bool
+	// NoShared: the store knows no shared claims. It must refuse them, or take them
+	// for exclusive ones.
+	NoShared bool
 	// Again reports whether an error of the store says no more than that the
 	// request is to be made again, such as a serialization failure. The checks then
 	// do so, some times. Nil: no error says that.
@@ -125,6 +129,17 @@ var Laws = []Law{
 	{"ScopesAreIndependent", "Tokens of two locks are not compared.", scopesAreIndependent},
 	{"ScopesAreNotConfused", "Two names are two locks, also where they differ in case, in a slash or in their last byte.", scopesAreNotConfused},
 	{"ScopeAndKeyAreApart", "Where a scope ends and a key begins is not lost.", scopeAndKeyAreApart},
+	{"SharedClaimsShare", "A shared claim is admitted whatever other shared claims were, newer or older.", sharedClaimsShare},
+	{"StaleSharedRefused", "A shared claim whose token is lower than the highest exclusive one is never admitted.", staleSharedRefused},
+	{"SharedRaisesMark", "An exclusive claim whose token is lower than the highest shared one is never admitted.", sharedRaisesMark},
+	{"SharedMarkStays", "A shared claim that is older than another one does not lower the mark.", sharedMarkStays},
+	{"SharedMarkIsNoExclusiveOne", "An exclusive claim that is refused, and a shared one that is admitted, leave the exclusive mark as it is.", sharedMarkIsNoExclusiveOne},
+	{"SharedHasNoSequence", "A write or delete by a shared claim with a sequence number is refused.", sharedHasNoSequence},
+	{"SharedIsOneStep", "Check and operation are one step for shared claims, too.", sharedIsOneStep},
+	{"RestartKeepsBothMarks", "A crash and restart keeps the marks of both modes apart.", restartKeepsBothMarks},
+	{"ProcessesShareBothMarks", "Two processes that work on the same data judge by the same marks of both modes.", processesShareBothMarks},
+	{"SharedAheadRefused", "A shared token beyond what the issuer can have given out is refused, too.", sharedAheadRefused},
+	{"RefusalNamesTheMode", "A stale refusal names the mark that refused, and its mode.", refusalNamesTheMode},
 	{"RefusalNamesBothTokens", "A stale refusal names the scope, the token given and the mark.", refusalNamesBothTokens},
 }
 
@@ -164,6 +179,7 @@ func (s Subject) String() string {
 	say(s.OpenBounded != nil, "knows a bound", "knows no bound")
 	say(s.Fail != nil, "operations can fail half done", "operations do not fail half done")
 	say(!s.NoSequence, "sequence numbers", "no sequence numbers")
+	say(!s.NoShared, "shared claims", "no shared claims")
 	say(s.Again != nil, "may want a request again", "wants no request again")
 	return strings.Join(says, ", ")
 }
@@ -188,6 +204,22 @@ func begin(ctx context.Context, open func(context.Context) (Store, error)) *step
 func (sub Subject) beginSequence(ctx context.Context) (*steps, error) {
 	if sub.NoSequence {
 		return nil, fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	}
+	return begin(ctx, sub.open), nil
+}
+
+// beginBounded is begin for a law about tokens that were not issued: those over 40.
+func (sub Subject) beginBounded(ctx context.Context) (*steps, error) {
+	if sub.OpenBounded == nil {
+		return nil, fmt.Errorf("%w: the store knows no bound", ErrNotApplicable)
+	}
+	return begin(ctx, func(ctx context.Context) (Store, error) { return sub.patient(sub.OpenBounded(ctx, 40)) }), nil
+}
+
+// beginShared is begin for a law about shared claims.
+func (sub Subject) beginShared(ctx context.Context) (*steps, error) {
+	if sub.NoShared {
+		return nil, fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
 	}
 	return begin(ctx, sub.open), nil
 }

@@ -239,10 +239,10 @@ func largestTokenAdmitted(ctx context.Context, sub Subject) error {
 }
 
 func aheadRefused(ctx context.Context, sub Subject) error {
-	if sub.OpenBounded == nil {
-		return fmt.Errorf("%w: the store knows no bound", ErrNotApplicable)
+	s, err := sub.beginBounded(ctx)
+	if err != nil {
+		return err
 	}
-	s := begin(ctx, func(ctx context.Context) (Store, error) { return sub.patient(sub.OpenBounded(ctx, 40)) })
 	s.write(claim(33), lock, "old", admitted)
 	s.write(claim(math.MaxInt64), lock, "poison", fence.ErrAhead)
 	s.write(claim(41), lock, "ahead", fence.ErrAhead)

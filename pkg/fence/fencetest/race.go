@@ -21,9 +21,10 @@ const (
 // and over. What the holder sees when its request is acknowledged must stay: an
 // older request that was checked before and lands after it shows the gap.
 type race struct {
-	newest, older string // what they do
-	otherKey      bool   // the older ones work on another key of the scope
-	processes     bool   // the older ones ask another process
+	newest, older         string     // what they do
+	newestMode, olderMode fence.Mode // of their claims
+	otherKey              bool       // the older ones work on another key of the scope
+	processes             bool       // the older ones ask another process
 }
 
 func checkAndWriteAreOneStep(ctx context.Context, sub Subject) error {
@@ -91,14 +92,14 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 	start := make(chan struct{})
 	wg.Go(func() {
 		<-start
-		if seen, first = request(ctx, one, r.newest, claim(newest), own); first == nil && r.newest != opRead {
+		if seen, first = request(ctx, one, r.newest, in(newest, r.newestMode), own); first == nil && r.newest != opRead {
 			seen, _, first = one.Read(ctx, unfenced, watched)
 		}
 	})
 	for i := range older {
 		wg.Go(func() {
 			<-start
-			_, older[i] = request(ctx, two, r.older, claim(newest-fence.Token(i)-1), watched)
+			_, older[i] = request(ctx, two, r.older, in(newest-fence.Token(i)-1, r.olderMode), watched)
 		})
 	}
 	close(start)

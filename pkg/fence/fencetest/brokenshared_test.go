@@ -1,0 +1,193 @@
+package fencetest_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"testing"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// sharedTwoSteps is a correct store with a gap between the check and the
+// operations of shared claims.
+type sharedTwoSteps struct{ twoSteps }
+
+func (s sharedTwoSteps) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	if c.Mode == fence.Shared {
+		return s.twoSteps.Write(ctx, c, key, value)
+	}
+	return s.correct.Write(ctx, c, key, value)
+}
+
+func (s sharedTwoSteps) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if c.Mode == fence.Shared {
+		return s.twoSteps.Read(ctx, c, key)
+	}
+	return s.correct.Read(ctx, c, key)
+}
+
+// forgetsShared is a store whose shared marks are in memory only.
+type forgetsShared struct{ *byHand }
+
+func (s forgetsShared) crash() fencetest.Store {
+	s.byHand.crash()
+	for scope, m := range s.marks {
+		m.Shared = 0
+		s.marks[scope] = m
+	}
+	s.durable = maps.Clone(s.marks)
+	return s
+}
+
+// TestStoresBrokenForSharedClaimsAreCaught: these obey all laws of exclusive
+// claims, but for the last one.
+func TestStoresBrokenForSharedClaimsAreCaught(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		admit  func(m fence.Mark, c fence.Claim) (fence.Mark, error)
+		change func(*fencetest.Subject)
+		caught []string
+	}{
+		{
+			name: "one mark for both modes",
+			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				c.Mode = fence.Exclusive
+				return m.Admit(c)
+			},
+			caught: []string{
+				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedClaimsShare", "SharedHasNoSequence",
+				"SharedMarkIsNoExclusiveOne", "SharedMarkStays",
+			},
+		},
+		{
+			name: "shared claims are not checked",
+			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				if c.Mode == fence.Shared && c.Token > 0 && c.Sequence == 0 {
+					return m.Max(fence.Mark{Shared: c.Token}), nil
+				}
+				return m.Admit(c)
+			},
+			caught: []string{
+				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedIsOneStep", "SharedMarkIsNoExclusiveOne",
+				"StaleSharedRefused",
+			},
+		},
+		{
+			name: "shared claims leave no mark",
+			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				next, err := m.Admit(c)
+				next.Shared = 0
+				return next, err
+			},
+			caught: []string{
+				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedIsOneStep", "SharedMarkIsNoExclusiveOne",
+				"SharedMarkStays", "SharedRaisesMark",
+			},
+		},
+		{
+			name: "the last shared token is the mark, and not the highest",
+			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				next, err := m.Admit(c)
+				if err == nil && c.Mode == fence.Shared {
+					next.Shared = c.Token
+				}
+				return next, err
+			},
+			caught: []string{"ProcessesShareBothMarks", "RestartKeepsBothMarks", "SharedMarkStays"},
+		},
+		{
+			name: "shared claims may have a sequence number",
+			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				if c.Mode == fence.Shared {
+					c.Sequence = 0
+				}
+				return m.Admit(c)
+			},
+			caught: []string{"SharedHasNoSequence"},
+		},
+		{
+			name: "the refusal does not say the mode",
+			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				next, err := m.Admit(c)
+				var stale *fence.StaleError
+				if errors.As(err, &stale) {
+					stale.MarkMode = fence.Exclusive
+				}
+				return next, err
+			},
+			caught: []string{"RefusalNamesTheMode"},
+		},
+		{
+			name: "a refused writer leaves the readers' mark as its own",
+			change: opens(func() fencetest.Store {
+				s := newByHand(rule)
+				s.keep = func(r request) fence.Mark {
+					if errors.Is(r.err, fence.ErrStale) && r.before.Shared > 0 && r.claim.Mode == fence.Exclusive {
+						return fence.Mark{Token: r.before.Shared}
+					}
+					return kept(r)
+				}
+				return s
+			}),
+			caught: []string{"RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedMarkIsNoExclusiveOne"},
+		},
+		{
+			name:   "a shared read looks first and is checked afterwards",
+			change: opens(func() fencetest.Store { return sharedTwoSteps{twoSteps{newCorrect(), read}} }),
+			caught: []string{"SharedIsOneStep"},
+		},
+		{
+			name:   "check and shared write in two steps",
+			change: opens(func() fencetest.Store { return sharedTwoSteps{twoSteps{newCorrect(), write}} }),
+			caught: []string{"SharedIsOneStep"},
+		},
+		{
+			name:   "shared marks are in memory only",
+			change: opens(func() fencetest.Store { return forgetsShared{newByHand(rule)} }),
+			caught: []string{"RestartKeepsBothMarks"},
+		},
+		{
+			name: "no bound for shared claims",
+			change: func(s *fencetest.Subject) {
+				s.OpenBounded = func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
+					s := newCorrect()
+					s.register.Bound = func(c fence.Claim) (fence.Token, error) {
+						if c.Mode == fence.Shared {
+							return math.MaxInt64, nil
+						}
+						return bound, nil
+					}
+					return s, nil
+				}
+			},
+			caught: []string{"SharedAheadRefused"},
+		},
+		{
+			name:   "two processes with marks of their own",
+			change: opens(func() fencetest.Store { return process{newCorrect()} }),
+			caught: []string{"ProcessesShareBothMarks", "ProcessesShareMarks", "ProcessesShareTheStep"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			admit := tt.admit
+			if admit == nil {
+				admit = rule
+			}
+			s := subject(func() fencetest.Store { return newByHand(admit) })
+			if tt.change != nil {
+				tt.change(&s)
+			}
+			mustBeCaught(t, s, tt.caught)
+		})
+	}
+}
+
+// opens changes how a subject opens its store.
+func opens(open func() fencetest.Store) func(*fencetest.Subject) {
+	return func(s *fencetest.Subject) {
+		s.Open = func(context.Context) (fencetest.Store, error) { return open(), nil }
+	}
+}

@@ -1,0 +1,205 @@
+package fencetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+func in(t fence.Token, m fence.Mode) fence.Claim {
+	return fence.Claim{Scope: lock, Token: t, Mode: m}
+}
+
+func shared(t fence.Token) fence.Claim { return in(t, fence.Shared) }
+
+func sharedClaimsShare(ctx context.Context, sub Subject) error {
+	s, err := sub.beginShared(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(claim(33), lock, "of a writer", admitted)
+	s.read(shared(36), lock, "of a writer", admitted)
+	s.read(shared(34), lock, "of a writer", admitted)
+	s.write(shared(35), lock, "of one who shares", admitted)
+	s.read(shared(36), lock, "of one who shares", admitted)
+	s.delete(shared(34), lock, admitted)
+	s.read(unfenced, lock, "", admitted)
+	return s.err
+}
+
+func staleSharedRefused(ctx context.Context, sub Subject) error {
+	s, err := sub.beginShared(ctx)
+	if err != nil {
+		return err
+	}
+	s.read(shared(33), lock, "", admitted)
+	s.write(claim(35), lock, "new", admitted)
+	s.write(shared(33), lock, "stale", fence.ErrStale)
+	s.delete(shared(34), lock, fence.ErrStale)
+	s.read(shared(34), lock, "", fence.ErrStale)
+	s.read(shared(36), lock, "new", admitted)
+	s.read(shared(34), lock, "", fence.ErrStale)
+	return s.err
+}
+
+func sharedRaisesMark(ctx context.Context, sub Subject) error {
+	for _, op := range []string{opRead, opWrite, opDelete} {
+		s, err := sub.beginShared(ctx)
+		if err != nil {
+			return err
+		}
+		s.write(claim(33), lock, "old", admitted)
+		if s.err == nil {
+			_, err := request(ctx, s.store, op, shared(35), lock)
+			s.judge("a shared "+op, err, admitted)
+		}
+		s.write(claim(34), lock, "stale", fence.ErrStale)
+		s.delete(claim(33), lock, fence.ErrStale)
+		s.read(claim(34), lock, "", fence.ErrStale)
+		s.write(claim(36), lock, "new", admitted)
+		if s.err != nil {
+			return s.err
+		}
+	}
+	return nil
+}
+
+func sharedMarkStays(ctx context.Context, sub Subject) error {
+	s, err := sub.beginShared(ctx)
+	if err != nil {
+		return err
+	}
+	s.read(shared(36), lock, "", admitted)
+	s.read(shared(34), lock, "", admitted)
+	s.write(claim(35), lock, "stale", fence.ErrStale)
+	s.write(claim(36), lock, "new", admitted)
+	return s.err
+}
+
+func sharedMarkIsNoExclusiveOne(ctx context.Context, sub Subject) error {
+	s, err := sub.beginShared(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(claim(33), lock, "kept", admitted)
+	s.read(shared(36), lock, "kept", admitted)
+	s.write(claim(35), lock, "stale", fence.ErrStale)
+	s.read(shared(34), lock, "kept", admitted)
+	s.read(shared(32), lock, "", fence.ErrStale)
+	return s.err
+}
+
+func sharedHasNoSequence(ctx context.Context, sub Subject) error {
+	s, err := sub.beginShared(ctx)
+	if err != nil {
+		return err
+	}
+	if sub.NoSequence {
+		return fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	}
+	numbered := shared(34)
+	numbered.Sequence = 1
+	s.write(claim(33), lock, "kept", admitted)
+	s.write(numbered, lock, "numbered", fence.ErrInvalidSequence)
+	s.delete(numbered, lock, fence.ErrInvalidSequence)
+	s.write(claim(33), lock, "no mark was raised", admitted)
+	return s.err
+}
+
+func sharedIsOneStep(ctx context.Context, sub Subject) error {
+	if sub.NoShared {
+		return fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
+	}
+	if err := sub.run(ctx, race{newest: opRead, newestMode: fence.Shared, older: opWrite}); err != nil {
+		return err
+	}
+	return sub.run(ctx, race{newest: opWrite, older: opWrite, olderMode: fence.Shared})
+}
+
+func restartKeepsBothMarks(ctx context.Context, sub Subject) error {
+	s, err := sub.beginShared(ctx)
+	if err != nil {
+		return err
+	}
+	if sub.Restart == nil {
+		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
+	}
+	s.write(claim(33), lock, "kept", admitted)
+	s.read(shared(36), lock, "kept", admitted)
+	for range 2 {
+		s.restart(sub)
+		s.write(claim(35), lock, "stale", fence.ErrStale)
+		s.read(shared(32), lock, "", fence.ErrStale)
+		s.read(shared(34), lock, "kept", admitted)
+	}
+	return s.err
+}
+
+func processesShareBothMarks(ctx context.Context, sub Subject) error {
+	one, err := sub.beginShared(ctx)
+	if err != nil {
+		return err
+	}
+	if sub.Second == nil {
+		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
+	}
+	if one.err != nil {
+		return one.err
+	}
+	two := begin(ctx, func(ctx context.Context) (Store, error) { return sub.second(ctx, one.store) })
+	one.read(shared(34), lock, "", admitted)
+	two.write(claim(33), lock, "stale", fence.ErrStale)
+	two.write(claim(35), lock, "new", admitted)
+	one.read(shared(34), lock, "", fence.ErrStale)
+	two.read(shared(37), lock, "new", admitted)
+	one.read(shared(36), lock, "new", admitted)
+	one.write(claim(36), lock, "stale", fence.ErrStale)
+	return errors.Join(one.err, two.err)
+}
+
+func sharedAheadRefused(ctx context.Context, sub Subject) error {
+	if sub.NoShared {
+		return fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
+	}
+	s, err := sub.beginBounded(ctx)
+	if err != nil {
+		return err
+	}
+	s.read(shared(41), lock, "", fence.ErrAhead)
+	s.write(shared(41), lock, "ahead", fence.ErrAhead)
+	s.read(shared(40), lock, "", admitted)
+	s.write(claim(40), lock, "the highest issued", admitted)
+	return s.err
+}
+
+func refusalNamesTheMode(ctx context.Context, sub Subject) error {
+	s, err := sub.beginShared(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(claim(33), lock, "old", admitted)
+	s.read(shared(36), lock, "old", admitted)
+	if s.err != nil {
+		return s.err
+	}
+	for _, tt := range []struct {
+		claim fence.Claim
+		want  fence.StaleError
+	}{
+		{claim(35), fence.StaleError{Scope: lock, Token: 35, Mark: 36, MarkMode: fence.Shared}},
+		{claim(32), fence.StaleError{Scope: lock, Token: 32, Mark: 36, MarkMode: fence.Shared}},
+		{shared(32), fence.StaleError{Scope: lock, Token: 32, Mark: 33}},
+	} {
+		err := s.store.Write(ctx, tt.claim, lock, "stale")
+		var stale *fence.StaleError
+		if !errors.As(err, &stale) {
+			return fmt.Errorf("%+v: got error %v, want a *fence.StaleError", tt.claim, err)
+		}
+		if *stale != tt.want {
+			return fmt.Errorf("%+v: got %+v, want %+v", tt.claim, *stale, tt.want)
+		}
+	}
+	return nil
+}
