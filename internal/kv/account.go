@@ -66,7 +66,7 @@ func (o *Options) checkBound(mark func(context.Context, string) (fence.Mark, err
 		return nil
 	}
 	m, err := mark(context.Background(), c.Scope)
-	if err != nil || c.Token <= m.Token {
+	if err != nil || c.Token <= m.Highest() {
 		return err
 	}
 	return c.CheckBound(o.Bound)
@@ -100,8 +100,8 @@ func (a *account) tell(req Request, op Op, err error) {
 	}
 	a.index++
 	r.Index = a.index
-	if r.Err == nil && !a.Unfenced {
-		r.Mark = req.Token // what was admitted is the mark
+	if r.Err == nil && !a.Unfenced && req.Mode == fence.Exclusive {
+		r.Mark = req.Token // what was admitted is the mark; a shared one may be higher
 	}
 	a.Observe(r)
 }

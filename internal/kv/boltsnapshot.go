@@ -16,12 +16,13 @@ import (
 // what they replace cannot be reused until the snapshot is over.
 func (b *Bolt) Snapshot(_ context.Context, visit func(Entry) error) error {
 	return b.db.View(func(tx *bbolt.Tx) error {
-		if floor := fencebolt.Floor(tx); floor != 0 {
+		floor := fencebolt.Floor(tx)
+		if floor != 0 {
 			if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
 				return err
 			}
 		}
-		err := fencebolt.ForEach(tx, func(scope string, m fence.Mark) error { return visit(markEntry(scope, m)) })
+		err := fencebolt.ForEach(tx, func(scope string, m fence.Mark) error { return visitMark(scope, m, floor, visit) })
 		if err != nil {
 			return err
 		}
@@ -57,6 +58,8 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 				_, err = fencebolt.Raise(tx, e.Token)
 			case EntryMark:
 				err = fencebolt.RaiseMark(tx, name, fence.Mark{Token: e.Token, Sequence: e.Sequence})
+			case EntryShared:
+				err = fencebolt.RaiseMark(tx, name, fence.Mark{Shared: e.Token})
 			case EntryItem:
 				v := encodeItem(Item{Value: string(e.Value), Token: e.Token})
 				n.add(name, v)

@@ -140,7 +140,7 @@ func (e *Etcd) checkBound(ctx context.Context, c fence.Claim) error {
 	if refused == nil {
 		return nil
 	}
-	if m, err := e.Mark(ctx, c.Scope); err == nil && c.Token <= m.Token {
+	if m, err := e.Mark(ctx, c.Scope); err == nil && c.Token <= m.Highest() {
 		return nil
 	}
 	return refused
@@ -173,17 +173,18 @@ func (e *Etcd) Raise(ctx context.Context, floor fence.Token) (int, error) {
 }
 
 // Stats implements Engine. How many bytes values have etcd does not tell; Disk is
-// the size of one member's database, whatever else it holds.
+// the size of one member's database, whatever else it holds. A scope with marks of
+// both modes counts twice.
 func (e *Etcd) Stats(ctx context.Context) (Stats, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
 	s := Stats{Bytes: -1}
-	for prefix, n := range map[string]*int64{etcdItems: &s.Keys, fenceetcd.Prefix: &s.Marks} {
+	for prefix, n := range map[string]*int64{etcdItems: &s.Keys, fenceetcd.Prefix: &s.Marks, fenceetcd.SharedPrefix: &s.Marks} {
 		resp, err := e.kv.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {
 			return Stats{}, unavailable(err)
 		}
-		*n = resp.Count
+		*n += resp.Count
 	}
 	status, err := e.client.Status(ctx, e.client.Endpoints()[0])
 	if err == nil { // else that member is away, and the others serve

@@ -38,15 +38,17 @@ func (e *Etcd) Snapshot(ctx context.Context, visit func(Entry) error) error {
 			return err
 		}
 	}
-	err = e.each(ctx, fenceetcd.Prefix, at, func(scope string, kv *mvccpb.KeyValue) error {
-		m, err := fenceetcd.Decode(kv)
-		if err != nil || m.Token < floor { // that one is about to be dropped
+	for _, prefix := range []string{fenceetcd.Prefix, fenceetcd.SharedPrefix} {
+		err := e.each(ctx, prefix, at, func(scope string, kv *mvccpb.KeyValue) error {
+			m, err := fenceetcd.Decode(kv)
+			if err != nil {
+				return err
+			}
+			return visitMark(scope, m, floor, visit) // those below are about to be dropped
+		})
+		if err != nil {
 			return err
 		}
-		return visit(markEntry(scope, m))
-	})
-	if err != nil {
-		return err
 	}
 	return e.each(ctx, etcdItems, at, func(key string, kv *mvccpb.KeyValue) error {
 		item, err := decodeItem(key, kv.Value)
@@ -122,8 +124,11 @@ func (e *Etcd) restore(ctx context.Context, all []Entry) error {
 			if _, err := fenceetcd.Raise(ctx, e.kv, entry.Token); err != nil {
 				return err
 			}
-		case EntryMark:
+		case EntryMark, EntryShared:
 			c := fence.Claim{Scope: string(entry.Name), Token: entry.Token, Sequence: entry.Sequence}
+			if entry.Kind == EntryShared {
+				c.Mode = fence.Shared
+			}
 			// One below the floor says nothing.
 			if _, err := fenceetcd.Do(ctx, e.kv, c); err != nil && !errors.Is(err, fence.ErrStale) {
 				return err

@@ -84,8 +84,8 @@ func (f *Flawed) do(req Request, ops []Op, op func() error) error {
 // admit does op if the flaw lets the claim of req pass; the caller holds f.rule.
 func (f *Flawed) admit(req Request, ops []Op, op func() error) error {
 	mark, known := f.marks[req.Scope]
-	if f.flaw == FlawDiffers && known && req.Token > mark.Token {
-		return &differsError{fence.StaleError{Scope: req.Scope, Token: req.Token, Mark: mark.Token}}
+	if f.flaw == FlawDiffers && known && req.Token > mark.Highest() {
+		return &differsError{fence.StaleError{Scope: req.Scope, Token: req.Token, Mark: mark.Highest()}}
 	}
 	next, err := mark.Admit(req.Claim)
 	if err != nil {

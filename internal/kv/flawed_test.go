@@ -35,6 +35,7 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 			OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
 				return engineStore{kv.NewFlawed(flaw, kvtest.Bounded(bound))}, nil
 			},
+			NoShared: true,
 		}
 		broken := make(map[string]error)
 		for _, law := range fencetest.Laws {

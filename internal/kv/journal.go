@@ -20,7 +20,7 @@ type Record struct {
 	Op        Op
 	Missing   bool        // a read found no value
 	Duplicate bool        // by its sequence number it was done before, and was not done again
-	Mark      fence.Token // of the scope, after an admission; 0 where fencing is off
+	Mark      fence.Token // of the scope, after an admission; 0 where fencing is off, and after that of a shared claim
 	Err       error       // why it was refused; nil: it took place, or is a duplicate
 }
 
@@ -36,6 +36,7 @@ type Line struct {
 	Scope    string           `json:"scope,omitempty"`
 	Token    fence.Token      `json:"token,omitempty,string"`
 	Sequence int64            `json:"sequence,omitempty,string"`
+	Mode     fence.Mode       `json:"mode,omitempty"`
 	Key      string           `json:"key,omitempty"`
 	Value    string           `json:"value,omitempty"`
 	Missing  bool             `json:"missing,omitempty"`
@@ -65,7 +66,7 @@ func (j *Journal) Listening(addr string) { j.write(Line{Time: time.Now(), Listen
 func (j *Journal) Observe(r Record) {
 	line := Line{
 		Time: time.Now(), Index: r.Index, Op: r.Op.Kind, ID: r.Request.ID,
-		Scope: r.Request.Scope, Token: r.Request.Token, Sequence: r.Request.Sequence,
+		Scope: r.Request.Scope, Token: r.Request.Token, Sequence: r.Request.Sequence, Mode: r.Request.Mode,
 		Key: r.Op.Key, Value: r.Op.Value, Missing: r.Missing, Duplicate: r.Duplicate, Mark: r.Mark,
 	}
 	if r.Err != nil {

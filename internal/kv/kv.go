@@ -40,7 +40,7 @@ type Engine interface {
 type Stats struct {
 	Keys  int64 // that have a value
 	Bytes int64 // of keys and values; -1 where the engine cannot tell
-	Marks int64 // scopes that have a mark of their own
+	Marks int64 // scopes that have a mark of their own; see Etcd.Stats
 	Disk  int64 // bytes of its file, 0 where it has none
 }
 

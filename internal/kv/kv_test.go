@@ -107,25 +107,39 @@ func testObserver(t *testing.T, m kv.Engine, seenRecords *[]kv.Record) {
 	_, _ = m.Read(ctx, req(33, "4"), "a")
 	_, _ = m.Read(ctx, req(35, "5"), "b")
 	_ = m.Write(ctx, req(35, "6"), kv.Op{Kind: kv.OpDelete, Key: "a"})
+	shared := func(token fence.Token, id string) kv.Request {
+		req := req(token, id)
+		req.Mode = fence.Shared
+		return req
+	}
+	_ = m.Write(ctx, shared(37, "7"), write("shared"))
+	_, _ = m.Read(ctx, shared(36, "8"), "a")
+	_ = m.Write(ctx, req(36, "9"), write("stale"))
+	_, _ = m.Read(ctx, shared(34, "10"), "a")
 	type seen struct {
 		id, op, value string
 		mark          fence.Token
 		missing, no   bool
+		mode          fence.Mode
 	}
 	var got []seen
 	for i, r := range *seenRecords {
 		if r.Index != int64(i+1) {
 			t.Errorf("record %d has index %d", i, r.Index)
 		}
-		got = append(got, seen{r.Request.ID, r.Op.Kind, r.Op.Value, r.Mark, r.Missing, r.Err != nil})
+		got = append(got, seen{r.Request.ID, r.Op.Kind, r.Op.Value, r.Mark, r.Missing, r.Err != nil, r.Request.Mode})
 	}
 	want := []seen{
-		{"1", "write", "new", 34, false, false},
-		{"2", "write", "stale", 0, false, true},
-		{"3", "read", "new", 0, false, false},
-		{"4", "read", "", 0, false, true},
-		{"5", "read", "", 35, true, false},
-		{"6", "delete", "", 35, false, false},
+		{"1", "write", "new", 34, false, false, fence.Exclusive},
+		{"2", "write", "stale", 0, false, true, fence.Exclusive},
+		{"3", "read", "new", 0, false, false, fence.Exclusive},
+		{"4", "read", "", 0, false, true, fence.Exclusive},
+		{"5", "read", "", 35, true, false, fence.Exclusive},
+		{"6", "delete", "", 35, false, false, fence.Exclusive},
+		{"7", "write", "shared", 0, false, false, fence.Shared},
+		{"8", "read", "shared", 0, false, false, fence.Shared},
+		{"9", "write", "stale", 0, false, true, fence.Exclusive},
+		{"10", "read", "", 0, false, true, fence.Shared},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v", got)

@@ -70,7 +70,7 @@ func (m *Memory) visitAll(floor fence.Token, marks []scopeMark, visit func(Entry
 		}
 	}
 	for _, s := range marks {
-		if err := visit(markEntry(s.scope, s.mark)); err != nil {
+		if err := visitMark(s.scope, s.mark, floor, visit); err != nil {
 			return err
 		}
 	}

@@ -16,14 +16,15 @@ import (
 
 // The kinds of Entry.
 const (
-	EntryFloor = "floor"
-	EntryMark  = "mark"
-	EntryItem  = "item"
+	EntryFloor  = "floor"
+	EntryMark   = "mark"
+	EntryShared = "shared mark"
+	EntryItem   = "item"
 )
 
-// Entry is one thing that an engine holds: the floor (Token), the mark of a scope
-// (Name, Token, Sequence), or a key's item (Name, Token, Value). A snapshot has
-// them in this order.
+// Entry is one thing that an engine holds: the floor (Token), the exclusive mark
+// of a scope (Name, Token, Sequence), its shared mark (Name, Token), or a key's
+// item (Name, Token, Value). A snapshot has the floor first and the items last.
 type Entry struct {
 	Kind     string      `json:"kind"`
 	Name     []byte      `json:"name,omitempty"` // base64 in JSON: keys are any bytes
@@ -32,8 +33,18 @@ type Entry struct {
 	Value    []byte      `json:"value,omitempty"`
 }
 
-func markEntry(scope string, m fence.Mark) Entry {
-	return Entry{Kind: EntryMark, Name: []byte(scope), Token: m.Token, Sequence: m.Sequence}
+// visitMark shows visit the mark of a scope in each mode in which it says more
+// than the floor.
+func visitMark(scope string, m fence.Mark, floor fence.Token, visit func(Entry) error) error {
+	if m.Token > floor || m.Token == floor && m.Sequence > 0 {
+		if err := visit(Entry{Kind: EntryMark, Name: []byte(scope), Token: m.Token, Sequence: m.Sequence}); err != nil {
+			return err
+		}
+	}
+	if m.Shared > floor {
+		return visit(Entry{Kind: EntryShared, Name: []byte(scope), Token: m.Shared})
+	}
+	return nil
 }
 
 func itemEntry(key string, item Item) Entry {
@@ -186,6 +197,8 @@ func (e *Entry) check() error {
 		ok = e.Token.Valid()
 	case EntryMark:
 		ok = e.Token.Valid() && e.Sequence >= 0 && len(e.Name) > 0
+	case EntryShared:
+		ok = e.Token.Valid() && len(e.Name) > 0
 	case EntryItem:
 		ok = (e.Token == 0 || e.Token.Valid()) && len(e.Name) > 0
 	default:

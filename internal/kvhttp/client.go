@@ -173,7 +173,7 @@ func (c *Client) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 	if err := json.NewDecoder(resp.Body).Decode(&m); err != nil {
 		return fence.Mark{}, fmt.Errorf("mark of %q: %w: %w", scope, kv.ErrUnknown, err)
 	}
-	return fence.Mark{Token: m.Token, Sequence: m.Sequence}, nil
+	return fence.Mark{Token: m.Token, Sequence: m.Sequence, Shared: m.Shared}, nil
 }
 
 // do sends a request; an answer that it returns is a success.

@@ -123,10 +123,10 @@ func TestBadInputChangesNothing(t *testing.T) {
 			if w := call(h, "GET", "/v1/kv/a", ""); w.Body.String() != "kept" || w.Header().Get("Fencing-Token") != "33" {
 				t.Errorf("afterwards the key holds %q of token %s", w.Body, w.Header().Get("Fencing-Token"))
 			}
-			if w := call(h, "GET", "/v1/marks/a", ""); w.Body.String() != `{"scope":"a","token":"33","sequence":"0"}`+"\n" {
+			if w := call(h, "GET", "/v1/marks/a", ""); w.Body.String() != `{"scope":"a","token":"33","sequence":"0","shared":"0"}`+"\n" {
 				t.Errorf("afterwards the mark is %s", w.Body)
 			}
-			if w := call(h, "GET", "/v1/marks//lock", ""); w.Body.String() != `{"scope":"/lock","token":"0","sequence":"0"}`+"\n" {
+			if w := call(h, "GET", "/v1/marks//lock", ""); w.Body.String() != `{"scope":"/lock","token":"0","sequence":"0","shared":"0"}`+"\n" {
 				t.Errorf("afterwards the mark of /lock is %s", w.Body)
 			}
 		})
@@ -178,11 +178,37 @@ func TestBatchAndMark(t *testing.T) {
 	if w := call(h, "GET", "/v1/kv/new", ""); w.Body.String() != "1" {
 		t.Errorf("new: %d %s", w.Code, w.Body)
 	}
-	if w := call(h, "GET", "/v1/marks//lock", ""); w.Body.String() != `{"scope":"/lock","token":"34","sequence":"7"}`+"\n" {
+	if w := call(h, "GET", "/v1/marks//lock", ""); w.Body.String() != `{"scope":"/lock","token":"34","sequence":"7","shared":"0"}`+"\n" {
 		t.Errorf("mark: %s", w.Body)
 	}
 	if w := call(h, "PUT", "/v1/kv/new", "2", "Fencing-Token", "34", "Fencing-Scope", "/lock", "Fencing-Sequence", "7"); w.Code != 204 || w.Header().Get(fencehttp.HeaderDuplicate) != "true" {
 		t.Errorf("duplicate: %d %v", w.Code, w.Header())
+	}
+}
+
+// TestTwoMarks: readers refuse each other nothing, and the mark has both modes.
+func TestTwoMarks(t *testing.T) {
+	h := newHandler()
+	ask := func(method, token string, more ...string) *httptest.ResponseRecorder {
+		return call(h, method, "/v1/kv/a", "x", append([]string{"Fencing-Token", token}, more...)...)
+	}
+	ask("PUT", "34")
+	for _, tt := range []struct {
+		w      *httptest.ResponseRecorder
+		status int
+		want   string
+	}{
+		{ask("GET", "37", "Fencing-Mode", "shared"), 200, "x"},
+		{ask("GET", "36", "Fencing-Mode", "shared"), 200, "x"},
+		{ask("PUT", "36"), 412, `"mark":"37","mark_mode":"shared"`},
+		{ask("GET", "33", "Fencing-Mode", "shared"), 412, `"mark":"34"}`},
+		{ask("PUT", "38", "Fencing-Mode", "shared", "Fencing-Sequence", "1"), 400, `"field":"sequence"`},
+		{ask("GET", "38", "Fencing-Mode", "reader"), 400, `"field":"mode"`},
+		{call(h, "GET", "/v1/marks/a", ""), 200, `{"scope":"a","token":"34","sequence":"0","shared":"37"}`},
+	} {
+		if tt.w.Code != tt.status || !strings.Contains(tt.w.Body.String(), tt.want) {
+			t.Errorf("%d %s, want %d with %s", tt.w.Code, tt.w.Body, tt.status, tt.want)
+		}
 	}
 }
 

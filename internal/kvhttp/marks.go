@@ -16,6 +16,7 @@ type mark struct {
 	Scope    string      `json:"scope"`
 	Token    fence.Token `json:"token,string"`
 	Sequence int64       `json:"sequence,string"`
+	Shared   fence.Token `json:"shared,string"`
 }
 
 func (h *handler) serveMark(c *call) error {
@@ -36,7 +37,7 @@ func (h *handler) serveMark(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(mark{scope, m.Token, m.Sequence})
+	return c.json(mark{scope, m.Token, m.Sequence, m.Shared})
 }
 
 // floor is the answer of GET and PUT /v1/floor, and the body of PUT.

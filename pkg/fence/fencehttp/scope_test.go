@@ -43,6 +43,7 @@ func TestNoScopeIsNoWayIn(t *testing.T) {
 			{http.MethodGet, fence.Claim{Token: 34}, true},
 			{http.MethodGet, fence.Claim{Scope: "/orders"}, true},
 			{http.MethodGet, fence.Claim{Sequence: 1}, true},
+			{http.MethodGet, fence.Claim{Mode: fence.Shared}, true},
 			{http.MethodGet, fence.Claim{}, false},
 		} {
 			w, ran := ask(new(fence.Register), o, tt.method, "/orders", tt.claim)

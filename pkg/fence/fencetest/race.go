@@ -53,19 +53,21 @@ func processesShareTheStep(ctx context.Context, sub Subject) error {
 	return sub.run(ctx, race{newest: opWrite, older: opWrite, processes: true})
 }
 
-func (sub Subject) run(ctx context.Context, r race) error {
+// run lets the races take turns. They agree on processes.
+func (sub Subject) run(ctx context.Context, races ...race) error {
 	one, err := sub.open(ctx)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
 	two := one
-	if r.processes {
+	if races[0].processes {
 		if two, err = sub.second(ctx, one); err != nil {
 			return fmt.Errorf("open a second one: %w", err)
 		}
 	}
 	for round := range raceRounds {
 		newest := fence.Token((round + 1) * (raceOlder + 2))
+		r := races[round%len(races)]
 		if err := r.round(ctx, one, two, newest); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}

@@ -112,10 +112,9 @@ func sharedIsOneStep(ctx context.Context, sub Subject) error {
 	if sub.NoShared {
 		return fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
 	}
-	if err := sub.run(ctx, race{newest: opRead, newestMode: fence.Shared, older: opWrite}); err != nil {
-		return err
-	}
-	return sub.run(ctx, race{newest: opWrite, older: opWrite, olderMode: fence.Shared})
+	return sub.run(ctx,
+		race{newest: opRead, newestMode: fence.Shared, older: opWrite},
+		race{newest: opWrite, older: opWrite, olderMode: fence.Shared})
 }
 
 func restartKeepsBothMarks(ctx context.Context, sub Subject) error {
