@@ -92,8 +92,8 @@ func (c *checker) done(e Event) {
 	case !isOf(e, a.invoke):
 		c.wrong(ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
 	case c.run.Version >= 2 && !sameClaim(e, a.invoke):
-		c.wrong(ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, and its client of %d (%d) in %q",
-			e.Request, e.Token, e.Sequence, e.Scope, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope)
+		c.wrong(ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, %v, and its client of %d (%d) in %q, %v",
+			e.Request, e.Token, e.Sequence, e.Scope, e.Mode, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope, a.invoke.Mode)
 	case a.mixed:
 		c.wrong(ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
 	case a.keys[e.Key]:
@@ -117,7 +117,7 @@ func isOf(told, asked Event) bool {
 
 // sameClaim reports whether the storage was shown what the client says.
 func sameClaim(told, asked Event) bool {
-	return told.Scope == asked.Scope && told.Token == asked.Token && told.Sequence == asked.Sequence
+	return told.Scope == asked.Scope && told.Token == asked.Token && told.Sequence == asked.Sequence && told.Mode == asked.Mode
 }
 
 // index takes in the place of what the storage did.

@@ -117,8 +117,9 @@ type Event struct {
 
 	Scope    string      `json:"scope,omitempty"`
 	Token    fence.Token `json:"token,omitempty,string"`
-	Mark     fence.Token `json:"mark,omitempty,string"` // the scope's mark after an admission, or that refused
+	Mark     fence.Token `json:"mark,omitempty,string"` // the scope's mark after an exclusive claim was admitted, or that refused
 	Sequence int64       `json:"sequence,omitempty"`
+	Mode     fence.Mode  `json:"mode,omitempty"` // of a tenure, by the lock service's word; of the claim that a request shows
 
 	Key     string   `json:"key,omitempty"`
 	Value   string   `json:"value,omitempty"`
@@ -169,7 +170,7 @@ type ViolationKind string
 // The kinds of violations: those of Corrupted, and two of Blocked. Overlap is none
 // by itself: the lock service's tenures were not exclusive.
 const (
-	Stale      ViolationKind = "stale"       // a change came after a later tenure's work
+	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
 	Unheld     ViolationKind = "unheld"      // a change of no tenure came after a tenure's work
 	Unguarded  ViolationKind = "unguarded"   // a key was changed under two locks at a time
 	Shared     ViolationKind = "shared"      // two clients worked in one tenure
@@ -179,7 +180,7 @@ const (
 	Torn       ViolationKind = "torn"        // half of a change was found
 	Refusal    ViolationKind = "refused"     // the holder was refused
 	NotGranted ViolationKind = "not-granted" // a free lock was not granted
-	Overlap    ViolationKind = "overlap"     // a tenure began before the one before it was over
+	Overlap    ViolationKind = "overlap"     // a tenure began before one that it cannot share its lock with was over
 )
 
 // Run says what a history is a history of.

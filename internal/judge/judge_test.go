@@ -22,6 +22,7 @@ import (
 // each:
 //
 //	c1 5 write k=v ok        with token 5 (0: none; 5.2: and sequence number 2)
+//	c1 5s read k ok v        by a shared claim
 //	c1 5 change k=v,m=w ok
 //	c1 5 delete k ok
 //	c1 5 read k ok v         what it finds; nothing: no value
@@ -46,6 +47,10 @@ func tale(t *testing.T, text string) []history.Event {
 		}
 		ask := history.Event{Lane: word[0], Client: word[0], Kind: history.KindInvoke, Op: word[2], Scope: "/lock", Request: fmt.Sprint(word[0], "-", n)}
 		token, sequence, _ := strings.Cut(word[1], ".")
+		token, shared := strings.CutSuffix(token, "s")
+		if shared {
+			ask.Mode = fence.Shared
+		}
 		ask.Token = fence.Token(number(t, token))
 		if sequence != "" {
 			ask.Sequence = number(t, sequence)
@@ -134,6 +139,20 @@ func TestOpinion(t *testing.T) {
 			c1 5 write k=2 stale 9
 			c2 9 write k=3 ok
 			final k 3`, judge.Yes, 5},
+		{"readers refuse each other nothing", `
+			c1 5 write k=1 ok
+			c3 9s read k ok 1
+			c2 8s read k ok 1
+			c1 8 write k=2 stale 9
+			final k 1`, judge.Yes, 5},
+		{"a reader is refused, because another one came after it", `
+			c3 9s read k ok
+			c2 8s read k stale 9
+			final k`, judge.No, 3},
+		{"a writer is not refused, though a reader came after it", `
+			c3 9s read k ok
+			c1 8 write k=2 ok
+			final k 2`, judge.No, 3},
 		{"who wrote what is there at the end", `
 			c1 5 write k=1 ok
 			c2 9 write m=1 ok

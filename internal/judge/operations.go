@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/linear"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // operations are a run's operations on the storage: what the clients sent and
@@ -38,6 +39,7 @@ func operations(events []history.Event) ([]linear.Op, error) {
 			there, did := arrived[e.Request]
 			if did {
 				op.Input.Scope, op.Input.Token, op.Input.Sequence = there.Scope, int64(there.Token), there.Sequence
+				op.Input.Shared = there.Mode == fence.Shared
 			}
 			op.Output = linear.Output{Outcome: linear.Unknown}
 			if k, answered := answers[e.Request]; answered {
@@ -72,7 +74,7 @@ func input(e history.Event) linear.Input {
 	if e.Kind == history.KindFinal {
 		return linear.Input{Name: "at the end", Kind: linear.Read, Key: e.Key}
 	}
-	in := linear.Input{Name: e.Request, Scope: e.Scope, Token: int64(e.Token), Sequence: e.Sequence}
+	in := linear.Input{Name: e.Request, Scope: e.Scope, Token: int64(e.Token), Sequence: e.Sequence, Shared: e.Mode == fence.Shared}
 	switch {
 	case e.Kind != history.KindInvoke || e.Request == "": // a client that only looked sent nothing
 	case e.Op == history.OpRead:

@@ -24,6 +24,7 @@ type secondWorld struct {
 	// How the world is: how careful clients are, whether the storage checks tokens,
 	// whether it tells places in its order, and how often what should not be is.
 	careful, fencing, indexed, timid bool
+	sharing                          float64 // how often a tenure is a shared one
 	mishap, trouble                  float64
 
 	clients  map[string]*secondClient
@@ -46,13 +47,26 @@ type secondClient struct {
 type secondTenure struct {
 	name, client, lock string
 	token, shown       int64
-	told, over         bool
+	told, over, shared bool
 	sequence           int64
 }
 
 type secondLock struct {
-	holder *secondTenure
-	queue  []*secondTenure
+	holders []*secondTenure
+	queue   []*secondTenure
+}
+
+// holder is who got the lock last; nil where nobody has it.
+func (l *secondLock) holder() *secondTenure {
+	if len(l.holders) == 0 {
+		return nil
+	}
+	return l.holders[len(l.holders)-1]
+}
+
+// takes says whether the lock can be had beside those who have it.
+func (l *secondLock) takes(t *secondTenure) bool {
+	return !slices.ContainsFunc(l.holders, func(h *secondTenure) bool { return !t.shared || !h.shared })
 }
 
 type secondRequest struct {
@@ -66,7 +80,7 @@ type secondRequest struct {
 // secondStorage holds, for each key, what was changed, the latest last.
 type secondStorage struct {
 	index int64
-	marks map[string][2]int64
+	marks map[string][3]int64 // token, sequence and shared token
 	keys  map[string][]*secondStored
 	done  map[string]bool // first attempts of what was applied
 }
@@ -92,9 +106,10 @@ func newSecondWorld(seed uint64, steps int) *secondWorld {
 	if w.timid {
 		w.fencing, w.mishap = true, 0
 	}
+	w.sharing = []float64{0, 0, 0.4, 0.7}[w.IntN(4)]
 	w.trouble = []float64{0, 0.6, 0.8}[w.IntN(3)]
 	w.clients, w.locks = make(map[string]*secondClient), make(map[string]*secondLock)
-	w.storage = secondStorage{marks: make(map[string][2]int64), keys: make(map[string][]*secondStored), done: make(map[string]bool)}
+	w.storage = secondStorage{marks: make(map[string][3]int64), keys: make(map[string][]*secondStored), done: make(map[string]bool)}
 	for _, lock := range secondLocks {
 		w.locks[lock] = &secondLock{}
 	}
@@ -193,15 +208,15 @@ func (w *secondWorld) askLock() {
 	w.tell(c.name, "invoke", ask)
 	denied := w.chance(w.trouble)
 	switch {
-	case denied || op == "trylock" && lock.holder != nil && !w.mishaps():
-		if lock.holder == nil && w.chance(0.2) {
+	case denied || op == "trylock" && lock.holder() != nil && !w.mishaps():
+		if lock.holder() == nil && w.chance(0.2) {
 			w.askLockOf(w.client(), name) // somebody else comes meanwhile
 		}
 		if ask["reason"] = ""; w.chance(0.3) {
 			ask["reason"] = []string{"held", "expired"}[w.IntN(2)]
 		}
-		if w.chance(0.15) && lock.holder != nil && !w.timid {
-			w.end(lock.holder)
+		if w.chance(0.15) && lock.holder() != nil && !w.timid {
+			w.end(lock.holder())
 		}
 		w.tell(c.name, []string{"fail", "unknown"}[w.IntN(2)], ask)
 	default:
@@ -215,7 +230,7 @@ func (w *secondWorld) askLockOf(c *secondClient, name string) {
 	if w.revision++; w.mishaps() {
 		w.revision = max(1, w.revision-2)
 	}
-	t := &secondTenure{name: fmt.Sprint(name, "@", len(w.tenures)+1), client: c.name, lock: name, token: w.revision}
+	t := &secondTenure{name: fmt.Sprint(name, "@", len(w.tenures)+1), client: c.name, lock: name, token: w.revision, shared: w.chance(w.sharing)}
 	w.tenures = append(w.tenures, t)
 	switch t.shown = t.token; c.entry {
 	case "max":
@@ -225,7 +240,7 @@ func (w *secondWorld) askLockOf(c *secondClient, name string) {
 	case "lease":
 		t.shown = 1 + w.Int64N(9)
 	}
-	if lock.holder != nil && !w.mishaps() {
+	if free := lock.takes(t) && len(lock.queue) == 0; !free && lock.holder() != nil && !w.mishaps() {
 		w.tell("etcd", "queued", t.fields())
 		lock.queue, c.tenures = append(lock.queue, t), append(c.tenures, t)
 		return
@@ -234,11 +249,18 @@ func (w *secondWorld) askLockOf(c *secondClient, name string) {
 }
 
 func (t *secondTenure) fields() secondFields {
-	return secondFields{"tenure": t.name, "client": t.client, "scope": t.lock, "token": decimalOf(t.token)}
+	return secondFields{"tenure": t.name, "client": t.client, "scope": t.lock, "token": decimalOf(t.token), "mode": modeOf(t)}
+}
+
+func modeOf(t *secondTenure) string {
+	if t.shared {
+		return "shared"
+	}
+	return ""
 }
 
 func (w *secondWorld) grant(t *secondTenure) {
-	w.locks[t.lock].holder = t
+	w.locks[t.lock].holders = append(w.locks[t.lock].holders, t)
 	w.tell("etcd", "granted", t.fields())
 	c := w.clients[t.client]
 	told := w.chance(0.95)
@@ -270,7 +292,7 @@ func (w *secondWorld) tellOfLock(c *secondClient, t *secondTenure) {
 		shown = math.MaxInt64
 	}
 	if c.name != t.client {
-		c.tenures = append(c.tenures, &secondTenure{name: t.name, client: t.client, lock: t.lock, token: t.token, shown: shown, told: true})
+		c.tenures = append(c.tenures, &secondTenure{name: t.name, client: t.client, lock: t.lock, token: t.token, shown: shown, told: true, shared: t.shared})
 	}
 	w.tell(c.name, "ok", secondFields{"op": "lock", "scope": t.lock, "tenure": t.name, "token": decimalOf(shown)})
 }
@@ -289,13 +311,11 @@ func (w *secondWorld) end(t *secondTenure) {
 	}
 	t.over = true
 	w.tell("etcd", "ended", secondFields{"tenure": t.name, "client": t.client, "scope": t.lock, "cause": "expired"})
-	if lock.holder == t {
-		lock.holder = nil
-	}
+	lock.holders = slices.DeleteFunc(lock.holders, func(h *secondTenure) bool { return h == t })
 	if slices.Contains(w.clients[t.client].tenures, t) && w.chance(0.3) {
 		w.tell(t.client, "lost", secondFields{"tenure": t.name})
 	}
-	if lock.holder == nil && len(lock.queue) > 0 && w.chance(0.8) {
+	for len(lock.queue) > 0 && lock.takes(lock.queue[0]) && w.chance(0.8) {
 		next := lock.queue[0]
 		lock.queue = lock.queue[1:]
 		w.grant(next)

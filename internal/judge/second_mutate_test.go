@@ -114,7 +114,7 @@ func (w *secondWorld) wrongRequest() {
 		w.tell("c1", "ok", secondFields{"op": "write", "key": "k1", "value": "a", "request": "r1"})
 		return
 	}
-	switch w.IntN(20) {
+	switch w.IntN(21) {
 	case 0:
 		w.drop(asks)
 	case 1:
@@ -154,7 +154,9 @@ func (w *secondWorld) wrongRequest() {
 		})
 	case 14:
 		w.set(ofKind("fail"), "reason", []string{"stale", "missing", "ahead", "invalid"}[w.IntN(4)])
-	case 15, 16, 17:
+	case 15:
+		w.set(did, "mode", []any{nil, "shared"}[w.IntN(2)])
+	case 16, 17, 18:
 		w.wrongRetry(asks, other)
 	default:
 		w.wrongPart(asks, other)
@@ -285,6 +287,8 @@ func (w *secondWorld) breakLine(jsonl []byte) []byte {
 		[]byte(`{"at":1,"kind":"refused","op":"read","request":"r1","key":"k1","reason":"odd","lane":"storage"}`),
 		[]byte(`{"at":1,"kind":"note","token":"0",` + lane + `}`),
 		[]byte(`{"at":1,"kind":"note","mark":"x",` + lane + `}`),
+		[]byte(`{"at":1,"kind":"note","mode":"odd",` + lane + `}`),
+		[]byte(`{"at":1,"kind":"note","mode":"",` + lane + `}`),
 		[]byte(`{"at":1,"kind":"note","token":"9223372036854775808",` + lane + `}`),
 		[]byte(`{"at":"1","kind":"note",` + lane + `}`),
 		[]byte(`{"at":1,"kind":"invoke",` + lane + `}`),
@@ -292,7 +296,7 @@ func (w *secondWorld) breakLine(jsonl []byte) []byte {
 		lines[max(0, at-1)],
 		[]byte(`{"at":1,"kind":"invoke","op":"change","request":"r1",` + lane + `}`),
 		without("lane"),
-	}[w.IntN(21)]
+	}[w.IntN(23)]
 	if at > 0 && w.chance(0.1) {
 		lines[at] = lines[0] // another run begins
 	}

@@ -219,17 +219,11 @@ func (h *secondHistory) findTenure(e *secondEvent) *secondEvent {
 	return granted
 }
 
-// holder is the grant of the tenure that holds the lock at that place; nil if none.
-func (h *secondHistory) holder(lock string, place int) (holder *secondEvent) {
-	for _, e := range h.order[:place] {
-		switch {
-		case e.kind == "granted" && e.scope == lock:
-			holder = e
-		case e.kind == "ended" && holder != nil && e.tenure == holder.tenure:
-			holder = nil
-		}
-	}
-	return holder
+// holds says whether a tenure holds its lock at that place.
+func (h *secondHistory) holds(tenure *secondEvent, place int) bool {
+	return !h.overBefore(tenure.tenure, place) && !slices.ContainsFunc(h.order[:place], func(e *secondEvent) bool {
+		return e.kind == "granted" && h.overtakes(e, tenure)
+	})
 }
 
 // lastRestart is that of the storage before that place.

@@ -163,7 +163,7 @@ func (h *secondHistory) didByAnother() []*secondEvent {
 	return h.all(func(e *secondEvent) bool {
 		ask := h.ask(e)
 		return h.version2() && e.did() && ask != nil &&
-			(e.scope != ask.scope || e.token != ask.token || e.sequence != ask.sequence)
+			(e.scope != ask.scope || e.token != ask.token || e.sequence != ask.sequence || e.shares() != ask.shares())
 	})
 }
 

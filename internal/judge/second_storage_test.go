@@ -30,7 +30,11 @@ func (w *secondWorld) askStorage() {
 	for _, k := range keys {
 		whole = append(whole, map[string]any{"key": k, "value": w.value()})
 	}
-	switch n := w.IntN(20); {
+	n := w.IntN(20)
+	if t != nil && t.shared && (w.timid || w.chance(0.6)) {
+		n = 13 // a read
+	}
+	switch {
 	case n < 9:
 	case n < 10:
 		ask["op"] = "delete"
@@ -63,7 +67,7 @@ func (w *secondWorld) collide() {
 	if t.lock == other {
 		other = secondLocks[1]
 	}
-	switch holder := w.locks[other].holder; {
+	switch holder := w.locks[other].holder(); {
 	case w.chance(0.4):
 		w.end(t)
 		w.askLockOf(d, t.lock)
@@ -117,11 +121,17 @@ func (w *secondWorld) show(c *secondClient, t *secondTenure, ask secondFields) {
 	case c.entry == "max":
 		token = math.MaxInt64
 	}
-	if ask["op"] == "read" && w.chance(0.3) {
+	if t != nil {
+		ask["mode"] = modeOf(t)
+		if w.mishaps() {
+			ask["mode"] = []string{"", "shared"}[w.IntN(2)]
+		}
+	}
+	if ask["op"] == "read" && w.chance(0.3) && !(w.timid && ask["mode"] == "shared") {
 		token = 0
 	}
 	ask["token"] = decimalOf(token)
-	if c.numbered && t != nil && ask["op"] != "read" {
+	if c.numbered && t != nil && ask["op"] != "read" && ask["mode"] != "shared" {
 		t.sequence++
 		ask["sequence"] = t.sequence
 	}
@@ -244,21 +254,30 @@ func (w *secondWorld) handle(r *secondRequest) {
 	scope, token := r.ask["scope"].(string), r.ask["n"].(int64)
 	sequence, _ := r.ask["sequence"].(int64)
 	mark := w.storage.marks[scope]
+	shared := r.ask["mode"] == "shared"
+	refusing := max(mark[0], mark[2])
+	if shared {
+		refusing = mark[0]
+	}
 	r.did = "applied"
 	switch {
 	case w.fencing && token == 0 && r.ask["op"] != "read":
 		r.did, r.reason = "refused", "missing"
-	case w.fencing && token != 0 && (token < mark[0] || token == mark[0] && sequence != 0 && sequence < mark[1]):
+	case w.fencing && token != 0 && (token < refusing || token == mark[0] && sequence != 0 && sequence < mark[1]):
 		r.did, r.reason = "refused", "stale"
 	case w.fencing && sequence != 0 && token == mark[0] && sequence == mark[1], sequence != 0 && (w.storage.done[r.first] || w.mishaps()) && w.chance(0.5):
 		r.did = "duplicate"
 	case w.timid && w.chance(w.trouble/3) || w.mishaps():
 		r.did, r.reason = "refused", []string{"stale", "missing", "invalid", "ahead"}[w.IntN(4)]
+	case token != 0 && shared:
+		w.storage.marks[scope] = [3]int64{mark[0], mark[1], max(token, mark[2])}
+		refusing = 0
 	case token != 0:
-		w.storage.marks[scope] = [2]int64{max(token, mark[0]), sequence}
+		refusing = max(token, mark[0])
+		w.storage.marks[scope] = [3]int64{refusing, sequence, mark[2]}
 	}
 	for _, e := range r.events() {
-		e["mark"], e["reason"] = decimalOf(w.storage.marks[scope][0]), r.reason
+		e["mark"], e["reason"] = decimalOf(refusing), r.reason
 		w.tellStored(r, e)
 	}
 	if r.did == "applied" {
@@ -269,7 +288,7 @@ func (w *secondWorld) handle(r *secondRequest) {
 // events are what the storage tells of a request: of a change an event for each key.
 func (r *secondRequest) events() (events []secondFields) {
 	e := secondFields{}
-	for _, name := range []string{"op", "request", "key", "value", "scope", "token", "sequence"} {
+	for _, name := range []string{"op", "request", "key", "value", "scope", "token", "sequence", "mode"} {
 		if v, ok := r.ask[name]; ok {
 			e[name] = v
 		}

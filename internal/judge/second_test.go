@@ -51,6 +51,7 @@ type secondEvent struct {
 	lane, kind, op, client, tenure string
 	request, retryOf, partOf       string
 	scope, key, value, reason      string
+	mode                           string
 	token, mark, index, sequence   int64
 	missing                        bool
 	changes                        []secondChange
@@ -148,6 +149,9 @@ var secondLineRules = []struct {
 	{"line: known reason", func(f map[string]any) bool {
 		return unknownText(f["reason"], secondReasons) || f["kind"] == "refused" && unknownText(f["reason"], secondReasons[:4])
 	}},
+	{"line: known mode", func(f map[string]any) bool {
+		return f["mode"] != nil && !slices.Contains([]string{"shared", "exclusive"}, jsonText(f["mode"]))
+	}},
 	{"line: version", func(f map[string]any) bool {
 		return jsonNumber(jsonObject(f["run"])["version"]) > 2
 	}},
@@ -168,7 +172,7 @@ var secondLineRules = []struct {
 var secondFieldTypes = map[string]string{
 	"at": "number", "lane": "text", "kind": "text", "run": "object",
 	"op": "text", "client": "text", "tenure": "text", "request": "text", "index": "number",
-	"retry_of": "text", "part_of": "text", "scope": "text", "token": "text", "mark": "text", "sequence": "number",
+	"retry_of": "text", "part_of": "text", "scope": "text", "token": "text", "mark": "text", "sequence": "number", "mode": "text",
 	"key": "text", "value": "text", "missing": "flag", "changes": "list",
 	"reason": "text", "cause": "text", "took": "number", "text": "text",
 }
@@ -334,7 +338,7 @@ func newSecondEvent(line int, f map[string]any) *secondEvent {
 		line: line, at: jsonNumber(f["at"]), lane: jsonText(f["lane"]), kind: jsonText(f["kind"]), op: jsonText(f["op"]),
 		client: jsonText(f["client"]), tenure: jsonText(f["tenure"]), request: jsonText(f["request"]),
 		retryOf: jsonText(f["retry_of"]), partOf: jsonText(f["part_of"]), scope: jsonText(f["scope"]),
-		key: jsonText(f["key"]), value: jsonText(f["value"]), reason: jsonText(f["reason"]),
+		key: jsonText(f["key"]), value: jsonText(f["value"]), reason: jsonText(f["reason"]), mode: jsonText(f["mode"]),
 		index: jsonNumber(f["index"]), sequence: jsonNumber(f["sequence"]), missing: f["missing"] == true,
 		tokens: make(map[string]string),
 	}

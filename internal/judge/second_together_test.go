@@ -56,7 +56,7 @@ func (h *secondHistory) reliesOn(e *secondEvent, set []string) bool {
 		return false
 	}
 	of := h.tenureOf(last)
-	return of == nil || h.later(reader, of) || h.off["torn: earlier tenures only"]
+	return of == nil || h.overtakes(reader, of) || h.off["torn: earlier tenures only"]
 }
 
 // whole says whether the keys of a set are of one whole change.

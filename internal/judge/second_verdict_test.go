@@ -28,7 +28,7 @@ var secondExceptions = []string{
 	"line: UTF-8", "line: an object", "line: no field twice", "line: one run",
 	"order: by index", "attempts: retry_of", "attempts: of version 1", "tenures: not before the grant",
 	"lost: with a restart", "lost: not what a read found", "lost: not what was acknowledged",
-	"lost: a duplicate", "lost: a duplicate of version 1", "stale: once", "unheld: once", "unheld: by scope",
+	"lost: a duplicate", "lost: a duplicate of version 1", "tenures: those that share", "stale: once", "stale: reads", "stale: reads of those that share", "stale: after changes alone", "unheld: once", "unheld: by scope",
 	"unguarded: after its end", "unguarded: own", "shared: once", "late: acknowledged before",
 	"torn: complete", "torn: parts", "torn: one client without tenure", "torn: once", "torn: earlier tenures only",
 	"refused: once", "refused: no token", "refused: sequence", "refused: ahead",
@@ -39,6 +39,14 @@ var secondExceptions = []string{
 // later says whether a is a later tenure than b of the same lock.
 func (h *secondHistory) later(a, b *secondEvent) bool {
 	return a != nil && b != nil && a.scope == b.scope && a.place > b.place
+}
+
+// shares says whether a tenure, or what a request shows, is shared.
+func (e *secondEvent) shares() bool { return e.mode == "shared" }
+
+// overtakes says whether a is a later tenure than b, with which it cannot go on.
+func (h *secondHistory) overtakes(a, b *secondEvent) bool {
+	return h.later(a, b) && !(a.shares() && b.shares() && !h.off["tenures: those that share"])
 }
 
 // ofChanges are the changes of which yes is true.
@@ -71,8 +79,15 @@ func (h *secondHistory) once(rule string, found []*secondEvent, name func(*secon
 func attempt(e *secondEvent) string { return e.request }
 
 func (h *secondHistory) stale() []*secondEvent {
-	return h.once("stale: once", h.ofChanges(func(e, tenure *secondEvent) bool {
-		return len(h.uses(e.place, func(_, of *secondEvent) bool { return h.later(of, tenure) })) > 0
+	return h.once("stale: once", h.all(func(e *secondEvent) bool {
+		tenure := h.tenureOfApplied(e)
+		read := e.op == "read"
+		if tenure == nil || read && (h.off["stale: reads"] || !tenure.shares() && !h.off["stale: reads of those that share"]) {
+			return false
+		}
+		return len(h.uses(e.place, func(use, of *secondEvent) bool {
+			return h.overtakes(of, tenure) && (!read || use.changesKey() || h.off["stale: after changes alone"])
+		})) > 0
 	}), attempt)
 }
 
@@ -192,7 +207,7 @@ func (h *secondHistory) refusedHolder() []*secondEvent {
 			return false
 		}
 		tenure := h.tenureOf(e)
-		if h.holder(tenure.scope, e.place) != tenure {
+		if !h.holds(tenure, e.place) {
 			return false
 		}
 		behind := e.token == e.mark && e.sequence > 0 && len(h.uses(e.place, func(use, of *secondEvent) bool {
@@ -277,7 +292,7 @@ func (h *secondHistory) exclusive() bool {
 	granted := h.all(func(e *secondEvent) bool { return e.kind == "granted" })
 	for _, a := range granted {
 		for _, b := range granted {
-			if h.later(b, a) && !h.overBefore(a.tenure, b.place) {
+			if h.overtakes(b, a) && !h.overBefore(a.tenure, b.place) {
 				return h.off["facts: exclusive"]
 			}
 		}

@@ -89,7 +89,7 @@ func (r *run) launchStorage(ctx context.Context) error {
 func storageEvent(l kv.Line) history.Event {
 	e := history.Event{
 		At: time.Duration(l.Time.UnixNano()), Lane: history.LaneStorage, Kind: history.KindApplied,
-		Op: l.Op, Request: l.ID, Index: l.Index, Scope: l.Scope, Token: l.Token, Mark: l.Mark, Sequence: l.Sequence,
+		Op: l.Op, Request: l.ID, Index: l.Index, Scope: l.Scope, Token: l.Token, Mark: l.Mark, Sequence: l.Sequence, Mode: l.Mode,
 		Key: l.Key, Value: l.Value, Missing: l.Missing, Reason: string(l.Refused), Text: l.Error,
 	}
 	switch {

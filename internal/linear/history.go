@@ -22,7 +22,7 @@ import (
 // would take twice as long with each of them. For the same reason those that
 // change nothing in any case are left out.
 func operations(history []Op) []porcupine.Operation {
-	marks := knownMarks(history)
+	marks := findMarks(history)
 	list := make([]porcupine.Operation, 0, len(history))
 	for _, op := range history {
 		end := op.Return
@@ -30,13 +30,48 @@ func operations(history []Op) []porcupine.Operation {
 			if op.Input.Token <= 0 || op.Input.Sequence < 0 || op.Input.Kind == Mark {
 				continue
 			}
-			end = max(op.Call, marks[op.Input.Scope].above(op.Input.Token))
+			end = max(op.Call, marks[op.Input.Scope].refuses(op.Input))
 		}
 		list = append(list, porcupine.Operation{
 			ClientId: op.Client, Input: op.Input, Call: op.Call, Output: op.Output, Return: end,
 		})
 	}
 	return list
+}
+
+// knownMarks are from when on a scope's marks are known to be how high: that of
+// either mode, and that of exclusive claims.
+type knownMarks struct{ either, exclusive ladder }
+
+// refuses is from when on a claim is known to be stale.
+func (k *knownMarks) refuses(in Input) int64 {
+	switch {
+	case k == nil:
+		return math.MaxInt64
+	case in.Shared:
+		return k.exclusive.above(in.Token)
+	}
+	return k.either.above(in.Token)
+}
+
+// note takes in an answer.
+func (k *knownMarks) note(op Op) {
+	in, out := op.Input, op.Output
+	either, exclusive := max(out.Mark, out.Shared, out.Token), int64(0)
+	if in.Shared || in.Kind == Mark {
+		exclusive = out.Mark // which refused, or was told
+	}
+	switch out.Outcome {
+	case Unknown:
+		return
+	case Done, NotFound, Duplicate:
+		either = max(either, in.Token)
+		if !in.Shared {
+			exclusive = max(exclusive, in.Token)
+		}
+	}
+	k.either.rise(op.Return, either)
+	k.exclusive.rise(op.Return, exclusive)
 }
 
 // known is from when on a mark is known to be that high, or higher.
@@ -55,21 +90,21 @@ func (l ladder) above(token int64) int64 {
 	return l[i].at
 }
 
-func knownMarks(history []Op) map[string]ladder {
+func (l *ladder) rise(at, mark int64) {
+	if n := len(*l); n == 0 || (*l)[n-1].mark < mark {
+		*l = append(*l, known{at, mark})
+	}
+}
+
+// findMarks are the known marks of each scope.
+func findMarks(history []Op) map[string]*knownMarks {
 	byReturn := slices.SortedStableFunc(slices.Values(history), func(a, b Op) int { return cmp.Compare(a.Return, b.Return) })
-	marks := make(map[string]ladder)
+	marks := make(map[string]*knownMarks)
 	for _, op := range byReturn {
-		mark := max(op.Output.Mark, op.Output.Token)
-		switch op.Output.Outcome {
-		case Unknown:
-			continue
-		case Done, NotFound, Duplicate:
-			mark = max(mark, op.Input.Token)
+		if marks[op.Input.Scope] == nil {
+			marks[op.Input.Scope] = new(knownMarks)
 		}
-		l := marks[op.Input.Scope]
-		if len(l) == 0 || l[len(l)-1].mark < mark {
-			marks[op.Input.Scope] = append(l, known{op.Return, mark})
-		}
+		marks[op.Input.Scope].note(op)
 	}
 	return marks
 }

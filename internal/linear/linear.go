@@ -43,6 +43,7 @@ type Input struct {
 	Scope    string   `json:"scope"`
 	Token    int64    `json:"token,omitempty"`    // 0: none
 	Sequence int64    `json:"sequence,omitempty"` // 0: none
+	Shared   bool     `json:"shared,omitempty"`   // the claim is a shared one
 	Key      string   `json:"key,omitempty"`      // of a read
 	Changes  []Change `json:"changes,omitempty"`  // of all that change something
 }
@@ -71,6 +72,7 @@ type Output struct {
 	Bare     bool    `json:"bare,omitempty"`     // of a read: that token was not told
 	Mark     int64   `json:"mark,omitempty"`     // of a mark, or that was told with a refusal as stale
 	Sequence int64   `json:"sequence,omitempty"` // of the mark; with a refusal 0 where it was not told
+	Shared   int64   `json:"shared,omitempty"`   // of a mark: the shared one, if that is above
 	Bound    int64   `json:"bound,omitempty"`    // that was told with a refusal as ahead; 0 where none was
 }
 

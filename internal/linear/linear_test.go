@@ -31,6 +31,11 @@ func seq(token, sequence int64, changes ...string) linear.Input {
 	return in
 }
 
+func shared(in linear.Input) linear.Input {
+	in.Shared = true
+	return in
+}
+
 func read(token int64, key string) linear.Input {
 	return linear.Input{Kind: linear.Read, Token: token, Key: key}
 }
@@ -92,6 +97,38 @@ var histories = []struct {
 	}},
 	{"a refusal tells a mark that never was", false, []linear.Op{
 		at(1, 2, write(4, "a=1"), done), at(3, 4, write(3, "a=2"), stale(5, 0)),
+	}},
+	{"readers refuse each other nothing", true, []linear.Op{
+		at(1, 2, write(3, "a=1"), done), at(3, 4, shared(read(6, "a")), value("1", 3)), at(5, 6, shared(read(5, "a")), value("1", 3)),
+		at(7, 8, mark, linear.Output{Outcome: linear.Done, Mark: 3, Shared: 6}),
+		at(9, 10, write(5, "a=2"), stale(6, 0)), at(11, 12, shared(read(2, "a")), stale(3, 0)),
+		at(13, 14, write(7, "a=3"), done), at(15, 16, shared(read(6, "a")), stale(7, 0)), at(17, 18, mark, marked(7, 0)),
+	}},
+	{"a reader refused for another one", false, []linear.Op{
+		at(1, 2, shared(read(6, "a")), none), at(3, 4, shared(read(5, "a")), stale(6, 0)),
+	}},
+	{"a writer admitted after a later reader", false, []linear.Op{
+		at(1, 2, shared(read(6, "a")), none), at(3, 4, write(5, "a=1"), done),
+	}},
+	{"a reader admitted after a later writer", false, []linear.Op{
+		at(1, 2, write(6, "a=1"), done), at(3, 4, shared(read(5, "a")), value("1", 6)),
+	}},
+	{"an older reader lowered the mark", false, []linear.Op{
+		at(1, 2, shared(read(6, "a")), none), at(3, 4, shared(read(4, "a")), none), at(5, 6, write(5, "a=1"), done),
+	}},
+	{"a shared claim with a sequence", true, []linear.Op{
+		at(1, 2, shared(seq(6, 1, "a=1")), refused(linear.Invalid)), at(3, 4, mark, marked(0, 0)),
+	}},
+	{"a shared claim with a sequence admitted", false, []linear.Op{
+		at(1, 2, shared(seq(6, 1, "a=1")), done),
+	}},
+	{"a shared write whose outcome is unknown, after later readers", true, []linear.Op{
+		at(1, 0, shared(write(5, "a=1")), unknown), at(2, 3, shared(read(7, "b")), none), at(4, 5, read(0, "a"), none),
+		at(6, 7, read(0, "a"), value("1", 5)),
+	}},
+	{"and after a later writer", false, []linear.Op{
+		at(1, 0, shared(write(5, "a=1")), unknown), at(2, 3, write(7, "b=1"), done), at(4, 5, read(0, "a"), none),
+		at(6, 7, read(0, "a"), value("1", 5)),
 	}},
 	{"lost acknowledged write", false, []linear.Op{
 		at(1, 2, write(3, "a=1"), done), at(3, 4, read(0, "a"), none),

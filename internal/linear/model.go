@@ -10,10 +10,11 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// scope is the state of one scope: its mark and its keys. A step makes another
+// scope is the state of one scope: its marks and its keys. A step makes another
 // one and leaves it as it is.
 type scope struct {
-	mark, sequence int64
+	mark, sequence int64 // of exclusive claims
+	shared         int64 // the mark of shared claims, if that is above; else 0
 	items          map[string]item
 }
 
@@ -30,7 +31,7 @@ var model = porcupine.Model{
 	},
 	Equal: func(a, b any) bool {
 		s, t := a.(scope), b.(scope)
-		return s.mark == t.mark && s.sequence == t.sequence && maps.Equal(s.items, t.items)
+		return s.mark == t.mark && s.sequence == t.sequence && s.shared == t.shared && maps.Equal(s.items, t.items)
 	},
 	Hash: func(state any) uint64 { return state.(scope).hash() },
 	DescribeOperation: func(input, output any) string {
@@ -65,12 +66,12 @@ func (s scope) step(in Input, out Output) (bool, scope) {
 	case out.Outcome == Ahead:
 		// What the issuer has given out is not known here. But a token that is
 		// no higher than one that was admitted cannot be ahead.
-		return should == Done && in.Token > out.Bound && in.Token > s.mark, s
+		return should == Done && in.Token > out.Bound && in.Token > max(s.mark, s.shared), s
 	case in.Kind == Mark:
-		return out.Outcome == Done && out.Mark == s.mark && out.Sequence == s.sequence, s
+		return out.Outcome == Done && out.Mark == s.mark && out.Sequence == s.sequence && out.Shared == s.shared, s
 	case should == Stale:
 		told := out.Sequence == 0 || out.Sequence == s.sequence
-		return out.Outcome == Stale && out.Mark == s.mark && told, s
+		return out.Outcome == Stale && out.Mark == s.refusing(in) && told, s
 	case should != Done:
 		return out.Outcome == should, s
 	case in.Kind == Read:
@@ -84,9 +85,20 @@ func (s scope) step(in Input, out Output) (bool, scope) {
 	return out.Outcome == Done, s.after(in)
 }
 
+// refusing is the mark below which a claim is stale.
+func (s scope) refusing(in Input) int64 {
+	if in.Shared {
+		return s.mark
+	}
+	return max(s.mark, s.shared)
+}
+
 // judge is the rule of fencing.
 func (s scope) judge(in Input) Outcome {
 	if in.Token < 0 || in.Sequence < 0 {
+		return Invalid
+	}
+	if in.Shared && in.Sequence != 0 && in.Token != 0 && in.Kind != Read {
 		return Invalid
 	}
 	if in.Token == 0 {
@@ -95,7 +107,7 @@ func (s scope) judge(in Input) Outcome {
 		}
 		return Missing
 	}
-	if in.Token < s.mark {
+	if in.Token < s.refusing(in) {
 		return Stale
 	}
 	if in.Kind != Read && in.Sequence != 0 && in.Token == s.mark {
@@ -111,8 +123,11 @@ func (s scope) judge(in Input) Outcome {
 
 // after is the state after an operation that was done.
 func (s scope) after(in Input) scope {
-	if in.Token > s.mark {
-		s.mark, s.sequence = in.Token, 0
+	switch {
+	case in.Shared && in.Token > s.mark:
+		s.shared = max(s.shared, in.Token)
+	case !in.Shared && in.Token > s.mark:
+		s.mark, s.sequence, s.shared = in.Token, 0, 0
 	}
 	if in.Kind == Read || in.Kind == Mark {
 		return s
@@ -137,7 +152,7 @@ var seed = maphash.MakeSeed()
 
 // hash is the same for equal states, whatever the order of their keys.
 func (s scope) hash() uint64 {
-	h := maphash.Comparable(seed, [2]int64{s.mark, s.sequence})
+	h := maphash.Comparable(seed, [3]int64{s.mark, s.sequence, s.shared})
 	for key, it := range s.items {
 		h ^= maphash.Comparable(seed, key) * maphash.Comparable(seed, it)
 	}
@@ -147,6 +162,9 @@ func (s scope) hash() uint64 {
 func (s scope) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "mark %d.%d", s.mark, s.sequence)
+	if s.shared != 0 {
+		fmt.Fprintf(&b, ", shared %d", s.shared)
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.items)) {
 		fmt.Fprintf(&b, ", %s=%s by %d", key, s.items[key].value, s.items[key].token)
 	}
@@ -162,6 +180,9 @@ func (in Input) String() string {
 	fmt.Fprintf(&b, "%s %s", in.Kind, in.Scope)
 	if in.Token != 0 || in.Sequence != 0 {
 		fmt.Fprintf(&b, " by %d.%d", in.Token, in.Sequence)
+	}
+	if in.Shared {
+		b.WriteString(" shared")
 	}
 	if in.Key != "" {
 		fmt.Fprintf(&b, ": %s", in.Key)

@@ -154,7 +154,7 @@ func noticed(ops []porcupine.Operation) []porcupine.Operation {
 	told, again := make(map[int64]bool), make(map[turn]bool)
 	for _, op := range ops {
 		in, out := op.Input.(Input), op.Output.(Output)
-		told[out.Mark] = true
+		told[out.Mark], told[out.Shared] = true, true
 		switch out.Outcome {
 		case Done:
 			read[value{in.Key, out.Value}] = true

@@ -20,7 +20,7 @@ func TestPieces(t *testing.T) {
 		for n := range rapid.IntRange(1, 14).Draw(t, "operations") {
 			now += rapid.Int64Range(0, 3).Draw(t, "later")
 			op := linear.Op{Client: n, Call: now, Return: now + rapid.Int64Range(0, 4).Draw(t, "long")}
-			op.Input = linear.Input{Scope: "/lock", Token: rapid.Int64Range(1, 2).Draw(t, "token")}
+			op.Input = linear.Input{Scope: "/lock", Token: rapid.Int64Range(1, 2).Draw(t, "token"), Shared: rapid.Bool().Draw(t, "shared")}
 			op.Output.Outcome = rapid.SampledFrom([]linear.Outcome{linear.Done, linear.Done, linear.Done, linear.Unknown, linear.Stale}).Draw(t, "outcome")
 			op.Output.Mark = map[bool]int64{true: 2}[op.Output.Outcome == linear.Stale]
 			key := rapid.SampledFrom(keys).Draw(t, "key")

@@ -2,8 +2,10 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 type judge struct {
@@ -89,8 +91,8 @@ func (j *judge) judge(i int, e history.Event) {
 func (j *judge) apply(i int, e history.Event) {
 	a := j.attempt(e)
 	t := j.tenures[a.tenure] // nil where the client held no lock, as one that still waits in the queue
+	j.stray(i, e, a, t)
 	if e.Op != history.OpRead {
-		j.stray(i, e, a, t)
 		j.late(i, e, a)
 		if t != nil {
 			j.guarded(i, e, a, t)
@@ -133,26 +135,48 @@ func (j *judge) lastOf(key string) *change {
 // use notes that a tenure works.
 func (j *judge) use(i int, e history.Event, a *attempt, t *tenure) {
 	j.guards[e.Key] = t.scope
-	if t.order >= t.scope.latestTenure {
-		t.scope.latest, t.scope.latestTenure = i, t.order
+	t.scope.used.note(i, t)
+	if t.mode == fence.Exclusive {
+		t.scope.usedAlone.note(i, t)
+		if e.Op != history.OpRead {
+			t.scope.changedAlone.note(i, t)
+		}
 	}
 	j.share(i, a, t)
 	t.sequence = max(t.sequence, e.Sequence)
 }
 
-// stray finds a change that comes after a later tenure has begun its work, or, of
-// no tenure, after any has. It is said once for each attempt.
+// stray finds what comes after a later tenure has begun its work, or, of no tenure,
+// after any has. It is said once for each attempt.
 func (j *judge) stray(i int, e history.Event, a *attempt, t *tenure) {
-	s, order := j.guard(e), 0
+	harm, order := j.overtaking(e, t), 0
 	kind, how := history.Unheld, "%s was applied, though its client did not hold the lock, after %s, whose client did"
 	if t != nil {
-		s, order = t.scope, t.order
+		order = t.order
 		kind, how = history.Stale, "%s was applied after %s of a later tenure"
 	}
-	if order < s.latestTenure && !a.stray {
+	if order < harm.tenure && !a.stray {
 		a.stray = true
-		j.violate(kind, s.latest, i, how, j.name(i), j.name(s.latest))
+		j.violate(kind, harm.event, i, how, j.name(i), j.name(harm.event))
 	}
+}
+
+// overtaking is the latest work after which what is done under t comes too late.
+// What shares a lock relies on what it reads. A reader that holds a lock alone will
+// write, and that comes too late then.
+func (j *judge) overtaking(e history.Event, t *tenure) work {
+	read := e.Op == history.OpRead
+	switch {
+	case t == nil && !read:
+		return j.guard(e).used
+	case t == nil || t.mode == fence.Exclusive && read:
+		return work{}
+	case t.mode == fence.Exclusive:
+		return t.scope.used
+	case read:
+		return t.scope.changedAlone
+	}
+	return t.scope.usedAlone
 }
 
 // guard is the lock of a request of no tenure: that of the key, as far as is
@@ -193,7 +217,7 @@ func (j *judge) refuse(i int, e history.Event) {
 	}
 	t := j.tenures[a.tenure]
 	switch {
-	case t == nil || t.scope.holder != t:
+	case t == nil || !slices.Contains(t.scope.holders, t):
 	case e.Token == 0: // it did not show that it holds the lock
 	case e.Token == e.Mark && e.Sequence > 0 && e.Sequence < t.sequence: // a later request of the same tenure was done
 	case e.Reason == "ahead" && e.Token != t.token: // it showed what nobody was granted

@@ -14,6 +14,7 @@ import (
 // story is a hand-written history: a line an event, in short.
 //
 //	grant T by C [N]      tenure T of client C begins, with token N
+//	share T by C [N]      the same, of a shared tenure
 //	queue T by C          C stands in the queue for it
 //	end T [CAUSE]         it ends
 //	told C T [N]          C is told that it has the lock, in tenure T with token N
@@ -72,8 +73,12 @@ func (s *teller) line(word []string) {
 	switch word[0] {
 	case "version":
 		s.events[0].Run.Version = int(s.number(word, 1, 0))
-	case "grant":
-		s.tell(history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Tenure: word[1], Client: word[3], Token: s.number(word, 4, 1)})
+	case "grant", "share":
+		e := history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Tenure: word[1], Client: word[3], Token: s.number(word, 4, 1)}
+		if word[0] == "share" {
+			e.Mode = fence.Shared
+		}
+		s.tell(e)
 	case "queue":
 		s.tell(history.Event{Lane: history.LaneEtcd, Kind: history.KindQueued, Tenure: word[1], Client: word[3]})
 	case "end":

@@ -14,33 +14,46 @@ type scope struct {
 	name    string
 	granted int       // tenures so far
 	open    []*tenure // that are not over
-	holder  *tenure   // the one that was granted last; nil: it is over
+	holders []*tenure // the one that was granted last, and those that share the lock with it; which are not over
 	comers  int       // how often somebody came to hold it or to queue for it
 	token   fence.Token
-	// latest is the event by which the latest tenure that came so far read or
-	// wrote, and latestTenure its place in the order of tenures.
-	latest       int
-	latestTenure int
+	// What was done under it so far: by tenures of either mode, by exclusive ones,
+	// and what exclusive ones changed.
+	used, usedAlone, changedAlone work
+}
+
+// work is the event by which the latest tenure that came so far did something, and
+// its place in the order of tenures.
+type work struct{ event, tenure int }
+
+func (w *work) note(i int, t *tenure) {
+	if t.order >= w.tenure {
+		*w = work{i, t.order}
+	}
 }
 
 type tenure struct {
 	order   int // of its grant in the scope, from 1
 	scope   *scope
-	event   int            // by which it was granted
-	granted int            // the place of that in the order of judgement
-	over    bool           // it has ended
-	ended   int            // at this place
-	token   fence.Token    // by the lock service's account
+	event   int         // by which it was granted
+	granted int         // the place of that in the order of judgement
+	over    bool        // it has ended
+	ended   int         // at this place
+	token   fence.Token // by the lock service's account
+	mode    fence.Mode
 	worked  map[string]int // client → its last request that was applied
-	shared  bool           // and that was said
+	said    bool           // that two of them did
 	// sequence is the highest of its requests that were applied.
 	sequence int64
 }
 
+// together reports whether two tenures may hold a lock at the same time.
+func (t *tenure) together(u *tenure) bool { return t.mode == fence.Shared && u.mode == fence.Shared }
+
 func (j *judge) scope(name string) *scope {
 	s := j.scopes[name]
 	if s == nil {
-		s = &scope{name: name, latest: -1}
+		s = &scope{name: name}
 		j.scopes[name] = s
 	}
 	return s
@@ -50,13 +63,14 @@ func (j *judge) grant(i int, e history.Event) {
 	s := j.scope(e.Scope)
 	s.comers++
 	s.granted++
-	t := &tenure{order: s.granted, scope: s, event: i, granted: j.place, token: e.Token, worked: make(map[string]int)}
-	if n := len(s.open); n > 0 {
-		before := s.open[n-1]
+	t := &tenure{order: s.granted, scope: s, event: i, granted: j.place, token: e.Token, mode: e.Mode, worked: make(map[string]int)}
+	conflicts := func(o *tenure) bool { return !t.together(o) }
+	if before := lastOf(s.open, conflicts); before != nil {
 		j.overlaps = append(j.overlaps, history.Violation{Kind: history.Overlap, Before: before.event, Event: i, Text: fmt.Sprintf(
 			"%s was granted %s at %.3f s, and the tenure of %s was not over", e.Client, e.Scope, e.At.Seconds(), j.events[before.event].Client)})
 	}
-	s.open, s.holder = append(s.open, t), t
+	s.open = append(s.open, t)
+	s.holders = append(slices.DeleteFunc(s.holders, conflicts), t)
 	j.tenures[e.Tenure] = t
 	before := s.token
 	for _, told := range j.told[e.Tenure] {
@@ -73,10 +87,19 @@ func (j *judge) end(e history.Event) {
 		return
 	}
 	t.over, t.ended = true, j.place
-	t.scope.open = slices.DeleteFunc(t.scope.open, func(o *tenure) bool { return o == t })
-	if t.scope.holder == t {
-		t.scope.holder = nil
+	isIt := func(o *tenure) bool { return o == t }
+	t.scope.open = slices.DeleteFunc(t.scope.open, isIt)
+	t.scope.holders = slices.DeleteFunc(t.scope.holders, isIt)
+}
+
+// lastOf is the last tenure of which yes is true; nil: there is none.
+func lastOf(tenures []*tenure, yes func(*tenure) bool) *tenure {
+	for _, t := range slices.Backward(tenures) {
+		if yes(t) {
+			return t
+		}
 	}
+	return nil
 }
 
 // asked is who asks for which lock.
@@ -113,8 +136,8 @@ func (j *judge) notGranted(i int, e history.Event) {
 // share finds two clients at work in one tenure.
 func (j *judge) share(i int, a *attempt, t *tenure) {
 	for _, client := range slices.Sorted(maps.Keys(t.worked)) {
-		if !t.shared && client != a.client && j.wasTold(client, a.tenure) && j.wasTold(a.client, a.tenure) {
-			t.shared = true
+		if !t.said && client != a.client && j.wasTold(client, a.tenure) && j.wasTold(a.client, a.tenure) {
+			t.said = true
 			j.violate(history.Shared, t.worked[client], i, "%s was applied in the tenure that %s works in as well: both were told that the lock is theirs", j.name(i), client)
 		}
 	}

@@ -48,7 +48,7 @@ func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
 		return
 	}
 	last := j.lastOfAll(s)
-	later := t != nil && (last.tenure == nil || t.scope == last.tenure.scope && t.order > last.tenure.order)
+	later := t != nil && (last.tenure == nil || t.scope == last.tenure.scope && t.order > last.tenure.order && !t.together(last.tenure))
 	if e.Kind != history.KindFinal && !later || s.said[last.event] {
 		return
 	}

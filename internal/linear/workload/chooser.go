@@ -26,7 +26,10 @@ type chooser struct {
 	again *linear.Input     // an operation to be sent once more, as it was
 }
 
-type tenure struct{ token, sequence int64 }
+type tenure struct {
+	token, sequence int64
+	shared          bool
+}
 
 func newChooser(id int, r *rand.Rand, issue func() int64) *chooser {
 	return &chooser{id: id, rand: r, issue: issue}
@@ -47,7 +50,7 @@ func (c *chooser) next() linear.Input {
 		return in
 	}
 	t := c.tenure(i)
-	in.Token = t.token
+	in.Token, in.Shared = t.token, t.shared
 	if n := c.rand.IntN(100); n < 35 {
 		in.Kind, in.Key = linear.Read, key(i, c.rand.IntN(keys))
 		if n < 20 {
@@ -60,7 +63,8 @@ func (c *chooser) next() linear.Input {
 		in.Token = 0 // refused as missing
 	case n < 6:
 		in.Token = -t.token // refused as invalid
-	case n < 50:
+	case t.shared && n < 95: // and the others are refused as invalid
+	case n < 50 || t.shared:
 		t.sequence++
 		in.Sequence = t.sequence
 		if c.chance(10) {
@@ -71,12 +75,15 @@ func (c *chooser) next() linear.Input {
 	return in
 }
 
+// grant is a new tenure, which shares its lock or does not.
+func (c *chooser) grant() *tenure { return &tenure{token: c.issue(), shared: c.chance(40)} }
+
 // tenure is the one to act in: mostly the current one, which now and then ends,
 // and sometimes one of before, by a client that has not noticed.
 func (c *chooser) tenure(i int) *tenure {
 	held := c.held[i]
 	if len(held) == 0 || c.chance(10) {
-		held = append(held, &tenure{token: c.issue()})
+		held = append(held, c.grant())
 		c.held[i] = held[max(0, len(held)-3):]
 	}
 	if c.chance(15) {
@@ -120,7 +127,7 @@ func (c *chooser) learn(in linear.Input, out linear.Output) {
 	case linear.Stale:
 		for i := range scopes {
 			if held := c.held[i]; in.Scope == scope(i) && in.Token == held[len(held)-1].token && c.chance(60) {
-				c.held[i] = append(held, &tenure{token: c.issue()})
+				c.held[i] = append(held, c.grant())
 			}
 		}
 	}

@@ -21,6 +21,9 @@ func (s store) close() { s.client.Close() }
 // reason that is none of fencing.
 func (s store) do(ctx context.Context, in linear.Input) (out linear.Output, happened bool) {
 	req := kv.Request{Claim: fence.Claim{Scope: in.Scope, Token: fence.Token(in.Token), Sequence: in.Sequence}}
+	if in.Shared {
+		req.Mode = fence.Shared
+	}
 	var duplicate bool
 	var err error
 	switch in.Kind {
@@ -31,7 +34,7 @@ func (s store) do(ctx context.Context, in linear.Input) (out linear.Output, happ
 	case linear.Mark:
 		var mark fence.Mark
 		mark, err = s.client.Mark(ctx, in.Scope)
-		out.Mark, out.Sequence = int64(mark.Token), mark.Sequence
+		out.Mark, out.Sequence, out.Shared = int64(mark.Token), mark.Sequence, int64(mark.Shared)
 	case linear.Write:
 		duplicate, err = s.client.Write(ctx, req, in.Changes[0].Key, in.Changes[0].Value)
 	case linear.Delete:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // Details says all that is known of a row, a line each: a name, a colon, and
@@ -37,6 +38,9 @@ func (r Row) Details() string {
 	number("token", int64(e.Token))
 	number("mark", int64(e.Mark))
 	number("sequence", e.Sequence)
+	if e.Mode != fence.Exclusive {
+		line("mode", e.Mode.String())
+	}
 	line("key", e.Key)
 	line("value", e.Value)
 	line("changes", pairs(e, "").String())

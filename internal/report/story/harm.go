@@ -61,7 +61,7 @@ func (b *Builder) eventAt(place int) history.Event {
 func fault(v history.Violation, e, before history.Event) (sign string, t Text) {
 	who := name(before.Client)
 	theirs := change(who+"'s", before)
-	over := before.Key == e.Key && before.Op != history.OpRead
+	over := before.Key == e.Key && before.Op != history.OpRead && e.Op != history.OpRead
 	destroyed := slices.Concat(theirs, Say("is destroyed"))
 	if before.Op == history.OpDelete {
 		destroyed = slices.Concat(theirs, Say("is undone"))

@@ -34,6 +34,7 @@ func TestHarmInWords(t *testing.T) {
 		"over a later delete":        {history.Stale, done(applied, "b", remove, "k"), late, "harm a>storage a writes k=from-a, token 5: APPLIED unchecked: b's delete of k is undone"},
 		"after a later read":         {history.Stale, done(applied, "b", read, "k"), late, "harm a>storage a writes k=from-a, token 5: APPLIED unchecked, though b, the later holder, had been there"},
 		"after a write of another":   {history.Stale, done(applied, "b", write, "j"), late, "harm a>storage a writes k=from-a, token 5: APPLIED unchecked, though b, the later holder, had been there"},
+		"a read that shares":         {history.Stale, done(applied, "b", write, "k"), done(applied, "a", read, "k"), "harm a>storage a reads k, token 5: applied unchecked, though b, the later holder, had been there"},
 		"without the lock":           {history.Unheld, done(applied, "b", write, "k"), late, "harm a>storage a writes k=from-a, token 5: APPLIED unchecked, without the lock: b's k=from-b is destroyed"},
 		"without the lock, no write": {history.Unheld, done(applied, "b", read, "k"), late, "harm a>storage a writes k=from-a, token 5: APPLIED unchecked, without the lock, though b, its holder, had been there"},
 		"two locks":                  {history.Unguarded, done(applied, "b", write, "k"), late, "harm a>storage a writes k=from-a, token 5: APPLIED unchecked: b's k=from-b is destroyed and was made under another lock, /l"},
