@@ -151,6 +151,37 @@ func testObserver(t *testing.T, m kv.Engine, seenRecords *[]kv.Record) {
 	}
 }
 
+// TestKnownTenureNeedsNoIssuer: a token up to the mark of either mode was issued,
+// also where the issuer does not answer now.
+func TestKnownTenureNeedsNoIssuer(t *testing.T) {
+	for _, e := range kvtest.Kinds {
+		t.Run(e.Name, func(t *testing.T) {
+			var away error
+			m := e.Open(t, kv.Options{Bound: func(fence.Claim) (fence.Token, error) { return 40, away }})
+			read := func(token fence.Token, mode fence.Mode) error {
+				c := fence.Claim{Scope: mode.String(), Token: token, Mode: mode}
+				if _, err := m.Read(t.Context(), kv.Request{Claim: c}, "a"); !errors.Is(err, kv.ErrNotFound) {
+					return err
+				}
+				return nil
+			}
+			for _, mode := range []fence.Mode{fence.Exclusive, fence.Shared} {
+				away = nil
+				if err := read(38, mode); err != nil {
+					t.Fatal(err)
+				}
+				away = errors.New("the issuer does not answer")
+				if err := read(38, mode); err != nil {
+					t.Errorf("%v, a token that is known: %v", mode, err)
+				}
+				if err := read(39, mode); !errors.Is(err, fence.ErrNoBound) || !errors.Is(err, away) {
+					t.Errorf("%v, another token: %v, want ErrNoBound", mode, err)
+				}
+			}
+		})
+	}
+}
+
 // TestObserverSeesWhatIsAhead: a token that was never issued is refused before it
 // comes to the data, and told of all the same.
 func TestObserverSeesWhatIsAhead(t *testing.T) {

@@ -264,6 +264,27 @@ func TestDamageIsTold(t *testing.T) {
 	}
 }
 
+// TestKnownTenureNeedsNoIssuer: a token up to the mark of either mode was issued.
+func TestKnownTenureNeedsNoIssuer(t *testing.T) {
+	bound, away := fence.Token(40), error(nil)
+	s := fenceetcd.Store{KV: etcd(t), Bound: func(fence.Claim) (fence.Token, error) { return bound, away }}
+	for _, mode := range []fence.Mode{fence.Exclusive, fence.Shared} {
+		away = nil
+		c := fence.Claim{Scope: mode.String(), Token: 38, Mode: mode}
+		if _, err := s.Do(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		away = errors.New("the issuer does not answer")
+		if _, err := s.Do(t.Context(), c); err != nil {
+			t.Errorf("%+v, which is known: %v", c, err)
+		}
+		c.Token++
+		if _, err := s.Do(t.Context(), c); !errors.Is(err, fence.ErrNoBound) {
+			t.Errorf("%+v: %v, want ErrNoBound", c, err)
+		}
+	}
+}
+
 // TestEncoding: marks are kept as they always were, and shared ones beside them.
 func TestEncoding(t *testing.T) {
 	client := etcd(t)

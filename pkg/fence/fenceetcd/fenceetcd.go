@@ -5,7 +5,8 @@
 //	_, err := fenceetcd.Do(ctx, client, claim, clientv3.OpPut("orders/7", order))
 //
 // The marks are the keys below "fence.marks/" and "fence.shared/", and
-// "fence.floor" is a key as well. Leave them to this package. Where several
+// "fence.floor" is a key as well. Leave them to this package; who may use it by
+// etcd's roles has to be able to read and write them all. Where several
 // applications share a cluster, each wraps its client with
 // go.etcd.io/etcd/client/v3/namespace, and so has marks and a floor of its own.
 //

@@ -15,6 +15,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(encode(fence.Mark{Token: 1<<63 - 1})))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, value []byte) {
+		if m, err := Decode(&mvccpb.KeyValue{Key: []byte(sharedKey("/lock")), Value: value}); err == nil {
+			if !m.Shared.Valid() || encode(fence.Mark{Token: m.Shared}) != string(value) {
+				t.Errorf("%x became %+v", value, m)
+			}
+		}
 		m, err := Decode(&mvccpb.KeyValue{Key: []byte(key("/lock")), Value: value})
 		if err == nil && (encode(m) != string(value) || !m.Token.Valid() || m.Sequence < 0) {
 			t.Errorf("%x became %+v", value, m)
