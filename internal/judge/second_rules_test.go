@@ -80,7 +80,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/judge.go", `u == nil || u.scope == t.scope || `, `u == nil || `},
 	{"internal/verdict/judge.go", `last.by.client == a.client || `, ``},
 	{"internal/verdict/judge.go", ` || u.over && u.ended < t.granted`, ` || u.over`},
-	{"internal/verdict/judge.go", `t == nil || !slices.Contains(t.scope.holders, t)`, `t == nil || t.over`},
+	{"internal/verdict/judge.go", `t == nil || !slices.Contains(t.scope.holders, t)`, `t == nil || t.over || !slices.Contains([]*tenure{t}, t)`},
 	{"internal/verdict/judge.go", "\tcase e.Token == 0: // it did not show that it holds the lock\n", ``},
 	{"internal/verdict/judge.go", `e.Token == e.Mark && e.Sequence > 0 && e.Sequence < t.sequence`, `e.Token == e.Mark && e.Sequence > 0`},
 	{"internal/verdict/judge.go", `e.Reason == "ahead" && e.Token != t.token`, `e.Reason == "ahead"`},

@@ -77,9 +77,20 @@ func (w *secondWorld) collide() {
 		w.askLockOf(d, other)
 	}
 	if u := w.tenureFor(d); u != nil {
-		w.write(d, u, key)
-		w.write(c, t, key)
+		w.use(d, u, key)
+		w.use(c, t, key)
 	}
+}
+
+// use is a write, or, where locks are shared, perhaps a read.
+func (w *secondWorld) use(c *secondClient, t *secondTenure, key string) {
+	if w.sharing == 0 || w.chance(0.6) {
+		w.write(c, t, key)
+		return
+	}
+	ask := secondFields{"op": "read", "key": key, "scope": t.lock, "tenure": t.name}
+	w.show(c, t, ask)
+	w.send(ask, "")
 }
 
 func (w *secondWorld) write(c *secondClient, t *secondTenure, key string) {
