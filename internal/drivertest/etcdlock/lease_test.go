@@ -191,12 +191,12 @@ func TestGrantComesWithARenewedLease(t *testing.T) {
 	count := &leases{Lease: a.client.Lease}
 	a.client.Lease = count
 	first := a.take(t, "/a")
-	age(first, long / 4)
+	age(first, long/4)
 	a.take(t, "/b")
 	if n := count.renewals.Load(); n != 0 {
 		t.Errorf("a lease of a quarter of its TTL was renewed, %d times", n)
 	}
-	age(first, long / 4)
+	age(first, long/4)
 	a.take(t, "/c")
 	a.take(t, "/d")
 	if n := count.renewals.Load(); n != 1 {
@@ -210,7 +210,7 @@ func TestWaitBeginsWithARenewedLease(t *testing.T) {
 	a, b := s.join(t, long), s.join(t, long)
 	count := &leases{Lease: a.client.Lease, renewed: make(chan struct{}, 1)}
 	a.client.Lease = count
-	age(a.take(t, "/other"), long / 2)
+	age(a.take(t, "/other"), long/2)
 	held := b.mustLock(t)
 	if _, err := a.TryLock(t.Context(), scope); !errors.Is(err, lock.ErrLocked) || count.renewals.Load() > 0 {
 		t.Errorf("TryLock, which does not wait: %v, %d renewals", err, count.renewals.Load())
