@@ -53,7 +53,9 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/linear":     {}, // above all not pkg/fence: it is the second opinion
 		"./internal/access":     {},
 		"./internal/judge":      {own("pkg/fence"), own("internal/history"), own("internal/verdict"), own("internal/linear")},
-		"./internal/scenario":   {own("pkg/fence"), own("internal/history")},
+		"./internal/scenario":   {own("pkg/fence"), own("internal/history"), own("internal/setting")},
+		"./internal/setting":    {},
+		"./internal/service":    {own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/proc"), own("internal/scenario"), own("internal/setting")},
 		"./internal/kv":         {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
 		"./internal/kvhttp":     {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kv"), own("internal/access")},
 

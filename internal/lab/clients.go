@@ -57,7 +57,7 @@ func (r *run) startClient(ctx context.Context, name string) error {
 	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
 		env = gcEnv
 	}
-	args := []string{"client", "agent", "--service", r.service.Name(), "--name", name, "--endpoints", strings.Join(endpoints, ","), "--lock", r.lockOf(name),
+	args := []string{"client", "agent", "--name", name, "--service", r.service.Name(), "--endpoints", strings.Join(endpoints, ","), "--lock", r.lockOf(name),
 		"--storage", w.storage.url(), "--send-storage", send, "--connect-timeout", startDeadline.String()}
 	told := r.service.Told(name, r.variant.Clients)
 	for _, s := range slices.Concat(setting.Client, r.service.ClientSettings()) {
