@@ -1,5 +1,5 @@
 // Package etcdserver runs throw-away etcd members in this process, for tests and
-// for the lab: one, or a cluster. They are tuned to start and stop quickly and to
+// for the lab: one, or one of a cluster. They are tuned to start and stop quickly and to
 // expire leases promptly; unless asked they do not sync their files and must not
 // keep data that matters.
 package etcdserver
@@ -186,9 +186,6 @@ func orAny(addr string) string {
 // Endpoint returns the host:port on which the member serves clients, with the
 // port that it really has.
 func (s *Server) Endpoint() string { return s.etcd.Clients[0].Addr().String() }
-
-// IsLeader says whether the member leads its cluster, as far as it knows.
-func (s *Server) IsLeader() bool { return s.etcd.Server.Leader() == s.etcd.Server.MemberID() }
 
 // Err receives the first error if the member fails by itself. It is closed by
 // Close.

@@ -49,7 +49,7 @@ const (
 	KindUnknown Kind = "unknown" // Op may or may not have had its effect (indefinite)
 	KindLost    Kind = "lost"    // it was told that its tenure is over
 
-	// Faults. Lane: the client that suffers, or etcd or the storage.
+	// Faults. Lane: whom they hit: a client, the lock service or the storage.
 	KindPause   Kind = "pause"   // stopped (Cause: how)
 	KindResume  Kind = "resume"  // goes on; Took says how long it stood still
 	KindKill    Kind = "kill"    // killed
@@ -100,7 +100,7 @@ type Event struct {
 	Kind Kind          `json:"kind"`
 
 	Op      string `json:"op,omitempty"`
-	Client  string `json:"client,omitempty"`  // who holds, asks or suffers
+	Client  string `json:"client,omitempty"`  // who holds, asks or is hit
 	Tenure  string `json:"tenure,omitempty"`  // the key in the lock service, "@", and its create revision
 	Request string `json:"request,omitempty"` // joins a client's account and the storage's
 	Index   int64  `json:"index,omitempty"`   // place in the order of what the storage did since it was started, from 1

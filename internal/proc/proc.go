@@ -237,6 +237,3 @@ func (p *Process) Ended() error {
 	}
 	return ended(p.Name, how, p.stderr.String())
 }
-
-// Said is the last that the process wrote to standard error.
-func (p *Process) Said() string { return p.stderr.String() }
