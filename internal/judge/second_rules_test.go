@@ -169,6 +169,17 @@ func TestEveryRuleOfTheFirstJudgeMatters(t *testing.T) {
 	if os.Getenv("FENCELAB_MUTANTS") == "" {
 		t.Skip("it takes ten minutes: make mutants")
 	}
+	whole, err := filepath.Abs("../verdict/judge.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := judgeTwiceWith(t, whole, string(source)); err != nil {
+		t.Fatalf("nothing is broken, and yet: %v\n%s", err, out)
+	}
 	for _, m := range firstJudgeMutations {
 		t.Run(m.file+": "+m.text, func(t *testing.T) {
 			file, err := filepath.Abs(filepath.Join("../..", m.file))
