@@ -5,6 +5,7 @@ package main
 import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-func main() { cli.Main(clientcmd.Command()) }
+func main() { cli.Main(clientcmd.Command(all.List)) }

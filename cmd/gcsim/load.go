@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/scenarios"
 )
@@ -99,16 +100,16 @@ func loadOne(arg string) ([]*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := serviceNames()
+	names := service.Names(all.List)
 	if slices.Contains(names, arg) {
 		return ofService(arg)
 	}
 	for _, s := range known { // a number alone is the first service's, as that comes first
 		number, name, _ := strings.Cut(s.Name, "-")
 		called := []string{s.Name, name, number, strings.TrimPrefix(number, "0")}
-		service := s.Variants[0].World.Service
+		of := s.Variants[0].World.Service
 		for _, c := range called {
-			if arg == c || arg == service+"/"+c {
+			if arg == c || arg == of+"/"+c {
 				return []*scenario.Scenario{s}, nil
 			}
 		}

@@ -37,14 +37,6 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 	}
 }
 
-// serviceNames are those of all lock services.
-func serviceNames() (names []string) {
-	for _, s := range all.List {
-		names = append(names, s.Name())
-	}
-	return names
-}
-
 // missingServices are why scenarios cannot be run, each reason once.
 func missingServices(list []*scenario.Scenario) (why []string) {
 	for _, s := range list {

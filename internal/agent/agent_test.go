@@ -12,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // agent is a "client agent" in this process.
@@ -50,7 +51,7 @@ func startAgent(t *testing.T, w *clienttest.World, args ...string) *agent {
 	ctx, cancel := context.WithCancel(t.Context())
 	r, stdin := io.Pipe()
 	a := &agent{stdin, cancel, make(chan history.Event, 100), make(chan error, 1)}
-	cmd := clientcmd.Command()
+	cmd := clientcmd.Command(all.List)
 	cmd.SetArgs(w.Args(append([]string{"agent", "--name", "client1", "--ttl", "3s"}, args...)...))
 	cmd.SetIn(r)
 	cmd.SetOut(&lines{t: t, events: a.events})

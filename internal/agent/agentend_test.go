@@ -8,6 +8,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // ends are the ways to end an agent.
@@ -59,7 +60,7 @@ func TestAgentEndsWhereNobodyReads(t *testing.T) {
 	w := clienttest.New(t)
 	r, stdin := io.Pipe()
 	defer stdin.Close()
-	cmd := clientcmd.Command()
+	cmd := clientcmd.Command(all.List)
 	cmd.SetArgs(w.Args("agent"))
 	cmd.SetIn(r)
 	gone := errors.New("nobody reads")

@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // The test binary is an agent, too, that tells how long it stood still.
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "ticking" {
 		os.Args = append(os.Args[:1], os.Args[2:]...)
 		go tick()
-		cli.Main(clientcmd.Command())
+		cli.Main(clientcmd.Command(all.List))
 	}
 	os.Exit(m.Run())
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/internal/storageflags"
 )
 
 type config struct {
+	services       []service.Service
 	service        string
 	endpoints      []string
 	chosen         setting.Values // by flags
@@ -28,9 +29,10 @@ type config struct {
 	connectTimeout time.Duration
 }
 
-// Command is the command "client".
-func Command() *cobra.Command {
-	c := config{chosen: make(setting.Values)}
+// Command is the command "client", where there are these lock services. The first is
+// meant where nobody names one.
+func Command(services []service.Service) *cobra.Command {
+	c := config{services: services, chosen: make(setting.Values)}
 	cmd := &cobra.Command{
 		Use:   "client 1|2",
 		Short: "A lock client: contrib/lock's clients 1 and 2, scripted, or wrapping a command",
@@ -52,7 +54,7 @@ older than client 2's.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return contrib(cmd, &c, args[0]) },
 	}
 	f := cmd.PersistentFlags()
-	f.StringVar(&c.service, "service", all.List[0].Name(), "the lock service")
+	f.StringVar(&c.service, "service", services[0].Name(), "the lock service")
 	f.StringSliceVar(&c.endpoints, "endpoints", nil, "the lock service's addresses (default those that it has by itself on this machine)")
 	c.storage.Add(f)
 	f.StringVar(&c.lock, "lock", "/lock", "name of the lock")
@@ -70,7 +72,7 @@ func everyClients(s setting.Setting) bool { return s.Name == setting.TTL || s.Na
 // addSettings makes flags of the settings of clients, whatever the service is.
 func (c *config) addSettings(f *pflag.FlagSet, wanted func(setting.Setting) bool) {
 	list := slices.Clone(setting.Client)
-	for _, d := range all.List {
+	for _, d := range c.services {
 		list = append(list, d.ClientSettings()...)
 	}
 	for _, s := range list {

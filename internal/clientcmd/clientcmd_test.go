@@ -16,13 +16,14 @@ import (
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // The test binary is the client, too.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "client" {
 		os.Args = append(os.Args[:1], os.Args[2:]...)
-		cli.Main(clientcmd.Command())
+		cli.Main(clientcmd.Command(all.List))
 	}
 	// Children inherit that a hangup is ignored, as it is under nohup, and some are
 	// to die of one.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/internal/tracing"
 )
@@ -86,11 +85,11 @@ func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) er
 
 // dial makes a client of the lock service that was chosen, with the settings that were.
 func (c *config) dial() (*services, error) {
-	i := slices.IndexFunc(all.List, func(s service.Service) bool { return s.Name() == c.service })
+	i := slices.IndexFunc(c.services, func(s service.Service) bool { return s.Name() == c.service })
 	if i < 0 {
-		return nil, fmt.Errorf("--service is %q, want %s", c.service, all.Names())
+		return nil, fmt.Errorf("--service is %q, want %s", c.service, strings.Join(service.Names(c.services), ", "))
 	}
-	d := all.List[i]
+	d := c.services[i]
 	settings, err := setting.Complete(slices.Concat(setting.Client, d.ClientSettings()), c.chosen)
 	if err != nil {
 		return nil, fmt.Errorf("--%w", err)

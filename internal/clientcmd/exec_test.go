@@ -19,6 +19,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // locked is a "client exec" process whose command has started.
@@ -164,7 +165,7 @@ func TestExecSilentEtcd(t *testing.T) {
 	}
 	defer silent.Close()
 	// 5s would leave no time for anything else.
-	if limit := clientcmd.Command().PersistentFlags().Lookup("connect-timeout").DefValue; limit != "4s" {
+	if limit := clientcmd.Command(all.List).PersistentFlags().Lookup("connect-timeout").DefValue; limit != "4s" {
 		t.Errorf("--connect-timeout is %s, want 4s", limit)
 	}
 	began := time.Now()

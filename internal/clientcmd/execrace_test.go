@@ -10,6 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // slowContext is one whose third Err waits. The first two are the context
@@ -72,7 +73,7 @@ func TestExecGivesUpAsItIsGranted(t *testing.T) {
 	w := clienttest.New(t)
 	holder := w.Take(t, "/x")
 	ctx := &slowContext{Context: context.Background(), after: map[*func()]bool{}, reached: make(chan struct{}), goOn: make(chan struct{})}
-	cmd := clientcmd.Command()
+	cmd := clientcmd.Command(all.List)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(w.Args("exec", "--lock", "/x", "--", "true"))
 	ended := make(chan error)

@@ -16,7 +16,7 @@ import (
 // Roles are the commands that the lab starts processes with. The program that
 // Options.Exe names must have them.
 func Roles(services []service.Service) []*cobra.Command {
-	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(), janitor()}
+	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), janitor()}
 	for _, s := range services {
 		roles = append(roles, s.Commands()...)
 	}

@@ -24,6 +24,14 @@ type Dialer interface {
 	Dial(Options) (Client, error)
 }
 
+// Names are those of services, in their order.
+func Names(services []Service) (names []string) {
+	for _, s := range services {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
 // Options of a client.
 type Options struct {
 	Endpoints []string

@@ -2,8 +2,6 @@
 package all
 
 import (
-	"strings"
-
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 )
@@ -11,13 +9,4 @@ import (
 // List is all of them. The first is meant where nobody names one.
 var List = []service.Service{
 	etcd.Service{},
-}
-
-// Names are those of the services, for messages.
-func Names() string {
-	var names []string
-	for _, s := range List {
-		names = append(names, s.Name())
-	}
-	return strings.Join(names, ", ")
 }
