@@ -21,7 +21,7 @@ func overtaken(variant string, expect string) []history.Event {
 	run := &history.Run{Scenario: "s", Title: "t", Variant: variant, Lanes: []string{"etcd", "a", "b", "storage"}, Expect: history.Expect{Verdict: expect}}
 	events := []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: run}}
 	for i, client := range []string{"a", "b"} {
-		tenure := history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Client: client, Tenure: "/l/" + client, Scope: "/l", Token: 2}
+		tenure := history.Event{Lane: "etcd", Kind: history.KindGranted, Client: client, Tenure: "/l/" + client, Scope: "/l", Token: 2}
 		told := history.Event{Lane: client, Kind: history.KindOK, Op: history.OpLock, Tenure: "/l/" + client, Scope: "/l", Token: 2}
 		if events = append(events, tenure, told); i == 0 {
 			tenure.Kind, tenure.Cause = history.KindEnded, history.CauseExpired

@@ -12,9 +12,9 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// The lanes that are not clients. A client's lane is the client's name.
+// The lanes that are neither clients nor the lock service. A client's lane is the
+// client's name, the lock service's is Run.LockService.
 const (
-	LaneEtcd    = "etcd"
 	LaneStorage = "storage"
 	LaneLab     = "gcsim"
 )
@@ -28,7 +28,7 @@ const (
 	KindRun Kind = "run"
 
 	// The lock service's own account, seen by an observer that is none of the
-	// clients. Lane etcd.
+	// clients. Lane: the lock service.
 	KindGranted Kind = "granted" // tenure Tenure of Client begins
 	KindEnded   Kind = "ended"   // it ends: Cause CauseExpired, CauseReleased or CauseRevoked
 	KindQueued  Kind = "queued"  // Client stands in the queue behind a holder; Tenure and Token are those that it will have
@@ -101,7 +101,7 @@ type Event struct {
 
 	Op      string `json:"op,omitempty"`
 	Client  string `json:"client,omitempty"`  // who holds, asks or is hit
-	Tenure  string `json:"tenure,omitempty"`  // the key in the lock service, "@", and its create revision
+	Tenure  string `json:"tenure,omitempty"`  // the lock service's name for it, which means nothing to others
 	Request string `json:"request,omitempty"` // joins a client's account and the storage's
 	Index   int64  `json:"index,omitempty"`   // place in the order of what the storage did since it was started, from 1
 
@@ -195,7 +195,7 @@ type Run struct {
 	Lesson   string   `json:"lesson,omitempty"`
 	Helps    string   `json:"helps,omitempty"`
 	Source   string   `json:"source,omitempty"`
-	Service  string   `json:"service,omitempty"` // the lock service, whose name its lane has; absent: etcd
+	Service  string   `json:"service,omitempty"` // absent: firstService
 	Lanes    []string `json:"lanes"`             // in the order in which to draw them
 	// Together are sets of keys that make sense only if one tenure wrote them all.
 	Together [][]string `json:"together,omitempty"`
@@ -205,6 +205,13 @@ type Run struct {
 	Seed   uint64            `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
 	Expect Expect            `json:"expect"`
 }
+
+// firstService is the lock service of histories that name none: they were written when
+// there was no other.
+const firstService = "etcd"
+
+// LockService is the name of the lock service, and of its lane.
+func (r Run) LockService() string { return cmp.Or(r.Service, firstService) }
 
 // Expect is what must come out of a run.
 type Expect struct {

@@ -19,7 +19,7 @@ func long(n, writes int) []history.Event {
 	index := int64(0)
 	for token := fence.Token(1); len(events) < n; token++ {
 		client, tenure := fmt.Sprint("c", 1+token%2), fmt.Sprint("/lock/x@", token)
-		lock := history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Client: client, Tenure: tenure, Scope: "/lock", Token: token}
+		lock := history.Event{Lane: "etcd", Kind: history.KindGranted, Client: client, Tenure: tenure, Scope: "/lock", Token: token}
 		tell(lock)
 		lock.Lane, lock.Kind, lock.Op = client, history.KindOK, history.OpLock
 		tell(lock)
@@ -35,7 +35,7 @@ func long(n, writes int) []history.Event {
 			e.Lane, e.Kind, e.Tenure, e.Index = client, history.KindOK, tenure, 0
 			tell(e)
 		}
-		tell(history.Event{Lane: history.LaneEtcd, Kind: history.KindEnded, Client: client, Tenure: tenure, Scope: "/lock", Cause: history.CauseReleased})
+		tell(history.Event{Lane: "etcd", Kind: history.KindEnded, Client: client, Tenure: tenure, Scope: "/lock", Cause: history.CauseReleased})
 	}
 	tell(history.Event{Lane: history.LaneLab, Kind: history.KindEnd})
 	return events

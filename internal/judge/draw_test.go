@@ -45,7 +45,7 @@ func TestFaults(t *testing.T) {
 		event("c1", history.KindNetwork, history.CauseDeliver),               // 8
 		event(history.LaneStorage, history.KindKill, ""),                     // 9
 		event(history.LaneStorage, history.KindRestart, ""),                  // 10
-		event(history.LaneEtcd, history.KindRestart, ""),                     // 11
+		event("etcd", history.KindRestart, ""),                               // 11
 		event("c2", history.KindKill, ""),                                    // 12: for good
 		event("c1", history.KindInvoke, ""), event("c1", history.KindOK, ""), // 13, 14
 		event("c1", history.KindResume, ""), // 15: of nothing

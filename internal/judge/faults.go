@@ -5,7 +5,7 @@ import (
 	"github.com/fencelab/fencelab/internal/linear"
 )
 
-// faults are what was done to clients, to the storage and to etcd, each until it
+// faults are what was done to clients, to the storage and to the lock service, each until it
 // was undone, or to the end.
 func faults(events []history.Event) []linear.Fault {
 	now := clock(events)

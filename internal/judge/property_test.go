@@ -30,11 +30,11 @@ func tenureOf(token fence.Token) string { return fmt.Sprint("/lock/x@", token) }
 
 func (r *run) lock(client string) {
 	if r.current != 0 {
-		r.tell(history.Event{Lane: history.LaneEtcd, Kind: history.KindEnded, Scope: "/lock", Tenure: tenureOf(r.current), Cause: history.CauseExpired})
+		r.tell(history.Event{Lane: "etcd", Kind: history.KindEnded, Scope: "/lock", Tenure: tenureOf(r.current), Cause: history.CauseExpired})
 	}
 	r.current++
 	r.held[client] = r.current
-	granted := history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Scope: "/lock", Tenure: tenureOf(r.current), Token: r.current, Client: client}
+	granted := history.Event{Lane: "etcd", Kind: history.KindGranted, Scope: "/lock", Tenure: tenureOf(r.current), Token: r.current, Client: client}
 	r.tell(granted)
 	granted.Lane, granted.Kind, granted.Op = client, history.KindOK, history.OpLock
 	r.tell(granted)

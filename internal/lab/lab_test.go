@@ -78,7 +78,7 @@ func sketch(events []history.Event) string {
 				fmt.Fprintf(&b, " %s", part)
 			}
 		}
-		if e.Lane == history.LaneEtcd {
+		if e.Lane == "etcd" {
 			fmt.Fprintf(&b, " %s", e.Client)
 		}
 		if e.Key != "" {

@@ -22,11 +22,11 @@ func TestLateObserver(t *testing.T) {
 		e.Scope = "/lock"
 		s.take(e)
 	}
-	tell(1, history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Tenure: "a"})
+	tell(1, history.Event{Lane: "etcd", Kind: history.KindGranted, Tenure: "a"})
 	tell(2, history.Event{Lane: "c1", Kind: history.KindOK, Op: history.OpLock, Tenure: "a"})
 	tell(10, history.Event{Lane: "c2", Kind: history.KindOK, Op: history.OpLock, Tenure: "b"})
-	tell(11, history.Event{Lane: history.LaneEtcd, Kind: history.KindEnded, Tenure: "a"})
-	tell(11, history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Tenure: "b"})
+	tell(11, history.Event{Lane: "etcd", Kind: history.KindEnded, Tenure: "a"})
+	tell(11, history.Event{Lane: "etcd", Kind: history.KindGranted, Tenure: "b"})
 	r.flush()
 	var got []string
 	for _, e := range r.events()[1:] {
@@ -51,8 +51,8 @@ func TestLateClients(t *testing.T) {
 		s.take(e)
 	}
 	for n, tenure := range []string{"a", "b", "c"} { // the observer is late, too
-		tell(20+n, history.KindGranted, history.LaneEtcd, tenure)
-		tell(20+n, history.KindEnded, history.LaneEtcd, tenure)
+		tell(20+n, history.KindGranted, "etcd", tenure)
+		tell(20+n, history.KindEnded, "etcd", tenure)
 	}
 	tell(9, history.KindOK, "c3", "c")
 	tell(30, history.KindOK, "c1", "a")
@@ -60,7 +60,7 @@ func TestLateClients(t *testing.T) {
 	r.flush()
 	var got []string
 	for _, e := range r.events()[1:] {
-		if e.Lane == history.LaneEtcd {
+		if e.Lane == "etcd" {
 			got = append(got, fmt.Sprint(e.Kind, " ", e.Tenure))
 		}
 	}
@@ -84,9 +84,9 @@ func TestReleaseThatEtcdTellsFirst(t *testing.T) {
 			r := newRecorder(func(step []history.Event) { got = append(got, step...) }, etcd.Service{}.Slot)
 			s := newState(r)
 			at := func(d time.Duration) time.Duration { return time.Duration(r.began.UnixNano()) + d }
-			s.take(history.Event{At: at(1), Lane: history.LaneEtcd, Kind: history.KindGranted, Scope: "/lock", Tenure: "/lock/1"})
+			s.take(history.Event{At: at(1), Lane: "etcd", Kind: history.KindGranted, Scope: "/lock", Tenure: "/lock/1"})
 			s.take(history.Event{At: at(2), Lane: "client1", Kind: history.KindOK, Op: history.OpLock, Tenure: "/lock/1"})
-			s.take(history.Event{At: at(20), Lane: history.LaneEtcd, Kind: history.KindEnded, Scope: "/lock", Tenure: "/lock/1"})
+			s.take(history.Event{At: at(20), Lane: "etcd", Kind: history.KindEnded, Scope: "/lock", Tenure: "/lock/1"})
 			s.take(history.Event{At: at(tt.unlock), Lane: "client1", Kind: history.KindInvoke, Op: history.OpUnlock, Tenure: "/lock/1"})
 			r.flush()
 			for _, e := range got {
@@ -134,7 +134,7 @@ func (a *accounts) account() string {
 }
 
 func observed(kind history.Kind, tenure string) history.Event {
-	e := history.Event{Lane: history.LaneEtcd, Kind: kind, Tenure: tenure}
+	e := history.Event{Lane: "etcd", Kind: kind, Tenure: tenure}
 	_, revision, _ := strings.Cut(tenure, "@")
 	e.Token, _ = fence.ParseToken(revision)
 	return e

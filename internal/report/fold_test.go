@@ -46,7 +46,7 @@ func counting(each int) story.Drawing {
 		}
 		lock := history.Event{Scope: "/lock", Op: history.OpLock}
 		add(c, history.KindInvoke, lock)
-		add(history.LaneEtcd, history.KindGranted, e)
+		add("etcd", history.KindGranted, e)
 		add(c, history.KindOK, lock)
 		stopped := i == 5*each/2
 		for _, op := range []string{history.OpRead, history.OpWrite} {
@@ -68,7 +68,7 @@ func counting(each int) story.Drawing {
 		}
 		add(c, history.KindInvoke, history.Event{Scope: "/lock", Op: history.OpUnlock})
 		e.Cause = history.CauseReleased
-		add(history.LaneEtcd, history.KindEnded, e)
+		add("etcd", history.KindEnded, e)
 		add(c, history.KindOK, history.Event{Scope: "/lock", Op: history.OpUnlock})
 	}
 	for i := range 5 {
@@ -124,7 +124,7 @@ func TestTerminalAfterCount(t *testing.T) {
 	d := counting(40)
 	term := terminal.New(&out, terminal.Options{})
 	for i := range 20 {
-		d.Events = append(d.Events, history.Event{At: time.Hour, Lane: history.LaneEtcd, Kind: history.KindGranted, Client: fmt.Sprintf("after%d", i)})
+		d.Events = append(d.Events, history.Event{At: time.Hour, Lane: "etcd", Kind: history.KindGranted, Client: fmt.Sprintf("after%d", i)})
 	}
 	if err := term.Add(d.Events, nil); err != nil {
 		t.Fatal(err)

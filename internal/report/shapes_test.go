@@ -19,10 +19,10 @@ func TestSignsAreSeen(t *testing.T) {
 			Scope: "/l", Token: token, Mark: mark, Key: "k", Value: request, Reason: "stale",
 		}
 	}
-	holder := history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Client: "c3", Tenure: "c3", Scope: "/l", Token: 2}
-	waits := history.Event{Lane: history.LaneEtcd, Kind: history.KindQueued, Client: "c2", Tenure: "c2", Scope: "/l", Token: 3}
+	holder := history.Event{Lane: "etcd", Kind: history.KindGranted, Client: "c3", Tenure: "c3", Scope: "/l", Token: 2}
+	waits := history.Event{Lane: "etcd", Kind: history.KindQueued, Client: "c2", Tenure: "c2", Scope: "/l", Token: 3}
 	for _, clients := range []string{"c2 c3", "c1 c2 c3", "c0 c1 c2 c3", "a b c0 c1 c2 c3"} {
-		lanes := append([]string{history.LaneEtcd}, strings.Fields(clients)...)
+		lanes := append([]string{"etcd"}, strings.Fields(clients)...)
 		d := story.Drawing{Events: []history.Event{
 			{Kind: history.KindRun, Run: &history.Run{Fencing: true, Lanes: append(lanes, history.LaneStorage)}},
 			holder, waits, write("c3", history.KindApplied, "1", 2, 2), write("c2", history.KindApplied, "2", 3, 3),

@@ -74,15 +74,15 @@ func (s *teller) line(word []string) {
 	case "version":
 		s.events[0].Run.Version = int(s.number(word, 1, 0))
 	case "grant", "share":
-		e := history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Tenure: word[1], Client: word[3], Token: s.number(word, 4, 1)}
+		e := history.Event{Lane: "etcd", Kind: history.KindGranted, Tenure: word[1], Client: word[3], Token: s.number(word, 4, 1)}
 		if word[0] == "share" {
 			e.Mode = fence.Shared
 		}
 		s.tell(e)
 	case "queue":
-		s.tell(history.Event{Lane: history.LaneEtcd, Kind: history.KindQueued, Tenure: word[1], Client: word[3]})
+		s.tell(history.Event{Lane: "etcd", Kind: history.KindQueued, Tenure: word[1], Client: word[3]})
 	case "end":
-		e := history.Event{Lane: history.LaneEtcd, Kind: history.KindEnded, Tenure: word[1]}
+		e := history.Event{Lane: "etcd", Kind: history.KindEnded, Tenure: word[1]}
 		if len(word) > 2 {
 			e.Cause = word[2]
 		}

@@ -58,20 +58,21 @@ var amounts = regexp.MustCompile(`\b(\d+) (s|ms)\b|\b(token|mark) (\d+)\b`)
 // service is how pictures call the lane of the lock service, whichever it is.
 const service = "lock service"
 
-// lane makes the name of a lane printable.
-func lane(name string) string {
-	if name == history.LaneEtcd {
+// lane makes the name of a lane printable; of is the run's lock service.
+func lane(name, of string) string {
+	if name == of {
 		return service
 	}
 	return Clean(name, MaxName)
 }
 
-// cleanEvent makes the strings of an event printable, once for all pictures.
-func cleanEvent(e history.Event) history.Event {
+// cleanEvent makes the strings of an event printable, once for all pictures; of is the
+// run's lock service.
+func cleanEvent(e history.Event, of string) history.Event {
 	for _, s := range []*string{&e.Scope, &e.Key, &e.Reason, &e.Cause, &e.Op} {
 		*s = Clean(*s, MaxName)
 	}
-	e.Lane, e.Client = lane(e.Lane), lane(e.Client)
+	e.Lane, e.Client = lane(e.Lane, of), lane(e.Client, of)
 	e.Value = Clean(e.Value, maxValue)
 	e.Changes = slices.Clone(e.Changes)
 	for i, c := range e.Changes {
@@ -86,7 +87,7 @@ func CleanRun(run history.Run) history.Run {
 	run.Title, run.Variant, run.About = Prose(run.Title), Clean(run.Variant, MaxName), Prose(run.About)
 	run.Lanes = slices.Clone(run.Lanes)
 	for i, l := range run.Lanes {
-		run.Lanes[i] = lane(l)
+		run.Lanes[i] = lane(l, run.LockService())
 	}
 	return run
 }

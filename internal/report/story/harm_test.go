@@ -90,7 +90,7 @@ func TestHarmThatShowsLater(t *testing.T) {
 // was corrupted.
 func TestJudgedHarm(t *testing.T) {
 	granted := func(client string) history.Event {
-		return history.Event{Lane: history.LaneEtcd, Kind: history.KindGranted, Client: client, Tenure: "/l@" + client, Scope: "/l", Token: 2}
+		return history.Event{Lane: "etcd", Kind: history.KindGranted, Client: client, Tenure: "/l@" + client, Scope: "/l", Token: 2}
 	}
 	ended := granted("a")
 	ended.Kind, ended.Cause = history.KindEnded, history.CauseExpired

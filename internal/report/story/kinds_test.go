@@ -119,12 +119,12 @@ func TestRowsOfFaults(t *testing.T) {
 			},
 			[]string{"note c> c sends no write of k=v: it finds that the lock is not its own", "grant lock service>c c holds /l: token 7", "expiry lock service> c's lease on the lock expired", "lost c> c sends no unlock of /l: its session is over"},
 		},
-		"a client may show another number than its create revision": {
+		"a client may show another number than that of its grant": {
 			[]history.Event{
 				at(1, "c", "invoke", lock), at(2, "etcd", "granted", tenure("c", "t", 7)), at(3, "c", "ok", history.Event{Op: "lock", Scope: "/l", Tenure: "t", Token: 9}),
 				at(4, "d", "invoke", lock), at(5, "etcd", "granted", tenure("d", "u", 8)), at(6, "d", "ok", history.Event{Op: "lock", Scope: "/l", Tenure: "u", Token: 8}),
 			},
-			[]string{"grant lock service>c c holds /l: token 7", "note c> c shows token 9 from now on, not the create revision 7", "grant lock service>d d holds /l: token 8"},
+			[]string{"grant lock service>c c holds /l: token 7", "note c> c shows token 9 from now on, not the grant's token 7", "grant lock service>d d holds /l: token 8"},
 		},
 		"a late unlock releases another tenure than its own": {
 			[]history.Event{

@@ -54,8 +54,8 @@ func ticket(e history.Event) Text {
 
 // shows says which number a client takes for its token instead of the one that
 // the lock service's account has.
-func shows(e history.Event, create string) Text {
-	return slices.Concat(Say("%s shows", name(e.Lane)), token(e, "", ""), Say("from now on, not the create revision %s", create))
+func shows(e history.Event, granted string) Text {
+	return slices.Concat(Say("%s shows", name(e.Lane)), token(e, "", ""), Say("from now on, not the grant's token %s", granted))
 }
 
 // releases says that a client let go. again is its request where that was about

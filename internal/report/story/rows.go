@@ -85,6 +85,7 @@ func (r Row) Start() time.Duration {
 // Builder makes rows from events as they come in.
 type Builder struct {
 	run      history.Run
+	service  string // whose lane is drawn as that of the lock service
 	lanes    []Lane
 	requests requests
 	tenures  tenures
@@ -101,6 +102,7 @@ type Builder struct {
 // NewBuilder returns a Builder for a history from its beginning.
 func NewBuilder() *Builder {
 	return &Builder{
+		service:  history.Run{}.LockService(),
 		requests: requests{named: make(map[string]*request), open: make(map[asking]*request), last: make(map[string]*request)},
 		tenures:  tenures{byID: make(map[string]*tenure), holders: make(map[string]bool)},
 		marks:    make(map[string]string), harmed: make(map[int]bool),
@@ -120,7 +122,10 @@ func Rows(events []history.Event, violations []history.Violation) []Row {
 func (b *Builder) Add(events []history.Event, violations []history.Violation) []Row {
 	seen := len(b.events)
 	for _, e := range events {
-		b.events = append(b.events, cleanEvent(e))
+		if e.Run != nil {
+			b.service = e.Run.LockService()
+		}
+		b.events = append(b.events, cleanEvent(e, b.service))
 	}
 	b.violations = make(map[int][]history.Violation)
 	for _, v := range violations {
