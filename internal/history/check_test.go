@@ -165,10 +165,15 @@ func TestTokensOfSettings(t *testing.T) {
 	}{
 		{"revision", "5", true}, {"header", "7", true}, {"lease", "77", true}, {"max", "9223372036854775807", true},
 		{"revision", "7", false}, {"header", "4", false}, {"max", "5", false}, {"else", "5", false},
+		{"none", "", true}, {"none", "5", false}, {"revision", "", false},
 	} {
 		edits := []edit{{1, `"c1":"revision"`, `"c1":"` + tt.setting + `"`}}
 		for _, line := range []int{4, 5, 6, 8, 9} {
-			edits = append(edits, edit{line, `"token":"5"`, `"token":"` + tt.token + `"`})
+			shown := `,"token":"` + tt.token + `"`
+			if tt.token == "" {
+				shown = ""
+			}
+			edits = append(edits, edit{line, `,"token":"5"`, shown})
 		}
 		got := problems(t, edited(t, edits...))
 		if ok := len(got) == 0; ok != tt.ok {

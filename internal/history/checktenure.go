@@ -43,14 +43,6 @@ func (c *checker) byClient(e Event) bool {
 	return e.Kind == KindInvoke || e.Kind == KindLost || isAnswer(e.Kind)
 }
 
-// What a client shows as its token, by Run.Tokens.
-const (
-	showsRevision = "revision"
-	showsHeader   = "header"
-	showsLease    = "lease"
-	showsMax      = "max"
-)
-
 // token holds the numbers that a client was told and shows against those that its
 // setting names.
 func (c *checker) token(e Event) {
@@ -69,14 +61,16 @@ func (c *checker) toldToken(e Event) {
 	}
 	how, granted, right := c.run.Tokens[e.Lane], c.tenures[e.Tenure].grant.Token, false
 	switch how {
-	case showsRevision:
+	case ShowsGrant:
 		right = e.Token == granted
-	case showsHeader:
+	case ShowsLater:
 		right = e.Token >= granted
-	case showsLease:
+	case ShowsAny:
 		right = e.Token > 0
-	case showsMax:
+	case ShowsMax:
 		right = e.Token == math.MaxInt64
+	case ShowsNone:
+		right = e.Token == 0
 	}
 	if !right {
 		c.wrong(ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
@@ -94,7 +88,7 @@ func (c *checker) shownToken(e Event) {
 func (c *checker) mayShow(e Event) bool {
 	how := c.run.Tokens[e.Lane]
 	switch {
-	case how == showsMax && e.Token == math.MaxInt64, e.Token == 0 && (e.Op == OpRead || e.Tenure == ""):
+	case how == ShowsMax && e.Token == math.MaxInt64, e.Token == 0 && (how == ShowsNone || e.Op == OpRead || e.Tenure == ""):
 		return true
 	case e.Tenure == "", how == "":
 		return false
@@ -105,8 +99,8 @@ func (c *checker) mayShow(e Event) bool {
 		}
 	}
 	switch how {
-	case showsRevision, showsHeader:
+	case ShowsGrant, ShowsLater:
 		return e.Token == c.tenures[e.Tenure].grant.Token
 	}
-	return how == showsLease && e.Token > 0
+	return how == ShowsAny && e.Token > 0
 }

@@ -199,12 +199,21 @@ type Run struct {
 	Lanes    []string `json:"lanes"`             // in the order in which to draw them
 	// Together are sets of keys that make sense only if one tenure wrote them all.
 	Together [][]string `json:"together,omitempty"`
-	// Tokens say which number each client shows as its token: "revision" is that of
-	// its grant.
+	// Tokens say which number each client shows as its token, by the words below.
 	Tokens map[string]string `json:"tokens,omitempty"`
 	Seed   uint64            `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
 	Expect Expect            `json:"expect"`
 }
+
+// What a client shows as its token. The words are those of the first lock service's
+// settings, which histories had before there was another.
+const (
+	ShowsGrant = "revision" // the number of its grant, by the lock service's account
+	ShowsLater = "header"   // one that is at least as high
+	ShowsAny   = "lease"    // one that has nothing to do with it
+	ShowsMax   = "max"      // 2^63-1
+	ShowsNone  = "none"     // no token
+)
 
 // firstService is the lock service of histories that name none: they were written when
 // there was no other.

@@ -246,7 +246,7 @@ func (w *secondWorld) wrongToken() {
 			if name := w.client().name; w.chance(0.5) {
 				delete(tokens, name)
 			} else {
-				tokens[name] = []string{"revision", "max", "header", "lease"}[w.IntN(4)]
+				tokens[name] = []string{"revision", "max", "header", "lease", "none"}[w.IntN(5)]
 			}
 		}
 	}

@@ -298,6 +298,8 @@ func (h *secondHistory) names(e *secondEvent) bool {
 		return e.token == math.MaxInt64
 	case "lease":
 		return known != nil && e.token != 0
+	case "none":
+		return e.token == 0
 	}
 	return false
 }
@@ -315,7 +317,7 @@ func (h *secondHistory) shownToken() []*secondEvent {
 		if e.toldOfLock() || !h.tokenMatters(e) || h.entry(e) == "" {
 			return false
 		}
-		queued := h.known(e.tenure) != nil && e.token == h.known(e.tenure).token && h.entry(e) != "max"
+		queued := h.known(e.tenure) != nil && e.token == h.known(e.tenure).token && h.entry(e) != "max" && h.entry(e) != "none"
 		free := h.entry(e) != "header" && h.names(e)
 		return !queued && !free && (e.tenure == "" || !h.toldOf(e.lane, e.tenure, e.token))
 	})

@@ -141,7 +141,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 	lanes := append([]string{r.service.Name()}, r.scenario.Clients...)
 	tokens := make(map[string]string)
 	for name, c := range r.variant.Clients {
-		tokens[name] = c.Values[setting.Token]
+		tokens[name] = r.service.Shows(c.Values[setting.Token])
 	}
 	begin := history.Run{
 		Version: history.Version, Service: r.service.Name(), Tokens: tokens,

@@ -35,6 +35,8 @@ type Service interface {
 	// Told are the settings that a client's agent is told, of all clients of a variant.
 	// Where one uses what is another's, as its session, it is told so with each lock.
 	Told(client string, all map[string]scenario.Client) setting.Values
+	// Shows is what a value of setting.Token means in history.Run.Tokens.
+	Shows(token string) string
 	// Slot is what a client's unlock of a tenure frees. Where a client uses a slot
 	// again for its next tenure, a late unlock of the one before frees that.
 	Slot(tenure string) string

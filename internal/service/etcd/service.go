@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/fencelab/fencelab/internal/etcdcmd"
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
@@ -138,6 +139,13 @@ func own(world setting.Values, clients map[string]scenario.Client) (why []string
 		}
 	}
 	return why
+}
+
+// Shows implements service.Service.
+func (Service) Shows(token string) string {
+	return map[string]string{
+		tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax,
+	}[token]
 }
 
 // Slot implements service.Service: it is the key in the queue, which a client that
