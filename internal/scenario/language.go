@@ -24,6 +24,7 @@ type Service struct {
 	Forms  []*Form           // steps that no other service has
 	Words  []string          // that no client can be called by, beside Name
 	Nodes  string            // a regular expression of its nodes' names, the word NODE in a Form
+	Issuer bool              // the storage can ask it for the last token that was given out
 	// Check finds settings that do not go together; nil: all do.
 	Check func(world setting.Values, clients map[string]Client) *Conflict
 	// Own says why a variant needs servers of its own, which gcsim controls: each
@@ -56,7 +57,7 @@ type Form struct {
 	// Dead: it can be about a client that was killed.
 	Dead bool
 	// Own says why a variant with such a step needs servers of its own, as in "stops
-	// etcd's leader"; "" where it needs none.
+	// the leader"; "" where it needs none.
 	Own string
 	// Check says what keeps the step from happening at this place of the story, ""
 	// where nothing does, and notes in the story what comes of it. c is the client that

@@ -34,7 +34,7 @@ type Variant struct {
 	Steps   []Step // the scenario's, or its own
 	Expect  history.Expect
 	// Own says why it needs servers of its own, which gcsim controls, as in "it wants
-	// 3 etcd members and stops etcd's leader"; "" where any will do.
+	// 3 members and stops the leader"; "" where any will do.
 	Own string
 }
 

@@ -191,6 +191,9 @@ func (s *settings) check() error {
 	if wrong && storage.text("engine") != EngineMemory {
 		return errorAt(storage.node("fencing"), "fencing %q is a wrong check that only the engine memory has, and the engine is %s", fencing, storage.text("engine"))
 	}
+	if storage.text("bound") == BoundIssuer && !s.service.Issuer {
+		return errorAt(storage.node("bound"), "the storage cannot ask %s for the last token that was given out: want \"bound: none\"", s.service.Name)
+	}
 	if pauses := s.own.number(pausesName); pauses > 0 && pauses >= len(s.names) {
 		return errorAt(s.own.node(pausesName), "\"pauses\" cannot be %d with %d clients: want fewer pauses than clients", pauses, len(s.names))
 	}

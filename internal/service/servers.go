@@ -68,7 +68,7 @@ type Servers interface {
 	// Endpoints are the addresses, HOST:PORT, that a client with these settings knows.
 	Endpoints(ctx context.Context, client setting.Values) ([]string, error)
 	// IssuerArgs tell the storage to ask the service for the last token that was given
-	// out; nil where it cannot be asked.
+	// out; nil where scenario.Service.Issuer is false.
 	IssuerArgs() []string
 	// Position is a place in the service's order of tenures: what begins or queues from
 	// now on has a higher token.

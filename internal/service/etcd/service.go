@@ -43,7 +43,7 @@ func (s Service) Words() scenario.Service {
 		Name: s.Name(), About: "The lock service.",
 		World: worldSettings, Client: s.ClientSettings(),
 		Words: []string{leaderName, sessionOwn, sessionKept},
-		Nodes: memberNames,
+		Nodes: memberNames, Issuer: true,
 		Check: check, Own: own,
 	}
 }
