@@ -20,8 +20,8 @@ func command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
-		Long: `gcsim runs scenarios of distributed locking by real processes: an etcd, a
-storage that checks fencing tokens, and clients that take locks. It makes faults
+		Long: `gcsim runs scenarios of distributed locking by real processes: a lock
+service, a storage that checks fencing tokens, and clients that take locks. It makes faults
 happen, draws what came of them as a timeline while it goes on, and judges it.
 
 Without a command it runs the main story, ` + mainStory + `: a lock holder is
@@ -43,9 +43,6 @@ storage that checks tokens, and, as the control, with one that does not.`,
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(),
 		checkCommand(), drawCommand(), pauseCommand(), nemesisCommand())
-	for _, role := range lab.Roles(all.List) {
-		role.Hidden = role.Name() != "etcd"
-		root.AddCommand(role)
-	}
+	root.AddCommand(lab.Roles(all.List)...)
 	return root
 }

@@ -71,7 +71,7 @@ Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not
 	o.flags(f)
 	f.IntVarP(&o.side, "jobs", "j", defaultSide, "how many runs to make side by side")
 	f.IntVar(&o.repeat, "repeat", 1, "how often to run each variant")
-	f.StringSliceVar(&o.endpoints, "endpoints", nil, "an etcd that is there already; runs that need one of their own are skipped")
+	f.StringSliceVar(&o.endpoints, "endpoints", nil, "addresses of a lock service that is there already; runs that need one of their own are skipped")
 	f.Uint64Var(&o.seed, "seed", 0, "for random choices; each round has the next number (default: random, and printed)")
 	f.StringVar(&o.require, "require", os.Getenv(requireEnv), "\"all\": a scenario whose lock service is missing is an error, and not skipped (default: what "+requireEnv+" says)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "draw the timeline of every run")
@@ -132,7 +132,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		return nil, err
 	}
 	if len(o.endpoints) > 0 {
-		if err := all.List[0].Reach(cmd.Context(), o.endpoints); err != nil {
+		if err := reach(cmd.Context(), list, o.endpoints); err != nil {
 			return nil, err
 		}
 	}

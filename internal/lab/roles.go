@@ -17,11 +17,11 @@ import (
 // Options.Exe names must have them.
 func Roles(services []service.Service) []*cobra.Command {
 	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), janitor()}
-	for _, s := range services {
-		roles = append(roles, s.Commands()...)
-	}
 	for _, role := range roles {
 		role.Hidden = true
+	}
+	for _, s := range services {
+		roles = append(roles, s.Commands()...)
 	}
 	return roles
 }
