@@ -14,7 +14,7 @@ import (
 
 // lockServices are the folders of lock services, below internal/service.
 var lockServices = []string{
-	"etcd",
+	"etcd", "memlock",
 }
 
 // neutral are the packages that know lock services by internal/service alone.

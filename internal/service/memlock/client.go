@@ -1,0 +1,267 @@
+package memlock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// errGone: the server does not know the place, or knows it no more.
+var errGone = errors.New("memlock: there is no such place")
+
+// caller speaks to a server.
+type caller struct {
+	base string
+	http *http.Client
+}
+
+func newCaller(endpoint string) *caller {
+	return &caller{"http://" + endpoint, &http.Client{Transport: new(http.Transport)}}
+}
+
+func (c *caller) close() { c.http.CloseIdleConnections() }
+
+// open sends a request, and returns the answer where that is a success.
+func (c *caller) open(ctx context.Context, method, path string, form url.Values) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+form.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusGone:
+		return nil, errGone
+	case http.StatusConflict:
+		return nil, lock.ErrLocked
+	}
+	return nil, fmt.Errorf("memlock: %s %s: %s", method, path, resp.Status)
+}
+
+// call sends a request whose answer is its status.
+func (c *caller) call(ctx context.Context, method, path string, form url.Values) error {
+	resp, err := c.open(ctx, method, path, form)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// ask sends a request whose answer is a place.
+func (c *caller) ask(ctx context.Context, method, path string, form url.Values) (p place, err error) {
+	resp, err := c.open(ctx, method, path, form)
+	if err != nil {
+		return p, err
+	}
+	defer resp.Body.Close()
+	return p, json.NewDecoder(resp.Body).Decode(&p)
+}
+
+// client is one client's way to the server.
+type client struct {
+	*caller
+	settings setting.Values
+}
+
+// Reach implements service.Client.
+func (c *client) Reach(ctx context.Context) error { return c.call(ctx, http.MethodGet, "/count", nil) }
+
+// Close implements service.Client.
+func (c *client) Close(context.Context) error {
+	c.close()
+	return nil
+}
+
+// Lock implements service.Client.
+func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	t, err := c.enter(ctx, "lock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.wait(ctx); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// TryLock implements service.Client.
+func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	t, err := c.enter(ctx, "trylock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// enter takes a place in a queue.
+func (c *client) enter(ctx context.Context, op, scope, in string) (*tenure, error) {
+	if in != "" {
+		return nil, fmt.Errorf("memlock: a client cannot take a lock in the tenure %q of another", in)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	form := url.Values{"scope": {scope}, "ttl": {c.settings.Text(setting.TTL)}}
+	if op == "trylock" {
+		form.Set("try", "yes")
+	}
+	asked := time.Now()
+	p, err := c.ask(ctx, http.MethodPost, "/places", form)
+	switch {
+	case errors.Is(err, lock.ErrLocked):
+		return nil, err
+	case err != nil:
+		return nil, &lock.UnknownError{Op: op, Scope: scope, Err: err}
+	}
+	t := &tenure{of: c, grant: lock.Grant{Scope: scope, Owner: p.Tenure, Token: p.Token}, done: make(chan struct{})}
+	go t.keep(asked)
+	return t, nil
+}
+
+// Enqueue implements service.Client.
+func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
+	t, err := c.enter(ctx, "lock", scope, "")
+	if err != nil {
+		return nil, err
+	}
+	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
+	q := &queued{tenure: t, granted: make(chan error, 1), leave: leave}
+	go func() {
+		defer leave()
+		q.granted <- t.wait(waiting)
+	}()
+	return q, nil
+}
+
+// queued is a place in the queue.
+type queued struct {
+	*tenure
+	granted chan error
+	leave   context.CancelFunc
+}
+
+// Granted implements service.Place.
+func (q *queued) Granted() <-chan error { return q.granted }
+
+// Leave implements service.Place.
+func (q *queued) Leave() { q.leave() }
+
+// tenure is one of a client, or a place in the queue that will be one.
+type tenure struct {
+	of    *client
+	grant lock.Grant
+	done  chan struct{}
+
+	mu  sync.Mutex
+	err error // why done is closed
+}
+
+func (t *tenure) path() string { return "/places/" + t.grant.Owner }
+
+// wait waits until the lock is granted. With an error it has left the queue, or says
+// that this is not known.
+func (t *tenure) wait(ctx context.Context) error {
+	err := t.of.call(ctx, http.MethodGet, t.path(), nil)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errGone) {
+		t.end(lock.ErrLost)
+		return service.ErrRanOut
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.of.settings.Time(setting.Timeout))
+	defer cancel()
+	if left := t.Unlock(leaving); left != nil && !errors.Is(left, lock.ErrLost) {
+		return &lock.UnknownError{Op: "lock", Scope: t.grant.Scope, Err: errors.Join(err, left)}
+	}
+	return err
+}
+
+// keep renews the lease until the tenure is over. renewed is when the lease began, at
+// the latest.
+func (t *tenure) keep(renewed time.Time) {
+	ttl := t.of.settings.Time(setting.TTL)
+	for {
+		select {
+		case <-time.After(ttl / 3):
+		case <-t.done:
+			return
+		}
+		asked := time.Now()
+		ctx, cancel := context.WithDeadline(context.Background(), renewed.Add(ttl))
+		err := t.of.call(ctx, http.MethodPut, t.path(), nil)
+		cancel()
+		switch {
+		case err == nil:
+			renewed = asked
+		case errors.Is(err, errGone):
+			t.end(lock.ErrLost)
+		case time.Since(renewed) >= ttl:
+			t.end(lock.ErrCutOff)
+		}
+	}
+}
+
+// end closes done, once.
+func (t *tenure) end(why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !isClosed(t.done) {
+		t.err = why
+		close(t.done)
+	}
+}
+
+// Grant implements lock.Tenure, as those below do.
+func (t *tenure) Grant() lock.Grant { return t.grant }
+
+func (t *tenure) Done() <-chan struct{} { return t.done }
+
+func (t *tenure) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+func (t *tenure) Unlock(ctx context.Context) error {
+	t.end(nil)
+	switch err := t.of.call(ctx, http.MethodDelete, t.path(), nil); {
+	case errors.Is(err, errGone):
+		return lock.ErrLost
+	case err != nil:
+		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: err}
+	}
+	return nil
+}
+
+// Name implements service.Tenure, as those below do.
+func (t *tenure) Name() string { return t.grant.Owner }
+
+func (t *tenure) Session() string { return t.grant.Owner }
+
+func (t *tenure) Shown() (token fence.Token, remark string) {
+	if t.of.settings.Text(setting.Token) == tokenNone {
+		return 0, ""
+	}
+	return t.grant.Token, ""
+}
+
+func (t *tenure) Look(_ context.Context, how string) (said string, err error) {
+	return "", fmt.Errorf("memlock: there is no way %q to look whether a lock is held", how)
+}

@@ -1,0 +1,147 @@
+package memlock_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/memlock"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// services are those of the program, and the one of these tests.
+var services = append(slices.Clone(all.List), memlock.Service{})
+
+// The test binary is its own server, storage, clients and janitor.
+func TestMain(m *testing.M) {
+	for _, role := range lab.Roles(services) {
+		if len(os.Args) > 1 && os.Args[1] == role.Name() {
+			root := &cobra.Command{Use: "lab"}
+			root.AddCommand(role)
+			if root.Execute() != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func parse(t *testing.T, name string) *scenario.Scenario {
+	t.Helper()
+	file := filepath.Join("testdata", name+".yaml")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := lab.Language(services).Parse(file, name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run makes a run, and holds it to what the scenario expects and to what a history is.
+func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) []history.Event {
+	t.Helper()
+	o.Exe = os.Args[0]
+	if o.Services == nil {
+		o.Services = services
+	}
+	events, err := lab.Run(t.Context(), s, v, o)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	judged, err := judge.Judge(events)
+	if err != nil {
+		t.Error(err)
+	}
+	if len(judged.Mismatches) > 0 {
+		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
+	}
+	return events
+}
+
+func TestStories(t *testing.T) {
+	for _, name := range []string{"tokens", "forget", "grace"} {
+		s := parse(t, name)
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(name+"/"+v.Name, func(t *testing.T) {
+				t.Parallel()
+				events := run(t, s, v, lab.Options{})
+				if name == "grace" && len(events) > 0 {
+					rests(t, events)
+				}
+			})
+		}
+	}
+}
+
+// rests: the lock is granted again when the grace is over.
+func rests(t *testing.T, events []history.Event) {
+	t.Helper()
+	of := func(kind history.Kind, client string) time.Duration {
+		i := slices.IndexFunc(events, func(e history.Event) bool { return e.Kind == kind && e.Client == client })
+		if i < 0 {
+			t.Fatalf("nobody says of %s: %s", client, kind)
+		}
+		return events[i].At
+	}
+	if rest := of(history.KindGranted, "client2") - of(history.KindEnded, "client1"); rest < time.Second {
+		t.Errorf("the lock was granted %v after the lease of its holder ran out, want 1s or more", rest)
+	}
+}
+
+// counting counts the servers that are launched.
+type counting struct {
+	memlock.Service
+	launched *atomic.Int32
+}
+
+func (c counting) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+	c.launched.Add(1)
+	return c.Service.Launch(ctx, g, world)
+}
+
+// TestRunsShareAServer: one server is launched for all runs that need none of their own,
+// and none sees the locks of another.
+func TestRunsShareAServer(t *testing.T) {
+	var launched atomic.Int32
+	shared := &lab.Shared{Exe: os.Args[0]}
+	t.Cleanup(func() {
+		if err := shared.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := launched.Load(); n != 1 {
+			t.Errorf("%d servers were launched, want 1", n)
+		}
+	})
+	o := lab.Options{Services: []service.Service{counting{launched: &launched}}, Shared: shared}
+	for _, name := range []string{"tokens", "forget"} {
+		s := parse(t, name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, e := range run(t, s, &s.Variants[0], o) {
+				if e.Scope != "" && !strings.HasPrefix(e.Scope, "/gcsim-") {
+					t.Errorf("%+v: its lock has no prefix of the run", e)
+				}
+			}
+		})
+	}
+}

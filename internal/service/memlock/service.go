@@ -1,0 +1,198 @@
+// Package memlock is a lock service for tests alone: a server that keeps its locks in
+// memory. It shows that a lock service is one folder.
+package memlock
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+const (
+	name = "memlock"
+
+	settingGrace = "grace"
+
+	tokenCount = "count"
+	tokenNone  = "none"
+)
+
+var worldSettings = []setting.Setting{
+	{Name: settingGrace, Kind: setting.Time, Default: "0s", Of: []string{"0s", "1s"}, About: "How long after a lease ran out its lock is granted to the next."},
+}
+
+var clientSettings = []setting.Setting{
+	{Name: setting.Token, Default: tokenCount, Of: []string{tokenCount, tokenNone}, About: "What it shows to the storage. count: the number of its place. none: no token."},
+}
+
+// Service is the lock service in memory.
+type Service struct{}
+
+var (
+	_ service.Service = Service{}
+	_ service.Shared  = Service{}
+)
+
+// Name implements service.Dialer, as those below do.
+func (Service) Name() string { return name }
+
+func (Service) ClientSettings() []setting.Setting { return clientSettings }
+
+func (Service) DefaultEndpoints() []string { return nil }
+
+func (Service) Dial(o service.Options) (service.Client, error) {
+	if len(o.Endpoints) != 1 {
+		return nil, fmt.Errorf("endpoints are %q, want one", o.Endpoints)
+	}
+	return &client{newCaller(o.Endpoints[0]), o.Settings}, nil
+}
+
+// Words implements service.Service, as those below do.
+func (Service) Words() scenario.Service {
+	return scenario.Service{Name: name, About: "A lock service in memory.", World: worldSettings, Client: clientSettings}
+}
+
+func (Service) Faults() []*service.Fault { return []*service.Fault{&forget} }
+
+func (Service) Found() (where, bring string) { return "in tests", "" }
+
+func (Service) Commands() []*cobra.Command { return []*cobra.Command{command()} }
+
+func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
+	return all[client].Values
+}
+
+func (Service) Shows(token string) string {
+	return map[string]string{tokenCount: history.ShowsGrant, tokenNone: history.ShowsNone}[token]
+}
+
+func (Service) Slot(tenure string) string { return tenure }
+
+func (Service) Reach(ctx context.Context, endpoints []string) error {
+	for _, e := range endpoints {
+		c := newCaller(e)
+		defer c.close()
+		if err := c.call(ctx, http.MethodGet, "/count", nil); err != nil {
+			return fmt.Errorf("%s at %s: %w", name, e, err)
+		}
+	}
+	return nil
+}
+
+func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	launched, err := s.Launch(ctx, stage.Group(), stage.World())
+	if err != nil {
+		return nil, err
+	}
+	stage.Guard(launched.Processes[0])
+	return s.Join(stage, launched.Endpoints), nil
+}
+
+// Launch implements service.Shared.
+func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+	p, err := g.Start(name, nil, name, "--"+settingGrace, world.Text(settingGrace))
+	if err != nil {
+		return service.Launched{}, err
+	}
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(p.Stdout).ReadString('\n') // without one the process has ended
+		said <- strings.TrimSpace(line)
+	}()
+	select {
+	case addr := <-said:
+		if addr == "" {
+			return service.Launched{}, p.Ended()
+		}
+		return service.Launched{Endpoints: []string{addr}, Processes: []*proc.Process{p}}, nil
+	case <-ctx.Done():
+		return service.Launched{}, context.Cause(ctx)
+	}
+}
+
+func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{newCaller(endpoints[0]), endpoints, stage}
+}
+
+// servers are the one server, as a run sees it.
+type servers struct {
+	*caller
+	endpoints []string
+	stage     service.Stage
+}
+
+// Endpoints implements service.Servers, as those below do.
+func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
+	return append([]string(nil), s.endpoints...), nil
+}
+
+func (s *servers) IssuerArgs() []string { return nil }
+
+func (s *servers) prefix() url.Values { return url.Values{"prefix": {s.stage.Prefix()}} }
+
+func (s *servers) Observe(ctx context.Context) error {
+	resp, err := s.open(ctx, http.MethodGet, "/events", s.prefix())
+	if err != nil {
+		return fmt.Errorf("observer: %w", err)
+	}
+	s.stage.Go(func() {
+		defer resp.Body.Close()
+		for lines := json.NewDecoder(resp.Body); ; {
+			var e history.Event
+			if err := lines.Decode(&e); err != nil {
+				if ctx.Err() == nil {
+					s.stage.Fail(nil, fmt.Errorf("the observer of %s: %w", name, err))
+				}
+				return
+			}
+			s.stage.Tell(e)
+		}
+	})
+	return nil
+}
+
+func (s *servers) Position(ctx context.Context) (last fence.Token, err error) {
+	err = s.stage.Meanwhile(ctx, "the server's count", func(ctx context.Context) error {
+		p, err := s.ask(ctx, http.MethodGet, "/count", nil)
+		last = p.Token
+		return err
+	})
+	return last, err
+}
+
+// Leave forgets the run's holders; who waits behind them follows, or runs out.
+func (s *servers) Leave(ctx context.Context) {
+	_ = s.call(ctx, http.MethodPost, "/forget", s.prefix())
+}
+
+// forget is the server's own fault: it keeps nothing of its holders, and their tenures
+// overlap with those after them.
+var forget = service.Fault{
+	Form: scenario.Form{
+		Actor: scenario.ActorLab, Usage: "forget holders", Target: scenario.TheService,
+		About: "The server forgets who holds its locks.",
+	},
+	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+		s, at := of.(*servers), stage.Now()
+		err := stage.Meanwhile(ctx, "the server to forget its holders", func(ctx context.Context) error {
+			return s.call(ctx, http.MethodPost, "/forget", s.prefix())
+		})
+		if err == nil {
+			stage.Remark(at, "the server has forgotten who holds its locks")
+		}
+		return err
+	},
+}
