@@ -13,14 +13,15 @@ var (
 	// freed.
 	ErrLost = errors.New("lock: tenure is over")
 	// ErrCutOff: the lock service was not heard of for so long that the tenure may
-	// be over. Nobody on this side knows.
+	// be over, or a fixed lease ran out by the holder's clock. Nobody on this side
+	// knows.
 	ErrCutOff = errors.New("lock: cut off from the lock service, tenure unknown")
 )
 
 // UnknownError is an indefinite outcome: the request may have been carried out,
 // may not have been, or may still be.
 type UnknownError struct {
-	Op    string // "lock", "trylock" or "unlock"
+	Op    string // "lock", "trylock", "rlock", "tryrlock", "extend" or "unlock"
 	Scope string
 	Err   error // why the outcome is unknown
 }

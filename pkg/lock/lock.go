@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -17,11 +18,14 @@ type Grant struct {
 	// service. Tokens of two scopes are not comparable. 0: the service gives out
 	// no ordered number, and a resource cannot be fenced by it.
 	Token fence.Token
+	Mode  fence.Mode // how the tenure holds the lock; the zero value is fence.Exclusive
 }
 
 // Claim returns what a request under this grant shows to the resource. The
 // caller may add a sequence number.
-func (g Grant) Claim() fence.Claim { return fence.Claim{Scope: g.Scope, Token: g.Token} }
+func (g Grant) Claim() fence.Claim {
+	return fence.Claim{Scope: g.Scope, Token: g.Token, Mode: g.Mode}
+}
 
 // Backend is a client of one lock service. Its methods are safe for concurrent
 // use, and two tenures of one Backend exclude each other as those of two do. Two
@@ -29,6 +33,9 @@ func (g Grant) Claim() fence.Claim { return fence.Claim{Scope: g.Scope, Token: g
 //
 // A service that gives out no ordered number for its grants gives tokens of 0. Its
 // Backend invents none.
+//
+// TryLock and Lock grant exclusive tenures. A service that also has shared ones has
+// a Backend that is a Sharer too.
 //
 // A method whose ctx is done returns, though the service does not answer. What it
 // may need on top of that, to clear up, the backend says.
@@ -51,8 +58,24 @@ type Backend interface {
 	Lock(ctx context.Context, scope string) (Tenure, error)
 }
 
+// Sharer is a Backend whose locks can also be held by several tenures at a time.
+// Find it by assertion: b.(lock.Sharer). Shared makes it a Backend for Do.
+//
+// Shared tenures of a scope may overlap one another, never an exclusive one. Tokens
+// grow over both modes: a shared grant has a higher token than each earlier
+// exclusive one, and an exclusive grant than each earlier shared one.
+type Sharer interface {
+	// TryRLock makes one attempt to get a shared tenure, as TryLock does for an
+	// exclusive one. It may return ErrLocked also where an exclusive tenure is only
+	// waited for, so that readers do not starve a writer.
+	TryRLock(ctx context.Context, scope string) (Tenure, error)
+
+	// RLock waits for a shared tenure, as Lock does for an exclusive one.
+	RLock(ctx context.Context, scope string) (Tenure, error)
+}
+
 // Tenure is the time from a grant to its release or loss. The backend renews it
-// until then; when the holder crashes or is cut off, the service ends it within
+// until then, unless the tenure is an Expirer; when the holder crashes or is cut off, the service ends it within
 // the lock's TTL, and what the service's clock adds. Methods are safe for
 // concurrent use.
 type Tenure interface {
@@ -67,7 +90,7 @@ type Tenure interface {
 
 	// Err says why Done is closed: an error that matches ErrLost where the service
 	// said that the tenure is over, one that matches ErrCutOff where it was not
-	// heard of for the TTL. It is nil while Done is open, and where Unlock closed
+	// heard of for the TTL, or where a fixed lease ran out. It is nil while Done is open, and where Unlock closed
 	// it.
 	Err() error
 
@@ -79,4 +102,28 @@ type Tenure interface {
 	// Unlock returns, Done is closed and the tenure is not renewed any more, so
 	// that the lock is free within its TTL at the latest.
 	Unlock(ctx context.Context) error
+}
+
+// Expirer is a Tenure with a fixed lease: nothing renews it, and it ends by itself.
+// Find it by assertion: t.(lock.Expirer).
+type Expirer interface {
+	// Until returns the time, by the holder's clock, at which the lease runs out,
+	// and Done is closed at the latest. The service keeps the lock at least until
+	// then, if both clocks run equally fast: the backend counts from the time
+	// before it asked.
+	Until() time.Time
+}
+
+// Extender is an Expirer whose lease can be made longer.
+// Find it by assertion: t.(lock.Extender).
+type Extender interface {
+	Expirer
+
+	// Extend lets the lease run out d from now, and not before. The grant stays
+	// the same. With nil, Until is at least d after the call began.
+	//
+	// It returns ErrLost where the tenure was over already, and then extends
+	// nothing: above all not the lease of a successor. An *UnknownError means that
+	// the lease may or may not be longer. With an error Until is as it was.
+	Extend(ctx context.Context, d time.Duration) error
 }

@@ -12,13 +12,15 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Memory is a correct lock service in memory, with a queue per scope. It stands
-// in for a real one in tests, also under the fake time of testing/synctest.
+// Memory is a correct lock service in memory, with a queue per scope, for readers
+// and writers. It stands in for a real one in tests, also under the fake time of
+// testing/synctest. Its clients are lock.Sharers.
 type Memory struct {
-	ttl time.Duration
+	ttl   time.Duration
+	fixed bool // the TTL is a fixed lease
 
 	mu     sync.Mutex
-	queues map[string][]*memoryTenure // the first is the holder
+	queues map[string][]*memoryTenure // the first is a holder, and readers right behind a reader are
 	issued fence.Token                // one counter for all scopes, which never goes back
 	opened int
 }
@@ -27,6 +29,14 @@ type Memory struct {
 // crashed.
 func NewMemory(ttl time.Duration) *Memory {
 	return &Memory{ttl: ttl, queues: make(map[string][]*memoryTenure)}
+}
+
+// NewFixedLease returns a service whose tenures end lease after the grant, whether
+// their holder lives or not. They are lock.Extenders.
+func NewFixedLease(lease time.Duration) *Memory {
+	m := NewMemory(lease)
+	m.fixed = true
+	return m
 }
 
 // Subject presents the service to the laws.
@@ -65,35 +75,52 @@ type memoryTenure struct {
 	over    bool          // done is closed, and nothing renews the place in the queue
 	err     error         // why, for Err
 	expiry  *time.Timer   // runs while nothing renews it
+	until   time.Time     // the end of a fixed lease; zero: it has none
 }
 
 var errSilent = errors.New("locktest: the client is cut off from the lock service")
 
 func (c *memoryClient) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return c.try(ctx, scope, fence.Exclusive)
+}
+
+func (c *memoryClient) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return c.try(ctx, scope, fence.Shared)
+}
+
+func (c *memoryClient) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return c.wait(ctx, scope, fence.Exclusive)
+}
+
+func (c *memoryClient) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return c.wait(ctx, scope, fence.Shared)
+}
+
+func (c *memoryClient) try(ctx context.Context, scope string, mode fence.Mode) (lock.Tenure, error) {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
 	if err := c.reach(ctx); err != nil {
 		return nil, err
 	}
-	if len(c.m.queues[scope]) > 0 {
-		return nil, fmt.Errorf("locktest: trylock %q: %w", scope, lock.ErrLocked)
+	if !c.m.joins(len(c.m.queues[scope]), scope, mode) {
+		return nil, fmt.Errorf("locktest: trylock %q, %v: %w", scope, mode, lock.ErrLocked)
 	}
-	return c.enqueue(scope), nil
+	return c.enqueue(scope, mode).leased(), nil
 }
 
-func (c *memoryClient) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+func (c *memoryClient) wait(ctx context.Context, scope string, mode fence.Mode) (lock.Tenure, error) {
 	c.m.mu.Lock()
 	if err := c.reach(ctx); err != nil {
 		c.m.mu.Unlock()
 		return nil, err
 	}
-	t := c.enqueue(scope)
+	t := c.enqueue(scope, mode)
 	c.m.mu.Unlock()
 
 	var err error
 	select {
 	case <-t.granted:
-		return t, nil
+		return t.leased(), nil
 	case <-t.done:
 		err = errSilent
 	case <-ctx.Done():
@@ -113,28 +140,57 @@ func (c *memoryClient) reach(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (c *memoryClient) enqueue(scope string) *memoryTenure {
+func (c *memoryClient) enqueue(scope string, mode fence.Mode) *memoryTenure {
 	c.locks++
 	t := &memoryTenure{
 		client:  c,
-		grant:   lock.Grant{Scope: scope, Owner: fmt.Sprintf("%s/%d", c.name, c.locks)},
+		grant:   lock.Grant{Scope: scope, Owner: fmt.Sprintf("%s/%d", c.name, c.locks), Mode: mode},
 		granted: make(chan struct{}),
 		done:    make(chan struct{}),
 	}
 	c.tenures = append(c.tenures, t)
 	c.m.queues[scope] = append(c.m.queues[scope], t)
-	c.m.grantFirst(scope)
+	c.m.grantNext(scope)
 	return t
 }
 
-func (m *Memory) grantFirst(scope string) {
-	if len(m.queues[scope]) == 0 || m.queues[scope][0].grant.Token != 0 {
-		return
+// joins reports whether one at place i of the queue holds the lock, if all before it
+// do.
+func (m *Memory) joins(i int, scope string, mode fence.Mode) bool {
+	exclusive := func(t *memoryTenure) bool { return t.grant.Mode == fence.Exclusive }
+	return i == 0 || mode == fence.Shared && !slices.ContainsFunc(m.queues[scope][:i], exclusive)
+}
+
+func (m *Memory) grantNext(scope string) {
+	for i, t := range m.queues[scope] {
+		if !m.joins(i, scope, t.grant.Mode) {
+			return
+		}
+		if t.grant.Token == 0 {
+			m.issued++
+			t.grant.Token = m.issued
+			if m.fixed {
+				t.until = time.Now().Add(m.ttl)
+				t.expireAfter(m.ttl)
+			}
+			close(t.granted)
+		}
 	}
-	first := m.queues[scope][0]
-	m.issued++
-	first.grant.Token = m.issued
-	close(first.granted)
+}
+
+// expireAfter lets the tenure end without its holder's doing.
+func (t *memoryTenure) expireAfter(d time.Duration) {
+	t.keep()
+	var timer *time.Timer
+	timer = time.AfterFunc(d, func() {
+		t.client.m.mu.Lock()
+		defer t.client.m.mu.Unlock()
+		if t.expiry == timer {
+			t.end(lock.ErrCutOff)
+			t.client.m.remove(t)
+		}
+	})
+	t.expiry = timer
 }
 
 // remove takes t out of its queue and reports whether it was there.
@@ -146,12 +202,18 @@ func (m *Memory) remove(t *memoryTenure) bool {
 	}
 	m.queues[scope] = slices.Delete(m.queues[scope], i, i+1)
 	t.client.tenures = slices.DeleteFunc(t.client.tenures, func(o *memoryTenure) bool { return o == t })
+	t.keep()
+	t.end(nil)
+	m.grantNext(scope)
+	return true
+}
+
+// keep undoes expireAfter.
+func (t *memoryTenure) keep() {
 	if t.expiry != nil {
 		t.expiry.Stop()
+		t.expiry = nil
 	}
-	t.end(nil)
-	m.grantFirst(scope)
-	return true
 }
 
 func (t *memoryTenure) end(err error) {
@@ -182,14 +244,9 @@ func (c *memoryClient) crash() {
 	}
 	c.silent = true
 	for _, t := range c.tenures {
-		t.expiry = time.AfterFunc(c.m.ttl, func() {
-			c.m.mu.Lock()
-			defer c.m.mu.Unlock()
-			if c.silent || t.over {
-				t.end(lock.ErrCutOff)
-				c.m.remove(t)
-			}
-		})
+		if t.until.IsZero() {
+			t.expireAfter(c.m.ttl)
+		}
 	}
 }
 
@@ -198,8 +255,8 @@ func (c *memoryClient) wake() {
 	defer c.m.mu.Unlock()
 	c.silent = false
 	for _, t := range c.tenures {
-		if t.expiry != nil && !t.over {
-			t.expiry.Stop()
+		if t.until.IsZero() && !t.over {
+			t.keep()
 		}
 	}
 }
@@ -237,5 +294,39 @@ func (t *memoryTenure) Unlock(context.Context) error {
 	if !t.client.m.remove(t) {
 		return fmt.Errorf("locktest: unlock %q, token %d: %w", t.grant.Scope, t.grant.Token, lock.ErrLost)
 	}
+	return nil
+}
+
+// leased returns t with a fixed lease's methods where it has one.
+func (t *memoryTenure) leased() lock.Tenure {
+	if t.client.m.fixed {
+		return leasedTenure{t}
+	}
+	return t
+}
+
+type leasedTenure struct{ *memoryTenure }
+
+var _ lock.Extender = leasedTenure{}
+
+func (t leasedTenure) Until() time.Time {
+	t.client.m.mu.Lock()
+	defer t.client.m.mu.Unlock()
+	return t.until
+}
+
+func (t leasedTenure) Extend(ctx context.Context, d time.Duration) error {
+	t.client.m.mu.Lock()
+	defer t.client.m.mu.Unlock()
+	switch {
+	case t.client.silent:
+		return &lock.UnknownError{Op: "extend", Scope: t.grant.Scope, Err: errSilent}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case t.over:
+		return fmt.Errorf("locktest: extend %q, token %d: %w", t.grant.Scope, t.grant.Token, lock.ErrLost)
+	}
+	t.until = time.Now().Add(d)
+	t.expireAfter(d)
 	return nil
 }
