@@ -80,8 +80,7 @@ func (r *reentrant) enter(scope string) (Tenure, <-chan struct{}) {
 	defer r.mu.Unlock()
 	if c := r.held[scope]; c != nil {
 		select {
-		case <-c.Done():
-			delete(r.held, scope)
+		case <-c.Done(): // lost
 		default:
 			return r.join(c), nil
 		}

@@ -90,7 +90,7 @@ func TestReenterTellsAllOfALossAndThenAsksAnew(t *testing.T) {
 	bubble(t, func(t *testing.T, m *locktest.Memory) {
 		b := lock.Reenter(m.Open())
 		one, two := mustLock(t, b), mustLock(t, b)
-		m.Revoke(one.Grant())
+		m.Revoke(one.Grant()) // and b still counts two holders
 		<-one.Done()
 		<-two.Done()
 		if !errors.Is(one.Err(), lock.ErrLost) || !errors.Is(two.Err(), lock.ErrLost) {
@@ -105,9 +105,15 @@ func TestReenterTellsAllOfALossAndThenAsksAnew(t *testing.T) {
 				t.Errorf("Unlock of what was lost returned %v, want ErrLost", err)
 			}
 		}
-		wantHeld(t, m)
-		if err := next.Unlock(t.Context()); err != nil {
-			t.Error(err)
+		again := mustLock(t, b)
+		if again.Grant() != next.Grant() {
+			t.Errorf("%+v was granted while %+v was current", again.Grant(), next.Grant())
+		}
+		for _, tenure := range []lock.Tenure{next, again} {
+			wantHeld(t, m)
+			if err := tenure.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
 		}
 		wantFree(t, m)
 	})

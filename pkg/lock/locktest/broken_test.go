@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,11 +22,17 @@ type brokenBackend struct {
 	caughtBy []string // by exactly these laws
 }
 
-var broken = []brokenBackend{
+var broken = slices.Concat(brokenTenures, brokenSharing, brokenLeases, brokenOrder)
+
+var brokenTenures = []brokenBackend{
 	{"two holders at once", intruder, []string{
 		"one tenure at a time", "a second unlock frees nothing", "a late unlock frees nothing",
 		"a living holder keeps the lock", "a waiter whose context ends leaves the queue", "a trylock grants as a lock does",
 		"a trylock's holder keeps the lock", "a trylock does not wait", "a trylock that fails leaves nothing"}},
+	{"a number is invented that passes for a token", func(s locktest.Subject) locktest.Subject {
+		s.NoToken = true
+		return s
+	}, []string{"a grant is a value", "a trylock grants as a lock does"}},
 	{"owners are not unique", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Owner = "me"; return g } }
 	}), []string{"a grant is a value", "owners are unique"}},
@@ -105,7 +112,7 @@ var broken = []brokenBackend{
 		return outer
 	}), []string{"scopes do not exclude each other"}},
 	{"scopes are folded in case", scoped(strings.ToLower), []string{"scopes do not exclude each other"}},
-	{"a client gets its own lock again", reentrant, []string{"a client excludes itself"}},
+	{"a client gets its own lock again", again, []string{"a client excludes itself"}},
 	{"a trylock has no token", trying(func(t *tenure) {
 		t.grant = func(g lock.Grant) lock.Grant { g.Token = 0; return g }
 	}), []string{"a trylock grants as a lock does"}},
@@ -432,8 +439,8 @@ func scoped(name func(string) string) func(locktest.Subject) locktest.Subject {
 	})
 }
 
-// reentrant grants a client what it holds already, again.
-func reentrant(s locktest.Subject) locktest.Subject {
+// again grants a client what it holds already, again.
+func again(s locktest.Subject) locktest.Subject {
 	return opening(func(c *locktest.Client) {
 		var held lock.Tenure
 		again := func(attempt lockFunc) lockFunc {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -32,7 +33,7 @@ func grantIsValue(t *trial) error {
 		return err
 	}
 	was := first.Grant()
-	if err := t.valid(was); err != nil {
+	if err := t.valid(was, fence.Exclusive); err != nil {
 		return err
 	}
 	if err := t.unlock(first); err != nil {
@@ -51,8 +52,10 @@ func grantIsValue(t *trial) error {
 	return t.unlock(second)
 }
 
-func (t *trial) valid(g lock.Grant) error {
+func (t *trial) valid(g lock.Grant, mode fence.Mode) error {
 	switch {
+	case g.Mode != mode:
+		return fmt.Errorf("%+v is %v, want it %v", g, g.Mode, mode)
 	case g.Scope != t.scope:
 		return fmt.Errorf("%+v names another scope than %q", g, t.scope)
 	case g.Owner == "":

@@ -4,6 +4,11 @@
 //		locktest.Run(t, locktest.Subject{Open: open, TTL: time.Second, Slack: time.Second})
 //	}
 //
+// What kind of lock service it is, the Subject says: one without ordered tokens, with
+// a fixed lease, with a fair queue, with shared locks, one that is re-entrant. It is
+// then held to the laws of its kind. Run logs what the Subject says, and which laws
+// were left out.
+//
 // The checks use the backend as its users do, with clients that race, wait,
 // crash and wake up again. They never take longer than a few times TTL plus
 // Slack, whatever the backend does, provided that it honours contexts.
@@ -38,6 +43,16 @@ type Subject struct {
 	// NoToken: the service gives out no ordered number, and its grants have tokens
 	// of 0.
 	NoToken bool
+	// FixedLease: nothing renews the tenures, which last for TTL. Each is a
+	// lock.Expirer, and a lock.Extender where the service can do that.
+	FixedLease bool
+	// Fair: those who wait for a lock get it in the order in which they came.
+	Fair bool
+	// Shared: the Backend of each client is a lock.Sharer.
+	Shared bool
+	// Reentrant: a client that holds a lock is granted it again, as by
+	// lock.Reenter. Otherwise it has to wait as others do.
+	Reentrant bool
 	// Again reports whether an error says no more than that the call is to be made
 	// again, such as a serialization failure. The checks then do so, some
 	// times. Nil: no error says that.
@@ -74,7 +89,7 @@ var Laws = []Law{
 		"Between a grant and its release no other client is granted the lock."),
 	law("scopes do not exclude each other", scopesApart,
 		"A client holds several locks at a time, also of names of which one begins another, or that differ in case only."),
-	law("a client excludes itself", clientExcludesItself,
+	law("a client excludes itself", notReentrant(clientExcludesItself),
 		"Two parts of one process exclude each other as two processes do."),
 	law("a grant is a value", grantIsValue,
 		"It names the scope, an owner that no other grant has, and a valid token, and stays the same when the lock has moved on. A token that is read at the time of use is the successor's."),
@@ -114,7 +129,7 @@ var Laws = []Law{
 		"A client that is cut off gets its calls back, with an error, within Slack of their context's end."),
 	law("a crash frees the lock", crashFrees,
 		"Within TTL plus Slack a waiting client is granted it."),
-	law("a living holder keeps the lock", livingHolder,
+	law("a living holder keeps the lock", renewed(livingHolder),
 		"The backend renews the tenure, past the TTL and for as long as it takes."),
 	law("a crashed waiter leaves the queue", crashedWaiter,
 		"Within TTL plus Slack those behind it are served."),
@@ -124,12 +139,42 @@ var Laws = []Law{
 		"Lock returns the context's error, and once the holder releases the lock it is free at once."),
 	law("a trylock grants as a lock does", tryLockGrants,
 		"Its grant has all that another one has, and keeps others out."),
-	law("a trylock's holder keeps the lock", tryLockLives,
+	law("a trylock's holder keeps the lock", renewed(tryLockLives),
 		"Its tenure is renewed, too."),
 	law("a trylock does not wait", tryLockDoesNotWait,
 		"It tells at once that the lock is held."),
 	law("a trylock that fails leaves nothing", tryLockHeld,
 		"It says ErrLocked without waiting, and once the holder releases the lock it is free at once."),
+	law("waiters are served in their order", fair(inOrder),
+		"Whoever came first is granted the lock first."),
+	law("re-entry keeps the grant", reentrant(reentryKeepsGrant),
+		"The holder is granted the same again: one tenure has one token."),
+	law("the last unlock frees a re-entered lock", reentrant(lastUnlockFrees),
+		"Those before it leave the lock with the holder."),
+	law("shared tenures overlap", sharing(sharedOverlap),
+		"Readers hold the lock at the same time, each with a grant of its own, which says that it is shared."),
+	law("readers keep a writer out", sharing(readersKeepWriterOut),
+		"Until the last of them has released the lock."),
+	law("a writer keeps readers out", sharing(writerKeepsReadersOut),
+		"No shared tenure begins during an exclusive one."),
+	law("tokens grow over both modes", sharing(tokens(tokensOverModes)),
+		"By one counter for each mode a resource cannot tell a reader before a writer from one after it."),
+	law("a reader's unlock is its own", sharing(readersUnlock),
+		"A second one says ErrLost, and the other readers keep the lock."),
+	law("a crash frees a shared lock", sharing(crashFreesShared),
+		"Within TTL plus Slack a waiting writer is granted it."),
+	law("a living reader keeps the lock", sharing(renewed(livingReader)),
+		"The backend renews shared tenures, too."),
+	law("a lease ends", leased(leaseEnds),
+		"Also that of a living holder: Until tells when, the holder is told by then, and others are served."),
+	law("a lease lasts until its time", leased(leaseLasts),
+		"Nobody else is granted the lock before Until."),
+	law("an extended lease goes on", leased(extendedLease),
+		"Extend moves Until by what was asked for, the service keeps to it, and the grant is the same."),
+	law("an extension of what is over says so", leased(overExtension),
+		"It is ErrLost, and the lock stays with the successor."),
+	law("an extension without an answer says so", leased(unansweredExtension),
+		"It is an UnknownError, and Until is as it was."),
 }
 
 // Run checks every law, each as a subtest. A law that the subject cannot
@@ -166,6 +211,10 @@ func (s Subject) String() string {
 	}
 	say(!s.NoToken, "ordered tokens", "no ordered tokens")
 	say(s.Restart != nil, "can be restarted", "cannot be restarted")
+	say(s.FixedLease, "a fixed lease", "tenures that are renewed")
+	say(s.Fair, "a fair queue", "no fair queue")
+	say(s.Shared, "shared and exclusive locks", "exclusive locks only")
+	say(s.Reentrant, "re-entrant", "not re-entrant")
 	say(s.Again != nil, "may want a call again", "wants no call again")
 	return strings.Join(says, ", ")
 }

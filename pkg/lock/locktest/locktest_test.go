@@ -22,7 +22,7 @@ func caught(t *testing.T, subject func() locktest.Subject) []string {
 	var names []string
 	for _, l := range locktest.Laws {
 		synctest.Test(t, func(t *testing.T) {
-			if err := l.Check(t.Context(), subject()); err != nil {
+			if err := l.Check(t.Context(), subject()); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 				t.Logf("%s: %v", l.Name, err)
 				names = append(names, l.Name)
 			}
@@ -32,11 +32,42 @@ func caught(t *testing.T, subject func() locktest.Subject) []string {
 	return names
 }
 
-func correct() locktest.Subject { return locktest.NewMemory(ttl).Subject() }
+// The subjects are correct.
 
-func TestMemoryObeysAllLaws(t *testing.T) {
-	if got := caught(t, correct); got != nil {
-		t.Errorf("the laws %q are broken", got)
+// correct offers what every lock backend does, and no more.
+func correct() locktest.Subject {
+	s := sharing()
+	s.Shared, s.Fair = false, false
+	return s
+}
+
+func sharing() locktest.Subject { return locktest.NewMemory(ttl).Subject() }
+
+func leased() locktest.Subject { return locktest.NewFixedLease(ttl).Subject() }
+
+func reentering() locktest.Subject {
+	s := opening(func(c *locktest.Client) { c.Backend = lock.Reenter(c.Backend) })(correct())
+	s.Reentrant = true
+	return s
+}
+
+func tokenless() locktest.Subject {
+	s := tenures(func(*service) func(*tenure) {
+		return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = 0; return g } }
+	})(correct())
+	s.NoToken = true
+	return s
+}
+
+func TestCorrectBackendsObeyAllLaws(t *testing.T) {
+	for name, subject := range map[string]func() locktest.Subject{
+		"plain": correct, "sharing": sharing, "leased": leased, "re-entering": reentering, "without tokens": tokenless,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := caught(t, subject); got != nil {
+				t.Errorf("the laws %q are broken", got)
+			}
+		})
 	}
 }
 
@@ -59,27 +90,55 @@ func TestEveryLawCatchesSomething(t *testing.T) {
 	}
 }
 
-// TestNoToken: without ordered numbers all other laws hold, and none is invented.
-func TestNoToken(t *testing.T) {
-	without := func() locktest.Subject {
-		s := tenures(func(*service) func(*tenure) {
-			return func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = 0; return g } }
-		})(correct())
-		s.NoToken = true
-		return s
+// TestLawsAreLeftOut: a subject is spared the laws of what it says it is not, and of
+// nothing else.
+func TestLawsAreLeftOut(t *testing.T) {
+	var (
+		plain   = sharing()
+		tokens  = []string{"tokens grow after a release", "tokens grow after an expiry", "tokens grow under racing clients", "tokens grow after a service restart"}
+		renewed = []string{"a living holder keeps the lock", "a trylock's holder keeps the lock"}
+		reentry = []string{"re-entry keeps the grant", "the last unlock frees a re-entered lock"}
+		lease   = []string{
+			"a lease ends", "a lease lasts until its time", "an extended lease goes on",
+			"an extension of what is over says so", "an extension without an answer says so",
+		}
+		shared = []string{
+			"shared tenures overlap", "readers keep a writer out", "a writer keeps readers out", "tokens grow over both modes",
+			"a reader's unlock is its own", "a crash frees a shared lock", "a living reader keeps the lock",
+		}
+	)
+	for _, test := range []struct {
+		says func(*locktest.Subject)
+		left []string
+	}{
+		{func(*locktest.Subject) {}, slices.Concat(reentry, lease)},
+		{func(s *locktest.Subject) { s.NoToken = true }, slices.Concat(tokens, reentry, []string{"tokens grow over both modes"}, lease)},
+		{func(s *locktest.Subject) { s.FixedLease = true }, slices.Concat(renewed, reentry, []string{"a living reader keeps the lock"})},
+		{func(s *locktest.Subject) { s.Fair = false }, slices.Concat([]string{"waiters are served in their order"}, reentry, lease)},
+		{func(s *locktest.Subject) { s.Shared = false }, slices.Concat(reentry, shared, lease)},
+		{func(s *locktest.Subject) { s.Reentrant = true }, slices.Concat([]string{"a client excludes itself"}, lease)},
+	} {
+		subject := plain
+		test.says(&subject)
+		var left []string
+		for _, l := range locktest.Laws {
+			synctest.Test(t, func(t *testing.T) {
+				if err := l.Check(t.Context(), fresh(subject)); errors.Is(err, errors.ErrUnsupported) {
+					left = append(left, l.Name)
+				}
+				time.Sleep(time.Hour)
+			})
+		}
+		if !slices.Equal(left, test.left) {
+			t.Errorf("of %s the laws %q are left out, want %q", subject, left, test.left)
+		}
 	}
-	left := []string{
-		"tokens grow after a release", "tokens grow after an expiry", "tokens grow under racing clients",
-		"tokens grow after a service restart",
-	}
-	if got := caught(t, without); !slices.Equal(got, left) {
-		t.Errorf("without tokens the laws %q are broken or left out, want that of %q", got, left)
-	}
-	inventing := func() locktest.Subject { s := correct(); s.NoToken = true; return s }
-	left = slices.Concat([]string{"a grant is a value"}, left, []string{"a trylock grants as a lock does"})
-	if got := caught(t, inventing); !slices.Equal(got, left) {
-		t.Errorf("with tokens that are none: %q, want %q", got, left)
-	}
+}
+
+// fresh is s on a service of its own.
+func fresh(s locktest.Subject) locktest.Subject {
+	s.Open = sharing().Open
+	return s
 }
 
 // TestAgain: an error that says "try again" is no broken law, where the service
@@ -114,11 +173,13 @@ func TestAgain(t *testing.T) {
 
 func TestSubjectSaysWhatItIs(t *testing.T) {
 	s := correct()
-	if got, want := s.String(), "a TTL of 1s and 1s of slack, ordered tokens, can be restarted, wants no call again"; got != want {
+	const same = "a TTL of 1s and 1s of slack, "
+	if got, want := s.String(), same+"ordered tokens, can be restarted, tenures that are renewed, no fair queue, exclusive locks only, not re-entrant, wants no call again"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.Restart, s.NoToken, s.Again = nil, true, func(error) bool { return false }
-	if got, want := s.String(), "a TTL of 1s and 1s of slack, no ordered tokens, cannot be restarted, may want a call again"; got != want {
+	s.FixedLease, s.Fair, s.Shared, s.Reentrant = true, true, true, true
+	if got, want := s.String(), same+"no ordered tokens, cannot be restarted, a fixed lease, a fair queue, shared and exclusive locks, re-entrant, may want a call again"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -137,7 +198,7 @@ func TestSkipsSayWhy(t *testing.T) {
 		for _, l := range locktest.Laws {
 			synctest.Test(t, func(t *testing.T) {
 				err := l.Check(t.Context(), test.without(correct()))
-				if !errors.Is(err, errors.ErrUnsupported) {
+				if !errors.Is(err, errors.ErrUnsupported) || errors.Is(l.Check(t.Context(), correct()), errors.ErrUnsupported) {
 					return
 				}
 				skipped++

@@ -47,6 +47,10 @@ func (m *Memory) Subject() Subject {
 		Restart: func(context.Context) error { return nil },
 		TTL:     m.ttl,
 		Slack:   m.ttl,
+
+		FixedLease: m.fixed,
+		Fair:       true,
+		Shared:     true,
 	}
 }
 

@@ -2,7 +2,9 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/lock"
 )
@@ -46,6 +48,17 @@ func (p patient) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 	return p.take(ctx, scope, p.Backend.Lock)
 }
 
+func (p patient) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return p.take(ctx, scope, p.Backend.(lock.Sharer).TryRLock)
+}
+
+func (p patient) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return p.take(ctx, scope, p.Backend.(lock.Sharer).RLock)
+}
+
+// sharer is c's backend where the subject has shared locks.
+func sharer(c Client) lock.Sharer { return c.Backend.(patient) }
+
 type patientTenure struct {
 	lock.Tenure
 	patient patient
@@ -53,4 +66,31 @@ type patientTenure struct {
 
 func (t patientTenure) Unlock(ctx context.Context) error {
 	return t.patient.retry(func() error { return t.Tenure.Unlock(ctx) })
+}
+
+// expirer is the tenure by its fixed lease.
+func expirer(tenure lock.Tenure) (lock.Expirer, error) {
+	t := tenure.(patientTenure).Tenure
+	if e, ok := t.(lock.Expirer); ok {
+		return e, nil
+	}
+	return nil, fmt.Errorf("the subject has a fixed lease, and its tenure, a %T, is no lock.Expirer", t)
+}
+
+// extender is the tenure by its lease that can be made longer.
+func extender(tenure lock.Tenure) (patientExtender, error) {
+	e, ok := tenure.(patientTenure).Tenure.(lock.Extender)
+	if !ok {
+		return patientExtender{}, fmt.Errorf("the subject's tenures are no lock.Extender: %w", errors.ErrUnsupported)
+	}
+	return patientExtender{e, tenure.(patientTenure).patient}, nil
+}
+
+type patientExtender struct {
+	lock.Extender
+	patient patient
+}
+
+func (e patientExtender) Extend(ctx context.Context, d time.Duration) error {
+	return e.patient.retry(func() error { return e.Extender.Extend(ctx, d) })
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -62,7 +63,7 @@ func tryLockGrants(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := t.valid(tenure.Grant()); err != nil {
+	if err := t.valid(tenure.Grant(), fence.Exclusive); err != nil {
 		return err
 	}
 	if err := t.grow(before, tenure.Grant()); err != nil {

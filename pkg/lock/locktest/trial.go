@@ -36,14 +36,42 @@ func law(name string, check func(*trial) error, doc string) Law {
 	}}
 }
 
-// tokens makes a law of one that is about tokens.
-func tokens(check func(*trial) error) func(*trial) error {
-	return func(t *trial) error {
-		if t.NoToken {
-			return fmt.Errorf("the subject has no ordered tokens: %w", errors.ErrUnsupported)
+// The laws that are only about subjects of some kind.
+
+func only(of func(Subject) bool, otherwise string) func(func(*trial) error) func(*trial) error {
+	return func(check func(*trial) error) func(*trial) error {
+		return func(t *trial) error {
+			if !of(t.Subject) {
+				return fmt.Errorf("%s: %w", otherwise, errors.ErrUnsupported)
+			}
+			return check(t)
+		}
+	}
+}
+
+var (
+	tokens       = only(func(s Subject) bool { return !s.NoToken }, "the subject has no ordered tokens")
+	renewed      = only(func(s Subject) bool { return !s.FixedLease }, "the subject has a fixed lease")
+	leased       = only(func(s Subject) bool { return s.FixedLease }, "the subject has no fixed lease")
+	fair         = only(func(s Subject) bool { return s.Fair }, "the subject has no fair queue")
+	shared       = only(func(s Subject) bool { return s.Shared }, "the subject has no shared locks")
+	reentrant    = only(func(s Subject) bool { return s.Reentrant }, "the subject is not re-entrant")
+	notReentrant = only(func(s Subject) bool { return !s.Reentrant }, "the subject is re-entrant")
+)
+
+// sharing makes a law of one that is about shared locks.
+func sharing(check func(*trial) error) func(*trial) error {
+	return shared(func(t *trial) error {
+		if b := t.a.Backend.(patient).Backend; !isSharer(b) {
+			return fmt.Errorf("the subject has shared locks, and its Backend, a %T, is no lock.Sharer", b)
 		}
 		return check(t)
-	}
+	})
+}
+
+func isSharer(b lock.Backend) bool {
+	_, ok := b.(lock.Sharer)
+	return ok
 }
 
 func (t *trial) open() (Client, error) {
@@ -60,11 +88,15 @@ func (t *trial) bound() time.Duration { return t.TTL + t.Slack }
 
 func (t *trial) lock(c Client) (lock.Tenure, error) { return t.lockIn(c, t.scope) }
 
-func (t *trial) lockIn(c Client, scope string) (lock.Tenure, error) {
+func (t *trial) lockIn(c Client, scope string) (lock.Tenure, error) { return t.take(c.Lock, scope) }
+
+func (t *trial) rlock(c Client) (lock.Tenure, error) { return t.take(sharer(c).RLock, t.scope) }
+
+func (t *trial) take(lock func(context.Context, string) (lock.Tenure, error), scope string) (lock.Tenure, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.bound())
 	defer cancel()
 	began := time.Now()
-	tenure, err := c.Lock(ctx, scope)
+	tenure, err := lock(ctx, scope)
 	if err != nil {
 		return nil, fmt.Errorf("no grant after %v, with a TTL of %v: %w", time.Since(began), t.TTL, err)
 	}
@@ -93,6 +125,12 @@ func (t *trial) tryLock(c Client) (lock.Tenure, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.bound())
 	defer cancel()
 	return c.TryLock(ctx, t.scope)
+}
+
+func (t *trial) tryRLock(c Client) (lock.Tenure, error) {
+	ctx, cancel := context.WithTimeout(t.ctx, t.bound())
+	defer cancel()
+	return sharer(c).TryRLock(ctx, t.scope)
 }
 
 // held is nil if c finds that the lock is taken.

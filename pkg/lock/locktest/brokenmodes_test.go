@@ -1,0 +1,286 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// from breaks another correct subject than the plain one.
+func from(correct func() locktest.Subject, change func(locktest.Subject) locktest.Subject) func(locktest.Subject) locktest.Subject {
+	return func(locktest.Subject) locktest.Subject { return change(correct()) }
+}
+
+var brokenSharing = []brokenBackend{
+	{"it has no shared locks", from(sharing, opening(func(c *locktest.Client) {
+		c.Backend = methods{c.TryLock, c.Lock}
+	})), []string{
+		"shared tenures overlap", "readers keep a writer out", "a writer keeps readers out", "tokens grow over both modes",
+		"a reader's unlock is its own", "a crash frees a shared lock", "a living reader keeps the lock"}},
+	{"readers exclude each other", reading(func(b lock.Backend, _ lock.Sharer) methods {
+		shared := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Shared; return g } }
+		return methods{changing(b.TryLock, shared), changing(b.Lock, shared)}
+	}), []string{"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own", "a crash frees a shared lock"}},
+	{"readers keep nobody out", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		return methods{elsewhere(s.TryRLock), elsewhere(s.RLock)}
+	}), []string{"readers keep a writer out", "a writer keeps readers out", "a reader's unlock is its own"}},
+	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
+		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
+	}), []string{"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own", "a crash frees a shared lock"}},
+	{"readers have tokens of their own", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		lower := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g } }
+		return methods{changing(s.TryRLock, lower), changing(s.RLock, lower)}
+	}), []string{"tokens grow over both modes"}},
+	{"readers share an owner", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		nameless := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Owner = "readers"; return g } }
+		return methods{changing(s.TryRLock, nameless), changing(s.RLock, nameless)}
+	}), []string{"shared tenures overlap"}},
+	{"the unlock of one reader is that of all", from(sharing, unlocksAll), []string{
+		"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own"}},
+	{"a reader's second unlock returns nil", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		silent := func(t *tenure) { t.unlock = func(context.Context, error) error { return nil } }
+		return methods{changing(s.TryRLock, silent), changing(s.RLock, silent)}
+	}), []string{"a reader's unlock is its own"}},
+	{"a crashed reader stays", from(sharing, readerStays), []string{"a crash frees a shared lock"}},
+	{"a reader is not renewed", reading(func(_ lock.Backend, s lock.Sharer) methods {
+		short := func(t *tenure) {
+			time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) })
+		}
+		return methods{changing(s.TryRLock, short), changing(s.RLock, short)}
+	}), []string{"a living reader keeps the lock"}},
+}
+
+// sharingMethods is a Backend that is a Sharer.
+type sharingMethods struct {
+	lock.Backend
+	shared methods
+}
+
+func (s sharingMethods) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return s.shared.tryLock(ctx, scope)
+}
+
+func (s sharingMethods) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return s.shared.lock(ctx, scope)
+}
+
+// reading changes how each client shares locks.
+func reading(change func(lock.Backend, lock.Sharer) methods) func(locktest.Subject) locktest.Subject {
+	return from(sharing, opening(func(c *locktest.Client) {
+		c.Backend = sharingMethods{c.Backend, change(c.Backend, c.Backend.(lock.Sharer))}
+	}))
+}
+
+// elsewhere takes another lock than it is asked for, and does not say so.
+func elsewhere(attempt lockFunc) lockFunc {
+	return func(ctx context.Context, scope string) (lock.Tenure, error) {
+		return changing(attempt, func(t *tenure) {
+			t.grant = func(g lock.Grant) lock.Grant { g.Scope = scope; return g }
+		})(ctx, "not "+scope)
+	}
+}
+
+// unlocksAll unlocks all readers where one of them is.
+func unlocksAll(s locktest.Subject) locktest.Subject {
+	var mu sync.Mutex
+	var readers []lock.Tenure
+	return opening(func(c *locktest.Client) {
+		all := func(t *tenure) {
+			mu.Lock()
+			defer mu.Unlock()
+			readers = append(readers, t.Tenure)
+			t.unlock = func(ctx context.Context, err error) error {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, reader := range readers {
+					_ = reader.Unlock(ctx)
+				}
+				return err
+			}
+		}
+		sharer := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{c.Backend, methods{changing(sharer.TryRLock, all), changing(sharer.RLock, all)}}
+	})(s)
+}
+
+// readerStays has a reader that nobody can unlock beside each one that crashes.
+func readerStays(s locktest.Subject) locktest.Subject {
+	open := s.Open
+	return opening(func(c *locktest.Client) {
+		var scopes []string
+		inner, sharer := c.Backend, c.Backend.(lock.Sharer)
+		noting := func(attempt lockFunc) lockFunc {
+			return func(ctx context.Context, scope string) (lock.Tenure, error) {
+				scopes = append(scopes, scope)
+				return attempt(ctx, scope)
+			}
+		}
+		c.Backend = sharingMethods{inner, methods{noting(sharer.TryRLock), noting(sharer.RLock)}}
+		crash := c.Crash
+		c.Crash = func() {
+			crash()
+			for _, scope := range scopes {
+				if ghost, err := open(context.Background()); err == nil {
+					_, _ = ghost.Backend.(lock.Sharer).RLock(context.Background(), scope)
+				}
+			}
+		}
+	})(s)
+}
+
+var brokenLeases = []brokenBackend{
+	{"a lease never ends", from(func() locktest.Subject { return fixed(correct()) }, leasing(func(t *leasedTenure) {
+		until := time.Now().Add(ttl)
+		t.until = func(time.Time) time.Time { return until }
+		t.extend = func(context.Context, time.Duration) error { return nil }
+	})), []string{"a lease ends", "an extended lease goes on", "an extension of what is over says so", "an extension without an answer says so"}},
+	{"Until says too much", from(leased, leasing(func(t *leasedTenure) {
+		t.until = func(until time.Time) time.Time { return until.Add(ttl) }
+	})), []string{"a lease lasts until its time", "an extended lease goes on"}},
+	{"the holder is not told that the lease is over", from(leased, leasing(func(t *leasedTenure) {
+		t.tenure.done = make(chan struct{})
+		end := sync.OnceFunc(func() { close(t.tenure.done) })
+		t.tenure.unlock = func(_ context.Context, err error) error { end(); return err }
+		context.AfterFunc(closing(t.tenure.Tenure.Done()), func() { time.AfterFunc(ttl+ttl/2, end) })
+	})), []string{"the holder is told in time", "a lease ends", "an extended lease goes on", "an extension of what is over says so"}},
+	{"an extension is forgotten", from(leased, leasing(func(t *leasedTenure) {
+		t.extend = func(context.Context, time.Duration) error { return nil }
+	})), []string{"an extended lease goes on", "an extension of what is over says so", "an extension without an answer says so"}},
+	{"an extension is shorter than Until says", from(leased, leasing(func(t *leasedTenure) {
+		inner, until := t.extend, time.Time{}
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			until = time.Now().Add(d)
+			return inner(ctx, d/2)
+		}
+		t.until = func(is time.Time) time.Time {
+			if until.IsZero() {
+				return is
+			}
+			return until
+		}
+	})), []string{"an extended lease goes on"}},
+	{"an extension of what is over returns nil", from(leased, leasing(func(t *leasedTenure) {
+		inner := t.extend
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			if err := inner(ctx, d); !errors.Is(err, lock.ErrLost) {
+				return err
+			}
+			return nil
+		}
+	})), []string{"an extension of what is over says so"}},
+	{"an extension without an answer returns nil", from(leased, leasing(func(t *leasedTenure) {
+		inner := t.extend
+		t.extend = func(ctx context.Context, d time.Duration) error {
+			if err := inner(ctx, d); errors.Is(err, lock.ErrLost) {
+				return err
+			}
+			return nil
+		}
+	})), []string{"an extension without an answer says so"}},
+	{"its tenures have no Until", func(s locktest.Subject) locktest.Subject { return fixed(s) }, []string{
+		"a lease ends", "a lease lasts until its time", "an extended lease goes on", "an extension of what is over says so",
+		"an extension without an answer says so"}},
+}
+
+func fixed(s locktest.Subject) locktest.Subject {
+	s.FixedLease = true
+	return s
+}
+
+// leasedTenure is a tenure with a fixed lease that can be changed in each part.
+type leasedTenure struct {
+	*tenure
+	until  func(time.Time) time.Time
+	extend func(context.Context, time.Duration) error
+}
+
+func (t *leasedTenure) Until() time.Time {
+	var until time.Time
+	if inner, ok := t.tenure.Tenure.(lock.Expirer); ok {
+		until = inner.Until()
+	}
+	if t.until == nil {
+		return until
+	}
+	return t.until(until)
+}
+
+func (t *leasedTenure) Extend(ctx context.Context, d time.Duration) error { return t.extend(ctx, d) }
+
+// leasing changes the leases that each client is granted.
+func leasing(change func(*leasedTenure)) func(locktest.Subject) locktest.Subject {
+	changing := func(attempt lockFunc) lockFunc {
+		return func(ctx context.Context, scope string) (lock.Tenure, error) {
+			inner, err := attempt(ctx, scope)
+			if err != nil {
+				return nil, err
+			}
+			t := &leasedTenure{tenure: &tenure{Tenure: inner}}
+			if inner, ok := inner.(lock.Extender); ok {
+				t.extend = inner.Extend
+			}
+			change(t)
+			return t, nil
+		}
+	}
+	return opening(func(c *locktest.Client) {
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{
+			methods{changing(c.Backend.TryLock), changing(c.Backend.Lock)},
+			methods{changing(s.TryRLock), changing(s.RLock)},
+		}
+	})
+}
+
+var brokenOrder = []brokenBackend{
+	{"the last to come is served first", from(sharing, unfair), []string{"waiters are served in their order"}},
+	{"re-entry begins another tenure", from(reentering, renaming), []string{"re-entry keeps the grant"}},
+	{"the first unlock frees", func(s locktest.Subject) locktest.Subject {
+		s.Reentrant = true
+		return again(s)
+	}, []string{"the last unlock frees a re-entered lock"}},
+}
+
+// unfair looks again and again whether the lock is free, every third client more
+// often.
+func unfair(s locktest.Subject) locktest.Subject {
+	opened := 0
+	return opening(func(c *locktest.Client) {
+		pause := ttl * 9 / 100
+		if opened++; opened%3 == 0 {
+			pause = ttl / 100
+		}
+		inner := c.Backend
+		c.Backend = sharingMethods{methods{inner.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			for {
+				t, err := inner.TryLock(ctx, scope)
+				if !errors.Is(err, lock.ErrLocked) {
+					return t, err
+				}
+				select {
+				case <-time.After(pause):
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+		}}, methods{inner.(lock.Sharer).TryRLock, inner.(lock.Sharer).RLock}}
+	})(s)
+}
+
+// renaming gives each grant an owner of its own.
+func renaming(s locktest.Subject) locktest.Subject {
+	return tenures(func(*service) func(*tenure) {
+		entered := ""
+		return func(t *tenure) {
+			entered += "'"
+			owner := entered
+			t.grant = func(g lock.Grant) lock.Grant { g.Owner += owner; return g }
+		}
+	})(s)
+}

@@ -1,0 +1,159 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// lease lets c have the lock, with a lease that is not over.
+func (t *trial) lease(c Client) (lock.Tenure, lock.Expirer, error) {
+	tenure, err := t.lock(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	lease, err := expirer(tenure)
+	if err != nil {
+		return nil, nil, err
+	}
+	if until := lease.Until(); !time.Now().Before(until) {
+		return nil, nil, fmt.Errorf("%+v was granted until %v, which is over", tenure.Grant(), until)
+	}
+	return tenure, lease, nil
+}
+
+// extension lets c have the lock, with a lease that can be made longer.
+func (t *trial) extension(c Client) (lock.Tenure, patientExtender, error) {
+	tenure, _, err := t.lease(c)
+	if err != nil {
+		return nil, patientExtender{}, err
+	}
+	e, err := extender(tenure)
+	return tenure, e, err
+}
+
+// lapse is nil if the holder is told that the lease is over, in time.
+func (t *trial) lapse(tenure lock.Tenure, lease lock.Expirer) error {
+	late := time.Until(lease.Until()) + t.Slack
+	select {
+	case <-tenure.Done():
+	case <-time.After(late):
+		return fmt.Errorf("Done is open %v after Until", t.Slack)
+	}
+	if err := tenure.Err(); !errors.Is(err, lock.ErrCutOff) && !errors.Is(err, lock.ErrLost) {
+		return fmt.Errorf("the lease is over, and Err is %v, want ErrCutOff or ErrLost", err)
+	}
+	return nil
+}
+
+// lasts is nil if b is not granted the lock before the lease is over.
+func (t *trial) lasts(lease lock.Expirer) error {
+	until := lease.Until()
+	for time.Now().Before(until) {
+		other, err := t.tryLock(t.b)
+		if now := time.Now(); err == nil && now.Before(until) {
+			return fmt.Errorf("TryLock granted %+v at %v, and the lease was until %v", other.Grant(), now, until)
+		}
+		if err == nil {
+			return t.unlock(other)
+		}
+		time.Sleep(t.TTL / 20) // stands for no event: the next look
+	}
+	return nil
+}
+
+func leaseEnds(t *trial) error {
+	tenure, lease, err := t.lease(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.lapse(tenure, lease); err != nil {
+		return err
+	}
+	next, err := t.lock(t.b)
+	if err != nil {
+		return fmt.Errorf("after a lease was over: %w", err)
+	}
+	return t.freesNothing(tenure, next)
+}
+
+func leaseLasts(t *trial) error {
+	_, lease, err := t.lease(t.a)
+	if err != nil {
+		return err
+	}
+	return t.lasts(lease)
+}
+
+func extendedLease(t *trial) error {
+	tenure, lease, err := t.extension(t.a)
+	if err != nil {
+		return err
+	}
+	was := tenure.Grant()
+	began, d := time.Now(), 2*t.TTL
+	if err := lease.Extend(t.ctx, d); err != nil {
+		return fmt.Errorf("extend a lease that is current: %w", err)
+	}
+	if until := lease.Until(); until.Before(began.Add(d)) {
+		return fmt.Errorf("Extend by %v at %v, and Until is %v", d, began, until)
+	}
+	if is := tenure.Grant(); is != was {
+		return fmt.Errorf("%+v became %+v by Extend", was, is)
+	}
+	if err := t.lasts(lease); err != nil {
+		return fmt.Errorf("after Extend: %w", err)
+	}
+	return t.lapse(tenure, lease)
+}
+
+func overExtension(t *trial) error {
+	tenure, lease, err := t.extension(t.a)
+	if err != nil {
+		return err
+	}
+	if err := t.lapse(tenure, lease); err != nil {
+		return err
+	}
+	extend := func(when string) error {
+		if err := lease.Extend(t.ctx, t.TTL); !errors.Is(err, lock.ErrLost) {
+			return fmt.Errorf("extend %+v, which was over%s: %v, want ErrLost", tenure.Grant(), when, err)
+		}
+		return nil
+	}
+	if err := extend(""); err != nil {
+		return err
+	}
+	next, err := t.lock(t.b)
+	if err != nil {
+		return err
+	}
+	if err := extend(fmt.Sprintf(", while %+v was current", next.Grant())); err != nil {
+		return err
+	}
+	return t.freesNothing(tenure, next)
+}
+
+func unansweredExtension(t *trial) error {
+	_, lease, err := t.extension(t.a)
+	if err != nil {
+		return err
+	}
+	was := lease.Until()
+	if err := t.crash(t.a); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
+	defer cancel()
+	err = lease.Extend(ctx, t.TTL)
+	if unknown := new(lock.UnknownError); !errors.As(err, &unknown) {
+		return fmt.Errorf("extend by a client that is cut off: %v, want an UnknownError", err)
+	}
+	if is := lease.Until(); !is.Equal(was) {
+		return fmt.Errorf("Until was %v, and is %v after an extension without an answer", was, is)
+	}
+	return nil
+}
