@@ -1,40 +1,40 @@
 package fence
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Why a claim is refused. Each refusal is definite: the operation did not
-// happen and will not happen. Test for them with errors.Is.
+// happen and will not happen (see Outcome). Test for them with errors.Is.
 var (
 	// ErrStale: a later tenure, or a later request of this one, was admitted.
-	ErrStale = errors.New("fence: stale token")
+	ErrStale = Definite.New("fence: stale token")
 	// ErrNoToken: the request carries none and the resource is fenced.
-	ErrNoToken = errors.New("fence: missing token")
+	ErrNoToken = Definite.New("fence: missing token")
 	// ErrInvalidToken: what was given is no token.
-	ErrInvalidToken = errors.New("fence: invalid token")
+	ErrInvalidToken = Definite.New("fence: invalid token")
 	// ErrInvalidSequence: what was given is no sequence number, or a shared claim
 	// has one.
-	ErrInvalidSequence = errors.New("fence: invalid sequence")
+	ErrInvalidSequence = Definite.New("fence: invalid sequence")
 	// ErrInvalidMode: what was given is no mode.
-	ErrInvalidMode = errors.New("fence: invalid mode")
+	ErrInvalidMode = Definite.New("fence: invalid mode")
 	// ErrInvalidScope: the scope that was named cannot be the right one.
-	ErrInvalidScope = errors.New("fence: invalid scope")
+	ErrInvalidScope = Definite.New("fence: invalid scope")
 	// ErrAhead: the issuer cannot have given out so high a token.
-	ErrAhead = errors.New("fence: token ahead of its issuer")
+	ErrAhead = Definite.New("fence: token ahead of its issuer")
 )
 
 // ErrNoBound: what the issuer has given out could not be found out (see
 // Register.Bound). The operation did not happen; the claim may be made again.
-var ErrNoBound = errors.New("fence: the bound of the issuer is not known")
+var ErrNoBound = Definite.New("fence: the bound of the issuer is not known")
 
 // ErrTooManyScopes: see Register.MaxScopes. The operation did not happen.
-var ErrTooManyScopes = errors.New("fence: no room for the mark of another scope")
+var ErrTooManyScopes = Definite.New("fence: no room for the mark of another scope")
 
 // ErrDuplicate is no refusal: the request with this token and sequence number
 // was admitted and done before, and was not done again.
-var ErrDuplicate = errors.New("fence: duplicate: this sequence number was done before")
+var ErrDuplicate = Definite.New("fence: duplicate: this sequence number was done before")
+
+// errNotRun: the context was done before the turn came.
+var errNotRun = Definite.New("fence: the operation did not run")
 
 // StaleError is the refusal of a claim that is older than the mark of its
 // scope. It matches ErrStale.
@@ -68,6 +68,9 @@ func (e *StaleError) Error() string {
 // Is makes errors.Is(err, ErrStale) true.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
+// Outcome returns Definite.
+func (e *StaleError) Outcome() Outcome { return Definite }
+
 // AheadError is the refusal of a token that is higher than any that the issuer
 // can have given out. It matches ErrAhead.
 type AheadError struct {
@@ -82,3 +85,6 @@ func (e *AheadError) Error() string {
 
 // Is makes errors.Is(err, ErrAhead) true.
 func (e *AheadError) Is(target error) bool { return target == ErrAhead }
+
+// Outcome returns Definite.
+func (e *AheadError) Outcome() Outcome { return Definite }

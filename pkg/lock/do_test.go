@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
@@ -180,6 +181,53 @@ func TestDoBoundsTheReleaseByATimeoutOfItsOwn(t *testing.T) {
 		}
 		if d := time.Since(began); d < time.Second || d > 10*time.Second {
 			t.Errorf("the release was given %v, want a few seconds", d)
+		}
+	})
+}
+
+// TestOutcomes: one notion for what the errors of locks and of fenced stores say.
+func TestOutcomes(t *testing.T) {
+	bubble(t, func(t *testing.T, m *locktest.Memory) {
+		holder, c := m.Open(), m.Open()
+		run := func(f func(lock.Grant) error) error {
+			return lock.Do(t.Context(), c, scope, func(_ context.Context, g lock.Grant) error { return f(g) })
+		}
+		var marks fence.Register
+		stale := fence.Claim{Scope: scope, Token: 1}
+		if err := marks.Do(t.Context(), fence.Claim{Scope: scope, Token: 2}, func(context.Context) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			name string
+			err  func() error
+			want fence.Outcome
+		}{
+			{"all is well", func() error { return run(func(lock.Grant) error { return nil }) }, fence.Definite},
+			{"refused", func() error {
+				return run(func(lock.Grant) error { return marks.Do(t.Context(), stale, nil) })
+			}, fence.Definite},
+			{"lost", func() error {
+				return run(func(g lock.Grant) error { m.Revoke(g); return errors.New("failed") })
+			}, fence.Lost},
+			{"no scope", func() error { return lock.Multi(t.Context(), c, nil, nil) }, fence.Definite},
+			{"locked", func() error {
+				if _, err := holder.Lock(t.Context(), scope); err != nil {
+					return err
+				}
+				_, err := c.TryLock(t.Context(), scope)
+				holder.Close()
+				return err
+			}, fence.Definite},
+			{"no answer", func() error {
+				return run(func(lock.Grant) error { c.Crash(); return nil })
+			}, fence.Unknown},
+		} {
+			if err := test.err(); fence.OutcomeOf(err) != test.want {
+				t.Errorf("%s: %v is %v, want it %v", test.name, err, fence.OutcomeOf(err), test.want)
+			}
+		}
+		if got := fence.OutcomeOf(lock.ErrCutOff); got != fence.CutOff {
+			t.Errorf("ErrCutOff is %v", got)
 		}
 	})
 }

@@ -1,21 +1,22 @@
 package lock
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Test for them with errors.Is. ErrLocked and ErrLost are definite.
+// Test for them with errors.Is; fence.OutcomeOf says what is known by them.
 var (
 	// ErrLocked: another tenure of the scope is current; nothing was granted.
-	ErrLocked = errors.New("lock: locked by another tenure")
+	ErrLocked = fence.Definite.New("lock: locked by another tenure")
 	// ErrLost: the tenure is over, by the lock service's account; nothing was
 	// freed.
-	ErrLost = errors.New("lock: tenure is over")
+	ErrLost = fence.Lost.New("lock: tenure is over")
 	// ErrCutOff: the lock service was not heard of for so long that the tenure may
 	// be over, or a fixed lease ran out by the holder's clock. Nobody on this side
 	// knows.
-	ErrCutOff = errors.New("lock: cut off from the lock service, tenure unknown")
+	ErrCutOff = fence.CutOff.New("lock: cut off from the lock service, tenure unknown")
 )
 
 // UnknownError is an indefinite outcome: the request may have been carried out,
@@ -29,6 +30,9 @@ type UnknownError struct {
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("lock: %s %q: outcome unknown: %v", e.Op, e.Scope, e.Err)
 }
+
+// Outcome returns fence.Unknown.
+func (e *UnknownError) Outcome() fence.Outcome { return fence.Unknown }
 
 // Unwrap returns Err.
 func (e *UnknownError) Unwrap() error { return e.Err }

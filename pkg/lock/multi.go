@@ -2,8 +2,9 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"slices"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // Multi is Do for the locks of several scopes: f runs under all of them, or does
@@ -19,7 +20,7 @@ import (
 // not run where that happens before all locks are granted.
 func Multi(ctx context.Context, b Backend, scopes []string, f func(context.Context, []Grant) error) error {
 	if len(scopes) == 0 {
-		return errors.New("lock: no scope to lock, want one or more")
+		return fence.Definite.New("lock: no scope to lock, want one or more")
 	}
 	scopes = slices.Compact(slices.Sorted(slices.Values(scopes)))
 	return multi(ctx, b, scopes, nil, f)
