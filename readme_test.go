@@ -2,25 +2,50 @@ package fencelab_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestReadmeIsCompiled: each Go block of README stands in example_test.go.
+// TestReadmeIsCompiled: each Go block of README is a program that prints what README
+// says, or stands in example_test.go.
 func TestReadmeIsCompiled(t *testing.T) {
 	readme, example := read(t, "README.md"), read(t, "example_test.go")
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme, -1)
-	if len(blocks) == 0 {
-		t.Fatal("README shows no Go")
-	}
+	outputs := regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(readme, -1)
 	code := strings.ReplaceAll(example, "\n\t", "\n")
+	var printed []string
 	for _, block := range blocks {
-		if !strings.Contains(code, block[1]) {
+		if strings.HasPrefix(block[1], "package main\n") {
+			printed = append(printed, run(t, block[1]))
+		} else if !strings.Contains(code, block[1]) {
 			t.Errorf("example_test.go does not have README's\n%s", block[1])
 		}
 	}
+	var want []string
+	for _, output := range outputs {
+		want = append(want, output[1])
+	}
+	if len(printed) == 0 || !slices.Equal(printed, want) {
+		t.Errorf("README's programs print %q, and README says %q", printed, want)
+	}
+}
+
+// run returns what a program prints.
+func run(t *testing.T, program string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "run", file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("go run: %v\n%s", err, out)
+	}
+	return string(out)
 }
 
 // TestScenarioDocIsTrue: the example of docs/scenarios.md is one that gcsim
@@ -44,7 +69,7 @@ func TestLinksLead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range append(docs, "README.md", "CONTRIBUTING.md") {
+	for _, doc := range append(docs, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
 		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(read(t, doc), -1) {
 			if strings.Contains(link[1], "://") {
 				continue

@@ -7,9 +7,37 @@
 // the new one believe that they hold the lock. The resource decides, by the
 // token; see package fence.
 //
-// Do is all that most programs need. Backend is what a lock service has to
-// offer; there is one package per service below, and package locktest has the
-// laws as checks that anyone can run on their own backend.
+// # Ways of use
+//
+//   - Do something under a lock: Do, and the examples of the package. Multi does it
+//     under several locks.
+//   - Send the token to a service: see the example Client.
+//   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.
+//   - Take a lock again that one holds already: Reenter.
+//   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
+//     that is an Extender can be made longer.
+//   - Write a lock of one's own: a Backend, and its example. Package locktest has the
+//     laws as checks that anyone can run on their own backend. There is one package
+//     per lock service below.
+//
+// # Zero values
+//
+// The zero Grant is none. A Token of 0 in a grant says that the service gives out no
+// ordered number: the lock excludes others as far as a lock can, and no resource can be
+// fenced by it. The zero Mode is fence.Exclusive.
+//
+// # Costs
+//
+// Do asks the service twice, to lock and to unlock, and has one goroutine while f runs.
+// Multi does so for each scope. Reenter asks the service once for all who hold the lock
+// together, and has one goroutine for each of them. What a renewal costs the Backend
+// says.
+//
+// # Stability
+//
+// It is as that of package fence. An interface that others implement (Backend, Tenure)
+// gets no further method: what a service can do beyond it is an interface of its own,
+// which is found by assertion.
 //
 // # Outcomes
 //
