@@ -37,6 +37,7 @@ func TestLaws(t *testing.T) {
 			}, err
 		},
 		Restart: s.restart,
+		Fair:    true,
 		TTL:     ttl,
 		// Half a second is etcd's own, up to two are the client's (see
 		// etcdlock.New), the rest is for a busy machine.
