@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -30,6 +29,9 @@ type Config struct {
 	Settings setting.Values
 	Locks    service.Client
 	Storage  *kvhttp.Client
+	// AskedBefore is how many requests a client of that name has asked the storage for
+	// before: the IDs of this one's go on from there.
+	AskedBefore uint64
 	// Sender makes a connection to the storage for one "send".
 	Sender func() (*kvhttp.Client, error)
 }
@@ -44,8 +46,8 @@ type agent struct {
 	standing bool       // before a write; what it learns of the lock meanwhile it reports after the write
 	news     *sync.Cond // it stands no more
 	unknown  *request   // the last one whose outcome is not known, for a retry
+	asked    uint64     // requests to the storage, by this and by AskedBefore
 
-	asked atomic.Int64 // requests to the storage
 	sends sync.WaitGroup
 
 	lines    chan string   // of the input
@@ -60,7 +62,7 @@ type agent struct {
 
 // Run obeys the commands on in until it or ctx ends, and reports on out.
 func Run(ctx context.Context, in io.Reader, out io.Writer, c Config) error {
-	a := &agent{Config: c, timeout: c.Settings.Time(setting.Timeout), out: out, lines: make(chan string)}
+	a := &agent{Config: c, timeout: c.Settings.Time(setting.Timeout), asked: c.AskedBefore, out: out, lines: make(chan string)}
 	a.news = sync.NewCond(&a.mu)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()

@@ -66,11 +66,7 @@ func (r *request) do(ctx context.Context, storage *kvhttp.Client, answer *histor
 // start reports that r is asked, and returns the rest: to ask it, and to report
 // what became of it.
 func (a *agent) start(r *request) (rest func(context.Context, *kvhttp.Client) history.Event) {
-	ask := r.ask
-	if ask.Op != history.OpUnlock {
-		r.name(&ask, fmt.Sprintf("%s-%d", a.Name, a.asked.Add(1)))
-	}
-	ask = a.invoke(ask)
+	ask := a.ask(r)
 	return func(ctx context.Context, storage *kvhttp.Client) history.Event {
 		ctx, cancel := context.WithTimeout(ctx, a.timeout)
 		defer cancel()
@@ -86,6 +82,20 @@ func (a *agent) start(r *request) (rest func(context.Context, *kvhttp.Client) hi
 		a.print(answer)
 		return answer
 	}
+}
+
+// ask reports that r is asked. IDs are reported in the order of their numbers.
+func (a *agent) ask(r *request) history.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ask := r.ask
+	ask.Kind = history.KindInvoke
+	if ask.Op != history.OpUnlock {
+		a.asked++
+		r.name(&ask, fmt.Sprintf("%s-%d", a.Name, a.asked))
+	}
+	a.print(ask)
+	return ask
 }
 
 // perform asks requests one after the other, until one does not succeed. It

@@ -13,6 +13,7 @@ import (
 
 func agentCommand(c *config) *cobra.Command {
 	var sendStorage string
+	var askedBefore uint64
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Obey commands on standard input, report what happens as JSON lines",
@@ -44,11 +45,12 @@ A write shows the token of the last grant, also after the lock was lost: only
 				fmt.Fprintln(cmd.ErrOrStderr(), `type a command, such as lock or write key0=hello; "help" lists them, Ctrl-D ends`)
 			}
 			return agent.Run(cmd.Context(), in, cmd.OutOrStdout(), agent.Config{
-				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: send.Client,
+				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: send.Client, AskedBefore: askedBefore,
 			})
 		},
 	}
 	cmd.Flags().StringVar(&sendStorage, "send-storage", "", `URL by which "send" reaches the storage, if not that of --storage`)
+	cmd.Flags().Uint64Var(&askedBefore, "asked-before", 0, "how many requests a client of that name has asked the storage for before; the IDs of this one's go on from there")
 	c.addSettings(cmd.Flags(), func(s setting.Setting) bool { return !everyClients(s) })
 	return cmd
 }

@@ -22,7 +22,7 @@ func actions() []*action {
 		&beginWriteAct, &beginChangeAct, &finishAct, &retryAct, &awaitLossAct,
 		&sendWriteAct, &sendChangeAct, &sendDeleteAct, &sendFinishAct, &sendRetryAct,
 		&countAct,
-		&pauseStorageFault, &resumeStorageFault, &pauseForFault, &pauseFault, &resumeFault, &killStorageFault, &killFault, &restartStorageFault,
+		&pauseStorageFault, &resumeStorageFault, &pauseForFault, &pauseFault, &resumeFault, &killStorageFault, &killFault, &restartStorageFault, &restartFault,
 		&loadFault, &gcFault, &awaitAct,
 		&partitionFault, &deafenServiceFault, &deafenStorageFault, &delayFault, &deliverFault, &resetFault, &healFault,
 		&awaitExpiryAct,

@@ -37,15 +37,15 @@ func checkLock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) s
 	if owner := s.LacksSession(name); owner != "" {
 		return name + " shares the session of " + owner + ", which has none yet: it needs a step \"" + owner + ": lock\" before"
 	}
-	c.Asked, c.Queued = true, step.Verb == scenario.Queue
+	c.Asked, c.MayHold, c.Queued = true, true, step.Verb == scenario.Queue
 	return ""
 }
 
 var unlockAct = action{
 	Form: scenario.Form{Usage: "unlock", Verb: scenario.Unlock, About: "It releases the lock.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if !c.Asked {
-				return step.Client + " has asked for no lock before, and so has none"
+			if !c.MayHold {
+				return step.Client + " has asked for no lock since it was started, and so has none"
 			}
 			c.Queued, c.Retrying = false, true
 			return ""
@@ -136,8 +136,8 @@ func checkRetry(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) 
 var awaitLossAct = action{
 	Form: scenario.Form{Usage: "await loss", Verb: scenario.AwaitLoss, About: "It is told that its tenure is over.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if !c.Asked {
-				return step.Client + " has asked for no lock before, and so has none"
+			if !c.MayHold {
+				return step.Client + " has asked for no lock since it was started, and so has none"
 			}
 			return ""
 		}},

@@ -4,18 +4,29 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
+// clientProcess is a process of a client.
+type clientProcess struct {
+	*proc.Process
+	gone chan struct{} // closed when all that the process told was taken in
+}
+
 // startClients starts the clients, and awaits that they are ready.
 func (r *run) startClients(ctx context.Context) error {
 	for _, name := range r.scenario.Clients {
-		if err := r.startClient(ctx, name); err != nil {
+		if err := r.connectClient(ctx, name); err != nil {
+			return err
+		}
+		if err := r.startClient(name); err != nil {
 			return err
 		}
 	}
@@ -29,14 +40,15 @@ func (r *run) startClients(ctx context.Context) error {
 	})
 }
 
-func (r *run) startClient(ctx context.Context, name string) error {
-	c, w := r.variant.Clients[name], r.world
-	endpoints, err := r.servers.Endpoints(ctx, c.Values)
+// connectClient makes the networks of a client, which its processes share.
+func (r *run) connectClient(ctx context.Context, name string) error {
+	endpoints, err := r.servers.Endpoints(ctx, r.variant.Clients[name].Values)
 	if err != nil {
 		return err
 	}
-	n := new(links)
-	w.links[name] = n
+	storage := r.world.storage
+	n := &links{endpoints: endpoints, sends: storage.url()}
+	r.world.links[name] = n
 	if r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name() }) {
 		for i, endpoint := range endpoints {
 			l, err := network.New(endpoint)
@@ -46,19 +58,26 @@ func (r *run) startClient(ctx context.Context, name string) error {
 			n.service, endpoints[i] = append(n.service, l), l.Addr()
 		}
 	}
-	send := w.storage.url()
 	if r.meddles(name, func(s scenario.Step) bool { return s.Send }) {
-		if n.storage, err = network.New(w.storage.addr); err != nil {
+		if n.storage, err = network.New(storage.addr); err != nil {
 			return err
 		}
-		send = "http://" + n.storage.Addr()
+		n.sends = "http://" + n.storage.Addr()
 	}
+	return nil
+}
+
+// startClient starts a process of a client.
+func (r *run) startClient(name string) error {
+	w := r.world
+	n, storage := w.links[name], w.storage.url()
 	var env []string
 	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
 		env = gcEnv
 	}
-	args := []string{"client", "agent", "--name", name, "--service", r.service.Name(), "--endpoints", strings.Join(endpoints, ","), "--lock", r.lockOf(name),
-		"--storage", w.storage.url(), "--send-storage", send, "--connect-timeout", startDeadline.String()}
+	args := []string{"client", "agent", "--name", name, "--service", r.service.Name(), "--endpoints", strings.Join(n.endpoints, ","), "--lock", r.lockOf(name),
+		"--storage", storage, "--send-storage", n.sends, "--connect-timeout", startDeadline.String(),
+		"--asked-before", strconv.Itoa(r.state.askedBy(name))}
 	told := r.service.Told(name, r.variant.Clients)
 	for _, s := range slices.Concat(setting.Client, r.service.ClientSettings()) {
 		args = append(args, "--"+s.Name+"="+told.Text(s.Name))
@@ -67,8 +86,10 @@ func (r *run) startClient(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	w.clients[name] = p
+	c := &clientProcess{p, make(chan struct{})}
+	w.clients[name] = c
 	w.readers.Go(func() {
+		defer close(c.gone)
 		r.readLines(p, p.Stdout, func(b []byte) error {
 			var e history.Event
 			if err := json.Unmarshal(b, &e); err != nil {

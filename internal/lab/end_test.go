@@ -44,7 +44,7 @@ func (r *run) idle(t *testing.T, name string) *proc.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.world.clients[name] = p
+	r.world.clients[name] = &clientProcess{Process: p}
 	return p
 }
 

@@ -7,21 +7,25 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-// killFault ends a client's process by SIGKILL: it says goodbye to nobody.
+// killFault ends a client's process by SIGKILL: it says goodbye to nobody. It waits
+// until all that the process told is taken in.
 var killFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill CLIENT", About: "Kills the client (SIGKILL); the TTL frees its lock.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, _ scenario.Step) string {
-			*c = scenario.ClientStory{Stopped: scenario.Killed, Asked: c.Asked, Delayed: c.Delayed, Sent: c.Sent}
+			*c = scenario.ClientStory{Stopped: scenario.Killed, Asked: c.Asked, Cut: c.Cut, Delayed: c.Delayed, Sent: c.Sent}
 			return ""
 		}},
-	do: func(r *run, _ context.Context, s scenario.Step) error { return r.kill(s.Client) },
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.kill(ctx, s.Client) },
 }
 
-func (r *run) kill(client string) error {
+func (r *run) kill(ctx context.Context, client string) error {
 	c, p := r.state.client(client), r.world.clients[client]
-	r.Mean(p)
+	r.Mean(p.Process)
 	at := r.recorder.now()
 	if err := p.Kill(); err != nil {
+		return err
+	}
+	if err := r.AwaitClosed(ctx, "the end of what "+client+" told", p.gone); err != nil {
 		return err
 	}
 	c.frozen = history.Event{At: at, Lane: client, Client: client, Kind: history.KindKill}

@@ -97,6 +97,21 @@ func TestStepsAreOver(t *testing.T) {
 			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, gcsim: deliver client1, gcsim: kill client1",
 			want:  []string{"network deliver", "applied write k=1", "client1 ok write k=1", "client1 kill"},
 		},
+		"one that is killed, and started again": {
+			steps: "client1: lock, client1: send write k=1, gcsim: kill client1, gcsim: restart client1, client1: read k, " +
+				"etcd: await expiry of client1, client1: lock, client1: write k=2, client1: unlock",
+			want: []string{"client1 invoke write k=1", "client1 kill", "client1 restart", "client1 ok read k=1", "etcd ended expired client1",
+				"etcd granted client1", "client1 ok write k=2", "etcd ended released client1"},
+		},
+		"one that is killed in the queue, and started again": {
+			steps: "client2: lock, client1: queue, gcsim: kill client1, gcsim: restart client1, client2: unlock, client1: lock, client1: write k=1",
+			want:  []string{"etcd queued client1", "client1 kill", "client1 restart", "client1 ok lock", "client1 ok write k=1"},
+		},
+		"what is delivered of one that was killed, and started again": {
+			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, gcsim: kill client1, gcsim: restart client1, " +
+				"client1: send write k=2, gcsim: deliver client1, client2: read k",
+			want: []string{"client1 kill", "client1 restart", "client1 invoke write k=2", "network deliver", "client2 invoke read"},
+		},
 		"several deliveries": {
 			habits: "scope: key",
 			steps: "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, client1: send write k=2, client1: send delete k, " +
@@ -185,6 +200,9 @@ variants:
 			}
 			if tt.never != "" && strings.Contains(sketch(events), tt.never) {
 				t.Errorf("%q in\n%s", tt.never, sketch(events))
+			}
+			if problems := history.Check(events); len(problems) > 0 {
+				t.Errorf("what cannot be judged: %v", problems)
 			}
 		})
 	}

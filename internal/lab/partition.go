@@ -26,7 +26,7 @@ func checkCut(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) st
 
 // healFault ends that, and what deafen does.
 var healFault = action{
-	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "heal CLIENT", About: "Ends partition and deafen.",
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "heal CLIENT", Dead: true, About: "Ends partition and deafen.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 			if len(c.Cut) == 0 {
 				return step.Client + " is not cut off here: it needs a \"partition\" or a \"deafen\" before"

@@ -138,7 +138,7 @@ func (r *run) pause(ctx context.Context, client string, length time.Duration) er
 		}
 		began := time.Now()
 		if err := p.Resume(); err != nil {
-			r.Fail(p, err)
+			r.Fail(p.Process, err)
 			return
 		}
 		r.Tell(history.Event{

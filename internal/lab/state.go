@@ -334,6 +334,29 @@ func (s *state) sentBy(client string) (list []*request) {
 	return list
 }
 
+// askedBy is how many requests a client has asked the storage for.
+func (s *state) askedBy(client string) (n int) {
+	for _, q := range s.requests {
+		if q.client == client {
+			n++
+		}
+	}
+	return n
+}
+
+// restarted has a client be a new process: what the killed one waited for nobody
+// waits for, and what belongs to the lock service and to the network stays.
+func (s *state) restarted(client string) {
+	for _, q := range s.sentBy(client) {
+		q.answered = true
+	}
+	c := s.client(client)
+	*c = clientState{
+		tenure: c.latest(), asked: c.asked, lost: c.lost,
+		cut: c.cut, held: c.held, deaf: c.deaf,
+	}
+}
+
 // underWay are those of them that are on their way to the storage, in the order in
 // which they were sent.
 func (s *state) underWay(client string) []*request {

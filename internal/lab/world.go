@@ -15,7 +15,7 @@ import (
 type world struct {
 	group   *proc.Group
 	storage *storage
-	clients map[string]*proc.Process
+	clients map[string]*clientProcess
 	links   map[string]*links
 	readers sync.WaitGroup
 
@@ -29,7 +29,7 @@ func newWorld(exe string) (*world, error) {
 		return nil, err
 	}
 	return &world{
-		group: group, clients: make(map[string]*proc.Process), links: make(map[string]*links),
+		group: group, clients: make(map[string]*clientProcess), links: make(map[string]*links),
 		meant: make(map[*proc.Process]bool),
 	}, nil
 }

@@ -31,7 +31,8 @@ type ClientStory struct {
 	Told    bool   // while it stands still, to finish what it began
 	Loaded  bool
 
-	Asked    bool // for the lock, at any time: it may have a tenure
+	Asked    bool // for the lock, at any time: there may be a lease
+	MayHold  bool // its process has asked for the lock
 	Queued   bool
 	Begun    bool
 	Last     int  // so many writes could be tried again
@@ -78,7 +79,7 @@ func (s *Story) follow(steps []placedStep) *misplaced {
 func (s *Story) check(step Step) string {
 	c := s.Clients[step.Client]
 	if c != nil && c.Stopped == Killed && !step.Form.Dead {
-		return step.Client + " was killed before: nothing can be done with it"
+		return step.Client + " was killed before: nothing can be done with it until it is started again"
 	}
 	if c != nil && step.Actor == step.Client {
 		if wrong := c.canAct(step); wrong != "" {
