@@ -149,7 +149,7 @@ func (a *agent) verbs() []verb {
 		{"write", "KEY=VALUE", "write a key", a.now(history.OpWrite)},
 		{"delete", "KEY", "delete a key", a.now(history.OpDelete)},
 		{"change", "KEY=VALUE...", "write several keys, whose values have no spaces", a.now(history.OpChange)},
-		{"begin", "write|change ...", "look whether the lock is held, and stand right before the (last) write", a.begin},
+		{"begin", "write|... ...", "stand right before a write, delete, read, unlock, or the last write of a change; look before a change whether the lock is held", a.begin},
 		{"finish", "", "do what was begun, without looking again", a.now("finish")},
 		{"send", "write|... ...", "do a write, delete, change or retry in the background, over a connection of its own", a.send},
 		{"retry", "", "do the last write or unlock of unknown outcome once more", a.now("retry")},
@@ -161,7 +161,7 @@ func (a *agent) verbs() []verb {
 	}
 }
 
-// whileStanding are the commands that do not mind that a write was begun.
+// whileStanding are the commands that do not mind that something was begun.
 var whileStanding = map[string]bool{"finish": true, "send finish": true, "gc": true}
 
 func (a *agent) obey(ctx context.Context, line string) {
@@ -173,7 +173,7 @@ func (a *agent) obey(ctx context.Context, line string) {
 		}
 		switch {
 		case a.stands() && !whileStanding[strings.TrimSpace(line)]:
-			err = fmt.Errorf("%s: a write was begun, finish it first", name)
+			err = fmt.Errorf("%s: something was begun, finish it first", name)
 		case !utf8.ValidString(line):
 			err = fmt.Errorf("%s: its argument is not UTF-8", name) // and JSON would change it
 		case v.arg == "" && strings.TrimSpace(arg) != "":

@@ -19,16 +19,16 @@ func TestAgentBeginsAWrite(t *testing.T) {
 	if e := a.wantKind(t, "begin write key0=late", history.KindFail); e.Reason != "lost" || e.Request != "" {
 		t.Fatalf("begin without a lock: %+v, want that nothing was sent", e)
 	}
-	a.wantError(t, "begin key0=late", `want "begin write KEY=VALUE"`)
+	a.wantError(t, "begin key0=late", "want a read, write, delete, change or unlock")
 	a.wantError(t, "begin write =late", `the key is ""`)
-	a.wantError(t, "finish", "no write was begun")
+	a.wantError(t, "finish", "nothing was begun")
 
 	grant := a.take(t, "lock")
 	a.say(t, "begin write key0=late")
 	if e := a.next(t); e.Kind != history.KindNote || e.Tenure != grant.Tenure || !strings.Contains(e.Text, "is about to write key0=late") {
 		t.Fatalf("begin: %+v", e)
 	}
-	a.wantError(t, "status", "a write was begun, finish it first")
+	a.wantError(t, "status", "something was begun, finish it first")
 	w.Revoke(t, grant.Tenure)
 	other := w.Take(t, "/lock")
 	if _, err := w.KV.Write(t.Context(), kv.Request{Claim: other.Grant().Claim()}, "key0", "other"); err != nil {
@@ -56,6 +56,39 @@ func TestAgentBeginsAWrite(t *testing.T) {
 	a.next(t)
 	a.stdin.Close()
 	ask = with(again, func(e *history.Event) { e.Op = history.OpUnlock })
+	a.want(t, with(ask, func(e *history.Event) { e.Kind = history.KindInvoke }))
+	a.want(t, with(ask, func(e *history.Event) { e.Kind = history.KindOK }))
+	a.wantEnd(t)
+}
+
+// TestAgentBeginsAnUnlock: until the agent finishes it holds its grant, and what it
+// learns of its loss meanwhile it tells after the unlock.
+func TestAgentBeginsAnUnlock(t *testing.T) {
+	t.Parallel()
+	w := clienttest.New(t)
+	a := startAgent(t, w)
+	if e := a.wantKind(t, "begin unlock", history.KindFail); e.Op != history.OpUnlock || e.Text != "holds nothing" {
+		t.Fatalf("begin without a lock: %+v", e)
+	}
+	a.wantError(t, "begin unlock /lock", "want a read, write, delete, change or unlock")
+
+	grant := a.take(t, "lock")
+	ask := with(grant, func(e *history.Event) { e.Op = history.OpUnlock })
+	done := with(ask, func(e *history.Event) { e.Kind = history.KindOK })
+	a.say(t, "begin unlock")
+	if e := a.next(t); e.Kind != history.KindNote || e.Op != history.OpUnlock || !strings.Contains(e.Text, "is about to unlock /lock") {
+		t.Fatalf("begin: %+v", e)
+	}
+	w.Queue(t, "/lock", 1) // it is still there
+	a.expect(t, "finish", ask, done)
+	w.Queue(t, "/lock", 0)
+
+	// One that is never finished is done at the end.
+	grant = a.take(t, "lock")
+	ask = with(grant, func(e *history.Event) { e.Op = history.OpUnlock })
+	a.say(t, "begin unlock")
+	a.next(t)
+	a.stdin.Close()
 	a.want(t, with(ask, func(e *history.Event) { e.Kind = history.KindInvoke }))
 	a.want(t, with(ask, func(e *history.Event) { e.Kind = history.KindOK }))
 	a.wantEnd(t)

@@ -28,7 +28,7 @@ func (a *agent) now(verb string) func(context.Context, string) error {
 	}
 }
 
-var errNotBegun = errors.New("finish: no write was begun")
+var errNotBegun = errors.New("finish: nothing was begun")
 
 // act does what was begun, a retry, or, if a look at the lock allows it, something new.
 func (a *agent) act(ctx context.Context, verb, arg string, do func(context.Context, ...*request) error) error {
@@ -121,18 +121,23 @@ func parseChanges(op, arg string) ([]history.Change, error) {
 	return changes, nil
 }
 
-// begin looks whether the lock is held, as a careful client does, and stands
-// between the look and the last request: where a pause does its harm.
+// begin looks whether the lock is held, as a careful client does before a change, and
+// stands between the look and the last request: where a pause does its harm.
 func (a *agent) begin(ctx context.Context, arg string) error {
 	op, rest, _ := strings.Cut(arg, " ")
-	if op != history.OpWrite && op != history.OpChange {
-		return fmt.Errorf(`begin %s: want "begin write KEY=VALUE" or "begin change KEY=VALUE..."`, arg)
-	}
-	rs, err := a.requests(op, rest)
+	rs, err := a.beginning(op, rest)
 	if err != nil {
 		return err
 	}
-	said, _, ok := a.looks(ctx, a.way(setting.LookSession), rs[0])
+	how := a.way(setting.LookSession)
+	if op == history.OpRead || op == history.OpUnlock {
+		how = setting.LookNothing
+	}
+	if op == history.OpUnlock && rs[0].held == nil {
+		a.release(ctx) // which fails
+		return nil
+	}
+	said, _, ok := a.looks(ctx, how, rs[0])
 	if !ok {
 		return nil
 	}
@@ -148,14 +153,34 @@ func (a *agent) begin(ctx context.Context, arg string) error {
 	return nil
 }
 
+// beginning are the requests of what can be begun.
+func (a *agent) beginning(op, arg string) ([]*request, error) {
+	switch op {
+	case history.OpWrite, history.OpDelete, history.OpChange:
+		return a.requests(op, arg)
+	case history.OpRead:
+		return []*request{a.newRequest(op, arg, "")}, checkKey(op, arg)
+	case history.OpUnlock:
+		if arg == "" {
+			return []*request{a.unlocking()}, nil
+		}
+	}
+	return nil, fmt.Errorf("begin %s %s: want a read, write, delete, change or unlock as without begin", op, arg)
+}
+
 // describe says in words what is asked.
 func describe(ask history.Event) string {
-	if ask.Op != history.OpChange {
+	switch ask.Op {
+	case history.OpWrite:
 		return fmt.Sprintf("%s %s=%s", ask.Op, ask.Key, ask.Value)
+	case history.OpChange:
+		text := ask.Op
+		for _, c := range ask.Changes {
+			text += " " + c.Key + "=" + c.Value
+		}
+		return text
+	case history.OpUnlock:
+		return ask.Op + " " + ask.Scope
 	}
-	text := ask.Op
-	for _, c := range ask.Changes {
-		text += " " + c.Key + "=" + c.Value
-	}
-	return text
+	return ask.Op + " " + ask.Key
 }

@@ -25,7 +25,7 @@ func TestAgentChangesInABatch(t *testing.T) {
 	a.wantKind(t, "finish", "ok")
 	w.WantValue(t, "a", "2")
 	w.WantValue(t, "b", "x=y")
-	for _, line := range []string{"change a", "change a=1 b", "begin change a", "begin change ", "begin read a"} {
+	for _, line := range []string{"change a", "change a=1 b", "begin change a", "begin change ", "begin count a"} {
 		a.wantError(t, line, "want ")
 	}
 	a.wantError(t, "change =1", `the key is ""`)
@@ -62,7 +62,7 @@ func TestAgentChangesSingly(t *testing.T) {
 	wantWrite("b", "client1-4", 4, "ok")
 	a.wantNote(t, "is about to write c=2")
 	w.WantValue(t, "b", "2")
-	a.wantError(t, "read a", "a write was begun, finish it first")
+	a.wantError(t, "read a", "something was begun, finish it first")
 	a.say(t, "send finish")
 	wantWrite("c", "client1-5", 5, "ok")
 	a.say(t, "send change a=3 b=3")

@@ -155,17 +155,33 @@ func (a *agent) unlock(ctx context.Context, _ string) error {
 }
 
 func (a *agent) release(ctx context.Context) history.Event {
-	ask := a.about()
-	ask.Op = history.OpUnlock
-	h := a.held
-	if h == nil || a.place != nil {
-		return a.conclude(a.invoke(ask), errors.New("holds nothing"))
+	r := a.unlocking()
+	if r.held == nil {
+		return a.conclude(a.invoke(r.ask), errors.New("holds nothing"))
+	}
+	return a.perform(ctx, r)
+}
+
+// unlocking is the request to release the last grant. It has no held where the agent
+// holds nothing.
+func (a *agent) unlocking() *request {
+	r := &request{ask: a.about()}
+	r.ask.Op = history.OpUnlock
+	if a.place == nil {
+		r.held = a.held
+	}
+	return r
+}
+
+// letGo forgets a tenure that the agent is about to release.
+func (a *agent) letGo(h *held) {
+	if a.held != h { // it is a retry
+		return
 	}
 	a.held = nil
 	if !h.lost() { // else the loss is news, and watch reports it
 		close(h.released)
 	}
-	return a.perform(ctx, &request{ask: ask, held: h})
 }
 
 func isClosed(c <-chan struct{}) bool {

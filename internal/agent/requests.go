@@ -66,6 +66,9 @@ func (r *request) do(ctx context.Context, storage *kvhttp.Client, answer *histor
 // start reports that r is asked, and returns the rest: to ask it, and to report
 // what became of it.
 func (a *agent) start(r *request) (rest func(context.Context, *kvhttp.Client) history.Event) {
+	if r.ask.Op == history.OpUnlock {
+		a.letGo(r.held)
+	}
 	ask := a.ask(r)
 	return func(ctx context.Context, storage *kvhttp.Client) history.Event {
 		ctx, cancel := context.WithTimeout(ctx, a.timeout)

@@ -199,7 +199,7 @@ func TestAgentSendsNothingElse(t *testing.T) {
 	for _, line := range []string{"send read key0", "send lock", "send write", "send write ", "send retry key0", "send finish x"} {
 		a.wantError(t, line, "send ")
 	}
-	a.wantError(t, "send finish", "no write was begun")
+	a.wantError(t, "send finish", "nothing was begun")
 	a.wantError(t, "send retry", "no request of unknown outcome")
 	a.wantError(t, "send write key0", "want KEY=VALUE")
 }

@@ -19,7 +19,7 @@ type action struct {
 func actions() []*action {
 	return []*action{
 		&lockAct, &tryLockAct, &queueAct, &unlockAct, &readAct, &writeAct, &deleteAct, &changeAct,
-		&beginWriteAct, &beginChangeAct, &finishAct, &retryAct, &awaitLossAct,
+		&beginReadAct, &beginWriteAct, &beginDeleteAct, &beginChangeAct, &beginUnlockAct, &finishAct, &retryAct, &awaitLossAct,
 		&sendWriteAct, &sendChangeAct, &sendDeleteAct, &sendFinishAct, &sendRetryAct,
 		&countAct,
 		&pauseStorageFault, &resumeStorageFault, &pauseForFault, &pauseFault, &resumeFault, &killStorageFault, &killFault, &restartStorageFault, &restartFault,

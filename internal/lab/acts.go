@@ -42,24 +42,40 @@ func checkLock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) s
 }
 
 var unlockAct = action{
-	Form: scenario.Form{Usage: "unlock", Verb: scenario.Unlock, About: "It releases the lock.",
-		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if !c.MayHold {
-				return step.Client + " has asked for no lock since it was started, and so has none"
-			}
-			c.Queued, c.Retrying = false, true
-			return ""
-		}},
+	Form: scenario.Form{Usage: "unlock", Verb: scenario.Unlock, About: "It releases the lock.", Check: checkUnlock},
+	do:   (*run).act,
+}
+
+var beginUnlockAct = action{
+	Form: scenario.Form{Usage: "begin unlock", Verb: scenario.Begin, Check: checkUnlock,
+		About: "It stands right before it releases the lock."},
 	do: (*run).act,
 }
 
+func checkUnlock(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if !c.MayHold {
+		return step.Client + " has asked for no lock since it was started, and so has none"
+	}
+	c.Queued, c.Retrying = false, true
+	c.Begun = step.Verb == scenario.Begin
+	return ""
+}
+
 var readAct = action{
-	Form: scenario.Form{Usage: "read KEY", Verb: scenario.Read, About: "It reads from the storage.",
-		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
-			s.Requests++
-			return ""
-		}},
+	Form: scenario.Form{Usage: "read KEY", Verb: scenario.Read, About: "It reads from the storage.", Check: checkRead},
+	do:   (*run).act,
+}
+
+var beginReadAct = action{
+	Form: scenario.Form{Usage: "begin read KEY", Verb: scenario.Begin, Check: checkRead,
+		About: "It stands right before the read."},
 	do: (*run).act,
+}
+
+func checkRead(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	s.Requests++
+	c.Begun = step.Verb == scenario.Begin
+	return ""
 }
 
 var writeAct = action{
@@ -86,17 +102,30 @@ var beginWriteAct = action{
 	do: (*run).act,
 }
 
+var beginDeleteAct = action{
+	Form: scenario.Form{Usage: "begin delete KEY", Verb: scenario.Begin, Check: checkWrites,
+		About: "It looks whether it holds the lock, and stands right before the delete."},
+	do: (*run).act,
+}
+
 var beginChangeAct = action{
 	Form: scenario.Form{Usage: "begin change KEY=VALUE KEY=VALUE …", Verb: scenario.Begin, Check: checkWrites,
 		About: "It looks whether it holds the lock, and stands before the change, or in the middle of it if it changes singly."},
 	do: (*run).act,
 }
 
-// checkWrites notes how many requests a write or a change is of.
+// checkWrites notes which keys a write, a delete or a change is of, and of how many
+// requests it is.
 func checkWrites(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	writes := 1
 	if s.Variant.Clients[step.Client].Text(setting.Change) == setting.ChangeSingly {
 		writes = max(writes, len(step.Changes))
+	}
+	if step.Key != "" {
+		s.Written[step.Key] = true
+	}
+	for _, change := range step.Changes {
+		s.Written[change.Key] = true
 	}
 	s.Requests += writes
 	c.Last, c.Retrying = max(c.Last, writes), true

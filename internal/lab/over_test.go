@@ -174,6 +174,25 @@ func TestStepsAreOver(t *testing.T) {
 			steps: "client1: lock, client1: begin write a=1, gcsim: pause client1, client1: send finish, gcsim: resume client1, client2: read z",
 			want:  []string{"client1 resume", "applied write a=1", "client1 ok write a=1", "client2 invoke read"},
 		},
+		"an unlock that was begun, and comes too late": {
+			steps: "client1: lock, client1: begin unlock, gcsim: pause client1, etcd: await expiry of client1, client2: lock, client2: write k=2, " +
+				"gcsim: resume client1, client1: finish, client2: write k=3",
+			want: []string{"client1 note unlock", "etcd ended expired client1", "etcd granted client2", "client1 resume", "client1 invoke unlock",
+				"applied write k=3"},
+			never: "revoked",
+		},
+		"an unlock that was begun and is sent": {
+			steps: "client1: lock, client1: begin unlock, client1: send finish, etcd: await expiry of client1, client1: lock, client1: write k=1",
+			want:  []string{"client1 note unlock", "client1 invoke unlock", "etcd ended released client1", "etcd granted client1", "client1 ok write k=1"},
+		},
+		"a read that was begun": {
+			steps: "client1: lock, client1: begin read k, client2: write k=2, client1: finish",
+			want:  []string{"client1 note read k=", "client2 fail write", "client1 invoke read k=", "client1 ok read k="},
+		},
+		"a delete that was begun": {
+			steps: "client1: lock, client1: write k=1, client1: begin delete k, gcsim: revoke client1, client2: lock, client2: read k, client1: finish, client2: read k",
+			want:  []string{"client1 note delete k=", "client2 ok read k=1", "client1 invoke delete k=", "client1 fail delete stale", "client2 ok read k=1"},
+		},
 		"what it began and sends into a slow network": {
 			steps: "client1: lock, gcsim: delay client1 to storage, client1: begin write a=1, client1: send finish, client1: write a=2, gcsim: deliver client1",
 			want:  []string{"client1 invoke write a=1", "applied write a=2", "client1 network deliver", "applied write a=1", "final a=1"},

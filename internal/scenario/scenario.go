@@ -107,7 +107,7 @@ const (
 	Write     Verb = "write"
 	Delete    Verb = "delete"
 	Change    Verb = "change" // of several keys
-	Begin     Verb = "begin"  // a write or a change: looks whether it holds the lock, and stands before the write, or in the middle of the change
+	Begin     Verb = "begin"  // stands right before something else; in the middle of a change, if that is of several requests
 	Finish    Verb = "finish" // does the rest
 	Retry     Verb = "retry"  // the last write or unlock of unknown outcome once more
 	AwaitLoss Verb = "await loss"

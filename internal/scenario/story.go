@@ -91,8 +91,9 @@ func (s *Story) check(step Step) string {
 			return wrong
 		}
 	}
-	if c != nil && step.Actor == step.Client {
-		s.note(c, step)
+	if step.Send {
+		c.Told = c.Stopped != ""
+		c.Sent = c.Sent || c.Delayed && !c.Told
 	}
 	return ""
 }
@@ -107,20 +108,6 @@ func (c *ClientStory) canAct(step Step) string {
 		return name + " is in the middle of what it has begun: it can do nothing else until it finishes"
 	}
 	return ""
-}
-
-// note notes what a client's own step writes and sends.
-func (s *Story) note(c *ClientStory, step Step) {
-	if step.Key != "" && step.Verb != Read {
-		s.Written[step.Key] = true
-	}
-	for _, change := range step.Changes {
-		s.Written[change.Key] = true
-	}
-	if step.Send {
-		c.Told = c.Stopped != ""
-		c.Sent = c.Sent || c.Delayed && !c.Told
-	}
 }
 
 // LacksSession is the client whose session a client shares, where that cannot be there;
