@@ -140,10 +140,10 @@ func (v verb) usage() string { return strings.TrimSpace(v.name + " " + v.arg) }
 
 func (a *agent) verbs() []verb {
 	return []verb{
-		{"lock", "[in TENURE]", "wait for the lock, for --timeout at most; in the session of another client's tenure", a.taking(history.OpLock)},
+		{"lock", "[within TIME] [in TENURE]", "wait for the lock, for that time or --timeout at most; in the session of another client's tenure", a.taking(history.OpLock)},
 		{"trylock", "[in TENURE]", "take the lock if it is free; in a session like lock", a.taking(history.OpTryLock)},
 		{"queue", "", "wait for the lock in the background, in a place in the queue", a.enqueue},
-		{"wait", "", "wait, for --timeout at most, for the lock that was queued for", a.wait},
+		{"wait", "[within TIME]", "wait, for that time or --timeout at most, for the lock that was queued for", a.wait},
 		{"unlock", "", "release the lock and forget its grant", a.unlock},
 		{"read", "KEY", "read a key", a.read},
 		{"write", "KEY=VALUE", "write a key", a.now(history.OpWrite)},

@@ -255,10 +255,15 @@ func TestAgentBadCommands(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, clienttest.New(t))
 	for _, c := range []struct{ line, want string }{
-		{"lokc", `unknown command "lokc", want one of: lock [in TENURE], trylock [in TENURE],`},
+		{"lokc", `unknown command "lokc", want one of: lock [within TIME] [in TENURE], trylock [in TENURE],`},
 		{" lock", `unknown command ""`},
 		{"lock /other", `want nothing more, or "in TENURE"`},
 		{"lock in ", `want nothing more, or "in TENURE"`},
+		{"lock within soon", `lock within soon: want a time above 0`},
+		{"lock within 0s", `lock within 0s: want a time above 0`},
+		{"lock within 1s /other", `want nothing more, or "in TENURE"`},
+		{"wait within 1s more", `want nothing more, or "within TIME"`},
+		{"wait up", `want nothing more, or "within TIME"`},
 		{"queue up", `"queue" stands alone`},
 		{"read", `read what? want "read KEY"`},
 		{"delete ", `delete what?`},

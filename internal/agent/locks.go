@@ -36,16 +36,36 @@ func (a *agent) about() history.Event {
 // taking makes the run of the verbs that take the lock.
 func (a *agent) taking(op string) func(context.Context, string) error {
 	return func(ctx context.Context, arg string) error {
+		long, arg, err := a.within(arg)
+		if err != nil {
+			return fmt.Errorf("%s %w", op, err)
+		}
 		tenure, ok := strings.CutPrefix(arg, "in ")
 		switch {
 		case strings.TrimSpace(arg) != "" && (!ok || tenure == ""):
 			return fmt.Errorf(`%s %s: want nothing more, or "in TENURE" with the name of a tenure`, op, arg)
 		case op == history.OpLock && a.place != nil: // it has been asked for already
-			return a.wait(ctx, "")
+			a.awaitPlace(ctx, long)
+			return nil
 		}
-		_ = a.take(ctx, op, tenure, a.timeout) // it is reported
+		_ = a.take(ctx, op, tenure, long) // it is reported
 		return nil
 	}
+}
+
+// within takes "within TIME" from the beginning of an argument: for how long the agent
+// waits for the lock, else --timeout.
+func (a *agent) within(arg string) (long time.Duration, rest string, err error) {
+	rest, ok := strings.CutPrefix(arg, "within ")
+	if !ok {
+		return a.timeout, arg, nil
+	}
+	text, rest, _ := strings.Cut(rest, " ")
+	long, err = time.ParseDuration(text)
+	if err != nil || long <= 0 {
+		return 0, "", fmt.Errorf("within %s: want a time above 0, such as 500ms", text)
+	}
+	return long, rest, nil
 }
 
 // take asks for the lock, in a session of its own or that of a tenure, waits for it

@@ -2,6 +2,9 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 )
@@ -38,13 +41,25 @@ func (a *agent) enqueue(ctx context.Context, _ string) error {
 	return nil
 }
 
-// wait waits for --timeout for the lock that was queued for. Where the end of that
-// was reported before there is nothing to wait for.
-func (a *agent) wait(ctx context.Context, _ string) error {
-	if a.place == nil {
-		return nil
+// wait waits for the lock that was queued for. Where the end of that was reported
+// before there is nothing to wait for.
+func (a *agent) wait(ctx context.Context, arg string) error {
+	long, rest, err := a.within(arg)
+	switch {
+	case err != nil:
+		return fmt.Errorf("wait %w", err)
+	case strings.TrimSpace(rest) != "":
+		return fmt.Errorf(`wait %s: want nothing more, or "within TIME"`, rest)
+	case a.place != nil:
+		a.awaitPlace(ctx, long)
 	}
-	waiting, cancel := context.WithTimeout(ctx, a.timeout)
+	return nil
+}
+
+// awaitPlace waits so long for the lock that was queued for, and then leaves the
+// queue.
+func (a *agent) awaitPlace(ctx context.Context, long time.Duration) {
+	waiting, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
 	var err error
 	select {
@@ -54,7 +69,6 @@ func (a *agent) wait(ctx context.Context, _ string) error {
 		err = inTime(waiting, <-a.over()) // it may have been granted just now
 	}
 	a.leaveQueue(ctx, err)
-	return nil
 }
 
 // leaveQueue reports the end of the wait.

@@ -18,7 +18,7 @@ type action struct {
 // that does it.
 func actions() []*action {
 	return []*action{
-		&lockAct, &tryLockAct, &queueAct, &unlockAct, &readAct, &writeAct, &deleteAct, &changeAct,
+		&lockAct, &lockWithinAct, &tryLockAct, &queueAct, &unlockAct, &readAct, &writeAct, &deleteAct, &changeAct,
 		&beginReadAct, &beginWriteAct, &beginDeleteAct, &beginChangeAct, &beginUnlockAct, &finishAct, &retryAct, &awaitLossAct,
 		&sendWriteAct, &sendChangeAct, &sendDeleteAct, &sendFinishAct, &sendRetryAct,
 		&countAct,

@@ -16,6 +16,12 @@ var lockAct = action{
 	do: (*run).lock,
 }
 
+var lockWithinAct = action{
+	Form: scenario.Form{Usage: "lock within TIME", Verb: scenario.Lock, Check: checkLock,
+		About: "It waits for the lock for so long at most."},
+	do: (*run).lock,
+}
+
 var tryLockAct = action{
 	Form: scenario.Form{Usage: "trylock", Verb: scenario.TryLock, Check: checkLock,
 		About: "It takes the lock if that is free."},

@@ -73,6 +73,17 @@ func TestStepsAreOver(t *testing.T) {
 			steps:  "client2: lock, client1: lock, client2: unlock, client1: trylock, client1: write k=1",
 			want:   []string{"client1 invoke lock", "client1 fail lock", "client2 ok unlock", "client1 ok trylock", "applied write k=1"},
 		},
+		"a lock within a time": {
+			habits: "timeout: 60s",
+			steps: "client2: lock, client1: lock within 300ms, client1: queue, client1: lock within 300ms, client2: unlock, client1: lock within 20s, " +
+				"client1: write k=1",
+			want: []string{"client1 invoke lock", "client1 fail lock", "etcd queued client1", "client1 fail lock", "client2 ok unlock", "client1 ok lock", "applied write k=1"},
+		},
+		"a lock within a time that is longer than its timeout": {
+			habits: "timeout: 100ms",
+			steps:  "client2: lock, gcsim: kill client2, client1: lock within 20s, client1: write k=1",
+			want:   []string{"client2 kill", "etcd ended expired client2", "client1 ok lock", "client1 invoke write k=1"},
+		},
 		"a lock that is not granted in time, in a session that is kept": {
 			habits: "timeout: 300ms, session: kept",
 			steps:  "client2: lock, client1: lock, client2: unlock, client1: trylock, client1: write k=1",

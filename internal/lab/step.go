@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,7 +39,7 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 // it asks anew.
 func (r *run) lock(ctx context.Context, s scenario.Step) error {
 	if c := r.state.client(s.Client); c.queued != "" {
-		return r.awaitQueued(ctx, c)
+		return r.awaitQueued(ctx, c, s)
 	}
 	if !r.hasOwnLease(s.Client) {
 		return r.act(ctx, s)
@@ -83,7 +84,7 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 	if holder := r.state.holder(r.lockOf(s.Client)); s.Verb == scenario.Lock && holder != "" {
 		what += " (" + holder + " holds it)"
 	}
-	return r.await(ctx, what, r.within(s.Client), func() (bool, error) {
+	return r.await(ctx, what, r.within(s.Client)+s.For, func() (bool, error) {
 		if s.Verb == scenario.Begin && c.stands > stood {
 			return true, nil // no request, and so no reply
 		}
@@ -165,14 +166,15 @@ func (r *run) queue(ctx context.Context, s scenario.Step) error {
 }
 
 // awaitQueued waits for the lock that a client has queued for.
-func (r *run) awaitQueued(ctx context.Context, c *clientState) error {
+func (r *run) awaitQueued(ctx context.Context, c *clientState, s scenario.Step) error {
 	tenure := c.queued
 	c.queued = ""
 	o := r.state.owner(tenure)
-	if err := r.command(o.client, "wait"); err != nil {
+	wait := strings.Replace(s.Text, string(scenario.Lock), "wait", 1)
+	if err := r.command(o.client, wait); err != nil {
 		return err
 	}
-	return r.await(ctx, o.client+"'s lock", r.within(o.client), func() (bool, error) {
+	return r.await(ctx, o.client+"'s lock", r.within(o.client)+s.For, func() (bool, error) {
 		return !c.queues && (o.granted && o.told != 0 || c.tenure != tenure), nil
 	})
 }
