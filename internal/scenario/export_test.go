@@ -25,8 +25,7 @@ func Usages(l *Language) []string {
 // free.
 func Values(l *Language) map[string][]string {
 	all := make(map[string][]string)
-	var add func(t reflect.Type)
-	add = func(t reflect.Type) {
+	add := func(t reflect.Type) {
 		for _, name := range fieldNames(t) {
 			f, _ := t.FieldByNameFunc(func(field string) bool { f, _ := t.FieldByName(field); return f.Tag.Get("yaml") == name })
 			r := ruleOf(f)
