@@ -263,15 +263,15 @@ func (w *secondWorld) grant(t *secondTenure) {
 	w.locks[t.lock].holders = append(w.locks[t.lock].holders, t)
 	w.tell("etcd", "granted", t.fields())
 	c := w.clients[t.client]
-	told := w.chance(0.95)
-	if !w.timid && slices.Contains(c.tenures, t) && w.chance(0.3) { // it was in the queue, and works without being told
-		told = false
+	told, often := w.chance(0.95), 0.45
+	if !w.timid && slices.Contains(c.tenures, t) && w.chance(0.4) { // it was in the queue, and works without being told
+		told, often = false, 0.9
 		w.write(c, t, w.key())
 	}
 	if told {
 		w.tellOfLock(c, t)
 	}
-	if w.mishaps() || !w.timid && w.chance(0.45) { // a client that shares the session is told of it, too
+	if w.mishaps() || !w.timid && w.chance(often) { // a client that shares the session is told of it, too
 		other := w.client()
 		w.tellOfLock(other, t)
 		if !told {
