@@ -57,7 +57,7 @@ var seed = maphash.MakeSeed()
 // well and so raises the mark: afterwards no older write can land between that
 // read and the write that it leads to.
 //
-// The mark is raised before op runs and stays where op fails or panics.
+// The mark is raised also where op fails or panics.
 func (r *Register) Do(ctx context.Context, c Claim, op func(context.Context) error) error {
 	if r.Bound != nil && c.Token > r.Mark(c.Scope).Highest() {
 		if err := c.CheckBound(r.Bound); err != nil {
@@ -75,32 +75,27 @@ func (r *Register) Do(ctx context.Context, c Claim, op func(context.Context) err
 		return err
 	}
 	defer s.give()
-	s.mu.Lock()
-	s.mark, err = r.effective(s.mark).Admit(c)
-	s.mu.Unlock()
+	mark, err := r.effective(s.told()).Admit(c)
 	if err != nil {
 		return err
 	}
+	defer func() { s.set(mark) }()
 	if err := op(ctx); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.mark = s.mark.Done(c)
-	s.mu.Unlock()
+	mark = mark.Done(c)
 	return nil
 }
 
 // Mark returns the mark of a scope; where it has none of its own the floor, and
-// zero where there is none. It does not wait for an operation under way, whose
-// token counts already.
+// zero where there is none. It does not wait for an operation under way: till that
+// is over it tells the mark of before.
 func (r *Register) Mark(name string) Mark {
 	s := r.shard(name).get(name)
 	if s == nil {
 		return r.effective(Mark{})
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return r.effective(s.mark)
+	return r.effective(s.told())
 }
 
 // Floor is the mark of all scopes that have none of their own; see Raise.

@@ -16,6 +16,20 @@ type scope struct {
 	queue   []chan struct{} // of those who wait for their turn, which closes theirs
 }
 
+// told is the mark, that of before while an operation is under way: token and sequence
+// change together.
+func (s *scope) told() Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mark
+}
+
+func (s *scope) set(m Mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mark = m
+}
+
 // take waits until the scope is the caller's alone, or until ctx is done.
 func (s *scope) take(ctx context.Context) error {
 	s.mu.Lock()

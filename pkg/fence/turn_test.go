@@ -113,22 +113,40 @@ func TestGivingUpLosesNoTurn(t *testing.T) {
 	}
 }
 
+// TestMarkDoesNotWaitForTheOperation: while an operation is under way the mark is that
+// of before, token and sequence, and then that of after. Nobody sees one without the
+// other.
 func TestMarkDoesNotWaitForTheOperation(t *testing.T) {
 	asked := false
-	r := fence.Register{Bound: func(fence.Claim) (fence.Token, error) { asked = true; return 1, nil }}
-	end := hold(t, &r)
-	defer end()
-	if m := r.Mark("a"); m.Token != 1 {
-		t.Errorf("mark %+v, want the token that was admitted", m)
+	r := fence.Register{Bound: func(fence.Claim) (fence.Token, error) { asked = true; return 2, nil }}
+	before := fence.Claim{Scope: "a", Token: 1, Sequence: 7}
+	if err := r.Do(t.Context(), before, nothing); err != nil {
+		t.Fatal(err)
 	}
-	asked = false
-	if err := r.Do(t.Context(), fence.Claim{Scope: "a", Token: 2}, nothing); !errors.Is(err, fence.ErrAhead) || !asked {
-		t.Errorf("a claim that is ahead: %v, want it refused at once", err)
+	runs, over := make(chan struct{}), make(chan struct{})
+	done := make(chan error)
+	go func() {
+		done <- r.Do(t.Context(), fence.Claim{Scope: "a", Token: 2, Sequence: 1}, func(context.Context) error { close(runs); <-over; return nil })
+	}()
+	<-runs
+	if m := r.Mark("a"); m != (fence.Mark{Token: 1, Sequence: 7}) {
+		t.Errorf("mark %+v, want that of before", m)
 	}
 	for scope, m := range r.Marks() {
-		if scope != "a" || m.Token != 1 {
-			t.Errorf("scope %s has mark %+v", scope, m)
+		if scope != "a" || m != (fence.Mark{Token: 1, Sequence: 7}) {
+			t.Errorf("scope %s has mark %+v, want that of before", scope, m)
 		}
+	}
+	asked = false
+	if err := r.Do(t.Context(), fence.Claim{Scope: "a", Token: 3}, nothing); !errors.Is(err, fence.ErrAhead) || !asked {
+		t.Errorf("a claim that is ahead: %v, want it refused at once", err)
+	}
+	close(over)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if m := r.Mark("a"); m != (fence.Mark{Token: 2, Sequence: 1}) {
+		t.Errorf("mark %+v, want that of after", m)
 	}
 }
 
