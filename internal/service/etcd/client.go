@@ -1,4 +1,3 @@
-// Package etcd is the lock service etcd.
 package etcd
 
 import (

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 )
 
 // leaderName is what the member that leads is called in steps.

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
+	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 )
 
 // memberNames is a regular expression of the names that members can have.
@@ -47,15 +48,10 @@ var killMember = service.Fault{
 		Check: checkMember(false, memberDead, map[string]bool{memberDead: true, memberStill: false}, "%s is dead already"),
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		s := of.(*servers)
-		m := s.named(step.Node)
-		at := stage.Now()
-		stage.Mean(m.Process())
-		if err := m.Process().Kill(); err != nil {
-			return err
-		}
-		stage.Remark(at, m.Name()+", a member of etcd, is killed")
-		return s.observeOthers(ctx, m)
+		return of.(*servers).lose(ctx, stage, step.Node, "is killed", func(p *proc.Process) error {
+			stage.Mean(p)
+			return p.Kill()
+		})
 	},
 }
 
@@ -90,14 +86,7 @@ var pauseMember = service.Fault{
 		},
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		s := of.(*servers)
-		m := s.named(step.Node)
-		at := stage.Now()
-		if err := m.Process().Pause(); err != nil {
-			return err
-		}
-		stage.Remark(at, m.Name()+", a member of etcd, is stopped")
-		return s.observeOthers(ctx, m)
+		return of.(*servers).lose(ctx, stage, step.Node, "is stopped", (*proc.Process).Pause)
 	},
 }
 
@@ -122,6 +111,16 @@ var resumeMember = service.Fault{
 func (s *servers) named(name string) *etcdproc.Member {
 	i := slices.IndexFunc(s.cluster.Members, func(m *etcdproc.Member) bool { return m.Name() == name })
 	return s.cluster.Members[i]
+}
+
+// lose does to a member's process what takes the member from the others.
+func (s *servers) lose(ctx context.Context, stage service.Stage, name, how string, do func(*proc.Process) error) error {
+	m, at := s.named(name), stage.Now()
+	if err := do(m.Process()); err != nil {
+		return err
+	}
+	stage.Remark(at, name+", a member of etcd, "+how)
+	return s.observeOthers(ctx, m)
 }
 
 func (s *servers) resume(m *etcdproc.Member) error {

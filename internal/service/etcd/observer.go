@@ -169,10 +169,6 @@ func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, stage se
 	}
 }
 
-// tenureOf names a tenure: one key may be that of several, one after the other,
-// where a client keeps its session.
-func tenureOf(key string, revision int64) string { return fmt.Sprintf("%s@%d", key, revision) }
-
 // see takes in a change of the queue and says what it means.
 func (q *queue) see(e *clientv3.Event) (told []history.Event) {
 	key := string(e.Kv.Key)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 )
 
 // impatient is a stage that waits for nothing long.

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/version"
 
-	"github.com/fencelab/fencelab/internal/etcdcmd"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 

@@ -34,9 +34,9 @@ type tenure struct {
 
 var _ service.Announcer = (*tenure)(nil)
 
-// nameOf names a tenure by the holder's key and its create revision. So tenures
-// differ also where a session uses its key again.
-func nameOf(key string, revision int64) string { return fmt.Sprintf("%s@%d", key, revision) }
+// tenureOf names a tenure by the holder's key and its create revision: one key may be
+// that of several, one after the other, where a client keeps its session.
+func tenureOf(key string, revision int64) string { return fmt.Sprintf("%s@%d", key, revision) }
 
 // leaseOf is the lease that a tenure of that name stands on: package concurrency ends
 // the keys of its locks with it. Where nobody is named it is none.
@@ -44,8 +44,7 @@ func leaseOf(tenure string) (clientv3.LeaseID, error) {
 	if tenure == "" {
 		return clientv3.NoLease, nil
 	}
-	key, _, _ := strings.Cut(tenure, "@")
-	hex, _, _ := strings.Cut(path.Base(key), "-") // etcdlock has a number follow
+	hex, _, _ := strings.Cut(path.Base(Service{}.Slot(tenure)), "-") // etcdlock has a number follow
 	id, err := strconv.ParseInt(hex, 16, 64)
 	if err != nil || id <= 0 {
 		return clientv3.NoLease, fmt.Errorf("%q names no tenure of etcd: want KEY@REVISION, with a key that ends with a lease ID", tenure)
@@ -54,7 +53,7 @@ func leaseOf(tenure string) (clientv3.LeaseID, error) {
 }
 
 // Name implements service.Tenure.
-func (t *tenure) Name() string { return nameOf(t.Grant().Owner, int64(t.Grant().Token)) }
+func (t *tenure) Name() string { return tenureOf(t.Grant().Owner, int64(t.Grant().Token)) }
 
 // Session implements service.Tenure.
 func (t *tenure) Session() string { return strconv.FormatInt(t.UnorderedLeaseID(), 16) }
@@ -139,7 +138,7 @@ func (t *tenure) seeFirst(ctx context.Context) (string, error) {
 	case len(resp.Kvs) == 0:
 		return "", service.NotHeld(question + ": there is none")
 	}
-	first := nameOf(string(resp.Kvs[0].Key), resp.Kvs[0].CreateRevision)
+	first := tenureOf(string(resp.Kvs[0].Key), resp.Kvs[0].CreateRevision)
 	if first != t.Name() {
 		return "", service.NotHeld(fmt.Sprintf("%s: %s, and its own is %s", question, first, t.Name()))
 	}

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
 func TestMain(m *testing.M) {

@@ -19,10 +19,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/etcdcmd"
-	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
 // The test binary is the command, and its janitor.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 )
 
 func (w *world) leader() *etcdproc.Member {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
 func TestInOrder(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 )
 
 // saved is a cluster that wrote "before", was saved to file, and wrote "since".

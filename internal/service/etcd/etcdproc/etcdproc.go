@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/etcdcmd"
-	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
 // Cluster is members that each are a process.

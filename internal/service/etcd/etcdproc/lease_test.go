@@ -6,7 +6,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 )
 
 // TestByLeaseID grants a lease by each member, the last one first, so that neither

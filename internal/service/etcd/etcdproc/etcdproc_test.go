@@ -13,11 +13,11 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/etcdproc"
-	"github.com/fencelab/fencelab/internal/etcdserver"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
 // The test binary is its own members and janitor.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/etcdserver"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
 // TestPagesStayOut: a web page cannot read what etcd tells by plain HTTP, not even
