@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -70,7 +71,9 @@ func (b *bench) original() (*server, error) {
 	}
 	originals := filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "internal", "originals")
 	program := filepath.Join(b.group.Dir, "contriblock-storage")
-	if out, err := exec.Command("go", "-C", originals, "build", "-buildvcs=false", "-o", program, originalPackage).CombinedOutput(); err != nil {
+	build := exec.Command("go", "-C", originals, "build", "-buildvcs=false", "-o", program, originalPackage)
+	build.Env = append(os.Environ(), "GOWORK=off") // go.work leaves the originals out
+	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("cannot build %s: %w: %s", originalPackage, err, strings.TrimSpace(string(out)))
 	}
 	return b.startAt(originalAddress, roleExec, program)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -29,8 +28,8 @@ func (b *bench) locks() error {
 		return err
 	}
 	t := b.report.table("Lock and unlock in etcd",
-		"A lock is taken and given back at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own. of concurrency.Mutex: the time that a lock and its unlock take as a part of that of the Mutex, of the same round. quartiles: between which of these half of the rounds are.",
-		"clients", "locks", "", "locks/s", "of concurrency.Mutex, time", "quartiles", "processor time a lock of etcd, client")
+		"A lock is taken and given back at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own. of concurrency.Mutex: the time that a lock and its unlock take as a part of that of the Mutex, of the same round.",
+		"clients", "locks", "", "locks/s", "of concurrency.Mutex, time", "processor time a lock of etcd, client")
 	for _, c := range []struct {
 		clients int
 		locks   string
@@ -47,23 +46,12 @@ func (b *bench) locks() error {
 		ours, mutex := results[0], results[1]
 		for _, r := range results {
 			t.add(fmt.Sprint(c.clients), c.locks, r.name, rate(r.rates), of(mutex.rates, r.rates).String(),
-				middleHalf(mutex.rates, r.rates), micros(r.server)+", "+micros(r.client))
+				micros(r.server)+", "+micros(r.client))
 		}
 		b.report.goal(fmt.Sprintf("lock and unlock, etcdlock against concurrency.Mutex with a kept session, clients: %d, %s; time of the Mutex's", c.clients, c.locks),
 			atMost, wantLocks, of(mutex.rates, ours.rates))
 	}
 	return stop(etcd)
-}
-
-// middleHalf is between which values half of a's are, as parts of b's of the same
-// round: the lower and the upper quartile.
-func middleHalf(a, b []float64) string {
-	ratios := make([]float64, len(a))
-	for i := range a {
-		ratios[i] = a[i] / b[i]
-	}
-	slices.Sort(ratios)
-	return number(ratios[len(a)/4]) + " to " + number(ratios[len(a)*3/4])
 }
 
 func ownLock(client int) string { return fmt.Sprint("/lock-", client) }
