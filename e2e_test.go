@@ -1,269 +1,75 @@
-// Package fencelab_test drives the built binaries as a user does: processes,
-// terminals, signals, and what they leave behind.
+// Package fencelab_test holds the documents, the examples and the imports to what is
+// there, and runs the main story. What else the binaries do, package e2e runs.
 package fencelab_test
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/fencelab/fencelab/internal/need"
 )
 
-// bin is where TestMain puts the binaries. Tests that start themselves again, in a
-// network of their own, are told by binEnv where they are.
-var bin string
-
-const binEnv = "FENCELAB_E2E_BIN"
-
-func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == diskArg {
-		holdDisk(os.Args[2], os.Args[3])
+// TestMainStory types what README says first.
+func TestMainStory(t *testing.T) {
+	for _, root := range []string{"cmd", "internal", "pkg", "scenarios"} {
+		need.Files(t, root)
 	}
-	// Children inherit that a hangup is ignored, as it is under nohup, and some are
-	// to die of one.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
-	if bin = os.Getenv(binEnv); bin != "" {
-		os.Exit(m.Run())
+	out := t.TempDir()
+	told := gcsim(t, "-o", out)
+	wantTexts(t, told,
+		"fenced: the storage checks tokens",
+		"client1 is stopped (SIGSTOP)",
+		"client1's lease on /lock expired",
+		"token 4: admitted, mark 4",
+		"token 2: REFUSED as stale: the mark is 4",
+		"at the end: key0=from-client-2",
+		"verdict: safe, as expected",
+		"unfenced (the control): the storage checks no tokens",
+		"APPLIED unchecked: client2's",
+		"at the end: key0=from-client-1",
+		"verdict: corrupted, as expected of the control",
+	)
+	if strings.Contains(told, "\x1b") {
+		t.Error("in a pipe the output has escape sequences")
 	}
-	os.Exit(func() int {
-		var err error
-		if bin, err = os.MkdirTemp("", "fencelab-e2e-"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+
+	// The histories can be judged and drawn again.
+	fenced := filepath.Join(out, "01-gc-pause", "fenced", "history.jsonl")
+	unfenced := filepath.Join(out, "01-gc-pause", "unfenced", "history.jsonl")
+	wantTexts(t, gcsim(t, "check", fenced, unfenced), "verdict: safe, as expected", "verdict: corrupted, as expected of the control")
+	wantTexts(t, gcsim(t, "draw", fenced, unfenced), "<svg", "</svg>", "REFUSED")
+	for _, name := range []string{fenced, filepath.Join(out, "01-gc-pause", "fenced", "verdict.json"), filepath.Join(out, "01-gc-pause", "unfenced", "timeline.svg")} {
+		if info, err := os.Stat(name); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
 		}
-		defer os.RemoveAll(bin)
-		// Nobody asks these binaries for their version: git is not needed.
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", bin+"/", "./cmd/...")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			fmt.Fprintln(os.Stderr, "go build ./cmd/...:", err)
-			return 1
-		}
-		return m.Run()
-	}())
+	}
 }
 
-// patience is how long anything may take that a test waits for. It is no
-// measure of speed.
-const patience = 2 * time.Minute
-
-// process is a running binary.
-type process struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-
-	mu    sync.Mutex
-	out   bytes.Buffer // standard output and standard error
-	wrote chan struct{}
-	done  chan struct{}
-}
-
-// world is a place for processes to run in, which notices what they leave.
-type world struct {
-	t   *testing.T
-	tmp string
-	env []string
-}
-
-// newWorld makes a directory for temporary files and a mark in the environment
-// that all processes inherit. When the test ends, no file may be in the one and
-// no process may have the other.
-func newWorld(t *testing.T) *world {
+// gcsim runs it as README does, and returns what it says. It must end with status 0,
+// and leave no temporary files.
+func gcsim(t *testing.T, args ...string) string {
 	t.Helper()
-	tmp, err := os.MkdirTemp("", "fencelab-e2e-tmp-")
+	temporary := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"run", "./cmd/gcsim"}, args...)...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "GITHUB_STEP_SUMMARY=")
+	told, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, told)
 	}
-	w := &world{t: t, tmp: tmp, env: []string{"TMPDIR=" + tmp, "FENCELAB_E2E=" + filepath.Base(tmp), "GITHUB_STEP_SUMMARY="}}
-	t.Cleanup(func() {
-		w.awaitNothingLeft()
-		os.RemoveAll(tmp)
-	})
-	return w
+	if files, err := os.ReadDir(temporary); err != nil || len(files) > 0 {
+		t.Errorf("%v leaves %v (%v)", cmd.Args, files, err)
+	}
+	return string(told)
 }
 
-// processes are all that have the world's mark.
-func (w *world) processes() (pids []int) {
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, name := range environs {
-		b, err := os.ReadFile(name)
-		if err == nil && bytes.Contains(b, []byte(w.env[1])) {
-			pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// find is the process that runs a command, by the beginning of its arguments.
-func (w *world) find(args string) int {
-	w.t.Helper()
-	for _, pid := range w.processes() {
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		_, rest, _ := strings.Cut(strings.ReplaceAll(string(b), "\x00", " "), " ")
-		if strings.HasPrefix(rest, args) {
-			return pid
-		}
-	}
-	w.t.Fatalf("no process runs %q", args)
-	return 0
-}
-
-// awaitNothingLeft looks again and again: after a kill -9 the kernel needs a
-// moment.
-func (w *world) awaitNothingLeft() {
-	w.t.Helper()
-	deadline := time.After(10 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		pids := w.processes()
-		files, _ := os.ReadDir(w.tmp)
-		if len(pids) == 0 && len(files) == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			for _, pid := range pids {
-				b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-				w.t.Errorf("process %d is left: %q", pid, b)
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-			for _, f := range files {
-				w.t.Errorf("file is left: %s", f.Name())
-			}
-			return
-		}
-	}
-}
-
-// start starts one of the binaries, or, with a path, another program.
-func (w *world) start(name string, args ...string) *process {
-	w.t.Helper()
-	p := w.prepare(name, args...)
-	if err := p.start(); err != nil {
-		w.t.Fatal(err)
-	}
-	return p
-}
-
-// prepare makes a process whose command may be changed before it starts.
-func (w *world) prepare(name string, args ...string) *process {
-	w.t.Helper()
-	if !strings.Contains(name, "/") {
-		name = filepath.Join(bin, name)
-	}
-	p := &process{t: w.t, cmd: exec.Command(name, args...), wrote: make(chan struct{}, 1), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), w.env...)
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	var err error
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		w.t.Fatal(err)
-	}
-	return p
-}
-
-func (p *process) start() error {
-	if err := p.cmd.Start(); err != nil {
-		return err
-	}
-	go func() {
-		_ = p.cmd.Wait() // its status is asked for later
-		close(p.done)
-	}()
-	p.t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-p.done
-	})
-	return nil
-}
-
-// Write takes in output.
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	select {
-	case p.wrote <- struct{}{}:
-	default:
-	}
-	return p.out.Write(b)
-}
-
-func (p *process) output() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.String()
-}
-
-// await waits until the output has the text, and returns the line it is in.
-func (p *process) await(text string) string {
-	p.t.Helper()
-	deadline := time.After(patience)
-	for {
-		lines := bufio.NewScanner(strings.NewReader(p.output()))
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), text) {
-				return lines.Text()
-			}
-		}
-		select {
-		case <-p.wrote:
-		case <-p.done:
-			if !strings.Contains(p.output(), text) {
-				p.t.Fatalf("%v ended without saying %q; it said:\n%s", p.cmd.Args, text, p.output())
-			}
-		case <-deadline:
-			p.t.Fatalf("%v did not say %q; it said:\n%s", p.cmd.Args, text, p.output())
-		}
-	}
-}
-
-// end waits for the end and returns the exit status, -1 for a signal.
-func (p *process) end() int {
-	p.t.Helper()
-	select {
-	case <-p.done:
-		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
-		p.t.Fatalf("%v does not end; it said:\n%s", p.cmd.Args, p.output())
-		return 0
-	}
-}
-
-// want ends the test unless the process ends with a status.
-func (p *process) want(status int) {
-	p.t.Helper()
-	if got := p.end(); got != status {
-		p.t.Fatalf("%v: exit status %d, want %d; it said:\n%s", p.cmd.Args, got, status, p.output())
-	}
-}
-
-// says fails the test for each text that is not in the output.
-func (p *process) says(texts ...string) {
-	p.t.Helper()
+func wantTexts(t *testing.T, told string, texts ...string) {
+	t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(p.output(), text) {
-			p.t.Errorf("%v does not say %q; it said:\n%s", p.cmd.Args, text, p.output())
+		if !strings.Contains(told, text) {
+			t.Errorf("no %q in\n%s", text, told)
 		}
-	}
-}
-
-func (p *process) signal(s syscall.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.t.Fatal(err)
 	}
 }

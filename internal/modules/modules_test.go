@@ -4,14 +4,14 @@ package modules_test
 
 import (
 	"flag"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/need"
 )
 
 // flags of go test that are passed on to the tests of the other modules.
@@ -48,7 +48,7 @@ func raceDetector() bool {
 func TestEveryModule(t *testing.T) {
 	args := append([]string{"test"}, flags...)
 	for _, m := range nested(t) {
-		look(t, m.dir)
+		need.Files(t, m.dir)
 		args = append(args, m.path+"/...")
 	}
 	cmd := exec.CommandContext(t.Context(), "go", args...)
@@ -64,7 +64,7 @@ type module struct{ path, dir string }
 // nested are the modules that go.work uses, but for the root's.
 func nested(t *testing.T) (all []module) {
 	t.Helper()
-	look(t, "../../go.work")
+	need.Files(t, "../../go.work")
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}").Output()
 	if err != nil {
 		t.Fatalf("go list -m: %v", err)
@@ -83,19 +83,4 @@ func nested(t *testing.T) (all []module) {
 		t.Fatalf("go list -m names no module but that of %s:\n%s", root, out)
 	}
 	return all
-}
-
-// look looks at all files there. So go test knows what the result depends on, and
-// takes no earlier one where a file is another.
-func look(t *testing.T, root string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
-		if err == nil {
-			_, err = os.Stat(name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

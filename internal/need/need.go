@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,6 +70,22 @@ func Strace(t testing.TB, purpose string) (path string) {
 		Missing(t, "ptrace", purpose, "in a container --cap-add SYS_PTRACE")
 	}
 	return path
+}
+
+// Files is for a test that needs all files there and does not open them itself: a
+// command does. So go test knows what the result depends on, and takes no earlier one
+// where a file is another.
+func Files(t testing.TB, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			_, err = os.Stat(name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Missing ends the test: something is missing that it needs, and the remedy would

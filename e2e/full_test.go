@@ -1,4 +1,4 @@
-package fencelab_test
+package e2e
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package fencelab_test
+package e2e
 
 import (
 	"bytes"
@@ -38,15 +38,12 @@ const (
 // memory is a line of /proc/PID/status, in bytes.
 func memory(t *testing.T, p *process, field string) int64 {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`(?m)^` + field + `:\s+(\d+) kB$`).FindSubmatch(b)
+	status := read(t, fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	m := regexp.MustCompile(`(?m)^` + field + `:\s+(\d+) kB$`).FindStringSubmatch(status)
 	if m == nil {
-		t.Fatalf("no %s in %s", field, b)
+		t.Fatalf("no %s in %s", field, status)
 	}
-	n, _ := strconv.ParseInt(string(m[1]), 10, 64)
+	n, _ := strconv.ParseInt(m[1], 10, 64)
 	return n << 10
 }
 

@@ -1,51 +1,12 @@
-package fencelab_test
+package e2e
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 )
-
-func TestMainStory(t *testing.T) {
-	w := newWorld(t)
-	out := t.TempDir()
-	p := w.start("gcsim", "-o", out)
-	p.want(0)
-	p.says(
-		"fenced: the storage checks tokens",
-		"client1 is stopped (SIGSTOP)",
-		"client1's lease on /lock expired",
-		"token 4: admitted, mark 4",
-		"token 2: REFUSED as stale: the mark is 4",
-		"at the end: key0=from-client-2",
-		"verdict: safe, as expected",
-		"unfenced (the control): the storage checks no tokens",
-		"APPLIED unchecked: client2's",
-		"at the end: key0=from-client-1",
-		"verdict: corrupted, as expected of the control",
-	)
-	if strings.Contains(p.output(), "\x1b") {
-		t.Error("in a pipe the output has escape sequences")
-	}
-
-	// The histories can be judged and drawn again.
-	fenced := filepath.Join(out, "01-gc-pause", "fenced", "history.jsonl")
-	unfenced := filepath.Join(out, "01-gc-pause", "unfenced", "history.jsonl")
-	again := w.start("gcsim", "check", fenced, unfenced)
-	again.want(0)
-	again.says("verdict: safe, as expected", "verdict: corrupted, as expected of the control")
-	draw := w.start("gcsim", "draw", fenced, unfenced)
-	draw.want(0)
-	draw.says("<svg", "</svg>", "REFUSED")
-	for _, name := range []string{fenced, filepath.Join(out, "01-gc-pause", "fenced", "verdict.json"), filepath.Join(out, "01-gc-pause", "unfenced", "timeline.svg")} {
-		if info, err := os.Stat(name); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
 
 func TestRealCollection(t *testing.T) {
 	p := newWorld(t).start("gcsim", "run", "gc-pause-real")
@@ -56,18 +17,7 @@ func TestRealCollection(t *testing.T) {
 // scenarioFile writes the main story with a change.
 func scenarioFile(t *testing.T, from, to string) string {
 	t.Helper()
-	b, err := os.ReadFile("scenarios/etcd/01-gc-pause.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(b), from) {
-		t.Fatalf("the scenario has no %q", from)
-	}
-	name := filepath.Join(t.TempDir(), "changed.yaml")
-	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(b), from, to)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return filepath.Join(scenarioDir(t, map[string][]string{"changed": {from, to}}), "changed.yaml")
 }
 
 func TestWrongExpectationIsTold(t *testing.T) {
@@ -101,7 +51,7 @@ func TestBadArguments(t *testing.T) {
 		{[]string{"run", "no/such.yaml"}, 2, "no/such.yaml"},
 		{[]string{"run", scenarioFile(t, "client2: lock", "client2: luck")}, 2, `a client cannot "luck"`},
 		{[]string{"run", t.TempDir()}, 2, "has no scenarios"},
-		{[]string{"check", "README.md"}, 2, "README.md: history: line 1 is no event"},
+		{[]string{"check", "../README.md"}, 2, "README.md: history: line 1 is no event"},
 		{[]string{"check"}, 2, "see 'gcsim check --help'"},
 		{[]string{"rum"}, 2, `unknown command "rum"`},
 		{[]string{"pause"}, 2, "want --pid N"},

@@ -1,4 +1,4 @@
-package fencelab_test
+package e2e
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ import (
 func scenarioDir(t *testing.T, changes map[string][]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	story := read(t, "scenarios/etcd/01-gc-pause.yaml")
+	story := read(t, "../scenarios/etcd/01-gc-pause.yaml")
 	for name, pairs := range changes {
 		changed := strings.NewReplacer(pairs...).Replace(story)
 		if len(pairs) > 0 && changed == story {

@@ -1,11 +1,10 @@
-package fencelab_test
+package e2e
 
 import (
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -23,11 +22,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func state(t *testing.T, pid int) string {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(b), ") ")
+	_, after, _ := strings.Cut(read(t, fmt.Sprintf("/proc/%d/stat", pid)), ") ")
 	return after[:1]
 }
 
@@ -282,7 +277,11 @@ func TestGoreman(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := w.start(gotool, "tool", "goreman", "start")
+	p := w.prepare(gotool, "tool", "goreman", "start")
+	p.cmd.Dir = ".."
+	if err := p.start(); err != nil {
+		t.Fatal(err)
+	}
 	p.want(0)
 	p.says("the storage refused its stale write", "write refused: a later holder was here", "no more pauses")
 }

@@ -1,7 +1,6 @@
-package fencelab_test
+package e2e
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"syscall"
@@ -82,12 +81,8 @@ var (
 // readTrace reads what strace -f -y -o wrote.
 func readTrace(t *testing.T, name string) (events []syscallEvent) {
 	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	begun := map[string]string{} // arguments, by thread
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(read(t, name)) {
 		line = strings.TrimSpace(line)
 		if m := wholeCall.FindStringSubmatch(line); m != nil {
 			events = append(events, syscallEvent{name: m[2], args: m[3]}, syscallEvent{true, m[2], m[3], m[4]})

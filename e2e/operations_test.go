@@ -1,4 +1,4 @@
-package fencelab_test
+package e2e
 
 import (
 	"net"
@@ -18,11 +18,7 @@ import (
 // in a directory of its own. (The binaries are built already.)
 func TestOperations(t *testing.T) {
 	need.Programs(t, "to type the commands of docs/operations.md", "bash", "curl", "openssl", "sed")
-	b, err := os.ReadFile("docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(b), -1)
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(read(t, "../docs/operations.md"), -1)
 	if len(blocks) < 5 {
 		t.Fatalf("%d blocks of commands", len(blocks))
 	}
@@ -55,11 +51,8 @@ func TestOperations(t *testing.T) {
 			t.Errorf("no %q in the output:\n%s", want, out)
 		}
 	}
-	secret, err := os.ReadFile(filepath.Join(dir, "orders.secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(out), strings.TrimSpace(string(secret))) {
+	secret := read(t, filepath.Join(dir, "orders.secret"))
+	if strings.Contains(string(out), strings.TrimSpace(secret)) {
 		t.Errorf("a secret was logged:\n%s", out)
 	}
 }

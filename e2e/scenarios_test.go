@@ -1,4 +1,4 @@
-package fencelab_test
+package e2e
 
 import (
 	"encoding/json"
@@ -44,7 +44,7 @@ func TestScenariosNeedTheirProtection(t *testing.T) {
 			dir := t.TempDir()
 			for _, which := range tt.fail {
 				name, _, _ := strings.Cut(which, " ")
-				story := read(t, "scenarios/etcd/"+name+".yaml")
+				story := read(t, "../scenarios/etcd/"+name+".yaml")
 				if strings.Contains(tt.to, "differs") { // there is no such bolt engine
 					story = strings.ReplaceAll(story, "engine: bolt", "engine: memory")
 				}
