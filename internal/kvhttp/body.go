@@ -13,7 +13,7 @@ import (
 
 // body reads a request's whole body before anything is done, so that a client
 // that dies half-way changes nothing and one that is slow holds no lock. It takes
-// memory as the bytes arrive, not as they are announced; open gives it back.
+// memory as the bytes arrive, not as they are announced; ServeHTTP gives it back.
 func (h *handler) body(c *call) ([]byte, error) {
 	b, err := h.readBody(c)
 	if gone := h.memory.proceed(c.held); gone != nil {

@@ -36,9 +36,6 @@ type ContribResponse struct {
 // answered with status 200, also where it was refused, and a read's version
 // means nothing.
 func (h *handler) serveContribLock(c *call) error {
-	if err := c.allow(http.MethodPost); err != nil {
-		return err
-	}
 	b, err := h.contribLock(c)
 	status := http.StatusOK
 	if err != nil {

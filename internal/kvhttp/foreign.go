@@ -63,9 +63,8 @@ func isLoopback(host string) bool {
 // Guard serves h, which is none of NewHandler's, and refuses and logs what NewHandler
 // would refuse of web pages. Of the options Loopback and Logger count.
 func Guard(h http.Handler, o Options) http.Handler {
-	g := &handler{Options: o.withDefaults()}
-	return g.open(func(c *call) error {
+	return &handler{Options: o.withDefaults(), other: route{open: true, serve: func(c *call) error {
 		h.ServeHTTP(c.w, c.r)
 		return nil
-	})
+	}}}
 }

@@ -5,14 +5,11 @@ package kvhttp
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/gorilla/mux"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/fencelab/fencelab/internal/access"
@@ -53,6 +50,8 @@ func (o Options) withDefaults() Options {
 
 type handler struct {
 	Options
+	routes []route
+	other  route // of paths that no route has
 	engine kv.Engine
 	rates  *rates // nil: no limit
 	memory *budget
@@ -71,60 +70,16 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	if o.Metrics != nil {
 		o.Metrics.watch(engine, h.checks())
 	}
-	// Keys may hold any characters, "//" and ".." too: a path that the router
-	// cleaned would be another key.
-	r, keys := mux.NewRouter().SkipClean(true), h.handle(h.serveKey)
-	contribLock := h.open(h.serveContribLock) // which says no in words of its own
-	r.PathPrefix(pathKV).Handler(keys)
-	r.Path("/").Handler(contribLock)
-	r.Path(pathBatch).Handler(h.handle(h.serveBatch))
-	r.PathPrefix(pathMarks).Handler(h.handle(h.serveMark))
-	r.Path(pathFloor).Handler(h.handle(h.serveFloor))
-	r.Path("/v1/snapshot").Handler(h.handle(h.serveSnapshot))
-	r.Path("/healthz").Handler(h.open(serveHealth))
-	r.Path("/readyz").Handler(h.open(h.serveReady))
-	r.Path("/openapi.yaml").Handler(h.open(serveOpenAPI))
-	r.Path("/metrics").Handler(h.handle(h.serveMetrics))
-	r.NotFoundHandler = h.open(func(c *call) error {
-		return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %q; the protocol is described at /openapi.yaml", c.r.URL.Path)}
-	})
-	return matcher{keys, contribLock, r}
+	h.routes, h.other = h.protocol(), route{open: true, serve: noSuchPath}
+	return h
 }
-
-// matcher serves by a router's routes, keys and contrib/lock's protocol without a
-// search for theirs. The router's own ServeHTTP would copy the request twice, to
-// attach variables that no route of ours has.
-type matcher struct {
-	keys, contribLock http.Handler
-	routes            *mux.Router
-}
-
-func (m matcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, pathKV) {
-		m.keys.ServeHTTP(w, r)
-		return
-	}
-	if r.URL.Path == "/" {
-		m.contribLock.ServeHTTP(w, r)
-		return
-	}
-	var match mux.RouteMatch
-	m.routes.Match(r, &match) // at the least it finds the NotFoundHandler
-	match.Handler.ServeHTTP(w, r)
-}
-
-const (
-	pathKV    = "/v1/kv/"
-	pathMarks = "/v1/marks/"
-	pathFloor = "/v1/floor"
-	pathBatch = "/v1/batch"
-)
 
 // call is a request under way.
 type call struct {
-	w   http.ResponseWriter
-	r   *http.Request
-	who *access.Principal // nil: nobody needs to say
+	w     http.ResponseWriter
+	r     *http.Request
+	route *route
+	who   *access.Principal // nil: nobody needs to say
 
 	held  *holding    // of the budget; nil: nothing
 	turn  *turn       // nil: it has none
@@ -168,28 +123,6 @@ func (c *call) request(claim fence.Claim) kv.Request {
 	return kv.Request{Claim: claim, ID: requestID(c.r)}
 }
 
-// allow refuses other methods than those named.
-func (c *call) allow(methods ...string) error {
-	for _, m := range methods {
-		if c.r.Method == m {
-			return nil
-		}
-	}
-	list := strings.Join(methods, ", ")
-	c.w.Header().Set("Allow", list)
-	return &httpError{http.StatusMethodNotAllowed, fmt.Errorf("method %s is not allowed here, only %s", c.r.Method, list)}
-}
-
-// handle serves what needs a permission.
-func (h *handler) handle(serve func(*call) error) http.Handler {
-	return h.open(func(c *call) error {
-		if err := h.admit(c); err != nil {
-			return err
-		}
-		return serve(c)
-	})
-}
-
 // admit finds out who calls, and refuses who may not or comes too often. Who
 // fails to show a name counts by the address: guessing is limited, too.
 func (h *handler) admit(c *call) (err error) {
@@ -208,29 +141,23 @@ func (h *handler) client(c *call) client {
 	return client{address: network(c.r.RemoteAddr)}
 }
 
-// open serves what everybody may have, but web pages of other origins. It is the one place where errors become
-// answers, log lines and counts.
-func (h *handler) open(serve func(*call) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		c := calls.Get().(*call)
-		c.w, c.r = w, r
-		defer h.end(c) // after a panic, too
-		err := checkForeign(r, h.Loopback)
-		if err == nil {
-			err = serve(c)
-		}
-		result := outcome(err)
-		if h.Metrics != nil {
-			h.Metrics.count(r.Method, result, err, time.Since(start))
-		}
-		c.trace(result, err)
-		if err != nil {
-			h.answer(c, err)
-		} else if h.Logger.Enabled(r.Context(), slog.LevelDebug) {
-			traced(r.Context(), h.Logger).Debug("done", "method", r.Method, "path", r.URL.Path, "took", time.Since(start), "request", c.id())
-		}
-	})
+// ServeHTTP is the one place where errors become answers, log lines and counts.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	c := calls.Get().(*call)
+	c.w, c.r, c.route = w, r, h.find(r.URL.Path)
+	defer h.end(c) // after a panic, too
+	err := h.serve(c)
+	result := outcome(err)
+	if h.Metrics != nil {
+		h.Metrics.count(r.Method, result, err, time.Since(start))
+	}
+	c.trace(result, err)
+	if err != nil {
+		h.answer(c, err)
+	} else if h.Logger.Enabled(r.Context(), slog.LevelDebug) {
+		traced(r.Context(), h.Logger).Debug("done", "method", r.Method, "path", r.URL.Path, "took", time.Since(start), "request", c.id())
+	}
 }
 
 func (h *handler) answer(c *call, err error) {

@@ -26,7 +26,7 @@ func (c *call) trace(outcome string, err error) {
 		return
 	}
 	// The span is named by it: a key in its name would make as many names as keys.
-	c.r.Pattern = routeOf(c.r.URL.Path)
+	c.r.Pattern = c.route.path + c.route.rest
 	set := func(key, value string) {
 		if value != "" && value != "0" {
 			span.SetAttributes(attribute.String(key, strings.ToValidUTF8(value, "\uFFFD")))
@@ -39,19 +39,6 @@ func (c *call) trace(outcome string, err error) {
 	if err != nil {
 		set(AttributeMark, newProblem(err).Mark.String())
 	}
-}
-
-// routeOf is a path as the document at /openapi.yaml names it.
-func routeOf(path string) string {
-	switch {
-	case strings.HasPrefix(path, pathKV):
-		return pathKV + "{key}"
-	case strings.HasPrefix(path, pathMarks):
-		return pathMarks + "{scope}"
-	case path == "/", path == "/v1/batch", path == pathFloor, path == "/v1/snapshot", path == "/openapi.yaml":
-		return path
-	}
-	return "" // one that nobody serves
 }
 
 // traced has log lines name the trace that they belong to, if any.
