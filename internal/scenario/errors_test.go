@@ -110,7 +110,7 @@ func TestExcerpt(t *testing.T) {
 }
 
 func TestNoDocument(t *testing.T) {
-	for _, data := range []string{"", "\n", "# nothing\n", "a: b\n---\nc: d\n", "[]", "text", "{}"} {
+	for _, data := range []string{"", "\n", "# nothing\n", "a: b\n---\nc: d\n", "a: b\n...\nc: d\n", "...\n", "[]", "text", "{}"} {
 		if _, err := language.Parse("s.yaml", "s", []byte(data)); err == nil || !strings.HasPrefix(err.Error(), "s.yaml:") {
 			t.Errorf("%q: got %v, want an error that names the file", data, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // leaf is a value of one piece, which knows its place.
@@ -165,7 +167,7 @@ type entry[T any] struct {
 
 func (m *named[T]) read(n ast.Node) error {
 	m.locate(n)
-	pairs, ok := pairsOf(n)
+	pairs, ok := strictyaml.Pairs(n)
 	if !ok {
 		return errorAt(n, "want a mapping, like {name: …}")
 	}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // Parse reads a scenario. file names it in errors, and name is the scenario's.
@@ -23,66 +23,35 @@ func (l *Language) Parse(file, name string, data []byte) (*Scenario, error) {
 			return s, nil
 		}
 	}
-	var at *misplaced
+	var at *strictyaml.Error
 	if !errors.As(err, &at) {
-		var y yaml.Error
-		if !errors.As(err, &y) || y.GetToken() == nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		at = &misplaced{y.GetToken().Position.Line, y.GetToken().Position.Column, plainly(y.GetMessage())}
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return nil, fmt.Errorf("%s:%d:%d: %s\n%s", file, at.line, at.column, at.text, excerpt(text, at.line, at.column))
+	return nil, fmt.Errorf("%s:%d:%d: %w\n%s", file, at.Line, at.Column, at, excerpt(text, at.Line, at.Column))
+}
+
+var kind = strictyaml.Kind{
+	Name:   "a scenario",
+	Empty:  "there is nothing here: want title, clients, steps and variants",
+	Second: "a second document begins here: a file has one scenario",
+	Check: func(n ast.Node) *strictyaml.Error {
+		if s, is := n.(*ast.StringNode); is && strings.ContainsFunc(s.Value, unprintable) {
+			return errorAt(n, "a text has no control characters: %q", s.Value)
+		}
+		return nil
+	},
 }
 
 func (l *Language) parse(name, text string) (*Scenario, error) {
-	tree, err := parser.ParseBytes([]byte(text), 0)
+	root, err := kind.Parse(text)
 	if err != nil {
 		return nil, err
-	}
-	if _, is := tree.Docs[0].Body.(*ast.DirectiveNode); is {
-		return nil, errorAt(tree.Docs[0].Body, "a scenario has no directives")
-	}
-	if len(tree.Docs) > 1 {
-		at := tree.Docs[1].Start.Position
-		return nil, &misplaced{at.Line, at.Column, "a second document begins here: a file has one scenario"}
-	}
-	root := tree.Docs[0].Body
-	if root == nil {
-		return nil, &misplaced{1, 1, "there is nothing here: want title, clients, steps and variants"}
-	}
-	var fancy plainness
-	if ast.Walk(&fancy, root); fancy.err != nil {
-		return nil, fancy.err
 	}
 	var d document
 	if err := read(root, &d); err != nil {
 		return nil, err
 	}
 	return d.scenario(name, l)
-}
-
-// plainness finds what a scenario does without. The YAML library would accept
-// some of it in surprising ways.
-type plainness struct{ err error }
-
-// Visit implements ast.Visitor.
-func (p *plainness) Visit(n ast.Node) ast.Visitor {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		if strings.ContainsFunc(n.Value, unprintable) {
-			p.err = errorAt(n, "a text has no control characters: %q", n.Value)
-		}
-	case *ast.TagNode, *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
-		p.err = errorAt(n, "a scenario has no tags, anchors, aliases or merge keys")
-	case *ast.MappingKeyNode:
-		p.err = errorAt(n, "want a plain name, like \"title:\"")
-	case *ast.NullNode:
-		p.err = errorAt(n, "a value is missing here")
-	}
-	if p.err != nil {
-		return nil
-	}
-	return p
 }
 
 func (d *document) scenario(name string, l *Language) (*Scenario, error) {

@@ -9,7 +9,14 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
+
+// errorAt is about the place where a value of the file begins.
+func errorAt(n ast.Node, format string, args ...any) *strictyaml.Error {
+	return strictyaml.ErrorAt(n, format, args...)
+}
 
 // reader is a type of the file that reads its own node.
 type reader interface{ read(n ast.Node) error }
@@ -78,7 +85,7 @@ func readStruct(n ast.Node, v reflect.Value) error {
 // entriesOf are those of a mapping whose keys can have some names only, in their
 // order.
 func entriesOf(n ast.Node, names []string) (iter.Seq2[string, ast.Node], error) {
-	pairs, ok := pairsOf(n)
+	pairs, ok := strictyaml.Pairs(n)
 	if !ok {
 		return nil, errorAt(n, "want a mapping, like {%s: …}", names[0])
 	}
@@ -94,16 +101,6 @@ func entriesOf(n ast.Node, names []string) (iter.Seq2[string, ast.Node], error) 
 			}
 		}
 	}, nil
-}
-
-func pairsOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.Values, true
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, true
-	}
-	return nil, false
 }
 
 func fieldNames(t reflect.Type) []string {

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // String is the step as a scenario has it.
@@ -49,7 +50,7 @@ type placedStep struct {
 }
 
 func (d *stepDoc) read(n ast.Node) error {
-	if _, ok := pairsOf(n); !ok {
+	if _, ok := strictyaml.Pairs(n); !ok {
 		return errorAt(n, "want \"actor: what it does\", like \"client1: lock\"")
 	}
 	if err := d.named.read(n); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // Story follows the steps of a variant: what cannot happen, like the resuming of a
@@ -51,7 +52,7 @@ const (
 )
 
 // follow returns the first step that cannot happen.
-func (s *Story) follow(steps []placedStep) *misplaced {
+func (s *Story) follow(steps []placedStep) *strictyaml.Error {
 	s.Clients, s.Facts, s.Written = make(map[string]*ClientStory), make(map[string]bool), make(map[string]bool)
 	for _, name := range s.Names {
 		s.Clients[name] = &ClientStory{}

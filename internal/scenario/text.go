@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // most is how many bytes a file can have. The YAML library takes minutes for one
@@ -24,9 +26,9 @@ func textOfFile(data []byte) (string, error) {
 		_, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return text, &misplaced{line, column, "this is not UTF-8: save the file as UTF-8"}
+			return text, &strictyaml.Error{Line: line, Column: column, Text: "this is not UTF-8: save the file as UTF-8"}
 		case unprintable(r):
-			return text, &misplaced{line, column, fmt.Sprintf("a text has no control characters, like this %U", r)}
+			return text, &strictyaml.Error{Line: line, Column: column, Text: fmt.Sprintf("a text has no control characters, like this %U", r)}
 		}
 		if column++; r == '\n' {
 			line, column = line+1, 1

@@ -38,7 +38,7 @@ func (d *document) variant(e entry[variantDoc], of *settings) (Variant, []string
 	told := &Story{Variant: &v, Names: set.names}
 	if wrong := told.follow(steps); wrong != nil {
 		if doc.Steps == nil && len(doc.Set.entries) > 0 {
-			wrong.text = fmt.Sprintf("in variant %q, %s", v.Name, wrong.text)
+			wrong.Text = fmt.Sprintf("in variant %q, %s", v.Name, wrong.Text)
 		}
 		return v, nil, wrong
 	}

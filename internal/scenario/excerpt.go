@@ -6,37 +6,7 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
 )
-
-// misplaced is an error about a place in the file. Lines and columns are from 1;
-// a column counts characters.
-type misplaced struct {
-	line, column int
-	text         string
-}
-
-func (m *misplaced) Error() string { return m.text }
-
-func errorAt(n ast.Node, format string, args ...any) *misplaced {
-	at := start(n).Position
-	return &misplaced{at.Line, at.Column, fmt.Sprintf(format, args...)}
-}
-
-// start is where a value begins. The library says of a mapping where its first
-// colon stands.
-func start(n ast.Node) *token.Token {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		if !n.IsFlowStyle && len(n.Values) > 0 {
-			return n.Values[0].Key.GetToken()
-		}
-	case *ast.MappingValueNode:
-		return n.Key.GetToken()
-	}
-	return n.GetToken()
-}
 
 // excerpt shows the line, two lines before it, and a caret below the column.
 func excerpt(text string, line, column int) string {
