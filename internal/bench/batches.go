@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 )
 
@@ -44,10 +43,10 @@ func (b *bench) batches() error {
 			return err
 		}
 		for _, r := range results {
-			t.add(fmt.Sprint(conns), r.name, rate(r.rates), of(r.rates, results[1].rates).String(), micros(r.server)+", "+micros(r.client))
+			t.add(fmt.Sprint(conns), r.name, rate(r.rates), ratios(r.rates, results[1].rates).String(), micros(r.server)+", "+micros(r.client))
 		}
 		b.report.goal(fmt.Sprintf("batches of 64, %d connections: rate of Redis with the check in Lua, pipelined by 64", conns),
-			atLeast, 1, of(results[0].rates, results[1].rates))
+			atLeast, 1, ratios(results[0].rates, results[1].rates))
 	}
 	return stop(ours, redis)
 }
@@ -70,6 +69,6 @@ func batch(keys int) exchange {
 	return exchange{
 		ops:     batchSize,
 		request: func(buf []byte, n int) []byte { return body(append(buf, head...), n) },
-		answer:  func(r *bufio.Reader) error { return noContent(r) },
+		answer:  noContent,
 	}
 }

@@ -47,11 +47,8 @@ func (b *bench) contribLock() error {
 			return err
 		}
 		reference := results[1]
-		for _, r := range results {
-			t.add(fmt.Sprint(conns), r.name, rate(r.rates), of(r.rates, reference.rates).String(),
-				of(reference.used(), r.used()).String(), micros(r.server)+", "+micros(r.client))
-		}
-		b.report.goal(fmt.Sprintf("POST /, connections: %d; rate of contrib/lock's own storage", conns), atLeast, 1, of(results[0].rates, reference.rates))
+		t.compare(conns, results, reference)
+		b.report.goal(fmt.Sprintf("POST /, connections: %d; rate of contrib/lock's own storage", conns), atLeast, 1, ratios(results[0].rates, reference.rates))
 	}
 	return stop(ours, original)
 }

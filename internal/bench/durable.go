@@ -65,11 +65,11 @@ func (b *bench) durable() (err error) {
 		if r.server[0] == 0 {
 			used = ""
 		}
-		t.add(r.name, rate(r.rates), of(r.rates, results[etcdIs].rates).String(), of(r.rates, results[appended].rates).String(), used)
+		t.add(r.name, rate(r.rates), ratios(r.rates, results[etcdIs].rates).String(), ratios(r.rates, results[appended].rates).String(), used)
 	}
-	b.report.goal("durable, 64 writers, both by their Go clients: rate of etcd's", atLeast, 1, of(results[byClient].rates, results[etcdIs].rates))
-	b.report.goal("durable, 64 writers: rate of the disk's single syncs, appended", atLeast, 10, of(results[byHand].rates, results[appended].rates))
-	b.report.goal("durable, 64 writers: rate of the disk's single syncs, in place", atLeast, 10, of(results[byHand].rates, results[inPlace].rates))
+	b.report.goal("durable, 64 writers, both by their Go clients: rate of etcd's", atLeast, 1, ratios(results[byClient].rates, results[etcdIs].rates))
+	b.report.goal("durable, 64 writers: rate of the disk's single syncs, appended", atLeast, 10, ratios(results[byHand].rates, results[appended].rates))
+	b.report.goal("durable, 64 writers: rate of the disk's single syncs, in place", atLeast, 10, ratios(results[byHand].rates, results[inPlace].rates))
 	return stop(ours, etcd)
 }
 
@@ -96,10 +96,7 @@ func (c *clients) close() {
 
 // turn has the form of contender.turn.
 func (c *clients) turn(d time.Duration) (int, time.Duration, error) {
-	start := time.Now()
-	ctx, cancel := context.WithDeadline(context.Background(), start.Add(d+turnSlack))
-	defer cancel()
-	return writeAll(len(c.each), start, d, func(i int) error {
+	return takeTurn(len(c.each), d, func(ctx context.Context, i int) error {
 		key := string(appendKey(nil, c.n[i], fewKeys))
 		c.n[i] += len(c.each)
 		_, err := c.each[i].Write(ctx, kv.Request{Claim: fence.Claim{Scope: key, Token: 34}}, key, value)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -70,36 +69,10 @@ func dialEtcd(addr string, writers int) (*etcdLoad, error) {
 
 // turn has the form of contender.turn.
 func (l *etcdLoad) turn(d time.Duration) (int, time.Duration, error) {
-	start := time.Now()
-	ctx, cancel := context.WithDeadline(context.Background(), start.Add(d+turnSlack))
-	defer cancel()
-	return writeAll(l.writers, start, d, func(i int) error {
+	return takeTurn(l.writers, d, func(ctx context.Context, i int) error {
 		key := appendKey(nil, l.n[i], fewKeys)
 		l.n[i] += l.writers
 		_, err := l.client.Txn(ctx).Then(clientv3.OpPut(string(key), value)).Commit()
 		return err
 	})
-}
-
-// writeAll has each writer write until d is over.
-func writeAll(writers int, start time.Time, d time.Duration, write func(writer int) error) (int, time.Duration, error) {
-	var wg sync.WaitGroup
-	counts, errs := make([]int, writers), make([]error, writers)
-	for i := range writers {
-		wg.Go(func() {
-			for errs[i] == nil && time.Since(start) < d {
-				errs[i] = write(i)
-				counts[i]++
-			}
-		})
-	}
-	wg.Wait()
-	total := 0
-	for i := range counts {
-		if errs[i] != nil {
-			return 0, 0, errs[i]
-		}
-		total += counts[i]
-	}
-	return total, time.Since(start), nil
 }

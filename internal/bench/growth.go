@@ -34,7 +34,7 @@ func (b *bench) growth() error {
 // grown adds a comparison, few keys first.
 func (b *bench) grown(t *table, what string, results []result, bytes string) {
 	few, many := results[0], results[1]
-	cost := of(few.rates, many.rates)
+	cost := ratios(few.rates, many.rates)
 	t.add(what, rate(few.rates), rate(many.rates), cost.String(), bytes)
 	b.report.goal("cost of a write with "+thousands(float64(b.many))+" keys, of that with 1,000: "+what, atMost, 1.3, cost)
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -30,9 +30,6 @@ type conn struct {
 	n   int // of the next request
 }
 
-// turnSlack is for how much longer than a turn an answer may take.
-const turnSlack = 30 * time.Second
-
 func dial(addr string, conns int, x exchange) (*load, error) {
 	l := &load{exchange: x}
 	for i := range conns {
@@ -55,37 +52,17 @@ func (l *load) close() {
 // turn has each connection send request after request. It has the form of
 // contender.turn.
 func (l *load) turn(d time.Duration) (int, time.Duration, error) {
-	start := time.Now()
-	return l.until(start, func(*conn) bool { return time.Since(start) < d })
+	requests, took, err := takeTurn(len(l.conns), d, func(_ context.Context, i int) error { return l.send(i) })
+	return requests * l.exchange.ops, took, err
 }
 
 // once sends the first n requests, and says how long that took.
 func (l *load) once(n int) (time.Duration, error) {
-	_, took, err := l.until(time.Now(), func(c *conn) bool { return c.n < n })
+	_, took, err := repeat(len(l.conns), func(i int) bool { return l.conns[i].n < n }, l.send)
 	return took, err
 }
 
-func (l *load) until(start time.Time, more func(*conn) bool) (int, time.Duration, error) {
-	var wg sync.WaitGroup
-	counts, errs := make([]int, len(l.conns)), make([]error, len(l.conns))
-	for i, c := range l.conns {
-		wg.Go(func() {
-			for errs[i] == nil && more(c) {
-				errs[i] = c.do(l.exchange, len(l.conns))
-				counts[i] += l.exchange.ops
-			}
-		})
-	}
-	wg.Wait()
-	total := 0
-	for i := range counts {
-		if errs[i] != nil {
-			return 0, 0, errs[i]
-		}
-		total += counts[i]
-	}
-	return total, time.Since(start), nil
-}
+func (l *load) send(i int) error { return l.conns[i].do(l.exchange, len(l.conns)) }
 
 // do sends the connection's next request and reads the answer.
 func (c *conn) do(x exchange, step int) error {
@@ -126,14 +103,19 @@ func put(keys, depth int) exchange {
 			}
 			return buf
 		},
-		answer: func(r *bufio.Reader) error {
-			for range depth {
-				if err := noContent(r); err != nil {
-					return err
-				}
+		answer: several(depth, noContent),
+	}
+}
+
+// several reads n answers.
+func several(n int, answer func(*bufio.Reader) error) func(*bufio.Reader) error {
+	return func(r *bufio.Reader) error {
+		for range n {
+			if err := answer(r); err != nil {
+				return err
 			}
-			return nil
-		},
+		}
+		return nil
 	}
 }
 

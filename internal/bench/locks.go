@@ -45,11 +45,11 @@ func (b *bench) locks() error {
 		}
 		ours, mutex := results[0], results[1]
 		for _, r := range results {
-			t.add(fmt.Sprint(c.clients), c.locks, r.name, rate(r.rates), of(mutex.rates, r.rates).String(),
+			t.add(fmt.Sprint(c.clients), c.locks, r.name, rate(r.rates), ratios(mutex.rates, r.rates).String(),
 				micros(r.server)+", "+micros(r.client))
 		}
 		b.report.goal(fmt.Sprintf("lock and unlock, etcdlock against concurrency.Mutex with a kept session, clients: %d, %s; time of the Mutex's", c.clients, c.locks),
-			atMost, wantLocks, of(mutex.rates, ours.rates))
+			atMost, wantLocks, ratios(mutex.rates, ours.rates))
 	}
 	return stop(etcd)
 }
@@ -99,10 +99,7 @@ func (l *lockers) close() {
 
 // turn has the form of contender.turn.
 func (l *lockers) turn(d time.Duration) (int, time.Duration, error) {
-	start := time.Now()
-	ctx, cancel := context.WithDeadline(context.Background(), start.Add(d+turnSlack))
-	defer cancel()
-	return writeAll(len(l.once), start, d, func(i int) error { return l.once[i](ctx) })
+	return takeTurn(len(l.once), d, func(ctx context.Context, i int) error { return l.once[i](ctx) })
 }
 
 func byEtcdlock(client *clientv3.Client, scope string) (func(context.Context) error, error) {

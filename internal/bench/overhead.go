@@ -33,11 +33,8 @@ func (b *bench) overhead() error {
 			return err
 		}
 		reference := results[1]
-		for _, r := range results {
-			t.add(fmt.Sprint(conns), r.name, rate(r.rates), of(r.rates, reference.rates).String(),
-				of(reference.used(), r.used()).String(), micros(r.server)+", "+micros(r.client))
-		}
-		b.report.firmGoal(fmt.Sprintf("in memory, one write a request, connections: %d; rate of a no-op handler's", conns), 0.95, of(results[0].rates, reference.rates))
+		t.compare(conns, results, reference)
+		b.report.firmGoal(fmt.Sprintf("in memory, one write a request, connections: %d; rate of a no-op handler's", conns), 0.95, ratios(results[0].rates, reference.rates))
 	}
 	return stop(ours, noop, bare)
 }

@@ -98,14 +98,7 @@ func eval(sha string, keys int) exchange {
 			}
 			return buf
 		},
-		answer: func(r *bufio.Reader) error {
-			for range batchSize {
-				if err := isOK(r); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		answer: several(batchSize, isOK),
 	}
 }
 

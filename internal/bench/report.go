@@ -31,6 +31,14 @@ func (r *report) note(title, note string) { r.table(title, note) }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
+// compare adds a row for each result, with its ratios to the reference.
+func (t *table) compare(conns int, results []result, reference result) {
+	for _, r := range results {
+		t.add(strconv.Itoa(conns), r.name, rate(r.rates), ratios(r.rates, reference.rates).String(),
+			ratios(reference.used(), r.used()).String(), micros(r.server)+", "+micros(r.client))
+	}
+}
+
 // goal is a ratio that the project wants to reach.
 type goal struct {
 	what string

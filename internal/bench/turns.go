@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,6 +56,41 @@ func (b *bench) race(cs ...contender) ([]result, error) {
 	return results, nil
 }
 
+// turnSlack is for how much longer than a turn an answer may take.
+const turnSlack = 30 * time.Second
+
+// takeTurn has workers work at the same time until d is over, and says how often they
+// did and how long it took.
+func takeTurn(workers int, d time.Duration, work func(ctx context.Context, worker int) error) (int, time.Duration, error) {
+	end := time.Now().Add(d)
+	ctx, cancel := context.WithDeadline(context.Background(), end.Add(turnSlack))
+	defer cancel()
+	return repeat(workers, func(int) bool { return time.Now().Before(end) }, func(worker int) error { return work(ctx, worker) })
+}
+
+// repeat is the same, where each worker works as long as it has more to do.
+func repeat(workers int, more func(worker int) bool, work func(worker int) error) (total int, took time.Duration, err error) {
+	start := time.Now()
+	var wg sync.WaitGroup
+	counts, errs := make([]int, workers), make([]error, workers)
+	for i := range workers {
+		wg.Go(func() {
+			for errs[i] == nil && more(i) {
+				errs[i] = work(i)
+				counts[i]++
+			}
+		})
+	}
+	wg.Wait()
+	for i := range workers {
+		if errs[i] != nil {
+			return 0, 0, errs[i]
+		}
+		total += counts[i]
+	}
+	return total, time.Since(start), nil
+}
+
 func (c contender) measure(d time.Duration, r *result) error {
 	client, server, err := c.used()
 	if err != nil {
@@ -102,11 +139,11 @@ func spreadOf(values []float64) spread {
 	return spread{s[quarter], s[len(s)/2], s[len(s)-1-quarter]}
 }
 
-// of is the spread of a's values as parts of b's of the same round.
-func of(a, b []float64) spread {
-	ratios := make([]float64, len(a))
+// ratios is the spread of a's values as parts of b's of the same round.
+func ratios(a, b []float64) spread {
+	all := make([]float64, len(a))
 	for i := range a {
-		ratios[i] = a[i] / b[i]
+		all[i] = a[i] / b[i]
 	}
-	return spreadOf(ratios)
+	return spreadOf(all)
 }
