@@ -114,18 +114,11 @@ func tokensRacing(t *trial) error {
 }
 
 func tokensAfterRestart(t *trial) error {
-	if t.Restart == nil {
-		return fmt.Errorf("the subject has no Restart: %w", errors.ErrUnsupported)
-	}
 	before, err := t.pass(t.a)
 	if err != nil {
 		return err
 	}
-	if err := t.Restart(t.ctx); err != nil {
-		return fmt.Errorf("restart the service: %w", err)
-	}
-	// A client from before the restart may take a while to connect again.
-	fresh, err := t.open()
+	fresh, err := t.restart()
 	if err != nil {
 		return err
 	}
@@ -137,6 +130,24 @@ func tokensAfterRestart(t *trial) error {
 	return t.grow(before, after)
 }
 
+// restart restarts the service, and opens a client: one from before may take a while
+// to connect again.
+func (t *trial) restart() (Client, error) {
+	if err := t.Restart(t.ctx); err != nil {
+		return Client{}, fmt.Errorf("restart the service: %w", err)
+	}
+	return t.open()
+}
+
+// lockAndCrash lets a have the lock, and crashes it.
+func (t *trial) lockAndCrash() (lock.Tenure, error) {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return nil, err
+	}
+	return tenure, t.crash(t.a)
+}
+
 // grow is nil if after has the higher token, where there are tokens.
 func (t *trial) grow(before, after lock.Grant) error {
 	if !t.NoToken && after.Token <= before.Token {
@@ -145,7 +156,10 @@ func (t *trial) grow(before, after lock.Grant) error {
 	return nil
 }
 
-func secondUnlock(t *trial) error {
+func secondUnlock(t *trial) error { return t.unlockTwice(t.b) }
+
+// unlockTwice has a unlock its tenure once more while next has the lock.
+func (t *trial) unlockTwice(next Client) error {
 	old, err := t.lock(t.a)
 	if err != nil {
 		return err
@@ -153,19 +167,16 @@ func secondUnlock(t *trial) error {
 	if err := t.unlock(old); err != nil {
 		return err
 	}
-	next, err := t.lock(t.b)
+	successor, err := t.lock(next)
 	if err != nil {
 		return err
 	}
-	return t.freesNothing(old, next)
+	return t.freesNothing(old, successor)
 }
 
 func lateUnlock(t *trial) error {
-	old, err := t.lock(t.a)
+	old, err := t.lockAndCrash()
 	if err != nil {
-		return err
-	}
-	if err := t.crash(t.a); err != nil {
 		return err
 	}
 	next, err := t.lock(t.b)
@@ -193,11 +204,8 @@ func (t *trial) freesNothing(old, next lock.Tenure) error {
 }
 
 func unansweredUnlock(t *trial) error {
-	tenure, err := t.lock(t.a)
+	tenure, err := t.lockAndCrash()
 	if err != nil {
-		return err
-	}
-	if err := t.crash(t.a); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(t.ctx, t.TTL/4)
@@ -243,11 +251,8 @@ func toldOnUnlock(t *trial) error {
 }
 
 func toldOnLoss(t *trial) error {
-	tenure, err := t.lock(t.a)
+	tenure, err := t.lockAndCrash()
 	if err != nil {
-		return err
-	}
-	if err := t.crash(t.a); err != nil {
 		return err
 	}
 	if _, err := t.pass(t.b); err != nil {
@@ -257,10 +262,7 @@ func toldOnLoss(t *trial) error {
 }
 
 func crashFrees(t *trial) error {
-	if _, err := t.lock(t.a); err != nil {
-		return err
-	}
-	if err := t.crash(t.a); err != nil {
+	if _, err := t.lockAndCrash(); err != nil {
 		return err
 	}
 	_, err := t.pass(t.b)

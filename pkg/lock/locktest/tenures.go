@@ -96,20 +96,7 @@ func tryLockDoesNotWait(t *trial) error {
 	return fmt.Errorf("each of %d TryLocks on a held lock took %v or longer", attempts, t.TTL/10)
 }
 
-func unlockIsTheTenures(t *trial) error {
-	old, err := t.lock(t.a)
-	if err != nil {
-		return err
-	}
-	if err := t.unlock(old); err != nil {
-		return err
-	}
-	next, err := t.lock(t.a)
-	if err != nil {
-		return err
-	}
-	return t.freesNothing(old, next)
-}
+func unlockIsTheTenures(t *trial) error { return t.unlockTwice(t.a) }
 
 func overUnlockSaysSo(t *trial) error {
 	tenure, err := t.lock(t.a)
@@ -175,9 +162,6 @@ func crashedWaiter(t *trial) error {
 }
 
 func restartKeepsHolder(t *trial) error {
-	if t.Restart == nil {
-		return fmt.Errorf("the subject has no Restart: %w", errors.ErrUnsupported)
-	}
 	// On a machine so slow that the lease runs out meanwhile the tenure ends by
 	// right; where the holder is forgotten it ends every time.
 	return attempts(func() error { return restartWhileHeld(t) })
@@ -188,10 +172,7 @@ func restartWhileHeld(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := t.Restart(t.ctx); err != nil {
-		return fmt.Errorf("restart the service: %w", err)
-	}
-	fresh, err := t.open()
+	fresh, err := t.restart()
 	if err != nil {
 		return err
 	}
@@ -241,10 +222,7 @@ func ownersAreUnique(t *trial) error {
 	if t.Restart == nil {
 		return nil
 	}
-	if err := t.Restart(t.ctx); err != nil {
-		return fmt.Errorf("restart the service: %w", err)
-	}
-	fresh, err := t.open()
+	fresh, err := t.restart()
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,7 @@ var (
 	tokens       = only(func(s Subject) bool { return !s.NoToken }, "the subject has no ordered tokens")
 	renewed      = only(func(s Subject) bool { return !s.FixedLease }, "the subject has a fixed lease")
 	leased       = only(func(s Subject) bool { return s.FixedLease }, "the subject has no fixed lease")
+	restarted    = only(func(s Subject) bool { return s.Restart != nil }, "the subject has no Restart")
 	fair         = only(func(s Subject) bool { return s.Fair }, "the subject has no fair queue")
 	shared       = only(func(s Subject) bool { return s.Shared }, "the subject has no shared locks")
 	reentrant    = only(func(s Subject) bool { return s.Reentrant }, "the subject is not re-entrant")
