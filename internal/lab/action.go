@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -17,16 +18,13 @@ type action struct {
 // actions are all that no lock service has for itself. Each is declared in the file
 // that does it.
 func actions() []*action {
-	return []*action{
-		&lockAct, &lockWithinAct, &tryLockAct, &queueAct, &unlockAct, &readAct, &writeAct, &deleteAct, &changeAct,
-		&beginReadAct, &beginWriteAct, &beginDeleteAct, &beginChangeAct, &beginUnlockAct, &finishAct, &retryAct, &awaitLossAct,
-		&sendWriteAct, &sendChangeAct, &sendDeleteAct, &sendFinishAct, &sendRetryAct,
+	return slices.Concat(clientActs, []*action{
 		&countAct,
 		&pauseStorageFault, &resumeStorageFault, &pauseForFault, &pauseFault, &resumeFault, &killStorageFault, &killFault, &restartStorageFault, &restartFault,
 		&loadFault, &gcFault, &awaitAct,
 		&partitionFault, &deafenServiceFault, &deafenStorageFault, &delayFault, &deliverFault, &resetFault, &healFault,
 		&awaitExpiryAct,
-	}
+	})
 }
 
 // Language is what scenarios can say where there are these lock services.

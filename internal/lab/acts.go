@@ -7,31 +7,53 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// What clients do by themselves. Their agents know how; here is how it is written,
-// and when it can happen.
-
-var lockAct = action{
-	Form: scenario.Form{Usage: "lock", Verb: scenario.Lock, Check: checkLock,
-		About: "It waits for the lock, also for one that it queued for."},
-	do: (*run).lock,
-}
-
-var lockWithinAct = action{
-	Form: scenario.Form{Usage: "lock within TIME", Verb: scenario.Lock, Check: checkLock,
-		About: "It waits for the lock for so long at most."},
-	do: (*run).lock,
-}
-
-var tryLockAct = action{
-	Form: scenario.Form{Usage: "trylock", Verb: scenario.TryLock, Check: checkLock,
-		About: "It takes the lock if that is free."},
-	do: (*run).act,
-}
-
-var queueAct = action{
-	Form: scenario.Form{Usage: "queue", Verb: scenario.Queue, Check: checkLock,
-		About: "It asks for the lock; over when it stands in the queue."},
-	do: (*run).queue,
+// clientActs are what clients do by themselves. Their agents know how; here is how it
+// is written, and when it can happen.
+var clientActs = []*action{
+	{scenario.Form{Usage: "lock", Verb: scenario.Lock, Check: checkLock,
+		About: "It waits for the lock, also for one that it queued for."}, (*run).lock},
+	{scenario.Form{Usage: "lock within TIME", Verb: scenario.Lock, Check: checkLock,
+		About: "It waits for the lock for so long at most."}, (*run).lock},
+	{scenario.Form{Usage: "trylock", Verb: scenario.TryLock, Check: checkLock,
+		About: "It takes the lock if that is free."}, (*run).act},
+	{scenario.Form{Usage: "queue", Verb: scenario.Queue, Check: checkLock,
+		About: "It asks for the lock; over when it stands in the queue."}, (*run).queue},
+	{scenario.Form{Usage: "unlock", Verb: scenario.Unlock, Check: checkUnlock,
+		About: "It releases the lock."}, (*run).act},
+	{scenario.Form{Usage: "read KEY", Verb: scenario.Read, Check: checkRead,
+		About: "It reads from the storage."}, (*run).act},
+	{scenario.Form{Usage: "write KEY=VALUE", Verb: scenario.Write, Check: checkWrites,
+		About: "It writes to the storage, and shows its token: that of a lock which it has lost, too."}, (*run).act},
+	{scenario.Form{Usage: "delete KEY", Verb: scenario.Delete, Check: checkWrites,
+		About: "It deletes a key of the storage."}, (*run).act},
+	{scenario.Form{Usage: "change KEY=VALUE KEY=VALUE …", Verb: scenario.Change, Check: checkWrites,
+		About: "It changes several keys, as its setting \"change\" says."}, (*run).act},
+	{scenario.Form{Usage: "begin read KEY", Verb: scenario.Begin, Check: checkRead,
+		About: "It stands right before the read."}, (*run).act},
+	{scenario.Form{Usage: "begin write KEY=VALUE", Verb: scenario.Begin, Check: checkWrites,
+		About: "It looks whether it holds the lock, and stands right before the write."}, (*run).act},
+	{scenario.Form{Usage: "begin delete KEY", Verb: scenario.Begin, Check: checkWrites,
+		About: "It looks whether it holds the lock, and stands right before the delete."}, (*run).act},
+	{scenario.Form{Usage: "begin change KEY=VALUE KEY=VALUE …", Verb: scenario.Begin, Check: checkWrites,
+		About: "It looks whether it holds the lock, and stands before the change, or in the middle of it if it changes singly."}, (*run).act},
+	{scenario.Form{Usage: "begin unlock", Verb: scenario.Begin, Check: checkUnlock,
+		About: "It stands right before it releases the lock."}, (*run).act},
+	{scenario.Form{Usage: "finish", Verb: scenario.Finish, Check: checkFinish,
+		About: "It does the rest of what it began, without looking again."}, (*run).act},
+	{scenario.Form{Usage: "retry", Verb: scenario.Retry, Check: checkRetry,
+		About: "It does once more the last write, change, delete or unlock of unknown outcome."}, (*run).act},
+	{scenario.Form{Usage: "await loss", Verb: scenario.AwaitLoss, Check: checkAwaitLoss,
+		About: "It is told that its tenure is over."}, (*run).awaitLoss},
+	{scenario.Form{Usage: "send write KEY=VALUE", Verb: scenario.Write, Check: checkWrites,
+		About: "As write, but the step does not wait for the answer."}, (*run).send},
+	{scenario.Form{Usage: "send change KEY=VALUE KEY=VALUE …", Verb: scenario.Change, Check: checkWrites,
+		About: "As change, but the step does not wait for the answer."}, (*run).send},
+	{scenario.Form{Usage: "send delete KEY", Verb: scenario.Delete, Check: checkWrites,
+		About: "As delete, but the step does not wait for the answer."}, (*run).send},
+	{scenario.Form{Usage: "send finish", Verb: scenario.Finish, Check: checkFinish,
+		About: "As finish, but the step does not wait for the answer. A client that stands still hears it when it goes on."}, (*run).send},
+	{scenario.Form{Usage: "send retry", Verb: scenario.Retry, Check: checkRetry,
+		About: "As retry, but the step does not wait for the answer."}, (*run).send},
 }
 
 // checkLock: it can be asked for, once.
@@ -47,17 +69,6 @@ func checkLock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) s
 	return ""
 }
 
-var unlockAct = action{
-	Form: scenario.Form{Usage: "unlock", Verb: scenario.Unlock, About: "It releases the lock.", Check: checkUnlock},
-	do:   (*run).act,
-}
-
-var beginUnlockAct = action{
-	Form: scenario.Form{Usage: "begin unlock", Verb: scenario.Begin, Check: checkUnlock,
-		About: "It stands right before it releases the lock."},
-	do: (*run).act,
-}
-
 func checkUnlock(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	if !c.MayHold {
 		return step.Client + " has asked for no lock since it was started, and so has none"
@@ -67,57 +78,17 @@ func checkUnlock(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step)
 	return ""
 }
 
-var readAct = action{
-	Form: scenario.Form{Usage: "read KEY", Verb: scenario.Read, About: "It reads from the storage.", Check: checkRead},
-	do:   (*run).act,
-}
-
-var beginReadAct = action{
-	Form: scenario.Form{Usage: "begin read KEY", Verb: scenario.Begin, Check: checkRead,
-		About: "It stands right before the read."},
-	do: (*run).act,
+func checkAwaitLoss(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if !c.MayHold {
+		return step.Client + " has asked for no lock since it was started, and so has none"
+	}
+	return ""
 }
 
 func checkRead(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	s.Requests++
 	c.Begun = step.Verb == scenario.Begin
 	return ""
-}
-
-var writeAct = action{
-	Form: scenario.Form{Usage: "write KEY=VALUE", Verb: scenario.Write, Check: checkWrites,
-		About: "It writes to the storage, and shows its token: that of a lock which it has lost, too."},
-	do: (*run).act,
-}
-
-var deleteAct = action{
-	Form: scenario.Form{Usage: "delete KEY", Verb: scenario.Delete, Check: checkWrites,
-		About: "It deletes a key of the storage."},
-	do: (*run).act,
-}
-
-var changeAct = action{
-	Form: scenario.Form{Usage: "change KEY=VALUE KEY=VALUE …", Verb: scenario.Change, Check: checkWrites,
-		About: "It changes several keys, as its setting \"change\" says."},
-	do: (*run).act,
-}
-
-var beginWriteAct = action{
-	Form: scenario.Form{Usage: "begin write KEY=VALUE", Verb: scenario.Begin, Check: checkWrites,
-		About: "It looks whether it holds the lock, and stands right before the write."},
-	do: (*run).act,
-}
-
-var beginDeleteAct = action{
-	Form: scenario.Form{Usage: "begin delete KEY", Verb: scenario.Begin, Check: checkWrites,
-		About: "It looks whether it holds the lock, and stands right before the delete."},
-	do: (*run).act,
-}
-
-var beginChangeAct = action{
-	Form: scenario.Form{Usage: "begin change KEY=VALUE KEY=VALUE …", Verb: scenario.Begin, Check: checkWrites,
-		About: "It looks whether it holds the lock, and stands before the change, or in the middle of it if it changes singly."},
-	do: (*run).act,
 }
 
 // checkWrites notes which keys a write, a delete or a change is of, and of how many
@@ -139,12 +110,6 @@ func checkWrites(s *scenario.Story, c *scenario.ClientStory, step scenario.Step)
 	return ""
 }
 
-var finishAct = action{
-	Form: scenario.Form{Usage: "finish", Verb: scenario.Finish, Check: checkFinish,
-		About: "It does the rest of what it began, without looking again."},
-	do: (*run).act,
-}
-
 func checkFinish(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	if !c.Begun {
 		return step.Client + " has begun nothing here: it needs a \"begin …\" before"
@@ -153,63 +118,12 @@ func checkFinish(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step)
 	return ""
 }
 
-var retryAct = action{
-	Form: scenario.Form{Usage: "retry", Verb: scenario.Retry, Check: checkRetry,
-		About: "It does once more the last write, change, delete or unlock of unknown outcome."},
-	do: (*run).act,
-}
-
 func checkRetry(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	if !c.Retrying {
 		return step.Client + " has done nothing before that it could try again"
 	}
 	s.Requests += c.Last
 	return ""
-}
-
-// awaitLossAct waits until a client knows that its tenure is over.
-var awaitLossAct = action{
-	Form: scenario.Form{Usage: "await loss", Verb: scenario.AwaitLoss, About: "It is told that its tenure is over.",
-		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if !c.MayHold {
-				return step.Client + " has asked for no lock since it was started, and so has none"
-			}
-			return ""
-		}},
-	do: func(r *run, ctx context.Context, s scenario.Step) error {
-		c := r.state.client(s.Client)
-		return r.await(ctx, s.Client+" to be told of its loss", r.within(s.Client), func() (bool, error) { return c.lost[c.tenure], nil })
-	},
-}
-
-var sendWriteAct = action{
-	Form: scenario.Form{Usage: "send write KEY=VALUE", Verb: scenario.Write, Check: checkWrites,
-		About: "As write, but the step does not wait for the answer."},
-	do: (*run).send,
-}
-
-var sendChangeAct = action{
-	Form: scenario.Form{Usage: "send change KEY=VALUE KEY=VALUE …", Verb: scenario.Change, Check: checkWrites,
-		About: "As change, but the step does not wait for the answer."},
-	do: (*run).send,
-}
-
-var sendDeleteAct = action{
-	Form: scenario.Form{Usage: "send delete KEY", Verb: scenario.Delete, Check: checkWrites,
-		About: "As delete, but the step does not wait for the answer."},
-	do: (*run).send,
-}
-
-var sendFinishAct = action{
-	Form: scenario.Form{Usage: "send finish", Verb: scenario.Finish, Check: checkFinish,
-		About: "As finish, but the step does not wait for the answer. A client that stands still hears it when it goes on."},
-	do: (*run).send,
-}
-
-var sendRetryAct = action{
-	Form: scenario.Form{Usage: "send retry", Verb: scenario.Retry, Check: checkRetry,
-		About: "As retry, but the step does not wait for the answer."},
-	do: (*run).send,
 }
 
 // awaitExpiryAct waits for the end of the tenure that the client was granted last, or

@@ -179,6 +179,12 @@ func (r *run) awaitQueued(ctx context.Context, c *clientState, s scenario.Step) 
 	})
 }
 
+// awaitLoss waits until a client knows that its tenure is over.
+func (r *run) awaitLoss(ctx context.Context, s scenario.Step) error {
+	c := r.state.client(s.Client)
+	return r.await(ctx, s.Client+" to be told of its loss", r.within(s.Client), func() (bool, error) { return c.lost[c.tenure], nil })
+}
+
 // awaitExpiry waits for the end of a client's tenure, or of its place in the queue.
 func (r *run) awaitExpiry(ctx context.Context, client string) error {
 	c := r.state.client(client)
