@@ -10,10 +10,8 @@ import (
 // clientActs are what clients do by themselves. Their agents know how; here is how it
 // is written, and when it can happen.
 var clientActs = []*action{
-	{scenario.Form{Usage: "lock", Verb: scenario.Lock, Check: checkLock,
-		About: "It waits for the lock, also for one that it queued for."}, (*run).lock},
-	{scenario.Form{Usage: "lock within TIME", Verb: scenario.Lock, Check: checkLock,
-		About: "It waits for the lock for so long at most."}, (*run).lock},
+	{scenario.Form{Usage: "lock [within TIME]", Verb: scenario.Lock, Check: checkLock,
+		About: "It waits for the lock, also for one that it queued for; with a time for so long at most."}, (*run).lock},
 	{scenario.Form{Usage: "trylock", Verb: scenario.TryLock, Check: checkLock,
 		About: "It takes the lock if that is free."}, (*run).act},
 	{scenario.Form{Usage: "queue", Verb: scenario.Queue, Check: checkLock,

@@ -10,14 +10,8 @@ import (
 )
 
 var pauseFault = action{
-	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause CLIENT", Check: checkPause,
-		About: "Stops the client (SIGSTOP), until \"resume CLIENT\"."},
-	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.pause(ctx, s.Client, 0) },
-}
-
-var pauseForFault = action{
-	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause CLIENT for TIME", Check: checkPause,
-		About: "Stops the client for so long."},
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause CLIENT [for TIME]", Check: checkPause,
+		About: "Stops the client (SIGSTOP), for so long or until \"resume CLIENT\"."},
 	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.pause(ctx, s.Client, s.For) },
 }
 

@@ -44,7 +44,8 @@ type Form struct {
 	// Actor is who does it: ActorLab, ActorClients, TheService, or "" for a client.
 	Actor string
 	// Usage is how it is written. Words in capitals stand for what the writer
-	// chooses; SERVICE is the name of the lock service.
+	// chooses, and words in brackets can be left out; SERVICE is the name of the lock
+	// service.
 	Usage string
 	About string // what happens, in sentences
 	Verb  Verb
@@ -115,6 +116,7 @@ var inWords = strings.NewReplacer(
 	"CLIENT", `(?<client>\S+)`,
 	"TIMES", "(?<times>[1-9][0-9]{0,2}|1000)", // a run keeps all that happens in memory
 	"TIME", "(?<time>[1-9][0-9]*(?:ms|s|m))",
+	" [", "(?: ", "]", ")?",
 )
 
 // pattern is a regular expression of all texts of the form. Its groups are named

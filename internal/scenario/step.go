@@ -145,10 +145,10 @@ func (s *Step) take(groups map[string]string, at word) error {
 		}
 		s.Changes = append(s.Changes, history.Change{Key: key, Value: value})
 	}
-	if times, given := groups["times"]; given {
+	if times := groups["times"]; times != "" {
 		s.Times, _ = strconv.Atoi(times) // its pattern has its bounds
 	}
-	if long, given := groups["time"]; given {
+	if long := groups["time"]; long != "" {
 		var ok bool
 		if s.For, ok = duration(long); !ok {
 			return errorAt(at.node, "%s is too long: want %s or less", long, inUnits(longest))
