@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ const Protocol = "1"
 // Config is what an agent works with.
 type Config struct {
 	Name  string // in its events and request IDs
-	Scope string // the lock's name
+	Scope string // the lock that it takes where a command names none
 	// Settings are those of setting.Client, and of the service.
 	Settings setting.Values
 	Locks    service.Client
@@ -50,19 +51,22 @@ type agent struct {
 
 	sends sync.WaitGroup
 
-	lines    chan string   // of the input
-	held     *held         // the last grant, or a place in the queue; nil: none, or it was unlocked
-	place    service.Place // that it waits in in the background; nil: none
-	queued   history.Event // how it asked for place
-	begun    []*request    // that finish will do
-	sequence int64         // of the last write under held
-	watchers sync.WaitGroup
-	heap     heap
+	lines     chan string      // of the input
+	held      []*held          // grants and places in queues, of each lock the last; in their order
+	places    []*held          // that it waits in in the background
+	over      chan ended       // how these waits end
+	begun     []*request       // that finish will do
+	sequences map[string]int64 // lock → that of the last write under it
+	watchers  sync.WaitGroup
+	heap      heap
 }
 
 // Run obeys the commands on in until it or ctx ends, and reports on out.
 func Run(ctx context.Context, in io.Reader, out io.Writer, c Config) error {
-	a := &agent{Config: c, timeout: c.Settings.Time(setting.Timeout), asked: c.AskedBefore, out: out, lines: make(chan string)}
+	a := &agent{
+		Config: c, timeout: c.Settings.Time(setting.Timeout), asked: c.AskedBefore, out: out,
+		lines: make(chan string), over: make(chan ended), sequences: make(map[string]int64),
+	}
 	a.news = sync.NewCond(&a.mu)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -75,8 +79,8 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, c Config) error {
 				a.obey(ctx, line)
 				continue
 			}
-		case got := <-a.over():
-			a.leaveQueue(ctx, got)
+		case end := <-a.over:
+			a.leaveQueue(ctx, end)
 			continue
 		case <-ctx.Done():
 		}
@@ -90,7 +94,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, c Config) error {
 func Help() string {
 	var help strings.Builder
 	for _, v := range new(agent).verbs() {
-		fmt.Fprintf(&help, "  %-23s %s\n", v.usage(), v.help)
+		fmt.Fprintf(&help, "  %-37s %s\n", v.usage(), v.help)
 	}
 	return help.String()
 }
@@ -98,14 +102,11 @@ func Help() string {
 // end leaves nothing behind in the lock service, but for what Locks.Close ends.
 func (a *agent) end(ctx context.Context) {
 	a.goOn()
-	if a.place != nil {
-		a.place.Leave()
-		over, cancel := context.WithCancel(ctx)
-		cancel()
-		a.leaveQueue(over, <-a.over())
-	}
-	if a.held != nil && !a.held.lost() {
-		_ = a.unlock(ctx, "")
+	a.leaveQueues(ctx)
+	for _, h := range slices.Backward(slices.Clone(a.held)) {
+		if !h.lost() {
+			a.release(ctx, h.lock)
+		}
 	}
 	a.watchers.Wait()
 	a.sends.Wait() // each is bounded by a timeout
@@ -140,21 +141,21 @@ func (v verb) usage() string { return strings.TrimSpace(v.name + " " + v.arg) }
 
 func (a *agent) verbs() []verb {
 	return []verb{
-		{"lock", "[within TIME] [in TENURE]", "wait for the lock, for that time or --timeout at most; in the session of another client's tenure", a.taking(history.OpLock)},
-		{"trylock", "[in TENURE]", "take the lock if it is free; in a session like lock", a.taking(history.OpTryLock)},
-		{"queue", "", "wait for the lock in the background, in a place in the queue", a.enqueue},
-		{"wait", "[within TIME]", "wait, for that time or --timeout at most, for the lock that was queued for", a.wait},
-		{"unlock", "", "release the lock and forget its grant", a.unlock},
-		{"read", "KEY", "read a key", a.read},
-		{"write", "KEY=VALUE", "write a key", a.now(history.OpWrite)},
-		{"delete", "KEY", "delete a key", a.now(history.OpDelete)},
-		{"change", "KEY=VALUE...", "write several keys, whose values have no spaces", a.now(history.OpChange)},
+		{"lock", "[NAME] [within TIME] [in TENURE]", "wait for the lock, for that time or --timeout at most; in the session of another client's tenure", a.taking(history.OpLock)},
+		{"trylock", "[NAME] [in TENURE]", "take the lock if it is free; in a session like lock", a.taking(history.OpTryLock)},
+		{"queue", "[NAME]", "wait for the lock in the background, in a place in the queue", a.enqueue},
+		{"wait", "[NAME] [within TIME]", "wait, for that time or --timeout at most, for the lock that was queued for", a.wait},
+		{"unlock", "[NAME]", "release the lock and forget its grant", a.unlock},
+		{"read", "KEY [under NAME]", "read a key", a.read},
+		{"write", "KEY=VALUE [under NAME]", "write a key", a.now(history.OpWrite)},
+		{"delete", "KEY [under NAME]", "delete a key", a.now(history.OpDelete)},
+		{"change", "KEY=VALUE... [under NAME]", "write several keys, whose values have no spaces", a.now(history.OpChange)},
 		{"begin", "write|... ...", "stand right before a write, delete, read, unlock, or the last write of a change; look before a change whether the lock is held", a.begin},
 		{"finish", "", "do what was begun, without looking again", a.now("finish")},
 		{"send", "write|... ...", "do a write, delete, change or retry in the background, over a connection of its own", a.send},
 		{"retry", "", "do the last write or unlock of unknown outcome once more", a.now("retry")},
 		{"count", "KEY N [I,J...]", "add 1 to a key, N times, under a lock each; stand before the I-th, J-th write", a.count},
-		{"status", "", "say what is held", a.status},
+		{"status", "", "say what is held, lock by lock", a.status},
 		{"load", "DURATION", "fill the heap until a collection stops this program so long; do it before lock", a.load},
 		{"gc", "", "stop this program by a garbage collection (needs " + stopTheWorld + ")", a.gc},
 		{"help", "", "say this", a.help},
@@ -201,18 +202,21 @@ func (a *agent) help(context.Context, string) error {
 }
 
 func (a *agent) status(context.Context, string) error {
-	e := a.about()
-	e.Kind = history.KindNote
-	switch {
-	case a.held == nil:
-		e.Text = "holds nothing"
-	case a.held.lost():
-		e.Text = fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
-	case a.place != nil:
-		e.Text = fmt.Sprintf("waits for %s with token %d", e.Scope, e.Token)
-	default:
-		e.Text = fmt.Sprintf("holds %s with token %d", e.Scope, e.Token)
+	if len(a.held) == 0 {
+		a.report(history.Event{Kind: history.KindNote, Scope: a.Scope, Text: "holds nothing"})
 	}
-	a.report(e)
+	for _, h := range a.held {
+		e := a.about(h.lock)
+		e.Kind = history.KindNote
+		switch {
+		case h.lost():
+			e.Text = fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
+		case h.waits():
+			e.Text = fmt.Sprintf("waits for %s with token %d", e.Scope, e.Token)
+		default:
+			e.Text = fmt.Sprintf("holds %s with token %d", e.Scope, e.Token)
+		}
+		a.report(e)
+	}
 	return nil
 }

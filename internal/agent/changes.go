@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +11,12 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-func (a *agent) read(ctx context.Context, key string) error {
+func (a *agent) read(ctx context.Context, arg string) error {
+	key, lock := a.under(arg)
 	if err := checkKey(history.OpRead, key); err != nil {
 		return err
 	}
-	a.perform(ctx, a.newRequest(history.OpRead, key, ""))
+	a.perform(ctx, a.newRequest(history.OpRead, lock, key, ""))
 	return nil
 }
 
@@ -75,6 +77,7 @@ func (a *agent) takeUnknown() (*request, error) {
 
 // requests are those of a write, delete or change.
 func (a *agent) requests(op, arg string) ([]*request, error) {
+	arg, lock := a.under(arg)
 	changes, err := parseChanges(op, arg)
 	if err != nil {
 		return nil, err
@@ -82,16 +85,16 @@ func (a *agent) requests(op, arg string) ([]*request, error) {
 	first := changes[0]
 	switch {
 	case op != history.OpChange:
-		return []*request{a.newRequest(op, first.Key, first.Value)}, nil
+		return []*request{a.newRequest(op, lock, first.Key, first.Value)}, nil
 	case a.Settings.Text(setting.Change) == setting.ChangeBatch: // where the scope is a key it is the first
-		r := a.newRequest(op, first.Key, "")
+		r := a.newRequest(op, lock, first.Key, "")
 		r.ask.Key, r.ask.Changes = "", changes
 		return []*request{r}, nil
 	}
 	var rs []*request
 	whole := new(string)
 	for _, c := range changes {
-		r := a.newRequest(history.OpWrite, c.Key, c.Value)
+		r := a.newRequest(history.OpWrite, lock, c.Key, c.Value)
 		r.whole, r.ask.Changes = whole, changes
 		rs = append(rs, r)
 	}
@@ -134,7 +137,7 @@ func (a *agent) begin(ctx context.Context, arg string) error {
 		how = setting.LookNothing
 	}
 	if op == history.OpUnlock && rs[0].held == nil {
-		a.release(ctx) // which fails
+		a.release(ctx, rs[0].lock) // which fails
 		return nil
 	}
 	said, _, ok := a.looks(ctx, how, rs[0])
@@ -146,7 +149,7 @@ func (a *agent) begin(ctx context.Context, arg string) error {
 		return nil
 	}
 	a.begun = rs[last:]
-	e := a.about()
+	e := a.about(rs[last].lock)
 	e.Op, e.Key = rs[last].ask.Op, rs[last].ask.Key
 	e.Text = fmt.Sprintf("%s %s, and is about to %s", a.Name, said, describe(rs[last].ask))
 	a.stand(e)
@@ -159,11 +162,11 @@ func (a *agent) beginning(op, arg string) ([]*request, error) {
 	case history.OpWrite, history.OpDelete, history.OpChange:
 		return a.requests(op, arg)
 	case history.OpRead:
-		return []*request{a.newRequest(op, arg, "")}, checkKey(op, arg)
+		key, lock := a.under(arg)
+		return []*request{a.newRequest(op, lock, key, "")}, checkKey(op, key)
 	case history.OpUnlock:
-		if arg == "" {
-			return []*request{a.unlocking()}, nil
-		}
+		lock, err := oneLock("begin "+op, arg)
+		return []*request{a.unlocking(cmp.Or(lock, a.last()))}, err
 	}
 	return nil, fmt.Errorf("begin %s %s: want a read, write, delete, change or unlock as without begin", op, arg)
 }

@@ -77,14 +77,14 @@ func (a *agent) count(ctx context.Context, arg string) error {
 
 // increment adds 1, under a lock of its own.
 func (a *agent) increment(ctx context.Context, c *counting, n int) error {
-	switch err := a.take(ctx, history.OpLock, "", countPatience); {
+	switch err := a.take(ctx, history.OpLock, a.Scope, "", countPatience); {
 	case errors.Is(err, service.ErrRanOut):
 		return errAgain
 	case err != nil:
 		return err
 	}
 	err := a.addOne(ctx, c, n)
-	if outcome := a.release(ctx); outcome.Kind == history.KindUnknown {
+	if outcome := a.release(ctx, a.Scope); outcome.Kind == history.KindUnknown {
 		return errors.Join(err, failure(outcome))
 	}
 	return err
@@ -92,7 +92,7 @@ func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 
 // addOne reads and writes under the lock.
 func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
-	got := a.perform(ctx, a.newRequest(history.OpRead, c.key, ""))
+	got := a.perform(ctx, a.newRequest(history.OpRead, a.Scope, c.key, ""))
 	if got.Kind != history.KindOK {
 		return failure(got)
 	}
@@ -103,7 +103,7 @@ func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 			return fmt.Errorf("%s is no number: %w", c.key, err)
 		}
 	}
-	write := a.newRequest(history.OpWrite, c.key, strconv.Itoa(value+1))
+	write := a.newRequest(history.OpWrite, a.Scope, c.key, strconv.Itoa(value+1))
 	halt := slices.Index(c.halts, n)
 	if halt < 0 {
 		if outcome, ok := a.mayGoOn(ctx, write); !ok {
@@ -111,11 +111,11 @@ func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 		}
 		return failure(a.perform(ctx, write))
 	}
-	if a.held.lost() {
+	if a.find(a.Scope).lost() {
 		return errAgain
 	}
 	c.halts = slices.Delete(c.halts, halt, halt+1)
-	e := a.about()
+	e := a.about(a.Scope)
 	e.Op, e.Key = history.OpCount, c.key
 	e.Text = fmt.Sprintf("%s has looked: it holds %s with token %d, and stands before increment %d of %d", a.Name, e.Scope, e.Token, n, c.times)
 	a.stand(e)

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,25 +19,81 @@ import (
 // held is a tenure, or a place in the queue that will be one.
 type held struct {
 	service.Tenure
+	lock     string
 	token    fence.Token   // what the agent shows
 	released chan struct{} // closed when the agent lets go of it by itself
+	place    service.Place // that it waits in; nil: none, or the wait is over
+	asked    history.Event // for the place
 }
 
 func (h *held) lost() bool { return isClosed(h.Done()) }
 
-// about is an event about the last grant. The grant is a value: what it says
-// does not change when the lock is lost, and the agent goes on to use it.
-// Without one there is only the lock's name.
-func (a *agent) about() history.Event {
-	if a.held == nil {
-		return history.Event{Scope: a.Scope}
+func (h *held) waits() bool { return h.place != nil }
+
+// find is the last grant of a lock, or a place in its queue; nil: none, or it was
+// unlocked.
+func (a *agent) find(lock string) *held {
+	i := slices.IndexFunc(a.held, func(h *held) bool { return h.lock == lock })
+	if i < 0 {
+		return nil
 	}
-	return history.Event{Scope: a.Scope, Tenure: a.held.Name(), Token: a.held.token}
+	return a.held[i]
 }
 
-// taking makes the run of the verbs that take the lock.
+// last is the lock that a command is about which names none, and takes none: the one
+// of the last grant, or place in a queue.
+func (a *agent) last() string {
+	if len(a.held) == 0 {
+		return a.Scope
+	}
+	return a.held[len(a.held)-1].lock
+}
+
+// about is an event about a lock's last grant. The grant is a value: what it says
+// does not change when the lock is lost, and the agent goes on to use it.
+// Without one there is only the lock's name.
+func (a *agent) about(lock string) history.Event {
+	e := history.Event{Scope: lock}
+	if h := a.find(lock); h != nil {
+		e.Tenure, e.Token = h.Name(), h.token
+	}
+	return e
+}
+
+// under takes "under NAME" from the end of an argument: the lock that a request is
+// under, else the last.
+func (a *agent) under(arg string) (rest, lock string) {
+	const word = " under "
+	i := strings.LastIndex(arg, word)
+	if i < 0 || i+len(word) == len(arg) || strings.Contains(arg[i+len(word):], " ") {
+		return arg, a.last()
+	}
+	return arg[:i], arg[i+len(word):]
+}
+
+// oneLock reads the name of a lock, which may be left out, behind a verb.
+func oneLock(verb, arg string) (lock string, err error) {
+	lock = strings.TrimSpace(arg)
+	if strings.Contains(lock, " ") {
+		return "", fmt.Errorf("%s %s: want nothing more than the name of a lock, which has no spaces", verb, lock)
+	}
+	return lock, nil
+}
+
+// lockFirst takes the name of a lock from the beginning of an argument; without one it
+// is --lock.
+func (a *agent) lockFirst(arg string) (lock, rest string) {
+	lock, rest, _ = strings.Cut(arg, " ")
+	if slices.Contains([]string{"", "within", "in"}, lock) {
+		return a.Scope, arg
+	}
+	return lock, rest
+}
+
+// taking makes the run of the verbs that take a lock.
 func (a *agent) taking(op string) func(context.Context, string) error {
 	return func(ctx context.Context, arg string) error {
+		lock, arg := a.lockFirst(arg)
 		long, arg, err := a.within(arg)
 		if err != nil {
 			return fmt.Errorf("%s %w", op, err)
@@ -44,11 +102,12 @@ func (a *agent) taking(op string) func(context.Context, string) error {
 		switch {
 		case strings.TrimSpace(arg) != "" && (!ok || tenure == ""):
 			return fmt.Errorf(`%s %s: want nothing more, or "in TENURE" with the name of a tenure`, op, arg)
-		case op == history.OpLock && a.place != nil: // it has been asked for already
-			a.awaitPlace(ctx, long)
+		}
+		if h := a.find(lock); op == history.OpLock && h != nil && h.waits() { // it has been asked for already
+			a.awaitPlace(ctx, h, long)
 			return nil
 		}
-		_ = a.take(ctx, op, tenure, long) // it is reported
+		_ = a.take(ctx, op, lock, tenure, long) // it is reported
 		return nil
 	}
 }
@@ -68,10 +127,10 @@ func (a *agent) within(arg string) (long time.Duration, rest string, err error) 
 	return long, rest, nil
 }
 
-// take asks for the lock, in a session of its own or that of a tenure, waits for it
+// take asks for a lock, in a session of its own or that of a tenure, waits for it
 // so long, and reports that, too.
-func (a *agent) take(ctx context.Context, op, tenure string, long time.Duration) error {
-	asked := a.invoke(history.Event{Op: op, Scope: a.Scope})
+func (a *agent) take(ctx context.Context, op, lock, tenure string, long time.Duration) error {
+	asked := a.invoke(history.Event{Op: op, Scope: lock})
 	if err := a.mayAsk(asked); err != nil {
 		return err
 	}
@@ -81,7 +140,7 @@ func (a *agent) take(ctx context.Context, op, tenure string, long time.Duration)
 	if op == history.OpTryLock {
 		take = a.Locks.TryLock
 	}
-	t, err := take(asking, a.Scope, tenure)
+	t, err := take(asking, lock, tenure)
 	err = inTime(asking, err)
 	a.granted(ctx, asked, t, err)
 	return err
@@ -101,10 +160,11 @@ func inTime(ctx context.Context, err error) error {
 
 // mayAsk asks nobody for a lock that is held.
 func (a *agent) mayAsk(asked history.Event) error {
-	if a.held == nil || a.held.lost() {
+	h := a.find(asked.Scope)
+	if h == nil || h.lost() {
 		return nil
 	}
-	err := fmt.Errorf("already holds %s, or waits for it, with token %d", a.Scope, a.held.token)
+	err := fmt.Errorf("already holds %s, or waits for it, with token %d", h.lock, h.token)
 	asked.Reason = "held"
 	a.conclude(asked, err)
 	return err
@@ -119,8 +179,8 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t service.Te
 		a.conclude(outcome, err)
 		return
 	}
-	h, remark := a.hold(t)
-	e := a.about()
+	h, remark := a.hold(outcome.Scope, t)
+	e := a.about(h.lock)
 	outcome.Tenure, outcome.Token = e.Tenure, e.Token
 	e.Kind, e.Op = history.KindNote, history.OpLock
 	if remark != "" {
@@ -128,7 +188,7 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t service.Te
 		a.report(e)
 	}
 	if delay := a.Settings.Time(setting.Delay); delay > 0 {
-		e.Took, e.Text = delay, fmt.Sprintf("%s has %s, and waits for %g s before it goes on", a.Name, a.Scope, delay.Seconds())
+		e.Took, e.Text = delay, fmt.Sprintf("%s has %s, and waits for %g s before it goes on", a.Name, h.lock, delay.Seconds())
 		a.report(e)
 		select {
 		case <-time.After(delay):
@@ -139,15 +199,22 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t service.Te
 	a.watchers.Go(func() { a.watch(h) }) // after that: the loss comes after the grant
 }
 
-// hold makes t the last grant, or sees that it waits for t no more. remark is what is
-// to be said about the token.
-func (a *agent) hold(t service.Tenure) (h *held, remark string) {
-	if a.held == nil || a.held.Tenure != t {
-		a.held = &held{Tenure: t, released: make(chan struct{})}
-		a.sequence = 0
+// hold makes t the last grant, unless it has been a place in a queue before. remark is
+// what is to be said about the token.
+func (a *agent) hold(lock string, t service.Tenure) (h *held, remark string) {
+	h = a.find(lock)
+	if h == nil || h.Tenure != t {
+		a.forget(h)
+		h = &held{Tenure: t, lock: lock, released: make(chan struct{})}
+		a.held = append(a.held, h)
+		a.sequences[lock] = 0
 	}
-	a.held.token, remark = t.Shown()
-	return a.held, remark
+	h.token, remark = t.Shown()
+	return h, remark
+}
+
+func (a *agent) forget(h *held) {
+	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other == h })
 }
 
 // watch reports the loss of a tenure.
@@ -157,7 +224,7 @@ func (a *agent) watch(h *held) {
 		return
 	case <-h.Done():
 	}
-	e := history.Event{Kind: history.KindLost, Scope: a.Scope, Tenure: h.Name(), Token: h.token}
+	e := history.Event{Kind: history.KindLost, Scope: h.lock, Tenure: h.Name(), Token: h.token}
 	e.Text = fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,36 +236,39 @@ func (a *agent) watch(h *held) {
 	}
 }
 
-func (a *agent) unlock(ctx context.Context, _ string) error {
-	a.release(ctx)
-	return nil
+func (a *agent) unlock(ctx context.Context, arg string) error {
+	lock, err := oneLock(history.OpUnlock, arg)
+	if err == nil {
+		a.release(ctx, cmp.Or(lock, a.last()))
+	}
+	return err
 }
 
-func (a *agent) release(ctx context.Context) history.Event {
-	r := a.unlocking()
+func (a *agent) release(ctx context.Context, lock string) history.Event {
+	r := a.unlocking(lock)
 	if r.held == nil {
 		return a.conclude(a.invoke(r.ask), errors.New("holds nothing"))
 	}
 	return a.perform(ctx, r)
 }
 
-// unlocking is the request to release the last grant. It has no held where the agent
-// holds nothing.
-func (a *agent) unlocking() *request {
-	r := &request{ask: a.about()}
+// unlocking is the request to release a lock. It has no held where the agent does not
+// hold it.
+func (a *agent) unlocking(lock string) *request {
+	r := &request{lock: lock, ask: a.about(lock)}
 	r.ask.Op = history.OpUnlock
-	if a.place == nil {
-		r.held = a.held
+	if h := a.find(lock); h != nil && !h.waits() {
+		r.held = h
 	}
 	return r
 }
 
 // letGo forgets a tenure that the agent is about to release.
 func (a *agent) letGo(h *held) {
-	if a.held != h { // it is a retry
+	if !slices.Contains(a.held, h) { // it is a retry
 		return
 	}
-	a.held = nil
+	a.forget(h)
 	if !h.lost() { // else the loss is news, and watch reports it
 		close(h.released)
 	}

@@ -25,7 +25,7 @@ func (a *agent) mayGoOn(ctx context.Context, r *request) (refused history.Event,
 	how := a.way(setting.LookNothing)
 	said, refused, ok := a.looks(ctx, how, r)
 	if ok && how != setting.LookNothing && how != setting.LookSession {
-		e := a.about()
+		e := a.about(r.lock)
 		e.Kind, e.Text = history.KindNote, a.Name+" "+said
 		a.report(e)
 	}
@@ -35,7 +35,7 @@ func (a *agent) mayGoOn(ctx context.Context, r *request) (refused history.Event,
 // looks looks before r, and says what it saw. Where it sees no lock of its own,
 // or cannot see, it reports that r failed: it was not sent.
 func (a *agent) looks(ctx context.Context, how string, r *request) (said string, refused history.Event, ok bool) {
-	said, err := a.see(ctx, how)
+	said, err := a.see(ctx, how, r.lock)
 	if err == nil {
 		return said, refused, true
 	}
@@ -46,19 +46,20 @@ func (a *agent) looks(ctx context.Context, how string, r *request) (said string,
 	return "", a.conclude(refused, err), false
 }
 
-// see looks whether the lock is held; the error is as that of Tenure.Look.
-func (a *agent) see(ctx context.Context, how string) (said string, err error) {
+// see looks whether a lock is held; the error is as that of Tenure.Look.
+func (a *agent) see(ctx context.Context, how, lock string) (said string, err error) {
+	h := a.find(lock)
 	switch {
 	case how == setting.LookNothing:
-		return "does not look whether it holds " + a.Scope, nil
-	case a.held == nil:
+		return "does not look whether it holds " + lock, nil
+	case h == nil:
 		return "", service.NotHeld("it holds no lock")
 	case how != setting.LookSession:
 		ctx, cancel := context.WithTimeout(ctx, a.timeout)
 		defer cancel()
-		return a.held.Look(ctx, how)
-	case a.held.lost():
+		return h.Look(ctx, how)
+	case h.lost():
 		return "", service.NotHeld("its session has ended")
 	}
-	return fmt.Sprintf("has looked: it holds %s with token %d", a.Scope, a.held.token), nil
+	return fmt.Sprintf("has looked: it holds %s with token %d", lock, h.token), nil
 }

@@ -1,82 +1,104 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// over has the end of the wait in the queue; nil where there is none.
-func (a *agent) over() <-chan error {
-	if a.place == nil {
-		return nil
-	}
-	return a.place.Granted()
+// ended is the end of a wait in the background: err is why the lock was not granted.
+type ended struct {
+	place *held
+	err   error
 }
 
-// enqueue asks for the lock and returns when it stands in the queue, or was
+// enqueue asks for a lock and returns when it stands in the queue, or was
 // granted the lock at once; its place has to be answered within --timeout.
-func (a *agent) enqueue(ctx context.Context, _ string) error {
-	asked := a.invoke(history.Event{Op: history.OpLock, Scope: a.Scope})
+func (a *agent) enqueue(ctx context.Context, arg string) error {
+	lock, err := oneLock("queue", arg)
+	if err != nil {
+		return err
+	}
+	lock = cmp.Or(lock, a.Scope)
+	asked := a.invoke(history.Event{Op: history.OpLock, Scope: lock})
 	if a.mayAsk(asked) != nil {
 		return nil
 	}
 	asking, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	place, err := a.Locks.Enqueue(asking, a.Scope)
+	place, err := a.Locks.Enqueue(asking, lock)
 	if err != nil {
 		a.granted(ctx, asked, nil, inTime(asking, err))
 		return nil
 	}
-	a.place, a.queued = place, asked
-	a.hold(place)
+	h, _ := a.hold(lock, place)
+	h.place, h.asked = place, asked
+	a.places = append(a.places, h)
 	select {
 	case err := <-place.Granted():
-		a.leaveQueue(ctx, err)
+		a.leaveQueue(ctx, ended{h, err})
 	default:
+		go func() { a.over <- ended{h, <-place.Granted()} }()
 	}
 	return nil
 }
 
-// wait waits for the lock that was queued for. Where the end of that was reported
+// wait waits for a lock that was queued for. Where the end of that was reported
 // before there is nothing to wait for.
 func (a *agent) wait(ctx context.Context, arg string) error {
-	long, rest, err := a.within(arg)
+	lock, rest := a.lockFirst(arg)
+	long, rest, err := a.within(rest)
 	switch {
 	case err != nil:
 		return fmt.Errorf("wait %w", err)
 	case strings.TrimSpace(rest) != "":
 		return fmt.Errorf(`wait %s: want nothing more, or "within TIME"`, rest)
-	case a.place != nil:
-		a.awaitPlace(ctx, long)
+	}
+	if h := a.find(lock); h != nil && h.waits() {
+		a.awaitPlace(ctx, h, long)
 	}
 	return nil
 }
 
-// awaitPlace waits so long for the lock that was queued for, and then leaves the
-// queue.
-func (a *agent) awaitPlace(ctx context.Context, long time.Duration) {
+// awaitPlace waits so long for a lock that was queued for, and then leaves the
+// queue. How other waits end meanwhile it reports as well.
+func (a *agent) awaitPlace(ctx context.Context, h *held, long time.Duration) {
 	waiting, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	var err error
-	select {
-	case err = <-a.over():
-	case <-waiting.Done():
-		a.place.Leave()
-		err = inTime(waiting, <-a.over()) // it may have been granted just now
+	defer context.AfterFunc(waiting, h.place.Leave)()
+	for h.waits() {
+		end := <-a.over
+		if end.place == h {
+			end.err = inTime(waiting, end.err) // it may have been granted just now
+		}
+		a.leaveQueue(ctx, end)
 	}
-	a.leaveQueue(ctx, err)
 }
 
-// leaveQueue reports the end of the wait.
-func (a *agent) leaveQueue(ctx context.Context, err error) {
-	place := a.place
-	a.place = nil
-	if err != nil && a.held != nil && a.held.Tenure == place {
-		a.held = nil
+// leaveQueue reports the end of a wait.
+func (a *agent) leaveQueue(ctx context.Context, end ended) {
+	h, place := end.place, end.place.place
+	h.place = nil
+	a.places = slices.DeleteFunc(a.places, func(other *held) bool { return other == h })
+	if end.err != nil {
+		a.forget(h)
 	}
-	a.granted(ctx, a.queued, place, err)
+	a.granted(ctx, h.asked, place, end.err)
+}
+
+// leaveQueues ends all waits.
+func (a *agent) leaveQueues(ctx context.Context) {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, h := range a.places {
+		h.place.Leave()
+	}
+	for len(a.places) > 0 {
+		a.leaveQueue(over, <-a.over)
+	}
 }

@@ -19,6 +19,7 @@ import (
 // the lock service. It may be asked more than once: it says the same each time, but
 // for the ID.
 type request struct {
+	lock  string        // under which it is
 	ask   history.Event // without Kind and Request
 	held  *held         // of an unlock
 	first string        // ID of its first attempt; "": there was none yet
@@ -112,11 +113,11 @@ func (a *agent) perform(ctx context.Context, requests ...*request) (outcome hist
 	return outcome
 }
 
-// newRequest shows the token of the last grant. Without a grant there is none,
+// newRequest shows the token of the lock's last grant. Without a grant there is none,
 // and where that matters the storage refuses.
-func (a *agent) newRequest(op, key, value string) *request {
-	r := &request{ask: a.about()}
-	if a.held == nil && a.Settings[setting.Token] == setting.TokenMax {
+func (a *agent) newRequest(op, lock, key, value string) *request {
+	r := &request{lock: lock, ask: a.about(lock)}
+	if a.find(lock) == nil && a.Settings[setting.Token] == setting.TokenMax {
 		r.ask.Token = service.MaxToken
 	}
 	if a.Settings.Text(setting.Scope) == setting.ScopeKey {
@@ -126,8 +127,8 @@ func (a *agent) newRequest(op, key, value string) *request {
 		r.ask.Token = 0
 	}
 	if op != history.OpRead && a.Settings.Flag(setting.Numbered) && r.ask.Token != 0 {
-		a.sequence++
-		r.ask.Sequence = a.sequence
+		a.sequences[lock]++
+		r.ask.Sequence = a.sequences[lock]
 	}
 	r.ask.Op, r.ask.Key, r.ask.Value = op, key, value
 	return r

@@ -20,10 +20,12 @@ func agentCommand(c *config) *cobra.Command {
 		Long: `agent obeys commands, a line each, and reports what it does and what becomes
 of it on standard output: events as in a history of gcsim, a JSON line each, but
 for their times, which are nanoseconds since 1970. At the end of its input it
-releases the lock.
+releases its locks.
 
-A write shows the token of the last grant, also after the lock was lost: only
-"unlock" or a new "lock" makes the agent forget it.
+It can hold several locks. What takes one is about the lock that it names, else
+about --lock; all else about the one that it names, else about the last one that
+was granted and not unlocked. A write shows the token of that grant, also after the
+lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 
 ` + agent.Help(),
 		Args: cobra.NoArgs,
