@@ -1,7 +1,9 @@
 package lab
 
 import (
-	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/setting"
@@ -10,43 +12,43 @@ import (
 // clientActs are what clients do by themselves. Their agents know how; here is how it
 // is written, and when it can happen.
 var clientActs = []*action{
-	{scenario.Form{Usage: "lock [within TIME]", Verb: scenario.Lock, Check: checkLock,
+	{scenario.Form{Usage: "lock [NAME] [within TIME]", Verb: scenario.Lock, Check: checkLock,
 		About: "It waits for the lock, also for one that it queued for; with a time for so long at most."}, (*run).lock},
-	{scenario.Form{Usage: "trylock", Verb: scenario.TryLock, Check: checkLock,
+	{scenario.Form{Usage: "trylock [NAME]", Verb: scenario.TryLock, Check: checkLock,
 		About: "It takes the lock if that is free."}, (*run).act},
-	{scenario.Form{Usage: "queue", Verb: scenario.Queue, Check: checkLock,
+	{scenario.Form{Usage: "queue [NAME]", Verb: scenario.Queue, Check: checkLock,
 		About: "It asks for the lock; over when it stands in the queue."}, (*run).queue},
-	{scenario.Form{Usage: "unlock", Verb: scenario.Unlock, Check: checkUnlock,
+	{scenario.Form{Usage: "unlock [NAME]", Verb: scenario.Unlock, Check: checkUnlock,
 		About: "It releases the lock."}, (*run).act},
-	{scenario.Form{Usage: "read KEY", Verb: scenario.Read, Check: checkRead,
+	{scenario.Form{Usage: "read KEY [under NAME]", Verb: scenario.Read, Check: checkRead,
 		About: "It reads from the storage."}, (*run).act},
-	{scenario.Form{Usage: "write KEY=VALUE", Verb: scenario.Write, Check: checkWrites,
+	{scenario.Form{Usage: "write KEY=VALUE [under NAME]", Verb: scenario.Write, Check: checkWrites,
 		About: "It writes to the storage, and shows its token: that of a lock which it has lost, too."}, (*run).act},
-	{scenario.Form{Usage: "delete KEY", Verb: scenario.Delete, Check: checkWrites,
+	{scenario.Form{Usage: "delete KEY [under NAME]", Verb: scenario.Delete, Check: checkWrites,
 		About: "It deletes a key of the storage."}, (*run).act},
-	{scenario.Form{Usage: "change KEY=VALUE KEY=VALUE …", Verb: scenario.Change, Check: checkWrites,
+	{scenario.Form{Usage: "change KEY=VALUE KEY=VALUE … [under NAME]", Verb: scenario.Change, Check: checkWrites,
 		About: "It changes several keys, as its setting \"change\" says."}, (*run).act},
-	{scenario.Form{Usage: "begin read KEY", Verb: scenario.Begin, Check: checkRead,
+	{scenario.Form{Usage: "begin read KEY [under NAME]", Verb: scenario.Begin, Check: checkRead,
 		About: "It stands right before the read."}, (*run).act},
-	{scenario.Form{Usage: "begin write KEY=VALUE", Verb: scenario.Begin, Check: checkWrites,
+	{scenario.Form{Usage: "begin write KEY=VALUE [under NAME]", Verb: scenario.Begin, Check: checkWrites,
 		About: "It looks whether it holds the lock, and stands right before the write."}, (*run).act},
-	{scenario.Form{Usage: "begin delete KEY", Verb: scenario.Begin, Check: checkWrites,
+	{scenario.Form{Usage: "begin delete KEY [under NAME]", Verb: scenario.Begin, Check: checkWrites,
 		About: "It looks whether it holds the lock, and stands right before the delete."}, (*run).act},
-	{scenario.Form{Usage: "begin change KEY=VALUE KEY=VALUE …", Verb: scenario.Begin, Check: checkWrites,
+	{scenario.Form{Usage: "begin change KEY=VALUE KEY=VALUE … [under NAME]", Verb: scenario.Begin, Check: checkWrites,
 		About: "It looks whether it holds the lock, and stands before the change, or in the middle of it if it changes singly."}, (*run).act},
-	{scenario.Form{Usage: "begin unlock", Verb: scenario.Begin, Check: checkUnlock,
+	{scenario.Form{Usage: "begin unlock [NAME]", Verb: scenario.Begin, Check: checkUnlock,
 		About: "It stands right before it releases the lock."}, (*run).act},
 	{scenario.Form{Usage: "finish", Verb: scenario.Finish, Check: checkFinish,
 		About: "It does the rest of what it began, without looking again."}, (*run).act},
 	{scenario.Form{Usage: "retry", Verb: scenario.Retry, Check: checkRetry,
 		About: "It does once more the last write, change, delete or unlock of unknown outcome."}, (*run).act},
-	{scenario.Form{Usage: "await loss", Verb: scenario.AwaitLoss, Check: checkAwaitLoss,
+	{scenario.Form{Usage: "await loss [of NAME]", Verb: scenario.AwaitLoss, Check: scenario.MayHold,
 		About: "It is told that its tenure is over."}, (*run).awaitLoss},
-	{scenario.Form{Usage: "send write KEY=VALUE", Verb: scenario.Write, Check: checkWrites,
+	{scenario.Form{Usage: "send write KEY=VALUE [under NAME]", Verb: scenario.Write, Check: checkWrites,
 		About: "As write, but the step does not wait for the answer."}, (*run).send},
-	{scenario.Form{Usage: "send change KEY=VALUE KEY=VALUE …", Verb: scenario.Change, Check: checkWrites,
+	{scenario.Form{Usage: "send change KEY=VALUE KEY=VALUE … [under NAME]", Verb: scenario.Change, Check: checkWrites,
 		About: "As change, but the step does not wait for the answer."}, (*run).send},
-	{scenario.Form{Usage: "send delete KEY", Verb: scenario.Delete, Check: checkWrites,
+	{scenario.Form{Usage: "send delete KEY [under NAME]", Verb: scenario.Delete, Check: checkWrites,
 		About: "As delete, but the step does not wait for the answer."}, (*run).send},
 	{scenario.Form{Usage: "send finish", Verb: scenario.Finish, Check: checkFinish,
 		About: "As finish, but the step does not wait for the answer. A client that stands still hears it when it goes on."}, (*run).send},
@@ -56,34 +58,45 @@ var clientActs = []*action{
 
 // checkLock: it can be asked for, once.
 func checkLock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	name := step.Client
-	if c.Queued && step.Verb != scenario.Lock {
-		return name + " stands in the queue already: \"lock\" waits until the lock is its"
+	name, lock := step.Client, s.Variant.LockOf(step)
+	if slices.Contains(c.Queued, lock) && step.Verb != scenario.Lock {
+		return fmt.Sprintf("%s stands in the queue of %s already: %q waits until the lock is its", name, lock, strings.TrimSpace("lock "+step.Lock))
 	}
 	if owner := s.LacksSession(name); owner != "" {
 		return name + " shares the session of " + owner + ", which has none yet: it needs a step \"" + owner + ": lock\" before"
 	}
-	c.Asked, c.MayHold, c.Queued = true, true, step.Verb == scenario.Queue
+	c.Ask(lock)
+	c.Queued = slices.DeleteFunc(c.Queued, func(queued string) bool { return queued == lock })
+	if step.Verb == scenario.Queue {
+		c.Queued = append(c.Queued, lock)
+	}
 	return ""
 }
 
-func checkUnlock(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	if !c.MayHold {
-		return step.Client + " has asked for no lock since it was started, and so has none"
+// checkUnlock: one that names no lock may be of any.
+func checkUnlock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if wrong := scenario.MayHold(s, c, step); wrong != "" {
+		return wrong
 	}
-	c.Queued, c.Retrying = false, true
+	c.Queued = slices.DeleteFunc(c.Queued, func(queued string) bool { return step.Lock == "" || queued == step.Lock })
+	c.Retrying = true
 	c.Begun = step.Verb == scenario.Begin
 	return ""
 }
 
-func checkAwaitLoss(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	if !c.MayHold {
-		return step.Client + " has asked for no lock since it was started, and so has none"
+// checkUnder: what names a lock is under one that was asked for; what names none can be
+// done without a lock.
+func checkUnder(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if step.Lock == "" {
+		return ""
 	}
-	return ""
+	return scenario.MayHold(s, c, step)
 }
 
 func checkRead(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if wrong := checkUnder(s, c, step); wrong != "" {
+		return wrong
+	}
 	s.Requests++
 	c.Begun = step.Verb == scenario.Begin
 	return ""
@@ -92,6 +105,9 @@ func checkRead(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) s
 // checkWrites notes which keys a write, a delete or a change is of, and of how many
 // requests it is.
 func checkWrites(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if wrong := checkUnder(s, c, step); wrong != "" {
+		return wrong
+	}
 	writes := 1
 	if s.Variant.Clients[step.Client].Text(setting.Change) == setting.ChangeSingly {
 		writes = max(writes, len(step.Changes))
@@ -124,10 +140,10 @@ func checkRetry(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) 
 	return ""
 }
 
-// awaitExpiryAct waits for the end of the tenure that the client was granted last, or
-// of the place in the queue that it has taken since.
+// awaitExpiryAct waits for the end of a tenure: of the lock that the step names, else of
+// the client's last; or of the place in the queue that it has taken since.
 var awaitExpiryAct = action{
-	Form: scenario.Form{Actor: scenario.TheService, Usage: "await expiry of CLIENT", Dead: true, Check: scenario.HasAsked,
+	Form: scenario.Form{Actor: scenario.TheService, Usage: "await expiry of CLIENT [under NAME]", Dead: true, Check: scenario.HasAsked,
 		About: "The client's lease has run out."},
-	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.awaitExpiry(ctx, s.Client) },
+	do: (*run).awaitExpiry,
 }

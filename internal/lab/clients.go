@@ -75,7 +75,7 @@ func (r *run) startClient(name string) error {
 	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
 		env = gcEnv
 	}
-	args := []string{"client", "agent", "--name", name, "--service", r.service.Name(), "--endpoints", strings.Join(n.endpoints, ","), "--lock", r.lockOf(name),
+	args := []string{"client", "agent", "--name", name, "--service", r.service.Name(), "--endpoints", strings.Join(n.endpoints, ","), "--lock", r.ownLock(name),
 		"--storage", storage, "--send-storage", n.sends, "--connect-timeout", startDeadline.String(),
 		"--asked-before", strconv.Itoa(r.state.askedBy(name))}
 	told := r.service.Told(name, r.variant.Clients)

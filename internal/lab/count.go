@@ -30,14 +30,14 @@ func checkCount(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) 
 		switch {
 		case c.Stopped != "":
 			return fmt.Sprintf("all clients count, but %s cannot (%s)", name, c.Stopped)
-		case c.Queued || c.Begun:
+		case len(c.Queued) > 0 || c.Begun:
 			return fmt.Sprintf("all clients count, but %s is in the middle of something else", name)
 		case s.LacksSession(name) != "":
 			return fmt.Sprintf("all clients count, but %s shares the session of %s, which has none yet", name, s.LacksSession(name))
 		}
 	}
-	for _, c := range s.Clients {
-		c.Asked, c.MayHold = true, true
+	for name, c := range s.Clients {
+		c.Ask(s.Variant.Clients[name].Lock)
 	}
 	s.Counts, s.Written[step.Key] = true, true
 	return ""
@@ -77,7 +77,7 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 				if err := r.pause(ctx, client, 0); err != nil {
 					return false, err
 				}
-				victims = append(victims, &victim{client, c.tenure, -1})
+				victims = append(victims, &victim{client, c.claim(r.ownLock(client)).tenure, -1})
 			}
 		}
 		var err error

@@ -10,7 +10,7 @@ import (
 // killFault ends a client's process by SIGKILL: it says goodbye to nobody. It waits
 // until all that the process told is taken in.
 var killFault = action{
-	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill CLIENT", About: "Kills the client (SIGKILL); the TTL frees its lock.",
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill CLIENT", About: "Kills the client (SIGKILL); the TTL frees its locks.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, _ scenario.Step) string {
 			*c = scenario.ClientStory{Stopped: scenario.Killed, Asked: c.Asked, Cut: c.Cut, Delayed: c.Delayed, Sent: c.Sent}
 			return ""

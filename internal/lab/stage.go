@@ -27,10 +27,15 @@ func (r *run) World() setting.Values { return r.variant.World.Settings }
 // Prefix is that of the locks' names.
 func (r *run) Prefix() string { return r.prefix }
 
-// Locks are the names of the locks.
+// Locks are the names of the locks: those of the clients' settings, and of the steps.
 func (r *run) Locks() (locks []string) {
 	for name := range r.variant.Clients {
-		locks = append(locks, r.lockOf(name))
+		locks = append(locks, r.ownLock(name))
+	}
+	for _, step := range r.variant.Steps {
+		if step.Lock != "" {
+			locks = append(locks, r.lockOf(step))
+		}
 	}
 	slices.Sort(locks)
 	return slices.Compact(locks)
@@ -114,8 +119,8 @@ func (r *run) Remark(at time.Duration, text string) {
 	r.recorder.add(history.Event{At: at, Lane: r.service.Name(), Kind: history.KindNote, Text: text})
 }
 
-// Tenure is the one that a client was granted last, or has queued for since.
-func (r *run) Tenure(client string) string { return r.state.client(client).latest() }
+// Tenure is the one of the lock that a step names, else of its client's last lock.
+func (r *run) Tenure(step scenario.Step) string { return r.claim(step).latest() }
 
 // Revoked says that the story ends a tenure.
 func (r *run) Revoked(tenure string) { r.state.owner(tenure).revoked = true }

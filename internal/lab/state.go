@@ -37,9 +37,7 @@ type clientState struct {
 	replies int           // to commands that are waited for
 	notes   int
 	stands  int              // how often it stood right before a write
-	tenure  string           // the last that it was granted
-	queued  string           // the tenure that it waits for since it queued
-	queues  bool             // its lock is not waited for
+	claims  []*claim         // the last one last
 	step    string           // the name of the step that it was told to do, until it asks
 	sending []history.Change // what it is yet to send, and is not waited for; one that is empty stands for any request
 	unlocks bool             // it sent an unlock that is not waited for
@@ -67,8 +65,49 @@ type owner struct {
 	revoked bool
 }
 
+// claim is what a client has of one lock, or had.
+type claim struct {
+	lock   string // its name, as the lock service knows it
+	tenure string // the last that it was granted
+	queued string // the tenure that it waits for since it queued
+	queues bool   // the lock is asked for, and not waited for
+}
+
 // latest is the tenure that the client was granted last, or has queued for since.
-func (c *clientState) latest() string { return cmp.Or(c.queued, c.tenure) }
+func (k *claim) latest() string { return cmp.Or(k.queued, k.tenure) }
+
+// claim is what the client has of a lock.
+func (c *clientState) claim(lock string) *claim {
+	for _, k := range c.claims {
+		if k.lock == lock {
+			return k
+		}
+	}
+	k := &claim{lock: lock}
+	c.putFirst(k)
+	return k
+}
+
+// last is what the client has of the lock that a step is about which names none, as its
+// agent understands the step: that of the last grant, or place in a queue, which it has
+// not let go of.
+func (c *clientState) last() *claim {
+	if len(c.claims) == 0 {
+		return new(claim)
+	}
+	return c.claims[len(c.claims)-1]
+}
+
+// putLast is told of a grant, or a place in a queue.
+func (c *clientState) putLast(k *claim) { c.claims = append(c.without(k), k) }
+
+// putFirst is told that the client lets go of a lock, or that it has asked for nothing
+// but that.
+func (c *clientState) putFirst(k *claim) { c.claims = slices.Insert(c.without(k), 0, k) }
+
+func (c *clientState) without(k *claim) []*claim {
+	return slices.DeleteFunc(c.claims, func(other *claim) bool { return other == k })
+}
 
 func newState(r *recorder) *state {
 	return &state{
@@ -169,6 +208,9 @@ func (s *state) invoked(c *clientState, e history.Event) {
 	}
 	if e.Op == history.OpUnlock {
 		c.unlocks = c.sends(e)
+		if k := c.claim(e.Scope); !k.queues && k.latest() == e.Tenure { // else it lets go of nothing, or of what it has no more
+			c.putFirst(k)
+		}
 		c.asked[s.recorder.slot(e.Tenure)] = true
 		if !c.cut {
 			s.recorder.releasedBy(e)
@@ -191,6 +233,10 @@ func (c *clientState) sends(e history.Event) bool {
 func (s *state) answer(e history.Event) (recorded bool) {
 	c := s.client(e.Lane)
 	isLock := e.Op == history.OpLock || e.Op == history.OpTryLock
+	k := new(claim)
+	if isLock || e.Op == history.OpUnlock {
+		k = c.claim(e.Scope)
+	}
 	q := s.requests[e.Request]
 	if q != nil {
 		q.answered = true
@@ -202,21 +248,25 @@ func (s *state) answer(e history.Event) (recorded bool) {
 		}
 	case e.Op == history.OpUnlock && c.unlocks:
 		c.unlocks = false
-	case e.Op == history.OpLock && c.queues:
-		c.queues = false
+	case e.Op == history.OpLock && k.queues:
+		if k.queues = false; e.Kind != history.KindOK {
+			c.putFirst(k)
+		}
 	case e.Op == history.OpCount:
 		c.counted++
 	default:
 		c.replies++
 		c.reply = e
 	}
-	if e.Op == history.OpUnlock && e.Kind == history.KindOK && e.Tenure == c.queued {
-		c.queued = ""
+	if e.Op == history.OpUnlock && e.Kind == history.KindOK && e.Tenure == k.queued {
+		k.queued = ""
 	}
 	if !isLock || e.Kind != history.KindOK {
 		return false
 	}
-	c.tenure = e.Tenure
+	if k.tenure = e.Tenure; k.queued != e.Tenure {
+		c.putLast(k)
+	}
 	delete(c.asked, s.recorder.slot(e.Tenure))
 	s.recorder.add(e)
 	s.own(e)
@@ -256,7 +306,10 @@ func (s *state) waits(client, lock string, since fence.Token) bool {
 			continue
 		}
 		o.client = client
-		s.client(client).queued = tenure
+		c := s.client(client)
+		k := c.claim(lock)
+		k.queued = tenure
+		c.putLast(k)
 		s.release(o)
 		return true
 	}
@@ -351,8 +404,11 @@ func (s *state) restarted(client string) {
 		q.answered = true
 	}
 	c := s.client(client)
+	for i, k := range c.claims {
+		c.claims[i] = &claim{lock: k.lock, tenure: k.latest()}
+	}
 	*c = clientState{
-		tenure: c.latest(), asked: c.asked, lost: c.lost,
+		claims: c.claims, asked: c.asked, lost: c.lost,
 		cut: c.cut, held: c.held, deaf: c.deaf,
 	}
 }

@@ -152,10 +152,10 @@ func TestQueued(t *testing.T) {
 	if a.waits("c2", "/lock", 1) {
 		t.Error("c2 stands in the queue before it was told of")
 	}
-	a.client("c2").queues = true
+	a.client("c2").claim("/lock").queues = true
 	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), observed(history.KindQueued, "/lock/b@2"))
-	if a.waits("c2", "/other", 1) || !a.waits("c2", "/lock", 1) || a.client("c2").queued != "/lock/b@2" {
-		t.Errorf("c2 waits for %q, want /lock/b@2", a.client("c2").queued)
+	if a.waits("c2", "/other", 1) || !a.waits("c2", "/lock", 1) || a.client("c2").claim("/lock").queued != "/lock/b@2" {
+		t.Errorf("c2 waits for %q, want /lock/b@2", a.client("c2").claim("/lock").queued)
 	}
 	// The grant is told of before c2 tells of it.
 	a.tell(observed(history.KindEnded, "/lock/a@1"), observed(history.KindGranted, "/lock/b@2"))
@@ -180,7 +180,7 @@ c2c2 ok lock /lock/b@2`
 func TestGrantThatNobodyIsToldOf(t *testing.T) {
 	a := newAccounts()
 	a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
-	a.client("c2").queues = true
+	a.client("c2").claim("/lock").queues = true
 	a.tell(client("c2", history.KindInvoke, history.OpLock, ""), observed(history.KindQueued, "/lock/b@2"))
 	if !a.waits("c2", "/lock", 1) {
 		t.Fatal("c2 does not wait")

@@ -38,8 +38,8 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 // its lease may run out before it has the lock, which is no part of any story: then
 // it asks anew.
 func (r *run) lock(ctx context.Context, s scenario.Step) error {
-	if c := r.state.client(s.Client); c.queued != "" {
-		return r.awaitQueued(ctx, c, s)
+	if k := r.state.client(s.Client).claim(r.lockOf(s)); k.queued != "" {
+		return r.awaitQueued(ctx, k, s)
 	}
 	if !r.hasOwnLease(s.Client) {
 		return r.act(ctx, s)
@@ -69,8 +69,20 @@ func (r *run) within(client string) time.Duration {
 	return r.patience + c.Time(setting.TTL) + c.Time(setting.Delay) + c.Time(setting.Timeout)
 }
 
-// lockOf is the name of a client's lock, as the lock service knows it.
-func (r *run) lockOf(client string) string { return r.prefix + r.variant.Clients[client].Lock }
+// ownLock is the name of a client's own lock, as the lock service knows it.
+func (r *run) ownLock(client string) string { return r.prefix + r.variant.Clients[client].Lock }
+
+// lockOf is the name of the lock that a step takes, as the lock service knows it.
+func (r *run) lockOf(s scenario.Step) string { return r.prefix + r.variant.LockOf(s) }
+
+// claim is what a client has of the lock that a step names, else of its last lock.
+func (r *run) claim(s scenario.Step) *claim {
+	c := r.state.client(s.Client)
+	if s.Lock == "" {
+		return c.last()
+	}
+	return c.claim(r.lockOf(s))
+}
 
 // act makes a client do something, and awaits its answer and what the other
 // accounts say of it.
@@ -81,7 +93,7 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 		return err
 	}
 	what := fmt.Sprintf("%s's %s", s.Client, s.Verb)
-	if holder := r.state.holder(r.lockOf(s.Client)); s.Verb == scenario.Lock && holder != "" {
+	if holder := r.state.holder(r.lockOf(s)); s.Verb == scenario.Lock && holder != "" {
 		what += " (" + holder + " holds it)"
 	}
 	return r.await(ctx, what, r.within(s.Client)+s.For, func() (bool, error) {
@@ -98,10 +110,21 @@ func (r *run) line(s scenario.Step) string {
 	if s.Verb == scenario.Lock || s.Verb == scenario.TryLock {
 		owner := r.variant.Clients[s.Client].Values[setting.Session]
 		if _, shared := r.variant.Clients[owner]; shared {
-			return s.Text + " in " + r.state.client(owner).tenure
+			return r.text(s) + " in " + r.state.client(owner).last().tenure
 		}
 	}
-	return s.Text
+	return r.text(s)
+}
+
+// text is that of a step, with the lock's name as the lock service knows it.
+func (r *run) text(s scenario.Step) string {
+	switch {
+	case s.Lock == "":
+		return s.Text
+	case s.Verb == scenario.Lock: // a time can follow
+		return strings.Replace(s.Text, " "+s.Lock, " "+r.lockOf(s), 1)
+	}
+	return strings.TrimSuffix(s.Text, s.Lock) + r.lockOf(s)
 }
 
 // command sends a line to a client's agent.
@@ -147,48 +170,49 @@ func (r *run) queue(ctx context.Context, s scenario.Step) error {
 	if err != nil {
 		return err
 	}
-	c := r.state.client(client)
-	c.queues = true
-	if err := r.command(client, string(scenario.Queue)); err != nil {
+	lock := r.lockOf(s)
+	k := r.state.client(client).claim(lock)
+	k.queues = true
+	if err := r.command(client, r.text(s)); err != nil {
 		return err
 	}
-	before := c.tenure
+	before := k.tenure
 	return r.await(ctx, client+"'s place in the queue", r.within(client), func() (bool, error) {
 		switch {
-		case c.queues:
-			return r.state.waits(client, r.lockOf(client), since), nil
-		case c.tenure != before: // it had to wait for nobody
-			c.queued = c.tenure
-			return r.state.owner(c.tenure).granted, nil
+		case k.queues:
+			return r.state.waits(client, lock, since), nil
+		case k.tenure != before: // it had to wait for nobody
+			k.queued = k.tenure
+			return r.state.owner(k.tenure).granted, nil
 		}
 		return true, nil // it could not ask
 	})
 }
 
 // awaitQueued waits for the lock that a client has queued for.
-func (r *run) awaitQueued(ctx context.Context, c *clientState, s scenario.Step) error {
-	tenure := c.queued
-	c.queued = ""
+func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error {
+	tenure := k.queued
+	k.queued = ""
 	o := r.state.owner(tenure)
-	wait := strings.Replace(s.Text, string(scenario.Lock), "wait", 1)
+	wait := strings.Replace(r.text(s), string(scenario.Lock), "wait", 1)
 	if err := r.command(o.client, wait); err != nil {
 		return err
 	}
 	return r.await(ctx, o.client+"'s lock", r.within(o.client)+s.For, func() (bool, error) {
-		return !c.queues && (o.granted && o.told != 0 || c.tenure != tenure), nil
+		return !k.queues && (o.granted && o.told != 0 || k.tenure != tenure), nil
 	})
 }
 
 // awaitLoss waits until a client knows that its tenure is over.
 func (r *run) awaitLoss(ctx context.Context, s scenario.Step) error {
-	c := r.state.client(s.Client)
-	return r.await(ctx, s.Client+" to be told of its loss", r.within(s.Client), func() (bool, error) { return c.lost[c.tenure], nil })
+	c, k := r.state.client(s.Client), r.claim(s)
+	return r.await(ctx, s.Client+" to be told of its loss", r.within(s.Client), func() (bool, error) { return c.lost[k.tenure], nil })
 }
 
 // awaitExpiry waits for the end of a client's tenure, or of its place in the queue.
-func (r *run) awaitExpiry(ctx context.Context, client string) error {
+func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
+	client, tenure := s.Client, r.claim(s).latest()
 	c := r.state.client(client)
-	tenure := c.latest()
 	if tenure == "" {
 		return fmt.Errorf("%s holds no lock that could expire", client)
 	}

@@ -31,7 +31,7 @@ var storageSettings = []setting.Setting{
 
 // clientSettings are those of a service's clients.
 func (s *Service) clientSettings() []setting.Setting {
-	lock := setting.Setting{Name: lockName, Required: true, Pattern: `^[^\s\x00-\x1f\x7f]+$`, Want: "a name without spaces, like /lock", About: "The lock's name."}
+	lock := setting.Setting{Name: lockName, Required: true, Pattern: "^" + lockPattern + "$", Want: "a name without spaces, like /lock", About: "The lock that it takes where a step names none."}
 	return slices.Concat([]setting.Setting{lock}, setting.Client, s.Client)
 }
 

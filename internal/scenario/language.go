@@ -27,6 +27,9 @@ type Service struct {
 	Issuer bool              // the storage can ask it for the last token that was given out
 	// Check finds settings that do not go together; nil: all do.
 	Check func(world setting.Values, clients map[string]Client) *Conflict
+	// Clash says why there cannot be two locks of these names side by side; "" where
+	// there can. nil: any two can be.
+	Clash func(lock, other string) string
 	// Own says why a variant needs servers of its own, which gcsim controls: each
 	// reason as in "wants 3 members". Those of its steps the forms say. nil: none.
 	Own func(world setting.Values, clients map[string]Client) []string
@@ -69,10 +72,26 @@ type Form struct {
 	nodes  string // of the service
 }
 
+// noLock are words that mean something else where a lock's name can stand.
+var noLock = []string{"within", "in"}
+
 // Service is the service of that name, or the first.
 func (l *Language) service(name string) *Service {
 	i := slices.IndexFunc(l.Services, func(s Service) bool { return s.Name == name })
 	return &l.Services[max(i, 0)]
+}
+
+// clash says why a lock cannot be beside others.
+func (s *Service) clash(lock string, others []string) string {
+	if s.Clash == nil {
+		return ""
+	}
+	for _, other := range others {
+		if wrong := s.Clash(lock, other); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
 }
 
 func (l *Language) serviceNames() (names []string) {
@@ -105,14 +124,16 @@ func (s *Service) actors() []string { return []string{ActorClients, ActorLab, s.
 // How the words in capitals are written. No line of text has control characters:
 // clients are told by lines.
 const (
+	lockPattern  = `[^\s\x00-\x1f\x7f]+`
 	keyPattern   = `[^\s=\x00-\x1f\x7f]+`
 	pairsPattern = keyPattern + `=[^\s\x00-\x1f\x7f]*`
 )
 
 var inWords = strings.NewReplacer(
 	"KEY=VALUE KEY=VALUE …", "(?<changes>"+pairsPattern+"(?: "+pairsPattern+")+)",
-	"KEY=VALUE", "(?<key>"+keyPattern+`)=(?<value>[^\x00-\x1f\x7f]*)`,
+	"KEY=VALUE", "(?<key>"+keyPattern+`)=(?<value>[^\x00-\x1f\x7f]*?)`,
 	"KEY", "(?<key>"+keyPattern+")",
+	"NAME", "(?<lock>"+lockPattern+")",
 	"CLIENT", `(?<client>\S+)`,
 	"TIMES", "(?<times>[1-9][0-9]{0,2}|1000)", // a run keeps all that happens in memory
 	"TIME", "(?<time>[1-9][0-9]*(?:ms|s|m))",

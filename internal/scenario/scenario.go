@@ -3,6 +3,7 @@
 package scenario
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -36,6 +37,11 @@ type Variant struct {
 	// Own says why it needs servers of its own, which gcsim controls, as in "it wants
 	// 3 members and stops the leader"; "" where any will do.
 	Own string
+}
+
+// LockOf is the lock that a step takes: the one that it names, else the client's.
+func (v *Variant) LockOf(step Step) string {
+	return cmp.Or(step.Lock, v.Clients[step.Client].Lock)
 }
 
 // World is what the clients meet.
@@ -75,8 +81,8 @@ const (
 	BoundIssuer = "issuer" // it asks the lock service for the last that was
 )
 
-// Client is a lock client: the name of its lock, and what it chose of setting.Client
-// and of its service's.
+// Client is a lock client: the lock that it takes where a step names none, and what it
+// chose of setting.Client and of its service's.
 type Client struct {
 	Lock string
 	setting.Values
@@ -127,6 +133,7 @@ type Step struct {
 	Client  string // whom the step is about; for a client's own step the actor; or the form's Target
 	Other   string // the other end of a network: TargetStorage or the lock service
 	Node    string // of the lock service
+	Lock    string // that it names; "" where it names none
 	Key     string
 	Value   string
 	Changes []history.Change // of Change, and of the Begin of one

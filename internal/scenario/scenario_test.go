@@ -129,6 +129,46 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestLocksOfSteps: which lock a step names, and what is left for the rest.
+func TestLocksOfSteps(t *testing.T) {
+	s := parse(t, `title: t
+clients: {c: {lock: /l}}
+steps:
+- c: lock
+- c: lock /m
+- c: lock /n within 500ms
+- c: write a=b
+- c: write a=b under /m
+- c: write a= under c  under /n
+- c: write a=b under
+- c: change a=1 b= under /l
+- c: send delete under under /m
+- c: unlock /n
+- etcd: await expiry of c under /m
+- c: begin write under=x under /l
+variants: {v: {control: true, expect: {verdict: blocked}}}
+`)
+	var got []string
+	for _, step := range s.Variants[0].Steps {
+		said := []string{step.Lock, step.Key, step.Value}
+		for _, c := range step.Changes {
+			said = append(said, c.Key, c.Value)
+		}
+		got = append(got, strings.Join(said, "|")+"|"+step.For.String())
+	}
+	want := []string{
+		"|||0s", "/m|||0s", "/n|||500ms", "|a|b|0s", "/m|a|b|0s", "/n|a| under c |0s", "|a|b under|0s", "/l|||a|1|b||0s",
+		"/m|under||0s", "/n|||0s", "/m|||0s", "/l|under|x|0s",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	v := &s.Variants[0]
+	if own, other := v.LockOf(v.Steps[0]), v.LockOf(v.Steps[1]); own != "/l" || other != "/m" {
+		t.Errorf("the steps take %s and %s", own, other)
+	}
+}
+
 // TestNeighbours: only a lock within another is refused.
 func TestNeighbours(t *testing.T) {
 	for _, lock := range []string{"/lock", "/lock2", "/loc", "/other/lock", "lock", "/"} {

@@ -117,7 +117,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"ttl: 2s", "tll: 2s"},
 		{"- client1: lock", "- client1: luck"},
 		{"- client1: lock", "- client1: pause client2"},
-		{"- client1: lock", "- client1: lock /other"},
+		{"- client1: lock", "- client1: lock /a /b"},
 		{"- client1: lock", "- client1: [lock]"},
 		{"- client1: lock", "- lock"},
 		{"- client1: lock", "- {client1: lock, client2: lock}"},

@@ -114,7 +114,7 @@ func (g *grammar) parse(e entry[word]) (Step, error) {
 	}
 	for _, f := range list {
 		groups, ok := f.match(text)
-		if !ok {
+		if !ok || slices.Contains(noLock, groups["lock"]) {
 			continue
 		}
 		step.Form, step.Verb, step.Send, step.Other = f.origin, f.Verb, f.sent(), f.Other
@@ -137,7 +137,7 @@ func (g *grammar) parse(e entry[word]) (Step, error) {
 
 // take fills in what the groups of a form hold.
 func (s *Step) take(groups map[string]string, at word) error {
-	s.Key, s.Value, s.Node = groups["key"], groups["value"], groups["node"]
+	s.Key, s.Value, s.Lock, s.Node = groups["key"], groups["value"], groups["lock"], groups["node"]
 	for pair := range strings.FieldsSeq(groups["changes"]) {
 		key, value, _ := strings.Cut(pair, "=")
 		if slices.ContainsFunc(s.Changes, func(c history.Change) bool { return c.Key == key }) {

@@ -20,6 +20,9 @@ type Story struct {
 	StorageStill bool            // it is stopped
 	Facts        map[string]bool // of the lock service, by names of its own
 
+	service *Service
+	locks   []string // that the clients' settings and the steps so far name
+
 	Counts   bool
 	Requests int             // that the storage can be sent, without those of a count
 	Written  map[string]bool // keys
@@ -32,9 +35,9 @@ type ClientStory struct {
 	Told    bool   // while it stands still, to finish what it began
 	Loaded  bool
 
-	Asked    bool // for the lock, at any time: there may be a lease
-	MayHold  bool // its process has asked for the lock
-	Queued   bool
+	Asked    []string // locks for which it has asked, at any time: there may be leases
+	MayHold  []string // those for which its process has asked
+	Queued   []string // those in whose queues it stands
 	Begun    bool
 	Last     int  // so many writes could be tried again
 	Retrying bool // there is something that could be
@@ -56,6 +59,7 @@ func (s *Story) follow(steps []placedStep) *strictyaml.Error {
 	s.Clients, s.Facts, s.Written = make(map[string]*ClientStory), make(map[string]bool), make(map[string]bool)
 	for _, name := range s.Names {
 		s.Clients[name] = &ClientStory{}
+		s.locks = append(s.locks, s.Variant.Clients[name].Lock)
 	}
 	var last placedStep // after which the storage does not serve
 	for _, step := range steps {
@@ -92,6 +96,12 @@ func (s *Story) check(step Step) string {
 			return wrong
 		}
 	}
+	if step.Lock != "" {
+		if wrong := s.service.clash(step.Lock, s.locks); wrong != "" {
+			return wrong
+		}
+		s.locks = append(s.locks, step.Lock)
+	}
 	if step.Send {
 		c.Told = c.Stopped != ""
 		c.Sent = c.Sent || c.Delayed && !c.Told
@@ -115,7 +125,7 @@ func (c *ClientStory) canAct(step Step) string {
 // else "".
 func (s *Story) LacksSession(name string) string {
 	owner, has := s.Variant.Clients[name].Values[setting.Session]
-	if shared := s.Clients[owner]; has && shared != nil && !shared.Asked {
+	if shared := s.Clients[owner]; has && shared != nil && len(shared.Asked) == 0 {
 		return owner
 	}
 	return ""
@@ -124,11 +134,41 @@ func (s *Story) LacksSession(name string) string {
 // CutOff reports whether a client is cut off from a service.
 func (c *ClientStory) CutOff(from string) bool { return slices.Contains(c.Cut, from) }
 
-// HasAsked is a Form's Check: the client has asked for a lock, and so may have a
-// lease.
+// Ask notes that the client asks for a lock.
+func (c *ClientStory) Ask(lock string) {
+	for _, locks := range []*[]string{&c.Asked, &c.MayHold} {
+		if !slices.Contains(*locks, lock) {
+			*locks = append(*locks, lock)
+		}
+	}
+}
+
+// HasAsked is a Form's Check: the client has asked for the lock that the step names,
+// else for any, and so may have a lease.
 func HasAsked(_ *Story, c *ClientStory, step Step) string {
-	if !c.Asked {
+	if len(c.Asked) == 0 {
 		return step.Client + " has asked for no lock before, and so has no lease"
 	}
-	return ""
+	return unasked(step, c.Asked, "before")
+}
+
+// MayHold is a Form's Check: the client's process has asked for the lock that the step
+// names, else for any.
+func MayHold(_ *Story, c *ClientStory, step Step) string {
+	if len(c.MayHold) == 0 {
+		return step.Client + " has asked for no lock since it was started, and so has none"
+	}
+	return unasked(step, c.MayHold, "since it was started")
+}
+
+// unasked says what is wrong with a step that names another lock than these.
+func unasked(step Step, asked []string, when string) string {
+	if step.Lock == "" || slices.Contains(asked, step.Lock) {
+		return ""
+	}
+	help := fmt.Sprintf("it needs a step \"%s: lock %s\" before", step.Client, step.Lock)
+	if meant := Nearest(step.Lock, asked); meant != "" {
+		help = "did you mean " + meant + "?"
+	}
+	return fmt.Sprintf("%s has not asked for the lock %q %s: %s", step.Client, step.Lock, when, help)
 }

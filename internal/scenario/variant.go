@@ -35,7 +35,7 @@ func (d *document) variant(e entry[variantDoc], of *settings) (Variant, []string
 	for _, step := range steps {
 		v.Steps = append(v.Steps, step.Step)
 	}
-	told := &Story{Variant: &v, Names: set.names}
+	told := &Story{Variant: &v, Names: set.names, service: set.service}
 	if wrong := told.follow(steps); wrong != nil {
 		if doc.Steps == nil && len(doc.Set.entries) > 0 {
 			wrong.Text = fmt.Sprintf("in variant %q, %s", v.Name, wrong.Text)

@@ -180,6 +180,15 @@ func (s *settings) asClients() map[string]Client {
 
 // check finds settings that do not go together.
 func (s *settings) check() error {
+	var locks []string
+	for _, name := range s.names {
+		c := s.clients[name]
+		lock := c.text(lockName)
+		if wrong := s.service.clash(lock, locks); wrong != "" {
+			return errorAt(c.node(lockName), "%s", wrong)
+		}
+		locks = append(locks, lock)
+	}
 	if s.service.Check != nil {
 		if c := s.service.Check(s.servers.asValues(), s.asClients()); c != nil {
 			return s.conflict(c)

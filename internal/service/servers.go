@@ -107,8 +107,9 @@ type Stage interface {
 	Now() time.Duration
 	// Remark notes something about the service in the history.
 	Remark(at time.Duration, text string)
-	// Tenure is the one that a client was granted last, or has queued for since.
-	Tenure(client string) string
+	// Tenure is the one that a step's client was granted last, or has queued for since:
+	// of the lock that the step names, else of all.
+	Tenure(step scenario.Step) string
 	// Revoked says that the story ends a tenure, not its client and not its lease.
 	Revoked(tenure string)
 	// AwaitEnd waits for the end of a client's tenure.

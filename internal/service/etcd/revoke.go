@@ -13,12 +13,12 @@ import (
 // revoke ends a client's lease, as an operator could by etcdctl lease revoke.
 var revoke = service.Fault{
 	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "revoke CLIENT", Dead: true,
+		Actor: scenario.ActorLab, Usage: "revoke CLIENT [under NAME]", Dead: true,
 		About: "Ends the client's lease, as an operator could.",
 		Check: scenario.HasAsked,
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		tenure := stage.Tenure(step.Client)
+		tenure := stage.Tenure(step)
 		id, err := leaseOf(tenure)
 		if err != nil || id == clientv3.NoLease {
 			return fmt.Errorf("%s has no lease that could be revoked: its tenure is %q", step.Client, tenure)

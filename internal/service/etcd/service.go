@@ -44,7 +44,7 @@ func (s Service) Words() scenario.Service {
 		World: worldSettings, Client: s.ClientSettings(),
 		Words: []string{leaderName, sessionOwn, sessionKept},
 		Nodes: memberNames, Issuer: true,
-		Check: check, Own: own,
+		Check: check, Clash: clash, Own: own,
 	}
 }
 
@@ -61,15 +61,7 @@ func (Service) Commands() []*cobra.Command { return []*cobra.Command{etcdcmd.Com
 
 // check finds settings that do not go together.
 func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
-	names := slices.Sorted(maps.Keys(clients))
-	for _, outer := range names {
-		for _, inner := range names {
-			if c := nested(inner, clients[outer].Lock, clients[inner].Lock); c != nil {
-				return c
-			}
-		}
-	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		if c := checkSession(name, clients); c != nil {
 			return c
 		}
@@ -80,14 +72,18 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 	return nil
 }
 
-// nested refuses a lock within another. The keys of etcd's lock /a stand below
+// clash refuses a lock within another. The keys of etcd's lock /a stand below
 // /a/, and so do those of a lock /a/b: its holder would stand in the queue of /a.
-func nested(client, out, in string) *scenario.Conflict {
-	if out == in || !strings.HasPrefix(in+"/", out+"/") {
-		return nil
+func clash(lock, other string) string {
+	in, out := lock, other
+	if len(in) < len(out) {
+		in, out = out, in
 	}
-	return &scenario.Conflict{Client: client, Setting: "lock", Text: fmt.Sprintf(
-		"the lock %q lies within %q, and etcd would take its holder for one that waits for %q: want names of which none goes on from another with a /", in, out, out)}
+	if out == in || !strings.HasPrefix(in+"/", out+"/") {
+		return ""
+	}
+	return fmt.Sprintf(
+		"the lock %q lies within %q, and etcd would take its holder for one that waits for %q: want names of which none goes on from another with a /", in, out, out)
 }
 
 // checkSession looks whether there is a session that a client can share.
