@@ -41,6 +41,7 @@ func TestSeveralLocks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		habits, steps string
 		want          []string
+		never         string
 	}{
 		"the last lock, and those before it": {
 			steps: "client1: lock, client1: lock /b, client1: write k=1, client1: write k=2 under /a, client1: unlock, client1: write k=3, " +
@@ -52,6 +53,10 @@ func TestSeveralLocks(t *testing.T) {
 			steps: "client1: lock, client1: lock /b, gcsim: pause client1, etcd: await expiry of client1 under /a, etcd: await expiry of client1 under /b, " +
 				"client2: lock, client2: lock /b, gcsim: resume client1, client1: await loss of /a, client1: await loss of /b",
 			want: []string{"client1 pause", "client2 ok lock /a", "client2 ok lock /b", "client1 resume", "client1 lost"},
+		},
+		"two locks on one lease that is revoked": {
+			steps: "client1: lock, client1: lock /b, gcsim: revoke client1 under /a, client1: await loss of /a, client1: await loss of /b, client1: read k",
+			want:  []string{"client1 lost", "client1 lost", "client1 ok read"}, never: "expired",
 		},
 		"the second of two leases": {
 			steps: "client1: lock, client1: queue /b, client1: lock /b, gcsim: revoke client1, client1: await loss, client1: write k=1, client1: unlock, " +
@@ -109,7 +114,11 @@ func TestSeveralLocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantInOrder(t, underLocks(events), tt.want)
+			got := underLocks(events)
+			wantInOrder(t, got, tt.want)
+			if tt.never != "" && strings.Contains(got, tt.never) {
+				t.Errorf("%q in\n%s", tt.never, got)
+			}
 			if problems := history.Check(events); len(problems) > 0 {
 				t.Errorf("what cannot be judged: %v", problems)
 			}

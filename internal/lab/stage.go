@@ -122,8 +122,14 @@ func (r *run) Remark(at time.Duration, text string) {
 // Tenure is the one of the lock that a step names, else of its client's last lock.
 func (r *run) Tenure(step scenario.Step) string { return r.claim(step).latest() }
 
-// Revoked says that the story ends a tenure.
-func (r *run) Revoked(tenure string) { r.state.owner(tenure).revoked = true }
+// Revoked says that the story ends tenures.
+func (r *run) Revoked(yes func(tenure string) bool) {
+	for tenure, o := range r.state.owners {
+		if !o.ended && yes(tenure) {
+			o.revoked = true
+		}
+	}
+}
 
 // AwaitEnd waits for the end of a client's tenure.
 func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {

@@ -110,8 +110,9 @@ type Stage interface {
 	// Tenure is the one that a step's client was granted last, or has queued for since:
 	// of the lock that the step names, else of all.
 	Tenure(step scenario.Step) string
-	// Revoked says that the story ends a tenure, not its client and not its lease.
-	Revoked(tenure string)
+	// Revoked says that the story ends tenures, not their clients and not their leases:
+	// all for which yes is true, of those that are not over.
+	Revoked(yes func(tenure string) bool)
 	// AwaitEnd waits for the end of a client's tenure.
 	AwaitEnd(ctx context.Context, client, tenure string) error
 }

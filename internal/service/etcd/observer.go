@@ -118,7 +118,7 @@ func (s *servers) forget(ctx context.Context, tenure string, now *queue) error {
 	if tenure == "" {
 		return nil
 	}
-	s.stage.Revoked(tenure)
+	s.stage.Revoked(func(other string) bool { return other == tenure })
 	return s.stage.Meanwhile(ctx, "the end of what etcd has forgotten", func(context.Context) error {
 		s.stage.Tell(history.Event{
 			At: time.Duration(time.Now().UnixNano()), Lane: Service{}.Name(), Kind: history.KindEnded,

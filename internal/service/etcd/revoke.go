@@ -23,7 +23,10 @@ var revoke = service.Fault{
 		if err != nil || id == clientv3.NoLease {
 			return fmt.Errorf("%s has no lease that could be revoked: its tenure is %q", step.Client, tenure)
 		}
-		stage.Revoked(tenure)
+		stage.Revoked(func(other string) bool {
+			lease, err := leaseOf(other)
+			return err == nil && lease == id
+		})
 		err = stage.Meanwhile(ctx, "etcd to revoke the lease of "+step.Client, func(ctx context.Context) error {
 			_, err := of.(*servers).observer.client.Revoke(ctx, id)
 			return err
