@@ -74,17 +74,19 @@ func (p party) queue(t *testing.T, n int) []*mvccpb.KeyValue {
 	}
 }
 
-// lockInBackground returns a channel with what Lock returns, within 10 s.
-func (p party) lockInBackground(ctx context.Context) <-chan result {
+// inBackground returns a channel with what take returns, within 10 s.
+func inBackground(ctx context.Context, take func(context.Context, string) (lock.Tenure, error)) <-chan result {
 	c := make(chan result, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		tenure, err := p.Lock(ctx, scope)
+		tenure, err := take(ctx, scope)
 		c <- result{tenure, err}
 	}()
 	return c
 }
+
+func (p party) lockInBackground(ctx context.Context) <-chan result { return inBackground(ctx, p.Lock) }
 
 type result struct {
 	tenure lock.Tenure

@@ -38,6 +38,7 @@ func TestLaws(t *testing.T) {
 		},
 		Restart: s.restart,
 		Fair:    true,
+		Shared:  true,
 		TTL:     ttl,
 		// Half a second is etcd's own, up to two are the client's (see
 		// etcdlock.New), the rest is for a busy machine.

@@ -1,9 +1,21 @@
-// Package etcdlock is a lock.Backend on etcd. Its locks are queues of keys, as
-// those of go.etcd.io/etcd/client/v3/concurrency are, and so it shares its locks
-// with mutexes of that package and with "etcdctl lock".
+// Package etcdlock is a lock.Backend and a lock.Sharer on etcd. Its locks are queues
+// of keys, as those of go.etcd.io/etcd/client/v3/concurrency are, and so it shares its
+// locks with mutexes of that package and with "etcdctl lock".
 //
 // The token is the create revision of the holder's key. It is the holder's
 // ticket in the queue: the lock is granted in its order.
+//
+// # Readers and writers
+//
+// RLock and TryRLock take a lock shared, Lock and TryLock take it alone. Both stand in
+// one queue, so tokens grow over both modes. A writer waits for all keys before its own;
+// a reader waits only for those of writers. So readers next to each other hold the lock
+// together, and no reader overtakes a writer that waits.
+//
+// The key of a reader ends with "-shared"; ModeOf tells. All other keys are those of
+// writers, also those of package concurrency and of "etcdctl lock": their mutexes wait
+// for readers, and readers wait for them. A version of this package that knows no readers
+// does the same.
 //
 // # One lease, a key for each tenure
 //
@@ -44,12 +56,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -67,7 +81,10 @@ type Backend struct {
 	lease *lease // what the next attempt gets; nil, or over: it gets a new one
 }
 
-var _ lock.Backend = (*Backend)(nil)
+var (
+	_ lock.Backend = (*Backend)(nil)
+	_ lock.Sharer  = (*Backend)(nil)
+)
 
 // New returns a backend whose locks outlive a crash of their holder by ttl, plus
 // what etcd's clock adds: up to half a second by the server's scan for expired
@@ -86,15 +103,26 @@ func New(client *clientv3.Client, ttl time.Duration) (*Backend, error) {
 }
 
 // Prefix returns the beginning of the keys of scope. Of those that have no further
-// slash the one with the lowest create revision is the holder's, and the others
-// are those of waiters, in order.
+// slash the one with the lowest create revision is a holder's. Where it is that of a
+// reader, so are the readers' keys next to it. The others are those of waiters, in order.
 func Prefix(scope string) string { return scope + "/" }
+
+// sharedSuffix ends the keys of readers.
+const sharedSuffix = "-shared"
+
+// ModeOf returns how the tenure of a key below Prefix holds its lock, or will hold it.
+func ModeOf(key string) fence.Mode {
+	if strings.HasSuffix(key, sharedSuffix) {
+		return fence.Shared
+	}
+	return fence.Exclusive
+}
 
 // TryLock is as lock.Backend says. While it fails it stands in the queue for a
 // moment, so that of two attempts on a free lock that come together both may be
 // told ErrLocked.
 func (b *Backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, "trylock", false)
+	return b.attempt(ctx, scope, way{op: "trylock", mode: fence.Exclusive})
 }
 
 // Lock is as lock.Backend says. Where the lease of the waiter ends, because etcd
@@ -102,13 +130,32 @@ func (b *Backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error
 // When ctx is done, Lock and TryLock need at most 2 s more, to remove what they
 // have put into etcd.
 func (b *Backend) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, "lock", true)
+	return b.attempt(ctx, scope, way{op: "lock", mode: fence.Exclusive, wait: true})
 }
 
-func (b *Backend) attempt(ctx context.Context, scope, op string, wait bool) (lock.Tenure, error) {
-	t, left, err := b.try(ctx, scope, wait)
+// TryRLock is as lock.Sharer says. It returns ErrLocked also where a writer only waits,
+// and where a TryLock that fails stands in the queue.
+func (b *Backend) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return b.attempt(ctx, scope, way{op: "tryrlock", mode: fence.Shared})
+}
+
+// RLock is as lock.Sharer says, and else as Lock. It waits for the writers that came
+// before, those that wait included.
+func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return b.attempt(ctx, scope, way{op: "rlock", mode: fence.Shared, wait: true})
+}
+
+// way is how an attempt asks for a lock.
+type way struct {
+	op   string // as lock.UnknownError names it
+	mode fence.Mode
+	wait bool
+}
+
+func (b *Backend) attempt(ctx context.Context, scope string, how way) (lock.Tenure, error) {
+	t, left, err := b.try(ctx, scope, how)
 	if errors.Is(err, errLeaseOver) { // nobody had noticed before; the next one is new
-		t, left, err = b.try(ctx, scope, wait)
+		t, left, err = b.try(ctx, scope, how)
 	}
 	switch {
 	case err == nil:
@@ -118,9 +165,9 @@ func (b *Backend) attempt(ctx context.Context, scope, op string, wait bool) (loc
 	case errors.Is(err, errLeaseOver):
 		err = concurrency.ErrSessionExpired
 	}
-	err = fmt.Errorf("etcdlock: %s %q: %w", op, scope, err)
+	err = fmt.Errorf("etcdlock: %s %q: %w", how.op, scope, err)
 	if left != nil {
-		return nil, &lock.UnknownError{Op: op, Scope: scope,
+		return nil, &lock.UnknownError{Op: how.op, Scope: scope,
 			Err: fmt.Errorf("%w; and its key may be left: %w", err, left)}
 	}
 	return nil, err
@@ -128,7 +175,7 @@ func (b *Backend) attempt(ctx context.Context, scope, op string, wait bool) (loc
 
 // try takes the lock on the lease that there is. left is why a key of the attempt
 // may be left in etcd.
-func (b *Backend) try(ctx context.Context, scope string, wait bool) (t *Tenure, left, err error) {
+func (b *Backend) try(ctx context.Context, scope string, how way) (t *Tenure, left, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -138,8 +185,8 @@ func (b *Backend) try(ctx context.Context, scope string, wait bool) (t *Tenure, 
 	}
 	late, stop := afterwards(ctx)
 	defer stop()
-	t = newTenure(b, l, scope)
-	if err := t.take(ctx, late, wait); err != nil {
+	t = newTenure(b, l, scope, how.mode)
+	if err := t.take(ctx, late, how.wait); err != nil {
 		return nil, t.abandon(late, err), err
 	}
 	return t, nil, nil

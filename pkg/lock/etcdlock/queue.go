@@ -20,7 +20,7 @@ import (
 var errLeaseOver = errors.New("the lease is over")
 
 // take puts the tenure's key into the queue of its scope, and fills in the grant when
-// it is the first. Without wait it returns lock.ErrLocked where it is not. All ends
+// it is its turn. Without wait it returns lock.ErrLocked where it is not. All ends
 // with the lease, and with ctx; but the put has until late to be answered, so that
 // it is known what is in etcd.
 func (t *Tenure) take(ctx, late context.Context, wait bool) error {
@@ -60,8 +60,9 @@ func refused(err error) bool {
 	}, said.Code())
 }
 
-// stand stands in the queue until it is the first. The answer that shows the key as
-// the first is the proof that the lease is not dead already (etcd issue 9921).
+// stand stands in the queue until it is its turn. The answer that shows the key with
+// nobody before it to wait for is the proof that the lease is not dead already (etcd
+// issue 9921).
 func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 	prefix := Prefix(t.grant.Scope)
 	look := clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
@@ -75,25 +76,37 @@ func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 		t.stands = true
 		queue := ofScope(prefix, resp.Responses[len(ops)-1].GetResponseRange().GetKvs())
 		place := slices.IndexFunc(queue, func(kv *mvccpb.KeyValue) bool { return string(kv.Key) == t.grant.Owner })
-		switch {
-		case place < 0:
+		if place < 0 {
 			return concurrency.ErrSessionExpired
-		case place > 0 && !wait:
+		}
+		before := lastExcluding(queue[:place], t.grant.Mode)
+		if before != nil && !wait {
 			return lock.ErrLocked
 		}
 		if err := t.lease.freshen(waiting); err != nil {
 			return err
 		}
-		if place == 0 {
+		if before == nil {
 			t.header = resp.Header.Revision
-			t.grant.Token = fence.Token(queue[0].CreateRevision)
+			t.grant.Token = fence.Token(queue[place].CreateRevision)
 			return nil
 		}
-		if err := t.awaitDelete(waiting, string(queue[place-1].Key), resp.Header.Revision); err != nil {
+		if err := t.awaitDelete(waiting, string(before.Key), resp.Header.Revision); err != nil {
 			return err
 		}
 		ops = []clientv3.Op{look}
 	}
+}
+
+// lastExcluding is the last of the keys before that of a tenure in mode which it has to
+// wait for; nil: there is none. A reader waits for writers only.
+func lastExcluding(before []*mvccpb.KeyValue, mode fence.Mode) *mvccpb.KeyValue {
+	for _, kv := range slices.Backward(before) {
+		if mode == fence.Exclusive || ModeOf(string(kv.Key)) == fence.Exclusive {
+			return kv
+		}
+	}
+	return nil
 }
 
 // ofScope leaves out keys of other scopes: below "/a/", "/a/b/1f" is one of "/a/b".
@@ -115,5 +128,5 @@ func (t *Tenure) awaitDelete(ctx context.Context, key string, revision int64) er
 			return err
 		}
 	}
-	return errors.New("the watch of the holder's key ended")
+	return errors.New("the watch of the key before ended")
 }

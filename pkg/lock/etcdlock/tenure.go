@@ -8,6 +8,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -31,9 +32,13 @@ var _ lock.Tenure = (*Tenure)(nil)
 var errReleased = errors.New("released")
 
 // newTenure names the key that the tenure will have.
-func newTenure(b *Backend, l *lease, scope string) *Tenure {
+func newTenure(b *Backend, l *lease, scope string, mode fence.Mode) *Tenure {
 	t := &Tenure{backend: b, lease: l}
-	t.grant = lock.Grant{Scope: scope, Owner: fmt.Sprintf("%s%x-%x", Prefix(scope), l.id, l.keys.Add(1))}
+	key := fmt.Sprintf("%s%x-%x", Prefix(scope), l.id, l.keys.Add(1))
+	if mode == fence.Shared {
+		key += sharedSuffix
+	}
+	t.grant = lock.Grant{Scope: scope, Owner: key, Mode: mode}
 	t.life, t.end = context.WithCancelCause(l.life)
 	return t
 }
