@@ -39,7 +39,7 @@ func (r *request) name(ask *history.Event, id string) {
 
 // do asks for what answer says, and adds to it what a read finds.
 func (r *request) do(ctx context.Context, storage *kvhttp.Client, answer *history.Event) (err error) {
-	req := kv.Request{ID: answer.Request, Claim: fence.Claim{Scope: answer.Scope, Token: answer.Token, Sequence: answer.Sequence}}
+	req := kv.Request{ID: answer.Request, Claim: fence.Claim{Scope: answer.Scope, Token: answer.Token, Sequence: answer.Sequence, Mode: answer.Mode}}
 	switch answer.Op {
 	case history.OpUnlock:
 		err = r.held.Unlock(ctx)
@@ -126,12 +126,24 @@ func (a *agent) newRequest(op, lock, key, value string) *request {
 	if op == history.OpRead && a.Settings.Text(setting.Reads) == setting.ReadsPlain {
 		r.ask.Token = 0
 	}
+	if r.ask.Token != 0 {
+		r.ask.Mode = a.modeOf(lock)
+	}
 	if op != history.OpRead && a.Settings.Flag(setting.Numbered) && r.ask.Token != 0 {
 		a.sequences[lock]++
 		r.ask.Sequence = a.sequences[lock]
 	}
 	r.ask.Op, r.ask.Key, r.ask.Value = op, key, value
 	return r
+}
+
+// modeOf is what a claim says of how the agent holds the lock.
+func (a *agent) modeOf(lock string) fence.Mode {
+	h := a.find(lock)
+	if h == nil || a.Settings[setting.Claims] == setting.ClaimsExclusive {
+		return fence.Exclusive
+	}
+	return h.Grant().Mode
 }
 
 func checkKey(op, key string) error {

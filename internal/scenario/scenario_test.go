@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 	client := func(lock string, chosen ...string) scenario.Client {
 		values := setting.Values{
 			"lock": lock, "ttl": "1s", "timeout": "5s", "token": "revision", "scope": "lock", "member": "any",
-			"session": "own", "look": "begin", "reads": "fenced", "numbered": "false", "change": "batch", "delay": "0s",
+			"session": "own", "mode": "exclusive", "claims": "by-mode", "look": "begin", "reads": "fenced", "numbered": "false", "change": "batch", "delay": "0s",
 		}
 		for _, c := range chosen {
 			name, text, _ := strings.Cut(c, ": ")

@@ -27,14 +27,18 @@ const (
 	LookBegin   = "begin" // as LookSession where a client begins a write, else as LookNothing
 	LookNothing = "nothing"
 	LookSession = "session" // at the client's own session, which may not know yet
+
+	ClaimsByMode    = "by-mode"   // shared where the tenure is
+	ClaimsExclusive = "exclusive" // whatever the tenure is
 )
 
 // What a service's clients can choose where the service has it, under these names.
-// Token and Look have the values above and those that are the service's own.
+// Token, Look and Claims have the values above and those that are the service's own.
 const (
 	Token   = "token"
 	Session = "session"
 	Look    = "look"
+	Claims  = "claims"
 )
 
 // Client are the settings of all clients.

@@ -33,6 +33,13 @@ func TestRowsOfFaults(t *testing.T) {
 			[]history.Event{at(1, "c", "invoke", lock), at(2, "etcd", "queued", tenure("c", "t", 7)), at(300, "etcd", "granted", tenure("c", "t", 7)), at(301, "c", "ok", lock)},
 			[]string{"queue c>lock service c waits in the queue for /l, its ticket is 7", "grant lock service>c c holds /l: token 7 (it waited for 299 ms)"},
 		},
+		"who shares a lock says so": {
+			[]history.Event{
+				at(1, "etcd", "granted", history.Event{Client: "a", Scope: "/l", Tenure: "1", Token: 5, Mode: fence.Shared}),
+				at(2, "storage", "applied", history.Event{Client: "a", Op: "read", Scope: "/l", Tenure: "1", Request: "a-1", Key: "k", Token: 5, Mode: fence.Shared}),
+			},
+			[]string{"grant lock service>a a holds /l: shared token 5", "admit a>storage a reads k, shared token 5: applied unchecked"},
+		},
 		"in two if etcd takes its time": {
 			[]history.Event{at(1, "c", "invoke", lock), at(301, "etcd", "queued", tenure("c", "t", 7))},
 			[]string{"send c>lock service c asks for /l and waits", "queue c> c waits in the queue for /l, its ticket is 7"},

@@ -31,7 +31,11 @@ func token(e history.Event, before, after string) Text {
 	if e.Token == 0 {
 		return Say("%sno"+Tie+"token%s", before, after)
 	}
-	return Strong("%s%s%s", before, numbered("token", e.Token), after)
+	kind := "token"
+	if e.Mode == fence.Shared {
+		kind = "shared token"
+	}
+	return Strong("%s%s%s", before, numbered(kind, e.Token), after)
 }
 
 // numbered writes a token or a mark after its name: on the same line, unless it

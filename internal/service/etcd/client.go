@@ -18,6 +18,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
@@ -39,7 +40,7 @@ func (Dialer) DefaultEndpoints() []string {
 type client struct {
 	etcd     *clientv3.Client
 	members  *members
-	locks    *etcdlock.Backend
+	locks    lock.Backend // etcdlock's, by the setting of the mode
 	settings setting.Values
 
 	mu       sync.Mutex
@@ -52,6 +53,9 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	s := o.Settings.Text(setting.Session)
 	if s != sessionOwn && s != sessionKept {
 		return nil, fmt.Errorf("%s is %q, want %s or %s", setting.Session, s, sessionOwn, sessionKept)
+	}
+	if name, why := unfit(o.Settings); name != "" {
+		return nil, fmt.Errorf("%s is %q: %s", name, o.Settings.Text(name), why)
 	}
 	c := &client{members: &members{conns: make(map[string][]net.Conn)}, settings: o.Settings}
 	var err error
@@ -67,9 +71,14 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}
-	if c.locks, err = etcdlock.New(c.etcd, o.Settings.Time(setting.TTL)); err != nil {
+	c.etcd.KV = queueKV{c.etcd.KV}
+	locks, err := etcdlock.New(c.etcd, o.Settings.Time(setting.TTL))
+	if err != nil {
 		c.etcd.Close()
 		return nil, fmt.Errorf("%s: %w", setting.TTL, err)
+	}
+	if c.locks = locks; c.shares() {
+		c.locks = lock.Shared(locks)
 	}
 	return c, nil
 }
@@ -146,7 +155,22 @@ func explained(err error) error {
 	return err
 }
 
-// place is one in the queue, by a mutex.
+// queuing is a position that is waited for in the background.
+type queuing interface {
+	position
+	take(ctx context.Context, op string) error
+	stands() <-chan struct{} // closed when it stands in the queue
+}
+
+// queuing makes one, by a mutex unless it is shared.
+func (c *client) queuing(ctx context.Context, scope string) (queuing, error) {
+	if c.shares() {
+		return c.newReader(scope), nil
+	}
+	return c.openMutex(ctx, scope, clientv3.NoLease)
+}
+
+// place is one in the queue.
 type place struct {
 	*tenure
 	granted chan error
@@ -161,19 +185,19 @@ func (p *place) Leave() { p.leave() }
 
 // Enqueue implements service.Client.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
-	m, err := insist(c.members, func() (*mutexTenure, error) { return c.openMutex(ctx, scope, clientv3.NoLease) })
+	q, err := insist(c.members, func() (queuing, error) { return c.queuing(ctx, scope) })
 	if err != nil {
 		return nil, explained(err)
 	}
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
-	p := &place{&tenure{position: m, of: c}, make(chan error, 1), leave}
+	p := &place{&tenure{position: q, of: c}, make(chan error, 1), leave}
 	go func() {
 		defer leave()
 		defer c.members.attend()()
-		p.granted <- explained(m.take(waiting, opLock))
+		p.granted <- explained(q.take(waiting, opLock))
 	}()
 	select {
-	case <-m.waits:
+	case <-q.stands():
 		return p, nil
 	case err = <-p.granted:
 	case <-ctx.Done():

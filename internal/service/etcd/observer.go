@@ -52,7 +52,7 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 	}
 	old, queues := s.observer, make(map[string]*queue)
 	for _, lock := range s.stage.Locks() {
-		queues[lock] = &queue{scope: lock, places: make(map[string]int64)}
+		queues[lock] = newQueue(lock)
 	}
 	if old != nil && !anew {
 		queues = old.queues
@@ -77,7 +77,7 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 				q.begin(now)
 			}
 			if err == nil && old != nil {
-				err = s.forget(starting, old.queues[lock].holder, q)
+				err = s.forget(starting, old.queues[lock], q)
 			}
 			if err != nil {
 				stop()
@@ -107,51 +107,57 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 	return nil
 }
 
-// forget ends the tenure that was the last of a lock where etcd's past, which is
-// another one now, does not have it. One that it has goes on, or once more.
-func (s *servers) forget(ctx context.Context, tenure string, now *queue) error {
-	for key, place := range now.places {
-		if tenureOf(key, place) == tenure {
+// forget ends the tenures that went on in a queue before where etcd's past, which is
+// another one now, does not have them. Those that it has go on, or once more.
+func (s *servers) forget(ctx context.Context, before, now *queue) error {
+	for _, p := range before.inOrder() {
+		if again := now.places[p.key]; !p.granted || again != nil && again.revision == p.revision {
+			continue
+		}
+		s.stage.Revoked(func(tenure string) bool { return tenure == p.tenure() })
+		err := s.stage.Meanwhile(ctx, "the end of what etcd has forgotten", func(context.Context) error {
+			s.stage.Tell(now.event(history.KindEnded, p))
 			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
-	if tenure == "" {
-		return nil
-	}
-	s.stage.Revoked(func(other string) bool { return other == tenure })
-	return s.stage.Meanwhile(ctx, "the end of what etcd has forgotten", func(context.Context) error {
-		s.stage.Tell(history.Event{
-			At: time.Duration(time.Now().UnixNano()), Lane: Service{}.Name(), Kind: history.KindEnded,
-			Scope: now.scope, Tenure: tenure,
-		})
-		return nil
-	})
+	return nil
 }
 
 // queue is that of one lock: who holds it, and who waits.
 type queue struct {
 	scope  string
-	places map[string]int64 // key → create revision
-	holder string           // tenure
-	seen   int64            // revision
+	places map[string]*keyPlace // by key
+	seen   int64                // revision
 }
 
-// begin takes the queue as it is. Its holder is none that anybody has to be told of.
+// keyPlace is one in the queue. When it is granted the lock it is a tenure.
+type keyPlace struct {
+	key      string
+	revision int64 // of its creation
+	granted  bool
+}
+
+func newQueue(scope string) *queue {
+	return &queue{scope: scope, places: make(map[string]*keyPlace)}
+}
+
+func (p *keyPlace) tenure() string { return tenureOf(p.key, p.revision) }
+
+// begin takes the queue as it is. Its holders are none that anybody has to be told of.
 func (q *queue) begin(now *clientv3.GetResponse) {
 	q.seen = now.Header.Revision
 	for _, kv := range now.Kvs {
-		q.places[string(kv.Key)] = kv.CreateRevision
+		q.places[string(kv.Key)] = &keyPlace{key: string(kv.Key), revision: kv.CreateRevision}
 	}
-	if len(q.places) > 0 {
-		first := q.first()
-		q.holder = tenureOf(first, q.places[first])
-	}
+	q.grant()
 }
 
-// first is the key of the holder: as package concurrency has it, the one with the
-// lowest create revision.
-func (q *queue) first() string {
-	return slices.MinFunc(slices.Collect(maps.Keys(q.places)), func(a, b string) int { return cmp.Compare(q.places[a], q.places[b]) })
+// inOrder are the places in the order of their create revisions.
+func (q *queue) inOrder() []*keyPlace {
+	return slices.SortedFunc(maps.Values(q.places), func(a, b *keyPlace) int { return cmp.Compare(a.revision, b.revision) })
 }
 
 func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, stage service.Stage) {
@@ -172,35 +178,51 @@ func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, stage se
 // see takes in a change of the queue and says what it means.
 func (q *queue) see(e *clientv3.Event) (told []history.Event) {
 	key := string(e.Kv.Key)
-	place, known := q.places[key]
-	if e.Type == mvccpb.Event_PUT {
-		if q.places[key] = e.Kv.CreateRevision; !known && q.holder != "" {
-			told = append(told, q.event(history.KindQueued, key))
-		}
-	} else {
+	p, known := q.places[key]
+	switch {
+	case e.Type == mvccpb.Event_DELETE && known:
 		delete(q.places, key)
-		if known { // a holder's, or a place in the queue
-			ended := q.event(history.KindEnded, key)
-			ended.Tenure, ended.Token = tenureOf(key, place), 0
-			told = append(told, ended)
-			if ended.Tenure == q.holder {
-				q.holder = ""
-			}
-		}
+		return append([]history.Event{q.event(history.KindEnded, p)}, q.grant()...)
+	case e.Type == mvccpb.Event_DELETE || known: // touched again by its holder
+		return nil
 	}
-	if q.holder != "" || len(q.places) == 0 {
-		return told
+	p = &keyPlace{key: key, revision: e.Kv.CreateRevision}
+	q.places[key] = p
+	if told = q.grant(); !p.granted {
+		told = append(told, q.event(history.KindQueued, p))
 	}
-	first := q.first()
-	q.holder = tenureOf(first, q.places[first])
-	return append(told, q.event(history.KindGranted, first))
+	return told
 }
 
-func (q *queue) event(kind history.Kind, key string) history.Event {
-	return history.Event{
-		At: time.Duration(time.Now().UnixNano()), Lane: Service{}.Name(), Kind: kind,
-		Scope: q.scope, Tenure: tenureOf(key, q.places[key]), Token: fence.Token(q.places[key]),
+// grant grants the lock to those whose turn it is, and tells of it: to the first, as
+// package concurrency has it, and as etcdlock has it to those that share the lock and
+// have nobody before them who does not.
+func (q *queue) grant() (told []history.Event) {
+	for i, p := range q.inOrder() {
+		shared := etcdlock.ModeOf(p.key) == fence.Shared
+		if i > 0 && !shared {
+			break
+		}
+		if !p.granted {
+			p.granted = true
+			told = append(told, q.event(history.KindGranted, p))
+		}
+		if !shared {
+			break
+		}
 	}
+	return told
+}
+
+func (q *queue) event(kind history.Kind, p *keyPlace) history.Event {
+	e := history.Event{
+		At: time.Duration(time.Now().UnixNano()), Lane: Service{}.Name(), Kind: kind,
+		Scope: q.scope, Tenure: p.tenure(),
+	}
+	if kind != history.KindEnded {
+		e.Token, e.Mode = fence.Token(p.revision), etcdlock.ModeOf(p.key)
+	}
+	return e
 }
 
 // stopObserving ends the account, and waits until all of it is taken in.

@@ -65,6 +65,9 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 		if c := checkSession(name, clients); c != nil {
 			return c
 		}
+		if s, why := unfit(clients[name].Values); s != "" {
+			return &scenario.Conflict{Client: name, Setting: s, Text: why}
+		}
 		if clients[name].Text(settingMember) == memberFollower && world.Number(settingMembers) < 3 {
 			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "etcd has one member, which leads, and so no follower: it needs \"members: 3\""}
 		}
@@ -103,6 +106,8 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 		wrong.Text = fmt.Sprintf("\"session\" cannot be %s%s", session, scenario.Hint(session, append(ownOrKept, others...)))
 	case !slices.Contains(ownOrKept, owner.Text(setting.Session)):
 		wrong.Text = fmt.Sprintf("%s has no session of its own to share: it shares that of %s", session, owner.Text(setting.Session))
+	case owner.Text(settingMode) == modeShared:
+		wrong.Text = fmt.Sprintf("%s has no session to share: its mode is shared, and it keeps none", session)
 	default:
 		return nil
 	}

@@ -103,7 +103,9 @@ type mutexTenure struct {
 	header atomic.Int64 // the revision of the answer that granted the lock; 0 before
 }
 
-var _ position = (*mutexTenure)(nil)
+var _ queuing = (*mutexTenure)(nil)
+
+func (t *mutexTenure) stands() <-chan struct{} { return t.waits }
 
 // openMutex makes a new mutex in the session that the settings and lease want.
 func (c *client) openMutex(ctx context.Context, scope string, lease clientv3.LeaseID) (*mutexTenure, error) {

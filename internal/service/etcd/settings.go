@@ -20,6 +20,10 @@ const (
 
 	lookIsOwner = "is-owner"
 	lookFirst   = "first"
+
+	settingMode   = "mode"
+	modeExclusive = "exclusive" // it holds its locks alone
+	modeShared    = "shared"    // together with others that share them
 )
 
 var clientSettings = []setting.Setting{
@@ -36,7 +40,33 @@ var clientSettings = []setting.Setting{
 		About: "What its locks stand on. own: each tenure has a key of its own. kept: one session, and so one key, for all its tenures. Or the name of the client whose session it shares, and which keeps it.",
 	},
 	{
+		Name: settingMode, Default: modeExclusive, Of: []string{modeExclusive, modeShared},
+		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with others that share them, as a reader.",
+	},
+	{
+		Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
+		About: "What its claims say of how it holds the lock. by-mode: that it shares it, if it does. exclusive: nothing, and so its token counts as that of a writer.",
+	},
+	{
 		Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
 		About: "How it looks whether it holds the lock before it writes. begin: at its session where it begins a write, else not at all. nothing: never. session: it asks its session, which may not know yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.",
 	},
+}
+
+// unfit names a setting of a client that does not go together with how it takes its
+// locks, and says why; name is "" where there is none.
+func unfit(client setting.Values) (name, why string) {
+	if client.Text(settingMode) == modeExclusive {
+		return "", ""
+	}
+	look := client.Text(setting.Look)
+	switch {
+	case client.Text(setting.Session) != sessionOwn:
+		return setting.Session, `a client whose mode is shared keeps no session, and uses no other's: it needs "session: own"`
+	case look == lookIsOwner, look == lookFirst:
+		return setting.Look, "a client whose mode is shared need not be the first in the queue to hold the lock: it needs another look, like session"
+	case client.Flag(setting.Numbered) && client.Text(setting.Claims) == setting.ClaimsByMode:
+		return setting.Numbered, `shared claims carry no sequence numbers: a client whose mode is shared needs "numbered: false"`
+	}
+	return "", ""
 }

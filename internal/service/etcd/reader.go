@@ -1,0 +1,121 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+)
+
+// shares reports whether the client takes its locks together with others.
+func (c *client) shares() bool { return c.settings.Text(settingMode) == modeShared }
+
+// reader is a place in the queue of one who shares the lock, by etcdlock, and then its
+// tenure.
+type reader struct {
+	locks  lock.Backend
+	placed chan struct{}                   // closed when it stands in the queue
+	grant  lock.Grant                      // what it will be granted, whole when placed is closed
+	tenure atomic.Pointer[etcdlock.Tenure] // nil before the grant
+}
+
+var _ queuing = (*reader)(nil)
+
+func (c *client) newReader(scope string) *reader {
+	return &reader{locks: c.locks, placed: make(chan struct{}), grant: lock.Grant{Scope: scope, Mode: fence.Shared}}
+}
+
+func (r *reader) stands() <-chan struct{} { return r.placed }
+
+// take waits for the lock.
+func (r *reader) take(ctx context.Context, _ string) error {
+	t, err := r.locks.Lock(context.WithValue(ctx, placedKey{}, r.place), r.grant.Scope)
+	if err != nil {
+		return err
+	}
+	r.tenure.Store(t.(*etcdlock.Tenure))
+	return nil
+}
+
+func (r *reader) place(key string, revision int64) {
+	r.grant.Owner, r.grant.Token = key, fence.Token(revision)
+	close(r.placed)
+}
+
+func (r *reader) Grant() lock.Grant { return r.grant }
+
+// Done is never closed before the grant.
+func (r *reader) Done() <-chan struct{} {
+	if t := r.tenure.Load(); t != nil {
+		return t.Done()
+	}
+	return nil
+}
+
+func (r *reader) Err() error {
+	if t := r.tenure.Load(); t != nil {
+		return t.Err()
+	}
+	return nil
+}
+
+func (r *reader) Unlock(ctx context.Context) error {
+	if t := r.tenure.Load(); t != nil {
+		return t.Unlock(ctx)
+	}
+	return fmt.Errorf("unlock %q: %s waits for it", r.grant.Scope, r.grant.Owner)
+}
+
+func (r *reader) HeaderRevision() int64 {
+	if t := r.tenure.Load(); t != nil {
+		return t.HeaderRevision()
+	}
+	return 0
+}
+
+func (r *reader) UnorderedLeaseID() int64 {
+	id, _ := leaseOf(r.grant.Owner) // etcdlock has it in each key
+	return int64(id)
+}
+
+// queueKV is what etcdlock reads and writes by. The answer to its put tells the place in
+// the queue, which nothing else does before the grant: queueKV calls the function that
+// the context has for placedKey.
+type queueKV struct{ clientv3.KV }
+
+type placedKey struct{}
+
+func (k queueKV) Txn(ctx context.Context) clientv3.Txn {
+	txn := k.KV.Txn(ctx)
+	if placed, ok := ctx.Value(placedKey{}).(func(key string, revision int64)); ok {
+		return &queueTxn{Txn: txn, placed: placed}
+	}
+	return txn
+}
+
+type queueTxn struct {
+	clientv3.Txn
+	placed func(key string, revision int64)
+	key    string // that it puts
+}
+
+func (t *queueTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	if ops[0].IsPut() {
+		t.key = string(ops[0].KeyBytes())
+	}
+	t.Txn.Then(ops...)
+	return t
+}
+
+func (t *queueTxn) Commit() (*clientv3.TxnResponse, error) {
+	resp, err := t.Txn.Commit()
+	if err == nil && t.key != "" {
+		t.placed(t.key, resp.Header.Revision)
+	}
+	return resp, err
+}
