@@ -30,11 +30,12 @@ func TestScenariosNeedTheirProtection(t *testing.T) {
 		{"the storage checks nothing", world, "world: {storage: {fencing: off}}\n" + world, []string{
 			"03-check-then-write token", "04-delayed-request fenced", "07-read-before-fence fenced-reads", "08-storage-restart durable",
 			"09-delete-drops-fence kept", "10-scope mark-per-lock", "12-partition fenced", "17-late-unlock kept-session-fenced",
-			"18-poisoned-token bound", "19-late-retry numbered",
+			"18-poisoned-token bound", "19-late-retry numbered", "22-readers-and-writers two-marks",
 		}},
 		{"the storage asks whether tokens differ", world, "world: {storage: {fencing: differs}}\n" + world, []string{
 			"06-mixed-revisions create-revisions", "06-mixed-revisions header-revisions", "07-read-before-fence fenced-reads",
 			"09-delete-drops-fence kept", "11-holder-crash batch", "14-snapshot-restore bumped",
+			"22-readers-and-writers two-marks",
 		}},
 		{"tokens are lease IDs", "    about: tokens are create revisions\n", "    set: {clients.*.token: lease}\n", []string{
 			"05-lease-id-token create-revision",
