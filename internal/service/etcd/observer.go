@@ -107,13 +107,10 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 	return nil
 }
 
-// forget ends the tenures that went on in a queue before where etcd's past, which is
-// another one now, does not have them. Those that it has go on, or once more.
+// forget ends the tenures that etcd's past, which is another one now, does not have.
+// Those that it has go on, or once more.
 func (s *servers) forget(ctx context.Context, before, now *queue) error {
-	for _, p := range before.inOrder() {
-		if again := now.places[p.key]; !p.granted || again != nil && again.revision == p.revision {
-			continue
-		}
+	for _, p := range before.lacking(now) {
 		s.stage.Revoked(func(tenure string) bool { return tenure == p.tenure() })
 		err := s.stage.Meanwhile(ctx, "the end of what etcd has forgotten", func(context.Context) error {
 			s.stage.Tell(now.event(history.KindEnded, p))
@@ -158,6 +155,14 @@ func (q *queue) begin(now *clientv3.GetResponse) {
 // inOrder are the places in the order of their create revisions.
 func (q *queue) inOrder() []*keyPlace {
 	return slices.SortedFunc(maps.Values(q.places), func(a, b *keyPlace) int { return cmp.Compare(a.revision, b.revision) })
+}
+
+// lacking are the tenures of q that another account of the lock does not have.
+func (q *queue) lacking(other *queue) []*keyPlace {
+	return slices.DeleteFunc(q.inOrder(), func(p *keyPlace) bool {
+		same := other.places[p.key]
+		return !p.granted || same != nil && same.revision == p.revision
+	})
 }
 
 func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, stage service.Stage) {

@@ -61,6 +61,24 @@ func TestObserverBegins(t *testing.T) {
 	}
 }
 
+// TestForgotten: of what etcd does not have any more the tenures alone.
+func TestForgotten(t *testing.T) {
+	before, now := newQueue("/lock"), newQueue("/lock")
+	for key, rev := range map[string]int64{"a-shared": 5, "b-shared": 6, "c-shared": 7, "w": 8} {
+		before.places[key] = &keyPlace{key: key, revision: rev}
+	}
+	before.grant()
+	now.places["b-shared"] = &keyPlace{key: "b-shared", revision: 6}
+	now.places["c-shared"] = &keyPlace{key: "c-shared", revision: 4} // of an earlier tenure
+	var got []string
+	for _, p := range before.lacking(now) {
+		got = append(got, p.tenure())
+	}
+	if want := []string{"a-shared@5", "c-shared@7"}; !slices.Equal(got, want) {
+		t.Errorf("etcd has forgotten %q, want %q", got, want)
+	}
+}
+
 // seen is a change of a queue, and what the observer says of it.
 type seen struct {
 	change string
