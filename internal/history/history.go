@@ -143,7 +143,7 @@ type Change struct {
 const (
 	Safe      = "safe"
 	Corrupted = "corrupted" // a write of an earlier tenure landed after a later one began its work, or an acknowledged write is lost
-	Blocked   = "blocked"   // the rightful holder was refused, or a free lock was not granted
+	Blocked   = "blocked"   // the rightful holder was refused, or a lock was not granted that was free or should have been
 )
 
 // Verdicts are all there are.
@@ -157,7 +157,7 @@ const Version = 2
 // Violation is one thing that must not happen, and the two events that make it:
 // their places in the history, from 0. Before is -1 where one event is enough.
 type Violation struct {
-	Verdict string        `json:"verdict,omitempty"` // Corrupted or Blocked; "" of an Overlap
+	Verdict string        `json:"verdict,omitempty"` // Corrupted or Blocked; "" of Overlap and Passed
 	Kind    ViolationKind `json:"kind"`
 	Text    string        `json:"text"`
 	Before  int           `json:"before"`
@@ -167,8 +167,9 @@ type Violation struct {
 // ViolationKind says which rule is broken; docs/histories.md has the rules.
 type ViolationKind string
 
-// The kinds of violations: those of Corrupted, and two of Blocked. Overlap is none
-// by itself: the lock service's tenures were not exclusive.
+// The kinds of violations: those of Corrupted, and three of Blocked. Overlap and Passed
+// are none by themselves: the lock service's tenures were not exclusive, or not granted
+// in the order of requests.
 const (
 	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
 	Unheld     ViolationKind = "unheld"      // a change of no tenure came after a tenure's work
@@ -180,7 +181,9 @@ const (
 	Torn       ViolationKind = "torn"        // half of a change was found
 	Refusal    ViolationKind = "refused"     // the holder was refused
 	NotGranted ViolationKind = "not-granted" // a free lock was not granted
+	Orphaned   ViolationKind = "orphaned"    // a lock was held too long after nobody could renew it
 	Overlap    ViolationKind = "overlap"     // a tenure began before one that it cannot share its lock with was over
+	Passed     ViolationKind = "passed"      // a tenure was granted before one that had queued earlier
 )
 
 // Run says what a history is a history of.
@@ -201,8 +204,14 @@ type Run struct {
 	Together [][]string `json:"together,omitempty"`
 	// Tokens say which number each client shows as its token, by the words below.
 	Tokens map[string]string `json:"tokens,omitempty"`
-	Seed   uint64            `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
-	Expect Expect            `json:"expect"`
+	// Bounds are for how long at most a client's lock is held after nobody can renew it:
+	// the TTL, and what the lock service promises. A client without one is not judged by it.
+	Bounds map[string]time.Duration `json:"bounds,omitempty"`
+	// Handover is for how long at most a lock is free while a client waits for it. 0: that
+	// is not judged.
+	Handover time.Duration `json:"handover,omitempty"`
+	Seed     uint64        `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
+	Expect   Expect        `json:"expect"`
 }
 
 // What a client shows as its token. The words are those of the first lock service's
@@ -230,6 +239,7 @@ type Expect struct {
 	Ordered *bool  `json:"ordered,omitempty"` // whether tokens grew in the order of grants
 	// Exclusive is whether no tenure began before the one before it was over.
 	Exclusive *bool             `json:"exclusive,omitempty"`
+	Fair      *bool             `json:"fair,omitempty"`   // whether the lock service granted in the order of requests
 	Fenced    *bool             `json:"fenced,omitempty"` // whether the storage did what a fenced storage does, by its own history
 	Final     map[string]string `json:"final,omitempty"`
 	Missing   []string          `json:"missing,omitempty"` // keys that have no value at the end

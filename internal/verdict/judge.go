@@ -19,6 +19,9 @@ type judge struct {
 	guards   map[string]*scope    // key → the lock under which it was last used
 	newest   map[own]acknowledged
 	sets     []*set
+	lanes    map[string]*lane
+	came     map[string]int    // tenure → the event by which it came
+	queues   bool              // the lock service tells of its queue
 	place    int               // of the event that is judged, in the order of judgement
 	gone     map[int][]*change // restart of the storage → changes that are gone since, of each key the last one first
 
@@ -28,6 +31,7 @@ type judge struct {
 	disordered bool
 	violations []history.Violation
 	overlaps   []history.Violation
+	passed     []history.Violation
 }
 
 func newJudge(events []history.Event) *judge {
@@ -41,6 +45,8 @@ func newJudge(events []history.Event) *judge {
 		written:  make(map[string][]*change),
 		guards:   make(map[string]*scope),
 		newest:   make(map[own]acknowledged),
+		lanes:    make(map[string]*lane),
+		came:     make(map[string]int),
 		final:    make(map[string]string),
 	}
 	for _, keys := range events[0].Run.Together {
@@ -53,10 +59,13 @@ func newJudge(events []history.Event) *judge {
 func (j *judge) judge(i int, e history.Event) {
 	switch e.Kind {
 	case history.KindGranted:
+		j.come(i, e)
 		j.grant(i, e)
 	case history.KindEnded:
 		j.end(e)
 	case history.KindQueued:
+		j.come(i, e)
+		j.queues = true
 		j.scope(e.Scope).comers++
 	case history.KindInvoke:
 		if e.Op == history.OpTryLock {
@@ -86,6 +95,7 @@ func (j *judge) judge(i int, e history.Event) {
 			j.torn(s, i, e, nil)
 		}
 	}
+	j.watch(i, e)
 }
 
 func (j *judge) apply(i int, e history.Event) {
@@ -217,7 +227,7 @@ func (j *judge) refuse(i int, e history.Event) {
 	}
 	t := j.tenures[a.tenure]
 	switch {
-	case t == nil || !slices.Contains(t.scope.holders, t):
+	case t == nil || !t.holds:
 	case e.Token == 0: // it did not show that it holds the lock
 	case e.Token == e.Mark && e.Sequence > 0 && e.Sequence < t.sequence: // a later request of the same tenure was done
 	case e.Reason == "ahead" && e.Token != t.token: // it showed what nobody was granted
@@ -226,9 +236,12 @@ func (j *judge) refuse(i int, e history.Event) {
 	}
 }
 
+// blocking are the kinds of violations that don't corrupt.
+var blocking = []history.ViolationKind{history.Refusal, history.NotGranted, history.Orphaned}
+
 func (j *judge) violate(kind history.ViolationKind, before, event int, format string, args ...any) {
 	verdict := history.Corrupted
-	if kind == history.Refusal || kind == history.NotGranted {
+	if slices.Contains(blocking, kind) {
 		verdict = history.Blocked
 	}
 	j.violations = append(j.violations, history.Violation{

@@ -35,11 +35,16 @@ import (
 //	ok #r, fail #r, unknown #r  the client is told
 //	try C, notry C        C tries to take the lock without waiting; it fails
 //	nolock C [REASON]     C's lock command fails
-//	restart               the storage is started again
+//	lock C                C asks for the lock, and waits
+//	restart [LANE]        the storage is started again, or who is named
+//	pause LANE, resume LANE, kill LANE, network LANE CAUSE
+//	bound C TIME, handover TIME   what the lock service promises
+//	after TIME            what follows is so much later
+//	over                  the run is over
 //	final k=v             at the end
 func story(t *testing.T, expect history.Expect, text string) []history.Event {
 	t.Helper()
-	s := teller{t: t, asked: make(map[string]history.Event), data: make(map[string]string)}
+	s := teller{t: t, now: time.Second, asked: make(map[string]history.Event), data: make(map[string]string)}
 	s.tell(history.Event{Lane: history.LaneLab, Kind: history.KindRun, Run: &history.Run{Expect: expect}})
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		s.lock = "/lock"
@@ -57,11 +62,12 @@ type teller struct {
 	asked  map[string]history.Event // request → its invoke
 	data   map[string]string
 	lock   string // of the line
+	now    time.Duration
 }
 
 func (s *teller) tell(e history.Event) {
 	if e.Kind != history.KindRun {
-		e.At, e.Scope = time.Second, s.lock
+		e.At, e.Scope = s.now, s.lock
 	}
 	s.events = append(s.events, e)
 }
@@ -105,8 +111,22 @@ func (s *teller) line(word []string) {
 			e.Reason = word[2]
 		}
 		s.tell(e)
-	case "restart":
-		s.tell(history.Event{Lane: history.LaneStorage, Kind: history.KindRestart})
+	case "lock":
+		s.tell(client(history.KindInvoke, history.OpLock, word[1]))
+	case "restart", "pause", "resume", "kill", "network":
+		word = append(word, history.LaneStorage, "")
+		s.tell(history.Event{Lane: word[1], Kind: history.Kind(word[0]), Cause: word[2]})
+	case "bound":
+		if s.run().Bounds == nil {
+			s.run().Bounds = make(map[string]time.Duration)
+		}
+		s.run().Bounds[word[1]] = s.duration(word[2])
+	case "handover":
+		s.run().Handover = s.duration(word[1])
+	case "after":
+		s.now += s.duration(word[1])
+	case "over":
+		s.tell(history.Event{Lane: history.LaneLab, Kind: history.KindEnd})
 	case "applied":
 		s.applied(word)
 	case "half":
@@ -132,6 +152,16 @@ func (s *teller) line(word []string) {
 	default:
 		s.ask(client(history.KindInvoke, word[1], strings.TrimSuffix(word[0], ":")), word)
 	}
+}
+
+func (s *teller) run() *history.Run { return s.events[0].Run }
+
+func (s *teller) duration(word string) time.Duration {
+	d, err := time.ParseDuration(word)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
 }
 
 func (s *teller) number(word []string, i int, otherwise fence.Token) fence.Token {

@@ -14,9 +14,13 @@ type scope struct {
 	name    string
 	granted int       // tenures so far
 	open    []*tenure // that are not over
-	holders []*tenure // the one that was granted last, and those that share the lock with it; which are not over
+	holders []*tenure // the one that was granted last, and those that share the lock with it; until an event is judged also those that it ends or overtakes
 	comers  int       // how often somebody came to hold it or to queue for it
 	token   fence.Token
+	waits   []*wait
+	// Of the tenures that were granted so far, and of the exclusive ones, that which came
+	// last; nil: there is none.
+	latest, latestAlone *tenure
 	// What was done under it so far: by tenures of either mode, by exclusive ones,
 	// and what exclusive ones changed.
 	used, usedAlone, changedAlone work
@@ -35,6 +39,10 @@ func (w *work) note(i int, t *tenure) {
 type tenure struct {
 	order   int // of its grant in the scope, from 1
 	scope   *scope
+	client  string
+	came    int  // the event by which it came
+	holds   bool // the lock
+	grave   grave
 	event   int         // by which it was granted
 	granted int         // the place of that in the order of judgement
 	over    bool        // it has ended
@@ -63,15 +71,22 @@ func (j *judge) grant(i int, e history.Event) {
 	s := j.scope(e.Scope)
 	s.comers++
 	s.granted++
-	t := &tenure{order: s.granted, scope: s, event: i, granted: j.place, token: e.Token, mode: e.Mode, worked: make(map[string]int)}
+	t := &tenure{
+		order: s.granted, scope: s, client: e.Client, came: j.came[e.Tenure], holds: true,
+		event: i, granted: j.place, token: e.Token, mode: e.Mode, worked: make(map[string]int),
+	}
 	conflicts := func(o *tenure) bool { return !t.together(o) }
 	if before := lastOf(s.open, conflicts); before != nil {
 		j.overlaps = append(j.overlaps, history.Violation{Kind: history.Overlap, Before: before.event, Event: i, Text: fmt.Sprintf(
 			"%s was granted %s at %.3f s, and the tenure of %s was not over", e.Client, e.Scope, e.At.Seconds(), j.events[before.event].Client)})
 	}
 	s.open = append(s.open, t)
-	s.holders = append(slices.DeleteFunc(s.holders, conflicts), t)
+	for _, o := range s.holders {
+		o.holds = o.holds && !conflicts(o)
+	}
+	s.holders = append(s.holders, t)
 	j.tenures[e.Tenure] = t
+	j.compareComing(t)
 	before := s.token
 	for _, told := range j.told[e.Tenure] {
 		if told.token != 0 {
@@ -86,10 +101,8 @@ func (j *judge) end(e history.Event) {
 	if t == nil {
 		return
 	}
-	t.over, t.ended = true, j.place
-	isIt := func(o *tenure) bool { return o == t }
-	t.scope.open = slices.DeleteFunc(t.scope.open, isIt)
-	t.scope.holders = slices.DeleteFunc(t.scope.holders, isIt)
+	t.over, t.ended, t.holds = true, j.place, false
+	t.scope.open = slices.DeleteFunc(t.scope.open, func(o *tenure) bool { return o == t })
 }
 
 // lastOf is the last tenure of which yes is true; nil: there is none.

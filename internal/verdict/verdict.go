@@ -24,6 +24,8 @@ type Verdict struct {
 	Ordered    bool                `json:"ordered"`            // of each lock, tokens grew in the order of its grants
 	Exclusive  bool                `json:"exclusive"`          // of each lock, no tenure began before the one before it was over
 	Overlaps   []history.Violation `json:"overlaps,omitempty"` // where Exclusive is false: the two grants
+	Fair       *bool               `json:"fair,omitempty"`     // the lock service granted in the order of requests; nil: it does not tell of its queue
+	Passed     []history.Violation `json:"passed,omitempty"`   // where Fair is false: who had queued, and the grant that came before theirs
 	Final      map[string]string   `json:"final"`
 	// Mismatches are what is not as the run expects; none: it came out as it must.
 	Mismatches []string `json:"mismatches,omitempty"`
@@ -45,7 +47,11 @@ func Judge(events []history.Event) Verdict {
 	v := Verdict{
 		Name: history.Safe, Violations: j.violations,
 		Stale: j.stale, Refused: j.refused, Ordered: !j.disordered, Final: j.final,
-		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps, steps: steps(events),
+		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps, Passed: j.passed, steps: steps(events),
+	}
+	if j.queues {
+		fair := len(j.passed) == 0
+		v.Fair = &fair
 	}
 	for _, violation := range j.violations {
 		if violation.Verdict == history.Corrupted || v.Name == history.Safe {
@@ -83,6 +89,16 @@ func (v *Verdict) compare(want history.Expect) {
 		mismatch("no two tenures of a lock overlapped, expected that some do")
 	default:
 		mismatch("two tenures of a lock overlapped, expected that none do: %s", v.Overlaps[0].Text)
+	}
+	switch {
+	case want.Fair == nil:
+	case v.Fair == nil:
+		mismatch("whether grants came in the order of requests cannot be judged: by the lock service's account nobody queued, or it does not tell who does")
+	case *v.Fair == *want.Fair:
+	case *v.Fair:
+		mismatch("grants came in the order of requests, expected that they do not")
+	default:
+		mismatch("grants did not come in the order of requests, expected that they do: %s", v.Passed[0].Text)
 	}
 	for _, key := range slices.Sorted(maps.Keys(want.Final)) {
 		if got, ok := v.Final[key]; !ok {
