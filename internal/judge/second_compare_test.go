@@ -51,6 +51,9 @@ func firstJudge(lines []byte) secondJudgement {
 	}
 	v := verdict.Judge(events)
 	j = secondJudgement{Name: v.Name, Stale: v.Stale, Refused: v.Refused, Ordered: v.Ordered, Exclusive: v.Exclusive, Final: v.Final}
+	if v.Fair != nil {
+		j.Fair = map[bool]string{true: "yes", false: "no"}[*v.Fair]
+	}
 	for _, violation := range v.Violations {
 		j.Violations = append(j.Violations, secondFinding{string(violation.Kind), violation.Event + 1})
 	}
@@ -65,7 +68,7 @@ type seen map[string]int
 
 func (s seen) add(j secondJudgement) {
 	s["histories"]++
-	kinds := map[string]bool{"verdict " + j.Name: j.Name != ""}
+	kinds := map[string]bool{"verdict " + j.Name: j.Name != "", "fair " + j.Fair: j.Fair != ""}
 	for _, p := range j.Problems {
 		kinds["problem "+p.Kind] = true
 	}
@@ -124,7 +127,8 @@ func TestTwoJudges(t *testing.T) {
 	}
 	all.require(t, 10, "verdict", "safe", "corrupted", "blocked")
 	all.require(t, 10, "problem", secondProblems...)
-	all.require(t, rare, "violation", "stale", "unheld", "unguarded", "shared", "late", "lost", "denied", "torn", "refused", "not-granted")
+	all.require(t, rare, "violation", "stale", "unheld", "unguarded", "shared", "late", "lost", "denied", "torn", "refused", "not-granted", "orphaned")
+	all.require(t, rare, "fair", "yes", "no")
 }
 
 // smallest leaves out of a history each line without which it is still so.

@@ -122,7 +122,7 @@ func newSecondWorld(seed uint64, steps int) *secondWorld {
 		w.names = append(w.names, c.name)
 		w.clients[c.name], tokens[c.name] = c, c.entry
 	}
-	run := secondFields{}
+	run := w.promises()
 	if w.version == 2 {
 		run["version"], run["tokens"] = 2, tokens
 	}
@@ -179,8 +179,10 @@ func (w *secondWorld) step() {
 		w.askStorage()
 	case n < 66:
 		w.goOn()
-	case n < 71:
+	case n < 68:
 		w.retry()
+	case n < 71:
+		w.waitLong()
 	case n < 75:
 		w.restartStorage()
 	case n < 86:
@@ -190,9 +192,11 @@ func (w *secondWorld) step() {
 	case n < 92:
 		w.forget()
 	case n < 93:
-		w.tell(w.client().name, []string{"note", "pause", "resume"}[w.IntN(3)], nil)
+		w.disturb()
 	case n < 94:
 		w.lookInVain()
+	case n < 96:
+		w.queueUp()
 	default:
 		w.disturbOrder()
 	}
@@ -218,6 +222,7 @@ func (w *secondWorld) askLock() {
 		if w.chance(0.15) && lock.holder() != nil && !w.timid {
 			w.end(lock.holder())
 		}
+		w.pass()
 		w.tell(c.name, []string{"fail", "unknown"}[w.IntN(2)], ask)
 	default:
 		w.askLockOf(c, name)
@@ -316,8 +321,12 @@ func (w *secondWorld) end(t *secondTenure) {
 		w.tell(t.client, "lost", secondFields{"tenure": t.name})
 	}
 	for len(lock.queue) > 0 && lock.takes(lock.queue[0]) && w.chance(0.8) {
-		next := lock.queue[0]
-		lock.queue = lock.queue[1:]
+		at := 0
+		if w.chance(0.25) {
+			at = w.IntN(len(lock.queue))
+		}
+		next := lock.queue[at]
+		lock.queue = slices.Delete(lock.queue, at, at+1)
 		w.grant(next)
 	}
 }

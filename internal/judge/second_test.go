@@ -32,6 +32,7 @@ type secondJudgement struct {
 	Stale, Refused int
 	Ordered        bool
 	Exclusive      bool
+	Fair           string // yes, no, or not judged
 	Final          map[string]string
 }
 
@@ -56,8 +57,11 @@ type secondEvent struct {
 	missing                        bool
 	changes                        []secondChange
 	version                        int64
+	cause, service                 string
 	together                       [][]string
 	tokens                         map[string]string
+	bounds                         map[string]int64
+	handover                       int64
 }
 
 type secondChange struct{ key, value string }
@@ -81,6 +85,7 @@ func (h *secondHistory) judge() secondJudgement {
 		Refused:    h.refusedAttempts(""),
 		Ordered:    h.ordered(),
 		Exclusive:  h.exclusive(),
+		Fair:       h.fair(),
 		Final:      h.final(),
 	}
 	switch {
@@ -98,7 +103,7 @@ func (h *secondHistory) judge() secondJudgement {
 func (j secondJudgement) same(other secondJudgement) bool {
 	return slices.Equal(j.Problems, other.Problems) && j.Name == other.Name && slices.Equal(j.Violations, other.Violations) &&
 		j.Stale == other.Stale && j.Refused == other.Refused && j.Ordered == other.Ordered &&
-		j.Exclusive == other.Exclusive && maps.Equal(j.Final, other.Final)
+		j.Exclusive == other.Exclusive && j.Fair == other.Fair && maps.Equal(j.Final, other.Final)
 }
 
 // sorted puts what was found in the order of kinds and lines.
@@ -340,7 +345,7 @@ func newSecondEvent(line int, f map[string]any) *secondEvent {
 		retryOf: jsonText(f["retry_of"]), partOf: jsonText(f["part_of"]), scope: jsonText(f["scope"]),
 		key: jsonText(f["key"]), value: jsonText(f["value"]), reason: jsonText(f["reason"]), mode: jsonText(f["mode"]),
 		index: jsonNumber(f["index"]), sequence: jsonNumber(f["sequence"]), missing: f["missing"] == true,
-		tokens: make(map[string]string),
+		cause: jsonText(f["cause"]), tokens: make(map[string]string), bounds: make(map[string]int64),
 	}
 	e.token, _ = strconv.ParseInt(jsonText(f["token"]), 10, 64)
 	e.mark, _ = strconv.ParseInt(jsonText(f["mark"]), 10, 64)
@@ -349,6 +354,11 @@ func newSecondEvent(line int, f map[string]any) *secondEvent {
 	}
 	run := jsonObject(f["run"])
 	e.version = jsonNumber(run["version"])
+	e.service = cmp.Or(jsonText(run["service"]), "etcd")
+	e.handover = jsonNumber(run["handover"])
+	for client, bound := range jsonObject(run["bounds"]) {
+		e.bounds[client] = jsonNumber(bound)
+	}
 	for _, keys := range jsonList(run["together"]) {
 		var set []string
 		for _, key := range jsonList(keys) {

@@ -21,6 +21,8 @@ var secondBlockages = []secondRule{
 	{"refused", "refused", (*secondHistory).refusedHolder},
 	{"not-granted", "not-granted: lock", (*secondHistory).notGranted},
 	{"not-granted", "not-granted: trylock", (*secondHistory).notGrantedTry},
+	{"not-granted", "not-granted: in vain", (*secondHistory).waitedInVain},
+	{"orphaned", "orphaned", (*secondHistory).orphaned},
 }
 
 // secondExceptions are the rules within rules that can be switched off, too.
@@ -32,8 +34,14 @@ var secondExceptions = []string{
 	"unguarded: after its end", "unguarded: own", "shared: once", "late: acknowledged before",
 	"torn: complete", "torn: parts", "torn: one client without tenure", "torn: once", "torn: earlier tenures only",
 	"refused: once", "refused: no token", "refused: sequence", "refused: ahead",
-	"not-granted: without reason", "not-granted: nobody came",
+	"not-granted: without reason", "not-granted: nobody came", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
+	"hindered: pause", "hindered: kill", "hindered: partition", "hindered: deafen", "hindered: delay",
+	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",
+	"waiting: until it is killed", "waiting: not while it is hindered",
+	"dead: since it came", "dead: killed after it came", "dead: killed", "dead: paused", "dead: cut off",
+	"times: not while the machine stands still", "times: not while the lock service is hindered", "times: each fault ends them", "times: the end ends them",
 	"facts: once for each attempt", "facts: ordered", "facts: exclusive", "facts: final",
+	"facts: fair", "facts: fair, where somebody queues", "facts: fair, but not to those that share",
 }
 
 // later says whether a is a later tenure than b of the same lock.

@@ -1,0 +1,213 @@
+package judge_test
+
+import "slices"
+
+// What docs/histories.md says of waiting, and of the two rules that go by the clock.
+
+// secondTime is one for which something is so. ends is nil where it goes on.
+type secondTime struct{ begins, ends *secondEvent }
+
+// secondHindrances are the faults of the table, each with what undoes it.
+var secondHindrances = []struct {
+	name         string
+	fault, until []string // kinds, or causes
+}{
+	{"pause", []string{"pause"}, []string{"resume", "restart"}},
+	{"kill", []string{"kill"}, []string{"restart"}},
+	{"partition", []string{"partition"}, []string{"heal"}},
+	{"deafen", []string{"deafen"}, []string{"heal"}},
+	{"delay", []string{"delay"}, []string{"deliver"}},
+}
+
+// fault is the kind of a line about a fault or its end, or its cause where it is about
+// the network; "" of every other line.
+func (e *secondEvent) fault() string {
+	switch {
+	case e.kind == "network":
+		return e.cause
+	case slices.Contains([]string{"pause", "resume", "kill", "restart"}, e.kind):
+		return e.kind
+	}
+	return ""
+}
+
+// lasts says whether a fault of a lane goes on after that place.
+func (h *secondHistory) lasts(name, lane string, place int) (lasts bool) {
+	for _, hindrance := range secondHindrances {
+		for _, e := range h.order[:place+1] {
+			switch {
+			case hindrance.name != name || e.lane != lane || h.off["hindered: "+name]:
+			case slices.Contains(hindrance.fault, e.fault()):
+				lasts = true
+			case slices.Contains(hindrance.until, e.fault()) && !h.off["hindered: until "+name+" is over"]:
+				lasts = false
+			}
+		}
+	}
+	return lasts
+}
+
+func (h *secondHistory) hindered(lane string, place int) bool {
+	for _, hindrance := range secondHindrances {
+		if h.lasts(hindrance.name, lane, place) {
+			return true
+		}
+	}
+	return false
+}
+
+// toldOf says whether a client is told what became of its lock.
+func (e *secondEvent) toldOf(client, lock string) bool {
+	return e.answers() && e.op == "lock" && e.lane == client && e.scope == lock
+}
+
+// waits says whether a client waits for a lock after that place.
+func (h *secondHistory) waits(client, lock string, place int) (waits bool) {
+	for _, e := range h.order[:place+1] {
+		switch {
+		case e.lane != client:
+		case e.kind == "invoke" && e.op == "lock" && e.scope == lock:
+			waits = true
+		case e.toldOf(client, lock), e.kind == "kill" && !h.off["waiting: until it is killed"]:
+			waits = false
+		}
+	}
+	return waits && (!h.hindered(client, place) || h.off["waiting: not while it is hindered"])
+}
+
+func (h *secondHistory) somebodyWaits(lock string, place int) bool {
+	return slices.ContainsFunc(h.order[:place+1], func(e *secondEvent) bool {
+		return e.kind == "invoke" && e.op == "lock" && h.waits(e.lane, lock, place)
+	})
+}
+
+// dead says whether nobody can renew a tenure after that place.
+func (h *secondHistory) dead(tenure *secondEvent, place int) bool {
+	came := h.came(tenure)
+	if h.off["dead: since it came"] {
+		came = tenure
+	}
+	killed := slices.ContainsFunc(h.order[:place+1], func(e *secondEvent) bool {
+		return e.kind == "kill" && e.lane == tenure.client && (e.place > came.place || h.off["dead: killed after it came"])
+	})
+	return killed && !h.off["dead: killed"] ||
+		h.lasts("pause", tenure.client, place) && !h.off["dead: paused"] ||
+		h.lasts("partition", tenure.client, place) && !h.off["dead: cut off"]
+}
+
+// came is the line with which a tenure came.
+func (h *secondHistory) came(tenure *secondEvent) *secondEvent {
+	for _, e := range h.order {
+		if (e.kind == "queued" || e.kind == "granted") && e.tenure == tenure.tenure {
+			return e
+		}
+	}
+	return nil
+}
+
+// ofAll says whether a lane is one of the two whose faults concern everybody.
+func (h *secondHistory) ofAll(lane string) bool {
+	return lane == "gcsim" && !h.off["times: not while the machine stands still"] ||
+		lane == h.events[0].service && !h.off["times: not while the lock service is hindered"]
+}
+
+// times are those for which something is so after each place.
+func (h *secondHistory) times(so func(place int) bool) (times []secondTime) {
+	var begins *secondEvent
+	for _, e := range h.order {
+		runs := so(e.place)
+		for _, lane := range []string{"gcsim", h.events[0].service} {
+			runs = runs && !(h.ofAll(lane) && h.hindered(lane, e.place))
+		}
+		anew := e.fault() != "" && h.ofAll(e.lane) && !h.off["times: each fault ends them"]
+		if begins != nil && (!runs || anew || e.kind == "end" && !h.off["times: the end ends them"]) {
+			times, begins = append(times, secondTime{begins, e}), nil
+		}
+		if runs && begins == nil {
+			begins = e
+		}
+	}
+	if begins != nil {
+		times = append(times, secondTime{begins, nil})
+	}
+	return times
+}
+
+// waitedInVain is where a client waits too long for a free lock.
+func (h *secondHistory) waitedInVain() (found []*secondEvent) {
+	handover := h.events[0].handover
+	if handover == 0 {
+		return nil
+	}
+	asked := make(map[[2]string]bool)
+	for _, e := range h.order {
+		who := [2]string{e.lane, e.scope}
+		if e.kind != "invoke" || e.op != "lock" || asked[who] {
+			continue
+		}
+		asked[who] = true
+		for _, time := range h.times(func(place int) bool {
+			return h.free(e.scope, place+1) && h.waits(e.lane, e.scope, place)
+		}) {
+			end := time.ends
+			if end != nil && end.at-time.begins.at > handover && (!end.toldOf(e.lane, e.scope) || h.off["not-granted: not told"]) {
+				found = append(found, end)
+			}
+		}
+	}
+	return found
+}
+
+// orphaned is where somebody waits for a lock that is held too long by a dead tenure.
+func (h *secondHistory) orphaned() (found []*secondEvent) {
+	for _, tenure := range h.all(func(e *secondEvent) bool { return e.kind == "granted" }) {
+		late := h.outlives(tenure)
+		if h.off["orphaned: once"] {
+			found = append(found, late...)
+		} else if len(late) > 0 {
+			found = append(found, late[0])
+		}
+	}
+	return found
+}
+
+// outlives are the lines that end a time in which a tenure is dead and somebody waits,
+// where that was dead for longer than its bound.
+func (h *secondHistory) outlives(tenure *secondEvent) (late []*secondEvent) {
+	bound := h.events[0].bounds[tenure.client]
+	if bound == 0 {
+		return nil
+	}
+	for _, time := range h.times(func(place int) bool {
+		return place >= tenure.place && h.holds(tenure, place+1) && h.dead(tenure, place)
+	}) {
+		for _, e := range h.order[time.begins.place+1:] {
+			waited := h.somebodyWaits(tenure.scope, e.place-1) || h.off["orphaned: somebody waits"]
+			ends := e == time.ends || !h.somebodyWaits(tenure.scope, e.place)
+			if e.at-time.begins.at > bound && waited && ends {
+				late = append(late, e)
+			}
+			if e == time.ends {
+				break
+			}
+		}
+	}
+	return late
+}
+
+// fair is whether grants came in the order of requests; "" where that is not judged.
+func (h *secondHistory) fair() string {
+	if !h.any(func(e *secondEvent) bool { return e.kind == "queued" }) && !h.off["facts: fair, where somebody queues"] {
+		return ""
+	}
+	granted := h.all(func(e *secondEvent) bool { return e.kind == "granted" })
+	for _, a := range granted {
+		for _, b := range granted {
+			shared := a.shares() && b.shares() && !h.off["facts: fair, but not to those that share"]
+			if h.later(a, b) && h.came(a).place < h.came(b).place && !shared && !h.off["facts: fair"] {
+				return "no"
+			}
+		}
+	}
+	return "yes"
+}

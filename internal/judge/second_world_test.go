@@ -1,0 +1,107 @@
+package judge_test
+
+// promises is a run with what the lock service promises, or without.
+func (w *secondWorld) promises() secondFields {
+	run, bounds := secondFields{}, make(map[string]int64)
+	if w.chance(0.5) {
+		return run
+	}
+	for _, name := range w.names {
+		if w.chance(0.9) {
+			bounds[name] = w.Int64N(5)
+		}
+	}
+	run["bounds"], run["handover"] = bounds, w.Int64N(6)
+	return run
+}
+
+// pass lets time pass.
+func (w *secondWorld) pass() {
+	if w.chance(0.5) {
+		w.at += w.Int64N(9)
+	}
+}
+
+// disturb is a fault, or the end of one, or a remark.
+func (w *secondWorld) disturb() {
+	lane := []string{w.client().name, w.client().name, "etcd", "gcsim"}[w.IntN(4)]
+	w.fault(lane, []string{"pause", "resume", "kill", "restart", "partition", "deafen", "heal", "delay", "deliver", "reset"}[w.IntN(10)])
+	if w.chance(0.3) {
+		w.tell(lane, "note", nil)
+	}
+}
+
+// fault is one by its kind, or by what happens to the network.
+func (w *secondWorld) fault(lane, name string) {
+	switch name {
+	case "pause", "resume", "kill", "restart":
+		w.tell(lane, name, nil)
+	default:
+		w.tell(lane, "network", secondFields{"cause": name})
+	}
+	w.pass()
+}
+
+// waitLong is a client that waits for a lock which somebody holds, perhaps one who
+// cannot renew it, or which is free, and time passes.
+func (w *secondWorld) waitLong() {
+	c, name := w.client(), secondLocks[w.IntN(2)]
+	lock := w.locks[name]
+	if lock.holder() == nil && w.chance(0.7) {
+		w.askLockOf(w.client(), name)
+	}
+	hold, holder := lock.holder(), w.client().name
+	if hold != nil {
+		holder = hold.client
+	}
+	disturbs := func() {
+		if w.chance(0.5) {
+			w.disturb()
+		}
+	}
+	if hold != nil && w.chance(0.8) {
+		w.fault(holder, []string{"pause", "kill", "kill", "partition"}[w.IntN(4)])
+		disturbs()
+	}
+	ask := secondFields{"op": "lock", "scope": name}
+	w.tell(c.name, "invoke", ask)
+	w.at += w.Int64N(9)
+	disturbs()
+	if w.chance(0.4) {
+		w.fault([]string{holder, c.name, "etcd", "gcsim"}[w.IntN(4)], []string{"resume", "restart", "heal", "deliver"}[w.IntN(4)])
+		w.at += w.Int64N(9)
+	}
+	switch n := w.IntN(6); {
+	case n == 0:
+		w.tell(c.name, []string{"fail", "unknown"}[w.IntN(2)], ask)
+	case n == 1 && len(lock.queue) > 0 && hold != nil:
+		w.end(hold)
+	case n == 2 && hold != nil:
+		w.end(hold)
+		w.at += w.Int64N(9)
+		w.askLockOf(c, name)
+	case n == 3:
+		w.fault(c.name, "kill")
+	}
+}
+
+// queueUp is several clients that want a lock, and get it in turn. Perhaps the next one
+// is dead by then.
+func (w *secondWorld) queueUp() {
+	name := secondLocks[w.IntN(2)]
+	for range 2 + w.IntN(2) {
+		w.askLockOf(w.client(), name)
+	}
+	if queue := w.locks[name].queue; len(queue) > 0 && w.chance(0.3) {
+		w.fault(queue[0].client, "kill")
+		if w.end(w.locks[name].holder()); w.chance(0.7) {
+			w.tell(w.client().name, "invoke", secondFields{"op": "lock", "scope": name})
+			w.at += w.Int64N(9)
+		}
+	}
+	for range w.IntN(4) {
+		if holder := w.locks[name].holder(); holder != nil {
+			w.end(holder)
+		}
+	}
+}
