@@ -46,42 +46,47 @@ func (w *secondWorld) fault(lane, name string) {
 // cannot renew it, or which is free, and time passes.
 func (w *secondWorld) waitLong() {
 	c, name := w.client(), secondLocks[w.IntN(2)]
-	lock := w.locks[name]
-	if lock.holder() == nil && w.chance(0.7) {
+	lock, holder := w.locks[name], w.client().name
+	switch hold := lock.holder(); {
+	case hold == nil && w.chance(0.5):
 		w.askLockOf(w.client(), name)
+	case hold != nil && w.chance(0.4):
+		w.end(hold)
 	}
-	hold, holder := lock.holder(), w.client().name
+	hold := lock.holder()
 	if hold != nil {
 		holder = hold.client
-	}
-	disturbs := func() {
-		if w.chance(0.5) {
-			w.disturb()
-		}
-	}
-	if hold != nil && w.chance(0.8) {
 		w.fault(holder, []string{"pause", "kill", "kill", "partition"}[w.IntN(4)])
-		disturbs()
+	}
+	if w.chance(0.5) {
+		w.mend([]string{holder, c.name, c.name, "etcd", "gcsim"}[w.IntN(5)])
 	}
 	ask := secondFields{"op": "lock", "scope": name}
 	w.tell(c.name, "invoke", ask)
 	w.at += w.Int64N(9)
-	disturbs()
 	if w.chance(0.4) {
-		w.fault([]string{holder, c.name, "etcd", "gcsim"}[w.IntN(4)], []string{"resume", "restart", "heal", "deliver"}[w.IntN(4)])
+		w.disturb()
 		w.at += w.Int64N(9)
 	}
 	switch n := w.IntN(6); {
 	case n == 0:
 		w.tell(c.name, []string{"fail", "unknown"}[w.IntN(2)], ask)
-	case n == 1 && len(lock.queue) > 0 && hold != nil:
+	case n < 3 && hold != nil:
 		w.end(hold)
-	case n == 2 && hold != nil:
-		w.end(hold)
-		w.at += w.Int64N(9)
-		w.askLockOf(c, name)
 	case n == 3:
+		w.askLockOf(c, name)
+	case n == 4:
 		w.fault(c.name, "kill")
+		w.fault(c.name, "restart")
+		w.at += w.Int64N(9)
+	}
+}
+
+// mend is a fault that is undone.
+func (w *secondWorld) mend(lane string) {
+	faults := [][2]string{{"pause", "resume"}, {"pause", "restart"}, {"kill", "restart"}, {"partition", "heal"}, {"deafen", "heal"}, {"delay", "deliver"}}
+	for _, fault := range faults[w.IntN(len(faults))] {
+		w.fault(lane, fault)
 	}
 }
 
