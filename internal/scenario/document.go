@@ -25,11 +25,12 @@ type variantDoc struct {
 }
 
 type expectDoc struct {
-	Verdict   word     `yaml:"verdict" jsonschema:"required,enum=safe,enum=corrupted,enum=blocked" jsonschema_description:"safe, corrupted (a write of an earlier tenure was applied after a later one began its work, or an acknowledged write is lost) or blocked (the rightful holder was refused, or a free lock was not granted)."`
+	Verdict   word     `yaml:"verdict" jsonschema:"required,enum=safe,enum=corrupted,enum=blocked" jsonschema_description:"safe, corrupted (a write of an earlier tenure was applied after a later one began its work, or an acknowledged write is lost) or blocked (the rightful holder was refused, a free lock was not granted, or a lock was held too long after nobody could renew it)."`
 	Stale     whole    `yaml:"stale" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused as stale."`
 	Refused   whole    `yaml:"refused" jsonschema:"minimum=0" jsonschema_description:"How many requests the storage refused, for whatever reason."`
 	Ordered   flag     `yaml:"ordered" jsonschema_description:"Whether tokens grew in the order of grants."`
 	Exclusive flag     `yaml:"exclusive" jsonschema_description:"Whether no tenure began before the one before it was over, by the lock service's account."`
+	Fair      flag     `yaml:"fair" jsonschema_description:"Whether the lock service granted in the order of requests, by its own account of the queue."`
 	Fenced    flag     `yaml:"fenced" jsonschema_description:"Whether the storage did what a fenced storage does, by its own history."`
 	Final     final    `yaml:"final" jsonschema_description:"What keys hold at the end."`
 	Missing   []word   `yaml:"missing" jsonschema:"minItems=1" jsonschema_description:"Keys that have no value at the end."`

@@ -27,3 +27,22 @@ variants: {only: {control: true, expect: {verdict: blocked}}}
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// TestFairThatCannotBeJudged: whether grants come in the order of requests is known of
+// a lock service that tells who queues.
+func TestFairThatCannotBeJudged(t *testing.T) {
+	mute := scenario.Language{Services: slices.Clone(language.Services), Forms: language.Forms}
+	mute.Services[0].Unqueued = true
+	data := `title: t
+clients: {client1: {lock: /l}}
+steps: [{client1: lock}]
+variants: {only: {control: true, expect: {verdict: blocked, fair: true}}}
+`
+	if _, err := language.Parse("s.yaml", "s", []byte(data)); err != nil {
+		t.Error(err)
+	}
+	const want = `s.yaml:4:67: whether etcd is fair cannot be judged: it does not tell who waits for a lock`
+	if _, err := mute.Parse("s.yaml", "s", []byte(data)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

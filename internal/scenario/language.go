@@ -25,6 +25,9 @@ type Service struct {
 	Words  []string          // that no client can be called by, beside Name
 	Nodes  string            // a regular expression of its nodes' names, the word NODE in a Form
 	Issuer bool              // the storage can ask it for the last token that was given out
+	// Unqueued says that its account has no history.KindQueued: whether it is fair
+	// cannot be judged.
+	Unqueued bool
 	// Check finds settings that do not go together; nil: all do.
 	Check func(world setting.Values, clients map[string]Client) *Conflict
 	// Clash says why there cannot be two locks of these names side by side; "" where

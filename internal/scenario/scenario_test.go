@@ -108,7 +108,7 @@ func TestParse(t *testing.T) {
 		Variants: []scenario.Variant{
 			{
 				Name: "z", Own: "it has clients of single members of etcd", World: plainWorld, Clients: map[string]scenario.Client{"client1": first, "client2": defaults}, Steps: steps,
-				Expect: history.Expect{Verdict: "blocked", Stale: &zero, Refused: &two, Ordered: &no, Exclusive: &yes, Fenced: &yes, Final: map[string]string{"a": "200", "b": "0x10", "k": "true"}},
+				Expect: history.Expect{Verdict: "blocked", Stale: &zero, Refused: &two, Ordered: &no, Exclusive: &yes, Fair: &no, Fenced: &yes, Final: map[string]string{"a": "200", "b": "0x10", "k": "true"}},
 			},
 			{
 				Name: "a", About: "what sets it apart", Control: true, Own: "it wants 3 etcd members and has clients of single members of etcd", World: setWorld,

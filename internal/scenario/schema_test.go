@@ -135,6 +135,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"verdict: safe", "verdict: fine"},
 		{"stale: 1", "stale: -1"},
 		{"stale: 1", "ordered: maybe"},
+		{"stale: 1", "fair: maybe"},
 		{"{key0: 200}", "{key0: [200]}"},
 		{"storage.fencing: off", "storage.fencing: maybe"},
 		{"storage.fencing: off", "storage.fences: off"},

@@ -46,7 +46,7 @@ func (d *document) variant(e entry[variantDoc], of *settings) (Variant, []string
 		return v, nil, errorAt(set.own.node(pausesName), "pauses disturb a count, but variant %q has no step \"clients: count …\"", v.Name)
 	}
 	v.Own = set.service.own(&v)
-	v.Expect, err = doc.Expect.expect(&v, told)
+	v.Expect, err = doc.Expect.expect(&v, told, set.service)
 	return v, sorted(told.Written), err
 }
 
@@ -69,13 +69,16 @@ func (s *Service) own(v *Variant) string {
 }
 
 // expect reads the expectations, and refuses those that no run could meet.
-func (d *expectDoc) expect(v *Variant, told *Story) (history.Expect, error) {
+func (d *expectDoc) expect(v *Variant, told *Story, service *Service) (history.Expect, error) {
 	e := history.Expect{
 		Verdict: d.Verdict.text, Stale: d.Stale.pointer(), Refused: d.Refused.pointer(),
-		Ordered: d.Ordered.pointer(), Exclusive: d.Exclusive.pointer(), Fenced: d.Fenced.pointer(),
+		Ordered: d.Ordered.pointer(), Exclusive: d.Exclusive.pointer(), Fair: d.Fair.pointer(), Fenced: d.Fenced.pointer(),
 	}
 	if v.Control && e.Verdict == history.Safe {
 		return e, errorAt(d.Verdict.node, "a control must fail in the way that the scenario teaches: want corrupted or blocked")
+	}
+	if d.Fair.given() && service.Unqueued {
+		return e, errorAt(d.Fair.node, "whether %s is fair cannot be judged: it does not tell who waits for a lock. Leave \"fair\" out", service.Name)
 	}
 	for _, number := range []*whole{&d.Stale, &d.Refused} {
 		if number.number > told.Requests && !told.Counts {

@@ -34,6 +34,7 @@ type Facts struct {
 	Refused   int               `json:"refused"`                 // requests refused, for whatever reason
 	Ordered   bool              `json:"ordered"`                 // of each lock, tokens grew in the order of its grants
 	Exclusive bool              `json:"exclusive"`               // of each lock, no tenure began before the one before it was over
+	Fair      *bool             `json:"fair,omitempty"`          // the lock service granted in the order of requests; nil: it does not tell of its queue
 	Fenced    string            `json:"fenced"`                  // the second opinion: "yes", "no" or "undecided"
 	Reason    string            `json:"fenced_reason,omitempty"` // why it is undecided
 	Final     map[string]string `json:"final"`                   // what keys hold at the end
@@ -47,7 +48,7 @@ var verdicts = map[string]struct {
 }{
 	history.Safe:      {Good, "No write of an earlier tenure was applied after a later tenure had read or written, and no acknowledged write was undone."},
 	history.Corrupted: {Bad, "A write of an earlier tenure was applied after a later tenure's read or write, or an acknowledged write is lost."},
-	history.Blocked:   {Warn, "The rightful holder was refused, or a lock that should have been free was not."},
+	history.Blocked:   {Warn, "The rightful holder was refused, or a lock was not granted that was free, or should have been."},
 }
 
 // Tone is that of the verdict; Plain where its name is none of a verdict.
