@@ -153,7 +153,9 @@ func (r *run) start(ctx context.Context, o Options) error {
 	if r.variant.World.Pauses > 0 {
 		begin.Seed = r.seed
 	}
+	begin.Bounds, begin.Handover = r.bounds(o)
 	r.recorder.begin(begin)
+	r.Go(r.watchMachine)
 	return nil
 }
 

@@ -55,6 +55,14 @@ type Launched struct {
 	Processes []*proc.Process // whose end ends all these runs
 }
 
+// Bounded is a Service that promises within which times locks are freed and granted,
+// as long as nothing is done to its servers.
+type Bounded interface {
+	// Bounds are history.Run.Bounds and history.Run.Handover. Of a client that cannot be
+	// said to hold its locks by its own renewals there is no bound.
+	Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration)
+}
+
 // Fault is a step that one service has.
 type Fault struct {
 	scenario.Form

@@ -21,7 +21,10 @@ import (
 // Service is etcd.
 type Service struct{ Dialer }
 
-var _ service.Service = Service{}
+var (
+	_ service.Service = Service{}
+	_ service.Bounded = Service{}
+)
 
 // The settings of its servers.
 const (

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +45,7 @@ type Service struct{}
 var (
 	_ service.Service = Service{}
 	_ service.Shared  = Service{}
+	_ service.Bounded = Service{}
 )
 
 // Name implements service.Dialer, as those below do.
@@ -77,6 +79,17 @@ func (Service) Told(client string, all map[string]scenario.Client) setting.Value
 
 func (Service) Shows(token string) string {
 	return map[string]string{tokenCount: history.ShowsGrant, tokenNone: history.ShowsNone}[token]
+}
+
+// slack is how long a machine that is busy may take to do what is due.
+const slack = 3 * time.Second
+
+func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+	bounds = make(map[string]time.Duration)
+	for name, c := range clients {
+		bounds[name] = c.Time(setting.TTL) + slack
+	}
+	return bounds, world.Time(settingGrace) + slack
 }
 
 func (Service) Slot(tenure string) string { return tenure }

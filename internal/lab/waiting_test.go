@@ -1,0 +1,38 @@
+package lab_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/verdict"
+)
+
+// TestDeadHolder: the lock of a killed holder comes in time to who waits, in the order
+// of requests; and the history has what it takes to see that.
+func TestDeadHolder(t *testing.T) {
+	s := parse(t, `title: t
+clients: {client1: {lock: /l}, client2: {lock: /l}, client3: {lock: /l}}
+steps:
+  - client1: lock
+  - client2: queue
+  - client3: queue
+  - gcsim: kill client1
+  - client2: lock
+  - client2: unlock
+  - client3: lock
+variants:
+  only: {control: true, expect: {verdict: blocked, fair: true}}
+`)
+	events, err := run(t, t.Context(), s, &s.Variants[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := verdict.Judge(events); v.Name != history.Safe || v.Fair == nil || !*v.Fair {
+		t.Errorf("got %+v, want safe and fair", v)
+	}
+	events[0].Run.Bounds["client1"] = time.Millisecond
+	if v := verdict.Judge(events); len(v.Violations) != 1 || v.Violations[0].Kind != history.Orphaned {
+		t.Errorf("got %+v, want that a lock which may be held for a millisecond was held too long", v)
+	}
+}
