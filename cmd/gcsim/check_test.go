@@ -245,3 +245,49 @@ func TestLiveHarm(t *testing.T) {
 		t.Errorf("no harm in\n%s", out.String())
 	}
 }
+
+// unfair is a history in which a client gets the lock before another that had queued.
+func unfair(fair bool) []history.Event {
+	run := &history.Run{Scenario: "s", Title: "t", Variant: "v", Lanes: []string{"etcd", "a", "b", "c"}, Expect: history.Expect{Verdict: history.Safe, Fair: &fair}}
+	events := []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: run}}
+	for _, told := range []struct {
+		kind   history.Kind
+		client string
+	}{
+		{history.KindGranted, "a"}, {history.KindQueued, "b"}, {history.KindEnded, "a"},
+		{history.KindGranted, "c"}, {history.KindEnded, "c"}, {history.KindGranted, "b"},
+	} {
+		events = append(events, history.Event{Lane: "etcd", Kind: told.kind, Client: told.client, Tenure: "/l/" + told.client, Scope: "/l", Token: 2})
+	}
+	return events
+}
+
+// TestCheckSaysWhetherGrantsAreFair: as a fact of its own, and at the grant that came
+// too early.
+func TestCheckSaysWhetherGrantsAreFair(t *testing.T) {
+	for _, fair := range []bool{false, true} {
+		file := inFile(t, t.TempDir(), "h", unfair(fair))
+		var got struct {
+			Runs []struct {
+				Verdict    string
+				Fair       *bool
+				Mismatches []string
+			}
+		}
+		status, printed, _ := gcsim(t, "check", "--json", file)
+		if err := json.Unmarshal([]byte(printed), &got); err != nil {
+			t.Fatalf("%v in %s", err, printed)
+		}
+		r := got.Runs[0]
+		if (status == 0) == fair || r.Verdict != history.Safe || r.Fair == nil || *r.Fair || (len(r.Mismatches) == 1) != fair {
+			t.Errorf("where it is expected that fair is %v: exit status %d, %+v", fair, status, r)
+		}
+		if _, drawn, _ := gcsim(t, "check", "--ascii", file); !strings.Contains(drawn, "NOT FAIR") {
+			t.Errorf("it is not drawn:\n%s", drawn)
+		}
+	}
+	file := inFile(t, t.TempDir(), "h", overtaken("v", history.Corrupted))
+	if _, printed, _ := gcsim(t, "check", "--json", file); strings.Contains(printed, `"fair"`) {
+		t.Errorf("nobody queues, and it is said whether grants are fair: %s", printed)
+	}
+}

@@ -37,7 +37,7 @@ func (o *output) Write(b []byte) (int, error) {
 // drawResult draws the timeline of a run that is over, and its verdict.
 func drawResult(w io.Writer, o terminal.Options, r story.Result) error {
 	t, d := terminal.New(w, o), r.Drawing()
-	if err := t.Add(d.Events, d.Outcome.Violations); err != nil {
+	if err := t.Add(d.Events, d.Outcome.Drawn()); err != nil {
 		return err
 	}
 	return t.End(d.Outcome)
@@ -82,7 +82,8 @@ func newPrinter(out *output, o terminal.Options, jobs []*job, drawn bool) *print
 // kept by out.
 func (p *printer) emit(step []history.Event) {
 	p.seen = append(p.seen, step...)
-	_ = p.live.Add(step, verdict.Judge(p.seen).Violations)
+	v := verdict.Judge(p.seen)
+	_ = p.live.Add(step, slices.Concat(v.Violations, v.Noted()))
 }
 
 // fit makes lines fit into a terminal's width.

@@ -151,5 +151,8 @@ func refusal(reason string) string {
 	return ""
 }
 
+// Noted are what make facts false, which is no harm by itself.
+func (v Verdict) Noted() []history.Violation { return slices.Concat(v.Overlaps, v.Passed) }
+
 // OK reports whether the run came out as it must.
 func (v Verdict) OK() bool { return len(v.Mismatches) == 0 }

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,7 +9,8 @@ import (
 )
 
 // A picture finds no harm of its own: it shows the violations that the judgement
-// found, at the events that they name.
+// found, at the events that they name. So it does with what makes a fact false, as that
+// grants are not fair; that is no harm by itself.
 
 // harm makes the rows of the event at b.place show the violations at it. These rows
 // are those from the first one on; an event that has none gets one.
@@ -21,8 +23,11 @@ func (b *Builder) harm(first int) {
 	default:
 		b.harmed[b.place] = true
 		row := &b.rows[len(b.rows)-1]
-		row.Class = classOf(list[0])
+		row.Class.common = false
 		for _, v := range list {
+			if !row.Harmful() && v.Verdict != "" {
+				row.Class = classOf(v)
+			}
 			sign, fault := fault(v, row.Event, b.eventAt(v.Before))
 			row.Text = append(end(row.Text, sign), fault...)
 		}
@@ -33,16 +38,22 @@ func (b *Builder) harm(first int) {
 func (b *Builder) accuse(v history.Violation) {
 	b.place = v.Event
 	b.harmed[v.Event] = true
-	text := Strong("%s:", strings.ToUpper(Clean(v.Verdict, MaxName)))
+	text := Strong("%s:", cmp.Or(strings.ToUpper(Clean(v.Verdict, MaxName)), untrue[v.Kind]))
 	b.add(b.events[v.Event], Row{Class: classOf(v), Text: append(text, Say("%s", tied(v.Text))...)})
 }
 
 func classOf(v history.Violation) Class {
-	if v.Verdict == history.Blocked {
+	switch v.Verdict {
+	case "":
+		return ClassNote
+	case history.Blocked:
 		return ClassBlock
 	}
 	return ClassHarm
 }
+
+// untrue are the facts that are false where there is such a finding.
+var untrue = map[history.ViolationKind]string{history.Overlap: "NOT EXCLUSIVE", history.Passed: "NOT FAIR"}
 
 // eventAt is the event at a place of the history, with what its client says of it.
 func (b *Builder) eventAt(place int) history.Event {
@@ -98,7 +109,13 @@ func fault(v history.Violation, e, before history.Event) (sign string, t Text) {
 	case history.Refusal:
 		return ",", append(Say("though %s", name(e.Client)), Strong("HOLDS the lock")...)
 	case history.NotGranted:
-		return ",", append(Say("though the lock was"), Strong("FREE")...)
+		if e.Kind == history.KindFail || e.Kind == history.KindUnknown {
+			return ",", append(Say("though the lock was"), Strong("FREE")...)
+		}
+	case history.Overlap:
+		return ",", append(Say("though %s's tenure is not over:", who), Strong("%s", untrue[v.Kind])...)
+	case history.Passed:
+		return ",", append(Say("though %s had queued earlier:", who), Strong("%s", untrue[v.Kind])...)
 	}
 	return ":", Say("%s", tied(v.Text))
 }

@@ -24,6 +24,8 @@ func TestHarmInWords(t *testing.T) {
 	const write, read, remove = history.OpWrite, history.OpRead, history.OpDelete
 	applied, refused := history.KindApplied, history.KindRefused
 	late := done(applied, "a", write, "k")
+	granted := history.Event{Lane: "etcd", Kind: history.KindGranted, Client: "a", Tenure: "/l/a", Scope: "/l", Token: 5}
+	queued := history.Event{Lane: "etcd", Kind: history.KindQueued, Client: "b", Tenure: "/l/b", Scope: "/l", Token: 4}
 	final := history.Event{Lane: history.LaneStorage, Kind: history.KindFinal, Key: "k", Value: "x"}
 	for name, test := range map[string]struct {
 		kind          history.ViolationKind
@@ -49,6 +51,12 @@ func TestHarmInWords(t *testing.T) {
 		"half of a change":           {history.Torn, late, final, "harm storage> at the end: k=x: a's k=from-a is HALF of a change"},
 		"the holder":                 {history.Refusal, history.Event{}, done(refused, "a", write, "k"), "block a>storage a writes k=from-a, token 5: REFUSED:, though a HOLDS the lock"},
 		"a free lock":                {history.NotGranted, history.Event{}, history.Event{Lane: "a", Kind: history.KindFail, Op: history.OpTryLock, Scope: "/l"}, "block lock service>a a does not get /l, though the lock was FREE"},
+		"a free lock, granted late":  {history.NotGranted, queued, granted, "block lock service>a a holds /l: token 5: it is the text"},
+		"a lock of the dead":         {history.Orphaned, granted, history.Event{Lane: "etcd", Kind: history.KindEnded, Client: "a", Scope: "/l", Cause: history.CauseExpired}, "block lock service> a's lease on /l expired: it is the text"},
+		"it is never over":           {history.Orphaned, granted, history.Event{Lane: history.LaneLab, Kind: history.KindEnd}, "block > BLOCKED: it is the text"},
+		"not exclusive":              {history.Overlap, queued, granted, "grant lock service>a a holds /l: token 5, though b's tenure is not over: NOT EXCLUSIVE"},
+		"not fair":                   {history.Passed, queued, granted, "grant lock service>a a holds /l: token 5, though b had queued earlier: NOT FAIR"},
+		"not fair, without a row":    {history.Passed, queued, history.Event{Lane: "a", Kind: history.KindEnd}, "note a> NOT FAIR: it is the text"},
 		"an acknowledgement":         {history.Lost, history.Event{}, history.Event{Lane: "a", Kind: history.KindEnd}, "harm a> CORRUPTED: it is the text"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,10 +68,17 @@ func TestHarmInWords(t *testing.T) {
 			if test.before.Kind == "" {
 				v.Before = -1
 			}
-			if test.kind == history.Refusal || test.kind == history.NotGranted {
+			switch test.kind {
+			case history.Refusal, history.NotGranted, history.Orphaned:
 				v.Verdict = history.Blocked
+			case history.Overlap, history.Passed:
+				v.Verdict = ""
 			}
-			got := said(Rows([]history.Event{test.before, test.event}, []history.Violation{v}))
+			rows := Rows([]history.Event{test.before, test.event}, []history.Violation{v})
+			if rows[len(rows)-1].ordinary() {
+				t.Error("it could be folded away")
+			}
+			got := said(rows)
 			if got[len(got)-1] != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got[len(got)-1], test.want)
 			}

@@ -8,6 +8,7 @@ package story
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
 )
@@ -23,7 +24,8 @@ type Outcome struct {
 	Name       string // history.Safe, Corrupted or Blocked
 	OK         bool   // everything came out as the run expects
 	Violations []history.Violation
-	Mismatches []string // what did not come out as expected
+	Noted      []history.Violation // what makes facts false, which is no harm by itself
+	Mismatches []string            // what did not come out as expected
 	Facts      Facts
 	Trouble    string // why there is no verdict; "": there is one
 }
@@ -50,6 +52,9 @@ var verdicts = map[string]struct {
 	history.Corrupted: {Bad, "A write of an earlier tenure was applied after a later tenure's read or write, or an acknowledged write is lost."},
 	history.Blocked:   {Warn, "The rightful holder was refused, or a lock was not granted that was free, or should have been."},
 }
+
+// Drawn are what pictures show at their events.
+func (o Outcome) Drawn() []history.Violation { return slices.Concat(o.Violations, o.Noted) }
 
 // Tone is that of the verdict; Plain where its name is none of a verdict.
 func (o Outcome) Tone() Tone { return verdicts[o.Name].tone }

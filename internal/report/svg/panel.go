@@ -28,7 +28,7 @@ type panel struct {
 
 func newPanel(d story.Drawing, l Layout) *panel {
 	b := story.NewBuilder()
-	rows := b.Add(d.Events, d.Outcome.Violations)
+	rows := b.Add(d.Events, d.Outcome.Drawn())
 	p := &panel{Layout: l, outcome: d.Outcome.Clean(), run: b.Run(), lanes: b.Lanes()}
 	p.rows = story.Fold(rows, p.run.Fencing)
 	p.pairs = pairsOf(p.rows)
