@@ -16,46 +16,40 @@ type Link struct {
 	Tx Way // what clients send
 	Rx Way // what they are answered
 
-	listener net.Listener
+	listener *Listener // nil: it is given its connections by Take
 	to       string
 	running  sync.WaitGroup
 	holds    chan struct{}
 
 	mu    sync.Mutex
 	conns []*conn // in the order in which they began
-	over  bool
 }
 
 // New makes a link to an address, host:port.
 func New(to string) (*Link, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	l := NewTaking(to)
+	var err error
+	if l.listener, err = Listen(l.Take); err != nil {
 		return nil, fmt.Errorf("network to %s: %w", to, err)
 	}
-	l := &Link{listener: ln, to: to, holds: make(chan struct{}, 1)}
-	l.running.Go(l.accept)
 	return l, nil
 }
 
-// Addr is where clients find the service through the link, host:port.
-func (l *Link) Addr() string { return l.listener.Addr().String() }
+// NewTaking makes a link to an address, host:port, that has no address of its own.
+func NewTaking(to string) *Link {
+	return &Link{to: to, holds: make(chan struct{}, 1)}
+}
 
-// accept takes connections until Close.
-func (l *Link) accept() {
-	for {
-		client, err := l.listener.Accept()
-		if err != nil {
-			return
-		}
-		c := &conn{link: l, client: client, broken: make(chan struct{}), free: make(chan struct{})}
-		l.mu.Lock()
-		l.conns = append(l.conns, c)
-		if l.over {
-			c.cut()
-		}
-		l.mu.Unlock()
-		l.running.Go(c.run)
-	}
+// Addr is where clients find the service through the link, host:port.
+func (l *Link) Addr() string { return l.listener.Addr() }
+
+// Take has a client's connection lead to the service. It must not be called after Close.
+func (l *Link) Take(client net.Conn) {
+	c := &conn{link: l, client: client, broken: make(chan struct{}), free: make(chan struct{})}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns = append(l.conns, c)
+	l.running.Go(c.run)
 }
 
 // Held is how many connections have something that waits because Tx is shut.
@@ -122,10 +116,9 @@ func (l *Link) Cut() {
 
 // Close breaks all connections, and takes no new ones.
 func (l *Link) Close() {
-	l.listener.Close()
-	l.mu.Lock()
-	l.over = true
-	l.mu.Unlock()
+	if l.listener != nil {
+		l.listener.Close()
+	}
 	l.Cut()
 	l.running.Wait()
 }

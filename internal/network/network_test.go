@@ -212,3 +212,31 @@ func TestLinkToAnotherService(t *testing.T) {
 		t.Errorf("got %q, %v", line, err)
 	}
 }
+
+// TestLinksShareAnAddress: connections to one address lead to the service by several
+// links, each of which is shut for itself.
+func TestLinksShareAnAddress(t *testing.T) {
+	addr, got := echo(t)
+	first, second := network.NewTaking(addr), network.NewTaking(addr)
+	next := []*network.Link{first, second}
+	ln, err := network.Listen(func(c net.Conn) {
+		next[0].Take(c)
+		next = next[1:]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close(); first.Close(); second.Close() })
+	first.Tx.Shut()
+	for _, line := range []string{"by the first\n", "by the second\n"} {
+		c, err := net.Dial("tcp", ln.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		say(t, c, line)
+	}
+	hear(t, got, "by the second\n")
+	first.Tx.Open()
+	hear(t, got, "by the first\n")
+}
