@@ -46,6 +46,7 @@ type Group struct {
 
 	mu    sync.Mutex
 	procs []*Process
+	after []func()
 }
 
 // stderrDelay is for how long after a child's end its standard error is read on.
@@ -141,11 +142,18 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	return p, nil
 }
 
-// Close kills what still runs, waits for its end, and removes the directory. It
-// must not be called twice.
+// After has Close do something when all processes have ended.
+func (g *Group) After(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.after = append(g.after, do)
+}
+
+// Close kills what still runs, waits for its end, does what After was told, and
+// removes the directory. It must not be called twice.
 func (g *Group) Close() error {
 	g.mu.Lock()
-	procs := g.procs
+	procs, after := g.procs, g.after
 	g.mu.Unlock()
 	for _, p := range procs {
 		// A process that has ended already is as good.
@@ -155,6 +163,9 @@ func (g *Group) Close() error {
 		<-p.done
 		p.Stdout.Close()
 		unix.Close(p.pidfd)
+	}
+	for _, do := range after {
+		do()
 	}
 	close(g.spawn)
 	err := os.RemoveAll(g.Dir)

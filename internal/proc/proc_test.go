@@ -210,3 +210,21 @@ func TestNothingIsMadeBeforeTheJanitor(t *testing.T) {
 		t.Errorf("got %v, want that there is no janitor", err)
 	}
 }
+
+// TestAfter: what is to be done after the processes finds none of them, and is done by
+// the time that Close returns.
+func TestAfter(t *testing.T) {
+	g := newGroup(t)
+	p, err := g.Start("child", nil, "echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := "not asked"
+	g.After(func() { was = state(t, p.PID()) })
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if was != "gone" {
+		t.Errorf("the process was %q, want gone", was)
+	}
+}

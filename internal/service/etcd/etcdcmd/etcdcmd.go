@@ -49,6 +49,7 @@ all with the same --initial-cluster. They are ready when most of them run.`,
 	f.StringVar(&config.Dir, "dir", "", "directory for its data, kept at the end (default: one of its own, removed at the end)")
 	f.StringVar(&config.Name, "name", "default", "name of the member in its cluster")
 	f.StringVar(&config.PeerAddr, "peer", "127.0.0.1:0", "address for the other members")
+	f.StringVar(&config.Advertised, "advertise-peer", "", "address at which the other members find it, where that is not --peer but leads there")
 	f.StringVar(&config.Cluster, "initial-cluster", "", "all members, as NAME=http://PEER,... (default: this one alone)")
 	f.UintVar(&config.MaxTxnOps, "max-txn-ops", 0, "operations in one transaction, at most (default: 2048)")
 	f.BoolVar(&config.Fsync, "fsync", false, "sync its files")
@@ -75,7 +76,7 @@ func checkListen(config etcdserver.Config, insecure bool) error {
 func Args(c etcdserver.Config) []string {
 	args := []string{"etcd", fmt.Sprintf("--max-txn-ops=%d", c.MaxTxnOps), fmt.Sprintf("--fsync=%t", c.Fsync)}
 	for _, f := range []struct{ name, value string }{
-		{"--listen", c.ClientAddr}, {"--dir", c.Dir}, {"--name", c.Name}, {"--peer", c.PeerAddr}, {"--initial-cluster", c.Cluster},
+		{"--listen", c.ClientAddr}, {"--dir", c.Dir}, {"--name", c.Name}, {"--peer", c.PeerAddr}, {"--advertise-peer", c.Advertised}, {"--initial-cluster", c.Cluster},
 	} {
 		if f.value != "" {
 			args = append(args, f.name, f.value)

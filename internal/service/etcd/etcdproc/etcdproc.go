@@ -22,6 +22,8 @@ import (
 // Cluster is members that each are a process.
 type Cluster struct {
 	Members []*Member
+
+	peers *peers // nil where they reach each other by no network of ours
 }
 
 // Member is one of a Cluster. It keeps its addresses and its directory while its
@@ -42,12 +44,17 @@ type Member struct {
 func Start(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
 	c.Dir = cmp.Or(c.Dir, g.Dir)
 	return etcdserver.OnFreePorts(n, c, func(configs []etcdserver.Config) (*Cluster, error) {
-		cluster := new(Cluster)
-		for _, config := range configs {
-			cluster.Members = append(cluster.Members, &Member{group: g, config: config})
-		}
+		cluster := newCluster(g, configs)
 		return cluster, cluster.start(ctx)
 	})
+}
+
+func newCluster(g *proc.Group, configs []etcdserver.Config) *Cluster {
+	cluster := new(Cluster)
+	for _, config := range configs {
+		cluster.Members = append(cluster.Members, &Member{group: g, config: config})
+	}
+	return cluster
 }
 
 // start starts all members and returns when they serve; else none runs.

@@ -47,6 +47,11 @@ type world struct {
 // start starts a cluster of n members.
 func start(t *testing.T, n int) *world {
 	t.Helper()
+	return startBy(t, n, etcdproc.Start)
+}
+
+func startBy(t *testing.T, n int, start func(context.Context, *proc.Group, int, etcdserver.Config) (*etcdproc.Cluster, error)) *world {
+	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
@@ -59,7 +64,7 @@ func start(t *testing.T, n int) *world {
 			t.Error(err)
 		}
 	})
-	cluster, err := etcdproc.Start(ctx, g, n, etcdserver.Config{})
+	cluster, err := start(ctx, g, n, etcdserver.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

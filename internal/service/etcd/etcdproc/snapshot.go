@@ -85,7 +85,7 @@ func (m *Member) prepare(file string, r Restored) error {
 		SnapshotPath:        file,
 		Name:                m.Name(),
 		OutputDataDir:       m.restoredDir(),
-		PeerURLs:            []string{"http://" + m.config.PeerAddr},
+		PeerURLs:            []string{"http://" + m.config.Found()},
 		InitialCluster:      m.config.Cluster,
 		InitialClusterToken: embed.NewConfig().InitialClusterToken, // the members' own
 		RevisionBump:        r.BumpRevision,

@@ -49,7 +49,8 @@ type Config struct {
 	Dir        string    // for its data, made if missing; must be given
 	ClientAddr string    // host:port for clients; 127.0.0.1:0 if empty, 0 being any free port
 	PeerAddr   string    // host:port for other members; 127.0.0.1:0 if empty
-	Cluster    string    // all members, as "name=http://host:port,..." of their PeerAddr; empty: this one alone
+	Advertised string    // host:port at which the others find it, where that leads to PeerAddr; PeerAddr if empty
+	Cluster    string    // all members, as "name=http://host:port,..." of where the others find them; empty: this one alone
 	MaxTxnOps  uint      // operations in one Txn, at most; 2048 if 0
 	Fsync      bool      // sync files, so that data outlives the machine's crash
 	Logs       io.Writer // gets warnings and errors; nil: none, see Start
@@ -140,7 +141,7 @@ func (c Config) embed() *embed.Config {
 	client := url.URL{Scheme: "http", Host: orAny(c.ClientAddr)}
 	peer := url.URL{Scheme: "http", Host: orAny(c.PeerAddr)}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{{Scheme: "http", Host: c.Found()}}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
 	if c.Cluster != "" {
@@ -175,6 +176,9 @@ func keepPagesOut(cfg *embed.Config) {
 		}
 	}
 }
+
+// Found is where the other members find this one.
+func (c Config) Found() string { return cmp.Or(c.Advertised, orAny(c.PeerAddr)) }
 
 func orAny(addr string) string {
 	if addr == "" {

@@ -49,17 +49,24 @@ func plan(n int, c Config) ([]Config, error) {
 		return nil, err
 	}
 	configs := make([]Config, n)
-	var peers []string
 	for i := range configs {
 		m := c
 		m.Name = fmt.Sprintf("etcd%d", i+1)
 		m.Dir = filepath.Join(cmp.Or(c.Dir, "."), m.Name)
 		m.ClientAddr, m.PeerAddr = addrs[2*i], addrs[2*i+1]
-		peers = append(peers, m.Name+"=http://"+m.PeerAddr)
 		configs[i] = m
 	}
-	for i := range configs {
-		configs[i].Cluster = strings.Join(peers, ",")
-	}
+	Join(configs)
 	return configs, nil
+}
+
+// Join makes members one cluster, in which they find each other where they say.
+func Join(configs []Config) {
+	var all []string
+	for _, c := range configs {
+		all = append(all, c.Name+"=http://"+c.Found())
+	}
+	for i := range configs {
+		configs[i].Cluster = strings.Join(all, ",")
+	}
 }

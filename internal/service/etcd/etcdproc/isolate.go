@@ -1,0 +1,139 @@
+package etcdproc
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
+)
+
+// peers is the network between the members of a cluster.
+type peers struct {
+	listeners []*network.Listener   // where each member is found by the others
+	links     map[way]*network.Link // from there to the member
+	isolated  map[*Member]bool
+}
+
+// way is that of the connections which one member makes to another.
+type way struct{ from, to *Member }
+
+// StartLinked is Start with a network between the members, by which each of them can be
+// isolated from the others.
+func StartLinked(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
+	c.Dir = cmp.Or(c.Dir, g.Dir)
+	return etcdserver.OnFreePorts(n, c, func(configs []etcdserver.Config) (*Cluster, error) {
+		cluster := newCluster(g, configs)
+		cluster.peers = &peers{links: make(map[way]*network.Link), isolated: make(map[*Member]bool)}
+		g.After(cluster.peers.close)
+		if err := cluster.link(configs); err != nil {
+			return nil, err
+		}
+		return cluster, cluster.start(ctx)
+	})
+}
+
+// link has the members find each other by the network between them.
+func (c *Cluster) link(configs []etcdserver.Config) error {
+	for _, from := range c.Members {
+		for _, to := range c.Members {
+			c.peers.links[way{from, to}] = network.NewTaking(to.config.PeerAddr)
+		}
+	}
+	for i, to := range c.Members {
+		l, err := network.Listen(func(conn net.Conn) { c.lead(conn, to) })
+		if err != nil {
+			return fmt.Errorf("the network of %s: %w", to.Name(), err)
+		}
+		c.peers.listeners = append(c.peers.listeners, l)
+		configs[i].Advertised = l.Addr()
+	}
+	etcdserver.Join(configs)
+	for i, m := range c.Members {
+		m.config = configs[i]
+	}
+	return nil
+}
+
+// lead has a connection to a member go by the link from the one that made it.
+func (c *Cluster) lead(conn net.Conn, to *Member) {
+	for _, from := range c.Members {
+		if from.runs() && dialed(from.Process().PID(), conn) {
+			c.peers.links[way{from, to}].Take(conn)
+			return
+		}
+	}
+	conn.Close() // it is no member's, or that has ended
+}
+
+func (p *peers) close() {
+	for _, l := range p.listeners {
+		l.Close()
+	}
+	for _, l := range p.links {
+		l.Close()
+	}
+}
+
+// Isolate has nothing pass between a member and the others, either way. Clients reach it
+// as before. The cluster must be one of StartLinked.
+func (c *Cluster) Isolate(m *Member) {
+	c.peers.isolated[m] = true
+	for _, other := range c.Members {
+		for _, l := range c.peers.between(m, other) {
+			l.Tx.Shut()
+			l.Rx.Shut()
+		}
+	}
+}
+
+// Heal ends that: the member and the others that are not isolated reach each other. What
+// they sent meanwhile is lost.
+func (c *Cluster) Heal(m *Member) {
+	delete(c.peers.isolated, m)
+	for _, other := range c.Members {
+		if c.Isolated(other) {
+			continue
+		}
+		for _, l := range c.peers.between(m, other) {
+			l.Cut()
+			l.Tx.Open()
+			l.Rx.Open()
+		}
+	}
+}
+
+// Isolated reports whether a member is isolated.
+func (c *Cluster) Isolated(m *Member) bool { return c.peers != nil && c.peers.isolated[m] }
+
+// between are the links of two members, both ways.
+func (p *peers) between(one, other *Member) []*network.Link {
+	return []*network.Link{p.links[way{one, other}], p.links[way{other, one}]}
+}
+
+// AwaitCaughtUp returns when a member has all that was acknowledged by then.
+func (m *Member) AwaitCaughtUp(ctx context.Context) error {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{m.Endpoint()}, Logger: zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for {
+		_, err := client.Get(ctx, "\x00", clientv3.WithKeysOnly()) // linearizable
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(statusPeriod): // it may have no leader yet
+		case <-ctx.Done():
+			return fmt.Errorf("%s has not caught up: %w", m.Name(), context.Cause(ctx))
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package etcdproc_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
+)
+
+// holds reports whether a member has a key, whatever the others have.
+func (w *world) holds(m *etcdproc.Member, key string) bool {
+	w.t.Helper()
+	got, err := w.at(m).Get(w.ctx, key, clientv3.WithSerializable())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got.Count == 1
+}
+
+// writes reports whether a member does a write within two seconds.
+func (w *world) writes(m *etcdproc.Member, key string) bool {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
+	defer cancel()
+	_, err := w.at(m).Put(ctx, key, "v")
+	return err == nil
+}
+
+func (w *world) status(m *etcdproc.Member) *clientv3.StatusResponse {
+	w.t.Helper()
+	s, err := w.client.Status(w.ctx, m.Endpoint())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// awaitAlone waits until a member knows that nobody leads it.
+func (w *world) awaitAlone(m *etcdproc.Member) {
+	w.t.Helper()
+	for w.status(m).Leader != 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (w *world) catchUp(m *etcdproc.Member) {
+	w.t.Helper()
+	if err := m.AwaitCaughtUp(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestIsolatedLeader: the others elect another and go on. The old one answers its
+// clients, and does nothing that takes the others.
+func TestIsolatedLeader(t *testing.T) {
+	w := startBy(t, 3, etcdproc.StartLinked)
+	w.put("before")
+	old := w.leader()
+	w.catchUp(old)
+	w.Isolate(old)
+	next := old
+	for next == old {
+		next = w.leader()
+	}
+	if !w.writes(next, "by the next") {
+		t.Errorf("%s leads and does not write", next.Name())
+	}
+	if !w.holds(old, "before") {
+		t.Errorf("%s does not have what it had", old.Name())
+	}
+	if w.writes(old, "by the old") || w.holds(old, "by the next") {
+		t.Errorf("%s writes, or hears of what the others do", old.Name())
+	}
+	w.Heal(old)
+	w.catchUp(old)
+	for _, m := range w.Members {
+		w.has(m, "by the next")
+		if s := w.status(m); s.Leader != w.status(next).Header.MemberId {
+			t.Errorf("%s follows %x, and %s led", m.Name(), s.Leader, next.Name())
+		}
+	}
+}
+
+// TestIsolatedFollower: it knows that it is alone, and does not disturb the leader when
+// it is not any more.
+func TestIsolatedFollower(t *testing.T) {
+	w := startBy(t, 3, etcdproc.StartLinked)
+	leader := w.leader()
+	before := w.status(leader)
+	i := 0
+	if w.Members[i] == leader {
+		i++
+	}
+	follower := w.Members[i]
+	w.Isolate(follower)
+	w.awaitAlone(follower)
+	if !w.writes(leader, "alone") {
+		t.Errorf("%s does not write without %s", leader.Name(), follower.Name())
+	}
+	w.Heal(follower)
+	w.catchUp(follower)
+	if !w.holds(follower, "alone") {
+		t.Errorf("%s has not what was written without it", follower.Name())
+	}
+	if after := w.status(leader); after.Leader != before.Leader || after.RaftTerm != before.RaftTerm {
+		t.Errorf("%x leads in the term %d, and %x led in %d", after.Leader, after.RaftTerm, before.Leader, before.RaftTerm)
+	}
+}
+
+// TestIsolatedBoth: of two members that are isolated one comes back, and the other does
+// not reach it.
+func TestIsolatedBoth(t *testing.T) {
+	w := startBy(t, 3, etcdproc.StartLinked)
+	w.put("before")
+	first, second, third := w.Members[0], w.Members[1], w.Members[2]
+	w.catchUp(second)
+	w.Isolate(first)
+	w.Isolate(second)
+	for _, m := range w.Members {
+		w.awaitAlone(m)
+	}
+	w.Heal(first)
+	w.catchUp(first)
+	w.catchUp(third)
+	if !w.writes(first, "by two") {
+		t.Error("two of three do not write")
+	}
+	if w.holds(second, "by two") {
+		t.Errorf("%s is isolated and hears of the others", second.Name())
+	}
+	w.Heal(second)
+	w.catchUp(second)
+	w.has(second, "by two")
+}
+
+// TestRestartedMemberIsIsolated: it is the process of the time that is known by its
+// connections.
+func TestRestartedMemberIsIsolated(t *testing.T) {
+	w := startBy(t, 3, etcdproc.StartLinked)
+	m := w.leader()
+	if err := m.Process().Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Restart(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.catchUp(m)
+	w.Isolate(m)
+	w.awaitAlone(m)
+	w.put("without it")
+	if w.holds(m, "without it") {
+		t.Errorf("%s is isolated and hears of the others", m.Name())
+	}
+}
