@@ -15,7 +15,8 @@ func TestStoppedMember(t *testing.T) {
 	}{
 		"the leader": {leaderStops, []string{"client2 ok unlock", "client1 ok unlock", "storage applied write k=2", "storage applied write k=1"}},
 		// Whether client1 hears of its unlock depends on the member that it asked.
-		"members by name": {membersComeAndGo, []string{"etcd ended released client1", "etcd granted client2", "storage applied write k=2", "storage applied write k=1"}},
+		"the one that the account goes through": {observedStops, []string{"etcd ended released client1", "etcd granted client2"}},
+		"members by name":                       {membersComeAndGo, []string{"etcd ended released client1", "etcd granted client2", "storage applied write k=2", "storage applied write k=1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := parse(t, tt.story)
@@ -50,6 +51,26 @@ steps:
   - gcsim: resume etcd2
   - client2: write k=2
   - client2: unlock
+variants:
+  only: {control: true, expect: {verdict: blocked}}
+`
+
+// The account goes through one of the members. It stands still while too few serve for
+// another to be chosen, and still when they are enough again.
+const observedStops = `title: t
+world:
+  etcd: {members: 3}
+clients:
+  client1: {lock: /lock, ttl: 10s, timeout: 15s}
+  client2: {lock: /lock, ttl: 10s, timeout: 15s}
+steps:
+  - client1: lock
+  - gcsim: kill etcd1
+  - gcsim: pause etcd2
+  - gcsim: restart etcd1
+  - client1: unlock
+  - client2: lock
+  - gcsim: resume etcd2
 variants:
   only: {control: true, expect: {verdict: blocked}}
 `

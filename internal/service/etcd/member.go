@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
@@ -22,20 +21,30 @@ const (
 	memberStill = "%s stands still"
 )
 
-// checkMember refuses a member that is not there, and one of which a fact is or is not
-// so; else it notes another fact.
-func checkMember(want bool, fact string, note map[string]bool, words string) func(*scenario.Story, *scenario.ClientStory, scenario.Step) string {
+// rule refuses a step about a member of which a fact is so, or is not. The words say why;
+// %s is the member.
+type rule struct {
+	fact  string
+	is    bool
+	words string
+}
+
+// checkMember refuses a member that is not there, and what rules refuse; else it notes
+// other facts.
+func checkMember(note map[string]bool, rules ...rule) func(*scenario.Story, *scenario.ClientStory, scenario.Step) string {
 	return func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
 		named := func(text string) string { return strings.ReplaceAll(text, "%s", step.Node) }
 		members := s.Variant.World.Settings.Number(settingMembers)
 		if n, err := strconv.Atoi(strings.TrimPrefix(step.Node, "etcd")); err != nil || n < 1 || n > members {
 			return fmt.Sprintf("there is no %s: its members are etcd1 to etcd%d", step.Node, members)
 		}
-		if s.Facts[named(fact)] != want {
-			return named(words)
+		for _, r := range rules {
+			if s.Facts[named(r.fact)] == r.is {
+				return named(r.words)
+			}
 		}
-		for text, is := range note {
-			s.Facts[named(text)] = is
+		for fact, is := range note {
+			s.Facts[named(fact)] = is
 		}
 		return ""
 	}
@@ -45,13 +54,11 @@ var killMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "kill NODE", Own: "kills members of etcd",
 		About: "Kills a member of etcd (SIGKILL), until \"restart NODE\".",
-		Check: checkMember(false, memberDead, map[string]bool{memberDead: true, memberStill: false}, "%s is dead already"),
+		Check: checkMember(map[string]bool{memberDead: true, memberStill: false}, rule{memberDead, true, "%s is dead already"}),
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		return of.(*servers).lose(ctx, stage, step.Node, "is killed", func(p *proc.Process) error {
-			stage.Mean(p)
-			return p.Kill()
-		})
+	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+		s := of.(*servers)
+		return s.lose(ctx, s.named(step.Node), "is killed", s.kill)
 	},
 }
 
@@ -59,7 +66,7 @@ var restartMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "restart NODE",
 		About: "Starts the killed member again, on its data.",
-		Check: checkMember(true, memberDead, map[string]bool{memberDead: false}, "%s runs: it needs a step \"gcsim: kill %s\" before"),
+		Check: checkMember(map[string]bool{memberDead: false}, rule{memberDead, false, "%s runs: it needs a step \"gcsim: kill %s\" before"}),
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
 		s := of.(*servers)
@@ -68,9 +75,8 @@ var restartMember = service.Fault{
 			return err
 		}
 		stage.Guard(m.Process())
-		s.serves(m)
 		stage.Remark(stage.Now(), m.Name()+" is started again")
-		return nil
+		return s.regain(ctx, m)
 	},
 }
 
@@ -78,15 +84,13 @@ var pauseMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "pause NODE", Own: "stops members of etcd",
 		About: "Stops a member of etcd (SIGSTOP), until \"resume NODE\".",
-		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if s.Facts[strings.ReplaceAll(memberDead, "%s", step.Node)] {
-				return step.Node + " is dead: nothing can be done with it but to restart it"
-			}
-			return checkMember(false, memberStill, map[string]bool{memberStill: true}, "%s stands still already")(s, c, step)
-		},
+		Check: checkMember(map[string]bool{memberStill: true},
+			rule{memberDead, true, "%s is dead: nothing can be done with it but to restart it"},
+			rule{memberStill, true, "%s stands still already"}),
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		return of.(*servers).lose(ctx, stage, step.Node, "is stopped", (*proc.Process).Pause)
+	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+		s := of.(*servers)
+		return s.lose(ctx, s.named(step.Node), "is stopped", s.pause)
 	},
 }
 
@@ -94,16 +98,11 @@ var resumeMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "resume NODE",
 		About: "Lets the stopped member go on.",
-		Check: checkMember(true, memberStill, map[string]bool{memberStill: false}, "%s does not stand still here"),
+		Check: checkMember(map[string]bool{memberStill: false}, rule{memberStill, false, "%s does not stand still here"}),
 	},
-	Do: func(_ context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
 		s := of.(*servers)
-		m := s.named(step.Node)
-		if err := s.resume(m); err != nil {
-			return err
-		}
-		stage.Remark(stage.Now(), m.Name()+" goes on")
-		return nil
+		return s.resume(ctx, s.named(step.Node), " goes on")
 	},
 }
 
@@ -113,33 +112,60 @@ func (s *servers) named(name string) *etcdproc.Member {
 	return s.cluster.Members[i]
 }
 
-// lose does to a member's process what takes the member from the others.
-func (s *servers) lose(ctx context.Context, stage service.Stage, name, how string, do func(*proc.Process) error) error {
-	m, at := s.named(name), stage.Now()
-	if err := do(m.Process()); err != nil {
+// lose does to a member what takes it from the others.
+func (s *servers) lose(ctx context.Context, m *etcdproc.Member, how string, do func(*etcdproc.Member) error) error {
+	at := s.stage.Now()
+	if err := do(m); err != nil {
 		return err
 	}
-	stage.Remark(at, name+", a member of etcd, "+how)
-	return s.observeOthers(ctx, m)
+	s.stage.Remark(at, m.Name()+", a member of etcd, "+how)
+	return s.observeServing(ctx)
 }
 
-func (s *servers) resume(m *etcdproc.Member) error {
-	s.serves(m)
-	return m.Process().Resume()
+func (s *servers) kill(m *etcdproc.Member) error {
+	s.gone = append(s.gone, m)
+	s.stage.Mean(m.Process())
+	return m.Process().Kill()
 }
 
-// serves says that a member is not gone any more.
-func (s *servers) serves(m *etcdproc.Member) {
+func (s *servers) pause(m *etcdproc.Member) error {
+	s.gone = append(s.gone, m)
+	return m.Process().Pause()
+}
+
+// resume lets a stopped member go on; how says so.
+func (s *servers) resume(ctx context.Context, m *etcdproc.Member, how string) error {
+	if err := m.Process().Resume(); err != nil {
+		return err
+	}
+	s.stage.Remark(s.stage.Now(), m.Name()+how)
+	return s.regain(ctx, m)
+}
+
+// regain says that a member is not gone any more.
+func (s *servers) regain(ctx context.Context, m *etcdproc.Member) error {
 	s.gone = slices.DeleteFunc(s.gone, func(o *etcdproc.Member) bool { return o == m })
+	return s.observeServing(ctx)
 }
 
-// observeOthers has the account go on through a member that serves, where one has just
-// gone and the others still are most of all. Where they are not, nobody is granted a
-// lock, and the account goes on when they are.
-func (s *servers) observeOthers(ctx context.Context, gone *etcdproc.Member) error {
-	s.gone = append(s.gone, gone)
-	serving := slices.DeleteFunc(slices.Clone(s.cluster.Members), func(m *etcdproc.Member) bool { return slices.Contains(s.gone, m) })
-	if len(serving) <= len(s.cluster.Members)/2 {
+// serving are the members that are not gone. most says that they are
+// most of all.
+func (s *servers) serving() (serving []*etcdproc.Member, most bool) {
+	for _, m := range s.cluster.Members {
+		if !slices.Contains(s.gone, m) {
+			serving = append(serving, m)
+		}
+	}
+	return serving, len(serving) > len(s.cluster.Members)/2
+}
+
+// observeServing has the account go on through a member that serves, where the one that
+// it goes through does not. Where most do not serve nobody is granted a lock, and the
+// account goes on when they do.
+func (s *servers) observeServing(ctx context.Context) error {
+	serving, most := s.serving()
+	through := s.observer.client.Endpoints()
+	if !most || slices.ContainsFunc(serving, func(m *etcdproc.Member) bool { return slices.Contains(through, m.Endpoint()) }) {
 		return nil
 	}
 	if err := s.stopObserving(ctx); err != nil {
