@@ -91,6 +91,8 @@ type Stage interface {
 	Group() *proc.Group
 	// World are the settings of the servers.
 	World() setting.Values
+	// Steps are the story.
+	Steps() []scenario.Step
 	// Locks are the names of the run's locks, as the clients ask for them. Prefix is
 	// with what they begin where others use the servers as well.
 	Locks() []string
