@@ -86,9 +86,7 @@ func (s *servers) loseLeader(ctx context.Context, how string, do func(*etcdproc.
 		if err := do(old); err != nil {
 			return err
 		}
-		for next = old; next == old && err == nil; { // it may not know yet
-			next, err = s.cluster.Leader(ctx)
-		}
+		next, err = s.otherLeader(ctx, old)
 		return err
 	})
 	if err != nil {
@@ -99,4 +97,14 @@ func (s *servers) loseLeader(ctx context.Context, how string, do func(*etcdproc.
 	s.stage.Remark(at, fmt.Sprintf("%s, the member of etcd that leads, %s", old.Name(), how))
 	s.stage.Remark(now, fmt.Sprintf("%s leads now; for %.3f s nobody did, and all leases were given their whole time anew", next.Name(), (now-at).Seconds()))
 	return s.observeServing(ctx)
+}
+
+// otherLeader awaits that another member leads than one that is lost. That one may say
+// for a while that it does.
+func (s *servers) otherLeader(ctx context.Context, lost *etcdproc.Member) (*etcdproc.Member, error) {
+	for {
+		if m, err := s.cluster.Leader(ctx); m != lost || err != nil {
+			return m, err
+		}
+	}
 }

@@ -112,13 +112,24 @@ func (s *servers) named(name string) *etcdproc.Member {
 	return s.cluster.Members[i]
 }
 
-// lose does to a member what takes it from the others.
+// lose does to a member what takes it from the others, and awaits that another one leads
+// where most serve.
 func (s *servers) lose(ctx context.Context, m *etcdproc.Member, how string, do func(*etcdproc.Member) error) error {
 	at := s.stage.Now()
 	if err := do(m); err != nil {
 		return err
 	}
 	s.stage.Remark(at, m.Name()+", a member of etcd, "+how)
+	if _, most := s.serving(); !most {
+		return nil
+	}
+	err := s.stage.Meanwhile(ctx, "a leader without "+m.Name(), func(ctx context.Context) error {
+		_, err := s.otherLeader(ctx, m)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	return s.observeServing(ctx)
 }
 
