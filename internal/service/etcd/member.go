@@ -66,7 +66,9 @@ var restartMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "restart NODE",
 		About: "Starts the killed member again, on its data.",
-		Check: checkMember(map[string]bool{memberDead: false}, rule{memberDead, false, "%s runs: it needs a step \"gcsim: kill %s\" before"}),
+		Check: checkMember(map[string]bool{memberDead: false},
+			rule{memberDead, false, "%s runs: it needs a step \"gcsim: kill %s\" before"},
+			rule{memberIsolated, true, "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before"}),
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
 		s := of.(*servers)
@@ -159,11 +161,11 @@ func (s *servers) regain(ctx context.Context, m *etcdproc.Member) error {
 	return s.observeServing(ctx)
 }
 
-// serving are the members that are not gone. most says that they are
+// serving are the members that are neither gone nor isolated. most says that they are
 // most of all.
 func (s *servers) serving() (serving []*etcdproc.Member, most bool) {
 	for _, m := range s.cluster.Members {
-		if !slices.Contains(s.gone, m) {
+		if !slices.Contains(s.gone, m) && !s.cluster.Isolated(m) {
 			serving = append(serving, m)
 		}
 	}

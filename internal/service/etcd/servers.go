@@ -26,7 +26,11 @@ type servers struct {
 
 // Start implements service.Service.
 func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := etcdproc.Start(ctx, stage.Group(), stage.World().Number(settingMembers), etcdserver.Config{})
+	start := etcdproc.Start
+	if isolates(stage.Steps()) {
+		start = etcdproc.StartLinked
+	}
+	cluster, err := start(ctx, stage.Group(), stage.World().Number(settingMembers), etcdserver.Config{})
 	if err != nil {
 		return nil, err
 	}

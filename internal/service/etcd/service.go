@@ -53,7 +53,7 @@ func (s Service) Words() scenario.Service {
 
 // Faults implements service.Service.
 func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&pauseLeader, &resumeLeader, &pauseMember, &resumeMember, &killMember, &restartMember, &revoke, &save, &restore}
+	return []*service.Fault{&pauseLeader, &resumeLeader, &pauseMember, &resumeMember, &killMember, &restartMember, &isolateLeader, &healLeader, &isolateMember, &healMember, &revoke, &save, &restore}
 }
 
 // Found implements service.Service.

@@ -1,0 +1,88 @@
+package lab_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestIsolatedMember: the others go on, and so does the account, through one of them.
+func TestIsolatedMember(t *testing.T) {
+	for name, tt := range map[string]struct {
+		story string
+		want  []string
+		no    []string
+	}{
+		"the leader": {leaderIsIsolated,
+			[]string{"etcd ended expired client1", "etcd granted client2", "storage applied write k=2", "storage refused write stale k=1", "client1 ok lock", "storage applied write k=3"},
+			[]string{"etcd granted client3"}},
+		"each by its name": {eachIsIsolated, []string{"etcd ended revoked client1", "etcd ended revoked client2", "etcd ended revoked client3"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := parse(t, tt.story)
+			events, err := run(t, t.Context(), s, &s.Variants[0], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := sketch(events)
+			for _, want := range tt.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+			for _, no := range tt.no {
+				if strings.Contains(got, no) {
+					t.Errorf("%q in\n%s", no, got)
+				}
+			}
+		})
+	}
+}
+
+// client1 and client3 know only the member that led.
+const leaderIsIsolated = `title: t
+world:
+  etcd: {members: 3}
+clients:
+  client1: {lock: /lock, ttl: 2s, member: leader}
+  client2: {lock: /lock, ttl: 10s, member: follower}
+  client3: {lock: /other, member: leader}
+steps:
+  - client1: lock
+  - gcsim: isolate leader
+  - client3: lock within 1s
+  - etcd: await expiry of client1
+  - client2: lock
+  - client2: write k=2
+  - client1: write k=1
+  - client2: unlock
+  - gcsim: heal leader
+  - client1: lock
+  - client1: write k=3
+  - client1: unlock
+variants:
+  only: {control: true, expect: {verdict: blocked}}
+`
+
+// A lease is revoked, and its end is told, by way of the account.
+const eachIsIsolated = `title: t
+world:
+  etcd: {members: 3}
+clients:
+  client1: {lock: /lock1, ttl: 30s}
+  client2: {lock: /lock2, ttl: 30s}
+  client3: {lock: /lock3, ttl: 30s}
+steps:
+  - client1: lock
+  - client2: lock
+  - client3: lock
+  - gcsim: isolate etcd1
+  - gcsim: revoke client1
+  - gcsim: heal etcd1
+  - gcsim: isolate etcd2
+  - gcsim: revoke client2
+  - gcsim: heal etcd2
+  - gcsim: isolate etcd3
+  - gcsim: revoke client3
+variants:
+  only: {control: true, expect: {verdict: blocked}}
+`
