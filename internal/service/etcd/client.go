@@ -60,8 +60,9 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	c := &client{members: &members{conns: make(map[string][]net.Conn)}, settings: o.Settings}
 	var err error
 	c.etcd, err = clientv3.New(clientv3.Config{
-		Endpoints: o.Endpoints,
-		Logger:    zap.NewNop(), // what matters is in the errors
+		Endpoints:         o.Endpoints,
+		Logger:            zap.NewNop(), // what matters is in the errors
+		DialKeepAliveTime: o.Settings.Time(settingKeepAlive), DialKeepAliveTimeout: o.Settings.Time(settingKeepAliveTimeout),
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(c.members.dial), grpc.WithConnectParams(grpc.ConnectParams{
 			// By default the pauses grow to two minutes.
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},

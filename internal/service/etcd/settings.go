@@ -27,6 +27,7 @@ const (
 )
 
 var clientSettings = []setting.Setting{
+	keepAlive, keepAliveTimeout,
 	{
 		Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax},
 		About: "What it shows to the storage. revision: the create revision of its lock key. header: the revision at which etcd answered that the lock is its. lease: its lease ID, which is not ordered. max: 2^63-1, with or without a lock.",
