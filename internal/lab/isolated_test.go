@@ -86,3 +86,24 @@ steps:
 variants:
   only: {control: true, expect: {verdict: blocked}}
 `
+
+// TestLostMemberLeadsNoMore: where a member is lost by its name, whether it led or not,
+// the step is over when another one leads.
+func TestLostMemberLeadsNoMore(t *testing.T) {
+	s := parse(t, eachIsIsolated)
+	events, err := run(t, t.Context(), s, &s.Variants[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost string
+	for _, e := range events {
+		if name, ok := strings.CutSuffix(e.Text, ", a member of etcd, is isolated from the others"); ok {
+			lost = name
+			continue
+		}
+		if leader, ok := strings.CutSuffix(e.Text, " leads the others"); lost != "" && (!ok || leader == lost) {
+			t.Errorf("after %s was isolated: %q, want another one that leads", lost, e.Text)
+		}
+		lost = ""
+	}
+}

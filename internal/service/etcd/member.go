@@ -125,13 +125,15 @@ func (s *servers) lose(ctx context.Context, m *etcdproc.Member, how string, do f
 	if _, most := s.serving(); !most {
 		return nil
 	}
-	err := s.stage.Meanwhile(ctx, "a leader without "+m.Name(), func(ctx context.Context) error {
-		_, err := s.otherLeader(ctx, m)
+	var leader *etcdproc.Member
+	err := s.stage.Meanwhile(ctx, "a leader without "+m.Name(), func(ctx context.Context) (err error) {
+		leader, err = s.otherLeader(ctx, m)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	s.stage.Remark(s.stage.Now(), leader.Name()+" leads the others")
 	return s.observeServing(ctx)
 }
 
