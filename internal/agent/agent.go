@@ -35,6 +35,8 @@ type Config struct {
 	AskedBefore uint64
 	// Sender makes a connection to the storage for one "send".
 	Sender func() (*kvhttp.Client, error)
+	// Words is where people read what happens.
+	Words io.Writer
 }
 
 type agent struct {

@@ -182,7 +182,7 @@ func describe(ask history.Event) string {
 			text += " " + c.Key + "=" + c.Value
 		}
 		return text
-	case history.OpUnlock:
+	case history.OpLock, history.OpTryLock, history.OpUnlock:
 		return ask.Op + " " + ask.Scope
 	}
 	return ask.Op + " " + ask.Key

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -89,6 +90,7 @@ func (a *agent) print(e history.Event) {
 		e.At = time.Duration(time.Now().UnixNano())
 	}
 	e.Lane, e.Client = a.Name, a.Name
+	fmt.Fprintln(a.Words, words(e))
 	if a.err == nil {
 		a.err = history.Write(a.out, []history.Event{e})
 	}

@@ -2,9 +2,8 @@ package clientcmd
 
 import (
 	"fmt"
-	"os"
+	"io"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/agent"
@@ -14,13 +13,14 @@ import (
 func agentCommand(c *config) *cobra.Command {
 	var sendStorage string
 	var askedBefore uint64
+	var asLines, inWords bool
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Obey commands on standard input, report what happens as JSON lines",
+		Short: "Obey commands on standard input, report what happens",
 		Long: `agent obeys commands, a line each, and reports what it does and what becomes
-of it on standard output: events as in a history of gcsim, a JSON line each, but
-for their times, which are nanoseconds since 1970. At the end of its input it
-releases its locks.
+of it on standard output: in words where that is a terminal, else, or with --json,
+as events as in a history of gcsim, a JSON line each, but for their times, which
+are nanoseconds since 1970. At the end of its input it releases its locks.
 
 It can hold several locks. What takes one is about the lock that it names, else
 about --lock; all else about the one that it names, else about the last one that
@@ -42,15 +42,23 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 				return err
 			}
 			defer s.close()
-			in := cmd.InOrStdin()
-			if f, ok := in.(*os.File); ok && term.IsTerminal(f.Fd()) {
+			in, out, words := cmd.InOrStdin(), cmd.OutOrStdout(), io.Discard
+			if onTerminal(in) {
 				fmt.Fprintln(cmd.ErrOrStderr(), `type a command, such as lock or write key0=hello; "help" lists them, Ctrl-D ends`)
 			}
-			return agent.Run(cmd.Context(), in, cmd.OutOrStdout(), agent.Config{
-				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: send.Client, AskedBefore: askedBefore,
+			switch {
+			case onTerminal(out) && !asLines:
+				out, words = io.Discard, out
+			case inWords:
+				words = cmd.ErrOrStderr()
+			}
+			return agent.Run(cmd.Context(), in, out, agent.Config{
+				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: send.Client, AskedBefore: askedBefore, Words: words,
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&asLines, "json", false, "report JSON lines on a terminal, too")
+	cmd.Flags().BoolVar(&inWords, "words", false, "where JSON lines are reported: report in words as well, on standard error")
 	cmd.Flags().StringVar(&sendStorage, "send-storage", "", `URL by which "send" reaches the storage, if not that of --storage`)
 	cmd.Flags().Uint64Var(&askedBefore, "asked-before", 0, "how many requests a client of that name has asked the storage for before; the IDs of this one's go on from there")
 	c.addSettings(cmd.Flags(), func(s setting.Setting) bool { return !everyClients(s) })

@@ -134,7 +134,9 @@ func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, g
 	// The child dies with the thread that starts it; see package proc.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: !onTerminal(child), Pdeathsig: syscall.SIGKILL}
+	// A command in a group of its own could not read its terminal, and Ctrl-Z would stop
+	// the command alone.
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: !onTerminal(child.Stdin), Pdeathsig: syscall.SIGKILL}
 	if err := child.Start(); err != nil {
 		return -1, cannotRun(err)
 	}
@@ -224,9 +226,8 @@ func cannotRun(err error) error {
 	return &cli.ExitError{Code: statusNotExecutable, Err: err}
 }
 
-// onTerminal: a command in a group of its own could not read its terminal, and
-// Ctrl-Z would stop the command alone.
-func onTerminal(child *exec.Cmd) bool {
-	f, ok := child.Stdin.(*os.File)
+// onTerminal reports whether a standard input or output is a terminal.
+func onTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(f.Fd())
 }

@@ -25,7 +25,8 @@ type terminal struct {
 	shown []byte
 }
 
-// onTerminal runs a script in which $client is "client exec" with flags.
+// onTerminal runs a script in which $client is "client exec" with flags, and $agent
+// "client agent".
 func onTerminal(t *testing.T, w *clienttest.World, script string, flags ...string) *terminal {
 	t.Helper()
 	sh := need.Program(t, "sh", "to have a shell on a terminal")
@@ -50,9 +51,9 @@ func onTerminal(t *testing.T, w *clienttest.World, script string, flags ...strin
 	defer tty.Close()
 	cmd := clienttest.Process(t, "client")
 	cmd.Path = sh
-	args := append(append([]string{os.Args[0], "client", "exec", "--lock", "/x"}, w.Args(flags...)...), "--")
+	args := strings.Join(w.Args(flags...), " ")
 	cmd.Args = []string{"sh", "-c", script}
-	cmd.Env = append(os.Environ(), "client="+strings.Join(args, " "))
+	cmd.Env = append(os.Environ(), "client="+os.Args[0]+" client exec --lock /x "+args+" --", "agent="+os.Args[0]+" client agent "+args)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
