@@ -23,6 +23,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -35,6 +36,10 @@ const (
 	statusNotFound      = 127
 	statusSignal        = 128 // and the signal's number
 )
+
+// execTTL is the lease's default: a command is to outlast a moment in which nobody
+// renews it.
+const execTTL = "10s"
 
 func execCommand(c *config) *cobra.Command {
 	var grace time.Duration
@@ -67,10 +72,14 @@ The exit status is the command's, or 128 and the signal that ended it;
 			case len(args) == 0:
 				return usage(cmd, errors.New("which command? Give it after --"))
 			}
+			c.chosen[setting.TTL] = cmd.Flag(setting.TTL).Value.String()
 			return execLocked(cmd, c, args, grace)
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // the first argument is the command, and all that follows is its
+	lease, _ := setting.Find(setting.Client, setting.TTL)
+	lease.Default = execTTL
+	cmd.Flags().Var(&setting.Value{Setting: lease, Values: c.chosen}, lease.Name, lease.About)
 	cmd.Flags().DurationVar(&grace, "grace", 5*time.Second, "how long after SIGTERM a command that lost the lock gets SIGKILL")
 	return cmd
 }

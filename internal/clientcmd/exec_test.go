@@ -293,3 +293,29 @@ func TestExecTakesItsCommandAlong(t *testing.T) {
 	}
 	_ = p.Wait()
 }
+
+// TestExecLease: a command has time to go on after a moment in which nobody renewed its
+// lock; other clients lose theirs soon, for the lab.
+func TestExecLease(t *testing.T) {
+	t.Parallel()
+	w := clienttest.New(t)
+	for ttl, flags := range map[int64][]string{10: nil, 7: {"--ttl", "7s"}} {
+		args := append(append([]string{"exec", "--lock", "/lease"}, w.Args(flags...)...), "--", "cat")
+		cmd := clienttest.Process(t, "client", args...)
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lease := clienttest.LeaseOf(t, w.Queue(t, "/lease", 1)[0])
+		if got, err := w.Etcd.TimeToLive(clienttest.Within(t), lease); err != nil || got.GrantedTTL != ttl {
+			t.Errorf("%v: its lease is %+v, %v, want %d s", flags, got, err, ttl)
+		}
+		stdin.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}
