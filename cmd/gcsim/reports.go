@@ -47,7 +47,7 @@ func (o *reports) flags(f *pflag.FlagSet) {
 // notEmpty refuses flags that were given an empty value, by a variable that is not
 // set.
 func notEmpty(f *pflag.FlagSet) error {
-	names := []string{"endpoints", "out"}
+	names := []string{"endpoints", "lanes", "out"}
 	for _, to := range formats {
 		names = append(names, to.flag)
 	}

@@ -33,6 +33,7 @@ type runOptions struct {
 	reports
 	side, repeat int
 	endpoints    []string
+	lanes        string
 	seed         uint64
 	verbose      bool
 	require      string
@@ -72,6 +73,7 @@ Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not
 	f.IntVarP(&o.side, "jobs", "j", defaultSide, "how many runs to make side by side")
 	f.IntVar(&o.repeat, "repeat", 1, "how often to run each variant")
 	f.StringSliceVar(&o.endpoints, "endpoints", nil, "addresses of a lock service that is there already; runs that need one of their own are skipped")
+	f.StringVar(&o.lanes, "lanes", "", "address of a unix socket, such as @demo: wait there for a \"gcsim lane\" for each process, and show in it what the process says; runs are made one after the other")
 	f.Uint64Var(&o.seed, "seed", 0, "for random choices; each round has the next number (default: random, and printed)")
 	f.StringVar(&o.require, "require", os.Getenv(requireEnv), "\"all\": a scenario whose lock service is missing is an error, and not skipped (default: what "+requireEnv+" says)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "draw the timeline of every run")
@@ -123,7 +125,16 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	}
 	shared := &lab.Shared{Exe: exe}
 	defer func() { failed = errors.Join(failed, shared.Close()) }()
-	jobs := plan(list, o.repeat, lab.Options{Exe: exe, Services: all.List, Shared: shared, Endpoints: o.endpoints, Seed: o.seed})
+	options := lab.Options{Exe: exe, Services: all.List, Shared: shared, Endpoints: o.endpoints, Seed: o.seed}
+	if o.lanes != "" {
+		open, err := awaitLanes(cmd, o.lanes, list)
+		if err != nil {
+			return nil, err
+		}
+		defer open.Close()
+		options.Lane, options.Shared, o.side = open.Lane, nil, 1 // servers that are shared have no lane
+	}
+	jobs := plan(list, o.repeat, options)
 	var runs []story.Result
 	for _, j := range jobs {
 		runs = append(runs, j.result())
@@ -177,6 +188,9 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 	}
 	if text != nil && err == nil && cmd.Context().Err() == nil && status(results) == nil {
 		text.next(o.page())
+	}
+	if text != nil && o.lanes != "" {
+		text.tell(refusals(results))
 	}
 	if out.err != nil {
 		err = errors.Join(fmt.Errorf("print: %w", out.err), err)

@@ -78,6 +78,9 @@ func (r *run) startClient(name string) error {
 	args := []string{"client", "agent", "--name", name, "--service", r.service.Name(), "--endpoints", strings.Join(n.endpoints, ","), "--lock", r.ownLock(name),
 		"--storage", storage, "--send-storage", n.sends, "--connect-timeout", startDeadline.String(),
 		"--asked-before", strconv.Itoa(r.state.askedBy(name))}
+	if w.group.Lane != nil {
+		args = append(args, "--words")
+	}
 	told := r.service.Told(name, r.variant.Clients)
 	for _, s := range slices.Concat(setting.Client, r.service.ClientSettings()) {
 		args = append(args, "--"+s.Name+"="+told.Text(s.Name))

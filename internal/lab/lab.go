@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -33,6 +34,9 @@ type Options struct {
 	Endpoints []string
 	// Shared are servers that several runs use; nil: each run has its own.
 	Shared *Shared
+	// Lane, if not nil, is where people read what the processes of a lane of the history
+	// say, as it is said.
+	Lane func(name string) io.Writer
 	// Seed is for what is chosen at random.
 	Seed uint64
 	// Patience is for how long a step may wait for what it names, beyond leases
@@ -103,6 +107,9 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	defer cancel()
 	if r.world, err = newWorld(o.Exe); err != nil {
 		return nil, fmt.Errorf("start the world: %w", err)
+	}
+	if o.Lane != nil {
+		r.world.group.Lane = func(process string) io.Writer { return o.Lane(r.laneOf(process)) }
 	}
 	defer func() {
 		close(r.over)

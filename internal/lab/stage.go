@@ -30,6 +30,14 @@ func (r *run) Steps() []scenario.Step { return r.variant.Steps }
 // Prefix is that of the locks' names.
 func (r *run) Prefix() string { return r.prefix }
 
+// laneOf is the lane of a process: its own, or that of the lock service that it serves.
+func (r *run) laneOf(process string) string {
+	if process == history.LaneStorage || slices.Contains(r.scenario.Clients, process) {
+		return process
+	}
+	return r.service.Name()
+}
+
 // Locks are the names of the locks: those of the clients' settings, and of the steps.
 func (r *run) Locks() (locks []string) {
 	for name := range r.variant.Clients {

@@ -36,6 +36,9 @@ type Process struct {
 // Group is a set of processes, and a directory for them.
 type Group struct {
 	Dir string
+	// Lane, if not nil, shows what a process says on standard error, and when it begins
+	// and ends.
+	Lane func(process string) io.Writer
 
 	exe     string
 	spawn   chan func()
@@ -107,7 +110,11 @@ func Janitor(dir string, stdin io.Reader) error {
 func (g *Group) Start(name string, env []string, args ...string) (*Process, error) {
 	p := &Process{Name: name, cmd: exec.Command(g.exe, args...), done: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.Stderr = &p.stderr
+	lane := io.Discard
+	if g.Lane != nil {
+		lane = g.Lane(name)
+	}
+	p.cmd.Stderr = io.MultiWriter(&p.stderr, lane)
 	p.cmd.WaitDelay = stderrDelay // a grandchild may hold it open
 	p.cmd.ExtraFiles = []*os.File{g.alive}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -132,8 +139,10 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 		r.Close()
 		return nil, advise(fmt.Errorf("start %s: %w", name, err))
 	}
+	fmt.Fprintf(lane, "%s is process %d\n", name, p.PID())
 	go func() {
 		p.err = p.cmd.Wait()
+		fmt.Fprintf(lane, "%s has ended (%s)\n", name, p.how())
 		close(p.done)
 	}()
 	g.mu.Lock()
@@ -242,9 +251,13 @@ func (p *Process) signalAndWait(s syscall.Signal, state int) error {
 // Ended says how the process ended and what it last said on standard error.
 func (p *Process) Ended() error {
 	<-p.done
-	how := "with status 0"
+	return ended(p.Name, p.how(), p.stderr.String())
+}
+
+// how says how the process ended.
+func (p *Process) how() string {
 	if p.err != nil {
-		how = p.err.Error()
+		return p.err.Error()
 	}
-	return ended(p.Name, how, p.stderr.String())
+	return "with status 0"
 }

@@ -3,6 +3,7 @@ package proc_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -226,5 +227,44 @@ func TestAfter(t *testing.T) {
 	}
 	if was != "gone" {
 		t.Errorf("the process was %q, want gone", was)
+	}
+}
+
+// TestLane: what a process says is shown as it is said, between its beginning and its end.
+func TestLane(t *testing.T) {
+	g := newGroup(t)
+	defer g.Close()
+	r, w := io.Pipe()
+	g.Lane = func(process string) io.Writer {
+		if process != "child" {
+			t.Errorf("a lane of %s", process)
+		}
+		return w
+	}
+	lane := bufio.NewReader(r)
+	want := func(want string) {
+		t.Helper()
+		if got, err := lane.ReadString('\n'); err != nil || got != want+"\n" {
+			t.Fatalf("the lane shows %q, %v, want %q", got, err, want)
+		}
+	}
+	started := make(chan *proc.Process)
+	go func() {
+		p, err := g.Start("child", nil, "echo")
+		if err != nil {
+			t.Error(err)
+		}
+		started <- p
+	}()
+	first, err := lane.ReadString('\n')
+	p := <-started
+	if err != nil || first != fmt.Sprintf("child is process %d\n", p.PID()) {
+		t.Fatalf("the lane begins with %q, %v", first, err)
+	}
+	p.Stdin.Close()
+	want("no more lines")
+	want("child has ended (exit status 3)")
+	if err := p.Ended(); !strings.Contains(err.Error(), "no more lines") {
+		t.Errorf("got %v, want the last words as ever", err)
 	}
 }

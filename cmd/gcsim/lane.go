@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lanes"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+func laneCommand() *cobra.Command {
+	var at string
+	cmd := &cobra.Command{
+		Use:   "lane NAME --at ADDRESS",
+		Short: "Show what a process of a run says, in a terminal of its own",
+		Long: `lane waits for a "gcsim run --lanes ADDRESS" and shows what a process of the run
+says: a client, the storage, or the lock service. It ends with the run. The
+processes are the run's, and go on without the lane.`,
+		Example: `  gcsim lane client1 --at @demo`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for a run with --lanes %s\n", at)
+			err := lanes.Show(cmd.Context(), at, args[0], cmd.OutOrStdout())
+			if cmd.Context().Err() != nil {
+				return &cli.ExitError{Code: exitStopped} // what it broke off is of no interest
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "address of the run's --lanes")
+	_ = cmd.MarkFlagRequired("at") // it is there
+	return cmd
+}
+
+// awaitLanes waits until each lane of the scenarios' histories has come.
+func awaitLanes(cmd *cobra.Command, addr string, list []*scenario.Scenario) (*lanes.Lanes, error) {
+	names := []string{history.LaneStorage}
+	for _, s := range list {
+		names = append(names, s.Clients...)
+		for _, v := range s.Variants {
+			names = append(names, v.World.Service)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	l, err := lanes.Listen(addr)
+	if err != nil {
+		return nil, fmt.Errorf("--lanes %s: %w", addr, err)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "waiting for the lanes %s\n", strings.Join(names, ", "))
+	if err := l.Await(cmd.Context(), names); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// refusals say how often the storage protected what the lock guards.
+func refusals(results []story.Result) string {
+	var each []string
+	for _, r := range results {
+		each = append(each, fmt.Sprintf("%d in %s", r.Outcome.Facts.Stale, r.Name()))
+	}
+	return "stale requests that the storage refused: " + strings.Join(each, ", ")
+}
