@@ -41,7 +41,7 @@ lint:
 tidy: ## each module's go.mod and go.sum, after a change of what is imported
 	.ci/tidy
 
-demo: ## the main story as visible processes
+demo: ## the main story with a lane for each process
 	go tool goreman start
 
 docs: ## the chapters' pictures and the table of all pitfalls, from a new run

@@ -27,7 +27,6 @@ var neutral = []string{
 var mayName = map[string]int{
 	"internal/service/all/all.go": 2, // the list: an import and a line
 	"internal/history/history.go": 1, // old histories do not say which service theirs is
-	"cmd/gcsim/nemesis.go":        1, // the demo with visible processes, which is of etcd
 }
 
 // TestServicesStayInTheirFolders: no other source names one, in a text or an identifier.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -258,30 +257,4 @@ func TestStorageCutsOffAtItsEnd(t *testing.T) {
 	if got := get(t, url+"/v1/kv/a"); !strings.Contains(got, "key not found") {
 		t.Errorf("a is %q", got)
 	}
-}
-
-// TestGoreman runs the Procfile's demo as README says, but for its ports.
-func TestGoreman(t *testing.T) {
-	need.Program(t, "sh", "to run the Procfile's lines")
-	w := newWorld(t)
-	for _, name := range []string{"ETCD_PORT", "STORAGE_PORT", "GOREMAN_RPC_PORT"} {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		w.env = append(w.env, fmt.Sprintf("%s=%d", name, ln.Addr().(*net.TCPAddr).Port))
-		ln.Close() // goreman's children cannot be given a listener
-	}
-	gotool, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := w.prepare(gotool, "tool", "goreman", "start")
-	p.cmd.Dir = ".."
-	if err := p.start(); err != nil {
-		t.Fatal(err)
-	}
-	p.want(0)
-	p.says("the storage refused its stale write", "write refused: a later holder was here", "no more pauses")
 }

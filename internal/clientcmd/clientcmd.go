@@ -47,7 +47,7 @@ older than client 2's.`,
   client exec --lock /backup -- ./backup.sh`,
 		Args: func(cmd *cobra.Command, args []string) error { // in place of cobra's, which takes 1 for an unknown command
 			if len(args) != 1 {
-				return usage(cmd, errors.New("want 1 or 2, or one of the commands agent, exec and work"))
+				return usage(cmd, errors.New("want 1 or 2, or one of the commands agent and exec"))
 			}
 			return nil
 		},
@@ -61,7 +61,7 @@ older than client 2's.`,
 	f.StringVar(&c.name, "name", "client", "of this client, in reports and request IDs")
 	f.DurationVar(&c.connectTimeout, "connect-timeout", 4*time.Second, "how long to try to reach the lock service and the storage at the start")
 	c.addSettings(f, everyClients)
-	cmd.AddCommand(agentCommand(&c), execCommand(&c), workCommand(&c))
+	cmd.AddCommand(agentCommand(&c), execCommand(&c))
 	return cmd
 }
 

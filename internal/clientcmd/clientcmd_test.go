@@ -72,7 +72,7 @@ func TestUnreachable(t *testing.T) {
 		{"no storage", w.Server.Endpoint(), w.Storage.URL + "/elsewhere", []string{"404"}},
 		{"both dead", dead, "http://" + dead, []string{"etcd at " + dead, "storage at http://" + dead}},
 	} {
-		for _, command := range []string{"1", "agent", "work"} {
+		for _, command := range []string{"1", "agent"} {
 			ended.Go(func() {
 				began := time.Now()
 				code, stdout, stderr := status(t, command, "--endpoints", c.etcd, "--storage", c.storage)
@@ -136,7 +136,7 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"3"}, 1, "mode should be 1 or 2 (given value is 3)"},
-		{nil, 2, "agent, exec and work"},
+		{nil, 2, "agent and exec"},
 		{[]string{"agnet"}, 2, `unknown command "agnet"`},
 		{[]string{"1", "2"}, 2, "want 1 or 2"},
 		{[]string{"1", "--service", "chubby"}, 2, `--service is "chubby", want etcd`},
@@ -150,7 +150,6 @@ func TestUsage(t *testing.T) {
 		{[]string{"agent", "--send-storage", "127.0.0.1:8080"}, 2, "--send-storage"},
 		{[]string{"agent", "--storage", "127.0.0.1:8080"}, 2, "want a URL like http://"},
 		{[]string{"agent", "lock"}, 2, "unknown command"},
-		{[]string{"work", "--rounds", "0"}, 2, "1 or more rounds"},
 		{[]string{"exec", "--", "true"}, 2, "--lock NAME"},
 		{[]string{"exec", "--lock", "/lock"}, 2, "which command"},
 	} {

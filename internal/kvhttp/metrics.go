@@ -45,8 +45,8 @@ type methodMetrics struct {
 // to make up label values.
 const methodOther = "other"
 
-// MetricRequests counts requests by method and outcome.
-const MetricRequests = "fencelab_storage_requests_total"
+// metricRequests counts requests by method and outcome.
+const metricRequests = "fencelab_storage_requests_total"
 
 // maxScopeSeries is how many scopes have their stale requests counted under their
 // own name; those of the others are counted together, as scope otherScopes. A
@@ -60,7 +60,7 @@ const (
 func NewMetrics() *Metrics {
 	latencies := prometheus.ExponentialBuckets(50e-6, 2, 18) // 50 µs to 6.5 s
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: MetricRequests,
+		Name: metricRequests,
 		Help: "Requests by method and outcome: ok, duplicate, not_found, denied, limited, error, or why their claim was refused: stale, missing, invalid, ahead.",
 	}, []string{"method", "outcome"})
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{

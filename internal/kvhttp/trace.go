@@ -15,7 +15,7 @@ const (
 	AttributeScope   = "fencing.scope"
 	AttributeToken   = "fencing.token"
 	AttributeMark    = "fencing.mark"    // of a stale request: the highest token admitted
-	AttributeOutcome = "fencing.outcome" // as in MetricRequests
+	AttributeOutcome = "fencing.outcome" // as in metricRequests
 )
 
 // trace says in the request's span, where there is one, what was asked for and

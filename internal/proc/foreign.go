@@ -2,7 +2,6 @@ package proc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,22 +55,6 @@ func (f *Foreign) Pause(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// AwaitEnd waits until the process has ended.
-func (f *Foreign) AwaitEnd(ctx context.Context) error {
-	const look = 100 // milliseconds between looks at ctx
-	for ctx.Err() == nil {
-		fds := []unix.PollFd{{Fd: int32(f.pidfd), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, look)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("wait for process %d: %w", f.PID, err)
-		}
-		if n > 0 {
-			return nil
-		}
-	}
-	return context.Cause(ctx)
 }
 
 // Resume lets it go on.

@@ -84,12 +84,6 @@ type Place interface {
 	Leave()
 }
 
-// Announcer is a Tenure whose service can keep a word about its holder, for as long
-// as the tenure lasts.
-type Announcer interface {
-	Announce(ctx context.Context, text string) error
-}
-
 // NotHeld says what was seen where a lock is not held.
 type NotHeld string
 

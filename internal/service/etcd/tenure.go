@@ -28,11 +28,8 @@ type position interface {
 // tenure is one of a client.
 type tenure struct {
 	position
-	of        *client
-	announced string // key of its announcement; "": there is none
+	of *client
 }
-
-var _ service.Announcer = (*tenure)(nil)
 
 // tenureOf names a tenure by the holder's key and its create revision: one key may be
 // that of several, one after the other, where a client keeps its session.
@@ -79,9 +76,6 @@ func (t *tenure) Shown() (token fence.Token, remark string) {
 // Unlock releases the lock. Where it had to ask again, and the tenure was over by
 // then, that may be by the first time.
 func (t *tenure) Unlock(ctx context.Context) error {
-	if t.announced != "" {
-		_, _ = t.of.etcd.Delete(ctx, t.announced) // else it goes with the lease
-	}
 	var first error
 	_, err := insist(t.of.members, func() (struct{}, error) {
 		err := t.position.Unlock(ctx)
@@ -90,18 +84,6 @@ func (t *tenure) Unlock(ctx context.Context) error {
 		}
 		return struct{}{}, first
 	})
-	return err
-}
-
-// HolderPrefix begins the keys under which holders announce themselves; the lock's
-// name, a slash and the end of the key in the lock's queue follow. Such a key goes with
-// the tenure, or the lease.
-const HolderPrefix = "/fencelab/holders/"
-
-// Announce implements service.Announcer.
-func (t *tenure) Announce(ctx context.Context, text string) error {
-	t.announced = HolderPrefix + t.Grant().Scope + "/" + path.Base(t.Grant().Owner)
-	_, err := t.of.etcd.Put(ctx, t.announced, text, clientv3.WithLease(clientv3.LeaseID(t.UnorderedLeaseID())))
 	return err
 }
 

@@ -1,12 +1,17 @@
-package fencelab_test
+package e2e
 
 import (
 	"crypto/rand"
+	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/need"
 )
 
 // lanes starts a lane for each process of the main story, which wait at an address.
@@ -118,4 +123,49 @@ func TestLanesAreMissing(t *testing.T) {
 	second.says("--lanes "+addr, "choose another address")
 	p.signal(syscall.SIGINT)
 	p.want(130)
+}
+
+// demo prepares the Procfile's demo, with an address and a port of its own.
+func demo(t *testing.T) (w *world, start func() *process) {
+	need.Program(t, "sh", "to run the Procfile's lines")
+	gotool, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close() // goreman cannot be given a listener
+	w = newWorld(t)
+	w.env = append(w.env, "LANES=@"+rand.Text(), fmt.Sprintf("GOREMAN_RPC_PORT=%d", ln.Addr().(*net.TCPAddr).Port))
+	return w, func() *process {
+		p := w.prepare(gotool, "tool", "goreman", "start")
+		p.cmd.Dir = ".."
+		if err := p.start(); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+}
+
+// TestGoreman runs the Procfile's demo as README says, but for its ports.
+func TestGoreman(t *testing.T) {
+	_, start := demo(t)
+	p := start()
+	p.want(0)
+	p.says("etcd serves endpoint=127.0.0.1:", "done: lock /lock (token 2)", "client1 is stopped (SIGSTOP)", "refused reason=stale",
+		"failed: write key0=from-client-1", "stale requests that the storage refused: 1 in 01-gc-pause fenced")
+}
+
+// TestGoremanWithoutGcsim: when gcsim is killed the demo ends, with another status, and
+// newWorld sees that nothing is left.
+func TestGoremanWithoutGcsim(t *testing.T) {
+	w, start := demo(t)
+	p := start()
+	p.await("client1 is stopped")
+	if err := syscall.Kill(w.find("run gc-pause --lanes"), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.want(1)
 }
