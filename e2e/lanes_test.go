@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,6 +46,10 @@ func TestLanes(t *testing.T) {
 	} {
 		lanes[name].want(0)
 		lanes[name].says(says...)
+	}
+	turns := regexp.MustCompile(`client1 (is process|has ended)`).FindAllString(lanes["client1"].output(), -1)
+	if !slices.Equal(turns, []string{"client1 is process", "client1 has ended", "client1 is process", "client1 has ended"}) {
+		t.Errorf("the runs share the lanes at a time: %q", turns)
 	}
 }
 

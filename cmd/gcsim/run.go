@@ -132,7 +132,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 			return nil, err
 		}
 		defer open.Close()
-		options.Lane, options.Shared, o.side = open.Lane, nil, 1 // servers that are shared have no lane
+		options.Lane, o.side = open.Lane, 1
 	}
 	jobs := plan(list, o.repeat, options)
 	var runs []story.Result

@@ -35,7 +35,7 @@ type Options struct {
 	// Shared are servers that several runs use; nil: each run has its own.
 	Shared *Shared
 	// Lane, if not nil, is where people read what the processes of a lane of the history
-	// say, as it is said.
+	// say, as it is said. A run with lanes has servers of its own.
 	Lane func(name string) io.Writer
 	// Seed is for what is chosen at random.
 	Seed uint64

@@ -171,7 +171,7 @@ func (r *run) startServers(ctx context.Context, o Options) error {
 func (r *run) startService(ctx context.Context, o Options) (err error) {
 	endpoints := o.Endpoints
 	shared, can := r.service.(service.Shared)
-	if len(endpoints) == 0 && can && o.Shared != nil && r.variant.Own == "" {
+	if len(endpoints) == 0 && can && o.Shared != nil && o.Lane == nil && r.variant.Own == "" {
 		launched, err := o.Shared.launch(ctx, r.service.Name(), shared, r.variant.World.Settings)
 		if err != nil {
 			return err

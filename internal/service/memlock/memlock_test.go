@@ -1,11 +1,14 @@
 package memlock_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -145,3 +148,37 @@ func TestRunsShareAServer(t *testing.T) {
 		})
 	}
 }
+
+// TestLanes: each process speaks in the lane of its role, the servers in that of their
+// service; where people look they are the run's own.
+func TestLanes(t *testing.T) {
+	shared := &lab.Shared{Exe: os.Args[0]}
+	t.Cleanup(func() {
+		if err := shared.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := parse(t, "tokens")
+	lanes := make(map[string]*bytes.Buffer)
+	for _, name := range append([]string{"memlock", history.LaneStorage}, s.Clients...) {
+		lanes[name] = new(bytes.Buffer)
+	}
+	var mu sync.Mutex
+	run(t, s, &s.Variants[0], lab.Options{Shared: shared, Lane: func(name string) io.Writer {
+		return writer(func(b []byte) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return lanes[name].Write(b)
+		})
+	}})
+	for name, lane := range lanes {
+		want := name + " is process "
+		if slices.Contains(s.Clients, name) && !strings.Contains(lane.String(), "\nready\n") || !strings.HasPrefix(lane.String(), want) {
+			t.Errorf("the lane of %s shows\n%s", name, lane)
+		}
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
