@@ -241,8 +241,8 @@ func parse(t *testing.T, name, text string) (p picture) {
 // text is what people read.
 func (s shape) text() string { return html.UnescapeString(tag.ReplaceAllString(s.Inner, "")) }
 
-// at is where a shape begins.
-func (s shape) at() (x, y int) {
+// start is where a shape begins.
+func (s shape) start() (x, y int) {
 	if _, err := fmt.Sscanf(place.FindString(s.D), "M%d %d", &x, &y); err == nil {
 		return x, y
 	}
@@ -285,7 +285,7 @@ func (p picture) legend() map[string]string {
 			}
 			var sample []string
 			for _, s := range panel.Shapes {
-				x, y := s.at()
+				x, y := s.start()
 				if s.XMLName.Local != "text" && l.X-31 < x && x < l.X && l.Y-16 < y && y < l.Y+4 {
 					sample = append(sample, s.XMLName.Local+"."+s.Class)
 				}

@@ -86,7 +86,7 @@ func appendKey(buf []byte, n, keys int) []byte {
 // appendName has 16 bytes.
 func appendName(buf []byte, i int) []byte { return fmt.Appendf(buf, "key-%012d", i) }
 
-// fewKeys are so few that no cache is the worse for them.
+// fewKeys fit into any cache.
 const fewKeys = 1000
 
 // value is what every write writes.

@@ -16,7 +16,8 @@ import (
 // lockTTL is that of both contenders' leases. None is to run out.
 const lockTTL = time.Minute
 
-// wantLocks is how often as long as package concurrency etcdlock may take at most.
+// wantLocks is the goal: etcdlock takes at most so many times the time of package
+// concurrency.
 const wantLocks = 1.6
 
 // locks compares etcdlock with a Mutex of package concurrency.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// describe says on what a run is measured, dir being where its files are.
+// describe tells the machine on which a run is measured. The run's files are in dir.
 func describe(dir string) ([]string, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

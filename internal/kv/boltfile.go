@@ -167,9 +167,9 @@ func (f *boltFile) writeTime() time.Duration {
 	return stats.TxStats.GetWriteTime()
 }
 
-// reopen is what a restart would do. bbolt itself must not go on: it takes the
-// pages that the unsure transaction freed for free at once, though readers that
-// began before it still read them. Closing waits for these.
+// reopen is what a restart would do. bbolt itself must not go on: it would reuse the
+// pages that the uncertain transaction freed, while earlier readers still read them.
+// Closing waits for these readers.
 func (f *boltFile) reopen() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

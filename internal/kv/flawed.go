@@ -66,8 +66,8 @@ func (f *Flawed) Read(ctx context.Context, req Request, key string) (item Item, 
 	return item, err
 }
 
-// do does op, which is of ops, if the flaw lets the claim of req pass, and tells
-// the observer if it does not.
+// do does op, one of ops, if the flaw admits the claim of req. Otherwise it tells the
+// observer.
 func (f *Flawed) do(req Request, ops []Op, op func() error) error {
 	err := f.account.checkBound(f.Mark, req.Claim)
 	f.rule.Lock()

@@ -41,8 +41,8 @@ func (m *Memory) Write(_ context.Context, req Request, ops ...Op) error {
 	return m.do(req, ops, func() error { return m.apply(req, ops) })
 }
 
-// do does op, which is of ops, if the claim of req is admitted, and tells the
-// observer if it is not.
+// do does op, one of ops, if the claim of req is admitted. Otherwise it tells the
+// observer.
 func (m *Memory) do(req Request, ops []Op, op func() error) error {
 	err := m.account.checkBound(m.Mark, req.Claim)
 	if m.account.Observe != nil {

@@ -77,8 +77,8 @@ func (b *batchOp) op(l *Limits) (kv.Op, error) {
 }
 
 // decode reads one JSON value that fills the whole body. Bytes that are no UTF-8 and
-// halves of surrogate pairs are errors: package json would make U+FFFD of each, so
-// that different keys became one.
+// halves of surrogate pairs are errors. Package json would replace each by U+FFFD,
+// and two different keys could become the same.
 func decode(b []byte, into any, strict bool) error {
 	text := jsontext.NewDecoder(bytes.NewBuffer(b))
 	value, err := text.ReadValue()
@@ -101,8 +101,8 @@ func decode(b []byte, into any, strict bool) error {
 	return nil
 }
 
-// mustBeText refuses to answer in JSON with what JSON cannot carry: package json
-// would put U+FFFD in place of each byte that is no UTF-8.
+// mustBeText refuses a text that JSON cannot carry. Package json would replace each
+// byte that is no UTF-8 by U+FFFD.
 func mustBeText(what, s, instead string) error {
 	if utf8.ValidString(s) {
 		return nil

@@ -14,18 +14,18 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// How long a refused client may take to read why, and how many do so at a time.
-// Who comes when there are more is cut off without a word.
+// How long a refused client may take to read the refusal, and how many clients may do
+// so at a time. Further clients are cut off without an answer.
 const (
 	refusalTime = time.Second
 	maxRefusals = 128
 )
 
 // LimitConnections holds a listener to Limits.Connections and Limits.PerClient. A
-// connection over one of them is accepted, told by status 503 and closed, while
-// others go on being accepted: a client that waits in the system's queue would not
-// know what for. Where secure is true what comes is TLS, in which a refusal cannot
-// be told before a handshake: the connection is only closed. m may be nil.
+// connection over a limit is accepted, answered with status 503 and closed: in the
+// system's queue its client would wait and not know why. If secure is true,
+// connections carry TLS, where a refusal would need a handshake first: a connection
+// over a limit is only closed. m may be nil.
 func LimitConnections(ln net.Listener, l Limits, secure bool, m *Metrics) net.Listener {
 	l = l.withDefaults()
 	return &limitListener{Listener: ln, limits: l, secure: secure, metrics: m,
@@ -110,10 +110,10 @@ func (l *limitListener) refuse(c net.Conn, over error) {
 	_ = c.Close() // it is of no use to anybody
 }
 
-// tell answers a connection with err and closes it. It answers when the request
-// begins to come, because many clients take an answer that is there before for a
-// mistake, and reads on after it, because what is left unread when a connection is
-// closed makes the system throw the answer away.
+// tell answers a connection with err and closes it. It waits for the first bytes of
+// the request: many clients take an earlier answer for a mistake. After the answer it
+// reads on: if anything is unread when a connection is closed, the system throws the
+// answer away.
 func tell(c net.Conn, err error) {
 	defer c.Close()
 	if c.SetDeadline(time.Now().Add(refusalTime)) != nil {

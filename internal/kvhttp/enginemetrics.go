@@ -9,8 +9,8 @@ import (
 	"github.com/fencelab/fencelab/internal/kv"
 )
 
-// watch has the engine asked for what it holds, and everything that the storage
-// needs whether it is there, whenever the metrics are read.
+// watch adds what is asked whenever the metrics are read: what the engine holds, and
+// whether each thing that the storage needs is there.
 func (m *Metrics) watch(e kv.Engine, checks []Check) {
 	m.registry.MustRegister(&engineMetrics{e, checks})
 }

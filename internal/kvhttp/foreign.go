@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// foreignError refuses what a web page of somebody else's has a browser send.
-// Whoever opens the page lets it reach what only their machine can.
+// foreignError refuses a request that a web page of another site has a browser send.
+// By the browser the page reaches what only the browser's machine can reach.
 type foreignError struct {
 	status int
 	text   string
@@ -60,8 +60,9 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Guard serves h, which is none of NewHandler's, and refuses and logs what NewHandler
-// would refuse of web pages. Of the options Loopback and Logger count.
+// Guard serves a handler that NewHandler did not make. It refuses and logs the same
+// requests of web pages as NewHandler's. It uses only the options Loopback and
+// Logger.
 func Guard(h http.Handler, o Options) http.Handler {
 	return &handler{Options: o.withDefaults(), other: route{open: true, serve: func(c *call) error {
 		h.ServeHTTP(c.w, c.r)

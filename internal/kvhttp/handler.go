@@ -32,8 +32,8 @@ type Options struct {
 	Bound func(fence.Claim) (fence.Token, error)
 	// Ready has what /readyz asks beside the engine.
 	Ready []Check
-	// EngineWaits: the engine waits for a disk or for other machines. A request's turn
-	// at the processors is over then when the engine is asked.
+	// EngineWaits: the engine waits for a disk or for other machines. A request then
+	// gives up its turn at the processors before it asks the engine.
 	EngineWaits bool
 	// Loopback: only this machine can reach the listener. Requests for a host that
 	// is not loopback's are refused then.
@@ -56,8 +56,9 @@ type handler struct {
 	rates  *rates // nil: no limit
 	memory *budget
 	turns  *turns
-	// snapshot lets one go out at a time: the engine memory keeps for it what is
-	// changed meanwhile, and a file grows while it lasts.
+	// snapshot is held while a snapshot is sent, so that there is one at a time:
+	// meanwhile the engine memory keeps values that have been replaced, and the file
+	// of the engine bolt grows.
 	snapshot sync.Mutex
 	asking   singleflight.Group // of serveReady
 }
@@ -123,8 +124,9 @@ func (c *call) request(claim fence.Claim) kv.Request {
 	return kv.Request{Claim: claim, ID: requestID(c.r)}
 }
 
-// admit finds out who calls, and refuses who may not or comes too often. Who
-// fails to show a name counts by the address: guessing is limited, too.
+// admit finds out who calls, and refuses callers that are not known or that call too
+// often. A caller that is not known counts by the address, so that guesses are
+// limited as well.
 func (h *handler) admit(c *call) (err error) {
 	c.who, err = h.Access.Authenticate(c.r)
 	if h.rates == nil { // who it is costs more to say than the rest

@@ -69,7 +69,8 @@ func (h *handler) change(c *call, claim fence.Claim, ops ...kv.Op) error {
 	return nil
 }
 
-// mayRead: a read with a token raises the mark, which is to write.
+// mayRead checks the right to read. A read with a token raises the mark: it needs the
+// right to write as well.
 func (c *call) mayRead(claim fence.Claim, key string) error {
 	if claim.Token == 0 {
 		return c.who.May(access.Read, "", key)

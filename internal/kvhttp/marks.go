@@ -43,8 +43,8 @@ type floor struct {
 	Dropped int         `json:"dropped"` // marks, by this PUT
 }
 
-// serveFloor tells the floor, or raises it, which drops the marks below. One that
-// is lower changes nothing; the answer has the floor that counts.
+// serveFloor tells the floor or raises it. Marks below a raised floor are dropped. A
+// lower floor changes nothing; the answer has the floor that is in force.
 func (h *handler) serveFloor(c *call) error {
 	var answer floor
 	if c.r.Method == http.MethodPut {
@@ -66,7 +66,8 @@ func (h *handler) serveFloor(c *call) error {
 			return badRequest("want {\"token\":\"DECIMAL\"}: %w", err)
 		}
 		if h.Bound != nil {
-			// One more than was issued is the floor under which all is.
+			// The floor may be the last token that was issued, plus one: all tokens
+			// are below it then.
 			if err := (fence.Claim{Token: token - 1}).CheckBound(h.Bound); err != nil {
 				return fmt.Errorf("floor %d: %w", token, err)
 			}

@@ -9,13 +9,13 @@ import (
 	"github.com/fencelab/fencelab/internal/kv"
 )
 
-// small is how much of a body or an answer costs nothing of the budget: clients
-// with small values are served while others have filled it. What it comes to is
-// bounded by the number of connections.
+// small is how much of a body or an answer costs nothing of the budget: clients with
+// small values are served while others have filled it. The limit of connections
+// bounds the sum.
 const small = 4 << 10
 
-// Where memory is short, a call is slow that has moved less than slowest bytes a
-// second to or from its client, after its first grace.
+// Where memory is short, a call counts as slow if it moves fewer than slowest bytes a
+// second to or from its client. Its first grace does not count.
 const (
 	slowest = 256 << 10
 	grace   = 50 * time.Millisecond

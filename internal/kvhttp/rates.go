@@ -42,13 +42,13 @@ func newRates(each int64) *rates {
 
 // take refuses a call that comes too soon. A client may save up a second's worth.
 func (r *rates) take(who client) error {
-	if r == nil || r.of(who).Allow() {
+	if r == nil || r.limiter(who).Allow() {
 		return nil
 	}
 	return &kv.LimitError{Limit: kv.LimitRate, Max: r.each}
 }
 
-func (r *rates) of(who client) *rate.Limiter {
+func (r *rates) limiter(who client) *rate.Limiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if l := r.recent[who]; l != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/fencelab/fencelab/internal/kvhttp"
 )
 
-// from is a request that comes from an address.
-func from(h http.Handler, addr, method, path, body string) *httptest.ResponseRecorder {
+// callFrom is a request that comes from an address.
+func callFrom(h http.Handler, addr, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.RemoteAddr = addr
 	r.Header.Set("Fencing-Token", "1")
@@ -36,7 +36,7 @@ func TestRate(t *testing.T) {
 		admitted := func(addr string, n int) (ok int) {
 			t.Helper()
 			for range n {
-				w := from(h, addr, "PUT", "/v1/kv/a", "x")
+				w := callFrom(h, addr, "PUT", "/v1/kv/a", "x")
 				if w.Code == 204 {
 					ok++
 					continue
@@ -62,14 +62,14 @@ func TestRate(t *testing.T) {
 				t.Errorf("%s: %d of 5 requests were admitted, want %d", tt.addr, got, tt.want)
 			}
 		}
-		wantContrib(t, from(h, "192.0.2.1:1", "POST", "/", `{"op":"write","key":"b","val":"x","version":1}`), 429)
+		wantContrib(t, callFrom(h, "192.0.2.1:1", "POST", "/", `{"op":"write","key":"b","val":"x","version":1}`), 429)
 		if _, err := e.Read(t.Context(), kv.Request{}, "b"); err == nil {
 			t.Error("a request that was refused was done")
 		}
 		if n := limited(t, m, kv.LimitRate); n != 8*5-5*3+1 {
 			t.Errorf("the metric counts %d", n)
 		}
-		if w := from(h, "192.0.2.1:1", "GET", "/healthz", ""); w.Code != 200 {
+		if w := callFrom(h, "192.0.2.1:1", "GET", "/healthz", ""); w.Code != 200 {
 			t.Errorf("/healthz: %d", w.Code) // the orchestrator must not take a busy storage for a dead one
 		}
 		time.Sleep(time.Second / 3) // of the test's clock
@@ -131,9 +131,9 @@ func TestRateIsNotForgotten(t *testing.T) {
 		h := kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{Limits: kvhttp.Limits{Rate: 2}})
 		ok := 0
 		for i := range 120_000 {
-			from(h, fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255), "GET", "/v1/marks/a", "")
+			callFrom(h, fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255), "GET", "/v1/marks/a", "")
 			if i%10_000 == 0 {
-				if w := from(h, "192.0.2.1:1", "GET", "/v1/marks/a", ""); w.Code == 200 {
+				if w := callFrom(h, "192.0.2.1:1", "GET", "/v1/marks/a", ""); w.Code == 200 {
 					ok++
 				}
 			}

@@ -148,8 +148,9 @@ func untilStop(stopping *atomic.Bool) kvhttp.Check {
 }
 
 // stop lets the requests that are under way come to their end, and cuts off those
-// that take longer: a client that does not send the rest of one, or read its answer,
-// is no error of the storage's, and does not get to know the outcome.
+// that take longer. If a client does not send the rest of its request, or does not
+// read its answer, that is no error of the storage; the client does not learn the
+// outcome.
 func stop(srv *http.Server, stopTraces func(context.Context) error, log *slog.Logger) {
 	within := func(limit time.Duration, end func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -197,7 +198,7 @@ func NewServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
 	}
 }
 
-// guards are who may come in, and how; each nil where there is none.
+// guards say who may call, and how. Each may be nil.
 func (c *config) guards(log *slog.Logger) (policy *access.Policy, security *tls.Config, err error) {
 	if err := c.checkListen(); err != nil {
 		return nil, nil, usage("--listen: %w", err)
@@ -215,8 +216,8 @@ func (c *config) guards(log *slog.Logger) (policy *access.Policy, security *tls.
 	return policy, security, nil
 }
 
-// checkListen refuses an address that others can reach, where they can read what
-// passes or are not asked who they are; but not with --insecure.
+// checkListen refuses an address that other machines can reach, if requests are not
+// encrypted or callers not asked who they are. With --insecure it does not.
 func (c *config) checkListen() error {
 	switch {
 	case c.insecure:

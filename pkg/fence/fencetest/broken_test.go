@@ -269,7 +269,7 @@ type sequencePerKey struct {
 	sequences map[string]fence.Mark
 }
 
-func (s sequencePerKey) in(c fence.Claim, key string, do func(fence.Claim) error) error {
+func (s sequencePerKey) numbered(c fence.Claim, key string, do func(fence.Claim) error) error {
 	next, err := s.sequences[key].Admit(c)
 	if c.Token >= s.sequences[key].Token && err != nil {
 		return err
@@ -287,14 +287,14 @@ func (s sequencePerKey) Write(ctx context.Context, c fence.Claim, key, value str
 	if c.Sequence == 0 {
 		return s.byHand.Write(ctx, c, key, value)
 	}
-	return s.in(c, key, func(c fence.Claim) error { return s.byHand.Write(ctx, c, key, value) })
+	return s.numbered(c, key, func(c fence.Claim) error { return s.byHand.Write(ctx, c, key, value) })
 }
 
 func (s sequencePerKey) Delete(ctx context.Context, c fence.Claim, key string) error {
 	if c.Sequence == 0 {
 		return s.byHand.Delete(ctx, c, key)
 	}
-	return s.in(c, key, func(c fence.Claim) error { return s.byHand.Delete(ctx, c, key) })
+	return s.numbered(c, key, func(c fence.Claim) error { return s.byHand.Delete(ctx, c, key) })
 }
 
 // process is one of two that share data and not what it keeps of the marks.

@@ -94,14 +94,14 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 	start := make(chan struct{})
 	wg.Go(func() {
 		<-start
-		if seen, first = request(ctx, one, r.newest, in(newest, r.newestMode), own); first == nil && r.newest != opRead {
+		if seen, first = request(ctx, one, r.newest, claimIn(newest, r.newestMode), own); first == nil && r.newest != opRead {
 			seen, _, first = one.Read(ctx, unfenced, watched)
 		}
 	})
 	for i := range older {
 		wg.Go(func() {
 			<-start
-			_, older[i] = request(ctx, two, r.older, in(newest-fence.Token(i)-1, r.olderMode), watched)
+			_, older[i] = request(ctx, two, r.older, claimIn(newest-fence.Token(i)-1, r.olderMode), watched)
 		})
 	}
 	close(start)

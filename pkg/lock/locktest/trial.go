@@ -38,10 +38,10 @@ func law(name string, check func(*trial) error, doc string) Law {
 
 // The laws that are only about subjects of some kind.
 
-func only(of func(Subject) bool, otherwise string) func(func(*trial) error) func(*trial) error {
+func only(fits func(Subject) bool, otherwise string) func(func(*trial) error) func(*trial) error {
 	return func(check func(*trial) error) func(*trial) error {
 		return func(t *trial) error {
-			if !of(t.Subject) {
+			if !fits(t.Subject) {
 				return fmt.Errorf("%s: %w", otherwise, errors.ErrUnsupported)
 			}
 			return check(t)
