@@ -92,19 +92,19 @@ func TestAgentLosesOneOfTwoLocks(t *testing.T) {
 	w := clienttest.New(t)
 	a := startAgent(t, w, "--look", "session")
 	first, other := a.take(t, "lock"), a.takes(t, "queue /other") // which has a lease of its own
-	w.Revoke(t, first.Tenure)
-	if e := a.next(t); e.Kind != history.KindLost || e.Scope != "/lock" || e.Tenure != first.Tenure || e.Token != first.Token {
-		t.Fatalf("%+v, want the loss of /lock", e)
+	w.Revoke(t, other.Tenure)
+	if e := a.next(t); e.Kind != history.KindLost || e.Scope != "/other" || e.Tenure != other.Tenure || e.Token != other.Token {
+		t.Fatalf("%+v, want the loss of /other", e)
 	}
-	if e := a.wantUnder(t, "write k=1 under /lock", "fail", first); e.Reason != "lost" || e.Request != "" {
+	if e := a.wantUnder(t, "write k=1", "fail", other); e.Reason != "lost" || e.Request != "" {
 		t.Errorf("it looks, and writes under a lost lock: %+v", e)
 	}
-	a.wantUnder(t, "write k=1", "ok", other)
-	if again := a.takes(t, "lock"); again.Tenure == first.Tenure {
+	a.wantUnder(t, "write k=1 under /lock", "ok", first)
+	again := a.takes(t, "lock /other")
+	if again.Tenure == other.Tenure {
 		t.Errorf("the lock that it lost is granted again as %s", again.Tenure)
-	} else {
-		a.wantUnder(t, "write k=1", "ok", again)
 	}
+	a.wantUnder(t, "write k=1", "ok", again)
 }
 
 // TestAgentQueuesForSeveralLocks: each wait ends by itself, and is told of under its

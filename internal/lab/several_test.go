@@ -55,15 +55,18 @@ func TestSeveralLocks(t *testing.T) {
 			want: []string{"client1 pause", "client2 ok lock /a", "client2 ok lock /b", "client1 resume", "client1 lost"},
 		},
 		"two locks on one lease that is revoked": {
-			steps: "client1: lock, client1: lock /b, gcsim: revoke client1 under /a, client1: await loss of /a, client1: await loss of /b, client1: read k",
-			want:  []string{"client1 lost", "client1 lost", "client1 ok read"}, never: "expired",
+			habits: "ttl: 5s",
+			steps:  "client1: lock, client1: lock /b, gcsim: revoke client1 under /a, client1: await loss of /a, client1: await loss of /b, client1: read k",
+			want:   []string{"client1 lost", "client1 lost", "client1 ok read"}, never: "expired",
 		},
 		"the second of two leases": {
+			habits: "ttl: 5s",
 			steps: "client1: lock, client1: queue /b, client1: lock /b, gcsim: revoke client1, client1: await loss, client1: write k=1, client1: unlock, " +
 				"client1: write k=2, client1: unlock",
 			want: []string{"etcd ended /b revoked", "client1 lost /b", "client1 ok write /b k 1", "client1 invoke unlock /b", "client1 ok write /a k 2", "etcd ended /a released"},
 		},
 		"the first of two leases": {
+			habits: "ttl: 5s",
 			steps: "client1: lock, client1: queue /b, client1: lock /b, gcsim: revoke client1 under /a, client1: await loss of /a, client1: write k=1, " +
 				"client2: lock, client2: write k=2, client1: write k=3 under /a",
 			want: []string{"etcd ended /a revoked", "client1 lost /a", "client1 ok write /b k 1", "client2 ok write /a k 2", "client1 fail write /a k 3 stale"},
@@ -82,6 +85,7 @@ func TestSeveralLocks(t *testing.T) {
 			want: []string{"etcd queued /a", "etcd queued /b", "client1 ok lock /a", "client1 ok write /b k 1", "client1 ok lock /b", "client1 ok write /a k 2"},
 		},
 		"a place that is lost is not the last": {
+			habits: "ttl: 3s",
 			steps: "client2: lock /b, client1: lock, client1: queue /b, gcsim: revoke client1, client2: unlock, client1: lock /b, client1: write k=1, " +
 				"gcsim: pause client1, etcd: await expiry of client1, client2: lock",
 			want: []string{"client1 fail lock /b expired", "client1 ok write /a k 1", "etcd ended /a expired", "client2 ok lock /a"},
@@ -164,8 +168,8 @@ func TestSeveralLocksBelowAPrefix(t *testing.T) {
 func TestOneOfTwoLocksIsLost(t *testing.T) {
 	s := parse(t, `title: t
 clients:
-  client1: {lock: /a}
-  client2: {lock: /a}
+  client1: {lock: /a, ttl: 60s}
+  client2: {lock: /a, ttl: 60s}
 steps:
 - client1: lock
 - client1: queue /b # on a lease of its own
