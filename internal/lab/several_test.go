@@ -72,17 +72,19 @@ func TestSeveralLocks(t *testing.T) {
 			want: []string{"etcd ended /a revoked", "client1 lost /a", "client1 ok write /b k 1", "client2 ok write /a k 2", "client1 fail write /a k 3 stale"},
 		},
 		"a lock that was unlocked is not the last": {
-			steps: "client1: lock, client1: lock /b, client1: unlock /b, gcsim: pause client1, etcd: await expiry of client1, client2: lock",
-			want:  []string{"etcd ended /b released", "client1 pause", "etcd ended /a expired", "client2 ok lock /a"},
+			steps: "client1: lock, client1: lock /b, client1: unlock /b, gcsim: pause client1, etcd: await expiry of client1, client2: trylock",
+			want:  []string{"etcd ended /b released", "client1 pause", "etcd ended /a expired", "client2 ok trylock /a"},
 		},
 		"two locks that would wait for each other": {
 			steps: "client1: lock, client2: lock /b, client1: queue /b, client2: lock /a within 300ms, client2: unlock /b, client1: lock /b, client1: write k=1",
 			want:  []string{"etcd queued /b", "client2 fail lock /a", "etcd ended /b released", "client1 ok lock /b", "client1 ok write /b k 1"},
 		},
 		"two queues": {
-			steps: "client2: lock, client2: lock /b, client1: queue, client1: queue /b, client2: unlock /a, client1: lock, client1: write k=1, " +
-				"client2: unlock, client1: lock /b within 20s, client1: write k=2 under /a",
-			want: []string{"etcd queued /a", "etcd queued /b", "client1 ok lock /a", "client1 ok write /b k 1", "client1 ok lock /b", "client1 ok write /a k 2"},
+			habits: "ttl: 5s",
+			steps: "client2: lock, client2: lock /b, client1: queue, client1: queue /b, client2: unlock, client1: lock /b within 20s, client2: unlock, " +
+				"client1: lock, client1: write k=1, client1: write k=2 under /a, gcsim: revoke client1",
+			want: []string{"etcd queued /a", "etcd queued /b", "client1 ok lock /b", "client1 ok lock /a", "client1 ok write /b k 1", "client1 ok write /a k 2",
+				"etcd ended /b revoked"},
 		},
 		"a place that is lost is not the last": {
 			habits: "ttl: 3s",
