@@ -264,7 +264,7 @@ func (s *state) answer(e history.Event) (recorded bool) {
 	if !isLock || e.Kind != history.KindOK {
 		return false
 	}
-	if k.tenure = e.Tenure; k.queued != e.Tenure {
+	if k.tenure = e.Tenure; s.owner(e.Tenure).client != e.Lane { // else it came last when it queued
 		c.putLast(k)
 	}
 	delete(c.asked, s.recorder.slot(e.Tenure))
