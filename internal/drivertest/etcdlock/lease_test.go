@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/goleak"
 
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
@@ -292,6 +294,28 @@ func TestMutexOfPackageConcurrency(t *testing.T) {
 		t.Fatal(r.err)
 	}
 	mustUnlock(t, r.tenure)
+}
+
+// mute renews no lease, and never says that it stopped: so etcd's client does where it
+// is closed just when the first renewal begins.
+type mute struct{ clientv3.Lease }
+
+func (mute) KeepAlive(context.Context, clientv3.LeaseID) (<-chan *clientv3.LeaseKeepAliveResponse, error) {
+	return make(chan *clientv3.LeaseKeepAliveResponse), nil
+}
+
+func TestRenewalEndsWithTheClient(t *testing.T) {
+	s := newService(t)
+	before := goleak.IgnoreCurrent()
+	a := s.join(t, long)
+	a.client.Lease = mute{a.client.Lease}
+	tenure := a.mustLock(t)
+	a.client.Close()
+	<-tenure.Done()
+	// The server may still be starting goroutines of its own.
+	if err := goleak.Find(before); err != nil && strings.Contains(err.Error(), "etcdlock.(*lease)") {
+		t.Error(err)
+	}
 }
 
 // commit sends a transaction.

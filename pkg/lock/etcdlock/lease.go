@@ -141,14 +141,22 @@ func (l *lease) renew() error {
 	// Until then etcd's last answer is enough. For the first one its client waits a
 	// second, or more (firstKeepAliveTimeout).
 	until := time.Now().Add(time.Second)
-	for range answers {
-		l.heard(time.Now())
-		until = time.Now().Add(l.ttl)
+	for {
+		select {
+		case <-l.life.Done(): // etcd's client may not close answers where it is closed at the first renewal
+			return context.Cause(l.life)
+		case _, more := <-answers:
+			switch {
+			case more:
+				l.heard(time.Now())
+				until = time.Now().Add(l.ttl)
+			case time.Now().Before(until): // etcd has said that the lease is over
+				return lock.ErrLost
+			default:
+				return lock.ErrCutOff
+			}
+		}
 	}
-	if time.Now().Before(until) { // etcd has said that the lease is over
-		return lock.ErrLost
-	}
-	return lock.ErrCutOff
 }
 
 // heard notes when etcd renewed the lease.
