@@ -32,19 +32,25 @@ func (s Span) Has(place int) bool { return s.From <= place && place < s.To }
 // or sends a request under the tenure, until it lets go, is told or finds that the
 // tenure is over, or is killed.
 func Beliefs(events []history.Event) []*Belief {
-	b := beliefs{end: len(events), service: history.Run{}.LockService(), byID: make(map[string][]*Belief)}
+	b := newBeliefs(len(events))
 	for place, e := range events {
 		b.tell(place, e)
 	}
 	return b.list
 }
 
+// beliefs are those of a history that is told event by event.
 type beliefs struct {
-	end     int
+	end     int // of what is not over
 	service string
 	granted int
 	list    []*Belief
 	byID    map[string][]*Belief // those of one tenure, by its name in the history
+	open    map[string]int       // how many each client has
+}
+
+func newBeliefs(end int) *beliefs {
+	return &beliefs{end: end, service: history.Run{}.LockService(), byID: make(map[string][]*Belief), open: make(map[string]int)}
 }
 
 func (b *beliefs) tell(place int, e history.Event) {
@@ -86,6 +92,7 @@ func (b *beliefs) tell(place int, e history.Event) {
 func (b *beliefs) begin(place int, e history.Event) {
 	if t := b.of(e.Lane, e); t.Believed == (Span{}) {
 		t.Believed = Span{place, b.end}
+		b.open[t.Client]++
 	}
 }
 
@@ -98,8 +105,9 @@ func (b *beliefs) stop(place int, e history.Event) {
 	}
 	client := lane(e.Lane, b.service)
 	for _, t := range list {
-		if t.Client == client && (e.Scope == "" || t.scope == e.Scope) {
-			t.Believed.To = min(t.Believed.To, place)
+		if t.Client == client && (e.Scope == "" || t.scope == e.Scope) && t.Believed.To == b.end {
+			t.Believed.To = place
+			b.open[client]--
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,6 +90,30 @@ func TestBeliefs(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLanesBelieve: the lanes of each row say it, too.
+func TestLanesBelieve(t *testing.T) {
+	rows := Rows([]history.Event{
+		{Kind: history.KindRun, Run: &history.Run{Service: "bakery", Lanes: []string{"bakery", "etcd", "storage"}}},
+		{Lane: "etcd", Kind: history.KindInvoke, Op: history.OpLock},
+		{Lane: "bakery", Kind: history.KindGranted, Client: "etcd", Tenure: "A"},
+		{Lane: "etcd", Kind: history.KindOK, Op: history.OpLock, Tenure: "A"},
+		{Lane: "etcd", Kind: history.KindPause},
+		{Lane: "bakery", Kind: history.KindEnded, Client: "etcd", Tenure: "A", Cause: history.CauseExpired},
+		{Lane: "etcd", Kind: history.KindLost, Tenure: "A"},
+		{Lane: "etcd", Kind: history.KindLost, Tenure: "A"},
+	}, nil)
+	var holds, believes []bool
+	for _, r := range rows {
+		holds, believes = append(holds, r.Lanes[1].Tenure > 0), append(believes, r.Lanes[1].Believes)
+	}
+	if want := []bool{true, true, false, false, false}; !slices.Equal(holds, want) {
+		t.Errorf("it holds the lock: %v, want %v", holds, want)
+	}
+	if want := []bool{false, true, true, false, false}; !slices.Equal(believes, want) {
+		t.Errorf("it believes so: %v, want %v", believes, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package story
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -35,6 +36,8 @@ type Lane struct {
 	State  State
 	Since  time.Duration // when it was paused or killed
 	Tenure int           // which tenure it holds by the lock service's account, from 1; 0: none
+
+	Believes bool // by its own account it holds a lock
 }
 
 // Index is the place of the lane of that name; -1: there is none.
@@ -89,6 +92,7 @@ type Builder struct {
 	lanes    []Lane
 	requests requests
 	tenures  tenures
+	beliefs  *beliefs
 	marks    map[string]string // by scope
 	rows     []Row             // made by the call that is going on
 	now      time.Duration
@@ -105,6 +109,7 @@ func NewBuilder() *Builder {
 		service:  history.Run{}.LockService(),
 		requests: requests{named: make(map[string]*request), open: make(map[asking]*request), last: make(map[string]*request)},
 		tenures:  tenures{byID: make(map[string]*tenure), holders: make(map[string]bool)},
+		beliefs:  newBeliefs(math.MaxInt),
 		marks:    make(map[string]string), harmed: make(map[int]bool),
 	}
 }
@@ -155,6 +160,7 @@ func (b *Builder) Run() history.Run { return b.run }
 
 // tell tells one event. r is the request that it is about, or nil.
 func (b *Builder) tell(e history.Event, r *request) {
+	b.beliefs.tell(b.place, e)
 	if e.Kind == history.KindRun {
 		b.run = CleanRun(*cmp.Or(e.Run, &history.Run{}))
 		for _, l := range b.run.Lanes {
@@ -167,6 +173,7 @@ func (b *Builder) tell(e history.Event, r *request) {
 		l = new(Lane) // nobody sees how it is
 	}
 	b.now = max(b.now, e.At)
+	l.Believes = b.beliefs.open[l.Name] > 0
 	switch e.Kind {
 	case history.KindGranted:
 		b.granted(e, r)

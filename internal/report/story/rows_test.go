@@ -125,7 +125,7 @@ func TestLanes(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, r.Lanes[1])
 	}
-	want := []Lane{{"c", Running, 0, 1}, {"c", Paused, 2 * ms, 1}, {"c", Paused, 2 * ms, 0}, {"c", Running, 7 * ms, 0}, {"c", Dead, 8 * ms, 0}, {"c", Dead, 8 * ms, 0}, {"c", Running, 8 * ms, 0}}
+	want := []Lane{{"c", Running, 0, 1, false}, {"c", Paused, 2 * ms, 1, false}, {"c", Paused, 2 * ms, 0, false}, {"c", Running, 7 * ms, 0, false}, {"c", Dead, 8 * ms, 0, false}, {"c", Dead, 8 * ms, 0, false}, {"c", Running, 8 * ms, 0, false}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
