@@ -68,9 +68,9 @@ func TestRefusalIsNoHarm(t *testing.T) {
 		words       string
 		tone        story.Tone
 	}{
-		"good":    {stale, nil, `<line class="shaft refused"`, "o-------X", "REFUSED as stale: the mark is 9", story.Shield},
-		"blocked": {stale, at(history.Refusal, history.Blocked), `<line class="shaft bad thick"`, "o=======X", "REFUSED as stale: the mark is 9, though c HOLDS the lock", story.Bad},
-		"harm":    {applied, at(history.Stale, history.Corrupted), `<line class="shaft bad thick"`, "o=======>", "APPLIED unchecked, though somebody, the later holder, had been there", story.Bad},
+		"good":    {stale, nil, `<line class="shaft refused"`, "o------X", "REFUSED as stale: the mark is 9", story.Shield},
+		"blocked": {stale, at(history.Refusal, history.Blocked), `<line class="shaft bad thick"`, "o======X", "REFUSED as stale: the mark is 9, though c HOLDS the lock", story.Bad},
+		"harm":    {applied, at(history.Stale, history.Corrupted), `<line class="shaft bad thick"`, "o======>", "APPLIED unchecked, though somebody, the later holder, had been there", story.Bad},
 	} {
 		d := story.Drawing{Events: []history.Event{run, test.event}, Outcome: story.Outcome{Violations: test.violations}}
 		if got := drawn(t, d); !strings.Contains(got, test.class) {

@@ -103,7 +103,8 @@ func TestTerminalGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) { golden(t, name+".80.txt", show(t, load(t, name), terminal.Options{})) })
 	}
 	for name, o := range map[string]terminal.Options{
-		"fenced.60.txt":  {Width: 60},
+		"fenced.40.txt":  {Width: 40},
+		"fenced.50.txt":  {Width: 50},
 		"fenced.120.txt": {Width: 120},
 		"fenced.ascii":   {ASCII: true},
 		"fenced.ansi":    {Profile: colorprofile.ANSI},
@@ -116,7 +117,9 @@ func TestTerminalGolden(t *testing.T) {
 	for name, o := range map[string]terminal.Options{"faults.60.txt": {Width: 60}, "faults.200.txt": {Width: 200}, "faults.ascii": {ASCII: true}} {
 		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "faults"), o)) })
 	}
-	t.Run("eight.60.txt", func(t *testing.T) { golden(t, "eight.60.txt", show(t, load(t, "eight"), terminal.Options{Width: 60})) })
+	for name, width := range map[string]int{"eight.60.txt": 60, "eight.40.txt": 40} {
+		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "eight"), terminal.Options{Width: width})) })
+	}
 }
 
 func TestSVGGolden(t *testing.T) {

@@ -26,6 +26,7 @@ type Key string
 // The keys.
 const (
 	KeyHold    Key = "holds the lock"
+	KeyBelief  Key = "only believes so" // noted by those pictures that show it
 	KeyPause   Key = "stopped"
 	KeyMessage Key = "message"
 	KeyRefused Key = "refused"
@@ -43,7 +44,7 @@ const (
 
 // allKeys has them in the order of a legend.
 var allKeys = []Key{
-	KeyHold, KeyPause, KeyMessage, KeyRefused, KeyHarm, KeyOver, KeyLost, KeyDoubt,
+	KeyHold, KeyBelief, KeyPause, KeyMessage, KeyRefused, KeyHarm, KeyOver, KeyLost, KeyDoubt,
 	KeyLate, KeyNetwork, KeyRise, KeyResult, KeyWait, KeyFold,
 }
 

@@ -34,19 +34,20 @@ func paint(tone story.Tone, s string) string { return inks[tone].Render(s) }
 // glyphs are the signs of a picture in a terminal, each one cell wide but dots.
 type glyphs struct {
 	dot, lane               string
-	line, cross, crossHold  string
-	heavy, heavyCross, late string
+	line, heavy, late       string
+	over, heavyOver         map[string]string // what is seen where a message goes over a sign; others stay
 	left, right, stop, dots string
 	signs                   map[story.Key]string
 }
 
 var unicodeGlyphs = glyphs{
 	dot: "●", lane: "│",
-	line: "─", cross: "┼", crossHold: "╂",
-	heavy: "━", heavyCross: "┿", late: "╌",
-	left: "◀", right: "▶", stop: "✗", dots: "…",
+	line: "─", heavy: "━", late: "╌",
+	over:      map[string]string{"│": "┼", "┃": "╂"},
+	heavyOver: map[string]string{"│": "┿", "┃": "╋"},
+	left:      "◀", right: "▶", stop: "✗", dots: "…",
 	signs: map[story.Key]string{
-		story.KeyHold: "┃", story.KeyPause: "▓", story.KeyWait: "┊", story.KeyRise: "▲",
+		story.KeyHold: "┃", story.KeyBelief: "╏", story.KeyPause: "▓", story.KeyWait: "┊", story.KeyRise: "▲",
 		story.KeyOver: "✗", story.KeyLost: "!", story.KeyDoubt: "?", story.KeyResult: "◆",
 		story.KeyNetwork: "≈", story.KeyHarm: "‼",
 	},
@@ -54,11 +55,12 @@ var unicodeGlyphs = glyphs{
 
 var asciiGlyphs = glyphs{
 	dot: "o", lane: "|",
-	line: "-", cross: "+", crossHold: "H",
-	heavy: "=", heavyCross: "+", late: ".",
-	left: "<", right: ">", stop: "X", dots: "...",
+	line: "-", heavy: "=", late: ".",
+	over:      map[string]string{"|": "+", "H": "H"},
+	heavyOver: map[string]string{"|": "+", "H": "H"},
+	left:      "<", right: ">", stop: "X", dots: "...",
 	signs: map[story.Key]string{
-		story.KeyHold: "H", story.KeyPause: "#", story.KeyWait: ":", story.KeyRise: "^",
+		story.KeyHold: "H", story.KeyBelief: "b", story.KeyPause: "#", story.KeyWait: ":", story.KeyRise: "^",
 		story.KeyOver: "X", story.KeyLost: "!", story.KeyDoubt: "?", story.KeyResult: "*",
 		story.KeyNetwork: "~", story.KeyHarm: "%",
 	},

@@ -5,42 +5,71 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// Columns of a line in the terminal: the time, the lanes, the text.
+// Columns of a line in the terminal: the time, the lanes, the text. Where there is
+// no room for the text beside the lanes it stands below each step.
 const (
-	firstLane = 10 // after a time of seven cells and half of a heading
+	timeCells = 7
+	firstLane = timeCells + 1 // and of a text below
 	wideLane  = 9
 	tightLane = 5
 	afterLane = 3
-	leastText = 24
-
-	headingStart = firstLane - 3 // the first column after the times
+	leastText = 32
 )
 
 // grid places lanes in the columns of a line.
 type grid struct {
 	glyphs
-	width int // of the whole line
-	lane  int // columns from lane to lane
-	lanes int // how many are drawn; text tells of the others
+	width   int   // of the whole line
+	lane    int   // columns from lane to lane
+	columns []int // of each lane; 0: it is not drawn, and texts tell of it
+	text    int   // the first column of texts
+	below   bool  // they stand below
 }
 
-func newGrid(width, lanes int, g glyphs) grid {
-	room := width - firstLane - afterLane - leastText
-	drawn := min(lanes, max(room, 0)/tightLane+1)
-	lane := wideLane
-	if drawn > 1 {
-		lane = max(min(room/(drawn-1), wideLane), tightLane)
+// newGrid places lanes of such names.
+func newGrid(width int, names []string, gl glyphs) grid {
+	g := grid{glyphs: gl, width: width, lane: tightLane, columns: make([]int, len(names)), text: firstLane}
+	gaps, room := max(len(names)-1, 0), width-firstLane-afterLane-leastText
+	if g.below = room < gaps*tightLane; g.below {
+		room = width - firstLane - wideLane/2 // for half of the last one's name
+		gaps = min(gaps, room/tightLane)
 	}
-	return grid{glyphs: g, width: width, lane: lane, lanes: drawn}
+	if gaps > 0 {
+		g.lane = max(min(room/gaps, laneFor(names)), tightLane)
+	}
+	for n, i := range keep(names, gaps+1) {
+		g.columns[i] = firstLane + n*g.lane
+	}
+	if !g.below {
+		g.text = firstLane + gaps*g.lane + afterLane
+	}
+	return g
 }
 
-func (g grid) column(lane int) int { return firstLane + lane*g.lane }
+// laneFor is how wide a lane is best: so that names stand beside one another.
+func laneFor(names []string) int {
+	widest := 0
+	for _, name := range names[min(1, len(names)):] { // the first one has room on its left
+		widest = max(widest, story.Cells(name))
+	}
+	return min(widest+1, wideLane)
+}
 
-// text is the first column of the text.
-func (g grid) text() int { return g.column(max(g.lanes, 1)-1) + afterLane }
+// keep chooses n lanes: the storage before all others, these in their order.
+func keep(names []string, n int) (places []int) {
+	storage := slices.Index(names, history.LaneStorage)
+	for i := range names {
+		left := n - len(places)
+		if i == storage || left > 1 || left == 1 && storage < i {
+			places = append(places, i)
+		}
+	}
+	return places
+}
 
 // A cell is one column of a line.
 type cell struct {
@@ -70,20 +99,26 @@ func (l line) write(column int, s string, with story.Tone) {
 	}
 }
 
-// bars is a line on which nothing happens: how the lanes are after r.
+// bars is a line on which nothing happens: how the lanes are after r. Beside a lane
+// a bar shows that it holds the lock, or believes so.
 func (g grid) bars(time string, lanes []story.Lane) line {
-	l := blanks(g.text())
-	l.write(headingStart-story.Cells(time), time, dim)
-	for i, lane := range lanes[:min(g.lanes, len(lanes))] {
-		c := &l[g.column(i)]
+	l := blanks(g.width)
+	l.write(timeCells-story.Cells(time), time, dim)
+	for i, lane := range lanes {
+		column := g.columns[i]
 		switch {
+		case column == 0:
+			continue
 		case lane.State == story.Paused:
-			*c = cell{g.signs[story.KeyPause], story.Fault}
-		case lane.State == story.Dead:
+			l[column] = cell{g.signs[story.KeyPause], story.Fault}
+		case lane.State == story.Running:
+			l[column] = cell{g.glyphs.lane, dim}
+		}
+		switch {
 		case lane.Tenure > 0:
-			*c = cell{g.signs[story.KeyHold], hold}
-		default:
-			*c = cell{g.glyphs.lane, dim}
+			l[column+1] = cell{g.signs[story.KeyHold], hold}
+		case lane.Believes:
+			l[column+1] = cell{g.signs[story.KeyBelief], story.Fault}
 		}
 	}
 	return l
@@ -92,40 +127,46 @@ func (g grid) bars(time string, lanes []story.Lane) line {
 // step is the line on which r happens.
 func (g grid) step(r story.Row) line {
 	l := g.bars(story.Clock(r.At), r.Lanes)
-	lanes := r.Lanes[:min(g.lanes, len(r.Lanes))]
-	from, to := story.Index(lanes, r.Lane), story.Index(lanes, r.To)
+	from, to := g.column(r.Lanes, r.Lane), g.column(r.Lanes, r.To)
 	if r.Class == story.ClassFold {
-		for i := range lanes {
-			l[g.column(i)].sign = g.signs[story.KeyWait]
+		for _, column := range g.columns {
+			l[column].sign = g.signs[story.KeyWait]
 		}
 	}
-	if from < 0 {
+	if from == 0 {
 		return l
 	}
 	with := r.Class.Tone
-	start := &l[g.column(from)]
-	if to < 0 {
+	if to == 0 {
 		if r.Class != story.ClassPause {
-			*start = cell{g.sign(r.Class), with}
+			l[from] = cell{g.sign(r.Class), with}
 		}
 		return l
 	}
-	if r.Lanes[from].State == story.Running && r.Leg != story.Arrived {
-		*start = cell{g.dot, with}
+	if r.Lanes[story.Index(r.Lanes, r.Lane)].State == story.Running && r.Leg != story.Arrived {
+		l[from] = cell{g.dot, with}
 	}
-	g.arrow(l, r, g.column(from), g.column(to))
+	g.arrow(l, r, from, to)
 	if r.Mark != "" {
-		l[g.column(to)] = cell{g.signs[story.KeyRise], with}
+		l[to] = cell{g.signs[story.KeyRise], with}
 	}
 	return l
 }
 
+// column is that of the lane of a name; 0: it is not drawn.
+func (g grid) column(lanes []story.Lane, name string) int {
+	if i := story.Index(lanes, name); i >= 0 {
+		return g.columns[i]
+	}
+	return 0
+}
+
 // arrow draws from column a to column b: over lanes, but never over a pause.
 func (g grid) arrow(l line, r story.Row, a, b int) {
-	shaft, cross, crossHold := g.line, g.cross, g.crossHold
+	shaft, over := g.line, g.over
 	switch {
 	case r.Harmful():
-		shaft, cross, crossHold = g.heavy, g.heavyCross, g.heavyCross
+		shaft, over = g.heavy, g.heavyOver
 	case r.Leg != story.Whole:
 		shaft = g.late
 	}
@@ -134,13 +175,12 @@ func (g grid) arrow(l line, r story.Row, a, b int) {
 		step, head = -1, g.left
 	}
 	for c := a + step; c != b; c += step {
-		switch l[c].sign {
-		case " ":
+		sign, crosses := over[l[c].sign]
+		switch {
+		case l[c].sign == " ":
 			l[c].sign = shaft
-		case g.glyphs.lane:
-			l[c].sign = cross
-		case g.signs[story.KeyHold]:
-			l[c].sign = crossHold
+		case crosses:
+			l[c].sign = sign
 		default:
 			continue
 		}
@@ -173,56 +213,50 @@ func (l line) String() string {
 	return b.String()
 }
 
-// headings writes the lanes' names over them: each on at most two lines where
-// the lanes are wide enough, otherwise by turns on the upper and the lower line,
-// with twice the room.
-func (g grid) headings(lanes []story.Lane, printable func(string) string) []line {
-	upper, lower := blanks(g.text()+wideLane), blanks(g.text()+wideLane) // with room for half of the last one
-	upper.write(headingStart-5, "time", dim)
-	wide := func(w story.Word) bool { return story.Cells(w.Text) > g.lane-1 }
-	names, lines := make([]story.Text, g.lanes), make([][]story.Text, g.lanes)
-	turns, two := false, false
-	for i := range names {
-		names[i] = story.Say("%s", lanes[i].Name).Mapped(printable)
-		lines[i] = names[i].Wrap(g.lane - 1)
-		two = two || len(lines[i]) > 1
-		turns = turns || len(lines[i]) > 2 || slices.ContainsFunc(names[i], wide)
-	}
+// headings writes the lanes' names over them: on one line where they have room,
+// otherwise by turns on the upper and the lower line.
+func (g grid) headings(names []string) []line {
+	var drawn []string
 	for i, name := range names {
-		switch {
-		case !turns:
-			for j, part := range lines[i] {
-				g.center([]line{upper, lower}[j], i, part.String())
-			}
-		case i%2 == 0:
-			g.center(upper, i, g.fit(name, i))
-			lower[g.column(i)] = cell{g.glyphs.lane, dim}
-		default:
-			g.center(lower, i, g.fit(name, i))
+		if g.columns[i] > 0 {
+			drawn = append(drawn, name)
 		}
 	}
-	if turns || two {
+	upper, lower := blanks(g.width), blanks(g.width)
+	tooWide := func(name string) bool { return story.Cells(name) >= g.lane }
+	turns := len(drawn) > 1 && slices.ContainsFunc(drawn[1:], tooWide)
+	for n, name := range drawn {
+		column, room, l := firstLane+n*g.lane, g.lane, upper
+		if turns {
+			room *= 2
+			if n%2 == 1 {
+				l = lower
+			} else {
+				lower[column] = cell{g.glyphs.lane, dim}
+			}
+		}
+		end := column + room/2
+		if n == 0 { // there is room on its left
+			room = end + 1
+		}
+		name = g.fit(name, room-1)
+		width := story.Cells(name)
+		l.write(min(column-width/2, end-width), name, story.Bold)
+	}
+	if turns {
 		return []line{upper, lower}
 	}
 	return []line{upper}
 }
 
-// fit shortens a name to the room that a lane's heading has by turns.
-func (g grid) fit(name story.Text, lane int) string {
-	room := 2*g.lane - 2
-	if lane == 0 {
-		room = g.lane + 3 // the times are in the way of its left half
+// fit shortens a name to a room.
+func (g grid) fit(name string, room int) string {
+	first, _, _ := strings.Cut(name, " ")
+	switch {
+	case story.Cells(name) <= room:
+		return name
+	case story.Cells(first) <= room:
+		return first
 	}
-	switch s := name.String(); {
-	case story.Cells(s) <= room:
-		return s
-	case len(name) > 1 && story.Cells(name[0].Text) <= room:
-		return name[0].Text
-	default:
-		return story.Prefix(s, room-story.Cells(g.dots)) + g.dots
-	}
-}
-
-func (g grid) center(l line, lane int, s string) {
-	l.write(max(headingStart, g.column(lane)-story.Cells(s)/2), s, story.Bold)
+	return story.Prefix(name, room-story.Cells(g.dots)) + g.dots
 }

@@ -21,6 +21,7 @@ type Options struct {
 	Width   int                  // columns; 0: 80; fewer than MinWidth are taken as MinWidth
 	Profile colorprofile.Profile // the zero value is plain text
 	ASCII   bool                 // no byte above 0x7f
+	Pace    func() error         // called before each row; after an error nothing more is drawn; nil: rows don't wait
 }
 
 // Widths of a terminal.
@@ -46,19 +47,25 @@ func Detect(w io.Writer, environ []string) Options {
 	return o
 }
 
-// Timeline draws a run line by line while it goes on. Each method returns the
-// error of writing, and after one draws nothing more.
+// Timeline draws runs line by line while they go on, one after the other. Each
+// method returns the error of writing, and after one draws nothing more.
 type Timeline struct {
 	out     io.Writer
 	options Options
 	glyphs  glyphs
+	err     error
+
+	begun     bool // a run is drawn, or was
+	title     string
+	explained []story.Key // by legends under this title
+
+	// Of the run that is drawn:
 	builder *story.Builder
 	grid    grid
 	above   story.Row     // the last row; before it, one that has the lanes
 	keys    story.Keys    // what was drawn so far
 	counts  int           // how many counts go on
 	folder  *story.Folder // while they do
-	err     error
 }
 
 // New returns a Timeline that writes to w.
@@ -67,7 +74,7 @@ func New(w io.Writer, o Options) *Timeline {
 		o.Width = defaultWidth
 	}
 	o.Width = max(o.Width, MinWidth)
-	t := &Timeline{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o, glyphs: unicodeGlyphs, builder: story.NewBuilder(), keys: story.Keys{}}
+	t := &Timeline{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o, glyphs: unicodeGlyphs}
 	if o.ASCII {
 		t.glyphs = asciiGlyphs
 	}
@@ -75,36 +82,52 @@ func New(w io.Writer, o Options) *Timeline {
 }
 
 // Add draws the rows that the next events bring, as Builder.Add makes them. The
-// first event says what is run.
+// first event of a run says what is run.
 func (t *Timeline) Add(events []history.Event, violations []history.Violation) error {
-	var out strings.Builder
 	if len(events) > 0 && events[0].Kind == history.KindRun {
-		t.builder.Add(events[:1], nil)
+		t.begin(events[:1])
 		events = events[1:]
-		t.begin(&out)
 	}
-	out.WriteString(t.rows(t.fold(t.builder.Add(events, violations))))
-	return t.write(out.String())
+	t.rows(t.fold(t.builder.Add(events, violations)))
+	return t.err
 }
 
-// begin prints what is run, how to read the picture, and the lanes' names.
-func (t *Timeline) begin(out *strings.Builder) {
-	name, about := story.Variant(t.builder.Run())
-	t.paragraph(out, "", story.Strong("%s", t.builder.Run().Title), story.Bold)
-	t.paragraph(out, "", append(story.Strong("%s:", name), story.Say("%s", about)...), story.Bold)
-	out.WriteByte('\n')
-	t.legend(out, firstKeys)
-	out.WriteByte('\n')
-	t.relane(out, t.builder.Lanes())
+// words says what must be known to read the texts, once.
+var words = story.Say("Tenure: a client's time as holder of the lock. Token: its number, higher with each tenure. Mark: the highest token that the storage has seen.")
+
+// begin prints what is run, and the lanes' names.
+func (t *Timeline) begin(events []history.Event) {
+	t.builder, t.above, t.keys, t.counts, t.folder = story.NewBuilder(), story.Row{}, story.Keys{}, 0, nil
+	t.builder.Add(events, nil)
+	run := t.builder.Run()
+	var out strings.Builder
+	if t.begun {
+		out.WriteByte('\n')
+	}
+	if !t.begun || run.Title != t.title {
+		t.title, t.explained = run.Title, nil
+		t.paragraph(&out, "", story.Strong("%s", run.Title), story.Bold)
+		if !t.begun {
+			t.paragraph(&out, "", words, story.Plain)
+		}
+		out.WriteByte('\n')
+	}
+	t.begun = true
+	name, about := story.Variant(run)
+	t.paragraph(&out, "", append(story.Strong("%s:", name), story.Say("%s", about)...), story.Bold)
+	t.relane(&out, t.builder.Lanes())
+	t.write(out.String())
 }
 
-// firstKeys are those that a legend has before anything is drawn.
-var firstKeys = []story.Key{story.KeyHold, story.KeyPause, story.KeyMessage, story.KeyRefused, story.KeyOver}
-
-func (t *Timeline) legend(out *strings.Builder, list []story.Key) {
+// legend explains what was drawn, and was not explained before.
+func (t *Timeline) legend(out *strings.Builder) {
 	var entries story.Text
-	for _, k := range list {
+	shown := t.keys.Shown(t.explained...)
+	for _, k := range shown {
 		entries = append(entries, story.Solid(t.glyphs.sample(k)+" "+string(k)+" ")...)
+	}
+	if t.explained = append(t.explained, shown...); len(shown) == 0 {
+		return
 	}
 	for _, l := range entries.Wrap(t.options.Width - 1) {
 		out.WriteString(paint(dim, strings.TrimRight(l.String(), " ")) + "\n")
@@ -144,66 +167,102 @@ func (t *Timeline) unfold() (rows []story.Row) {
 	return rows
 }
 
-// End draws what is held back and prints the verdict, or why there is none.
+// End draws what is held back, the legend, and the verdict or why there is none.
 func (t *Timeline) End(o story.Outcome) error {
 	o = o.Clean()
+	t.rows(t.unfold())
 	var out strings.Builder
-	out.WriteString(t.rows(t.unfold()))
-	out.WriteByte('\n')
-	if others := t.keys.Shown(firstKeys...); len(others) > 0 {
-		t.legend(&out, others)
-		out.WriteByte('\n')
+	t.legend(&out)
+	headline := append(story.Say("verdict:"), o.Headline(o.Name, t.builder.Run().Control)...)
+	if fate := t.builder.Fate(o); fate != nil {
+		headline[len(headline)-1].Text += ":"
+		headline = append(headline, fate...)
+		if o.OK && len(o.Violations) < 2 { // all is said
+			o.Name, o.Violations = "", nil
+		}
 	}
-	t.paragraph(&out, "", append(story.Say("verdict:"), o.Headline(o.Name, t.builder.Run().Control)...), story.Plain)
+	t.paragraph(&out, "", headline, story.Bold)
 	for _, text := range o.Findings() {
 		t.paragraph(&out, "  ", text, story.Bad)
 	}
-	return t.write(out.String())
+	t.write(out.String())
+	return t.err
 }
 
-func (t *Timeline) rows(rows []story.Row) string {
-	var out strings.Builder
+func (t *Timeline) rows(rows []story.Row) {
 	for _, r := range rows {
+		if t.err == nil && t.options.Pace != nil {
+			t.err = t.options.Pace()
+		}
+		var out strings.Builder
 		if len(r.Lanes) != len(t.above.Lanes) {
 			t.relane(&out, r.Lanes)
 		}
 		if story.Waits(t.above, r) {
-			l := t.grid.bars(t.glyphs.signs[story.KeyWait], t.above.Lanes)
-			out.WriteString(l.String() + paint(dim, render(story.Say("%s", story.Took(r.Start()-t.above.At)).Mapped(t.printable), story.Plain)) + "\n")
+			took := story.Say("%s", story.Took(r.Start()-t.above.At))
+			t.put(&out, t.grid.bars(t.glyphs.signs[story.KeyWait], t.above.Lanes), took, t.above.Lanes, quiet)
 		}
 		t.keys.Add(t.above, r)
-		t.row(&out, r)
+		t.keys[story.KeyBelief] = t.keys[story.KeyBelief] || slices.ContainsFunc(r.Lanes, mistaken)
+		ink := inked(r.Class.Tone)
+		if r.Class == story.ClassNote {
+			ink = quiet
+		}
+		t.put(&out, t.grid.step(r), r.Text, r.Lanes, ink)
 		t.above = r
+		t.write(out.String())
 	}
-	return out.String()
 }
+
+// mistaken reports whether a lane believes what is not so.
+func mistaken(l story.Lane) bool { return l.Believes && l.Tenure == 0 }
 
 // relane places the lanes anew and writes their names.
 func (t *Timeline) relane(out *strings.Builder, lanes []story.Lane) {
 	t.above.Lanes = lanes
-	t.grid = newGrid(t.options.Width, len(lanes), t.glyphs)
-	for _, l := range t.grid.headings(lanes, t.printable) {
+	names := make([]string, len(lanes))
+	for i, l := range lanes {
+		names[i] = t.printable(l.Name)
+	}
+	t.grid = newGrid(t.options.Width, names, t.glyphs)
+	for _, l := range t.grid.headings(names) {
 		out.WriteString(strings.TrimRight(l.String(), " ") + "\n")
 	}
-	if hidden := len(lanes) - t.grid.lanes; hidden > 0 {
-		t.paragraph(out, "", story.Say("(no room to draw %d more lanes)", hidden), story.Plain)
+	var hidden []string
+	for i, column := range t.grid.columns {
+		if column == 0 {
+			hidden = append(hidden, names[i])
+		}
+	}
+	if len(hidden) > 0 {
+		t.paragraph(out, "", story.Say("(no room to draw %s)", strings.Join(hidden, ", ")), story.Plain)
 	}
 }
 
-// row draws one step: its line, and the lanes on while its text needs more.
-func (t *Timeline) row(out *strings.Builder, r story.Row) {
-	text := r.Text.Mapped(t.printable).Wrap(t.grid.width - t.grid.text())
-	for i, words := range text {
-		l := t.grid.step(r)
-		if i > 0 {
-			l = t.grid.bars("", r.Lanes)
-		}
-		rest := render(words, r.Class.Tone)
-		if r.Class == story.ClassNote {
-			rest = paint(dim, words.String())
-		}
-		out.WriteString(strings.TrimRight(l.String()+rest, " ") + "\n")
+// put writes a line of the picture and its text: beside it, with the lanes on while
+// the text needs more; or below.
+func (t *Timeline) put(out *strings.Builder, l line, text story.Text, lanes []story.Lane, ink func(story.Text) string) {
+	end := func(l line, words string) {
+		out.WriteString(strings.TrimRight(l.String()+words, " ") + "\n")
 	}
+	if t.grid.below {
+		end(l, "")
+	}
+	for _, words := range text.Mapped(t.printable).Wrap(t.grid.width - t.grid.text) {
+		if t.grid.below {
+			l = blanks(t.grid.text)
+		}
+		end(l[:t.grid.text], ink(words))
+		l = t.grid.bars("", lanes)
+	}
+}
+
+// quiet writes words that are no step of the story.
+func quiet(words story.Text) string { return paint(dim, words.String()) }
+
+// inked writes words, the bold ones in a tone.
+func inked(with story.Tone) func(story.Text) string {
+	return func(words story.Text) string { return render(words, with) }
 }
 
 func (t *Timeline) paragraph(out *strings.Builder, indent string, text story.Text, with story.Tone) {
@@ -249,11 +308,11 @@ func (t *Timeline) printable(s string) string {
 	return b.String()
 }
 
-func (t *Timeline) write(s string) error {
-	if t.err == nil && s != "" {
-		if _, err := io.WriteString(t.out, s); err != nil {
-			t.err = fmt.Errorf("report: %w", err)
-		}
+func (t *Timeline) write(s string) {
+	if t.err != nil || s == "" {
+		return
 	}
-	return t.err
+	if _, err := io.WriteString(t.out, s); err != nil {
+		t.err = fmt.Errorf("report: %w", err)
+	}
 }
