@@ -98,7 +98,7 @@ func TestTerminalFits(t *testing.T) {
 			ASCII:   rapid.Bool().Draw(rt, "ascii"),
 			Profile: rapid.SampledFrom([]colorprofile.Profile{colorprofile.NoTTY, colorprofile.TrueColor}).Draw(rt, "profile"),
 		}
-		out := show(t, anyDrawing.Draw(rt, "drawing"), o)
+		out := show(t, o, anyDrawing.Draw(rt, "drawing"))
 		if !utf8.ValidString(out) {
 			rt.Fatalf("not UTF-8: %q", out)
 		}
@@ -266,7 +266,7 @@ func TestNoColor(t *testing.T) {
 	colours := regexp.MustCompile(`\x1b\[[0-9;]*[349][0-7]`)
 	for no, want := range map[string]bool{"": true, "1": false, "yes": false} {
 		o := terminal.Detect(&bytes.Buffer{}, []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1", "NO_COLOR=" + no})
-		if got := colours.MatchString(show(t, load(t, "fenced"), o)); got != want {
+		if got := colours.MatchString(show(t, o, load(t, "fenced"))); got != want {
 			t.Errorf("NO_COLOR=%q: colours %v, want %v", no, got, want)
 		}
 	}

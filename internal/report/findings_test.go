@@ -21,7 +21,7 @@ func TestSecondOpinionIsSaid(t *testing.T) {
 	} {
 		d.Outcome.Facts = story.Facts{Fenced: fenced, Reason: "it took too long"}
 		page := pageOf(t, []story.Result{{Scenario: "s", Variant: "v", Events: d.Events, Outcome: d.Outcome}})
-		for name, got := range map[string]string{"terminal": show(t, d, terminal.Options{Width: 200}), "SVG": drawn(t, d), "page": page} {
+		for name, got := range map[string]string{"terminal": show(t, terminal.Options{Width: 200}, d), "SVG": drawn(t, d), "page": page} {
 			if strings.Contains(got, "what a fenced storage") != (want != "") || !strings.Contains(got, want) {
 				t.Errorf("%s, fenced %q: want %q in\n%s", name, fenced, want, got)
 			}
@@ -39,7 +39,7 @@ func TestTroubleIsSaid(t *testing.T) {
 		"no room": errors.New("no room"),
 	} {
 		r := story.Result{Scenario: "s", Variant: "v", Events: events, Err: err}
-		for name, got := range map[string]string{"terminal": show(t, r.Drawing(), terminal.Options{Width: 200}), "SVG": drawn(t, r.Drawing()), "page": pageOf(t, []story.Result{r})} {
+		for name, got := range map[string]string{"terminal": show(t, terminal.Options{Width: 200}, r.Drawing()), "SVG": drawn(t, r.Drawing()), "page": pageOf(t, []story.Result{r})} {
 			for _, words := range []string{want, "not judged", "client1 holds /lock:"} {
 				if !strings.Contains(got, words) {
 					t.Errorf("%s: no %q in\n%s", name, words, got)
@@ -76,7 +76,7 @@ func TestRefusalIsNoHarm(t *testing.T) {
 		if got := drawn(t, d); !strings.Contains(got, test.class) {
 			t.Errorf("%s: no %s in\n%s", name, test.class, got)
 		}
-		got := show(t, d, terminal.Options{ASCII: true, Width: 120})
+		got := show(t, terminal.Options{ASCII: true, Width: 120}, d)
 		if !strings.Contains(got, test.sign) || !strings.Contains(got, test.words) {
 			t.Errorf("%s: no %s or no %q in\n%s", name, test.sign, test.words, got)
 		}

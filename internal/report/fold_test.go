@@ -82,7 +82,7 @@ func counting(each int) story.Drawing {
 const manyRows = 80
 
 func TestFoldGolden(t *testing.T) {
-	golden(t, "count.80.txt", show(t, counting(40), terminal.Options{}))
+	golden(t, "count.80.txt", show(t, terminal.Options{}, counting(40)))
 	golden(t, "count.svg", drawn(t, counting(40)))
 }
 

@@ -72,16 +72,18 @@ func TestHistoriesAreValid(t *testing.T) {
 	}
 }
 
-// show draws a history.
-func show(t *testing.T, d story.Drawing, o terminal.Options) string {
+// show draws histories, one after the other.
+func show(t *testing.T, o terminal.Options, drawings ...story.Drawing) string {
 	t.Helper()
 	var out bytes.Buffer
 	term := terminal.New(&out, o)
-	if err := term.Add(d.Events, d.Outcome.Violations); err != nil {
-		t.Fatal(err)
-	}
-	if err := term.End(d.Outcome); err != nil {
-		t.Fatal(err)
+	for _, d := range drawings {
+		if err := term.Add(d.Events, d.Outcome.Violations); err != nil {
+			t.Fatal(err)
+		}
+		if err := term.End(d.Outcome); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return out.String()
 }
@@ -100,7 +102,7 @@ var stories = []string{"fenced", "unfenced", "killed", "gc", "error", "read", "u
 
 func TestTerminalGolden(t *testing.T) {
 	for _, name := range stories {
-		t.Run(name, func(t *testing.T) { golden(t, name+".80.txt", show(t, load(t, name), terminal.Options{})) })
+		t.Run(name, func(t *testing.T) { golden(t, name+".80.txt", show(t, terminal.Options{}, load(t, name))) })
 	}
 	for name, o := range map[string]terminal.Options{
 		"fenced.40.txt":  {Width: 40},
@@ -109,17 +111,21 @@ func TestTerminalGolden(t *testing.T) {
 		"fenced.ascii":   {ASCII: true},
 		"fenced.ansi":    {Profile: colorprofile.ANSI},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "fenced"), o)) })
+		t.Run(name, func(t *testing.T) { golden(t, name, show(t, o, load(t, "fenced"))) })
 	}
 	t.Run("unicode.ascii", func(t *testing.T) {
-		golden(t, "unicode.ascii", show(t, load(t, "unicode"), terminal.Options{ASCII: true}))
+		golden(t, "unicode.ascii", show(t, terminal.Options{ASCII: true}, load(t, "unicode")))
 	})
 	for name, o := range map[string]terminal.Options{"faults.60.txt": {Width: 60}, "faults.200.txt": {Width: 200}, "faults.ascii": {ASCII: true}} {
-		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "faults"), o)) })
+		t.Run(name, func(t *testing.T) { golden(t, name, show(t, o, load(t, "faults"))) })
 	}
 	for name, width := range map[string]int{"eight.60.txt": 60, "eight.40.txt": 40} {
-		t.Run(name, func(t *testing.T) { golden(t, name, show(t, load(t, "eight"), terminal.Options{Width: width})) })
+		t.Run(name, func(t *testing.T) { golden(t, name, show(t, terminal.Options{Width: width}, load(t, "eight"))) })
 	}
+	// Two of one scenario and one of another: what was said is not said again.
+	t.Run("three.80.txt", func(t *testing.T) {
+		golden(t, "three.80.txt", show(t, terminal.Options{}, load(t, "unfenced"), load(t, "fenced"), load(t, "blocked")))
+	})
 }
 
 func TestSVGGolden(t *testing.T) {
