@@ -36,7 +36,7 @@ func TestWrongExpectationIsTold(t *testing.T) {
 func TestMainStoryOnBolt(t *testing.T) {
 	p := newWorld(t).start("gcsim", "run", scenarioFile(t, "engine: memory", "engine: bolt"))
 	p.want(0)
-	p.says("changed  fenced    safe, as expected", "changed  unfenced  corrupted, as expected")
+	p.says("verdict: safe, as expected: client2's write is safe", "verdict: corrupted, as expected of the control: client2's write is lost")
 }
 
 func TestBadArguments(t *testing.T) {

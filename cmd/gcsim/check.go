@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 
 func checkCommand() *cobra.Command {
@@ -109,11 +110,18 @@ func (o reports) print(w io.Writer, results []story.Result) error {
 	if o.json {
 		return ci.JSON(w, results)
 	}
-	for i, r := range slices.DeleteFunc(slices.Clone(results), isUnread) {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		if err := drawResult(w, o.look(w), r); err != nil {
+	options, err := o.look.on(w)
+	if err != nil {
+		return err
+	}
+	return drawEach(w, options, results)
+}
+
+// drawEach draws runs one after the other.
+func drawEach(w io.Writer, o terminal.Options, results []story.Result) error {
+	t := terminal.New(w, o)
+	for _, r := range slices.DeleteFunc(slices.Clone(results), isUnread) {
+		if err := draw(t, r); err != nil {
 			return err
 		}
 	}

@@ -233,7 +233,8 @@ func TestRunThatCannotBeJudged(t *testing.T) {
 // TestLiveHarm: a violation is drawn as soon as its step is over.
 func TestLiveHarm(t *testing.T) {
 	var out bytes.Buffer
-	p := &printer{live: terminal.New(&out, terminal.Options{Width: 200})}
+	p := &printer{line: newProgress(&out, nil), timeline: terminal.New(&out, terminal.Options{Width: 200})}
+	defer p.line.end()
 	events := overtaken("v", history.Corrupted)
 	p.emit(events[:1])
 	p.emit(events[1 : len(events)-2])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -21,9 +22,11 @@ func explainCommand() *cobra.Command {
 		Use:   "explain NAME|FILE...",
 		Short: "Tell what a scenario teaches",
 		Args:  cobra.MinimumNArgs(1),
+
+		ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := &output{Writer: cmd.OutOrStdout(), failed: func() {}}
-			p := prose{w: w, width: min(terminal.Detect(w.Writer, os.Environ()).Width, 100)}
+			p := prose{w: w, width: min(cmp.Or(terminal.Detect(w.Writer, os.Environ()).Width, defaultProse), 100)}
 			for i, arg := range args {
 				list, err := load([]string{arg})
 				if err != nil {
@@ -40,6 +43,9 @@ func explainCommand() *cobra.Command {
 		},
 	}
 }
+
+// defaultProse is how wide paragraphs are where nobody says.
+const defaultProse = 80
 
 // prose writes paragraphs for a terminal.
 type prose struct {
@@ -71,7 +77,29 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 		p.paragraph("  ", fmt.Sprintf("%s: %s.", name, about(v)))
 		p.paragraph("    ", fmt.Sprintf("%s: %s.", must, expected(v.Expect)))
 	}
-	fmt.Fprintf(p.w, "\nRun it:\n  gcsim run %s\n", arg)
+	fmt.Fprintf(p.w, "\nRun it:\n  %s run %s\n", self(), arg)
+	if isBuiltin(s.Name) {
+		fmt.Fprintf(p.w, "\nIts chapter:\n  %s\n", chapter(s.Name))
+	}
+}
+
+// self is what to type to call gcsim as it was called: by its name, or by go run.
+func self() string {
+	exe, err := os.Executable()
+	if _, source := os.Stat("cmd/gcsim/main.go"); err == nil && source == nil && strings.Contains(exe, "go-build") {
+		return "go run ./cmd/gcsim"
+	}
+	return "gcsim"
+}
+
+// chapter is where the chapter about a scenario that gcsim brings with it can be
+// read: its file where that is here, otherwise its address.
+func chapter(name string) string {
+	file := "docs/" + name + ".md"
+	if _, err := os.Stat(file); err == nil {
+		return file
+	}
+	return "https://github.com/fencelab/fencelab/blob/main/" + file
 }
 
 // paragraph writes text in lines that fit.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/spf13/cobra"
+
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -31,6 +33,32 @@ func builtin() ([]*scenario.Scenario, error) {
 		list = append(list, own...)
 	}
 	return list, nil
+}
+
+// isBuiltin reports whether gcsim brings a scenario of that name with it.
+func isBuiltin(name string) bool {
+	list, err := builtin()
+	return err == nil && slices.ContainsFunc(list, func(s *scenario.Scenario) bool { return s.Name == name })
+}
+
+// shortName is a scenario's name without its number.
+func shortName(name string) string {
+	_, short, _ := strings.Cut(name, "-")
+	return short
+}
+
+// scenarioNames completes arguments in a shell: with the names of scenarios, with
+// what each is about, and with files.
+func scenarioNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	list, err := builtin()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []cobra.Completion
+	for _, s := range list {
+		names = append(names, cobra.CompletionWithDesc(shortName(s.Name), s.Title))
+	}
+	return names, cobra.ShellCompDirectiveDefault
 }
 
 // ofService is those of a lock service; none where it has no folder.

@@ -42,7 +42,7 @@ storage that checks tokens, and, as the control, with one that does not.`,
 	}
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(),
-		checkCommand(), drawCommand(), pauseCommand(), laneCommand())
+		checkCommand(), replayCommand(), drawCommand(), pauseCommand(), laneCommand(), versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
 	return root
 }

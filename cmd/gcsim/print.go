@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -34,9 +35,9 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// drawResult draws the timeline of a run that is over, and its verdict.
-func drawResult(w io.Writer, o terminal.Options, r story.Result) error {
-	t, d := terminal.New(w, o), r.Drawing()
+// draw draws a run that is over, and its verdict.
+func draw(t *terminal.Timeline, r story.Result) error {
+	d := r.Drawing()
 	if err := t.Add(d.Events, d.Outcome.Drawn()); err != nil {
 		return err
 	}
@@ -45,21 +46,24 @@ func drawResult(w io.Writer, o terminal.Options, r story.Result) error {
 
 // printer prints what comes of runs, in order.
 type printer struct {
-	out     *output
-	options terminal.Options
-	drawn   bool               // every run is; otherwise those that are not as expected
-	live    *terminal.Timeline // draws the first run while it goes on; nil: none is drawn so
-	seen    []history.Event    // of the run that it draws
-	printed int
-	name    [2]int // columns of scenario and variant
-	say     int    // and of what came of it
-	width   int    // of a terminal's lines; 0: it is none, and lines are as long as they are
-	narrow  bool   // a line has no room for both names: the scenario's stands above
-	above   string // the one that does
+	out      *output
+	options  terminal.Options
+	drawn    bool               // every run is; otherwise those that are not as expected
+	timeline *terminal.Timeline // on which every run is drawn
+	live     bool               // the first one is, while it goes on
+	seen     []history.Event    // of that
+	line     *progress
+	printed  int
+	name     [2]int // columns of scenario and variant
+	say      int    // and of what came of it
+	width    int    // of lines; 0: they are as long as they are
+	narrow   bool   // a line has no room for both names: the scenario's stands above
+	above    string // the one that does
 }
 
-func newPrinter(out *output, o terminal.Options, jobs []*job, drawn bool) *printer {
-	p := &printer{out: out, options: o, drawn: drawn, say: len("corrupted, as expected of the control")}
+// newPrinter returns one that prints on out, and clears line meanwhile.
+func newPrinter(out *output, line *progress, o terminal.Options, jobs []*job, drawn bool) *printer {
+	p := &printer{out: out, line: line, options: o, drawn: drawn, timeline: terminal.New(out, o), say: len("corrupted, as expected of the control")}
 	seed := 0 // what a line needs for it
 	for _, j := range jobs {
 		if j.variant.World.Pauses > 0 {
@@ -68,11 +72,10 @@ func newPrinter(out *output, o terminal.Options, jobs []*job, drawn bool) *print
 		r := j.result()
 		p.name[0], p.name[1] = max(p.name[0], len(r.Scenario)), max(p.name[1], len(r.Part()))
 	}
-	if onTerminal(out.Writer) {
+	if o.Width > 0 {
 		p.fit(max(o.Width, terminal.MinWidth), seed)
 	}
-	if drawn {
-		p.live = terminal.New(out, o)
+	if p.live = drawn && o.Pace == nil; p.live {
 		jobs[0].options.Emit = p.emit
 	}
 	return p
@@ -83,7 +86,7 @@ func newPrinter(out *output, o terminal.Options, jobs []*job, drawn bool) *print
 func (p *printer) emit(step []history.Event) {
 	p.seen = append(p.seen, step...)
 	v := verdict.Judge(p.seen)
-	_ = p.live.Add(step, slices.Concat(v.Violations, v.Noted()))
+	p.line.print(func() { _ = p.timeline.Add(step, slices.Concat(v.Violations, v.Noted())) })
 }
 
 // fit makes lines fit into a terminal's width.
@@ -110,22 +113,22 @@ func (p *printer) tell(line string) {
 
 // result prints what came of the next run. Errors are kept by out.
 func (p *printer) result(r story.Result) {
-	first := p.printed == 0
+	live := p.live && p.printed == 0
 	p.printed++
 	switch {
-	case p.drawn && first && len(r.Events) > 0:
-		_ = p.live.End(r.Drawing().Outcome)
-	case p.drawn && len(r.Events) > 0:
-		fmt.Fprintln(p.out)
-		_ = drawResult(p.out, p.options, r)
 	case !p.drawn:
-		p.line(r)
+		p.tellLine(r)
 		if !r.Expected() && len(r.Events) > 0 {
 			fmt.Fprintln(p.out)
-			_ = drawResult(p.out, p.options, r)
+			_ = draw(terminal.New(p.out, p.options), r)
 			fmt.Fprintln(p.out)
 			p.above = ""
 		}
+	case len(r.Events) == 0:
+	case live:
+		_ = p.timeline.End(r.Drawing().Outcome)
+	default:
+		_ = draw(p.timeline, r)
 	}
 }
 
@@ -141,8 +144,8 @@ func (p *printer) named(scenario, variant string) string {
 	return fmt.Sprintf(" %-*s  ", p.name[1], variant)
 }
 
-// line prints a run in a line.
-func (p *printer) line(r story.Result) {
+// tellLine prints a run in a line.
+func (p *printer) tellLine(r story.Result) {
 	line := p.named(r.Scenario, r.Part())
 	if r.Skipped != "" {
 		p.tell(line + r.Said())
@@ -155,12 +158,16 @@ func (p *printer) line(r story.Result) {
 	p.tell(line)
 }
 
-// summary prints how all came out, and what is not as expected.
+// summary prints how all came out, and what is not as expected. Where all runs were
+// drawn, and are as expected, nothing is left to say.
 func (p *printer) summary(results []story.Result) {
+	if p.drawn && !slices.ContainsFunc(results, func(r story.Result) bool { return !r.Expected() }) {
+		return
+	}
 	fmt.Fprintln(p.out)
 	if p.drawn {
 		for _, r := range results {
-			p.line(r)
+			p.tellLine(r)
 		}
 		fmt.Fprintln(p.out)
 	}
@@ -213,18 +220,41 @@ func (p *printer) rounds(results []story.Result) {
 	fmt.Fprintln(p.out)
 }
 
-// next says where a reader can go from here; page is what shows all runs, if
-// they were kept.
-func (p *printer) next(page string) {
-	other := `"gcsim run NAME" draws it`
-	if p.drawn {
-		other = `"gcsim list" names them all`
+// next says where a reader can go from here; page is what shows all runs, "" where
+// they were not kept.
+func (p *printer) next(results []story.Result, page string) {
+	one := p.drawn && ofOneScenario(results)
+	switch {
+	case one:
+		p.lesson(results[0].Run())
+	case p.drawn:
+		fmt.Fprintln(p.out)
+		p.tell("\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim list\" names them all.")
+	default:
+		fmt.Fprintln(p.out)
+		p.tell("\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim run NAME\" draws it.")
 	}
-	kept := "With -o DIR all is kept, and DIR/index.html shows it in a browser."
-	if page != "" {
-		kept = "Open " + page + " in a browser: it shows all runs."
+	switch {
+	case page != "":
+		p.tell("Open " + page + " in a browser: it shows all runs.")
+	case !one:
+		p.tell("With -o DIR all is kept, and DIR/index.html shows it in a browser.")
 	}
-	fmt.Fprintln(p.out)
-	p.tell(fmt.Sprintf("\"gcsim explain NAME\" tells what a scenario teaches, %s.", other))
-	p.tell(kept)
+}
+
+func ofOneScenario(results []story.Result) bool {
+	return !slices.ContainsFunc(results, func(r story.Result) bool { return r.Scenario != results[0].Scenario })
+}
+
+// lesson says what helps against what was told, and where there is more of it.
+func (p *printer) lesson(run history.Run) {
+	text := prose{p.out, cmp.Or(p.width, defaultProse)}
+	if run.Helps != "" {
+		text.paragraph("", "What helps: "+story.Prose(run.Helps))
+	}
+	next := self() + " list"
+	if isBuiltin(run.Scenario) {
+		next = fmt.Sprintf("%s explain %s, --step, or %s", self(), shortName(run.Scenario), chapter(run.Scenario))
+	}
+	text.paragraph("", "Next: "+next)
 }

@@ -20,7 +20,9 @@ func told(t *testing.T, drawn bool, repeat int, ends ...story.Result) string {
 	t.Helper()
 	var out bytes.Buffer
 	jobs := plan([]*scenario.Scenario{scenarioOf("01-first", scenario.Lock, "fenced", "bare")}, repeat, lab.Options{})
-	p := newPrinter(&output{Writer: &out, failed: func() { t.Error("cannot print") }}, terminal.Options{}, jobs, drawn)
+	line := newProgress(&out, nil)
+	defer line.end()
+	p := newPrinter(&output{Writer: &out, failed: func() { t.Error("cannot print") }}, line, terminal.Options{}, jobs, drawn)
 	for i, j := range jobs {
 		r := &ends[i]
 		r.Scenario, r.Variant, r.Round = j.scenario.Name, j.variant.Name, j.round
@@ -68,7 +70,7 @@ func TestLines(t *testing.T) {
 func TestNarrowLines(t *testing.T) {
 	var out bytes.Buffer
 	jobs := plan([]*scenario.Scenario{scenarioOf("01-first", scenario.Lock, "fenced", "bare"), scenarioOf("02-other", scenario.Lock, "a")}, 1, lab.Options{})
-	p := newPrinter(&output{Writer: &out}, terminal.Options{}, jobs, false)
+	p := newPrinter(&output{Writer: &out}, nil, terminal.Options{}, jobs, false)
 	p.narrow = true
 	for i, mismatches := range [][]string{nil, {"the verdict is blocked, expected safe"}, nil} {
 		r := ended("safe", mismatches...)
@@ -87,18 +89,18 @@ func TestLinesFit(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 120} {
 		var out bytes.Buffer
 		jobs := plan([]*scenario.Scenario{scenarioOf("21-healthy", scenario.Lock, "no-fault", "pauses-unfenced")}, 1, lab.Options{})
-		p := newPrinter(&output{Writer: &out}, terminal.Options{}, jobs, false)
+		p := newPrinter(&output{Writer: &out}, nil, terminal.Options{}, jobs, false)
 		p.fit(width, len(seedOf(384201)))
 		results := []story.Result{ended("safe"), ended("corrupted", "the verdict is corrupted, expected safe: that is not what was to come of it, at all")}
 		for i := range results {
 			r := &results[i]
 			r.Scenario, r.Variant, r.Control, r.Took = "21-healthy", jobs[i].variant.Name, i == 1, 14500*time.Millisecond
 			r.Outcome.OK, r.Events[0].Run.Seed = true, 384201
-			p.line(*r)
+			p.tellLine(*r)
 			r.Outcome.OK = i == 0
 		}
 		p.summary(results)
-		p.next("out/index.html")
+		p.next(results, "out/index.html")
 		for line := range strings.Lines(out.String()) {
 			if n := len(line) - 1; n > width {
 				t.Errorf("a line of %d in a width of %d: %q", n, width, line)
@@ -114,28 +116,39 @@ func TestLinesFit(t *testing.T) {
 }
 
 func TestNext(t *testing.T) {
-	for _, tt := range []struct {
+	of := func(scenarios ...string) (results []story.Result) {
+		for _, name := range scenarios {
+			run := &history.Run{Scenario: name, Helps: "a great\ndeal"}
+			results = append(results, story.Result{Scenario: name, Events: []history.Event{{Run: run}}})
+		}
+		return results
+	}
+	for name, tt := range map[string]struct {
+		results    []story.Result
 		drawn      bool
 		page, want string
 	}{
-		{true, "", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim list\" names them all.\nWith -o DIR all is kept, and DIR/index.html shows it in a browser.\n"},
-		{false, "out/index.html", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim run NAME\" draws it.\nOpen out/index.html in a browser: it shows all runs.\n"},
+		"several":   {of("a", "b"), false, "out/index.html", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim run NAME\" draws it.\nOpen out/index.html in a browser: it shows all runs.\n"},
+		"drawn":     {of("a", "b"), true, "", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim list\" names them all.\nWith -o DIR all is kept, and DIR/index.html shows it in a browser.\n"},
+		"one":       {of("01-gc-pause", "01-gc-pause"), true, "", "What helps: a great deal\nNext: gcsim explain gc-pause, --step, or\nhttps://github.com/fencelab/fencelab/blob/main/docs/01-gc-pause.md\n"},
+		"one's own": {of("my"), true, "out/index.html", "What helps: a great deal\nNext: gcsim list\nOpen out/index.html in a browser: it shows all runs.\n"},
 	} {
 		var out bytes.Buffer
-		(&printer{out: &output{Writer: &out}, drawn: tt.drawn}).next(tt.page)
+		(&printer{out: &output{Writer: &out}, drawn: tt.drawn}).next(tt.results, tt.page)
 		if got := out.String(); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
 }
 
 func TestDrawn(t *testing.T) {
 	got := told(t, true, 1, ended("safe"), ended("safe"))
-	wantLines(t, got, "verdict: safe, as expected", "2 runs of 1 scenario in 1.5 s: all as expected",
-		"01-first  bare    safe, as expected                       1.5 s  seed 99")
-	if n := strings.Count(got, "TITLE"); n != 2 {
-		t.Errorf("%d timelines, want 2:\n%s", n, got)
+	if n := strings.Count(got, "verdict: safe, as expected"); n != 2 || strings.Contains(got, "2 runs of 1 scenario") {
+		t.Errorf("want 2 timelines, and nothing that they say already:\n%s", got)
 	}
+	got = told(t, true, 1, ended("safe"), ended("blocked", "x"))
+	wantLines(t, got, "verdict: blocked, NOT as expected", "2 runs of 1 scenario in 1.5 s: 1 NOT as expected",
+		"01-first  fenced  safe, as expected                       1.5 s  seed 99", "01-first bare: blocked, NOT as expected", "  x")
 }
 
 func TestFlakyIsTold(t *testing.T) {

@@ -14,14 +14,19 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// progress is a line on a terminal that says what goes on. It is rewritten in
-// place, and gone at the end.
+// silence is how long nothing is printed before a progress says what goes on.
+const silence = 2 * time.Second
+
+// progress is a line on a terminal that says what goes on while nothing else is
+// printed. It is rewritten in place, and gone at the end.
 type progress struct {
-	w     io.Writer
-	width func() int
-	line  func() string
+	w       io.Writer
+	silence time.Duration
+	width   func() int
+	line    func() string
 
 	mu    sync.Mutex
+	since time.Time // of the silence
 	shown string
 	stop  chan struct{}
 	over  sync.WaitGroup
@@ -29,7 +34,7 @@ type progress struct {
 
 // newProgress shows on w what line says, until end; nothing where w is no terminal.
 func newProgress(w io.Writer, line func() string) *progress {
-	p := &progress{w: io.Discard, line: line, stop: make(chan struct{})}
+	p := &progress{w: io.Discard, silence: silence, line: line, since: time.Now(), stop: make(chan struct{})}
 	if !onTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
@@ -57,8 +62,8 @@ func newProgress(w io.Writer, line func() string) *progress {
 	return p
 }
 
-// onTerminal reports whether somebody reads w in lines of a certain width.
-func onTerminal(w io.Writer) bool {
+// onTerminal reports whether w, or what is read from, is a terminal.
+func onTerminal(w any) bool {
 	f, ok := w.(term.File)
 	return ok && term.IsTerminal(f.Fd())
 }
@@ -69,6 +74,9 @@ const eraseLine = "\r" + ansi.EraseLineRight
 func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if time.Since(p.since) < p.silence {
+		return
+	}
 	if line := ansi.Truncate(p.line(), p.width()-1, "..."); line != p.shown {
 		p.shown = line
 		fmt.Fprint(p.w, eraseLine+line)
@@ -82,6 +90,7 @@ func (p *progress) print(other func()) {
 	fmt.Fprint(p.w, eraseLine)
 	p.shown = ""
 	other()
+	p.since = time.Now()
 }
 
 // end removes the line.

@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/story"
-	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 
 // format is a form of a report about many runs.
@@ -29,9 +28,10 @@ var formats = []struct {
 
 // reports says where what comes of runs goes, and in which form.
 type reports struct {
-	out         string
-	files       []string // of the formats
-	json, ascii bool
+	look
+	out   string
+	files []string // of the formats
+	json  bool
 }
 
 func (o *reports) flags(f *pflag.FlagSet) {
@@ -41,7 +41,7 @@ func (o *reports) flags(f *pflag.FlagSet) {
 		f.StringVar(&o.files[i], to.flag, "", to.usage)
 	}
 	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
-	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
+	o.look.flags(f)
 }
 
 // notEmpty refuses flags that were given an empty value, by a variable that is not
@@ -57,13 +57,6 @@ func notEmpty(f *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// look is how to draw on w.
-func (o reports) look(w io.Writer) terminal.Options {
-	look := terminal.Detect(w, os.Environ())
-	look.ASCII = o.ascii
-	return look
 }
 
 // page is the file that shows all runs; "" where nothing is kept.

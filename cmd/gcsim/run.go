@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
@@ -31,6 +31,7 @@ const requireEnv = "FENCELAB_REQUIRE"
 
 type runOptions struct {
 	reports
+	pace
 	side, repeat int
 	endpoints    []string
 	lanes        string
@@ -64,12 +65,14 @@ Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not
   gcsim run my-scenario.yaml       one of your own
   gcsim run --repeat 20 healthy    is it flaky?
   gcsim run --junit junit.xml --json > runs.json`,
+		ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd, args)
 		},
 	}
 	f := cmd.Flags()
-	o.flags(f)
+	o.reports.flags(f)
+	o.pace.flags(f)
 	f.IntVarP(&o.side, "jobs", "j", defaultSide, "how many runs to make side by side")
 	f.IntVar(&o.repeat, "repeat", 1, "how often to run each variant")
 	f.StringSliceVar(&o.endpoints, "endpoints", nil, "addresses of a lock service that is there already; runs that need one of their own are skipped")
@@ -107,6 +110,13 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		return nil, fmt.Errorf("want --require all, or nothing, got %q", o.require)
 	}
 	if err := notEmpty(cmd.Flags()); err != nil {
+		return nil, err
+	}
+	text, err := o.look.on(cmd.OutOrStdout())
+	if err != nil {
+		return nil, err
+	}
+	if text.Pace, err = o.pace.wait(cmd); err != nil {
 		return nil, err
 	}
 	list, err := load(args)
@@ -147,27 +157,27 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 			return nil, err
 		}
 	}
-	return o.runAll(cmd, jobs, o.verbose || len(list) == 1 && o.repeat == 1)
+	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1
+	if drawn && !o.json {
+		jobs = controlFirst(jobs, (*job).result)
+	}
+	return o.runAll(cmd, jobs, text, drawn)
 }
 
 // runAll makes the runs, prints and saves what comes of them.
-func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results []story.Result, err error) {
+func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, look terminal.Options, drawn bool) (results []story.Result, err error) {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	out := &output{Writer: cmd.OutOrStdout(), failed: cancel}
-	shown := cmd.ErrOrStderr()
-	var text *printer
-	if !o.json {
-		text = newPrinter(out, o.look(cmd.OutOrStdout()), jobs, drawn)
-		if drawn {
-			shown = io.Discard // a line that is rewritten, and a picture that grows, do not go together
-		}
-	}
 	pool := &pool{side: o.side}
 	if o.out != "" {
 		pool.save = func(r story.Result) error { return saveResult(o.out, r) }
 	}
-	line := newProgress(shown, func() string { return pool.progress(len(jobs), time.Now()) })
+	line := newProgress(cmd.ErrOrStderr(), func() string { return pool.progress(len(jobs), time.Now()) })
+	var text *printer
+	if !o.json {
+		text = newPrinter(out, line, look, jobs, drawn)
+	}
 	pool.start(ctx, jobs)
 	for _, j := range jobs {
 		r := <-j.done
@@ -187,7 +197,7 @@ func (o runOptions) runAll(cmd *cobra.Command, jobs []*job, drawn bool) (results
 		err = fmt.Errorf("save: %w", err)
 	}
 	if text != nil && err == nil && cmd.Context().Err() == nil && status(results) == nil {
-		text.next(o.page())
+		text.next(results, o.page())
 	}
 	if text != nil && o.lanes != "" {
 		text.tell(refusals(results))

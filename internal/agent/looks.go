@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
@@ -61,5 +60,5 @@ func (a *agent) see(ctx context.Context, how, lock string) (said string, err err
 	case h.lost():
 		return "", service.NotHeld("its session has ended")
 	}
-	return fmt.Sprintf("has looked: it holds %s with token %d", lock, h.token), nil
+	return "has looked: it holds " + lock, nil
 }

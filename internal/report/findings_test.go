@@ -13,7 +13,7 @@ import (
 
 // TestSecondOpinionIsSaid: wherever a verdict stands, whatever the run expects.
 func TestSecondOpinionIsSaid(t *testing.T) {
-	d := load(t, "unfenced")
+	d := load(t, "fenced")
 	for fenced, want := range map[string]string{
 		"yes": "", "": "",
 		"no":        "By its own history the storage did not do what a fenced storage does.",

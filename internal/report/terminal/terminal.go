@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -18,7 +19,7 @@ import (
 
 // Options says what a terminal can show.
 type Options struct {
-	Width   int                  // columns; 0: 80; fewer than MinWidth are taken as MinWidth
+	Width   int                  // columns; 0: 80; never fewer than MinWidth or more than MaxWidth
 	Profile colorprofile.Profile // the zero value is plain text
 	ASCII   bool                 // no byte above 0x7f
 	Pace    func() error         // called before each row; after an error nothing more is drawn; nil: rows don't wait
@@ -27,23 +28,36 @@ type Options struct {
 // Widths of a terminal.
 const (
 	MinWidth     = 40
+	MaxWidth     = 1000
 	defaultWidth = 80
 )
 
-// Detect finds out what w can show: nothing but plain text unless it is a
-// terminal. It honours CLICOLOR, CLICOLOR_FORCE and, before them, NO_COLOR.
+// Detect finds out what w can show: plain text unless it is a terminal; as wide as
+// the terminal, or else as COLUMNS says, or else nothing is known of the width; and
+// ASCII alone where the locale has no UTF-8. It honours CLICOLOR, CLICOLOR_FORCE and, before them, NO_COLOR.
 func Detect(w io.Writer, environ []string) Options {
-	o := Options{Width: defaultWidth, Profile: colorprofile.Detect(w, environ)}
-	// colorprofile takes NO_COLOR for a boolean; by no-color.org any value counts.
-	noColor := func(v string) bool { return strings.HasPrefix(v, "NO_COLOR=") && v != "NO_COLOR=" }
-	if slices.ContainsFunc(environ, noColor) {
+	env := func(name string) (value string) {
+		for _, v := range environ {
+			if after, ok := strings.CutPrefix(v, name+"="); ok {
+				value = after
+			}
+		}
+		return value
+	}
+	o := Options{Profile: colorprofile.Detect(w, environ)}
+	if env("NO_COLOR") != "" { // colorprofile takes it for a boolean; by no-color.org any value counts
 		o.Profile = min(o.Profile, colorprofile.ASCII)
+	}
+	if columns, err := strconv.Atoi(env("COLUMNS")); err == nil && columns > 0 {
+		o.Width = columns
 	}
 	if f, ok := w.(term.File); ok && term.IsTerminal(f.Fd()) {
 		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
 			o.Width = width
 		}
 	}
+	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
+	o.ASCII = locale != "" && !strings.Contains(strings.ReplaceAll(locale, "-", ""), "UTF8")
 	return o
 }
 
@@ -70,10 +84,7 @@ type Timeline struct {
 
 // New returns a Timeline that writes to w.
 func New(w io.Writer, o Options) *Timeline {
-	if o.Width == 0 {
-		o.Width = defaultWidth
-	}
-	o.Width = max(o.Width, MinWidth)
+	o.Width = min(max(cmp.Or(o.Width, defaultWidth), MinWidth), MaxWidth)
 	t := &Timeline{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o, glyphs: unicodeGlyphs}
 	if o.ASCII {
 		t.glyphs = asciiGlyphs
@@ -105,7 +116,7 @@ func (t *Timeline) begin(events []history.Event) {
 		out.WriteByte('\n')
 	}
 	if !t.begun || run.Title != t.title {
-		t.title, t.explained = run.Title, nil
+		t.title, t.explained = run.Title, slices.Clone(plain)
 		t.paragraph(&out, "", story.Strong("%s", run.Title), story.Bold)
 		if !t.begun {
 			t.paragraph(&out, "", words, story.Plain)
@@ -118,6 +129,9 @@ func (t *Timeline) begin(events []history.Event) {
 	t.relane(&out, t.builder.Lanes())
 	t.write(out.String())
 }
+
+// plain are the signs that the texts beside them explain.
+var plain = []story.Key{story.KeyOver, story.KeyLost, story.KeyDoubt, story.KeyNetwork, story.KeyResult, story.KeyWait}
 
 // legend explains what was drawn, and was not explained before.
 func (t *Timeline) legend(out *strings.Builder) {
@@ -174,6 +188,9 @@ func (t *Timeline) End(o story.Outcome) error {
 	var out strings.Builder
 	t.legend(&out)
 	headline := append(story.Say("verdict:"), o.Headline(o.Name, t.builder.Run().Control)...)
+	if o.Facts.Fenced == "no" && !t.builder.Run().Fencing { // as is said of the run
+		o.Facts.Fenced = ""
+	}
 	if fate := t.builder.Fate(o); fate != nil {
 		headline[len(headline)-1].Text += ":"
 		headline = append(headline, fate...)
