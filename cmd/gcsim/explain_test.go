@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,5 +44,42 @@ func TestParagraphsBreakBetweenWordsOnly(t *testing.T) {
 	want := "  at the end\n  key0=from-client-2,\n  and\n  a-word-that-is-longer-than-a-line.\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestExplainLeadsOn: to the run, and to the chapter; a scenario of one's own has none.
+func TestExplainLeadsOn(t *testing.T) {
+	_, got, _ := gcsim(t, "explain", "gc-pause")
+	for _, want := range []string{"\nRun it:\n  gcsim run gc-pause\n", "\nIts chapter:\n  https://github.com/fencelab/fencelab/blob/main/docs/01-gc-pause.md\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	source, err := os.ReadFile("../../scenarios/etcd/01-gc-pause.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, source, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, got, _ = gcsim(t, "explain", file); strings.Contains(got, "chapter") || !strings.Contains(got, "gcsim run "+file) {
+		t.Errorf("got\n%s", got)
+	}
+	t.Chdir("../..") // where the chapters are
+	if _, got, _ = gcsim(t, "explain", "1"); !strings.Contains(got, "\n  docs/01-gc-pause.md\n") || !strings.Contains(got, "\n  go run ./cmd/gcsim run 1\n") {
+		t.Errorf("in a clone: got\n%s", got)
+	}
+}
+
+// TestNamesAreCompleted: a shell offers the names of scenarios, and files.
+func TestNamesAreCompleted(t *testing.T) {
+	for _, command := range []string{"run", "explain"} {
+		_, got, _ := gcsim(t, "__complete", command, "gc-pause")
+		for _, want := range []string{"gc-pause\tA paused lock holder wakes up", "gc-pause-real\t", ":0\n"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", command, want, got)
+			}
+		}
 	}
 }

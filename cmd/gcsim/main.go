@@ -26,9 +26,11 @@ happen, draws what came of them as a timeline while it goes on, and judges it.
 
 Without a command it runs the main story, ` + mainStory + `: a lock holder is
 stopped, its lease runs out, another client takes the lock and writes, and then
-the first one goes on and writes too. It runs it twice, side by side: with a
-storage that checks tokens, and, as the control, with one that does not.`,
+the first one goes on and writes too. It runs it twice, side by side, and tells
+first the control, with a storage that checks nothing, and then the run with one
+that checks tokens.`,
 		Example: `  gcsim                      the main story
+  gcsim --step               event by event, each after Enter
   gcsim list                 the scenarios
   gcsim services             the lock services that they can use
   gcsim explain gc-pause     what one of them teaches
@@ -36,6 +38,7 @@ storage that checks tokens, and, as the control, with one that does not.`,
   gcsim run                  run all
   gcsim run -o out           and keep the results: open out/index.html
   gcsim check out/01-gc-pause/fenced/history.jsonl
+  gcsim replay --slow out/01-gc-pause/*/history.jsonl
   gcsim new mine             write one of your own`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run.RunE(cmd, []string{mainStory}) },

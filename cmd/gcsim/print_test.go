@@ -222,6 +222,19 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
+// TestProgressWaits: until nothing was printed for a while.
+func TestProgressWaits(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{w: &out, silence: time.Hour, width: func() int { return 80 }, line: func() string { return "it goes on" }, stop: make(chan struct{})}
+	p.show() // silent since ever
+	p.print(func() {})
+	shown := out.Len()
+	p.show()
+	if !strings.Contains(out.String(), "it goes on") || out.Len() > shown {
+		t.Errorf("got %q", out.String())
+	}
+}
+
 func TestNoProgressWithoutTerminal(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -49,7 +49,7 @@ func runCommand() *cobra.Command {
 its own: processes on free ports of the loopback address, which leave nothing
 behind. A run is judged, and told in a line. One that did not come out as
 expected is drawn as a timeline; so are all runs where there is only one
-scenario.
+scenario, the control first. With --step or --slow all are, once they are over.
 
 With -o each run has a directory NAME/VARIANT, and with --repeat one more for
 each round: history.jsonl, verdict.json, timeline.svg and porcupine.html; what
