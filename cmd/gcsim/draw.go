@@ -15,6 +15,7 @@ import (
 
 func drawCommand() *cobra.Command {
 	var out string
+	var narrow bool
 	cmd := &cobra.Command{
 		Use:   "draw HISTORY...",
 		Short: "Draw saved histories as an SVG picture",
@@ -31,7 +32,11 @@ Exit status: 0 if all were drawn with a verdict, else 2.`,
 				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("-o %s: the picture would take the place of a history", out)}
 			}
 			results := readHistories(args, cmd.InOrStdin())
-			err := errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, results))
+			layout := svg.Wide
+			if narrow {
+				layout = svg.Narrow
+			}
+			err := errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results))
 			if err != nil {
 				return &cli.ExitError{Code: exitCannot, Err: err}
 			}
@@ -39,18 +44,19 @@ Exit status: 0 if all were drawn with a verdict, else 2.`,
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")
+	cmd.Flags().BoolVar(&narrow, "narrow", false, "the form for phones")
 	return cmd
 }
 
 // drawAll draws the runs that there are, in a file if it has a name.
-func drawAll(w io.Writer, file string, results []story.Result) error {
+func drawAll(w io.Writer, file string, layout svg.Layout, results []story.Result) error {
 	var drawings []story.Drawing
 	for _, r := range results {
 		if !isUnread(r) {
 			drawings = append(drawings, r.Drawing())
 		}
 	}
-	draw := func(w io.Writer) error { return svg.Write(w, drawings...) }
+	draw := func(w io.Writer) error { return svg.Write(w, layout, drawings...) }
 	switch {
 	case len(drawings) == 0:
 		return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -25,5 +26,23 @@ func TestDrawKeepsHistories(t *testing.T) {
 	}
 	if b, err := os.ReadFile(one); string(b) != history {
 		t.Errorf("the history is now %q (%v)", b, err)
+	}
+}
+
+// TestDrawNarrow: a phone gets a form of its own.
+func TestDrawNarrow(t *testing.T) {
+	const history = `{"at":0,"lane":"gcsim","kind":"run","run":{"scenario":"s","title":"t","variant":"v","lanes":["etcd","c1","storage"],"expect":{"verdict":"safe"}}}` + "\n"
+	for flag, want := range map[string]bool{"--narrow": true, "--narrow=false": false} {
+		var out strings.Builder
+		cmd := command()
+		cmd.SetIn(strings.NewReader(history))
+		cmd.SetOut(&out)
+		cmd.SetArgs([]string{"draw", flag, "-"})
+		if err := cmd.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), `<g class="phone">`); got != want {
+			t.Errorf("%s: it is the narrow form: %v", flag, got)
+		}
 	}
 }

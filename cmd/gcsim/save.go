@@ -95,7 +95,7 @@ func saveResult(out string, r story.Result) error {
 			return enc.Encode(r.Verdict)
 		}
 		files[timelineName] = func(w io.Writer) error {
-			return svg.Write(w, r.Drawing())
+			return svg.Write(w, svg.Wide, r.Drawing())
 		}
 		files[porcupineName] = func(w io.Writer) error { return visualize(w, r.Events) }
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,23 +156,38 @@ func TestSVGIsWellFormed(t *testing.T) {
 	})
 }
 
-// sizes are the classes of labels whose font size is not that of text.
-var sizes = map[string]float64{"title": 17, "verdict": 15, "token": 10.5, "stopped": 10.5, "stopped tiny": 10, "wait": 10.5, "legend": 10.5, "mark": 10.5, "mark before": 10.5, "head tiny": 10}
+// sizes are the classes of labels whose font size is not that of text: the last
+// one that a label has decides. On a phone nothing is smaller than text.
+var (
+	sizes = map[string]float64{"title": 17, "verdict": 15, "tiny": 10, "token": 10.5, "stopped": 10.5, "wait": 10.5, "legend": 10.5, "mark": 10.5}
+	phone = map[string]float64{"title": 15, "verdict": 14}
+)
 
 // label is a text of a picture.
 type label struct {
 	x, y        int
 	class, text string
+	size        float64
 }
 
 func labelsOf(s svg.Scene) (list []label) {
+	of := sizes
+	if s.Phone {
+		of = phone
+	}
 	for _, p := range s.Panels {
 		for _, l := range p.Labels {
 			text := ""
 			for _, w := range l.Words {
 				text += w.Text
 			}
-			list = append(list, label{l.X, l.Y, l.Class, text})
+			size := 12.0
+			for class := range strings.FieldsSeq(l.Class) {
+				if own, is := of[class]; is {
+					size = own
+				}
+			}
+			list = append(list, label{l.X, l.Y, l.Class, text, size})
 		}
 	}
 	return list
@@ -179,23 +195,18 @@ func labelsOf(s svg.Scene) (list []label) {
 
 // extent is the most room that a label can take up.
 func extent(l label) (x1, y1, x2, y2 int) {
-	size, ok := sizes[l.class]
-	if !ok {
-		size = 12
-	}
 	const widest = 0.62 // of a cell of a monospaced font, in font sizes
-	w := int(float64(ansi.StringWidth(l.text))*size*widest) + 1
+	w := int(float64(ansi.StringWidth(l.text))*l.size*widest) + 1
 	x1 = l.x
-	switch strings.Fields(l.class)[0] {
-	case "time", "wait":
+	classes := strings.Fields(l.class)
+	switch {
+	case slices.Contains(classes, "begins"):
+	case classes[0] == "time", classes[0] == "wait", slices.Contains(classes, "before"):
 		x1 -= w
-	case "head", "token", "warned", "harmed":
+	case slices.Contains([]string{"head", "token", "warned", "harmed"}, classes[0]):
 		x1 -= w / 2
 	}
-	if l.class == "mark before" {
-		x1 -= w
-	}
-	return x1, l.y - int(size*0.8), x1 + w, l.y + int(size*0.2)
+	return x1, l.y - int(l.size*0.8), x1 + w, l.y + int(l.size*0.2)
 }
 
 func checkLabels(s svg.Scene) error {
@@ -216,9 +227,9 @@ func checkLabels(s svg.Scene) error {
 
 func TestSVGTextHasRoom(t *testing.T) {
 	check := func(drawings ...story.Drawing) error {
-		errs := []error{checkLabels(svg.Compose(drawings...))}
+		var errs []error
 		for _, l := range []svg.Layout{svg.Wide, svg.Narrow} {
-			errs = append(errs, checkLabels(svg.Inline(drawings[0], l)))
+			errs = append(errs, checkLabels(svg.Compose(l, drawings...)), checkLabels(svg.Inline(drawings[0], l)))
 		}
 		return errors.Join(errs...)
 	}
@@ -285,7 +296,7 @@ func TestWriteErrors(t *testing.T) {
 	if err := term.End(d.Outcome); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("End: %v", err)
 	}
-	if err := svg.Write(closed{}, d); !errors.Is(err, io.ErrClosedPipe) {
+	if err := svg.Write(closed{}, svg.Wide, d); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("SVG: %v", err)
 	}
 }

@@ -91,7 +91,7 @@ func show(t *testing.T, o terminal.Options, drawings ...story.Drawing) string {
 func drawn(t testing.TB, drawings ...story.Drawing) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := svg.Write(&out, drawings...); err != nil {
+	if err := svg.Write(&out, svg.Wide, drawings...); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -132,5 +132,19 @@ func TestSVGGolden(t *testing.T) {
 	golden(t, "main.svg", drawn(t, load(t, "fenced"), load(t, "unfenced")))
 	for _, name := range []string{"killed", "error", "unicode", "eight", "faults", "blocked"} {
 		golden(t, name+".svg", drawn(t, load(t, name)))
+	}
+}
+
+func TestNarrowGolden(t *testing.T) {
+	for name, drawings := range map[string][]story.Drawing{
+		"main":   {load(t, "fenced"), load(t, "unfenced")},
+		"eight":  {load(t, "eight")},
+		"faults": {load(t, "faults")},
+	} {
+		var out bytes.Buffer
+		if err := svg.Write(&out, svg.Narrow, drawings...); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+"-narrow.svg", out.String())
 	}
 }

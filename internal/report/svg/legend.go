@@ -12,7 +12,7 @@ func (p *panel) legend(y int) int {
 	x := p.margin
 	list := seen.Shown(story.KeyRise) // the mark itself is written there
 	for _, k := range list {
-		w := sample + pixels(string(k), smallSize) + space
+		w := sample + pixels(string(k), p.smallSize) + space
 		if x+w > p.width-p.margin && x > p.margin {
 			x, y = p.margin, y+20
 		}

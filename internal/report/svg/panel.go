@@ -14,7 +14,9 @@ type panel struct {
 	run     history.Run
 	outcome story.Outcome
 	rows    []story.Row
-	lanes   []story.Lane // at the end, so all there are
+	note    story.Text   // what was done to long numbers
+	lanes   []story.Lane // at the end, so all there are; on a phone, those that there is room for
+	others  []string     // the names of those that are left out
 	titled  bool         // its title is written: it differs from that of the panel above
 	pairs   map[int]int  // the row of a request that arrives, and where it was sent; and the other way round
 
@@ -31,6 +33,12 @@ func newPanel(d story.Drawing, l Layout) *panel {
 	rows := b.Add(d.Events, d.Outcome.Drawn())
 	p := &panel{Layout: l, outcome: d.Outcome.Clean(), run: b.Run(), lanes: b.Lanes()}
 	p.rows = story.Fold(rows, p.run.Fencing)
+	if l.phone {
+		p.lanes, p.others = choose(p.lanes, p.rows, l.room())
+		for i, r := range p.rows {
+			p.rows[i] = within(r, p.lanes)
+		}
+	}
 	p.pairs = pairsOf(p.rows)
 	p.spread()
 	return p
@@ -39,14 +47,20 @@ func newPanel(d story.Drawing, l Layout) *panel {
 // place places everything from y on and returns where it ends.
 func (p *panel) place(y int) int {
 	if p.titled {
-		y = p.paragraph(p.margin, y+18, "title", story.Strong("%s", p.run.Title), fits(p.width-2*p.margin, titleSize), 24)
+		y = p.paragraph(p.margin, y+18, "title", story.Strong("%s", p.run.Title), fits(p.width-2*p.margin, p.titleSize), 24)
 	} else {
 		y += 2 * edge
 	}
 	name, about := story.Variant(p.run)
 	y = p.paragraph(p.margin, y, "text", append(story.Strong("%s:", name), story.Say("%s", about)...), fits(p.width-2*p.margin, textSize), lineHeight)
 	y = p.legend(y + 6)
-	top := p.headings(y)
+	if len(p.others) > 0 {
+		y = p.remark(y, story.Say("lanes left out: %s", strings.Join(p.others, ", ")))
+	}
+	if p.note != nil {
+		y = p.remark(y, p.note)
+	}
+	top := p.headings(y, false)
 	bottom := p.places(top)
 	p.axis(top, bottom)
 	p.drawLanes(top, bottom)
@@ -54,6 +68,11 @@ func (p *panel) place(y int) int {
 		p.drawRow(i, r)
 	}
 	return p.verdict(bottom + edge)
+}
+
+// remark says in a paragraph what the picture leaves out, and returns where it ends.
+func (p *panel) remark(y int, t story.Text) int {
+	return p.paragraph(p.margin, y+4, "note", t, fits(p.width-2*p.margin, textSize), lineHeight) - 4
 }
 
 // paragraph writes lines from the baseline y on and returns the next baseline.
@@ -80,16 +99,23 @@ func joined(line story.Text) (out story.Text) {
 	return out
 }
 
-// headings draws the lanes' names in boxes and returns where the boxes end.
-func (p *panel) headings(y int) int {
+// headings draws the lanes' names in boxes and returns where the boxes end. The
+// names are there again where the picture is tall.
+func (p *panel) headings(y int, again bool) int {
 	const most = 3
-	size, class, width := textSize, "head", p.rail-12
+	size, class, width, space := textSize, "head", p.rail-12, 6
 	if p.tight() {
-		size, class, width = tinySize, "head tiny", p.rail-4
+		size, class, width = p.tinySize, "head tiny", p.rail-4
+	}
+	if p.phone {
+		width, space = p.rail-2, 0
+	}
+	if again {
+		class += " again"
 	}
 	names, tallest := make([][]story.Text, len(p.lanes)), 1
 	for i, l := range p.lanes {
-		names[i] = story.Say("%s", l.Name).Wrap(fits(width-6, size))
+		names[i] = story.Say("%s", l.Name).Wrap(fits(width-space, size))
 		if len(names[i]) > most {
 			names[i] = append(names[i][:most-1], story.Say("…"))
 		}
@@ -103,8 +129,8 @@ func (p *panel) headings(y int) int {
 			p.Labels = append(p.Labels, label{p.x(i), base + j*14, class, joined(line)})
 		}
 	}
-	if !p.below {
-		p.Labels = append(p.Labels, label{p.timeRight, y + height/2 + 4, "time", story.Say("seconds")})
+	if !p.phone {
+		p.Labels = append(p.Labels, label{p.left - 6, y + height/2 + 4, "time", story.Say("seconds")})
 	}
 	return y + height
 }
@@ -119,7 +145,7 @@ func (p *panel) verdict(y int) int {
 	p.Boxes = append(p.Boxes, box{p.margin, y, 0, 0, class})
 	width := fits(p.width-2*p.margin-32, textSize)
 	head := p.outcome.Headline(strings.ToUpper(p.outcome.Name), p.run.Control)
-	base := p.paragraph(p.margin+edge, y+24, "verdict", head, fits(p.width-2*p.margin-2*edge, verdictSize), 20)
+	base := p.paragraph(p.margin+edge, y+24, "verdict", head, fits(p.width-2*p.margin-2*edge, p.verdictSize), 20)
 	for _, t := range p.outcome.Findings() {
 		base = p.paragraph(p.margin+edge, base, "text", t, width, lineHeight)
 	}

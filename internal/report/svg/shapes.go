@@ -51,7 +51,7 @@ func (p *panel) drawLanes(top, bottom int) {
 // pauseLabel writes how long a lane stands still beside the row where that
 // begins: a row without an arrow.
 func (p *panel) pauseLabel(lane, x int, s span) {
-	if p.below {
+	if p.phone {
 		return // no room, and the row where it goes on says so
 	}
 	y, class := s.from+4, "stopped"
@@ -89,24 +89,33 @@ func (p *panel) spans(lane, top, bottom int, value func(story.Lane) int) []span 
 
 // axis draws the axis of time, with a tick for each row whose time is written.
 func (p *panel) axis(top, bottom int) {
-	x := p.timeRight + 6
+	if p.phone {
+		return // the texts say the times
+	}
+	x := p.left
 	p.Lines = append(p.Lines, seg{x, top, x, bottom, "axis"})
 	for i, r := range p.rows {
-		if i > 0 && story.Clock(r.At) == story.Clock(p.rows[i-1].At) {
+		if !p.timed(i) {
 			continue
 		}
 		y := p.slots[i].y
 		p.Lines = append(p.Lines, seg{x - 3, y, x + 3, y, "axis"})
-		p.Labels = append(p.Labels, label{p.timeRight, y + 4, "time", story.Say("%s", story.Clock(r.At))})
+		p.Labels = append(p.Labels, label{x - 6, y + 4, "time", story.Say("%s", story.Clock(r.At))})
 	}
 }
 
 // tear shows that the picture leaves time out.
 func (p *panel) tear(y int, wait string) {
-	if wait != "" {
-		p.Labels = append(p.Labels, label{p.timeRight, y + 4, "wait", story.Say("%s", wait)})
+	from, to := p.left-4, p.x(max(len(p.lanes)-1, 0))+14
+	switch {
+	case wait == "":
+	case p.phone:
+		p.Labels = append(p.Labels, label{p.margin, y + 4, "wait begins", story.Say("%s", wait)})
+		from, to = p.margin+pixels(wait, p.smallSize)+4, p.width-p.margin
+	default:
+		p.Labels = append(p.Labels, label{p.left - 6, y + 4, "wait", story.Say("%s", wait)})
 	}
-	p.wave(p.timeRight+2, y, p.x(max(len(p.lanes)-1, 0))-p.timeRight+20)
+	p.wave(from, y, to-from)
 }
 
 // wave draws a strip of background between two wavy lines.
@@ -132,18 +141,7 @@ func (p *panel) drawRow(i int, r story.Row) {
 		p.tear(y-3, "")
 		p.tear(y+3, "")
 	}
-	lines, class := p.lines(r), "text"
-	if p.below {
-		class = "text over-lanes"
-	}
-	if r.Class == story.ClassNote {
-		class += " note"
-	}
-	for j, line := range lines {
-		if len(line) > 0 {
-			p.Labels = append(p.Labels, label{p.text, s.base + j*lineHeight, class + " " + r.Class.Name, joined(line)})
-		}
-	}
+	p.say(i, r)
 	from, to := story.Index(p.lanes, r.Lane), story.Index(p.lanes, r.To)
 	switch {
 	case from < 0, to < 0 && r.Class == story.ClassPause:
@@ -151,6 +149,32 @@ func (p *panel) drawRow(i int, r story.Row) {
 		p.sign(p.x(from), y, r.Class)
 	default:
 		p.message(i, r, p.x(from), p.x(to))
+	}
+}
+
+// say writes the text of row i; where that stands below the arrow it lies over the
+// lanes, which shine through.
+func (p *panel) say(i int, r story.Row) {
+	lines, class, base, x := p.lines(i), "text", p.slots[i].base, p.text
+	if r.Class == story.ClassNote {
+		class += " note"
+	}
+	for j, line := range lines {
+		if p.phone {
+			p.Veils = append(p.Veils, box{x - 2, base + j*lineHeight - 12, pixels(line.String(), textSize) + 4, lineHeight, "veil"})
+		}
+	}
+	if p.phone && p.timed(i) {
+		clock := lines[0][:1]
+		p.Labels = append(p.Labels, label{x, base, "time begins", clock})
+		lines[0] = lines[0][1:]
+		x += pixels(clock.String()+" ", textSize)
+	}
+	for j, line := range lines {
+		if len(line) > 0 {
+			p.Labels = append(p.Labels, label{x, base + j*lineHeight, class + " " + r.Class.Name, joined(line)})
+		}
+		x = p.text
 	}
 }
 
@@ -229,7 +253,7 @@ func pairsOf(rows []story.Row) map[int]int {
 // token writes the token on its arrow, between the first lane and the next, as
 // far as there is room.
 func (p *panel) token(r story.Row, from, dir, y int) {
-	s := named("token", r.Token, p.rail-38)
+	s := p.named("token", r.Token, p.rail-38)
 	if s == "" {
 		return
 	}
@@ -237,7 +261,7 @@ func (p *panel) token(r story.Row, from, dir, y int) {
 	if r.Stopped() || r.Harmful() {
 		middle -= 5 // its cross or head stands farther from the lane
 	}
-	x, w := from+dir*middle, pixels(s, smallSize)+10
+	x, w := from+dir*middle, pixels(s, p.smallSize)+10
 	p.Boxes = append(p.Boxes, box{x - w/2, y - 9, w, 18, "pill " + hue(r.Tenure)})
 	p.Labels = append(p.Labels, label{x, y + 4, "token", story.Strong("%s", s)})
 }
@@ -252,21 +276,21 @@ func (p *panel) mark(r story.Row, at, dir, y int) {
 	if dir < 0 {
 		class = "mark before"
 		if at == p.first {
-			room = p.first - p.timeRight - 12
+			room = p.first - p.left - 6
 		}
 	} else if at == p.x(len(p.lanes)-1) {
 		room = p.after - 4
 	}
-	if s := named("mark", r.Mark, room-gap); s != "" {
+	if s := p.named("mark", r.Mark, room-gap); s != "" {
 		p.Labels = append(p.Labels, label{at + dir*gap, y - 4, class, story.Strong("%s", s)})
 	}
 }
 
 // named is a number after its name, or alone where there is less room; "": there
 // is none, or no number.
-func named(name, number string, room int) string {
+func (p *panel) named(name, number string, room int) string {
 	for _, s := range []string{name + story.Tie + number, number} {
-		if number != "" && pixels(s, smallSize) <= room {
+		if number != "" && pixels(s, p.smallSize) <= room {
 			return s
 		}
 	}

@@ -30,8 +30,8 @@ var Template = template.Must(template.New("diagram.svg.tmpl").Parse(source))
 // each lane is a vertical line, messages are arrows. The picture needs nothing
 // from outside and has a light and a dark look. It is well-formed whatever the
 // history holds.
-func Write(w io.Writer, drawings ...story.Drawing) error {
-	return Render(w, Template, Compose(drawings...))
+func Write(w io.Writer, l Layout, drawings ...story.Drawing) error {
+	return Render(w, Template, Compose(l, drawings...))
 }
 
 // Render writes what a template makes of data, if it can make all of it.
@@ -48,26 +48,29 @@ func Render(w io.Writer, t *template.Template, data any) error {
 }
 
 // Compose places the runs one below the other.
-func Compose(drawings ...story.Drawing) Scene {
+func Compose(l Layout, drawings ...story.Drawing) Scene {
 	style := LightStyle + "@media (prefers-color-scheme: dark) {\n" + DarkStyle + "}\n"
-	s := Scene{Width: Wide.width, Alone: true, Style: template.CSS(style)}
-	var titles, desc []string
-	y := Wide.margin
+	s := Scene{Width: l.width, Phone: l.phone, Alone: true, Style: template.CSS(style)}
 	for _, d := range drawings {
-		p := newPanel(d, Wide)
+		s.Panels = append(s.Panels, newPanel(d, l))
+	}
+	numbers := shortOf(s.Panels)
+	var titles, desc []string
+	y := l.margin
+	for _, p := range s.Panels {
+		numbers.apply(p)
 		if len(titles) == 0 || titles[len(titles)-1] != p.run.Title {
 			titles = append(titles, p.run.Title)
 			p.titled = true
 		}
 		y = p.place(y)
 		s.Width = max(s.Width, p.width)
-		s.Panels = append(s.Panels, p)
 		desc = append(desc, p.description())
 	}
 	for _, p := range s.Panels {
 		p.stretch(s.Width)
 	}
-	s.Height = y + Wide.margin
+	s.Height = y + l.margin
 	s.Title, s.Desc = strings.Join(titles, "; "), strings.Join(desc, " ")
 	return s
 }
@@ -75,10 +78,11 @@ func Compose(drawings ...story.Drawing) Scene {
 // Inline draws one run for a page, which says itself what its title is.
 func Inline(d story.Drawing, l Layout) Scene {
 	p := newPanel(d, l)
+	shortOf([]*panel{p}).apply(p)
 	height := p.place(lineHeight/2) + l.margin
 	p.stretch(p.width)
 	name, _ := story.Variant(p.run)
-	return Scene{Width: p.width, Height: height, Title: p.run.Title + ": " + name, Panels: []*panel{p}}
+	return Scene{Width: p.width, Height: height, Phone: l.phone, Title: p.run.Title + ": " + name, Panels: []*panel{p}}
 }
 
 // Scene is what the template draws: shapes with places, in the order of the
@@ -86,15 +90,17 @@ func Inline(d story.Drawing, l Layout) Scene {
 type Scene struct {
 	Width, Height int
 	Title, Desc   string
+	Phone         bool         // the narrow form
 	Alone         bool         // a file of its own, not part of a page
 	Style         template.CSS // of a file of its own
 	Panels        []*panel
 }
 
 type shapes struct {
-	Bands  []box   // behind rows that matter
 	Lines  []seg   // lanes
 	Bars   []box   // tenures and pauses
+	Veils  []box   // behind texts that lie over lanes
+	Bands  []box   // over rows that matter
 	Tears  []tear  // where time is left out
 	Arrows []arrow // messages
 	Signs  []sign  // what happens in a lane
