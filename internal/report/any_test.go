@@ -159,7 +159,7 @@ func TestSVGIsWellFormed(t *testing.T) {
 // sizes are the classes of labels whose font size is not that of text: the last
 // one that a label has decides. On a phone nothing is smaller than text.
 var (
-	sizes = map[string]float64{"title": 17, "verdict": 15, "tiny": 10, "token": 10.5, "stopped": 10.5, "wait": 10.5, "legend": 10.5, "mark": 10.5}
+	sizes = map[string]float64{"title": 17, "verdict": 15, "tiny": 10, "token": 10.5, "stopped": 10.5, "believes": 10.5, "wait": 10.5, "legend": 10.5, "mark": 10.5}
 	phone = map[string]float64{"title": 15, "verdict": 14}
 )
 

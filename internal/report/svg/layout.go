@@ -64,15 +64,18 @@ func (p *panel) spread() {
 	p.rail = min(max(lanesWidth/max(n-1, 1), p.least), p.most)
 	p.first = p.left + beforeRail
 	p.after = afterRail
-	paused := false
+	labelled := false
 	for _, r := range p.rows {
 		if r.Mark != "" {
 			p.after = afterMark
 		}
-		paused = paused || len(r.Lanes) == n && n > 0 && r.Lanes[n-1].State == story.Paused
+		if len(r.Lanes) == n && n > 0 {
+			last := r.Lanes[n-1]
+			labelled = labelled || last.State == story.Paused || onlyBelieves(last) > 0
+		}
 	}
-	if paused {
-		p.after += afterRail // its length is written beside the lane
+	if labelled {
+		p.after += afterRail // words are written beside the last lane
 	}
 	p.text = p.x(max(n-1, 0)) + p.after
 	p.width = max(p.width, p.text+leastLabel+p.margin)

@@ -7,17 +7,24 @@ func (p *panel) legend(y int) int {
 	seen := story.Keys{}
 	for i, r := range p.rows {
 		seen.Add(p.before(i), r)
+		for _, l := range r.Lanes {
+			seen[story.KeyBelief] = seen[story.KeyBelief] || l.Believes
+		}
 	}
 	const sample, space = 30, 10
 	x := p.margin
 	list := seen.Shown(story.KeyRise) // the mark itself is written there
 	for _, k := range list {
-		w := sample + pixels(string(k), p.smallSize) + space
+		words := string(k)
+		if k == story.KeyBelief {
+			words = "believes so" // the bar beside is there all the while
+		}
+		w := sample + pixels(words, p.smallSize) + space
 		if x+w > p.width-p.margin && x > p.margin {
 			x, y = p.margin, y+20
 		}
 		p.sample(k, x, y)
-		p.Labels = append(p.Labels, label{x + sample, y + 4, "legend", story.Solid(string(k))})
+		p.Labels = append(p.Labels, label{x + sample, y + 4, "legend", story.Solid(words)})
 		x += w
 	}
 	if len(list) == 0 {
@@ -36,6 +43,8 @@ func (p *panel) sample(k story.Key, x, y int) {
 	switch k {
 	case story.KeyHold:
 		p.Bars = append(p.Bars, box{x + 9, y - 7, 6, 14, hue(1)})
+	case story.KeyBelief:
+		p.Bars = append(p.Bars, box{x + 9, y - 7, 5, 14, "belief " + hue(1)})
 	case story.KeyPause:
 		p.Bars = append(p.Bars, box{x + 5, y - 7, 14, 14, "pause"})
 	case story.KeyMessage:

@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -32,7 +33,7 @@ func newPanel(d story.Drawing, l Layout) *panel {
 	b := story.NewBuilder()
 	rows := b.Add(d.Events, d.Outcome.Drawn())
 	p := &panel{Layout: l, outcome: d.Outcome.Clean(), run: b.Run(), lanes: b.Lanes()}
-	p.rows = story.Fold(rows, p.run.Fencing)
+	p.rows = tellAtOnce(story.Fold(rows, p.run.Fencing))
 	if l.phone {
 		p.lanes, p.others = choose(p.lanes, p.rows, l.room())
 		for i, r := range p.rows {
@@ -42,6 +43,20 @@ func newPanel(d story.Drawing, l Layout) *panel {
 	p.pairs = pairsOf(p.rows)
 	p.spread()
 	return p
+}
+
+// tellAtOnce returns rows in which a client believes that it holds the lock from the
+// row of the grant on, if it does so in the next one: that it is told has no row.
+func tellAtOnce(rows []story.Row) []story.Row {
+	for i := range rows {
+		n := story.Index(rows[i].Lanes, rows[i].To)
+		if rows[i].Class != story.ClassGrant || n < 0 || i+1 == len(rows) {
+			continue
+		}
+		rows[i].Lanes = slices.Clone(rows[i].Lanes)
+		rows[i].Lanes[n].Believes = rows[i+1].Lanes[n].Believes
+	}
+	return rows
 }
 
 // place places everything from y on and returns where it ends.

@@ -22,8 +22,8 @@ func hue(tenure int) string {
 }
 
 // drawLanes draws each lane's line where it lives, and on it the tenures that
-// it holds and its pauses, from the row where each begins to the one where it
-// ends.
+// it holds, those that it believes to hold, and its pauses, from the row where each
+// begins to the one where it ends.
 func (p *panel) drawLanes(top, bottom int) {
 	for i := range p.lanes {
 		x, half := p.x(i), 9
@@ -40,11 +40,54 @@ func (p *panel) drawLanes(top, bottom int) {
 				p.pauseLabel(i, x+half+5, s)
 			}
 		}
+		for _, s := range p.spans(i, top, bottom, believed()) {
+			if s.value > 0 {
+				p.Bars = append(p.Bars, box{x - half - 6, s.from, 5, s.to - s.from, "belief " + hue(s.value-1)})
+			}
+		}
 		for _, s := range p.spans(i, top, bottom, func(l story.Lane) int { return l.Tenure }) {
 			if s.value > 0 {
 				p.Bars = append(p.Bars, box{x - 3, s.from, 6, s.to - s.from, hue(s.value)})
 			}
 		}
+		for _, s := range p.spans(i, top, bottom, onlyBelieves) {
+			if s.value > 0 {
+				p.beliefLabel(x+half+5, s)
+			}
+		}
+	}
+}
+
+// believed returns what finds the tenure that a lane believes to hold, plus one: the
+// one that it holds, or held last. 1: one of which nothing is known; 0: none.
+func believed() func(story.Lane) int {
+	last := 0
+	return func(l story.Lane) int {
+		last = cmp.Or(l.Tenure, last)
+		if !l.Believes {
+			return 0
+		}
+		return last + 1
+	}
+}
+
+// onlyBelieves is 1 where a lane believes that it holds the lock, and does not.
+func onlyBelieves(l story.Lane) int {
+	if l.Believes && l.Tenure == 0 {
+		return 1
+	}
+	return 0
+}
+
+// beliefLabel says beside the row where a client begins to only believe that it does
+// so, if nothing else is there.
+func (p *panel) beliefLabel(x int, s span) {
+	row := p.rows[s.begin]
+	if p.phone || p.tight() || row.To != "" || row.Class == story.ClassPause {
+		return
+	}
+	for i, word := range story.Strong("still believes") {
+		p.Labels = append(p.Labels, label{x, s.from + 4 + i*13, "believes", story.Text{word}})
 	}
 }
 
@@ -69,7 +112,7 @@ func (p *panel) pauseLabel(lane, x int, s span) {
 // span is a stretch of a lane on which a value stays as it is.
 type span struct {
 	from, to, value int
-	end             int // the row that ends it
+	begin, end      int // the rows that begin and end it
 }
 
 func (p *panel) spans(lane, top, bottom int, value func(story.Lane) int) []span {
@@ -81,7 +124,7 @@ func (p *panel) spans(lane, top, bottom int, value func(story.Lane) int) []span 
 		}
 		if last := &all[len(all)-1]; v != last.value {
 			last.to, last.end = p.slots[i].y, i
-			all = append(all, span{p.slots[i].y, bottom, v, len(p.rows)})
+			all = append(all, span{p.slots[i].y, bottom, v, i, len(p.rows)})
 		}
 	}
 	return all
