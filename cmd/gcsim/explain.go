@@ -95,12 +95,17 @@ func self() string {
 // chapter is where the chapter about a scenario that gcsim brings with it can be
 // read: its file where that is here, otherwise its address.
 func chapter(name string) string {
-	file := "docs/" + name + ".md"
+	file := chapterFile(name)
 	if _, err := os.Stat(file); err == nil {
 		return file
 	}
-	return "https://github.com/fencelab/fencelab/blob/main/" + file
+	return published + file
 }
+
+func chapterFile(name string) string { return "docs/" + name + ".md" }
+
+// published is where everybody finds the repository's files.
+const published = "https://github.com/fencelab/fencelab/blob/main/"
 
 // paragraph writes text in lines that fit.
 func (p prose) paragraph(indent, text string) {

@@ -109,10 +109,21 @@ type target struct {
 	format format
 }
 
+// writePage writes the page of all runs, with links to the chapters that there are:
+// a page lies wherever it was asked for, so the chapters are where all find them.
+func writePage(w io.Writer, results []story.Result) error {
+	return page.Write(w, results, func(name string) string {
+		if !isBuiltin(name) {
+			return ""
+		}
+		return published + chapterFile(name)
+	})
+}
+
 // targets are the files that are wanted: the page, those of flags, and the summary
 // of a job on GitHub Actions.
 func (o reports) targets() []target {
-	list := []target{{"--out", o.page(), write, page.Write}}
+	list := []target{{"--out", o.page(), write, writePage}}
 	for i, file := range o.files {
 		list = append(list, target{"--" + formats[i].flag, file, write, formats[i].format})
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -34,10 +35,23 @@ func results(t *testing.T) []story.Result {
 	)
 }
 
+// chapters is where those are that the pages of these tests link to.
+const chapters = "https://example.org/docs/"
+
+// chapter has scenarios of ours explained.
+func chapter(scenario string) string {
+	if !ours.MatchString(scenario) {
+		return ""
+	}
+	return chapters + scenario + ".md"
+}
+
+var ours = regexp.MustCompile(`^\d\d-[a-z-]+$`)
+
 func pageOf(t *testing.T, results []story.Result) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := page.Write(&out, results); err != nil {
+	if err := page.Write(&out, results, chapter); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -55,13 +69,43 @@ func TestDir(t *testing.T) {
 }
 
 func TestPageWriteError(t *testing.T) {
-	if err := page.Write(closed{}, nil); !errors.Is(err, io.ErrClosedPipe) {
+	if err := page.Write(closed{}, nil, chapter); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestPageGolden(t *testing.T) {
 	golden(t, "page.html", pageOf(t, results(t)[:1]))
+}
+
+// TestPageBeginsWithTitles: the table has a row for each scenario, with its title,
+// what came of each variant, of many rounds in one entry, and its chapter.
+func TestPageBeginsWithTitles(t *testing.T) {
+	list := results(t)
+	list[0].Scenario, list[1].Scenario = "mine.x", "mine.x"
+	page := pageOf(t, list)
+	_, table, _ := strings.Cut(page, "<tbody>")
+	table, sections, _ := strings.Cut(table, "</tbody>")
+	if rows := strings.Count(table, "<tr>"); rows != 6 {
+		t.Errorf("%d rows, want one for each of 6 scenarios", rows)
+	}
+	for row, want := range map[string][]string{
+		"Five clients count":                               {"21-healthy", `href="https://example.org/docs/21-healthy.md"`, ">safe</b>", "2 rounds", ">corrupted</b>, <span class=\"bad\">NOT as expected"},
+		"etcd&#39;s leader is sto":                         {">skipped</b>: --endpoints: this etcd"},
+		"Lease IDs are no tokens":                          {">failed</b>: etcd: no free port"},
+		"A paused holder wakes up after its lease expired": {"mine.x</small>", ">safe</b>, <span class=\"good\">as expected</span> <small>1.44 s", ">corrupted</b>, <span class=\"good\">as expected of the control"},
+	} {
+		_, rest, found := strings.Cut(table, ">"+row)
+		rest, _, _ = strings.Cut(rest, "</tr>")
+		for _, words := range want {
+			if !found || !strings.Contains(rest, words) {
+				t.Errorf("the row of %q does not have %q: %s", row, words, rest)
+			}
+		}
+	}
+	if strings.Contains(sections, "gcsim run mine") || !strings.Contains(sections, `<a href="https://example.org/docs/21-healthy.md">Its chapter</a>. Run it again: <code>gcsim run 21-healthy</code>`) {
+		t.Error("the sections do not say where the chapters are, or speak of one that is not there")
+	}
 }
 
 func TestPageSays(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -35,9 +36,10 @@ var pages = template.Must(template.Must(svg.Template.Clone()).New("page").Parse(
 
 // Write writes one HTML page about all results. It needs nothing from outside
 // and opens from the disk; it links to the files of each run at its Dir, relative
-// to its own directory. It is the same for the same results.
-func Write(w io.Writer, results []story.Result) error {
-	return svg.Render(w, pages, newPage(results))
+// to its own directory, and to the chapter of each scenario: chapter says at which
+// address that is, and "" where there is none. It is the same for the same results.
+func Write(w io.Writer, results []story.Result, chapter func(scenario string) string) error {
+	return svg.Render(w, pages, newPage(results, chapter))
 }
 
 // page is what the template shows.
@@ -46,31 +48,55 @@ type page struct {
 	Policy   string // what the page may load: nothing
 	Style    template.CSS
 	Script   template.JS
-	Runs     []shown
-	Chapters []chapter
+	Sections []section
 }
 
-// chapter is a scenario with its runs.
-type chapter struct {
+// section is a scenario with its runs.
+type section struct {
 	ID, Name, Title string
-	Lesson, Helps   []string // paragraphs
+	Chapter         string // its address
+	Lesson, Helps   []string
 	Source          string
 	Runs            []shown
 }
 
+// Ends are what came of a scenario's runs: of rounds that came to the same, one
+// entry.
+func (s section) Ends() (list []end) {
+	for _, r := range s.Runs {
+		i := slices.IndexFunc(list, func(e end) bool { return e.same(r) })
+		if i < 0 {
+			list = append(list, end{r, 1})
+			continue
+		}
+		list[i].Rounds++
+	}
+	return list
+}
+
+// end is a run that stands for all rounds that came to the same.
+type end struct {
+	shown
+	Rounds int
+}
+
+func (e end) same(r shown) bool {
+	return e.Variant == r.Variant && e.Verdict == r.Verdict && e.Expectation == r.Expectation && e.Trouble == r.Trouble
+}
+
 // shown is a run.
 type shown struct {
-	ID, Chapter    string
-	Scenario, Name string
-	About          string
-	Verdict        string
-	Tone           story.Tone
-	Expectation    string
-	AsExpected     story.Tone
-	Took           string
-	Trouble        string // why there is no verdict
-	Pictures       []picture
-	Files          []file
+	ID            string
+	Variant, Name string // the name says the round, too
+	About         string
+	Verdict       string
+	Tone          story.Tone
+	Expectation   string
+	AsExpected    story.Tone
+	Took          string
+	Trouble       string // why there is no verdict
+	Pictures      []picture
+	Files         []file
 }
 
 type picture struct {
@@ -80,7 +106,7 @@ type picture struct {
 
 type file struct{ Name, Link string }
 
-func newPage(results []story.Result) page {
+func newPage(results []story.Result, address func(scenario string) string) page {
 	style := css()
 	p := page{
 		Style: template.CSS(style), Script: template.JS(script),
@@ -91,37 +117,38 @@ func newPage(results []story.Result) page {
 	for i, r := range results {
 		n, ok := places[r.Scenario]
 		if !ok {
-			n = len(p.Chapters)
+			n = len(p.Sections)
 			places[r.Scenario] = n
-			p.Chapters = append(p.Chapters, chapter{ID: fmt.Sprintf("s%d", n+1), Name: story.Clean(r.Scenario, story.MaxName), Title: story.Prose(r.Title)})
+			name := story.Clean(r.Scenario, story.MaxName)
+			p.Sections = append(p.Sections, section{ID: fmt.Sprintf("s%d", n+1), Name: name, Title: cmp.Or(story.Prose(r.Title), name), Chapter: address(r.Scenario)})
 		}
-		c := &p.Chapters[n]
-		if len(c.Lesson) == 0 && len(r.Events) > 0 {
+		s := &p.Sections[n]
+		if len(s.Lesson) == 0 && len(r.Events) > 0 {
 			run := r.Run()
-			c.Lesson, c.Helps, c.Source = paragraphs(run.Lesson), paragraphs(run.Helps), long(run.Source)
+			s.Lesson, s.Helps, s.Source = paragraphs(run.Lesson), paragraphs(run.Helps), long(run.Source)
 		}
-		run := newShown(i, c.ID, r)
+		run := newShown(i, r)
 		if run.Trouble == "" && r.Outcome.OK {
 			asExpected++
 		}
-		c.Runs, p.Runs = append(c.Runs, run), append(p.Runs, run)
+		s.Runs = append(s.Runs, run)
 	}
 	p.Title = fmt.Sprintf("%d of %d runs as expected", asExpected, len(results))
 	return p
 }
 
-func newShown(i int, chapter string, r story.Result) shown {
+func newShown(i int, r story.Result) shown {
 	o := r.Outcome.Clean()
 	run := history.Run{Variant: r.Variant, Control: r.Control}
 	if len(r.Events) > 0 {
 		run = r.Run()
 	}
 	run = story.CleanRun(run)
-	s := shown{ID: fmt.Sprintf("r%d", i+1), Chapter: chapter, Scenario: story.Clean(r.Scenario, story.MaxName), Took: story.Say("%s", story.Took(r.Took)).String()}
+	s := shown{ID: fmt.Sprintf("r%d", i+1), Took: story.Say("%s", story.Took(r.Took)).String()}
 	if s.Name, s.About = story.Variant(run); len(r.Events) == 0 {
 		s.Name, s.About = cmp.Or(s.Name, "not read"), "" // nothing says how it was
 	}
-	if r.Round > 0 {
+	if s.Variant = s.Name; r.Round > 0 {
 		s.Name += fmt.Sprintf(", round %d", r.Round)
 	}
 	switch {
