@@ -24,8 +24,18 @@ import (
 // language is what scenarios can say.
 var language = lab.Language(all.List)
 
-// mainPicture is README's: the main story's first variant alone.
-const mainPicture = "docs/fenced.svg"
+// aPicture is how documents show a picture: to phones in its narrow form, and to
+// those who cannot see it in words, which begin with what it is of.
+const aPicture = `(?m)^<picture>
+  <source media="\(max-width: 767px\)" srcset="%[1]s-narrow\.svg">
+  <img alt="%[2]s[. ][^"]{20,}" src="%[1]s\.svg">
+</picture>$`
+
+// timelines says how many runs a picture shows, by their number.
+var timelines = []string{1: "Timeline", 2: "Two timelines", 3: "Three timelines", 4: "Four timelines"}
+
+// forms are those of each picture, by how its file ends.
+var forms = map[string]svg.Layout{".svg": svg.Wide, "-narrow.svg": svg.Narrow}
 
 // allScenarios are all that gcsim brings with it, in order.
 func allScenarios(t *testing.T) []*scenario.Scenario {
@@ -60,7 +70,7 @@ func TestChapters(t *testing.T) {
 			for what, want := range map[string]string{
 				"a title with its number":   `\A# ` + strings.TrimLeft(number, "0") + `\. \S`,
 				"its command":               `(?m)^    go run \./cmd/gcsim run ` + short + `$`,
-				"its picture, in words":     `(?m)^!\[[^\]]{20,}\]\(pictures/` + s.Name + `\.svg\)$`,
+				"its picture, in words":     fmt.Sprintf(aPicture, "pictures/"+s.Name, timelines[len(s.Variants)]),
 				"what happens":              `(?m)^## What happens`,
 				"why":                       `(?m)^## Why`,
 				"what helps":                `(?m)^## What helps`,
@@ -80,6 +90,22 @@ func TestChapters(t *testing.T) {
 	}
 }
 
+// TestReadmeShowsHarmFirst: README begins with what happens without tokens, and then
+// shows what helps.
+func TestReadmeShowsHarmFirst(t *testing.T) {
+	text, last := read(t, "README.md"), 0
+	for _, file := range []string{"docs/unfenced", "docs/fenced"} {
+		at := regexp.MustCompile(fmt.Sprintf(aPicture, file, timelines[1])).FindStringIndex(text)
+		if at == nil || at[0] < last {
+			t.Fatalf("README.md does not show %s in its place", file)
+		}
+		last = at[1]
+	}
+	if strings.Contains(text[:last], "\n## ") {
+		t.Error("README.md has the pictures below its first headings")
+	}
+}
+
 // TestNothingWithoutScenario: no chapter, and no picture, is about what is gone.
 func TestNothingWithoutScenario(t *testing.T) {
 	var names []string
@@ -95,7 +121,8 @@ func TestNothingWithoutScenario(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range append(chapters, pictures...) {
-		if name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)); !slices.Contains(names, name) {
+		name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+		if name = strings.TrimSuffix(name, "-narrow"); !slices.Contains(names, name) {
 			t.Errorf("%s has no scenario: want one of %s", file, strings.Join(names, ", "))
 		}
 	}
@@ -105,10 +132,10 @@ func TestNothingWithoutScenario(t *testing.T) {
 // drawn now, of the scenario as it is now.
 func TestPicturesAreCurrent(t *testing.T) {
 	known := knownLegend(t)
-	check := func(file string, s *scenario.Scenario, variants []scenario.Variant) {
+	check := func(file string, l svg.Layout, s *scenario.Scenario, variants []scenario.Variant) {
 		t.Run(file, func(t *testing.T) {
 			var fresh strings.Builder
-			if err := svg.Write(&fresh, svg.Wide, drawings(s, variants)...); err != nil {
+			if err := svg.Write(&fresh, l, drawings(s, variants)...); err != nil {
 				t.Fatal(err)
 			}
 			text := read(t, file)
@@ -127,9 +154,13 @@ func TestPicturesAreCurrent(t *testing.T) {
 		})
 	}
 	all := allScenarios(t)
-	check(mainPicture, all[0], all[0].Variants[:1])
-	for _, s := range all {
-		check("docs/pictures/"+s.Name+".svg", s, s.Variants)
+	for end, l := range forms {
+		for i, v := range all[0].Variants { // README's
+			check("docs/"+v.Name+end, l, all[0], all[0].Variants[i:i+1])
+		}
+		for _, s := range all {
+			check("docs/pictures/"+s.Name+end, l, s, s.Variants)
+		}
 	}
 }
 

@@ -24,7 +24,8 @@ import (
 const usage = `usage: go run ./internal/mkdocs [OUT], in the repository's root
 
 It writes docs/README.md, and, from what "gcsim run -o OUT" left in OUT, the
-pictures: docs/pictures/, and docs/fenced.svg of the main story alone.`
+pictures: docs/pictures/, and of the main story docs/unfenced.svg and
+docs/fenced.svg. Each has a form for phones, called -narrow.`
 
 func main() {
 	log.SetFlags(0)
@@ -51,15 +52,34 @@ func run(out []string) error {
 	if len(out) == 0 {
 		return nil
 	}
-	if err := draw("docs/fenced.svg", out[0], all[0].Name, all[0].Variants[:1]); err != nil {
-		return err
-	}
-	for _, s := range all {
-		if err := draw(filepath.Join("docs", "pictures", s.Name+".svg"), out[0], s.Name, s.Variants); err != nil {
-			return err
+	for _, p := range pictures(all) {
+		for _, form := range [][]string{{p.file + ".svg"}, {p.file + "-narrow.svg", "--narrow"}} {
+			if err := p.draw(out[0], form[0], form[1:]...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// picture is one of variants of a scenario, one below the other.
+type picture struct {
+	file     string // without what its forms end in
+	scenario string
+	variants []scenario.Variant
+}
+
+// pictures are those of the documents: README's, which show the main story without
+// tokens and with them, and one for each chapter.
+func pictures(all []*scenario.Scenario) []picture {
+	var list []picture
+	for i, v := range all[0].Variants {
+		list = append(list, picture{"docs/" + v.Name, all[0].Name, all[0].Variants[i : i+1]})
+	}
+	for _, s := range all {
+		list = append(list, picture{"docs/pictures/" + s.Name, s.Name, s.Variants})
+	}
+	return list
 }
 
 // load reads all scenarios, in order.
@@ -120,13 +140,12 @@ func table(all []*scenario.Scenario) (string, error) {
 	return b.String(), nil
 }
 
-// draw makes the picture of variants of a scenario, one below the other, the
-// control last.
-func draw(file, out, name string, variants []scenario.Variant) error {
-	args := []string{"run", "./cmd/gcsim", "draw", "-o", file}
+// draw makes a form of the picture, the control last.
+func (p picture) draw(out, file string, flags ...string) error {
+	args := append([]string{"run", "./cmd/gcsim", "draw", "-o", file}, flags...)
 	var control []string
-	for _, v := range variants {
-		history := filepath.Join(out, name, v.Name, "history.jsonl")
+	for _, v := range p.variants {
+		history := filepath.Join(out, p.scenario, v.Name, "history.jsonl")
 		if v.Control {
 			control = append(control, history)
 		} else {

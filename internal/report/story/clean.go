@@ -55,7 +55,9 @@ func tied(s string) string { return amounts.ReplaceAllString(Prose(s), "$1$3"+Ti
 // amounts are numbers with their units, and tokens with their numbers.
 var amounts = regexp.MustCompile(`\b(\d+) (s|ms)\b|\b(token|mark) (\d+)\b`)
 
-// service is how pictures call the lane of the lock service, whichever it is.
+// LaneService is how pictures call the lane of the lock service, whichever it is.
+const LaneService = service
+
 const service = "lock service"
 
 // lane makes the name of a lane printable; of is the run's lock service.

@@ -13,11 +13,8 @@ import (
 // the clients that something goes wrong with, then the other clients. Of the lock
 // service the bars tell, and the texts.
 func choose(lanes []story.Lane, rows []story.Row, room int) (drawn []story.Lane, left []string) {
-	service, troubled := "", make(map[string]bool)
+	troubled := make(map[string]bool)
 	for _, r := range rows {
-		if r.Event.Kind == history.KindGranted {
-			service = r.Event.Lane
-		}
 		if slices.Contains([]story.Tone{story.Bad, story.Fault, story.Shield}, r.Class.Tone) {
 			troubled[r.Lane], troubled[r.To] = true, true
 		}
@@ -26,7 +23,7 @@ func choose(lanes []story.Lane, rows []story.Row, room int) (drawn []story.Lane,
 		switch {
 		case l.Name == history.LaneStorage:
 			return 0
-		case l.Name == service:
+		case l.Name == story.LaneService:
 			return 3
 		case troubled[l.Name]:
 			return 1
