@@ -4,6 +4,7 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log"
@@ -52,14 +53,31 @@ func run(out []string) error {
 	if len(out) == 0 {
 		return nil
 	}
+	dir, err := os.MkdirTemp("", "mkdocs-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	gcsim := filepath.Join(dir, "gcsim")
+	if err := command("go", "build", "-o", gcsim, "./cmd/gcsim"); err != nil {
+		return err
+	}
 	for _, p := range pictures(all) {
-		for _, form := range [][]string{{p.file + ".svg"}, {p.file + "-narrow.svg", "--narrow"}} {
-			if err := p.draw(out[0], form[0], form[1:]...); err != nil {
-				return err
-			}
+		histories := p.histories(out[0])
+		wide := append([]string{"draw", "-o", p.file + ".svg"}, histories...)
+		narrow := append([]string{"draw", "--narrow", "-o", p.file + "-narrow.svg"}, histories...)
+		if err := errors.Join(command(gcsim, wide...), command(gcsim, narrow...)); err != nil {
+			return fmt.Errorf("%s: %w", p.file, err)
 		}
 	}
 	return nil
+}
+
+// command runs a program.
+func command(name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
 }
 
 // picture is one of variants of a scenario, one below the other.
@@ -140,22 +158,16 @@ func table(all []*scenario.Scenario) (string, error) {
 	return b.String(), nil
 }
 
-// draw makes a form of the picture, the control last.
-func (p picture) draw(out, file string, flags ...string) error {
-	args := append([]string{"run", "./cmd/gcsim", "draw", "-o", file}, flags...)
-	var control []string
+// histories are those that the picture is of, the control's last.
+func (p picture) histories(out string) []string {
+	var list, control []string
 	for _, v := range p.variants {
 		history := filepath.Join(out, p.scenario, v.Name, "history.jsonl")
 		if v.Control {
 			control = append(control, history)
 		} else {
-			args = append(args, history)
+			list = append(list, history)
 		}
 	}
-	cmd := exec.Command("go", append(args, control...)...)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return nil
+	return append(list, control...)
 }
