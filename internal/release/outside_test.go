@@ -19,6 +19,8 @@ import (
 // clients and servers of all technologies: in the list of modules of a program are
 // those that it uses, and no other.
 var technologies = []string{
+	"github.com/alicebob/miniredis/v2",
+	"github.com/redis/go-redis/v9",
 	"go.etcd.io/bbolt",
 	"go.etcd.io/etcd/client/v3",
 	"go.etcd.io/etcd/server/v3",
@@ -42,6 +44,8 @@ func TestOutside(t *testing.T) {
 			[]string{own("pkg"), own("pkg/lock/etcdlock"), "go.etcd.io/etcd/client/v3"}, 0, "true\n"},
 		{"fenceetcd", []string{"pkg/fence/fenceetcd"},
 			[]string{own("pkg"), own("pkg/fence/fenceetcd"), "go.etcd.io/etcd/client/v3"}, 0, "true\n"},
+		{"fenceredis", []string{"pkg/fence/fenceredis"},
+			[]string{own("pkg"), own("pkg/fence/fenceredis"), "github.com/redis/go-redis/v9"}, 0, "true\n"},
 		{"fencebolt", []string{"pkg/fence/fencebolt"},
 			[]string{own("pkg"), own("pkg/fence/fencebolt"), "go.etcd.io/bbolt"}, 0, "false\ntrue\n"},
 	} {
@@ -110,12 +114,15 @@ func known(list []string) (some []string) {
 func fetch(t *testing.T, gowork string, folders ...string) {
 	t.Helper()
 	for _, folder := range folders {
-		cmd := exec.Command("go", "list", "-deps", ".")
-		cmd.Dir = filepath.Join(root, folder)
-		cmd.Env = append(os.Environ(), gowork)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Logf("%v in %s: %v\n%s", cmd.Args, folder, err, out)
-			need.Missing(t, "modules of "+folder, "to build a program with them", gowork+" go -C "+folder+" list -deps .")
+		// The packages, and what is in the list of modules without being used.
+		for _, args := range [][]string{{"list", "-deps", "."}, {"list", "-m", "all"}} {
+			cmd := exec.Command("go", args...)
+			cmd.Dir = filepath.Join(root, folder)
+			cmd.Env = append(os.Environ(), gowork)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Logf("%v in %s: %v\n%s", cmd.Args, folder, err, out)
+				need.Missing(t, "modules of "+folder, "to build a program with them", gowork+" go -C "+folder+" "+strings.Join(args, " "))
+			}
 		}
 	}
 }

@@ -1,0 +1,194 @@
+package fenceredis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// store is the smallest store on the package. Its keys are below a prefix of its own, so
+// that one Redis serves many.
+type store struct {
+	fenceredis.Store
+}
+
+func (s store) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	_, err := s.Do(ctx, c, fenceredis.Cmd("SET", s.Prefix+key, value))
+	return err
+}
+
+func (s store) Delete(ctx context.Context, c fence.Claim, key string) error {
+	_, err := s.Do(ctx, c, fenceredis.Cmd("DEL", s.Prefix+key))
+	return err
+}
+
+func (s store) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if c.Token == 0 {
+		value, err := s.Client.Get(ctx, s.Prefix+key).Result()
+		if errors.Is(err, redis.Nil) {
+			return "", false, nil
+		}
+		return value, err == nil, err
+	}
+	answers, err := s.Do(ctx, c, fenceredis.Cmd("GET", s.Prefix+key))
+	if err != nil || answers[0] == nil {
+		return "", false, err
+	}
+	return answers[0].(string), true, nil
+}
+
+// fail is a write whose command is none for the value that is there already.
+func fail(ctx context.Context, s fencetest.Store, c fence.Claim, key, value string) error {
+	at := s.(store).Prefix + key
+	_, err := s.(store).Do(ctx, c, fenceredis.Cmd("SET", at, value), fenceredis.Cmd("LPUSH", at, "no list"))
+	return err
+}
+
+// subject makes stores on a server.
+func subject(t *testing.T, server *redisproc.Server) fencetest.Subject {
+	client, stores := connect(t, server), 0
+	open := func(bound func(fence.Claim) (fence.Token, error)) store {
+		stores++
+		return store{fenceredis.Store{Client: client, Prefix: fmt.Sprintf("store%d:", stores), Bound: bound}}
+	}
+	again := func(s fencetest.Store) store {
+		return store{fenceredis.Store{Client: connect(t, server), Prefix: s.(store).Prefix}}
+	}
+	return fencetest.Subject{
+		Open: func(context.Context) (fencetest.Store, error) { return open(nil), nil },
+		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
+			return open(func(fence.Claim) (fence.Token, error) { return bound, nil }), nil
+		},
+		Second: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) { return again(s), nil },
+		Fail:   fail,
+	}
+}
+
+// TestLaws: with "appendfsync always" a Redis that is killed keeps what it answered.
+func TestLaws(t *testing.T) {
+	g := group(t)
+	server := real(t, g, redisproc.Settings(t.TempDir(), "always")...)
+	s := subject(t, server)
+	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
+		if err := errors.Join(server.Process().Kill(), server.Restart(ctx)); err != nil {
+			return nil, err
+		}
+		return store{fenceredis.Store{Client: connect(t, server), Prefix: old.(store).Prefix}}, nil
+	}
+	fencetest.Run(t, s)
+}
+
+// TestLawsEmbedded: the embedded Redis keeps nothing, and has the same script.
+func TestLawsEmbedded(t *testing.T) {
+	s := subject(t, start(t, group(t), ""))
+	s.Marks = 100 // it compiles the script each time
+	fencetest.Run(t, s)
+}
+
+// TestFailedCommand: those before it stay, and so does the mark.
+func TestFailedCommand(t *testing.T) {
+	for name, server := range servers(t) {
+		t.Run(name, func(t *testing.T) {
+			s := fenceredis.Store{Client: connect(t, server(t))}
+			claim := fence.Claim{Scope: "/lock", Token: 7, Sequence: 3}
+			set, push := fenceredis.Cmd("SET", "k", "v"), fenceredis.Cmd("LPUSH", "k", "w")
+			answers, err := s.Do(t.Context(), claim, set, push, fenceredis.Cmd("SET", "k", "never"))
+			var failed *fenceredis.CommandError
+			if !errors.As(err, &failed) || failed.Command != "LPUSH" || failed.Done != 1 || len(answers) != 1 {
+				t.Fatalf("got %v, %v, want the error of LPUSH after one answer", answers, err)
+			}
+			if !strings.HasPrefix(failed.Err.Error(), "WRONGTYPE") || fence.OutcomeOf(err) != fence.Unknown {
+				t.Errorf("got %v, outcome %v, want Redis's own words, and unknown", err, fence.OutcomeOf(err))
+			}
+			if m, err := s.Mark(t.Context(), "/lock"); err != nil || m != (fence.Mark{Token: 7}) {
+				t.Errorf("the mark is %+v, %v, want that of token 7 without a sequence", m, err)
+			}
+			if got, err := s.Client.Get(t.Context(), "k").Result(); got != "v" {
+				t.Errorf("k is %q, %v, want what was set before the error", got, err)
+			}
+			if _, err := s.Do(t.Context(), claim, push); fence.OutcomeOf(err) != fence.Definite {
+				t.Errorf("a single command failed: %v, outcome %v, want definite", err, fence.OutcomeOf(err))
+			}
+		})
+	}
+}
+
+// TestAnswers: as go-redis has them, nothing among them.
+func TestAnswers(t *testing.T) {
+	for name, server := range servers(t) {
+		t.Run(name, func(t *testing.T) {
+			s := fenceredis.Store{Client: connect(t, server(t))}
+			answers, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 1},
+				fenceredis.Cmd("GET", "none"), fenceredis.Cmd("RPUSH", "list", "a", []byte("b"), 3), fenceredis.Cmd("LRANGE", "list", 0, -1), fenceredis.Cmd("SET", "k", "v"))
+			if got, want := fmt.Sprint(answers), "[<nil> 3 [a b 3] OK]"; err != nil || got != want {
+				t.Errorf("got %s, %v, want %s", got, err, want)
+			}
+		})
+	}
+}
+
+// TestDamagedMark: nothing is done under a mark that cannot be read.
+func TestDamagedMark(t *testing.T) {
+	for name, server := range servers(t) {
+		t.Run(name, func(t *testing.T) {
+			s := fenceredis.Store{Client: connect(t, server(t))}
+			for _, value := range []string{"-1", "01", "x", "99999999999999999999", ""} {
+				if err := s.Client.HSet(t.Context(), "fence.mark:{/lock}", "token", value).Err(); err != nil {
+					t.Fatal(err)
+				}
+				_, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 7}, fenceredis.Cmd("SET", "k", "v"))
+				if err == nil || !strings.Contains(err.Error(), "fence.mark:{/lock} is damaged") || fence.OutcomeOf(err) != fence.Definite {
+					t.Errorf("%q: got %v, want that the mark is damaged, definite", value, err)
+				}
+			}
+			if n := s.Client.Exists(t.Context(), "k").Val(); n != 0 {
+				t.Error("k is set")
+			}
+		})
+	}
+}
+
+// TestUnknown: where the connection breaks nobody knows.
+func TestUnknown(t *testing.T) {
+	server := start(t, group(t), "")
+	s := fenceredis.Store{Client: connect(t, server)}
+	if err := server.Process().Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 7}, fenceredis.Cmd("SET", "k", "v"))
+	if err == nil || fence.OutcomeOf(err) != fence.Unknown || !strings.Contains(err.Error(), "outcome unknown") {
+		t.Errorf("got %v, want an unknown outcome", err)
+	}
+}
+
+// TestScopesKeepApart: names that would be one, were they not escaped.
+func TestScopesKeepApart(t *testing.T) {
+	seen := make(map[string]string)
+	for _, scope := range []string{"a", "a}b", "a}c", "{a", "{a}", "%7Ba", "}a", "%", "%25"} {
+		tag := fenceredis.Tag(scope)
+		if other, double := seen[tag]; double {
+			t.Errorf("%q and %q have the tag %s", scope, other, tag)
+		}
+		seen[tag] = scope
+		if inner := strings.Trim(tag, "{}"); inner == "" || strings.ContainsAny(inner, "{}") || len(inner) != len(tag)-2 {
+			t.Errorf("the tag of %q is %s, want braces around something without braces", scope, tag)
+		}
+	}
+}
+
+// servers are those that tests are run on.
+func servers(t *testing.T) map[string]func(*testing.T) *redisproc.Server {
+	return map[string]func(*testing.T) *redisproc.Server{
+		"redis":    func(t *testing.T) *redisproc.Server { return real(t, group(t)) },
+		"embedded": func(t *testing.T) *redisproc.Server { return start(t, group(t), "") },
+	}
+}

@@ -1,0 +1,130 @@
+package fenceredis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
+)
+
+// What Redis can lose, as the package says it.
+
+func do(ctx context.Context, client *redis.Client, token fence.Token) error {
+	_, err := fenceredis.Store{Client: client}.Do(ctx, fence.Claim{Scope: "/lock", Token: token}, fenceredis.Cmd("SET", "{/lock}k", token.String()))
+	return err
+}
+
+// TestPersistence: what a Redis that is killed still knows.
+func TestPersistence(t *testing.T) {
+	for persistence, keeps := range map[string]bool{"none": false, "always": true} {
+		t.Run(persistence, func(t *testing.T) {
+			server := real(t, group(t), redisproc.Settings(t.TempDir(), persistence)...)
+			client := connect(t, server)
+			if err := do(t.Context(), client, 34); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			if err := errors.Join(server.Process().Kill(), server.Restart(ctx)); err != nil {
+				t.Fatal(err)
+			}
+			err := do(t.Context(), connect(t, server), 33)
+			if refused := errors.Is(err, fence.ErrStale); refused != keeps {
+				t.Errorf("token 33 after 34: %v, want refused: %v", err, keeps)
+			}
+		})
+	}
+}
+
+// fill writes more than there is room for.
+func fill(ctx context.Context, client *redis.Client) error {
+	value := strings.Repeat("x", 1<<16)
+	for i := range 1000 {
+		if err := client.Set(ctx, fmt.Sprint("filler", i), value, time.Hour).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestEviction: a policy "allkeys-…" takes the mark; another one leaves it, and where no
+// room is left nothing is done.
+func TestEviction(t *testing.T) {
+	for policy, keeps := range map[string]bool{"allkeys-lru": false, "volatile-lru": true, "noeviction": true} {
+		t.Run(policy, func(t *testing.T) {
+			settings := append(redisproc.Settings(t.TempDir(), "none"), "--maxmemory", "8mb", "--maxmemory-policy", policy)
+			client := connect(t, real(t, group(t), settings...))
+			if err := do(t.Context(), client, 34); err != nil {
+				t.Fatal(err)
+			}
+			if policy == "noeviction" {
+				if err := client.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := fill(t.Context(), client); err != nil {
+				t.Fatal(err)
+			}
+			if err := do(t.Context(), client, 33); errors.Is(err, fence.ErrStale) != keeps {
+				t.Errorf("token 33 after 34: %v, want refused: %v", err, keeps)
+			}
+			if policy != "noeviction" {
+				return
+			}
+			err := do(t.Context(), client, 35)
+			if err == nil || fence.OutcomeOf(err) != fence.Definite || !strings.Contains(err.Error(), "nothing was done") {
+				t.Errorf("token 35 without room: %v, want that nothing was done", err)
+			}
+			if m, err := (fenceredis.Store{Client: client}).Mark(t.Context(), "/lock"); err != nil || m.Token != 34 {
+				t.Errorf("the mark is %+v, %v, want 34", m, err)
+			}
+		})
+	}
+}
+
+// TestFailover: a replica that the mark had not come to is the new master.
+func TestFailover(t *testing.T) {
+	g := group(t)
+	master := real(t, g, redisproc.Settings(t.TempDir(), "none")...)
+	host, port, err := net.SplitHostPort(master.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica := real(t, g, append(redisproc.Settings(t.TempDir(), "none"), "--replicaof", host+" "+port)...)
+	old, next := connect(t, master), connect(t, replica)
+	if err := do(t.Context(), old, 33); err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(0); n == 0; { // until the replica has it
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		n, err = old.Wait(ctx, 1, time.Second).Result()
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := do(t.Context(), next, 34); err == nil || fence.OutcomeOf(err) != fence.Definite {
+		t.Errorf("a write to a replica: %v, want that nothing was done", err)
+	}
+	// The link breaks: the replica asks where nobody listens.
+	if err := next.ReplicaOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := do(t.Context(), old, 34); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(master.Process().Kill(), next.ReplicaOf(t.Context(), "NO", "ONE").Err()); err != nil {
+		t.Fatal(err)
+	}
+	if err := do(t.Context(), next, 33); err != nil {
+		t.Errorf("token 33 after 34, which was lost in the failover: %v, want it admitted", err)
+	}
+}

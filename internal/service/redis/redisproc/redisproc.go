@@ -1,0 +1,134 @@
+// Package redisproc runs Redis as a process: the program redis-server or valkey-server, or
+// an embedded one where there is none.
+package redisproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// Arg is the first argument with which Start starts the group's program for a process
+// that calls Run with the rest.
+const Arg = "redis-node"
+
+// Install is the command that brings redis-server.
+const Install = "apt-get install redis-server"
+
+// Program is where a real Redis is, "" where there is none.
+func Program() string {
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// Run serves Redis on args[0], by the program args[1] with the arguments after it, which
+// then is this process. Where the program is "", Run serves the embedded one and does not
+// return but with an error. The embedded one keeps nothing when it ends.
+func Run(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("redis: got %q, want an address and a program", args)
+	}
+	addr, program := args[0], args[1]
+	if program == "" {
+		return serveEmbedded(addr)
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	argv := append([]string{filepath.Base(program), "--bind", host, "--port", port}, args[2:]...)
+	if err := syscall.Exec(program, argv, os.Environ()); err != nil {
+		return fmt.Errorf("redis: start %s: %w", program, err)
+	}
+	return nil
+}
+
+// tick is how often the embedded server's clock moves on. It has none of its own.
+const tick = 10 * time.Millisecond
+
+func serveEmbedded(addr string) error {
+	m := miniredis.NewMiniRedis()
+	if err := m.StartAddr(addr); err != nil {
+		return fmt.Errorf("embedded redis: %w", err)
+	}
+	last := time.Now()
+	for now := range time.Tick(tick) {
+		m.FastForward(now.Sub(last))
+		last = now
+	}
+	return nil
+}
+
+// Server is a Redis that is a process. It keeps its address and its directory while its
+// process is gone.
+type Server struct {
+	Addr string
+
+	group   *proc.Group
+	args    []string // of Run
+	process *proc.Process
+}
+
+// Start starts a Redis in g, whose program must call Run for Arg, and returns when it
+// serves. program is what Program returns; args are its own, without addresses, and are
+// not for the embedded one. It ends with the group.
+func Start(ctx context.Context, g *proc.Group, program string, args ...string) (*Server, error) {
+	free, err := ports.Free(1)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: free[0], group: g, args: append([]string{Arg, free[0], program}, args...)}
+	return s, s.Restart(ctx)
+}
+
+// Process is the process, to be killed, paused and resumed. After Restart it is another one.
+func (s *Server) Process() *proc.Process { return s.process }
+
+// Restart starts the process, after it was killed, and returns when it serves what it kept.
+func (s *Server) Restart(ctx context.Context) (err error) {
+	if s.process, err = s.group.Start("redis", nil, s.args...); err != nil {
+		return err
+	}
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+	defer client.Close()
+	for {
+		err := client.Ping(ctx).Err()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.process.Done():
+			return s.process.Ended()
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("redis on %s does not serve: %w", s.Addr, err), s.process.Kill())
+		case <-time.After(tick):
+		}
+	}
+}
+
+// Settings are the arguments by which a real Redis keeps what it was told: "none" nothing,
+// "everysec" what is a second or two old, "always" all that it answered. Its files are in
+// dir.
+func Settings(dir, persistence string) []string {
+	args := []string{"--dir", dir, "--save", "", "--loglevel", "warning"}
+	if persistence == "none" {
+		return append(args, "--appendonly", "no")
+	}
+	return append(args, "--appendonly", "yes", "--appendfsync", persistence)
+}

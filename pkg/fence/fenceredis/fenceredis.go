@@ -1,0 +1,269 @@
+// Package fenceredis keeps fencing marks in Redis, beside the data that they protect:
+// the check, the mark and the data are one script, which Redis runs as one step.
+//
+//	store := fenceredis.Store{Client: client}
+//	key := fenceredis.Tag("/orders") + "7"
+//	_, err := store.Do(ctx, claim, fenceredis.Cmd("SET", key, "paid"))
+//
+// It works with Redis 4 and later, with Valkey, and in a cluster: there the keys of a
+// script have to be in one slot, which Tag sees to.
+//
+// # What Redis can lose
+//
+// A mark has no time to live. Whatever else makes Redis forget it lets an older token in:
+//
+//   - A restart. Redis promises what its persistence does: without "appendonly yes" the
+//     marks since the last snapshot are gone, with "appendfsync everysec" those of the last
+//     second or two, with "always" none that was answered.
+//   - A failover. Replication is asynchronous, and a new master knows no mark that had
+//     not come to it. WAIT makes that rarer, and not impossible.
+//   - Eviction. With "maxmemory" and a policy "allkeys-…" a mark is evicted like any key.
+//     With "noeviction" or a policy "volatile-…" it stays, and Do fails where there is no
+//     room left, before it does anything.
+//   - FLUSHALL, DEL, or a snapshot that is restored.
+//
+// Data and mark are lost together only where both go. Where that is too little, keep the
+// mark in a store that syncs, such as fencebolt or fenceetcd.
+package fenceredis
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+//go:embed do.lua
+var source string
+
+var script = redis.NewScript(source)
+
+// markPrefix begins the keys of marks, after Store.Prefix. The scope's Tag follows. A mark
+// is a hash of decimal numbers: "token" and "sequence", of exclusive claims, and "shared",
+// the highest token of a shared claim, which is there only where it is above "token".
+const markPrefix = "fence.mark:"
+
+// Tag returns a beginning for keys of the data that a lock guards. Keys that begin with the
+// same tag are in one slot of a cluster, and the scope's mark is in it. Braces and percent
+// signs of the scope are written as %7B, %7D and %25.
+func Tag(scope string) string { return "{" + escape.Replace(scope) + "}" }
+
+var escape = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
+
+// Command is a command of Redis. It reads or writes one key.
+type Command struct {
+	Name string
+	Key  string
+	Args []any // those after the key: texts, bytes and numbers, as go-redis takes them
+}
+
+// Cmd returns the command NAME KEY ARGS….
+func Cmd(name, key string, args ...any) Command { return Command{name, key, args} }
+
+// Store is a Redis in which marks are kept. It has no state of its own: any number of them
+// may stand before one Redis.
+type Store struct {
+	Client redis.UniversalClient
+	// Prefix begins the keys of marks. Applications that share a Redis, and whose locks
+	// have nothing to do with one another, have one each.
+	Prefix string
+	// Bound returns the highest token that the issuer can have given out for the
+	// claim's scope, as that of fence.Register. Nil: no bound is known, and one huge
+	// token locks out all others.
+	Bound func(fence.Claim) (fence.Token, error)
+}
+
+// Do runs commands if c is admitted by the mark of its scope, and raises the mark, all in
+// one script and one round trip. It returns an answer for each command, as go-redis has
+// them: int64, string, nil where there is nothing, []any. Without commands, Do raises the
+// mark alone.
+//
+// With a refusal, as Mark.Admit of package fence has them, or with fence.ErrDuplicate,
+// neither data nor mark has changed. A token beyond the bound is refused with a
+// *fence.AheadError; where Bound returns an error, Do returns fence.ErrNoBound. A token
+// that was admitted before was issued, whatever Bound says.
+//
+// Where a command fails, Do returns a *CommandError: Redis undoes nothing, so that the
+// commands before it and the mark stay; the sequence number may be used again.
+//
+// Every other error wraps that of Redis or of the connection, and fence.OutcomeOf says
+// what is known: Definite where Redis did nothing, else Unknown. After an error of the
+// network go-redis sends a script again, three times by default (its option MaxRetries).
+// Where two of them were done, commands that are not idempotent took place twice, unless
+// the claim has a sequence number: then the second one returns fence.ErrDuplicate, which is
+// the truth.
+//
+// In a cluster all keys begin with Tag of the claim's scope. A command has up to some
+// thousand arguments, which is as much as Lua takes.
+func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]any, error) {
+	if err := s.check(ctx, c); err != nil {
+		return nil, err
+	}
+	keys := []string{s.key(c.Scope)}
+	args := []any{c.Token.String(), c.Sequence, c.Mode.String()}
+	for _, command := range commands {
+		keys = append(keys, command.Key)
+		args = append(append(args, command.Name, len(command.Args)), command.Args...)
+	}
+	said, err := script.Run(ctx, s.Client, keys, args...).Slice()
+	if err != nil {
+		return nil, failed(fmt.Sprintf("scope %q, token %d", c.Scope, c.Token), err)
+	}
+	return answered(c, commands, said)
+}
+
+// answered reads what the script said.
+func answered(c fence.Claim, commands []Command, said []any) ([]any, error) {
+	if len(said) < 2 {
+		return nil, fmt.Errorf("fenceredis: scope %q: the script said %v, and this is no Redis", c.Scope, said)
+	}
+	answers, admitted := said[1].([]any)
+	if !admitted {
+		return nil, refusal(c, said[0])
+	}
+	if len(said) > 2 {
+		failed := commands[len(answers)]
+		return answers, &CommandError{Command: failed.Name, Key: failed.Key, Done: len(answers), Err: redisError(fmt.Sprint(said[2]))}
+	}
+	return answers, nil
+}
+
+// refusal is why the script did not admit c, by the rule and the mark that it found.
+func refusal(c fence.Claim, found any) error {
+	m, err := parse(found)
+	if err != nil {
+		return fmt.Errorf("fenceredis: scope %q: %w", c.Scope, err)
+	}
+	if _, err = m.Admit(c); err == nil {
+		return fmt.Errorf("fenceredis: scope %q: %+v was not admitted, though the mark %+v admits it: nothing was done, and this is no Redis", c.Scope, c, m)
+	}
+	return err
+}
+
+// check refuses what is refused without a look at the mark.
+func (s Store) check(ctx context.Context, c fence.Claim) error {
+	if err := checkScope(c.Scope); err != nil {
+		return err
+	}
+	if _, err := (fence.Mark{}).Admit(c); err != nil || s.Bound == nil {
+		return err
+	}
+	refused := c.CheckBound(s.Bound)
+	if refused == nil {
+		return nil
+	}
+	if m, err := s.Mark(ctx, c.Scope); err == nil && c.Token <= m.Highest() {
+		return nil
+	}
+	return refused
+}
+
+func checkScope(scope string) error {
+	if scope == "" {
+		return fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
+	}
+	return nil
+}
+
+func (s Store) key(scope string) string { return s.Prefix + markPrefix + Tag(scope) }
+
+// Mark returns the mark of a scope: the highest that was admitted in each mode. It is zero
+// where there is none.
+func (s Store) Mark(ctx context.Context, scope string) (fence.Mark, error) {
+	if err := checkScope(scope); err != nil {
+		return fence.Mark{}, err
+	}
+	found, err := s.Client.HMGet(ctx, s.key(scope), "token", "sequence", "shared").Result()
+	if err == nil {
+		var m fence.Mark
+		if m, err = parse(found); err == nil {
+			return m, nil
+		}
+	}
+	return fence.Mark{}, fmt.Errorf("fenceredis: mark of %q: %w", scope, err)
+}
+
+// parse reads the three numbers of a mark. Nothing stands for 0.
+func parse(found any) (fence.Mark, error) {
+	texts, _ := found.([]any)
+	var numbers [3]int64
+	for i, text := range texts {
+		if text == nil || i >= len(numbers) {
+			continue
+		}
+		n, err := strconv.ParseInt(fmt.Sprint(text), 10, 64)
+		if err != nil || n < 0 {
+			return fence.Mark{}, fmt.Errorf("the mark is damaged: %q is no number of a mark", text)
+		}
+		numbers[i] = n
+	}
+	if len(texts) != len(numbers) {
+		return fence.Mark{}, fmt.Errorf("the mark is damaged: %v", found)
+	}
+	return fence.Mark{Token: fence.Token(numbers[0]), Sequence: numbers[1]}.Max(fence.Mark{Shared: fence.Token(numbers[2])}), nil
+}
+
+// CommandError is the error of a command that was admitted. The mark is raised, and the
+// commands before it took place.
+type CommandError struct {
+	Command string
+	Key     string
+	Done    int   // how many commands took place before it
+	Err     error // of Redis; Redis says of it that the command did nothing
+}
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("fenceredis: %s %s failed after %d commands that took place: %v", e.Command, e.Key, e.Done, e.Err)
+}
+
+// Unwrap returns the error of Redis.
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// Outcome is Definite where no command took place before, and else Unknown: of all of them
+// together nothing can be said.
+func (e *CommandError) Outcome() fence.Outcome {
+	if e.Done == 0 {
+		return fence.Definite
+	}
+	return fence.Unknown
+}
+
+// redisError is an error by the words of Redis, as go-redis has them.
+type redisError string
+
+func (e redisError) Error() string { return string(e) }
+func (redisError) RedisError()     {}
+
+// failedError is an error of the call as a whole.
+type failedError struct {
+	what    string
+	err     error
+	outcome fence.Outcome
+}
+
+func (e *failedError) Error() string {
+	known := "outcome unknown"
+	if e.outcome == fence.Definite {
+		known = "nothing was done"
+	}
+	return fmt.Sprintf("fenceredis: %s: %s: %v", e.what, known, e.err)
+}
+
+func (e *failedError) Unwrap() error          { return e.err }
+func (e *failedError) Outcome() fence.Outcome { return e.outcome }
+
+// failed says what is known after an error of a call. What Redis itself says of the script
+// it says before the mark is raised: commands that fail later are answered as such.
+func failed(what string, err error) error {
+	outcome := fence.Unknown
+	if said := redis.Error(nil); errors.As(err, &said) {
+		outcome = fence.Definite
+	}
+	return &failedError{what, err, outcome}
+}
