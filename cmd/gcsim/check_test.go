@@ -69,6 +69,7 @@ func gcsim(t *testing.T, args ...string) (status int, printed string, wrong stri
 	t.Setenv("GITHUB_STEP_SUMMARY", "")
 	cmd := command()
 	var out bytes.Buffer
+	cmd.SetIn(strings.NewReader("")) // whatever the test's is
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true

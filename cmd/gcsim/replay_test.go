@@ -96,7 +96,8 @@ func TestReplayRefuses(t *testing.T) {
 		"want --width from 40 to 1000":  {"--width", "39"},
 		"got 1001":                      {"--width", "1001"},
 	} {
-		for _, command := range [][]string{append([]string{"replay"}, mainHistories...), {"run", "1"}} {
+		// Nothing of that name can be run, so that no world is started where nothing is refused.
+		for _, command := range [][]string{append([]string{"replay"}, mainHistories...), {"run", "no-such-scenario"}} {
 			if status, printed, wrong := gcsim(t, append(command, args...)...); status != exitCannot || !strings.Contains(wrong, want) || printed != "" {
 				t.Errorf("%s %v: exit status %d, %q, want %q", command[0], args, status, wrong, want)
 			}
