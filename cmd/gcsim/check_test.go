@@ -284,7 +284,7 @@ func TestCheckSaysWhetherGrantsAreFair(t *testing.T) {
 		if (status == 0) == fair || r.Verdict != history.Safe || r.Fair == nil || *r.Fair || (len(r.Mismatches) == 1) != fair {
 			t.Errorf("where it is expected that fair is %v: exit status %d, %+v", fair, status, r)
 		}
-		if _, drawn, _ := gcsim(t, "check", "--ascii", file); !strings.Contains(drawn, "NOT FAIR") {
+		if _, drawn, _ := gcsim(t, "check", "--ascii", "--width", "120", file); !strings.Contains(drawn, "NOT FAIR") {
 			t.Errorf("it is not drawn:\n%s", drawn)
 		}
 	}

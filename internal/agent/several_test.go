@@ -51,8 +51,8 @@ func TestAgentHoldsSeveralLocks(t *testing.T) {
 	a.wantUnder(t, "delete k under /lock", "ok", first)
 	a.wantUnder(t, "send write k=3 under /lock", "ok", first)
 	a.say(t, "begin write k=4 under /lock")
-	if e := a.wantNote(t, "holds /lock with token "+first.Token.String()); e.Tenure != first.Tenure {
-		t.Errorf("it stands under %s", e.Tenure)
+	if e := a.wantNote(t, "it holds /lock,"); e.Tenure != first.Tenure || e.Token != first.Token {
+		t.Errorf("it stands under %s, token %v", e.Tenure, e.Token)
 	}
 	a.wantUnder(t, "finish", "ok", first)
 	a.say(t, "begin read k under /lock")
