@@ -33,7 +33,7 @@ func TestLanes(t *testing.T) {
 	p := w.start("gcsim", "run", "gc-pause", "--lanes", addr)
 	p.want(0)
 	p.says("waiting for the lanes client1, client2, etcd, storage", "REFUSED as stale", "verdict: safe, as expected",
-		"stale requests that the storage refused: 1 in 01-gc-pause fenced, 0 in 01-gc-pause unfenced")
+		"stale requests that the storage refused: 0 in 01-gc-pause unfenced, 1 in 01-gc-pause fenced")
 	for name, says := range map[string][]string{
 		"etcd":    {"etcd1 is process ", "etcd serves endpoint=127.0.0.1:"},
 		"storage": {"storage serves url=http://127.0.0.1:", "refused reason=stale", "token=2 mark=4", "fencing is off"},
@@ -161,7 +161,7 @@ func TestGoreman(t *testing.T) {
 	p := start()
 	p.want(0)
 	p.says("etcd serves endpoint=127.0.0.1:", "done: lock /lock (token 2)", "client1 is stopped (SIGSTOP)", "refused reason=stale",
-		"failed: write key0=from-client-1", "stale requests that the storage refused: 1 in 01-gc-pause fenced")
+		"failed: write key0=from-client-1", "stale requests that the storage refused: 0 in 01-gc-pause unfenced, 1 in 01-gc-pause fenced")
 }
 
 // TestGoremanWithoutGcsim: when gcsim is killed the demo ends, with another status, and

@@ -256,7 +256,7 @@ func TestScenarioFromTemplate(t *testing.T) {
 	explain.says("What happens:", "Variants:", "(the control)", "gcsim run mine.yaml")
 	run := in("run", "mine.yaml")
 	run.want(0)
-	run.says("all as expected")
+	run.says("verdict: corrupted, as expected of the control", "verdict: safe, as expected")
 	if err := os.Remove(filepath.Join(w.tmp, "mine.yaml")); err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,14 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Say which gcsim this is, and which etcd is in it",
+		Short: "Say which gcsim this is, and which lock services are in it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, ok := debug.ReadBuildInfo()
@@ -26,10 +28,8 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// etcdModule is the one whose version is that of the etcd that is built in.
-const etcdModule = "go.etcd.io/etcd/server/v3"
-
-// versionOf says what a binary was built of, a line each.
+// versionOf says what a binary was built of, and which lock services it has found, a
+// line each.
 func versionOf(info *debug.BuildInfo) string {
 	about := make(map[string]string)
 	for _, s := range info.Settings {
@@ -42,11 +42,11 @@ func versionOf(info *debug.BuildInfo) string {
 	if about["vcs.modified"] == "true" {
 		gcsim += ", changed since"
 	}
-	etcd := "unknown"
-	for _, m := range info.Deps {
-		if m.Path == etcdModule {
-			etcd = m.Version
+	lines := fmt.Sprintf("gcsim %s\n%s %s/%s\n", gcsim, info.GoVersion, runtime.GOOS, runtime.GOARCH)
+	for _, service := range all.List {
+		if where, _ := service.Found(); where != "" {
+			lines += fmt.Sprintf("%s: %s\n", service.Name(), where)
 		}
 	}
-	return fmt.Sprintf("gcsim %s\n%s %s/%s\netcd %s\n", gcsim, info.GoVersion, runtime.GOOS, runtime.GOARCH, etcd)
+	return lines
 }
