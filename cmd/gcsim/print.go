@@ -254,7 +254,7 @@ func (p *printer) lesson(run history.Run) {
 	}
 	next := self() + " list"
 	if isBuiltin(run.Scenario) {
-		next = fmt.Sprintf("%s explain %s, --step, or %s", self(), shortName(run.Scenario), chapter(run.Scenario))
+		next = fmt.Sprintf("%s explain %s, this command with --step, or %s", self(), shortName(run.Scenario), chapter(run.Scenario))
 	}
 	text.paragraph("", "Next: "+next)
 }

@@ -130,7 +130,7 @@ func TestNext(t *testing.T) {
 	}{
 		"several":   {of("a", "b"), false, "out/index.html", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim run NAME\" draws it.\nOpen out/index.html in a browser: it shows all runs.\n"},
 		"drawn":     {of("a", "b"), true, "", "\n\"gcsim explain NAME\" tells what a scenario teaches, \"gcsim list\" names them all.\nWith -o DIR all is kept, and DIR/index.html shows it in a browser.\n"},
-		"one":       {of("01-gc-pause", "01-gc-pause"), true, "", "What helps: a great deal\nNext: gcsim explain gc-pause, --step, or\nhttps://github.com/fencelab/fencelab/blob/main/docs/01-gc-pause.md\n"},
+		"one":       {of("01-gc-pause", "01-gc-pause"), true, "", "What helps: a great deal\nNext: gcsim explain gc-pause, this command with --step, or\nhttps://github.com/fencelab/fencelab/blob/main/docs/01-gc-pause.md\n"},
 		"one's own": {of("my"), true, "out/index.html", "What helps: a great deal\nNext: gcsim list\nOpen out/index.html in a browser: it shows all runs.\n"},
 	} {
 		var out bytes.Buffer

@@ -238,6 +238,9 @@ func (w *secondWorld) wrongToken() {
 	run := w.lines[0]["run"].(secondFields)
 	switch w.IntN(4) {
 	case 0:
+		if w.chance(0.5) {
+			token = nil // wrong of every client but one that shows none
+		}
 		w.set(func(line secondFields) bool { return line["kind"] == "ok" && line["op"] == "lock" }, "token", token)
 	case 1, 2:
 		w.set(with("tenure", ofKind("invoke")), "token", token)

@@ -77,7 +77,7 @@ func (g glyphs) sample(k story.Key) string {
 	case story.KeyRefused:
 		return g.dot + g.line + g.stop
 	case story.KeyHarm:
-		return g.heavy + g.right + " " + g.signs[k]
+		return g.heavy + g.right
 	case story.KeyLate:
 		return g.late + g.late + g.right
 	case story.KeyFold:

@@ -104,7 +104,7 @@ func (t *Timeline) Add(events []history.Event, violations []history.Violation) e
 }
 
 // words says what must be known to read the texts, once.
-var words = story.Say("Tenure: a client's time as holder of the lock. Token: its number, higher with each tenure. Mark: the highest token that the storage has seen.")
+var words = story.Say("Tenure: the time for which a client holds the lock. Token: the tenure's number, higher each time. Mark: the highest token that the storage has seen.")
 
 // begin prints what is run, and the lanes' names.
 func (t *Timeline) begin(events []history.Event) {
