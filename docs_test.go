@@ -168,7 +168,7 @@ func TestPicturesAreCurrent(t *testing.T) {
 func drawings(s *scenario.Scenario, variants []scenario.Variant) (all []story.Drawing) {
 	var last []story.Drawing
 	for _, v := range variants {
-		lanes := append([]string{"etcd"}, s.Clients...)
+		lanes := append([]string{v.World.Service}, s.Clients...)
 		d := story.Drawing{
 			Events: []history.Event{{Kind: history.KindRun, Run: &history.Run{
 				Scenario: s.Name, Title: s.Title, Variant: v.Name, About: v.About, Control: v.Control,
