@@ -35,7 +35,16 @@ func (b *Builder) granted(e history.Event, r *request) {
 // holds notes that a lane holds a tenure from now on.
 func (b *Builder) holds(client string, g *tenure) {
 	if l := b.lane(client); l != nil {
+		b.held[l.Name] = append(b.held[l.Name], g.n)
 		l.Tenure = g.n
+	}
+}
+
+// letsGo notes that a lane does not hold a tenure any longer. It may hold others.
+func (b *Builder) letsGo(l *Lane, g *tenure) {
+	left := slices.DeleteFunc(b.held[l.Name], func(n int) bool { return n == g.n })
+	if b.held[l.Name], l.Tenure = left, 0; len(left) > 0 {
+		l.Tenure = left[len(left)-1]
 	}
 }
 
@@ -44,8 +53,8 @@ func (b *Builder) ended(e history.Event, r *request) {
 	g := b.tenures.end(e)
 	waited := g != nil && g.n == 0
 	for i := range b.lanes {
-		if l := &b.lanes[i]; g != nil && l.Tenure == g.n {
-			l.Tenure = 0
+		if g != nil {
+			b.letsGo(&b.lanes[i], g)
 		}
 	}
 	who, what := name(e.Client), lock(e.Scope)

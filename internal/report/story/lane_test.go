@@ -29,3 +29,29 @@ func TestLaneOfTheLockService(t *testing.T) {
 		}
 	}
 }
+
+// TestLaneOfSeveralLocks: a client that loses one of its locks is drawn as the holder of
+// the other.
+func TestLaneOfSeveralLocks(t *testing.T) {
+	lock := func(kind history.Kind, name string) history.Event {
+		return history.Event{Lane: "etcd", Kind: kind, Client: "a", Scope: "/" + name, Tenure: name, Token: 1}
+	}
+	b := story.NewBuilder()
+	b.Add([]history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: &history.Run{Lanes: []string{"etcd", "a"}}}}, nil)
+	for i, step := range []struct {
+		event history.Event
+		want  int // the tenure that the lane holds
+	}{
+		{lock(history.KindGranted, "one"), 1},
+		{lock(history.KindGranted, "two"), 2},
+		{lock(history.KindEnded, "two"), 1},
+		{lock(history.KindGranted, "three"), 3},
+		{lock(history.KindEnded, "one"), 3},
+		{lock(history.KindEnded, "three"), 0},
+	} {
+		b.Add([]history.Event{step.event}, nil)
+		if got := b.Lanes()[1].Tenure; got != step.want {
+			t.Errorf("event %d: the lane holds the tenure %d, want %d", i+1, got, step.want)
+		}
+	}
+}

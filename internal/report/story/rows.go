@@ -35,7 +35,7 @@ type Lane struct {
 	Name   string
 	State  State
 	Since  time.Duration // when it was paused or killed
-	Tenure int           // which tenure it holds by the lock service's account, from 1; 0: none
+	Tenure int           // which tenure it holds by the lock service's account, the last of several, from 1; 0: none
 
 	Believes bool // by its own account it holds a lock
 }
@@ -93,6 +93,7 @@ type Builder struct {
 	requests requests
 	tenures  tenures
 	beliefs  *beliefs
+	held     map[string][]int  // by lane: the tenures that it holds
 	marks    map[string]string // by scope
 	rows     []Row             // made by the call that is going on
 	now      time.Duration
@@ -109,8 +110,8 @@ func NewBuilder() *Builder {
 		service:  history.Run{}.LockService(),
 		requests: requests{named: make(map[string]*request), open: make(map[asking]*request), last: make(map[string]*request)},
 		tenures:  tenures{byID: make(map[string]*tenure), holders: make(map[string]bool)},
-		beliefs:  newBeliefs(math.MaxInt),
-		marks:    make(map[string]string), harmed: make(map[int]bool),
+		beliefs:  newBeliefs(math.MaxInt), held: make(map[string][]int),
+		marks: make(map[string]string), harmed: make(map[int]bool),
 	}
 }
 
