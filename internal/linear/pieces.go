@@ -23,9 +23,26 @@ type piece struct {
 	state scope
 }
 
-// check judges a scope's history, piece by piece. It returns the piece that cannot
-// be put in an order, or of which that is not known by the deadline.
+// firstTry is how long an order of the likely history is looked for, at most.
+const firstTry = 20 * time.Second
+
+// check judges a scope's history. It returns the piece that cannot be put in an order, or
+// of which that is not known by the deadline.
 func check(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
+	if fewer := likely(history); len(fewer) < len(history) {
+		first := time.Now().Add(firstTry)
+		if half := time.Now().Add(time.Until(deadline) / 2); !deadline.IsZero() && half.Before(first) {
+			first = half
+		}
+		if verdict, _ := inPieces(fewer, first); verdict == Linearizable {
+			return verdict, piece{}
+		}
+	}
+	return inPieces(history, deadline)
+}
+
+// inPieces judges a scope's history, piece by piece.
+func inPieces(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
 	state := scope{}
 	for ops := range pieces(history) {
 		p := piece{ops, state}
@@ -90,31 +107,8 @@ func settled(last map[string]changed) bool {
 	return true
 }
 
-// firstTry is how long the order is looked for without the operations that nobody
-// noticed, at most.
-const firstTry = 20 * time.Second
-
 // check judges a piece, and, where that is wanted, says in which state it ends.
-//
-// An operation of an unknown outcome may never have happened. So an order without
-// those that nobody noticed is an order of the whole piece, and it is found much
-// sooner: each of them is a candidate at very many places. Only where there is no
-// such order is one looked for with all of them.
 func (p piece) check(deadline time.Time, wanted bool) (Verdict, scope) {
-	if fewer := noticed(p.ops); len(fewer) < len(p.ops) {
-		first := time.Now().Add(firstTry)
-		if half := time.Now().Add(time.Until(deadline) / 2); !deadline.IsZero() && half.Before(first) {
-			first = half
-		}
-		if verdict, after := (piece{fewer, p.state}).order(first, wanted); verdict == Linearizable {
-			return verdict, after
-		}
-	}
-	return p.order(deadline, wanted)
-}
-
-// order looks for an order of all operations of a piece.
-func (p piece) order(deadline time.Time, wanted bool) (Verdict, scope) {
 	if len(p.ops) == 1 {
 		ok, after := p.state.step(p.ops[0].Input.(Input), p.ops[0].Output.(Output))
 		if !ok {
@@ -142,37 +136,6 @@ func (p piece) order(deadline time.Time, wanted bool) (Verdict, scope) {
 		}
 	}
 	return Linearizable, state
-}
-
-// noticed are a piece's operations without those of an unknown outcome that no
-// answer gives away: nobody read what they wrote or found missing what they
-// deleted, was told of their token or was called their duplicate.
-func noticed(ops []porcupine.Operation) []porcupine.Operation {
-	type value struct{ key, value string }
-	type turn struct{ token, sequence int64 }
-	read, absent := make(map[value]bool), make(map[string]bool)
-	told, again := make(map[int64]bool), make(map[turn]bool)
-	for _, op := range ops {
-		in, out := op.Input.(Input), op.Output.(Output)
-		told[out.Mark], told[out.Shared] = true, true
-		switch out.Outcome {
-		case Done:
-			read[value{in.Key, out.Value}] = true
-		case NotFound:
-			absent[in.Key] = true
-		case Duplicate:
-			again[turn{in.Token, in.Sequence}] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(ops), func(op porcupine.Operation) bool {
-		in := op.Input.(Input)
-		if op.Output.(Output).Outcome != Unknown || told[in.Token] || again[turn{in.Token, in.Sequence}] {
-			return false
-		}
-		return !slices.ContainsFunc(in.Changes, func(c Change) bool {
-			return c.Delete && absent[c.Key] || !c.Delete && read[value{c.Key, c.Value}]
-		})
-	})
 }
 
 // model is that of a piece.

@@ -31,7 +31,17 @@ func TestPieces(t *testing.T) {
 					op.Output = linear.Output{Outcome: linear.NotFound}
 				}
 			} else {
-				op.Input.Kind, op.Input.Changes = linear.Write, []linear.Change{{Key: key, Value: fmt.Sprint(n)}}
+				change := linear.Change{Key: key, Value: fmt.Sprint(n)}
+				if rapid.IntRange(0, 3).Draw(t, "deletes") == 0 {
+					change = linear.Change{Key: key, Delete: true}
+				}
+				op.Input.Kind, op.Input.Changes = linear.Batch, []linear.Change{change}
+				if !op.Input.Shared {
+					op.Input.Sequence = rapid.Int64Range(0, 2).Draw(t, "sequence")
+				}
+				if op.Input.Sequence != 0 && op.Output.Outcome == linear.Done && rapid.IntRange(0, 4).Draw(t, "duplicate") == 0 {
+					op.Output.Outcome = linear.Duplicate
+				}
 			}
 			ops = append(ops, op)
 		}

@@ -1,0 +1,160 @@
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// likely is a scope's history as it most likely was. An operation of an unknown outcome
+// that an answer gives away happened before that answer came, and the others never
+// happened. Each of them is else a candidate at every place after its call, to the end.
+//
+// An order of this history is one of the whole history: operations are left out that may
+// never have happened, and others have less time. Where there is no such order nothing is
+// known.
+func likely(ops []porcupine.Operation) []porcupine.Operation {
+	n := newNews(ops)
+	var list []porcupine.Operation
+	for _, op := range ops {
+		if op.Output.(Output).Outcome == Unknown {
+			op.Return = n.until(op)
+		}
+		if op.Return != math.MaxInt64 {
+			list = append(list, op)
+		}
+	}
+	return list
+}
+
+// value is one of a key.
+type value struct{ key, value string }
+
+// turn is a request's place in the order of a tenure.
+type turn struct{ token, sequence int64 }
+
+// news are what answers give away of operations, and when the first such answer came.
+type news struct {
+	read  map[value]int64
+	turns map[turn]int64  // that were told with a mark, or as done before
+	marks map[int64]int64 // tokens that were told as marks
+	first map[int64]int64 // of a token, the first call of an unknown outcome
+
+	known     map[turn]int64      // the first call of a turn that was done
+	admitted  map[int64]int64     // and of a token
+	changes   map[string][]change // by key
+	notFounds map[string][]porcupine.Operation
+}
+
+// change is what is known of a key when an operation was over: it was written or read,
+// or deleted or found missing.
+type change struct {
+	over    int64
+	missing bool
+}
+
+func newNews(ops []porcupine.Operation) *news {
+	n := &news{
+		read: make(map[value]int64), turns: make(map[turn]int64), marks: make(map[int64]int64), first: make(map[int64]int64),
+		known: make(map[turn]int64), admitted: make(map[int64]int64),
+		changes: make(map[string][]change), notFounds: make(map[string][]porcupine.Operation),
+	}
+	for _, op := range ops {
+		n.take(op)
+	}
+	return n
+}
+
+// earlier keeps the lowest time of a key.
+func earlier[K comparable](times map[K]int64, key K, at int64) {
+	if known, ok := times[key]; !ok || at < known {
+		times[key] = at
+	}
+}
+
+func (n *news) take(op porcupine.Operation) {
+	in, out := op.Input.(Input), op.Output.(Output)
+	for _, mark := range []int64{out.Mark, out.Shared} {
+		if mark != 0 {
+			earlier(n.marks, mark, op.Return)
+			earlier(n.turns, turn{mark, out.Sequence}, op.Return)
+		}
+	}
+	switch out.Outcome {
+	case Unknown:
+		earlier(n.first, in.Token, op.Call)
+		return
+	case Done:
+		if in.Kind == Read {
+			earlier(n.read, value{in.Key, out.Value}, op.Return)
+			n.changes[in.Key] = append(n.changes[in.Key], change{op.Return, false})
+		}
+		earlier(n.known, turn{in.Token, in.Sequence}, op.Call)
+		for _, c := range in.Changes {
+			n.changes[c.Key] = append(n.changes[c.Key], change{op.Return, c.Delete})
+		}
+	case NotFound:
+		n.notFounds[in.Key] = append(n.notFounds[in.Key], op)
+		n.changes[in.Key] = append(n.changes[in.Key], change{op.Return, true})
+	case Duplicate:
+		earlier(n.turns, turn{in.Token, in.Sequence}, op.Return)
+	default:
+		return
+	}
+	earlier(n.admitted, in.Token, op.Call)
+}
+
+// until is by when an operation of an unknown outcome has happened; the highest time
+// where no answer gives it away.
+func (n *news) until(op porcupine.Operation) int64 {
+	in := op.Input.(Input)
+	until := int64(math.MaxInt64)
+	noticed := func(at int64) {
+		if at > op.Call {
+			until = min(until, at)
+		}
+	}
+	for _, c := range in.Changes {
+		if c.Delete {
+			noticed(n.missed(c.Key, op.Call))
+		} else if at, ok := n.read[value{c.Key, c.Value}]; ok {
+			noticed(at)
+		}
+	}
+	own := turn{in.Token, in.Sequence}
+	if at, ok := n.turns[own]; ok && in.Sequence != 0 && !before(n.known, own, at) {
+		noticed(at)
+	}
+	if at, ok := n.marks[in.Token]; ok && n.first[in.Token] == op.Call && !before(n.admitted, in.Token, at) {
+		noticed(at)
+	}
+	return until
+}
+
+// before reports whether there is a time of the key that is before another one.
+func before[K comparable](times map[K]int64, key K, at int64) bool {
+	known, ok := times[key]
+	return ok && known < at
+}
+
+// missed is when a key was first found missing after a time, though it was there by all
+// that is known; else the highest time.
+func (n *news) missed(key string, after int64) int64 {
+	first := int64(math.MaxInt64)
+	for _, read := range n.notFounds[key] {
+		if read.Return > after && read.Return < first && n.wasThere(key, read.Call) {
+			first = read.Return
+		}
+	}
+	return first
+}
+
+// wasThere reports whether a key was there by the last that is known of it at a time.
+func (n *news) wasThere(key string, at int64) bool {
+	done := slices.DeleteFunc(slices.Clone(n.changes[key]), func(c change) bool { return c.over >= at })
+	if len(done) == 0 {
+		return false
+	}
+	return !slices.MaxFunc(done, func(a, b change) int { return int(min(max(a.over-b.over, -1), 1)) }).missing
+}
