@@ -23,22 +23,36 @@ type piece struct {
 	state scope
 }
 
-// firstTry is how long an order of the likely history is looked for, at most.
-const firstTry = 20 * time.Second
+// firstTry is for how long each of two ways is tried first.
+const firstTry = 2 * time.Second
 
 // check judges a scope's history. It returns the piece that cannot be put in an order, or
 // of which that is not known by the deadline.
+//
+// An order of the likely history is looked for, and one of the whole, in turns that grow:
+// either may take for ever where the other one is found at once.
 func check(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
-	if fewer := likely(history); len(fewer) < len(history) {
-		first := time.Now().Add(firstTry)
-		if half := time.Now().Add(time.Until(deadline) / 2); !deadline.IsZero() && half.Before(first) {
-			first = half
-		}
-		if verdict, _ := inPieces(fewer, first); verdict == Linearizable {
+	fewer := likely(history)
+	if len(fewer) == len(history) {
+		return inPieces(history, deadline)
+	}
+	for turn := firstTry; ; turn *= 4 {
+		if verdict, _ := inPieces(fewer, sooner(turn, deadline)); verdict == Linearizable {
 			return verdict, piece{}
 		}
+		verdict, p := inPieces(history, sooner(turn, deadline))
+		if verdict != Undecided || !deadline.IsZero() && time.Now().After(deadline) {
+			return verdict, p
+		}
 	}
-	return inPieces(history, deadline)
+}
+
+// sooner is the end of a turn that begins now, or the deadline if that comes before.
+func sooner(turn time.Duration, deadline time.Time) time.Time {
+	if end := time.Now().Add(turn); deadline.IsZero() || end.Before(deadline) {
+		return end
+	}
+	return deadline
 }
 
 // inPieces judges a scope's history, piece by piece.
