@@ -7,26 +7,53 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// likely is a scope's history as it most likely was. An operation of an unknown outcome
-// that an answer gives away happened before that answer came, and the others never
-// happened. Each of them is else a candidate at every place after its call, to the end.
-//
-// An order of this history is one of the whole history: operations are left out that may
-// never have happened, and others have less time. Where there is no such order nothing is
-// known.
-func likely(ops []porcupine.Operation) []porcupine.Operation {
-	n := newNews(ops)
-	var list []porcupine.Operation
+// certain is a scope's history in which an operation of an unknown outcome is over when
+// what it alone wrote was first read. That is no guess.
+func certain(ops []porcupine.Operation) []porcupine.Operation {
+	n, writers := newNews(ops), make(map[value]int)
 	for _, op := range ops {
-		if op.Output.(Output).Outcome == Unknown {
-			op.Return = n.until(op)
+		for _, c := range op.Input.(Input).Changes {
+			writers[value{c.Key, c.Value}]++
 		}
-		if op.Return != math.MaxInt64 {
-			list = append(list, op)
+	}
+	list := slices.Clone(ops)
+	for i, op := range list {
+		for _, c := range op.Input.(Input).Changes {
+			if v := (value{c.Key, c.Value}); unknown(op) && !c.Delete && writers[v] == 1 {
+				list[i].Return = min(list[i].Return, n.seen(v, op.Call))
+			}
 		}
 	}
 	return list
 }
+
+// likely is a scope's history as it most likely was. An operation of an unknown outcome
+// that an answer gives away happened, and the others never did. Each of them is else a
+// candidate at every place after its call, to the end. early says that it happened before
+// that answer came, also where another operation could be what the answer gives away.
+//
+// An order of this history is one of the whole history: operations are left out that may
+// never have happened, and others have less time. Where there is no such order nothing is
+// known.
+func likely(ops []porcupine.Operation, early bool) []porcupine.Operation {
+	n := newNews(ops)
+	var list []porcupine.Operation
+	for _, op := range ops {
+		if unknown(op) {
+			until := n.until(op)
+			if until == math.MaxInt64 {
+				continue
+			}
+			if early {
+				op.Return = min(op.Return, until)
+			}
+		}
+		list = append(list, op)
+	}
+	return list
+}
+
+func unknown(op porcupine.Operation) bool { return op.Output.(Output).Outcome == Unknown }
 
 // value is one of a key.
 type value struct{ key, value string }
@@ -118,8 +145,8 @@ func (n *news) until(op porcupine.Operation) int64 {
 	for _, c := range in.Changes {
 		if c.Delete {
 			noticed(n.missed(c.Key, op.Call))
-		} else if at, ok := n.read[value{c.Key, c.Value}]; ok {
-			noticed(at)
+		} else {
+			noticed(n.seen(value{c.Key, c.Value}, op.Call))
 		}
 	}
 	own := turn{in.Token, in.Sequence}
@@ -130,6 +157,14 @@ func (n *news) until(op porcupine.Operation) int64 {
 		noticed(at)
 	}
 	return until
+}
+
+// seen is when a value was first read, if that was after a time; else the highest time.
+func (n *news) seen(v value, after int64) int64 {
+	if at, ok := n.read[v]; ok && at > after {
+		return at
+	}
+	return math.MaxInt64
 }
 
 // before reports whether there is a time of the key that is before another one.

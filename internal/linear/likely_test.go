@@ -61,8 +61,7 @@ func (s scope) answer(in Input) Output {
 }
 
 // TestManyUnknown: where many outcomes are unknown, those that an answer gives away
-// suffice for an order, and it is found. (Not always: of 20 of these histories 15 have
-// such an order.)
+// suffice for an order in most histories, of which these are some, and it is found.
 func TestManyUnknown(t *testing.T) {
 	for _, seed := range []uint64{2, 3, 4, 5, 6, 7, 8} {
 		ops := lossy(rand.New(rand.NewPCG(seed, 0)), 3000)

@@ -23,26 +23,29 @@ type piece struct {
 	state scope
 }
 
-// firstTry is for how long each of two ways is tried first.
+// firstTry is for how long each way is tried first.
 const firstTry = 2 * time.Second
 
 // check judges a scope's history. It returns the piece that cannot be put in an order, or
 // of which that is not known by the deadline.
 //
 // An order of the likely history is looked for, and one of the whole, in turns that grow:
-// either may take for ever where the other one is found at once.
+// each may take for ever where another one is found at once.
 func check(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
-	fewer := likely(history)
-	if len(fewer) == len(history) {
-		return inPieces(history, deadline)
+	whole := certain(history)
+	ways := [][]porcupine.Operation{likely(whole, true), likely(whole, false), whole}
+	if len(ways[0]) == len(whole) {
+		return inPieces(whole, deadline)
 	}
-	for turn := firstTry; ; turn *= 4 {
-		if verdict, _ := inPieces(fewer, sooner(turn, deadline)); verdict == Linearizable {
-			return verdict, piece{}
-		}
-		verdict, p := inPieces(history, sooner(turn, deadline))
-		if verdict != Undecided || !deadline.IsZero() && time.Now().After(deadline) {
-			return verdict, p
+	for turn := firstTry; ; turn *= 2 {
+		for _, way := range ways {
+			verdict, p := inPieces(way, sooner(turn, deadline))
+			if verdict == Linearizable || len(way) == len(whole) && verdict == NotLinearizable {
+				return verdict, p
+			}
+			if !deadline.IsZero() && time.Now().After(deadline) {
+				return Undecided, p
+			}
 		}
 	}
 }
