@@ -78,12 +78,13 @@ func pieces(history []porcupine.Operation) func(yield func([]porcupine.Operation
 	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	return func(yield func([]porcupine.Operation) bool) {
 		from, busy := 0, int64(-1<<63)
-		last := make(map[string]changed)
+		last, marks := make(map[string]changed), heights{}
 		for i, op := range ops {
 			busy = max(busy, op.Return)
 			note(last, op)
+			marks.note(op)
 			end := i == len(ops)-1
-			cut := !end && busy < ops[i+1].Call && i+1-from <= longest && settled(last)
+			cut := !end && busy < ops[i+1].Call && i+1-from <= longest && settled(last) && marks.settled()
 			if !end && !cut {
 				continue
 			}
@@ -112,6 +113,32 @@ func note(last map[string]changed, op porcupine.Operation) {
 		alone := !known || before.until < op.Call
 		last[c.Key] = changed{max(before.until, op.Return), alone && outcome == Done}
 	}
+}
+
+// heights are what is known of a scope's marks: the highest that were admitted, and from
+// which ones on it does not matter what became of operations of an unknown outcome.
+type heights struct{ exclusive, shared, sureExclusive, sureShared int64 }
+
+func (h *heights) note(op porcupine.Operation) {
+	in := op.Input.(Input)
+	switch outcome := op.Output.(Output).Outcome; {
+	case outcome == Unknown && in.Shared:
+		h.sureShared = max(h.sureShared, in.Token)
+	case outcome == Unknown && in.Sequence > 0: // it may have raised the sequence of its tenure
+		h.sureExclusive = max(h.sureExclusive, in.Token+1)
+	case outcome == Unknown:
+		h.sureExclusive = max(h.sureExclusive, in.Token)
+	case outcome != Done && outcome != NotFound && outcome != Duplicate:
+	case in.Shared:
+		h.shared = max(h.shared, in.Token)
+	default:
+		h.exclusive = max(h.exclusive, in.Token)
+	}
+}
+
+// settled reports whether the marks are the same whatever became of those.
+func (h *heights) settled() bool {
+	return h.exclusive >= h.sureExclusive && max(h.exclusive, h.shared) >= h.sureShared
 }
 
 // settled reports whether it is known of each key which change was the last.

@@ -88,3 +88,21 @@ func TestLastOfThree(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownMark: whether a request of unknown outcome raised the mark is not known
+// where another one's mark refuses it from then on.
+func TestUnknownMark(t *testing.T) {
+	shared := read(82, "a")
+	shared.Shared = true
+	for _, mark := range []int64{71, 74} {
+		ops := []linear.Op{
+			at(1, 2, write(71, "a=1"), done),
+			at(3, 0, read(74, "a"), unknown),
+			at(4, 6, shared, value("1", 71)),
+			at(10, 11, linear.Input{Kind: linear.Mark, Scope: "/lock"}, linear.Output{Outcome: linear.Done, Mark: mark, Shared: 82}),
+		}
+		if got := linear.InPieces(ops); got != linear.Linearizable {
+			t.Errorf("the mark is %d: %v, want linearizable", mark, got)
+		}
+	}
+}
