@@ -37,6 +37,7 @@ func TestKeepAlive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			w.awaitAnswer()
 			w.first.Tx.Shut()
 			w.first.Rx.Shut()
 			w.second.Tx.Open()
@@ -52,6 +53,7 @@ type twoWays struct {
 	t             *testing.T
 	first, second *network.Link
 	etcd          *clientv3.Client // by none of them
+	lease         clientv3.LeaseID // of the lock's key
 }
 
 func newTwoWays(t *testing.T) *twoWays {
@@ -92,29 +94,50 @@ func (w *twoWays) dial(chosen setting.Values) service.Client {
 	return c
 }
 
+// awaitAnswer waits until the client was answered once that renews the lease: until then
+// it asks twice a second, and gives up after 5 s. Afterwards it asks every 5 s.
+func (w *twoWays) awaitAnswer() {
+	w.t.Helper()
+	for w.left() > 12 {
+		time.Sleep(look)
+	}
+}
+
 // awaitRenewal waits until a tenure's lease is renewed after most of its time is gone, or
 // until the tenure is lost, and says which.
 func (w *twoWays) awaitRenewal(tenure service.Tenure) (renewed bool) {
 	w.t.Helper()
-	lease, err := w.etcd.Get(w.t.Context(), etcdlock.Prefix("/lock"), clientv3.WithPrefix())
-	if err != nil || len(lease.Kvs) != 1 {
-		w.t.Fatalf("%v, %v, want the lock's one key", lease, err)
-	}
 	const most = 8 // seconds are left
-	least := int64(most + 1)
-	for {
-		left, err := w.etcd.TimeToLive(w.t.Context(), clientv3.LeaseID(lease.Kvs[0].Lease))
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if least <= most && left.TTL > most {
+	for least := int64(most + 1); ; {
+		left := w.left()
+		if least <= most && left > most {
 			return true
 		}
-		least = min(least, left.TTL)
+		least = min(least, left)
 		select {
 		case <-tenure.Done():
 			return false
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(look):
 		}
 	}
+}
+
+// look is how often the tests look at the lease.
+const look = 50 * time.Millisecond
+
+// left is how many seconds the lease of the lock's one key has left; -1 where it is over.
+func (w *twoWays) left() int64 {
+	w.t.Helper()
+	if w.lease == clientv3.NoLease {
+		held, err := w.etcd.Get(w.t.Context(), etcdlock.Prefix("/lock"), clientv3.WithPrefix())
+		if err != nil || len(held.Kvs) != 1 {
+			w.t.Fatalf("%v, %v, want the lock's one key", held, err)
+		}
+		w.lease = clientv3.LeaseID(held.Kvs[0].Lease)
+	}
+	left, err := w.etcd.TimeToLive(w.t.Context(), w.lease)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return left.TTL
 }
