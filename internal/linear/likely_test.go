@@ -70,3 +70,18 @@ func TestManyUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestUndecidedPiece: where the time is over, the piece is one of the whole history.
+func TestUndecidedPiece(t *testing.T) {
+	set := func(value string) Input {
+		return Input{Kind: Write, Scope: "/lock", Token: 1, Changes: []Change{{Key: "a", Value: value}}}
+	}
+	history := operations([]Op{
+		{Client: 1, Call: 1, Return: 4, Input: set("1"), Output: Output{Outcome: Done}},
+		{Client: 2, Call: 2, Return: 3, Input: set("2"), Output: Output{Outcome: Done}},
+		{Client: 3, Call: 5, Input: set("3"), Output: Output{Outcome: Unknown}}, // which is not likely
+	})
+	if verdict, p := check(history, time.Now()); verdict != Undecided || len(p.ops) != len(history) {
+		t.Errorf("%s, of a piece of %d operations, want %s, of %d", verdict, len(p.ops), Undecided, len(history))
+	}
+}

@@ -305,6 +305,26 @@ func TestStorm(t *testing.T) {
 	}
 }
 
+// TestUnlikely: the whole history has an order where the likely one has none, as that
+// leaves out the write of a value that had been read before. The whole history is tried
+// however short the time is: with many writes at once nobody can find out in time that
+// the likely one has none.
+func TestUnlikely(t *testing.T) {
+	for _, writes := range []int64{0, 40} {
+		ops := []linear.Op{
+			at(1, 2, write(1, "a=1"), done), at(3, 4, read(0, "a"), value("1", 1)), at(5, 6, write(1, "a"), done),
+			at(7, 0, write(1, "a=1"), unknown),
+		}
+		for i := range writes {
+			ops = append(ops, at(10+i, 100+i, write(1, fmt.Sprintf("b=%d", i)), done))
+		}
+		ops = append(ops, at(200, 201, read(0, "a"), value("1", 1)))
+		if got := linear.Check(ops, 3*time.Second); got != linear.Linearizable {
+			t.Errorf("with %d writes at once: %s", writes, got)
+		}
+	}
+}
+
 func TestSaveLoadDraw(t *testing.T) {
 	var all []linear.Op
 	for _, tt := range histories {

@@ -30,7 +30,8 @@ const firstTry = 2 * time.Second
 // of which that is not known by the deadline.
 //
 // An order of the likely history is looked for, and one of the whole, in turns that grow:
-// each may take for ever where another one is found at once.
+// each may take for ever where another one is found at once. The whole history comes last
+// in each turn, and the ways before leave it its share of the time.
 func check(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
 	whole := certain(history)
 	ways := [][]porcupine.Operation{likely(whole, true), likely(whole, false), whole}
@@ -38,24 +39,26 @@ func check(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
 		return inPieces(whole, deadline)
 	}
 	for turn := firstTry; ; turn *= 2 {
-		for _, way := range ways {
-			verdict, p := inPieces(way, sooner(turn, deadline))
-			if verdict == Linearizable || len(way) == len(whole) && verdict == NotLinearizable {
+		for i, way := range ways {
+			verdict, p := inPieces(way, endOf(turn, deadline, len(ways)-i))
+			isWhole := i == len(ways)-1
+			switch {
+			case verdict == Linearizable, verdict == NotLinearizable && isWhole:
 				return verdict, p
-			}
-			if !deadline.IsZero() && time.Now().After(deadline) {
+			case isWhole && !deadline.IsZero() && !time.Now().Before(deadline):
 				return Undecided, p
 			}
 		}
 	}
 }
 
-// sooner is the end of a turn that begins now, or the deadline if that comes before.
-func sooner(turn time.Duration, deadline time.Time) time.Time {
-	if end := time.Now().Add(turn); deadline.IsZero() || end.Before(deadline) {
-		return end
+// endOf is when a way's turn that begins now is over. No way takes more than its share of
+// the time that is left; ways is how many there are to share it.
+func endOf(turn time.Duration, deadline time.Time, ways int) time.Time {
+	if !deadline.IsZero() {
+		turn = min(turn, time.Until(deadline)/time.Duration(ways))
 	}
-	return deadline
+	return time.Now().Add(turn)
 }
 
 // inPieces judges a scope's history, piece by piece.
