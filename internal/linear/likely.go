@@ -9,8 +9,8 @@ import (
 
 // certain is a scope's history in which an operation of an unknown outcome is over when
 // what it alone wrote was first read. That is no guess.
-func certain(ops []porcupine.Operation) []porcupine.Operation {
-	n, writers := newNews(ops), make(map[value]int)
+func (n *news) certain(ops []porcupine.Operation) []porcupine.Operation {
+	writers := make(map[value]int)
 	for _, op := range ops {
 		for _, c := range op.Input.(Input).Changes {
 			writers[value{c.Key, c.Value}]++
@@ -35,8 +35,7 @@ func certain(ops []porcupine.Operation) []porcupine.Operation {
 // An order of this history is one of the whole history: operations are left out that may
 // never have happened, and others have less time. Where there is no such order nothing is
 // known.
-func likely(ops []porcupine.Operation, early bool) []porcupine.Operation {
-	n := newNews(ops)
+func (n *news) likely(ops []porcupine.Operation, early bool) []porcupine.Operation {
 	var list []porcupine.Operation
 	for _, op := range ops {
 		if unknown(op) {
@@ -68,10 +67,10 @@ type news struct {
 	marks map[int64]int64 // tokens that were told as marks
 	first map[int64]int64 // of a token, the first call of an unknown outcome
 
-	known     map[turn]int64      // the first call of a turn that was done
-	admitted  map[int64]int64     // and of a token
-	changes   map[string][]change // by key
-	notFounds map[string][]porcupine.Operation
+	known    map[turn]int64                   // the first call of a turn that was done
+	admitted map[int64]int64                  // and of a token
+	changes  map[string][]change              // by key
+	missed   map[string][]porcupine.Operation // reads that did not find a key that was there by all that is known
 }
 
 // change is what is known of a key when an operation was over: it was written or read,
@@ -85,10 +84,13 @@ func newNews(ops []porcupine.Operation) *news {
 	n := &news{
 		read: make(map[value]int64), turns: make(map[turn]int64), marks: make(map[int64]int64), first: make(map[int64]int64),
 		known: make(map[turn]int64), admitted: make(map[int64]int64),
-		changes: make(map[string][]change), notFounds: make(map[string][]porcupine.Operation),
+		changes: make(map[string][]change), missed: make(map[string][]porcupine.Operation),
 	}
 	for _, op := range ops {
 		n.take(op)
+	}
+	for key, reads := range n.missed {
+		n.missed[key] = slices.DeleteFunc(reads, func(read porcupine.Operation) bool { return !n.wasThere(key, read.Call) })
 	}
 	return n
 }
@@ -122,7 +124,7 @@ func (n *news) take(op porcupine.Operation) {
 			n.changes[c.Key] = append(n.changes[c.Key], change{op.Return, c.Delete})
 		}
 	case NotFound:
-		n.notFounds[in.Key] = append(n.notFounds[in.Key], op)
+		n.missed[in.Key] = append(n.missed[in.Key], op)
 		n.changes[in.Key] = append(n.changes[in.Key], change{op.Return, true})
 	case Duplicate:
 		earlier(n.turns, turn{in.Token, in.Sequence}, op.Return)
@@ -144,7 +146,7 @@ func (n *news) until(op porcupine.Operation) int64 {
 	}
 	for _, c := range in.Changes {
 		if c.Delete {
-			noticed(n.missed(c.Key, op.Call))
+			noticed(n.vanished(c.Key, op.Call))
 		} else {
 			noticed(n.seen(value{c.Key, c.Value}, op.Call))
 		}
@@ -173,13 +175,12 @@ func before[K comparable](times map[K]int64, key K, at int64) bool {
 	return ok && known < at
 }
 
-// missed is when a key was first found missing after a time, though it was there by all
-// that is known; else the highest time.
-func (n *news) missed(key string, after int64) int64 {
+// vanished is when a key was first missed after a time; else the highest time.
+func (n *news) vanished(key string, after int64) int64 {
 	first := int64(math.MaxInt64)
-	for _, read := range n.notFounds[key] {
-		if read.Return > after && read.Return < first && n.wasThere(key, read.Call) {
-			first = read.Return
+	for _, read := range n.missed[key] {
+		if read.Return > after {
+			first = min(first, read.Return)
 		}
 	}
 	return first
@@ -187,9 +188,11 @@ func (n *news) missed(key string, after int64) int64 {
 
 // wasThere reports whether a key was there by the last that is known of it at a time.
 func (n *news) wasThere(key string, at int64) bool {
-	done := slices.DeleteFunc(slices.Clone(n.changes[key]), func(c change) bool { return c.over >= at })
-	if len(done) == 0 {
-		return false
+	last := change{over: math.MinInt64, missing: true}
+	for _, c := range n.changes[key] {
+		if c.over < at && c.over > last.over {
+			last = c
+		}
 	}
-	return !slices.MaxFunc(done, func(a, b change) int { return int(min(max(a.over-b.over, -1), 1)) }).missing
+	return !last.missing
 }

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -83,5 +84,36 @@ func TestUndecidedPiece(t *testing.T) {
 	})
 	if verdict, p := check(history, time.Now()); verdict != Undecided || len(p.ops) != len(history) {
 		t.Errorf("%s, of a piece of %d operations, want %s, of %d", verdict, len(p.ops), Undecided, len(history))
+	}
+}
+
+// TestUnknownDelete: that a key was missed gives away a delete that was sent before, where
+// nothing else that is known explains it.
+func TestUnknownDelete(t *testing.T) {
+	change := func(call, ret int64, outcome Outcome, deletes bool) Op {
+		in := Input{Kind: Write, Scope: "/lock", Token: 1, Changes: []Change{{Key: "a", Delete: deletes}}}
+		return Op{Client: int(call), Call: call, Return: ret, Input: in, Output: Output{Outcome: outcome}}
+	}
+	missed := func(call, ret int64) Op {
+		return Op{Client: int(call), Call: call, Return: ret, Input: Input{Kind: Read, Scope: "/lock", Key: "a"}, Output: Output{Outcome: NotFound}}
+	}
+	for name, tt := range map[string]struct {
+		known []Op
+		want  int64 // by when the delete of the time 20 happened
+	}{
+		"missed":                        {[]Op{change(1, 2, Done, false), missed(21, 22)}, 22},
+		"missed before it was sent":     {[]Op{change(1, 2, Done, false), missed(3, 4)}, math.MaxInt64},
+		"and after":                     {[]Op{change(1, 2, Done, false), missed(3, 4), change(5, 6, Done, false), missed(21, 22)}, 22},
+		"missed twice":                  {[]Op{change(1, 2, Done, false), missed(21, 22), change(23, 24, Done, false), missed(25, 26)}, 22},
+		"the key was never there":       {[]Op{missed(21, 22)}, math.MaxInt64},
+		"deleted before":                {[]Op{change(1, 2, Done, false), change(3, 4, Done, true), missed(21, 22)}, math.MaxInt64},
+		"deleted last, as far as known": {[]Op{change(1, 8, Done, true), change(3, 4, Done, false), missed(21, 22)}, math.MaxInt64},
+		"written while it was read":     {[]Op{change(21, 23, Done, false), missed(22, 24)}, math.MaxInt64},
+	} {
+		lost := change(20, 0, Unknown, true)
+		ops := operations(append(tt.known, lost))
+		if got := newNews(ops).until(ops[len(tt.known)]); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
 	}
 }

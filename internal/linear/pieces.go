@@ -33,8 +33,9 @@ const firstTry = 2 * time.Second
 // each may take for ever where another one is found at once. The whole history comes last
 // in each turn, and the ways before leave it its share of the time.
 func check(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
-	whole := certain(history)
-	ways := [][]porcupine.Operation{likely(whole, true), likely(whole, false), whole}
+	n := newNews(history)
+	whole := n.certain(history)
+	ways := [][]porcupine.Operation{n.likely(whole, true), n.likely(whole, false), whole}
 	if len(ways[0]) == len(whole) {
 		return inPieces(whole, deadline)
 	}
