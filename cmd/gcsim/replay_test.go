@@ -4,18 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/fencelab/fencelab/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // The main story, as it was run.
 var mainHistories = []string{filepath.Join("testdata", "fenced.jsonl"), filepath.Join("testdata", "unfenced.jsonl")}
@@ -35,27 +31,10 @@ func TestMainStoryGolden(t *testing.T) {
 		if status != 0 {
 			t.Fatalf("%s: exit status %d: %s", file, status, wrong)
 		}
-		golden(t, file, got)
+		golden.Check(t, filepath.Join("testdata", file), got)
 		if lines := strings.Count(got, "\n"); file == "main.80.txt" && lines > 2*24 {
 			t.Errorf("%d lines, which do not fit two screens of 24", lines)
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (-want +got; -update where the change is meant):\n%s", file, diff)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
@@ -82,8 +83,8 @@ func counting(each int) story.Drawing {
 const manyRows = 80
 
 func TestFoldGolden(t *testing.T) {
-	golden(t, "count.80.txt", show(t, terminal.Options{}, counting(40)))
-	golden(t, "count.svg", drawn(t, counting(40)))
+	golden.Check(t, "testdata/count.80.txt", show(t, terminal.Options{}, counting(40)))
+	golden.Check(t, "testdata/count.svg", drawn(t, counting(40)))
 }
 
 // Folding hides no row that matters, and counts all that it hides.

@@ -3,41 +3,19 @@ package report
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/verdict"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares got with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (-want +got; -update where the change is meant):\n%s", file, diff)
-	}
-}
 
 // load reads a history of testdata, and judges it where it has no error.
 func load(t *testing.T, name string) story.Drawing {
@@ -102,7 +80,9 @@ var stories = []string{"fenced", "unfenced", "killed", "gc", "error", "read", "u
 
 func TestTerminalGolden(t *testing.T) {
 	for _, name := range stories {
-		t.Run(name, func(t *testing.T) { golden(t, name+".80.txt", show(t, terminal.Options{}, load(t, name))) })
+		t.Run(name, func(t *testing.T) {
+			golden.Check(t, "testdata/"+name+".80.txt", show(t, terminal.Options{}, load(t, name)))
+		})
 	}
 	for name, o := range map[string]terminal.Options{
 		"fenced.40.txt":  {Width: 40},
@@ -111,27 +91,29 @@ func TestTerminalGolden(t *testing.T) {
 		"fenced.ascii":   {ASCII: true},
 		"fenced.ansi":    {Profile: colorprofile.ANSI},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, show(t, o, load(t, "fenced"))) })
+		t.Run(name, func(t *testing.T) { golden.Check(t, "testdata/"+name, show(t, o, load(t, "fenced"))) })
 	}
 	t.Run("unicode.ascii", func(t *testing.T) {
-		golden(t, "unicode.ascii", show(t, terminal.Options{ASCII: true}, load(t, "unicode")))
+		golden.Check(t, "testdata/unicode.ascii", show(t, terminal.Options{ASCII: true}, load(t, "unicode")))
 	})
 	for name, o := range map[string]terminal.Options{"faults.60.txt": {Width: 60}, "faults.200.txt": {Width: 200}, "faults.ascii": {ASCII: true}} {
-		t.Run(name, func(t *testing.T) { golden(t, name, show(t, o, load(t, "faults"))) })
+		t.Run(name, func(t *testing.T) { golden.Check(t, "testdata/"+name, show(t, o, load(t, "faults"))) })
 	}
 	for name, width := range map[string]int{"eight.60.txt": 60, "eight.40.txt": 40} {
-		t.Run(name, func(t *testing.T) { golden(t, name, show(t, terminal.Options{Width: width}, load(t, "eight"))) })
+		t.Run(name, func(t *testing.T) {
+			golden.Check(t, "testdata/"+name, show(t, terminal.Options{Width: width}, load(t, "eight")))
+		})
 	}
 	// Two of one scenario and one of another: what was said is not said again.
 	t.Run("three.80.txt", func(t *testing.T) {
-		golden(t, "three.80.txt", show(t, terminal.Options{}, load(t, "unfenced"), load(t, "fenced"), load(t, "blocked")))
+		golden.Check(t, "testdata/three.80.txt", show(t, terminal.Options{}, load(t, "unfenced"), load(t, "fenced"), load(t, "blocked")))
 	})
 }
 
 func TestSVGGolden(t *testing.T) {
-	golden(t, "main.svg", drawn(t, load(t, "fenced"), load(t, "unfenced")))
+	golden.Check(t, "testdata/main.svg", drawn(t, load(t, "fenced"), load(t, "unfenced")))
 	for _, name := range []string{"killed", "error", "unicode", "eight", "faults", "blocked"} {
-		golden(t, name+".svg", drawn(t, load(t, name)))
+		golden.Check(t, "testdata/"+name+".svg", drawn(t, load(t, name)))
 	}
 }
 
@@ -145,6 +127,6 @@ func TestNarrowGolden(t *testing.T) {
 		if err := svg.Write(&out, svg.Narrow, drawings...); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+"-narrow.svg", out.String())
+		golden.Check(t, "testdata/"+name+"-narrow.svg", out.String())
 	}
 }

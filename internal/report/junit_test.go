@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/report/ci"
@@ -52,9 +53,9 @@ func textOf(t interface{ Fatal(...any) }, f func(*bytes.Buffer) error) string {
 }
 
 func TestResultsGolden(t *testing.T) {
-	golden(t, "results.junit.xml", textOf(t, func(w *bytes.Buffer) error { return ci.JUnit(w, someResults()) }))
-	golden(t, "results.json", textOf(t, func(w *bytes.Buffer) error { return ci.JSON(w, someResults()) }))
-	golden(t, "results.md", textOf(t, func(w *bytes.Buffer) error { return ci.Markdown(w, someResults()) }))
+	golden.Check(t, "testdata/results.junit.xml", textOf(t, func(w *bytes.Buffer) error { return ci.JUnit(w, someResults()) }))
+	golden.Check(t, "testdata/results.json", textOf(t, func(w *bytes.Buffer) error { return ci.JSON(w, someResults()) }))
+	golden.Check(t, "testdata/results.md", textOf(t, func(w *bytes.Buffer) error { return ci.Markdown(w, someResults()) }))
 }
 
 var anyEnd = rapid.Custom(func(t *rapid.T) story.Result {

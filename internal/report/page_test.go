@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/story"
@@ -75,7 +76,7 @@ func TestPageWriteError(t *testing.T) {
 }
 
 func TestPageGolden(t *testing.T) {
-	golden(t, "page.html", pageOf(t, results(t)[:1]))
+	golden.Check(t, "testdata/page.html", pageOf(t, results(t)[:1]))
 }
 
 // TestPageBeginsWithTitles: the table has a row for each scenario, with its title,

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -31,7 +32,7 @@ func TestErrors(t *testing.T) {
 		}
 		blocks[1+i] = strings.Join(append(lines[:2], err.Error()), "\n")
 	}
-	golden(t, file, strings.Join(blocks, "\n\n")+"\n")
+	golden.Check(t, file, strings.Join(blocks, "\n\n")+"\n")
 }
 
 // TestStories: what can and what cannot happen.
@@ -49,7 +50,7 @@ func TestStories(t *testing.T) {
 		}
 		blocks[1+i] = strings.TrimSuffix(tale, "\n") + "\n=> " + outcome
 	}
-	golden(t, file, strings.Join(blocks, "\n\n")+"\n")
+	golden.Check(t, file, strings.Join(blocks, "\n\n")+"\n")
 }
 
 // spellsSteps: a step's text is that of the file.

@@ -1,7 +1,6 @@
 package scenario_test
 
 import (
-	"flag"
 	"io/fs"
 	"os"
 	"path"
@@ -22,23 +21,8 @@ import (
 	"github.com/fencelab/fencelab/scenarios"
 )
 
-var update = flag.Bool("update", false, "write what is expected anew")
-
-// golden compares with a file, or writes it.
 // language is that of gcsim.
 var language = lab.Language(all.List)
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(text(t, file), got); diff != "" {
-		t.Errorf("%s (-update writes it anew):\n%s", file, diff)
-	}
-}
 
 func text(t testing.TB, file string) string {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/scenarios"
 )
@@ -20,7 +21,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "../../scenarios/schema.json", string(b))
+	golden.Check(t, "../../scenarios/schema.json", string(b))
 }
 
 func schema(t testing.TB) *jsonschema.Schema {
