@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/verdict"
@@ -23,16 +22,7 @@ import (
 
 // The test binary is its own etcd, storage, clients and janitor.
 func TestMain(m *testing.M) {
-	for _, role := range lab.Roles(all.List) {
-		if len(os.Args) > 1 && os.Args[1] == role.Name() {
-			root := &cobra.Command{Use: "lab"}
-			root.AddCommand(role)
-			if root.Execute() != nil {
-				os.Exit(1)
-			}
-			os.Exit(0)
-		}
-	}
+	proctest.Play(lab.Roles(all.List)...)
 	os.Exit(m.Run())
 }
 

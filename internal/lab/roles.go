@@ -16,7 +16,7 @@ import (
 // Roles are the commands that the lab starts processes with. The program that
 // Options.Exe names must have them.
 func Roles(services []service.Service) []*cobra.Command {
-	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), janitor()}
+	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), Janitor()}
 	for _, role := range roles {
 		role.Hidden = true
 	}
@@ -26,7 +26,8 @@ func Roles(services []service.Service) []*cobra.Command {
 	return roles
 }
 
-func janitor() *cobra.Command {
+// Janitor is the role that every proc.Group needs.
+func Janitor() *cobra.Command {
 	return &cobra.Command{
 		Use:   proc.JanitorArg + " DIR",
 		Short: "Remove a directory when standard input ends",

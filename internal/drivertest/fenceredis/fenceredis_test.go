@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
@@ -75,7 +76,7 @@ func subject(t *testing.T, server *redisproc.Server) fencetest.Subject {
 
 // TestLaws: with "appendfsync always" a Redis that is killed keeps what it answered.
 func TestLaws(t *testing.T) {
-	g := group(t)
+	g := proctest.Group(t)
 	server := real(t, g, redisproc.Settings(t.TempDir(), "always")...)
 	s := subject(t, server)
 	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
@@ -89,7 +90,7 @@ func TestLaws(t *testing.T) {
 
 // TestLawsEmbedded: the embedded Redis keeps nothing, and has the same script.
 func TestLawsEmbedded(t *testing.T) {
-	s := subject(t, start(t, group(t), ""))
+	s := subject(t, start(t, proctest.Group(t), ""))
 	s.Marks = 100 // it compiles the script each time
 	fencetest.Run(t, s)
 }
@@ -159,7 +160,7 @@ func TestDamagedMark(t *testing.T) {
 
 // TestUnknown: where the connection breaks nobody knows.
 func TestUnknown(t *testing.T) {
-	server := start(t, group(t), "")
+	server := start(t, proctest.Group(t), "")
 	s := fenceredis.Store{Client: connect(t, server)}
 	if err := server.Process().Kill(); err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func TestScopesKeepApart(t *testing.T) {
 // servers are those that tests are run on.
 func servers(t *testing.T) map[string]func(*testing.T) *redisproc.Server {
 	return map[string]func(*testing.T) *redisproc.Server{
-		"redis":    func(t *testing.T) *redisproc.Server { return real(t, group(t)) },
-		"embedded": func(t *testing.T) *redisproc.Server { return start(t, group(t), "") },
+		"redis":    func(t *testing.T) *redisproc.Server { return real(t, proctest.Group(t)) },
+		"embedded": func(t *testing.T) *redisproc.Server { return start(t, proctest.Group(t), "") },
 	}
 }

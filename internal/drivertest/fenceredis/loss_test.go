@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
@@ -27,7 +28,7 @@ func do(ctx context.Context, client *redis.Client, token fence.Token) error {
 func TestPersistence(t *testing.T) {
 	for persistence, keeps := range map[string]bool{"none": false, "always": true} {
 		t.Run(persistence, func(t *testing.T) {
-			server := real(t, group(t), redisproc.Settings(t.TempDir(), persistence)...)
+			server := real(t, proctest.Group(t), redisproc.Settings(t.TempDir(), persistence)...)
 			client := connect(t, server)
 			if err := do(t.Context(), client, 34); err != nil {
 				t.Fatal(err)
@@ -62,7 +63,7 @@ func TestEviction(t *testing.T) {
 	for policy, keeps := range map[string]bool{"allkeys-lru": false, "volatile-lru": true, "noeviction": true} {
 		t.Run(policy, func(t *testing.T) {
 			settings := append(redisproc.Settings(t.TempDir(), "none"), "--maxmemory", "8mb", "--maxmemory-policy", policy)
-			client := connect(t, real(t, group(t), settings...))
+			client := connect(t, real(t, proctest.Group(t), settings...))
 			if err := do(t.Context(), client, 34); err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +93,7 @@ func TestEviction(t *testing.T) {
 
 // TestFailover: a replica that the mark had not come to is the new master.
 func TestFailover(t *testing.T) {
-	g := group(t)
+	g := proctest.Group(t)
 	master := real(t, g, redisproc.Settings(t.TempDir(), "none")...)
 	host, port, err := net.SplitHostPort(master.Addr)
 	if err != nil {

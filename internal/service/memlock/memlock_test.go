@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -31,16 +30,7 @@ var services = append(slices.Clone(all.List), memlock.Service{})
 
 // The test binary is its own server, storage, clients and janitor.
 func TestMain(m *testing.M) {
-	for _, role := range lab.Roles(services) {
-		if len(os.Args) > 1 && os.Args[1] == role.Name() {
-			root := &cobra.Command{Use: "lab"}
-			root.AddCommand(role)
-			if root.Execute() != nil {
-				os.Exit(1)
-			}
-			os.Exit(0)
-		}
-	}
+	proctest.Play(lab.Roles(services)...)
 	os.Exit(m.Run())
 }
 

@@ -13,32 +13,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
 // The test binary is the command, and its janitor.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == proc.JanitorArg {
-		if err := proc.Janitor(os.Args[2], os.Stdin); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if len(os.Args) > 1 && os.Args[1] == "etcd" {
-		root := &cobra.Command{Use: "test"}
-		root.AddCommand(etcdcmd.Command())
-		cli.Main(root)
-	}
+	proctest.Play(lab.Janitor(), etcdcmd.Command())
 	os.Exit(m.Run())
 }
 

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
@@ -22,16 +22,7 @@ import (
 
 // The test binary is its own members and janitor.
 func TestMain(m *testing.M) {
-	for _, role := range lab.Roles(all.List) {
-		if len(os.Args) > 1 && os.Args[1] == role.Name() {
-			root := &cobra.Command{Use: "test"}
-			root.AddCommand(role)
-			if root.Execute() != nil {
-				os.Exit(1)
-			}
-			os.Exit(0)
-		}
-	}
+	proctest.Play(lab.Roles(all.List)...)
 	goleak.VerifyTestMain(m)
 }
 
@@ -55,16 +46,7 @@ func startBy(t *testing.T, n int, start func(context.Context, *proc.Group, int, 
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
-	g, err := proc.NewGroup(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	cluster, err := start(ctx, g, n, etcdserver.Config{})
+	cluster, err := start(ctx, proctest.Group(t), n, etcdserver.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,18 +129,13 @@ func TestTTL(t *testing.T) {
 // TestStartFailsWithWhatItSaid: a member that cannot start says why.
 func TestStartFailsWithWhatItSaid(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	g, err := proc.NewGroup(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	file := t.TempDir() + "/file"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := etcdproc.Start(ctx, g, 3, etcdserver.Config{Dir: file}); err == nil || !strings.Contains(err.Error(), "not a directory") {
+	if _, err := etcdproc.Start(ctx, proctest.Group(t), 3, etcdserver.Config{Dir: file}); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("got %v, want what the process said", err)
 	}
 }
