@@ -18,17 +18,8 @@ func TestIsolatedMember(t *testing.T) {
 		"each by its name": {eachIsIsolated, []string{"etcd ended revoked client1", "etcd ended revoked client2", "etcd ended revoked client3"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := parse(t, tt.story)
-			events, err := run(t, t.Context(), s, &s.Variants[0], nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := sketch(events)
-			for _, want := range tt.want {
-				if !strings.Contains(got, want) {
-					t.Errorf("no %q in\n%s", want, got)
-				}
-			}
+			got := sketch(played(t, tt.story))
+			wantAll(t, got, tt.want...)
 			for _, no := range tt.no {
 				if strings.Contains(got, no) {
 					t.Errorf("%q in\n%s", no, got)
@@ -90,13 +81,8 @@ variants:
 // TestLostMemberLeadsNoMore: where a member is lost by its name, whether it led or not,
 // the step is over when another one leads.
 func TestLostMemberLeadsNoMore(t *testing.T) {
-	s := parse(t, eachIsIsolated)
-	events, err := run(t, t.Context(), s, &s.Variants[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var lost string
-	for _, e := range events {
+	for _, e := range played(t, eachIsIsolated) {
 		if name, ok := strings.CutSuffix(e.Text, ", a member of etcd, is isolated from the others"); ok {
 			lost = name
 			continue

@@ -115,11 +115,7 @@ func TestSeveralLocks(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := parse(t, severalLocks(tt.habits, tt.steps))
-			events, err := run(t, t.Context(), s, &s.Variants[0], nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			events := played(t, severalLocks(tt.habits, tt.steps))
 			got := underLocks(events)
 			wantInOrder(t, got, tt.want)
 			if tt.never != "" && strings.Contains(got, tt.never) {

@@ -1,9 +1,6 @@
 package lab_test
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // TestStoppedMember: clients that know all members take and release locks while one
 // of them stands still, whichever they asked first, and whether they wait for a
@@ -19,17 +16,7 @@ func TestStoppedMember(t *testing.T) {
 		"members by name":                       {membersComeAndGo, []string{"etcd ended released client1", "etcd granted client2", "storage applied write k=2", "storage applied write k=1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := parse(t, tt.story)
-			events, err := run(t, t.Context(), s, &s.Variants[0], nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := sketch(events)
-			for _, want := range tt.want {
-				if !strings.Contains(got, want) {
-					t.Errorf("no %q in\n%s", want, got)
-				}
-			}
+			wantAll(t, sketch(played(t, tt.story)), tt.want...)
 		})
 	}
 }

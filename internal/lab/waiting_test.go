@@ -11,7 +11,7 @@ import (
 // TestDeadHolder: the lock of a killed holder comes in time to who waits, in the order
 // of requests; and the history has what it takes to see that.
 func TestDeadHolder(t *testing.T) {
-	s := parse(t, `title: t
+	events := played(t, `title: t
 clients: {client1: {lock: /l}, client2: {lock: /l}, client3: {lock: /l}}
 steps:
   - client1: lock
@@ -24,10 +24,6 @@ steps:
 variants:
   only: {control: true, expect: {verdict: blocked, fair: true}}
 `)
-	events, err := run(t, t.Context(), s, &s.Variants[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if v := verdict.Judge(events); v.Name != history.Safe || v.Fair == nil || !*v.Fair {
 		t.Errorf("got %+v, want safe and fair", v)
 	}
