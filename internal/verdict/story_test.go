@@ -40,7 +40,7 @@ import (
 //	pause LANE, resume LANE, kill LANE, network LANE CAUSE
 //	bound C TIME, handover TIME   what the lock service promises
 //	after TIME            what follows is so much later
-//	over                  the run is over
+//	over [LANE]           the run is over, as gcsim says, or who is named
 //	final k=v             at the end
 func story(t *testing.T, expect history.Expect, text string) []history.Event {
 	t.Helper()
@@ -126,7 +126,8 @@ func (s *teller) line(word []string) {
 	case "after":
 		s.now += s.duration(word[1])
 	case "over":
-		s.tell(history.Event{Lane: history.LaneLab, Kind: history.KindEnd})
+		word = append(word, history.LaneLab)
+		s.tell(history.Event{Lane: word[1], Kind: history.KindEnd})
 	case "applied":
 		s.applied(word)
 	case "half":

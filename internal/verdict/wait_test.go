@@ -252,6 +252,13 @@ func TestFreeLockIsWaitedFor(t *testing.T) {
 			end a
 			after 4s
 			over`, history.Blocked, []string{waited}},
+		{"it is never granted, and another lane than gcsim's has the end", `
+			handover 3s
+			grant a by c1
+			lock c2
+			end a
+			after 4s
+			over c1`, history.Blocked, []string{waited}},
 		{"somebody else gets it", `
 			handover 3s
 			lock c2
@@ -356,6 +363,13 @@ func TestFreeLockIsWaitedFor(t *testing.T) {
 			after 4s
 			grant b by c2
 			resume gcsim`, history.Safe, nil},
+		{"the machine goes on, and no line has its pause", `
+			handover 3s
+			lock c2
+			after 2s
+			resume gcsim
+			after 2s
+			grant b by c2`, history.Safe, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
 	}
