@@ -82,9 +82,12 @@ func (w *secondWorld) waitLong() {
 	}
 }
 
-// mend is a fault that is undone.
+// mend is a fault that is undone, or the end of one that never began.
 func (w *secondWorld) mend(lane string) {
-	faults := [][2]string{{"pause", "resume"}, {"pause", "restart"}, {"kill", "restart"}, {"partition", "heal"}, {"deafen", "heal"}, {"delay", "deliver"}}
+	faults := [][]string{
+		{"pause", "resume"}, {"pause", "restart"}, {"kill", "restart"}, {"partition", "heal"}, {"deafen", "heal"}, {"delay", "deliver"},
+		{"resume"}, {"restart"}, {"heal"},
+	}
 	for _, fault := range faults[w.IntN(len(faults))] {
 		w.fault(lane, fault)
 	}
