@@ -24,7 +24,8 @@ const defaultSide = 8
 type job struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
-	round    int // of several, from 1; 0: there is only one
+	round    int    // of several, from 1; 0: there is only one
+	skipped  string // why it is not made; "": it is
 	options  lab.Options
 	done     chan story.Result // gets one
 }
@@ -128,13 +129,8 @@ func (p *pool) run(ctx context.Context, j *job) story.Result {
 		delete(p.running, j)
 		p.over++
 	}()
-	switch {
-	case ctx.Err() != nil:
+	if r.Skipped = j.skipped; ctx.Err() != nil {
 		r.Skipped = "gcsim was stopped before"
-	case len(j.options.Endpoints) > 0:
-		r.Skipped = j.variant.Own
-	default:
-		r.Skipped = missing(j.variant.World.Service)
 	}
 	began := time.Now()
 	if r.Skipped == "" {

@@ -13,6 +13,8 @@ import (
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // format is a form of a report about many runs.
@@ -47,7 +49,7 @@ func (o *reports) flags(f *pflag.FlagSet) {
 // notEmpty refuses flags that were given an empty value, by a variable that is not
 // set.
 func notEmpty(f *pflag.FlagSet) error {
-	names := []string{"endpoints", "lanes", "out"}
+	names := append(service.Names(all.List), "endpoints", "lanes", "out")
 	for _, to := range formats {
 		names = append(names, to.flag)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
-	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // Exit statuses.
@@ -33,11 +32,11 @@ type runOptions struct {
 	reports
 	pace
 	side, repeat int
-	endpoints    []string
-	lanes        string
-	seed         uint64
-	verbose      bool
-	require      string
+	places
+	lanes   string
+	seed    uint64
+	verbose bool
+	require string
 }
 
 func runCommand() *cobra.Command {
@@ -75,7 +74,7 @@ Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not
 	o.pace.flags(f)
 	f.IntVarP(&o.side, "jobs", "j", defaultSide, "how many runs to make side by side")
 	f.IntVar(&o.repeat, "repeat", 1, "how often to run each variant")
-	f.StringSliceVar(&o.endpoints, "endpoints", nil, "addresses of a lock service that is there already; runs that need one of their own are skipped")
+	o.places.flags(f)
 	f.StringVar(&o.lanes, "lanes", "", "address of a unix socket, such as @demo: wait there for a \"gcsim lane\" for each process, and show in it what the process says; runs are made one after the other")
 	f.Uint64Var(&o.seed, "seed", 0, "for random choices; each round has the next number (default: random, and printed)")
 	f.StringVar(&o.require, "require", os.Getenv(requireEnv), "\"all\": a scenario whose lock service is missing is an error, and not skipped (default: what "+requireEnv+" says)")
@@ -130,12 +129,16 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
 	}
-	if missing := missingServices(list); o.require != "" && len(missing) > 0 {
+	found, err := o.places.find(list)
+	if err != nil {
+		return nil, err
+	}
+	if missing := found.missing(list); o.require != "" && len(missing) > 0 {
 		return nil, errors.New(strings.Join(missing, "; "))
 	}
 	shared := &lab.Shared{Exe: exe}
 	defer func() { failed = errors.Join(failed, shared.Close()) }()
-	options := lab.Options{Exe: exe, Services: all.List, Shared: shared, Endpoints: o.endpoints, Seed: o.seed}
+	options := lab.Options{Exe: exe, Services: found.services, Shared: shared, Seed: o.seed}
 	if o.lanes != "" {
 		open, err := awaitLanes(cmd, o.lanes, list)
 		if err != nil {
@@ -145,6 +148,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		options.Lane, o.side = open.Lane, 1
 	}
 	jobs := plan(list, o.repeat, options)
+	found.place(jobs)
 	var runs []story.Result
 	for _, j := range jobs {
 		runs = append(runs, j.result())
@@ -152,10 +156,8 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if err := o.prepare(runs); err != nil {
 		return nil, err
 	}
-	if len(o.endpoints) > 0 {
-		if err := reach(cmd.Context(), list, o.endpoints); err != nil {
-			return nil, err
-		}
+	if err := found.reach(cmd.Context()); err != nil {
+		return nil, err
 	}
 	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1
 	if drawn && !o.json {

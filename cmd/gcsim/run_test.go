@@ -16,12 +16,17 @@ func TestEndpointsThatAreNone(t *testing.T) {
 	cancel(gone) // so that nobody waits for what does not come
 	cmd := runCommand()
 	cmd.SetContext(ctx)
-	results, err := runOptions{side: 1, repeat: 1, endpoints: []string{"127.0.0.1:1"}}.results(cmd, []string{"3"})
+	results, err := runOptions{side: 1, repeat: 1, places: places{endpoints: []string{"127.0.0.1:1"}}}.results(cmd, []string{"3"})
 	if !errors.Is(err, gone) || len(results) > 0 {
 		t.Errorf("got %d results, %v", len(results), err)
 	}
+	root := command()
+	root.SetArgs([]string{"run", "3", "--etcd", "127.0.0.1:1"})
+	if err := root.ExecuteContext(ctx); !errors.Is(err, gone) {
+		t.Errorf("--etcd: got %v", err)
+	}
 
-	for _, flag := range []string{"--endpoints", "--junit", "--out"} {
+	for _, flag := range []string{"--endpoints", "--etcd", "--junit", "--out"} {
 		root := command()
 		root.SetArgs([]string{"run", "3", flag, ""})
 		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), flag+" is empty") {

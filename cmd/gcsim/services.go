@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
@@ -38,42 +33,4 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 			return w.Flush()
 		},
 	}
-}
-
-// reach returns when the lock service of scenarios has answered at its endpoints. They
-// are those of one service.
-func reach(ctx context.Context, list []*scenario.Scenario, endpoints []string) error {
-	var used []service.Service
-	for _, known := range all.List {
-		if slices.ContainsFunc(list, func(s *scenario.Scenario) bool { return s.Variants[0].World.Service == known.Name() }) {
-			used = append(used, known)
-		}
-	}
-	if len(used) > 1 {
-		return fmt.Errorf("--endpoints are those of one lock service, and the scenarios use %s: run those of one, as by \"gcsim run %s\"",
-			strings.Join(service.Names(used), " and "), used[0].Name())
-	}
-	return used[0].Reach(ctx, endpoints)
-}
-
-// missingServices are why scenarios cannot be run, each reason once.
-func missingServices(list []*scenario.Scenario) (why []string) {
-	for _, s := range list {
-		for _, v := range s.Variants {
-			if m := missing(v.World.Service); m != "" && !slices.Contains(why, m) {
-				why = append(why, m)
-			}
-		}
-	}
-	return why
-}
-
-// missing is why a service's scenarios cannot be run; "" where they can.
-func missing(name string) string {
-	for _, s := range all.List {
-		if where, bring := s.Found(); s.Name() == name && where == "" {
-			return fmt.Sprintf("%s is missing: %s", name, bring)
-		}
-	}
-	return ""
 }

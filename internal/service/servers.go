@@ -23,6 +23,12 @@ type Service interface {
 	// Found says where the service's servers come from, as in "embedded"; "" where what
 	// they need is missing, and then bring is the command that brings it.
 	Found() (where, bring string)
+	// At is the service with the servers that a user names, in the words of Where.
+	// endpoints are those of servers that are there already; without any the service
+	// starts its own.
+	At(where string) (at Service, endpoints []string, err error)
+	// Where is what At takes, in words.
+	Where() string
 	// Commands are those by which the lab's program becomes a server of it.
 	Commands() []*cobra.Command
 	// Start starts servers for one run, on free ports.

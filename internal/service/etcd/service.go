@@ -59,6 +59,14 @@ func (Service) Faults() []*service.Fault {
 // Found implements service.Service.
 func (Service) Found() (where, bring string) { return "embedded, etcd " + version.Version, "" }
 
+// At implements service.Service.
+func (s Service) At(where string) (service.Service, []string, error) {
+	return s, strings.Split(where, ","), nil // Reach looks at them
+}
+
+// Where implements service.Service.
+func (Service) Where() string { return "HOST:PORT,… of members that are there already" }
+
 // Commands implements service.Service.
 func (Service) Commands() []*cobra.Command { return []*cobra.Command{etcdcmd.Command()} }
 

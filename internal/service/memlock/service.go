@@ -71,6 +71,10 @@ func (Service) Faults() []*service.Fault { return []*service.Fault{&forget} }
 
 func (Service) Found() (where, bring string) { return "in tests", "" }
 
+func (s Service) At(where string) (service.Service, []string, error) { return s, []string{where}, nil }
+
+func (Service) Where() string { return "HOST:PORT of a server that is there already" }
+
 func (Service) Commands() []*cobra.Command { return []*cobra.Command{command()} }
 
 func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
