@@ -58,6 +58,7 @@ type agent struct {
 	places    []*held          // that it waits in in the background
 	over      chan ended       // how these waits end
 	begun     []*request       // that finish will do
+	half      *halfway         // likewise
 	sequences map[string]int64 // lock → that of the last write under it
 	watchers  sync.WaitGroup
 	heap      heap
@@ -103,6 +104,9 @@ func Help() string {
 
 // end leaves nothing behind in the lock service, but for what Locks.Close ends.
 func (a *agent) end(ctx context.Context) {
+	if a.half != nil {
+		a.finishLock(ctx)
+	}
 	a.goOn()
 	a.leaveQueues(ctx)
 	for _, h := range slices.Backward(slices.Clone(a.held)) {
@@ -152,7 +156,7 @@ func (a *agent) verbs() []verb {
 		{"write", "KEY=VALUE [under NAME]", "write a key", a.now(history.OpWrite)},
 		{"delete", "KEY [under NAME]", "delete a key", a.now(history.OpDelete)},
 		{"change", "KEY=VALUE... [under NAME]", "write several keys, whose values have no spaces", a.now(history.OpChange)},
-		{"begin", "write|... ...", "stand right before a write, delete, read, unlock, or the last write of a change; look before a change whether the lock is held", a.begin},
+		{"begin", "write|... ...", "stand right before a write, delete, read, unlock, or the last write of a change, and look before a change whether the lock is held; or stand in the middle of a lock", a.begin},
 		{"finish", "", "do what was begun, without looking again", a.now("finish")},
 		{"send", "write|... ...", "do a write, delete, change or retry in the background, over a connection of its own", a.send},
 		{"retry", "", "do the last write or unlock of unknown outcome once more", a.now("retry")},

@@ -19,7 +19,7 @@ func TestAgentBeginsAWrite(t *testing.T) {
 	if e := a.wantKind(t, "begin write key0=late", history.KindFail); e.Reason != "lost" || e.Request != "" {
 		t.Fatalf("begin without a lock: %+v, want that nothing was sent", e)
 	}
-	a.wantError(t, "begin key0=late", "want a read, write, delete, change or unlock")
+	a.wantError(t, "begin key0=late", "want a lock, read, write, delete, change or unlock")
 	a.wantError(t, "begin write =late", `the key is ""`)
 	a.wantError(t, "finish", "nothing was begun")
 

@@ -39,6 +39,10 @@ func (a *agent) act(ctx context.Context, verb, arg string, do func(context.Conte
 		if !a.stands() {
 			return errNotBegun
 		}
+		if a.half != nil {
+			a.finishLock(ctx)
+			return nil
+		}
 		if err := do(ctx, a.begun...); err != nil {
 			return err
 		}
@@ -128,6 +132,9 @@ func parseChanges(op, arg string) ([]history.Change, error) {
 // stands between the look and the last request: where a pause does its harm.
 func (a *agent) begin(ctx context.Context, arg string) error {
 	op, rest, _ := strings.Cut(arg, " ")
+	if op == history.OpLock {
+		return a.beginLock(ctx, rest)
+	}
 	rs, err := a.beginning(op, rest)
 	if err != nil {
 		return err
@@ -168,7 +175,7 @@ func (a *agent) beginning(op, arg string) ([]*request, error) {
 		lock, err := oneLock("begin "+op, arg)
 		return []*request{a.unlocking(cmp.Or(lock, a.last()))}, err
 	}
-	return nil, fmt.Errorf("begin %s %s: want a read, write, delete, change or unlock as without begin", op, arg)
+	return nil, fmt.Errorf("begin %s %s: want a lock, read, write, delete, change or unlock as without begin", op, arg)
 }
 
 // describe says in words what is asked.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // ended is the end of a wait in the background: err is why the lock was not granted.
@@ -43,6 +44,11 @@ func (a *agent) enqueue(ctx context.Context, arg string) error {
 	case err := <-place.Granted():
 		a.leaveQueue(ctx, ended{h, err})
 	default:
+		if w, ok := place.(service.Waiter); ok {
+			e := a.about(lock)
+			e.Kind, e.Op, e.Text = history.KindNote, "queue", a.Name+" "+w.Waits()
+			a.report(e)
+		}
 		go func() { a.over <- ended{h, <-place.Granted()} }()
 	}
 	return nil

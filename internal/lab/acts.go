@@ -28,6 +28,8 @@ var clientActs = []*action{
 		About: "It deletes a key of the storage."}, (*run).act},
 	{scenario.Form{Usage: "change KEY=VALUE KEY=VALUE … [under NAME]", Verb: scenario.Change, Check: checkWrites,
 		About: "It changes several keys, as its setting \"change\" says."}, (*run).act},
+	{scenario.Form{Usage: "begin lock [NAME]", Verb: scenario.Begin, Check: checkBeginLock,
+		About: "It waits for the lock, takes it, and stands before it does what else there is to do, and before it knows that it has it."}, (*run).act},
 	{scenario.Form{Usage: "begin read KEY [under NAME]", Verb: scenario.Begin, Check: checkRead,
 		About: "It stands right before the read."}, (*run).act},
 	{scenario.Form{Usage: "begin write KEY=VALUE [under NAME]", Verb: scenario.Begin, Check: checkWrites,
@@ -71,6 +73,15 @@ func checkLock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) s
 		c.Queued = append(c.Queued, lock)
 	}
 	return ""
+}
+
+// checkBeginLock: not all clients can stand there.
+func checkBeginLock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	if !s.Halfway() {
+		return fmt.Sprintf("the clients of %s take a lock in one piece, and cannot stand in the middle: it needs a step \"lock\"", s.Variant.World.Service)
+	}
+	c.Begun, c.Taking = true, true
+	return checkLock(s, c, step)
 }
 
 // checkUnlock: one that names no lock may be of any.
@@ -128,7 +139,10 @@ func checkFinish(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step)
 	if !c.Begun {
 		return step.Client + " has begun nothing here: it needs a \"begin …\" before"
 	}
-	c.Begun = false
+	if step.Send && c.Taking {
+		return step.Client + " is in the middle of a lock, which is no request to the storage: it needs a step \"finish\""
+	}
+	c.Begun, c.Taking = false, false
 	return ""
 }
 

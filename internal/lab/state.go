@@ -184,6 +184,15 @@ func (s *state) take(e history.Event) {
 		case "":
 		case history.OpLock: // what it says of a grant before its answer, which may be long in coming
 			s.owner(e.Tenure).heard = e.At
+			k := c.claim(e.Scope)
+			k.tenure = e.Tenure
+			c.putLast(k)
+			s.own(e)
+		case opQueue:
+			k := c.claim(e.Scope)
+			k.queued = e.Tenure
+			c.putLast(k)
+			s.owner(e.Tenure).client = e.Lane
 		default:
 			c.stands++
 		}
@@ -272,6 +281,10 @@ func (s *state) answer(e history.Event) (recorded bool) {
 	s.own(e)
 	return true
 }
+
+// opQueue is that of a note by which a client says that it waits for a lock, where the
+// lock service does not tell of it.
+const opQueue = "queue"
 
 // isRequest reports whether an operation is one that the storage is asked for.
 func isRequest(op string) bool {

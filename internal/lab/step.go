@@ -88,7 +88,7 @@ func (r *run) claim(s scenario.Step) *claim {
 // accounts say of it.
 func (r *run) act(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
-	before, stood := c.replies, c.stands
+	before, stood, noted := c.replies, c.stands, c.notes
 	if err := r.command(s.Client, r.line(s)); err != nil {
 		return err
 	}
@@ -99,6 +99,9 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 	return r.await(ctx, what, r.within(s.Client)+s.For, func() (bool, error) {
 		if s.Verb == scenario.Begin && c.stands > stood {
 			return true, nil // no request, and so no reply
+		}
+		if s.Verb == scenario.Begin && c.notes > noted && c.reply.Op == history.OpLock {
+			return r.state.owner(c.reply.Tenure).granted, nil
 		}
 		over := c.replies == before+len(r.requests(s)) || c.replies > before && c.reply.Kind != history.KindOK
 		return over && !(s.Verb == scenario.Begin && c.reply.Kind == history.KindOK) && r.state.told(c.reply), nil
@@ -179,6 +182,8 @@ func (r *run) queue(ctx context.Context, s scenario.Step) error {
 	before := k.tenure
 	return r.await(ctx, client+"'s place in the queue", r.within(client), func() (bool, error) {
 		switch {
+		case k.queues && r.service.Words().Unqueued:
+			return k.queued != "", nil // by the client's own word
 		case k.queues:
 			return r.state.waits(client, lock, since), nil
 		case k.tenure != before: // it had to wait for nobody

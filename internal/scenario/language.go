@@ -28,6 +28,8 @@ type Service struct {
 	// Unqueued says that its account has no history.KindQueued: whether it is fair
 	// cannot be judged.
 	Unqueued bool
+	// Halfway says that its clients can stand in the middle of taking a lock.
+	Halfway bool
 	// Check finds settings that do not go together; nil: all do.
 	Check func(world setting.Values, clients map[string]Client) *Conflict
 	// Clash says why there cannot be two locks of these names side by side; "" where

@@ -39,6 +39,7 @@ type ClientStory struct {
 	MayHold  []string // those for which its process has asked
 	Queued   []string // those in whose queues it stands
 	Begun    bool
+	Taking   bool // what it has begun is a lock
 	Last     int  // so many writes could be tried again
 	Retrying bool // there is something that could be
 
@@ -120,6 +121,9 @@ func (c *ClientStory) canAct(step Step) string {
 	}
 	return ""
 }
+
+// Halfway reports whether clients can stand in the middle of taking a lock.
+func (s *Story) Halfway() bool { return s.service.Halfway }
 
 // LacksSession is the client whose session a client shares, where that cannot be there;
 // else "".

@@ -84,6 +84,12 @@ type Place interface {
 	Leave()
 }
 
+// Waiter is a Place in a queue of which the service's account does not tell.
+type Waiter interface {
+	// Waits says what it does while it waits, as in "asks again every 100 ms".
+	Waits() string
+}
+
 // NotHeld says what was seen where a lock is not held.
 type NotHeld string
 

@@ -97,6 +97,7 @@ func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, er
 	if err := t.wait(ctx); err != nil {
 		return nil, err
 	}
+	service.Stand(ctx, t.Name())
 	return t, nil
 }
 

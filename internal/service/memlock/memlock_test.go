@@ -71,18 +71,31 @@ func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options)
 }
 
 func TestStories(t *testing.T) {
-	for _, name := range []string{"tokens", "forget", "grace"} {
+	for _, name := range []string{"tokens", "forget", "grace", "halfway"} {
 		s := parse(t, name)
 		for i := range s.Variants {
 			v := &s.Variants[i]
 			t.Run(name+"/"+v.Name, func(t *testing.T) {
 				t.Parallel()
 				events := run(t, s, v, lab.Options{})
-				if name == "grace" && len(events) > 0 {
+				switch {
+				case name == "grace" && len(events) > 0:
 					rests(t, events)
+				case name == "halfway":
+					grants(t, events, "client1")
 				}
 			})
 		}
+	}
+}
+
+// grants: the history knows whose the first tenure was, though its client may never have
+// been told of it.
+func grants(t *testing.T, events []history.Event, client string) {
+	t.Helper()
+	i := slices.IndexFunc(events, func(e history.Event) bool { return e.Kind == history.KindGranted })
+	if i < 0 || events[i].Client != client {
+		t.Errorf("the first tenure is not that of %s", client)
 	}
 }
 

@@ -64,7 +64,7 @@ func (Service) Dial(o service.Options) (service.Client, error) {
 
 // Words implements service.Service, as those below do.
 func (Service) Words() scenario.Service {
-	return scenario.Service{Name: name, About: "A lock service in memory.", World: worldSettings, Client: clientSettings}
+	return scenario.Service{Name: name, About: "A lock service in memory.", World: worldSettings, Client: clientSettings, Halfway: true}
 }
 
 func (Service) Faults() []*service.Fault { return []*service.Fault{&forget} }

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fencelab/fencelab/internal/ports"
@@ -55,22 +54,6 @@ func Run(args []string) error {
 	argv := append([]string{filepath.Base(program), "--bind", host, "--port", port}, args[2:]...)
 	if err := syscall.Exec(program, argv, os.Environ()); err != nil {
 		return fmt.Errorf("redis: start %s: %w", program, err)
-	}
-	return nil
-}
-
-// tick is how often the embedded server's clock moves on. It has none of its own.
-const tick = 10 * time.Millisecond
-
-func serveEmbedded(addr string) error {
-	m := miniredis.NewMiniRedis()
-	if err := m.StartAddr(addr); err != nil {
-		return fmt.Errorf("embedded redis: %w", err)
-	}
-	last := time.Now()
-	for now := range time.Tick(tick) {
-		m.FastForward(now.Sub(last))
-		last = now
 	}
 	return nil
 }

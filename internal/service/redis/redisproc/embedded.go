@@ -1,0 +1,178 @@
+package redisproc
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// tick is how often the embedded server's clock moves on. It has none of its own.
+const tick = 10 * time.Millisecond
+
+// embedded is a miniredis that has a replication stream, as a real Redis has: who asks
+// by PSYNC is sent an empty snapshot, and then the commands that make of its keys what
+// they are, in the order in which they changed. What one command, script or transaction
+// changes is in one transaction of the stream.
+type embedded struct {
+	redis *miniredis.Miniredis
+
+	mu       sync.Mutex // held while a command runs
+	seen     map[string]content
+	replicas []*server.Peer
+
+	peersMu sync.Mutex
+	peers   map[*server.Peer]*connection
+}
+
+// connection is one of a client. A script calls commands by peers that are none.
+type connection struct{ runs bool }
+
+// content is what a key holds.
+type content struct {
+	kind   string // "string", "hash", or another type, of which no more is known
+	text   string
+	fields map[string]string
+}
+
+func serveEmbedded(addr string) error {
+	e := &embedded{redis: miniredis.NewMiniRedis(), peers: make(map[*server.Peer]*connection)}
+	if err := e.redis.StartAddr(addr); err != nil {
+		return fmt.Errorf("embedded redis: %w", err)
+	}
+	e.redis.Server().SetPreHook(e.hook)
+	last := time.Now()
+	for now := range time.Tick(tick) {
+		e.step(func() { e.redis.FastForward(now.Sub(last)) })
+		last = now
+	}
+	return nil
+}
+
+// blocking are the commands that wait for others, which could not run meanwhile. What they
+// change is told with the next change.
+var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "XREAD", "XREADGROUP"}
+
+// hook runs a command as a step, and answers those of replication.
+func (e *embedded) hook(peer *server.Peer, cmd string, args ...string) (done bool) {
+	c := e.connection(peer)
+	switch {
+	case c == nil || c.runs || slices.Contains(blocking, cmd):
+		return false
+	case cmd == "REPLCONF":
+		if len(args) == 0 || !strings.EqualFold(args[0], "ACK") {
+			peer.WriteOK()
+		}
+		return true
+	case cmd == "PSYNC":
+		e.follow(peer)
+		return true
+	}
+	c.runs = true
+	e.step(func() { e.redis.Server().Dispatch(peer, append([]string{cmd}, args...)) })
+	c.runs = false
+	return true
+}
+
+// connection is that of a peer; nil where it is a script's. Those have a context before
+// their first command.
+func (e *embedded) connection(peer *server.Peer) *connection {
+	e.peersMu.Lock()
+	defer e.peersMu.Unlock()
+	c := e.peers[peer]
+	if c == nil && peer.Ctx == nil {
+		c = new(connection)
+		e.peers[peer] = c
+		peer.OnDisconnect(func() { e.forget(peer) })
+	}
+	return c
+}
+
+func (e *embedded) forget(peer *server.Peer) {
+	e.peersMu.Lock()
+	delete(e.peers, peer)
+	e.peersMu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.replicas = slices.DeleteFunc(e.replicas, func(other *server.Peer) bool { return other == peer })
+}
+
+// follow begins the stream of a replica.
+func (e *embedded) follow(peer *server.Peer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	peer.WriteInline("FULLRESYNC " + strings.Repeat("0", 40) + " 0")
+	peer.Block(func(w *server.Writer) { w.WriteRaw("$0\r\n") })
+	peer.Flush()
+	e.replicas = append(e.replicas, peer)
+}
+
+// step does something alone, and sends what it has changed.
+func (e *embedded) step(do func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	do()
+	now := e.contents()
+	changes := changes(e.seen, now)
+	e.seen = now
+	if len(changes) > 1 {
+		changes = slices.Concat([][]string{{"MULTI"}}, changes, [][]string{{"EXEC"}})
+	}
+	for _, peer := range e.replicas {
+		for _, c := range changes {
+			peer.Block(func(w *server.Writer) { w.WriteStrings(c) })
+		}
+		peer.Flush()
+	}
+}
+
+// contents are all keys, as they are.
+func (e *embedded) contents() map[string]content {
+	now := make(map[string]content)
+	for _, key := range e.redis.Keys() {
+		c := content{kind: e.redis.Type(key)}
+		switch c.kind {
+		case "string":
+			c.text, _ = e.redis.Get(key)
+		case "hash":
+			c.fields = make(map[string]string)
+			fields, _ := e.redis.HKeys(key)
+			for _, f := range fields {
+				c.fields[f] = e.redis.HGet(key, f)
+			}
+		}
+		now[key] = c
+	}
+	return now
+}
+
+// changes are the commands that make of some keys others, those that delete first.
+func changes(before, now map[string]content) (commands [][]string) {
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if now[key].kind != before[key].kind {
+			commands = append(commands, []string{"DEL", key})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		was, is := before[key], now[key]
+		if is.kind == "string" && was.kind+was.text != is.kind+is.text {
+			commands = append(commands, []string{"SET", key, is.text})
+		}
+		for _, f := range slices.Sorted(maps.Keys(was.fields)) {
+			if _, stays := is.fields[f]; !stays && is.kind == "hash" {
+				commands = append(commands, []string{"HDEL", key, f})
+			}
+		}
+		for _, f := range slices.Sorted(maps.Keys(is.fields)) {
+			if value, known := was.fields[f]; !known || value != is.fields[f] {
+				commands = append(commands, []string{"HSET", key, f, is.fields[f]})
+			}
+		}
+	}
+	return commands
+}

@@ -1,0 +1,187 @@
+// Package replica reads the replication stream of a Redis: the commands that changed its
+// keys, in the order in which Redis ran them. Keys that expire are deleted in it.
+package replica
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Stream is one. It is not acknowledged, so that WAIT counts real replicas alone.
+type Stream struct {
+	conn net.Conn
+	in   *bufio.Reader
+
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// ackPeriod is how often a Redis is told that somebody follows; after a minute without a
+// word it breaks the connection.
+const ackPeriod = time.Second
+
+// Follow begins to read the stream of the Redis at the other end of a connection that
+// nobody else uses, and is authenticated where it must be. It returns when the stream has
+// begun. The snapshot of what was there before is read and thrown away.
+func Follow(ctx context.Context, conn net.Conn) (*Stream, error) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	s := &Stream{conn: conn, in: bufio.NewReader(conn), closed: make(chan struct{})}
+	if err := s.handshake(); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("follow redis: %w", errors.Join(err, context.Cause(ctx)))
+	}
+	go s.stay()
+	return s, nil
+}
+
+func (s *Stream) handshake() error {
+	for _, ask := range [][]string{{"REPLCONF", "listening-port", "0"}, {"REPLCONF", "capa", "eof", "capa", "psync2"}} {
+		if err := s.send(ask...); err != nil {
+			return err
+		}
+		if _, err := s.status(); err != nil {
+			return err
+		}
+	}
+	if err := s.send("PSYNC", "?", "-1"); err != nil {
+		return err
+	}
+	begins, err := s.status()
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(begins, "+FULLRESYNC ") {
+		return fmt.Errorf("redis answers PSYNC by %q", begins)
+	}
+	if err := s.skipSnapshot(); err != nil {
+		return fmt.Errorf("its snapshot: %w", err)
+	}
+	return s.send("REPLCONF", "ACK", "0") // without which some send nothing more
+}
+
+// status reads a line that is no error.
+func (s *Stream) status() (string, error) {
+	line, err := s.line()
+	if err == nil && strings.HasPrefix(line, "-") {
+		err = errors.New(line[1:])
+	}
+	return line, err
+}
+
+// line reads one; empty ones say that Redis is busy.
+func (s *Stream) line() (string, error) {
+	for {
+		line, err := s.in.ReadString('\n')
+		if line = strings.TrimRight(line, "\r\n"); line != "" || err != nil {
+			return line, err
+		}
+	}
+}
+
+// skipSnapshot reads up to the end of a snapshot, which has a length or a mark at its end.
+func (s *Stream) skipSnapshot() error {
+	head, err := s.line()
+	if err != nil {
+		return err
+	}
+	if mark, marked := strings.CutPrefix(head, "$EOF:"); marked {
+		return s.skipTo([]byte(mark))
+	}
+	length, err := strconv.ParseInt(strings.TrimPrefix(head, "$"), 10, 64)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(io.Discard, s.in, length)
+	return err
+}
+
+func (s *Stream) skipTo(mark []byte) error {
+	var last []byte
+	for !bytes.Equal(last, mark) {
+		b, err := s.in.ReadByte()
+		if err != nil {
+			return err
+		}
+		if last = append(last, b); len(last) > len(mark) {
+			last = last[1:]
+		}
+	}
+	return nil
+}
+
+// stay says now and then that somebody follows.
+func (s *Stream) stay() {
+	for {
+		select {
+		case <-time.After(ackPeriod):
+			if s.send("REPLCONF", "ACK", "0") != nil {
+				return // who reads is told
+			}
+		case <-s.closed:
+			return
+		}
+	}
+}
+
+func (s *Stream) send(args ...string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", len(args))
+	for _, a := range args {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
+	}
+	_, err := io.WriteString(s.conn, b.String())
+	return err
+}
+
+// Next waits for the next command. Its name is in capitals.
+func (s *Stream) Next() ([]string, error) {
+	head, err := s.line()
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(head, "*"))
+	if err != nil || n < 1 {
+		return nil, fmt.Errorf("redis sends %q in its stream, want an array", head)
+	}
+	args := make([]string, n)
+	for i := range args {
+		if args[i], err = s.bulk(); err != nil {
+			return nil, err
+		}
+	}
+	args[0] = strings.ToUpper(args[0])
+	return args, nil
+}
+
+func (s *Stream) bulk() (string, error) {
+	head, err := s.line()
+	if err != nil {
+		return "", err
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(head, "$"))
+	if err != nil || n < 0 {
+		return "", fmt.Errorf("redis sends %q in its stream, want a string", head)
+	}
+	text := make([]byte, n+2)
+	if _, err := io.ReadFull(s.in, text); err != nil {
+		return "", err
+	}
+	return string(text[:n]), nil
+}
+
+// Close ends the stream, and a Next that waits.
+func (s *Stream) Close() {
+	s.closing.Do(func() {
+		close(s.closed)
+		s.conn.Close()
+	})
+}
