@@ -114,5 +114,9 @@ func (f found) skips(v *scenario.Variant) string {
 		return v.Own
 	}
 	i := slices.IndexFunc(f.services, func(s service.Service) bool { return s.Name() == name })
-	return f.lacks(f.services[i])
+	s := f.services[i]
+	if l, may := s.(service.Lacking); may && f.lacks(s) == "" {
+		return l.Lacks(v)
+	}
+	return f.lacks(s)
 }

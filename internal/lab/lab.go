@@ -18,7 +18,6 @@ import (
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Options of Run.
@@ -148,7 +147,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 	lanes := append([]string{r.service.Name()}, r.scenario.Clients...)
 	tokens := make(map[string]string)
 	for name, c := range r.variant.Clients {
-		tokens[name] = r.service.Shows(c.Values[setting.Token])
+		tokens[name] = r.service.Shows(c.Values)
 	}
 	begin := history.Run{
 		Version: history.Version, Service: r.service.Name(), Tokens: tokens,

@@ -41,8 +41,9 @@ type Service interface {
 	// Told are the settings that a client's agent is told, of all clients of a variant.
 	// Where one uses what is another's, as its session, it is told so with each lock.
 	Told(client string, all map[string]scenario.Client) setting.Values
-	// Shows is what a value of setting.Token means in history.Run.Tokens.
-	Shows(token string) string
+	// Shows is what a client with these settings shows as its token, in the words of
+	// history.Run.Tokens.
+	Shows(client setting.Values) string
 	// Slot is what a client's unlock of a tenure frees. Where a client uses a slot
 	// again for its next tenure, a late unlock of the one before frees that.
 	Slot(tenure string) string
@@ -59,6 +60,13 @@ type Shared interface {
 type Launched struct {
 	Endpoints []string
 	Processes []*proc.Process // whose end ends all these runs
+}
+
+// Lacking is a Service some of whose servers cannot tell every story.
+type Lacking interface {
+	// Lacks is what the servers that a variant would get lack, as in "the embedded
+	// server has no replicas"; "" is nothing.
+	Lacks(v *scenario.Variant) string
 }
 
 // Bounded is a Service that promises within which times locks are freed and granted,

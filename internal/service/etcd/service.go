@@ -154,10 +154,10 @@ func own(world setting.Values, clients map[string]scenario.Client) (why []string
 }
 
 // Shows implements service.Service.
-func (Service) Shows(token string) string {
+func (Service) Shows(client setting.Values) string {
 	return map[string]string{
 		tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax,
-	}[token]
+	}[client.Text(setting.Token)]
 }
 
 // Slot implements service.Service: it is the key in the queue, which a client that

@@ -81,8 +81,8 @@ func (Service) Told(client string, all map[string]scenario.Client) setting.Value
 	return all[client].Values
 }
 
-func (Service) Shows(token string) string {
-	return map[string]string{tokenCount: history.ShowsGrant, tokenNone: history.ShowsNone}[token]
+func (Service) Shows(client setting.Values) string {
+	return map[string]string{tokenCount: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
 }
 
 // slack is how long a machine that is busy may take to do what is due.
