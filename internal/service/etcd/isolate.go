@@ -26,7 +26,7 @@ var isolateMember = service.Fault{
 			if members := s.Variant.World.Settings.Number(settingMembers); members == 1 {
 				return "etcd has one member, and no others from which it could be isolated: it needs \"members: 3\""
 			}
-			return checkMember(map[string]bool{memberIsolated: true}, rule{memberIsolated, true, "%s is isolated already"})(s, c, step)
+			return named.Check(map[string]bool{memberIsolated: true}, service.NodeRule{Fact: memberIsolated, Is: true, Words: "%s is isolated already"})(s, c, step)
 		},
 	},
 	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
@@ -40,7 +40,7 @@ var healMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "heal NODE",
 		About: "The isolated member and the others reach each other again.",
-		Check: checkMember(map[string]bool{memberIsolated: false}, rule{memberIsolated, false, "%s is not isolated here: it needs a step \"gcsim: isolate %s\" before"}),
+		Check: named.Check(map[string]bool{memberIsolated: false}, service.NodeRule{Fact: memberIsolated, Is: false, Words: "%s is not isolated here: it needs a step \"gcsim: isolate %s\" before"}),
 	},
 	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
 		s := of.(*servers)

@@ -1,11 +1,9 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -15,46 +13,14 @@ import (
 // memberNames is a regular expression of the names that members can have.
 const memberNames = "etcd[0-9]+"
 
-// What a story says of a member by its name.
-const (
-	memberDead  = "%s is dead"
-	memberStill = "%s stands still"
-)
-
-// rule refuses a step about a member of which a fact is so, or is not. The words say why;
-// %s is the member.
-type rule struct {
-	fact  string
-	is    bool
-	words string
-}
-
-// checkMember refuses a member that is not there, and what rules refuse; else it notes
-// other facts.
-func checkMember(note map[string]bool, rules ...rule) func(*scenario.Story, *scenario.ClientStory, scenario.Step) string {
-	return func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
-		named := func(text string) string { return strings.ReplaceAll(text, "%s", step.Node) }
-		members := s.Variant.World.Settings.Number(settingMembers)
-		if n, err := strconv.Atoi(strings.TrimPrefix(step.Node, "etcd")); err != nil || n < 1 || n > members {
-			return fmt.Sprintf("there is no %s: its members are etcd1 to etcd%d", step.Node, members)
-		}
-		for _, r := range rules {
-			if s.Facts[named(r.fact)] == r.is {
-				return named(r.words)
-			}
-		}
-		for fact, is := range note {
-			s.Facts[named(fact)] = is
-		}
-		return ""
-	}
-}
+// named is what a story calls them.
+var named = service.Nodes{Name: Dialer{}.Name(), Setting: settingMembers}
 
 var killMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "kill NODE", Own: "kills members of etcd",
 		About: "Kills a member of etcd (SIGKILL), until \"restart NODE\".",
-		Check: checkMember(map[string]bool{memberDead: true, memberStill: false}, rule{memberDead, true, "%s is dead already"}),
+		Check: named.CheckKill,
 	},
 	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
 		s := of.(*servers)
@@ -66,9 +32,10 @@ var restartMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "restart NODE",
 		About: "Starts the killed member again, on its data.",
-		Check: checkMember(map[string]bool{memberDead: false},
-			rule{memberDead, false, "%s runs: it needs a step \"gcsim: kill %s\" before"},
-			rule{memberIsolated, true, "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before"}),
+		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			isolated := service.NodeRule{Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before"}
+			return cmp.Or(named.CheckRestart(s, c, step), named.Check(nil, isolated)(s, c, step))
+		},
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
 		s := of.(*servers)
@@ -86,9 +53,7 @@ var pauseMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "pause NODE", Own: "stops members of etcd",
 		About: "Stops a member of etcd (SIGSTOP), until \"resume NODE\".",
-		Check: checkMember(map[string]bool{memberStill: true},
-			rule{memberDead, true, "%s is dead: nothing can be done with it but to restart it"},
-			rule{memberStill, true, "%s stands still already"}),
+		Check: named.CheckPause,
 	},
 	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
 		s := of.(*servers)
@@ -100,7 +65,7 @@ var resumeMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "resume NODE",
 		About: "Lets the stopped member go on.",
-		Check: checkMember(map[string]bool{memberStill: false}, rule{memberStill, false, "%s does not stand still here"}),
+		Check: named.CheckResume,
 	},
 	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
 		s := of.(*servers)
