@@ -366,6 +366,7 @@ func (s *state) tenure(e history.Event) {
 		e.Cause = history.CauseRevoked
 	case c.asked[s.recorder.slot(e.Tenure)] && !c.cut:
 		e.Cause = history.CauseReleased
+	case e.Cause == history.CauseRevoked: // by the lock service's own word
 	default:
 		e.Cause = history.CauseExpired
 		if c.frozen.Kind == history.KindPause || c.frozen.Kind == history.KindKill {

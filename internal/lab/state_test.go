@@ -240,6 +240,19 @@ func TestHowTenuresEnd(t *testing.T) {
 			}
 		})
 	}
+	taken := observed(history.KindEnded, "/lock/a@1") // by the lock service's word
+	taken.Cause = history.CauseRevoked
+	for want, story := range map[string][]history.Event{
+		history.CauseRevoked:  {taken},
+		history.CauseReleased: {client("c1", history.KindInvoke, history.OpUnlock, "/lock/a@1"), taken},
+	} {
+		a := newAccounts()
+		a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
+		a.tell(story...)
+		if got := a.account(); !strings.HasSuffix(got, want) {
+			t.Errorf("got\n%s\nwant an end by %s", got, want)
+		}
+	}
 	a := newAccounts()
 	a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
 	a.owner("/lock/a@1").revoked = true
