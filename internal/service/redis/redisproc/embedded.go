@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,7 +13,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// tick is how often the embedded server's clock moves on. It has none of its own.
+// tick is how often the embedded server's clock moves on while nobody asks for anything.
+// It has none of its own.
 const tick = 10 * time.Millisecond
 
 // embedded is a miniredis that has a replication stream, as a real Redis has: who asks
@@ -23,6 +25,7 @@ type embedded struct {
 	redis *miniredis.Miniredis
 
 	mu       sync.Mutex // held while a command runs
+	now      time.Time  // by its own clock
 	seen     map[string]content
 	replicas []*server.Peer
 
@@ -38,6 +41,7 @@ type content struct {
 	kind   string // "string", "hash", or another type, of which no more is known
 	text   string
 	fields map[string]string
+	until  string // when it expires, in ms since 1970; "": never
 }
 
 func serveEmbedded(addr string) error {
@@ -45,11 +49,10 @@ func serveEmbedded(addr string) error {
 	if err := e.redis.StartAddr(addr); err != nil {
 		return fmt.Errorf("embedded redis: %w", err)
 	}
+	e.now = time.Now()
 	e.redis.Server().SetPreHook(e.hook)
-	last := time.Now()
-	for now := range time.Tick(tick) {
-		e.step(func() { e.redis.FastForward(now.Sub(last)) })
-		last = now
+	for range time.Tick(tick) {
+		e.step(func() {})
 	}
 	return nil
 }
@@ -112,11 +115,19 @@ func (e *embedded) follow(peer *server.Peer) {
 	e.replicas = append(e.replicas, peer)
 }
 
-// step does something alone, and sends what it has changed.
+// step does something alone, with the clock as it is now, and sends what has changed.
 func (e *embedded) step(do func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	now := time.Now()
+	e.redis.FastForward(now.Sub(e.now))
+	e.now = now
 	do()
+	e.tell()
+}
+
+// tell sends what has changed since the last time.
+func (e *embedded) tell() {
 	now := e.contents()
 	changes := changes(e.seen, now)
 	e.seen = now
@@ -136,6 +147,9 @@ func (e *embedded) contents() map[string]content {
 	now := make(map[string]content)
 	for _, key := range e.redis.Keys() {
 		c := content{kind: e.redis.Type(key)}
+		if ttl := e.redis.TTL(key); ttl > 0 {
+			c.until = strconv.FormatInt(e.now.Add(ttl).UnixMilli(), 10)
+		}
 		switch c.kind {
 		case "string":
 			c.text, _ = e.redis.Get(key)
@@ -172,6 +186,13 @@ func changes(before, now map[string]content) (commands [][]string) {
 			if value, known := was.fields[f]; !known || value != is.fields[f] {
 				commands = append(commands, []string{"HSET", key, f, is.fields[f]})
 			}
+		}
+		switch {
+		case is.until == was.until:
+		case is.until == "":
+			commands = append(commands, []string{"PERSIST", key})
+		default:
+			commands = append(commands, []string{"PEXPIREAT", key, is.until})
 		}
 	}
 	return commands

@@ -5,11 +5,13 @@ package replica
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,12 +32,12 @@ type Stream struct {
 const ackPeriod = time.Second
 
 // Follow begins to read the stream of the Redis at the other end of a connection that
-// nobody else uses, and is authenticated where it must be. It returns when the stream has
-// begun. The snapshot of what was there before is read and thrown away.
-func Follow(ctx context.Context, conn net.Conn) (*Stream, error) {
+// nobody else uses, as a user with a password where there is one. It returns when the
+// stream has begun. The snapshot of what was there before is read and thrown away.
+func Follow(ctx context.Context, conn net.Conn, user, password string) (*Stream, error) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	s := &Stream{conn: conn, in: bufio.NewReader(conn), closed: make(chan struct{})}
-	if err := s.handshake(); err != nil {
+	if err := s.handshake(user, password); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("follow redis: %w", errors.Join(err, context.Cause(ctx)))
 	}
@@ -43,8 +45,12 @@ func Follow(ctx context.Context, conn net.Conn) (*Stream, error) {
 	return s, nil
 }
 
-func (s *Stream) handshake() error {
-	for _, ask := range [][]string{{"REPLCONF", "listening-port", "0"}, {"REPLCONF", "capa", "eof", "capa", "psync2"}} {
+func (s *Stream) handshake(user, password string) error {
+	asks := [][]string{{"REPLCONF", "listening-port", "0"}, {"REPLCONF", "capa", "eof", "capa", "psync2"}}
+	if password != "" {
+		asks = slices.Insert(asks, 0, []string{"AUTH", cmp.Or(user, "default"), password})
+	}
+	for _, ask := range asks {
 		if err := s.send(ask...); err != nil {
 			return err
 		}

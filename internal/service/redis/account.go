@@ -1,0 +1,128 @@
+package redis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// account is the lock service's own account of tenures: what most of its nodes say of who
+// holds each lock. No client has a part in it.
+type account struct {
+	stage service.Stage
+	locks []string
+	most  int // so many nodes make a holder
+
+	mu      sync.Mutex
+	nodes   []database
+	tenures map[string]map[string]*tenureOf // lock → owner → tenure
+	begun   map[string]int                  // lock and owner → how many tenures it had
+}
+
+// tenureOf is one that goes on.
+type tenureOf struct {
+	name string
+	holding
+}
+
+func newAccount(stage service.Stage, nodes int) *account {
+	a := &account{
+		stage: stage, locks: stage.Locks(), most: nodes/2 + 1,
+		tenures: make(map[string]map[string]*tenureOf), begun: make(map[string]int),
+	}
+	for range nodes {
+		a.nodes = append(a.nodes, make(database))
+	}
+	for _, lock := range a.locks {
+		a.tenures[lock] = make(map[string]*tenureOf)
+	}
+	return a
+}
+
+// change makes of what a node holds something else, and tells what comes of it.
+func (a *account) change(node int, to func(database) database) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.nodes[node]
+	a.nodes[node] = to(before.clone())
+	for _, lock := range a.locks {
+		a.compare(lock, counted(lock, before, a.nodes[node]))
+	}
+}
+
+// compare tells whose tenures of a lock have ended and begun. token is the one that was
+// counted with them.
+func (a *account) compare(lock string, token fence.Token) {
+	held := a.holders(lock)
+	going := a.tenures[lock]
+	for _, owner := range slices.Sorted(maps.Keys(going)) {
+		if _, still := held[owner]; !still {
+			a.tell(history.KindEnded, lock, going[owner], 0)
+			delete(going, owner)
+		}
+	}
+	for _, owner := range slices.Sorted(maps.Keys(held)) {
+		if t := going[owner]; t != nil {
+			t.holding = held[owner]
+			continue
+		}
+		going[owner] = &tenureOf{a.name(lock, owner), held[owner]}
+		a.tell(history.KindGranted, lock, going[owner], token)
+	}
+}
+
+// holders are those whom most nodes know. A lease is the longest that one of them has.
+func (a *account) holders(lock string) map[string]holding {
+	held, votes := make(map[string]holding), make(map[string]int)
+	for _, node := range a.nodes {
+		for owner, h := range node.holders(lock) {
+			votes[owner]++
+			if before, known := held[owner]; !known || longer(h.until, before.until) {
+				held[owner] = h
+			}
+		}
+	}
+	maps.DeleteFunc(held, func(owner string, _ holding) bool { return votes[owner] < a.most })
+	return held
+}
+
+// longer reports whether a lease ends after another one. One that never ends is longest.
+func longer(one, other time.Time) bool {
+	return one.IsZero() || !other.IsZero() && one.After(other)
+}
+
+// again separates an owner from the number of its tenure, from the second on.
+const again = "~"
+
+// name is that of a tenure: its owner's, which clients choose anew for each tenure. One
+// that takes what was over once more has a number as well.
+func (a *account) name(lock, owner string) string {
+	a.begun[lock+" "+owner]++
+	if n := a.begun[lock+" "+owner]; n > 1 {
+		return fmt.Sprint(owner, again, n)
+	}
+	return owner
+}
+
+// ownerOf is the owner of a tenure.
+func ownerOf(tenure string) string {
+	owner, _, _ := strings.Cut(tenure, again)
+	return owner
+}
+
+func (a *account) tell(kind history.Kind, lock string, t *tenureOf, token fence.Token) {
+	e := history.Event{At: time.Duration(time.Now().UnixNano()), Lane: Name, Kind: kind, Scope: lock, Tenure: t.name}
+	if kind == history.KindGranted {
+		e.Token, e.Mode = token, t.mode
+	} else if t.until.IsZero() || time.Now().Before(t.until) {
+		e.Cause = history.CauseRevoked // unless its client let go of it
+	}
+	a.stage.Tell(e)
+}

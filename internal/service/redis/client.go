@@ -1,0 +1,193 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Name is what scenarios call the service.
+const Name = "redis"
+
+// Dialer makes clients of Redis.
+type Dialer struct{}
+
+// Name implements service.Dialer, as those below do.
+func (Dialer) Name() string { return Name }
+
+// ClientSettings are those of the recipes.
+func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
+
+// DefaultEndpoints is where Redis is by default.
+func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:6379"} }
+
+// Dial makes a client.
+func (Dialer) Dial(o service.Options) (service.Client, error) {
+	c := &client{settings: o.Settings, recipe: recipeOf(o.Settings.Text(settingBy))}
+	for _, endpoint := range o.Endpoints {
+		options, err := optionsOf(os.Getenv(urlEnv), endpoint)
+		if err != nil {
+			return nil, fmt.Errorf("endpoints: %w", err)
+		}
+		c.nodes = append(c.nodes, redis.NewClient(options))
+	}
+	return c, nil
+}
+
+// urlEnv has the URL of a Redis that is there already, with its password, where no list of
+// processes shows it.
+const urlEnv = "FENCELAB_REDIS_URL"
+
+// optionsOf are those of a client of the Redis at an address. A URL says the rest; "" is
+// nothing.
+func optionsOf(url, addr string) (*redis.Options, error) {
+	options := new(redis.Options)
+	if url != "" {
+		var err error
+		if options, err = redis.ParseURL(url); err != nil {
+			return nil, err
+		}
+	}
+	options.Addr = addr
+	options.MaxRetries = -1 // what is asked twice is another story
+	options.ContextTimeoutEnabled = true
+	return options, nil
+}
+
+// client takes its locks by a recipe.
+type client struct {
+	nodes    []*redis.Client
+	settings setting.Values
+	recipe   *recipe
+}
+
+// Reach implements service.Client, as those below do.
+func (c *client) Reach(ctx context.Context) error {
+	for _, node := range c.nodes {
+		if err := node.Ping(ctx).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *client) Close(context.Context) (err error) {
+	for _, node := range c.nodes {
+		err = node.Close()
+	}
+	return err
+}
+
+// retry is how often a client that waits asks again.
+const retry = 100 * time.Millisecond
+
+func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	w, err := c.asking("lock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	return c.tenure(w.wait(ctx))
+}
+
+func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	w, err := c.asking("trylock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	return c.tenure(w.try(ctx))
+}
+
+// tenure is what a client returns of an attempt: no typed nil.
+func (c *client) tenure(t *tenure, err error) (service.Tenure, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// asking is a client that asks for a lock, perhaps more than once.
+type asking struct {
+	*client
+	op, scope, owner string
+}
+
+func (c *client) asking(op, scope, in string) (*asking, error) {
+	if in != "" {
+		return nil, fmt.Errorf("redis: a client cannot take a lock in the tenure %q of another", in)
+	}
+	return &asking{c, op, scope, rand.Text()}, nil
+}
+
+// try asks once. The error is lock.ErrLocked where the lock is another's.
+func (w *asking) try(ctx context.Context) (*tenure, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	asked := time.Now()
+	a := &attempt{redis: w.nodes[0], lock: w.scope, owner: w.owner, ttl: w.settings.Time(setting.TTL)}
+	taken, err := w.recipe.take(ctx, a)
+	switch {
+	case err != nil:
+		return nil, &lock.UnknownError{Op: w.op, Scope: w.scope, Err: err}
+	case !taken:
+		return nil, lock.ErrLocked
+	}
+	t := &tenure{
+		of: w.client, grant: lock.Grant{Scope: w.scope, Owner: w.owner, Token: a.token},
+		until: asked.Add(a.ttl), done: make(chan struct{}),
+	}
+	go t.keep()
+	return t, nil
+}
+
+// wait asks until the lock is the client's, or ctx is done.
+func (w *asking) wait(ctx context.Context) (*tenure, error) {
+	for {
+		t, err := w.try(ctx)
+		if err != lock.ErrLocked {
+			return t, err
+		}
+		select {
+		case <-time.After(retry):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Enqueue asks once, and goes on to ask in the background where the lock is another's.
+func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
+	w, err := c.asking("lock", scope, "")
+	if err != nil {
+		return nil, err
+	}
+	t, err := w.try(ctx)
+	if err != nil && err != lock.ErrLocked {
+		return nil, err
+	}
+	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
+	p := &place{asking: w, granted: make(chan error, 1), leave: leave}
+	if err == nil {
+		leave()
+		p.take(t)
+		p.granted <- nil
+		return p, nil
+	}
+	go func() {
+		defer leave()
+		t, err := w.wait(waiting)
+		if err == nil {
+			p.take(t)
+		}
+		p.granted <- err
+	}()
+	return p, nil
+}

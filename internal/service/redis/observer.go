@@ -1,0 +1,167 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/service/redis/replica"
+
+	_ "embed"
+)
+
+// observeDeadline is for how long a Redis is asked for the beginning of the account.
+const observeDeadline = 30 * time.Second
+
+// marker is a key that is written to be seen in the stream.
+const marker = "fencelab_account:"
+
+// contents is a script that says what keys hold, and marks in the stream when that was.
+//
+//go:embed contents.lua
+var contentsLua string
+
+var contents = redis.NewScript(contentsLua)
+
+// watch is the account of one node, by its replication stream.
+type watch struct {
+	stream *replica.Stream
+	ended  chan struct{}
+}
+
+// observe begins the account of a node, or goes on with it after the node was away. It
+// returns when the account has what the node holds.
+func (n *node) observe(ctx context.Context, a *account) error {
+	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("%s does not answer after %v", n.name, observeDeadline))
+	defer cancel()
+	conn, err := n.dial(starting)
+	if err != nil {
+		return fmt.Errorf("observer: %w", err)
+	}
+	stream, err := replica.Follow(starting, conn, n.options.Username, n.options.Password)
+	if err != nil {
+		return fmt.Errorf("observer of %s: %w", n.name, err)
+	}
+	w, p := &watch{stream: stream, ended: make(chan struct{})}, n.process()
+	n.watch = w
+	begun := make(chan error, 1)
+	id := rand.Text()
+	found := make(chan database, 1)
+	n.servers.stage.Go(func() {
+		defer close(w.ended)
+		defer stream.Close()
+		defer context.AfterFunc(ctx, stream.Close)()
+		err := w.skip(marker + id)
+		begun <- err
+		if err != nil {
+			return
+		}
+		here, ok := <-found
+		if !ok {
+			return
+		}
+		a.change(n.place, func(database) database { return here })
+		if err := w.follow(func(commands [][]string) {
+			a.change(n.place, func(d database) database {
+				for _, c := range commands {
+					d.apply(c)
+				}
+				return d
+			})
+		}); ctx.Err() == nil {
+			n.servers.stage.Fail(p, fmt.Errorf("the observer of %s: %w", n.name, err))
+		}
+	})
+	here, err := n.contents(starting, a.locks, marker+id)
+	if err == nil {
+		err = <-begun
+	}
+	if err != nil {
+		close(found)
+		stream.Close()
+		return fmt.Errorf("observer of %s: %w", n.name, errors.Join(err, context.Cause(starting)))
+	}
+	found <- here
+	return nil
+}
+
+// contents are what the keys of locks hold at the time when the stream has the mark.
+func (n *node) contents(ctx context.Context, locks []string, mark string) (database, error) {
+	keys := []string{mark}
+	for _, lock := range locks {
+		keys = append(keys, watched(lock)...)
+	}
+	client := redis.NewClient(n.options)
+	defer client.Close()
+	found, err := contents.Run(ctx, client, keys).Slice()
+	if err != nil {
+		return nil, err
+	}
+	d := make(database)
+	for i, f := range found {
+		if answer, there := f.([]any); there {
+			d[keys[i+1]] = valueOf(answer)
+		}
+	}
+	return d, nil
+}
+
+// valueOf is a value by the script's answer: what it holds, and its PTTL.
+func valueOf(answer []any) *value {
+	v := new(value)
+	if fields, is := answer[0].([]any); is {
+		v.fields = make(map[string]string)
+		for pair := range slices.Chunk(fields, 2) {
+			v.fields[fmt.Sprint(pair[0])] = fmt.Sprint(pair[1])
+		}
+	} else {
+		v.text = fmt.Sprint(answer[0])
+	}
+	if ms, is := answer[1].(int64); is && ms >= 0 {
+		v.until = time.Now().Add(time.Duration(ms) * time.Millisecond)
+	}
+	return v
+}
+
+// skip reads the stream up to a mark.
+func (w *watch) skip(mark string) error {
+	for {
+		command, err := w.stream.Next()
+		if err != nil {
+			return err
+		}
+		if len(command) > 1 && command[1] == mark {
+			return nil
+		}
+	}
+}
+
+// follow hands over what the node did at once, again and again.
+func (w *watch) follow(do func(commands [][]string)) error {
+	var transaction [][]string
+	open := false
+	for {
+		command, err := w.stream.Next()
+		if err != nil {
+			return err
+		}
+		switch command[0] {
+		case "PING", "SELECT", "REPLCONF":
+		case "MULTI":
+			open = true
+		case "EXEC":
+			do(transaction)
+			transaction, open = nil, false
+		default:
+			if transaction = append(transaction, command); !open {
+				do(transaction)
+				transaction = nil
+			}
+		}
+	}
+}

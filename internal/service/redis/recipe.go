@@ -1,0 +1,78 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// recipe is a way to take a lock that people use. Each has a file of its own, and its
+// script beside it.
+type recipe struct {
+	name, about string
+	// shows is what the number that it gives is, as in history.Run.Tokens.
+	shows string
+	// take makes one attempt, and reports whether the lock is the client's. An error
+	// leaves that open.
+	take func(ctx context.Context, a *attempt) (taken bool, err error)
+}
+
+// recipes are all of them.
+var recipes = []*recipe{&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart}
+
+// attempt is one to take a lock.
+type attempt struct {
+	redis *redis.Client
+	lock  string
+	owner string
+	ttl   time.Duration
+	token fence.Token // that was given
+}
+
+// stand is to be called when the lock is taken by the first request, before anything else.
+func (a *attempt) stand(ctx context.Context) { service.Stand(ctx, a.owner) }
+
+// number is the answer of a script that gives a token, or nothing where the lock is not
+// free.
+func (a *attempt) number(ctx context.Context, answer *redis.Cmd) (taken bool, err error) {
+	n, err := answer.Uint64()
+	if err == redis.Nil {
+		return false, nil
+	}
+	a.token = fence.Token(n)
+	if err == nil {
+		a.stand(ctx)
+	}
+	return err == nil, err
+}
+
+func recipeOf(name string) *recipe {
+	i := slices.IndexFunc(recipes, func(r *recipe) bool { return r.name == name })
+	return recipes[i]
+}
+
+func recipeNames() (names []string) {
+	for _, r := range recipes {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// aboutRecipes says of each what it is.
+func aboutRecipes() string {
+	var each []string
+	for _, r := range recipes {
+		each = append(each, r.name+": "+r.about)
+	}
+	return strings.Join(each, " ")
+}
+
+// noToken is what recipes show that have no number.
+const noToken = history.ShowsNone

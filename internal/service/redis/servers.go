@@ -1,0 +1,159 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/redis/replica"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// servers are the nodes of a run.
+type servers struct {
+	stage   service.Stage
+	nodes   []*node
+	account *account
+}
+
+// node is a Redis that knows nothing of the others.
+type node struct {
+	name    string
+	place   int // among the nodes, from 0
+	servers *servers
+	server  *redisproc.Server // nil: it was there already
+	options *redis.Options
+	watch   *watch
+}
+
+// process is the node's; nil where it was there already.
+func (n *node) process() *proc.Process {
+	if n.server == nil {
+		return nil
+	}
+	return n.server.Process()
+}
+
+// Start implements service.Service.
+func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	all := &servers{stage: stage}
+	program := s.program()
+	for i := range stage.World().Number(settingNodes) {
+		dir := filepath.Join(stage.Group().Dir, fmt.Sprint(Name, i+1))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
+		}
+		args := append(redisproc.Settings(dir, stage.World().Text(settingPersistence)), "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
+		server, err := redisproc.Start(ctx, stage.Group(), program, args...)
+		if err != nil {
+			return nil, err
+		}
+		stage.Guard(server.Process())
+		if err := all.add(server, "", server.Addr); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Join implements service.Service.
+func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+	all := &servers{stage: stage}
+	_ = all.add(nil, os.Getenv(urlEnv), endpoints[0]) // Reach has looked at it
+	return all
+}
+
+func (s *servers) add(server *redisproc.Server, url, addr string) error {
+	options, err := optionsOf(url, addr)
+	if err != nil {
+		return err
+	}
+	place := len(s.nodes)
+	s.nodes = append(s.nodes, &node{name: fmt.Sprint(Name, place+1), place: place, servers: s, server: server, options: options})
+	return nil
+}
+
+// reachDeadline is for how long a Redis that is there already is asked.
+const reachDeadline = 10 * time.Second
+
+// Reach implements service.Service. A Redis that allows no replica is of no use.
+func (Service) Reach(ctx context.Context, endpoints []string) error {
+	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
+		return fmt.Errorf("redis at %q: want one HOST:PORT", endpoints)
+	}
+	options, err := optionsOf(os.Getenv(urlEnv), endpoints[0])
+	if err != nil {
+		return err
+	}
+	n := &node{name: "redis at " + endpoints[0], options: options}
+	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("%s does not answer after %v", n.name, reachDeadline))
+	defer cancel()
+	client := redis.NewClient(options)
+	defer client.Close()
+	if err := client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("%s: %w", n.name, errors.Join(err, context.Cause(ctx)))
+	}
+	conn, err := n.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	stream, err := replica.Follow(ctx, conn, options.Username, options.Password)
+	if err != nil {
+		return fmt.Errorf("%s allows no replica, by which runs see who holds its locks: %w", n.name, err)
+	}
+	stream.Close()
+	return nil
+}
+
+// dial makes a connection for a replication stream.
+func (n *node) dial(ctx context.Context) (net.Conn, error) {
+	if n.options.TLSConfig != nil {
+		return (&tls.Dialer{Config: n.options.TLSConfig}).DialContext(ctx, "tcp", n.options.Addr)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", n.options.Addr)
+}
+
+// Observe implements service.Servers, as those below do.
+func (s *servers) Observe(ctx context.Context) error {
+	s.account = newAccount(s.stage, len(s.nodes))
+	for _, n := range s.nodes {
+		if err := n.observe(ctx, s.account); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, err error) {
+	for _, n := range s.nodes {
+		addrs = append(addrs, n.options.Addr)
+	}
+	return addrs, nil
+}
+
+func (s *servers) IssuerArgs() []string { return nil }
+
+// Position is none: the account does not tell who waits.
+func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
+
+// Leave deletes the run's keys.
+func (s *servers) Leave(ctx context.Context) {
+	for _, n := range s.nodes {
+		client := redis.NewClient(n.options)
+		defer client.Close()
+		for _, lock := range s.stage.Locks() {
+			_ = client.Del(ctx, watched(lock)...).Err() // what is left expires, but for a number
+		}
+	}
+}

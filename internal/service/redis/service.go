@@ -1,0 +1,163 @@
+// Package redis is the lock service Redis: nodes that are a process each, real ones or
+// embedded ones, the locks that people build on them, and an account of tenures by the
+// nodes' replication streams. A recipe is a file here, and so is a fault.
+package redis
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Service is Redis.
+type Service struct {
+	Dialer
+	embedded bool // the user wants the embedded one
+}
+
+var (
+	_ service.Service = Service{}
+	_ service.Bounded = Service{}
+	_ service.Lacking = Service{}
+)
+
+// nodes is what a story calls its nodes.
+var nodes = service.Nodes{Name: Name, Setting: settingNodes}
+
+// Words implements service.Service, as those below do.
+func (s Service) Words() scenario.Service {
+	return scenario.Service{
+		Name: Name, About: "The lock service.",
+		World: worldSettings, Client: clientSettings,
+		Nodes: nodes.Name + "[0-9]+", Unqueued: true, Halfway: true,
+		Check: check, Own: own,
+	}
+}
+
+// Faults are steps that no other service has.
+func (Service) Faults() []*service.Fault {
+	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode}
+}
+
+// wantEmbedded is what a user calls the embedded server.
+const wantEmbedded = "embedded"
+
+// program is the Redis that runs; "" is the embedded one.
+func (s Service) program() string {
+	if s.embedded {
+		return ""
+	}
+	return redisproc.Program()
+}
+
+// Found is never "": there is the embedded one.
+func (s Service) Found() (where, bring string) {
+	switch program := s.program(); {
+	case program != "":
+		return program, ""
+	case s.embedded:
+		return "embedded, miniredis", ""
+	}
+	return "embedded, miniredis; for all its scenarios: " + redisproc.Install, ""
+}
+
+// Where says what At takes.
+func (Service) Where() string { return wantEmbedded + ", or the URL of one that is there already" }
+
+// At takes a URL with a password and TLS where there are any. The clients are told of it by
+// the environment.
+func (s Service) At(where string) (service.Service, []string, error) {
+	if where == wantEmbedded {
+		return Service{embedded: true}, nil, nil
+	}
+	options, err := redis.ParseURL(where)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("want %s such as redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT: %w", s.Where(), err)
+	case options.Network != "tcp":
+		return nil, nil, fmt.Errorf("want the URL of a Redis that listens at HOST:PORT, and not on a socket")
+	case options.DB != 0:
+		return nil, nil, fmt.Errorf("the URL names the database %d: runs use the database 0, below a prefix of their own", options.DB)
+	}
+	return s, []string{options.Addr}, os.Setenv(urlEnv, where)
+}
+
+// Commands has the process of a node.
+func (Service) Commands() []*cobra.Command {
+	return []*cobra.Command{{
+		Use: redisproc.Arg + " ADDRESS PROGRAM [ARGUMENT]...", Short: "Be a node of Redis", Hidden: true,
+		DisableFlagParsing: true,
+		RunE:               func(_ *cobra.Command, args []string) error { return redisproc.Run(args) },
+	}}
+}
+
+// check finds settings that do not go together.
+func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		if by := clients[name].Text(settingBy); world.Number(settingNodes) > 1 {
+			return &scenario.Conflict{Client: name, Setting: settingBy, Text: fmt.Sprintf("%s is a lock of one node, and the world has %d: want \"nodes: 1\"", by, world.Number(settingNodes))}
+		}
+	}
+	return nil
+}
+
+// own says why a variant needs a Redis of its own.
+func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
+	if n := world.Number(settingNodes); n != 1 {
+		why = append(why, fmt.Sprintf("wants %d nodes of Redis", n))
+	}
+	if p := world.Text(settingPersistence); p != persistenceNone {
+		why = append(why, "wants a Redis with the persistence "+p)
+	}
+	return why
+}
+
+// Lacks implements service.Lacking.
+func (s Service) Lacks(v *scenario.Variant) string {
+	if s.program() == "" && v.World.Settings.Text(settingPersistence) != persistenceNone {
+		return "the embedded Redis keeps nothing when it ends: it needs another, by " + redisproc.Install
+	}
+	return ""
+}
+
+// Told implements service.Service, as those below do.
+func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
+	return all[client].Values
+}
+
+func (Service) Shows(client setting.Values) string { return recipeOf(client.Text(settingBy)).shows }
+
+// Slot is the owner, the value of the key: unlocks of two tenures of one owner free the
+// same.
+func (Service) Slot(tenure string) string { return ownerOf(tenure) }
+
+// slack is how long a machine that is busy may take to do what is due.
+const slack = 3 * time.Second
+
+// Bounds implements service.Bounded. A lease that a client makes longer without end bounds
+// nothing, but a client that is dead or stopped makes none longer.
+func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+	bounds = make(map[string]time.Duration)
+	for name, c := range clients {
+		bounds[name] = c.Time(setting.TTL) + slack
+	}
+	return bounds, slack
+}
+
+// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
+func isAddress(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
+}

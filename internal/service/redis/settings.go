@@ -1,0 +1,46 @@
+package redis
+
+import (
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// The settings of its servers.
+const (
+	settingNodes       = "nodes"
+	settingPersistence = "persistence"
+
+	persistenceNone     = "none"
+	persistenceEverysec = "everysec"
+	persistenceAlways   = "always"
+)
+
+var worldSettings = []setting.Setting{
+	{Name: settingNodes, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many nodes it has that know nothing of one another, for locks of a majority."},
+	{Name: settingPersistence, Default: persistenceNone, Of: []string{persistenceNone, persistenceEverysec, persistenceAlways},
+		About: "What a node that is killed still knows when it is started again. none: nothing. everysec: what is a second or two old (appendfsync everysec). always: all that it answered (appendfsync always)."},
+}
+
+// The settings of its clients.
+const (
+	settingBy = "by"
+
+	settingUnlock = "unlock"
+	unlockDel     = "del"
+	unlockCompare = "compare"
+
+	settingRenew  = "renew"
+	renewNone     = "none"
+	renewWatchdog = "watchdog"
+
+	lookOwner = "owner"
+)
+
+var clientSettings = []setting.Setting{
+	{Name: settingBy, Default: setNXPX.name, Of: recipeNames(), About: "The recipe by which it takes its locks. " + aboutRecipes()},
+	{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockDel, unlockCompare},
+		About: "How it releases a lock. del: it deletes the key. compare: a script deletes the key if that has the client's own value."},
+	{Name: settingRenew, Default: renewNone, Of: []string{renewNone, renewWatchdog},
+		About: "Whether it makes its lease longer. none: never. watchdog: a thread does so every third of the TTL while the lock is the client's."},
+	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},
+		About: "How it looks whether it holds the lock before it writes. begin: at its own clock where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out. owner: it asks Redis whether the key has its own value."},
+}

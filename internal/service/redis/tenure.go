@@ -1,0 +1,212 @@
+package redis
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+var (
+	//go:embed unlock.lua
+	unlockSource string
+	//go:embed renew.lua
+	renewSource string
+
+	unlockScript = redis.NewScript(unlockSource)
+	renewScript  = redis.NewScript(renewSource)
+)
+
+// tenure is one of a client, by a recipe.
+type tenure struct {
+	of    *client
+	grant lock.Grant
+	done  chan struct{}
+
+	mu    sync.Mutex
+	until time.Time // the end of the lease, by the client's clock
+	err   error     // why done is closed
+}
+
+// keep closes done when the lease is over by the client's clock. Where the client renews
+// its leases, keep does so.
+func (t *tenure) keep() {
+	ttl := t.of.settings.Time(setting.TTL)
+	renews := t.of.settings.Text(settingRenew) == renewWatchdog
+	for {
+		next := time.Until(t.lease())
+		if renews {
+			next = min(next, ttl/3)
+		}
+		select {
+		case <-time.After(next):
+		case <-t.done:
+			return
+		}
+		if renews {
+			t.renew(ttl)
+		}
+		if !time.Now().Before(t.lease()) {
+			t.end(lock.ErrCutOff)
+		}
+	}
+}
+
+func (t *tenure) lease() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.until
+}
+
+// renew gives the lease its whole time anew, if it is not over.
+func (t *tenure) renew(ttl time.Duration) {
+	asked := time.Now()
+	ctx, cancel := context.WithDeadline(context.Background(), asked.Add(ttl/3))
+	defer cancel()
+	mine, err := renewScript.Run(ctx, t.of.nodes[0], []string{t.grant.Scope}, t.grant.Owner, ttl.Milliseconds()).Bool()
+	switch {
+	case err != nil: // the next time, or never
+	case !mine:
+		t.end(lock.ErrLost)
+	default:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.until = asked.Add(ttl)
+	}
+}
+
+// end closes done, once, and reports whether it was this time.
+func (t *tenure) end(why error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.done:
+		return false
+	default:
+	}
+	t.err = why
+	close(t.done)
+	return true
+}
+
+// Grant implements lock.Tenure, as those below do.
+func (t *tenure) Grant() lock.Grant { return t.grant }
+
+func (t *tenure) Done() <-chan struct{} { return t.done }
+
+func (t *tenure) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// Unlock does what the client's setting says: where that is no comparison, whosever the
+// lock is by then.
+func (t *tenure) Unlock(ctx context.Context) error {
+	t.end(nil)
+	var err error
+	mine := true
+	if t.of.settings.Text(settingUnlock) == unlockDel {
+		err = t.of.nodes[0].Del(ctx, t.grant.Scope).Err()
+	} else {
+		mine, err = unlockScript.Run(ctx, t.of.nodes[0], []string{t.grant.Scope}, t.grant.Owner).Bool()
+	}
+	switch {
+	case err != nil:
+		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: err}
+	case !mine:
+		return lock.ErrLost
+	}
+	return nil
+}
+
+// Name implements service.Tenure, as those below do.
+func (t *tenure) Name() string { return t.grant.Owner }
+
+func (t *tenure) Session() string { return t.grant.Owner }
+
+func (t *tenure) Shown() (token fence.Token, remark string) { return t.grant.Token, "" }
+
+func (t *tenure) Look(ctx context.Context, _ string) (said string, err error) {
+	question := "asked Redis by GET whose " + t.grant.Scope + " is"
+	owner, err := t.of.nodes[0].Get(ctx, t.grant.Scope).Result()
+	switch {
+	case err == redis.Nil:
+		return "", service.NotHeld(question + ": nobody's")
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", question, err)
+	case owner != t.grant.Owner:
+		return "", service.NotHeld(question + ": another's")
+	}
+	return question + ": its own", nil
+}
+
+// place is one that waits for a lock, and then a tenure.
+type place struct {
+	*asking
+	granted chan error
+	leave   context.CancelFunc
+	tenure  atomic.Pointer[tenure] // nil before the grant
+}
+
+func (p *place) take(t *tenure) { p.tenure.Store(t) }
+
+// Waits implements service.Waiter.
+func (p *place) Waits() string {
+	return fmt.Sprintf("waits for %s, and asks for it every %v", p.scope, retry)
+}
+
+// Granted implements service.Place, as those below do.
+func (p *place) Granted() <-chan error { return p.granted }
+
+func (p *place) Leave() { p.leave() }
+
+func (p *place) Name() string { return p.owner }
+
+func (p *place) Session() string { return p.owner }
+
+func (p *place) Grant() lock.Grant {
+	if t := p.tenure.Load(); t != nil {
+		return t.Grant()
+	}
+	return lock.Grant{Scope: p.scope, Owner: p.owner}
+}
+
+func (p *place) Shown() (token fence.Token, remark string) { return p.Grant().Token, "" }
+
+func (p *place) Done() <-chan struct{} {
+	if t := p.tenure.Load(); t != nil {
+		return t.Done()
+	}
+	return nil
+}
+
+func (p *place) Err() error {
+	if t := p.tenure.Load(); t != nil {
+		return t.Err()
+	}
+	return nil
+}
+
+func (p *place) Unlock(ctx context.Context) error {
+	if t := p.tenure.Load(); t != nil {
+		return t.Unlock(ctx)
+	}
+	return fmt.Errorf("unlock %q: %s waits for it", p.scope, p.owner)
+}
+
+func (p *place) Look(ctx context.Context, how string) (said string, err error) {
+	if t := p.tenure.Load(); t != nil {
+		return t.Look(ctx, how)
+	}
+	return "", service.NotHeld("it waits for the lock")
+}
