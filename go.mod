@@ -16,6 +16,7 @@ require (
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceredis v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/etcdlock v0.1.0
+	github.com/fencelab/fencelab/pkg/lock/redislock v0.1.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/goccy/go-yaml v1.19.2

@@ -46,6 +46,8 @@ func TestOutside(t *testing.T) {
 			[]string{own("pkg"), own("pkg/fence/fenceetcd"), "go.etcd.io/etcd/client/v3"}, 0, "true\n"},
 		{"fenceredis", []string{"pkg/fence/fenceredis"},
 			[]string{own("pkg"), own("pkg/fence/fenceredis"), "github.com/redis/go-redis/v9"}, 0, "true\n"},
+		{"redislock", []string{"pkg/lock/redislock"},
+			[]string{own("pkg"), own("pkg/lock/redislock"), "github.com/redis/go-redis/v9"}, 0, "redislock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
 		{"fencebolt", []string{"pkg/fence/fencebolt"},
 			[]string{own("pkg"), own("pkg/fence/fencebolt"), "go.etcd.io/bbolt"}, 0, "false\ntrue\n"},
 	} {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -56,13 +56,13 @@ func fail(ctx context.Context, s fencetest.Store, c fence.Claim, key, value stri
 
 // subject makes stores on a server.
 func subject(t *testing.T, server *redisproc.Server) fencetest.Subject {
-	client, stores := connect(t, server), 0
+	client, stores := redistest.Connect(t, server), 0
 	open := func(bound func(fence.Claim) (fence.Token, error)) store {
 		stores++
 		return store{fenceredis.Store{Client: client, Prefix: fmt.Sprintf("store%d:", stores), Bound: bound}}
 	}
 	again := func(s fencetest.Store) store {
-		return store{fenceredis.Store{Client: connect(t, server), Prefix: s.(store).Prefix}}
+		return store{fenceredis.Store{Client: redistest.Connect(t, server), Prefix: s.(store).Prefix}}
 	}
 	return fencetest.Subject{
 		Open: func(context.Context) (fencetest.Store, error) { return open(nil), nil },
@@ -76,30 +76,29 @@ func subject(t *testing.T, server *redisproc.Server) fencetest.Subject {
 
 // TestLaws: with "appendfsync always" a Redis that is killed keeps what it answered.
 func TestLaws(t *testing.T) {
-	g := proctest.Group(t)
-	server := real(t, g, redisproc.Settings(t.TempDir(), "always")...)
+	server := redistest.Real(t, redisproc.Settings(t.TempDir(), "always")...)
 	s := subject(t, server)
 	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
 		if err := errors.Join(server.Process().Kill(), server.Restart(ctx)); err != nil {
 			return nil, err
 		}
-		return store{fenceredis.Store{Client: connect(t, server), Prefix: old.(store).Prefix}}, nil
+		return store{fenceredis.Store{Client: redistest.Connect(t, server), Prefix: old.(store).Prefix}}, nil
 	}
 	fencetest.Run(t, s)
 }
 
 // TestLawsEmbedded: the embedded Redis keeps nothing, and has the same script.
 func TestLawsEmbedded(t *testing.T) {
-	s := subject(t, start(t, proctest.Group(t), ""))
+	s := subject(t, redistest.Embedded(t))
 	s.Marks = 100 // it compiles the script each time
 	fencetest.Run(t, s)
 }
 
 // TestFailedCommand: those before it stay, and so does the mark.
 func TestFailedCommand(t *testing.T) {
-	for name, server := range servers(t) {
+	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
-			s := fenceredis.Store{Client: connect(t, server(t))}
+			s := fenceredis.Store{Client: redistest.Connect(t, server(t))}
 			claim := fence.Claim{Scope: "/lock", Token: 7, Sequence: 3}
 			set, push := fenceredis.Cmd("SET", "k", "v"), fenceredis.Cmd("LPUSH", "k", "w")
 			answers, err := s.Do(t.Context(), claim, set, push, fenceredis.Cmd("SET", "k", "never"))
@@ -125,9 +124,9 @@ func TestFailedCommand(t *testing.T) {
 
 // TestAnswers: as go-redis has them, nothing among them.
 func TestAnswers(t *testing.T) {
-	for name, server := range servers(t) {
+	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
-			s := fenceredis.Store{Client: connect(t, server(t))}
+			s := fenceredis.Store{Client: redistest.Connect(t, server(t))}
 			answers, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 1},
 				fenceredis.Cmd("GET", "none"), fenceredis.Cmd("RPUSH", "list", "a", []byte("b"), 3), fenceredis.Cmd("LRANGE", "list", 0, -1), fenceredis.Cmd("SET", "k", "v"))
 			if got, want := fmt.Sprint(answers), "[<nil> 3 [a b 3] OK]"; err != nil || got != want {
@@ -139,9 +138,9 @@ func TestAnswers(t *testing.T) {
 
 // TestDamagedMark: nothing is done under a mark that cannot be read.
 func TestDamagedMark(t *testing.T) {
-	for name, server := range servers(t) {
+	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
-			s := fenceredis.Store{Client: connect(t, server(t))}
+			s := fenceredis.Store{Client: redistest.Connect(t, server(t))}
 			for _, value := range []string{"-1", "01", "x", "99999999999999999999", ""} {
 				if err := s.Client.HSet(t.Context(), "fence.mark:{/lock}", "token", value).Err(); err != nil {
 					t.Fatal(err)
@@ -160,8 +159,8 @@ func TestDamagedMark(t *testing.T) {
 
 // TestUnknown: where the connection breaks nobody knows.
 func TestUnknown(t *testing.T) {
-	server := start(t, proctest.Group(t), "")
-	s := fenceredis.Store{Client: connect(t, server)}
+	server := redistest.Embedded(t)
+	s := fenceredis.Store{Client: redistest.Connect(t, server)}
 	if err := server.Process().Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -183,13 +182,5 @@ func TestScopesKeepApart(t *testing.T) {
 		if inner := strings.Trim(tag, "{}"); inner == "" || strings.ContainsAny(inner, "{}") || len(inner) != len(tag)-2 {
 			t.Errorf("the tag of %q is %s, want braces around something without braces", scope, tag)
 		}
-	}
-}
-
-// servers are those that tests are run on.
-func servers(t *testing.T) map[string]func(*testing.T) *redisproc.Server {
-	return map[string]func(*testing.T) *redisproc.Server{
-		"redis":    func(t *testing.T) *redisproc.Server { return real(t, proctest.Group(t)) },
-		"embedded": func(t *testing.T) *redisproc.Server { return start(t, proctest.Group(t), "") },
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
 )
@@ -28,17 +28,17 @@ func do(ctx context.Context, client *redis.Client, token fence.Token) error {
 func TestPersistence(t *testing.T) {
 	for persistence, keeps := range map[string]bool{"none": false, "always": true} {
 		t.Run(persistence, func(t *testing.T) {
-			server := real(t, proctest.Group(t), redisproc.Settings(t.TempDir(), persistence)...)
-			client := connect(t, server)
+			server := redistest.Real(t, redisproc.Settings(t.TempDir(), persistence)...)
+			client := redistest.Connect(t, server)
 			if err := do(t.Context(), client, 34); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			ctx, cancel := context.WithTimeout(t.Context(), redistest.Deadline)
 			defer cancel()
 			if err := errors.Join(server.Process().Kill(), server.Restart(ctx)); err != nil {
 				t.Fatal(err)
 			}
-			err := do(t.Context(), connect(t, server), 33)
+			err := do(t.Context(), redistest.Connect(t, server), 33)
 			if refused := errors.Is(err, fence.ErrStale); refused != keeps {
 				t.Errorf("token 33 after 34: %v, want refused: %v", err, keeps)
 			}
@@ -63,7 +63,7 @@ func TestEviction(t *testing.T) {
 	for policy, keeps := range map[string]bool{"allkeys-lru": false, "volatile-lru": true, "noeviction": true} {
 		t.Run(policy, func(t *testing.T) {
 			settings := append(redisproc.Settings(t.TempDir(), "none"), "--maxmemory", "8mb", "--maxmemory-policy", policy)
-			client := connect(t, real(t, proctest.Group(t), settings...))
+			client := redistest.Connect(t, redistest.Real(t, settings...))
 			if err := do(t.Context(), client, 34); err != nil {
 				t.Fatal(err)
 			}
@@ -93,19 +93,18 @@ func TestEviction(t *testing.T) {
 
 // TestFailover: a replica that the mark had not come to is the new master.
 func TestFailover(t *testing.T) {
-	g := proctest.Group(t)
-	master := real(t, g, redisproc.Settings(t.TempDir(), "none")...)
+	master := redistest.Real(t, redisproc.Settings(t.TempDir(), "none")...)
 	host, port, err := net.SplitHostPort(master.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	replica := real(t, g, append(redisproc.Settings(t.TempDir(), "none"), "--replicaof", host+" "+port)...)
-	old, next := connect(t, master), connect(t, replica)
+	replica := redistest.Real(t, append(redisproc.Settings(t.TempDir(), "none"), "--replicaof", host+" "+port)...)
+	old, next := redistest.Connect(t, master), redistest.Connect(t, replica)
 	if err := do(t.Context(), old, 33); err != nil {
 		t.Fatal(err)
 	}
 	for n := int64(0); n == 0; { // until the replica has it
-		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		ctx, cancel := context.WithTimeout(t.Context(), redistest.Deadline)
 		n, err = old.Wait(ctx, 1, time.Second).Result()
 		cancel()
 		if err != nil {

@@ -1,0 +1,48 @@
+package redislock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redistest"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+	"github.com/fencelab/fencelab/pkg/lock/redislock"
+)
+
+// kinds are all that the package has, with what each is.
+func kinds() []kind {
+	return []kind{
+		{"own", own(ttl), locktest.Subject{}},
+		{"own, fixed", own(ttl, redislock.FixedLease()), locktest.Subject{FixedLease: true}},
+	}
+}
+
+func TestLaws(t *testing.T) {
+	for _, k := range kinds() {
+		t.Run(k.name, func(t *testing.T) {
+			t.Run("embedded", func(t *testing.T) { laws(t, redistest.Embedded(t), k) })
+			t.Run("redis", func(t *testing.T) {
+				s := redistest.Real(t, redisproc.Settings(t.TempDir(), "always")...)
+				k.subject.Restart = func(ctx context.Context) error {
+					if err := s.Process().Kill(); err != nil {
+						return err
+					}
+					return s.Restart(ctx)
+				}
+				laws(t, s, k)
+			})
+		})
+	}
+}
+
+func laws(t *testing.T, s *redisproc.Server, k kind) {
+	subject := k.subject
+	subject.TTL, subject.Slack = ttl, 3*time.Second
+	subject.Open = func(context.Context) (locktest.Client, error) {
+		p, err := open(s.Addr, k.backend)
+		return locktest.Client{Backend: p.Backend, Crash: p.cut, Wake: p.mend, Close: p.close}, err
+	}
+	locktest.Run(t, subject)
+}

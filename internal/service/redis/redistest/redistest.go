@@ -1,0 +1,70 @@
+// Package redistest is for tests on Redis as a process: a real one, and the embedded one.
+package redistest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+)
+
+// Deadline is for what is sure to happen.
+const Deadline = 30 * time.Second
+
+// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine
+// may be left.
+func Main(m *testing.M) {
+	proctest.Play(append(redis.Service{}.Commands(), lab.Janitor())...)
+	goleak.VerifyTestMain(m)
+}
+
+// Servers are those that a test is run on, by name.
+func Servers() map[string]func(*testing.T) *redisproc.Server {
+	return map[string]func(*testing.T) *redisproc.Server{
+		"redis":    func(t *testing.T) *redisproc.Server { return Real(t) },
+		"embedded": Embedded,
+	}
+}
+
+// Real is a redis-server with some settings. It ends with the test.
+func Real(t *testing.T, settings ...string) *redisproc.Server {
+	t.Helper()
+	program := redisproc.Program()
+	if program == "" {
+		need.Program(t, "redis-server", "to keep something in")
+	}
+	return start(t, program, settings...)
+}
+
+// Embedded is an embedded server. It ends with the test.
+func Embedded(t *testing.T) *redisproc.Server {
+	t.Helper()
+	return start(t, "")
+}
+
+func start(t *testing.T, program string, settings ...string) *redisproc.Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
+	defer cancel()
+	s, err := redisproc.Start(ctx, proctest.Group(t), program, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Connect is a client that sends nothing twice.
+func Connect(t *testing.T, s *redisproc.Server) *goredis.Client {
+	t.Helper()
+	client := goredis.NewClient(&goredis.Options{Addr: s.Addr, MaxRetries: -1})
+	t.Cleanup(func() { client.Close() })
+	return client
+}

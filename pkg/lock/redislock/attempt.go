@@ -1,0 +1,163 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// cleanupTimeout bounds how long a failed attempt takes to remove what it left in Redis,
+// after the caller's context is done.
+const cleanupTimeout = 2 * time.Second
+
+// service is what grants locks: a Redis, or several. Its methods may outlast their context
+// as go-redis does, which looks at it only between requests by default.
+type service interface {
+	take(context.Context, ticket, time.Duration) (answer, error)
+	renew(context.Context, ticket, time.Duration) (bool, error)
+	free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error)
+	// valid is how long a lease surely lasts, from before it was asked for.
+	valid(ttl time.Duration) time.Duration
+	// queues reports whether one that waits leaves something.
+	queues(ticket) bool
+	// listen is nil where nobody wakes those who wait.
+	listen(ticket) *waiter
+}
+
+// locker takes locks of a service.
+type locker struct {
+	service service
+	ttl     time.Duration
+	fixed   bool          // nothing renews the tenures
+	owner   func() string // a name that no tenure ever had
+}
+
+// pending is the answer to a call, which may come after nobody waits for it any more.
+type pending[T any] struct {
+	came chan struct{}
+	said T
+	err  error
+}
+
+func begin[T any](call func() (T, error)) *pending[T] {
+	p := &pending[T]{came: make(chan struct{})}
+	go func() {
+		defer close(p.came)
+		p.said, p.err = call()
+	}()
+	return p
+}
+
+// within returns the answer, or why ctx was done before it came.
+func (p *pending[T]) within(ctx context.Context) (none T, err error) {
+	select {
+	case <-p.came:
+		return p.said, p.err
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+}
+
+// attempt makes one attempt, or waits.
+func (l *locker) attempt(ctx context.Context, op, scope string, mode fence.Mode, wait bool) (lock.Tenure, error) {
+	if scope == "" {
+		return nil, fmt.Errorf("redislock: %s: %w: it is empty", op, fence.ErrInvalidScope)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("redislock: %s %q: %w", op, scope, err)
+	}
+	late, stop := afterwards(ctx)
+	defer stop()
+	t := ticket{scope: scope, owner: l.owner(), mode: mode, wait: wait}
+	tenure, left, err := l.stand(ctx, late, t)
+	switch {
+	case err == nil:
+		return tenure, nil
+	case ctx.Err() != nil: // what caused err
+		err = ctx.Err()
+	}
+	err = fmt.Errorf("redislock: %s %q: %w", op, scope, err)
+	if left != nil {
+		return nil, &lock.UnknownError{Op: op, Scope: scope, Err: fmt.Errorf("%w; and the lock may be taken: %w", err, left)}
+	}
+	return nil, err
+}
+
+// stand asks for the lock until it is granted or, without wait, once. left is why
+// something may be left in Redis.
+func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left, err error) {
+	var news chan struct{}
+	granted := false
+	for {
+		asked := time.Now()
+		asking := begin(func() (answer, error) { return l.service.take(late, t, l.ttl) })
+		said, err := asking.within(late)
+		until := asked.Add(l.service.valid(l.ttl))
+		granted = err == nil && said.granted && ctx.Err() == nil && time.Now().Before(until)
+		switch {
+		case granted:
+			return l.newTenure(t, said.token, until), nil, nil
+		case err != nil || ctx.Err() != nil:
+			return nil, l.abandon(late, t, asking), errors.Join(err, ctx.Err())
+		case said.granted: // and the answer took as long as the lease
+			if left := l.abandon(late, t, asking); left != nil || !t.wait {
+				return nil, left, errors.New("the lease was over when the answer came")
+			}
+		case !t.wait:
+			return nil, nil, lock.ErrLocked
+		}
+		if news == nil {
+			if one := l.service.listen(t); one != nil {
+				news = one.news
+				defer func() { one.leave(granted) }()
+			}
+		}
+		select {
+		case <-news:
+		case <-time.After(said.again):
+		case <-ctx.Done():
+			return nil, l.abandon(late, t, asking), ctx.Err()
+		}
+	}
+}
+
+// abandon takes back what an attempt may have left: the lock, or a place in a queue. It
+// goes on in the background where ctx is done before. It returns why something may be left.
+func (l *locker) abandon(ctx context.Context, t ticket, asking *pending[answer]) error {
+	_, err := begin(func() (struct{}, error) {
+		<-asking.came
+		return struct{}{}, l.takeBack(context.WithoutCancel(ctx), t, asking)
+	}).within(ctx)
+	return err
+}
+
+func (l *locker) takeBack(ctx context.Context, t ticket, asking *pending[answer]) error {
+	if asking.err == nil && !asking.said.granted && !(t.wait && l.service.queues(t)) {
+		return nil
+	}
+	freed, err := l.service.free(ctx, t, l.ttl, t.owner+"#0")
+	switch {
+	case freed || refused(asking.err):
+		return nil
+	case err == nil && asking.err != nil:
+		return errors.New("the request may be on its way")
+	}
+	return err
+}
+
+// afterwards returns a context that ends cleanupTimeout after ctx.
+func afterwards(ctx context.Context) (_ context.Context, stop func()) {
+	late, end := context.WithCancel(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(cleanupTimeout):
+			end()
+		case <-late.Done():
+		}
+	})
+	return late, func() { forget(); end() }
+}

@@ -1,0 +1,159 @@
+// Package redislock is a lock.Backend and a lock.Sharer on Redis.
+//
+// The lock of a scope is a key that has a time to live and the name of its holder. The
+// holder renews it; whoever waits is told by a channel that it is free.
+//
+// # Tokens
+//
+// The script that takes the lock raises a counter, and its value is the token: tokens are
+// in the order of the grants, over readers and writers. The counter has no time to live.
+// Whatever makes Redis forget it lets tokens start again, so that a resource refuses the
+// rightful holder, or admits a stale one:
+//
+//   - A restart. Redis promises what its persistence does: without "appendonly yes" the
+//     grants since the last snapshot are gone, with "appendfsync everysec" those of the last
+//     second or two, with "always" none that was answered.
+//   - A failover. Replication is asynchronous, and a new master knows no grant that had not
+//     come to it. WAIT makes that rarer, and not impossible.
+//   - Eviction. With "maxmemory" and a policy "allkeys-…" the counter is evicted like any
+//     key, with "volatile-…" the lock is, and the counter stays. Only with "noeviction" both
+//     stay, and locks are not granted where there is no room left.
+//   - FLUSHALL, DEL, or a snapshot that is restored.
+//
+// The lock itself goes with them: then two tenures may be current, until the older one's
+// holder is told, at its next renewal. Where that is too little, take locks in etcd, by
+// package etcdlock.
+//
+// # What a holder is told, and when
+//
+// A tenure is renewed every third of the TTL. Where Redis says that the lock is another's,
+// or not there, it is lost; a renewal never takes it again. Where Redis does not answer for
+// the TTL, counted by the holder's clock from before the last request that was answered was
+// sent, the tenure is cut off.
+//
+// # Who waits
+//
+// A waiter asks for the lock when it is told that the lock is free, and when the lease of
+// the holder would end. So a message that is lost costs at most the rest of the TTL that the
+// holder had when the waiter asked last. The waiters for one lock of one Backend share a
+// connection. Redis grants a lock to who asks first, be it a waiter or not; and a writer may
+// wait for ever where readers come all the time. With Fair both wait in the order in which
+// they came.
+//
+// # Requests that are sent again
+//
+// After an error of the network go-redis sends a request again, three times by default (its
+// option MaxRetries). Each tenure has a name of its own, by which the scripts know what was
+// done before: a lock that is taken twice is granted once, with one token, and an Unlock
+// whose first answer was lost says that the lock is free.
+//
+// The client's timeouts bound how long a request takes in the background that nobody waits
+// for any more.
+package redislock
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+var (
+	//go:embed lua/lock.lua
+	lockSource string
+	//go:embed lua/renew.lua
+	renewSource string
+	//go:embed lua/free.lua
+	freeSource string
+
+	writer = recipe{take: redis.NewScript(lockSource), renew: redis.NewScript(renewSource), free: redis.NewScript(freeSource)}
+)
+
+// Exclusive takes locks alone. It makes tenures of the concrete type *Tenure, or *Lease
+// where nothing renews them. It needs no closing.
+type Exclusive struct {
+	locker locker
+}
+
+// Backend takes locks alone and shared.
+type Backend struct {
+	Exclusive
+}
+
+var (
+	_ lock.Backend = (*Exclusive)(nil)
+	_ lock.Backend = (*Backend)(nil)
+)
+
+// Option is a choice for New, and for those that say so.
+type Option func(*options)
+
+type options struct {
+	prefix string
+	fixed  bool
+}
+
+// Prefix begins all keys and channels. Applications that share a Redis, and whose locks
+// have nothing to do with one another, have one each.
+func Prefix(prefix string) Option { return func(o *options) { o.prefix = prefix } }
+
+// FixedLease has nothing renew the tenures. They are *Lease, which is a lock.Extender.
+func FixedLease() Option { return func(o *options) { o.fixed = true } }
+
+func choose(some []Option) (o options) {
+	for _, choice := range some {
+		choice(&o)
+	}
+	return o
+}
+
+// New returns a backend whose locks outlive a crash of their holder by ttl, which has to be
+// of whole milliseconds. It is also how long a holder may take to notice that Redis cannot
+// be reached.
+//
+// The client stays the caller's to close; closing it is a crash for all tenures that were
+// not released. In a cluster all keys of a scope are in one slot. The locks need Redis 5 or
+// later, or Valkey.
+func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Backend, error) {
+	if err := checkTTL(ttl); err != nil {
+		return nil, err
+	}
+	o := choose(some)
+	own := func(r recipe) *recipe {
+		r.keys = o.keys
+		r.channel = func(t ticket) string { return o.key(t.scope) + ":free" }
+		return &r
+	}
+	n := newNode(client, map[fence.Mode]*recipe{fence.Exclusive: own(writer)})
+	return &Backend{Exclusive{locker{service: n, ttl: ttl, fixed: o.fixed, owner: rand.Text}}}, nil
+}
+
+// key is that of a scope's lock.
+func (o options) key(scope string) string {
+	return o.prefix + "lock:{" + escape.Replace(scope) + "}"
+}
+
+// escape keeps scopes apart, and their keys in one slot of a cluster.
+var escape = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
+
+func (o options) keys(t ticket) []string {
+	key := o.key(t.scope)
+	return []string{key, key + ":grants", key + ":readers", key + ":queue", key + ":places"}
+}
+
+// TryLock is as lock.Backend says. When ctx is done, TryLock and Lock need at most 2 s
+// more, to hear of what they have asked for and to take it back.
+func (e *Exclusive) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return e.locker.attempt(ctx, "trylock", scope, fence.Exclusive, false)
+}
+
+// Lock is as lock.Backend says.
+func (e *Exclusive) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return e.locker.attempt(ctx, "lock", scope, fence.Exclusive, true)
+}

@@ -1,0 +1,111 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Tenure is a tenure of a lock in Redis.
+type Tenure struct {
+	locker *locker
+	ticket ticket
+	grant  lock.Grant
+	calls  atomic.Int64 // of Unlock
+
+	life context.Context
+	end  context.CancelCauseFunc
+}
+
+var _ lock.Tenure = (*Tenure)(nil)
+
+// errReleased is why the life of a tenure ends that was unlocked.
+var errReleased = errors.New("released")
+
+// newTenure begins a tenure that surely lasts until then.
+func (l *locker) newTenure(t ticket, token fence.Token, until time.Time) lock.Tenure {
+	tenure := &Tenure{locker: l, ticket: t}
+	tenure.grant = lock.Grant{Scope: t.scope, Owner: t.owner, Token: token, Mode: t.mode}
+	tenure.life, tenure.end = context.WithCancelCause(context.Background())
+	if l.fixed {
+		return newLease(tenure, until)
+	}
+	go tenure.keep(until)
+	return tenure
+}
+
+// Grant returns what was granted. The owner is what Redis has for the tenure.
+func (t *Tenure) Grant() lock.Grant { return t.grant }
+
+// Done is closed by Unlock; where Redis says at a renewal that the lock is another's, or
+// not there; and where for the TTL no renewal was answered, counted from before the last
+// one was asked for that was.
+func (t *Tenure) Done() <-chan struct{} { return t.life.Done() }
+
+// Err is as lock.Tenure says.
+func (t *Tenure) Err() error {
+	if cause := context.Cause(t.life); cause != errReleased {
+		return cause
+	}
+	return nil
+}
+
+// Unlock frees the lock if it is still this tenure's. It returns when ctx is done; give it
+// a deadline. Done is closed from its beginning.
+func (t *Tenure) Unlock(ctx context.Context) error {
+	t.end(errReleased)
+	call := fmt.Sprintf("%s#%d", t.ticket.owner, t.calls.Add(1))
+	freed, err := begin(func() (bool, error) {
+		return t.locker.service.free(ctx, t.ticket, t.locker.ttl, call)
+	}).within(ctx)
+	if err != nil {
+		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: fmt.Errorf("redislock: %w", err)}
+	}
+	if !freed {
+		return fmt.Errorf("redislock: unlock %q, token %d: %w", t.grant.Scope, t.grant.Token, lock.ErrLost)
+	}
+	return nil
+}
+
+// keep renews the lease until the tenure ends, every third of the TTL, and more often
+// where there was no answer.
+func (t *Tenure) keep(until time.Time) {
+	ttl := t.locker.ttl
+	wait := ttl / 3
+	for {
+		select {
+		case <-time.After(min(wait, time.Until(until))):
+		case <-t.life.Done():
+			return
+		}
+		asked := time.Now()
+		if !asked.Before(until) {
+			t.end(lock.ErrCutOff)
+			return
+		}
+		held, err := t.renew(until, ttl)
+		switch {
+		case err != nil:
+			wait = ttl / 10
+		case !held:
+			t.end(lock.ErrLost)
+			return
+		default:
+			wait, until = ttl/3, asked.Add(t.locker.service.valid(ttl))
+		}
+	}
+}
+
+// renew asks for a lease of d, and waits for the answer until then.
+func (t *Tenure) renew(until time.Time, d time.Duration) (bool, error) {
+	ctx, cancel := context.WithDeadline(t.life, until)
+	defer cancel()
+	return begin(func() (bool, error) {
+		return t.locker.service.renew(ctx, t.ticket, d)
+	}).within(ctx)
+}
