@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/network"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
@@ -41,8 +42,17 @@ func laws(t *testing.T, s *redisproc.Server, k kind) {
 	subject := k.subject
 	subject.TTL, subject.Slack = ttl, 3*time.Second
 	subject.Open = func(context.Context) (locktest.Client, error) {
-		p, err := open(s.Addr, k.backend)
-		return locktest.Client{Backend: p.Backend, Crash: p.cut, Wake: p.mend, Close: p.close}, err
+		link, err := network.New(s.Addr)
+		if err != nil {
+			return locktest.Client{}, err
+		}
+		p, err := connect(link.Addr(), k.backend)
+		return locktest.Client{
+			Backend: p.Backend,
+			Crash:   func() { link.Tx.Shut(); link.Rx.Shut() },
+			Wake:    func() { link.Tx.Open(); link.Rx.Open() },
+			Close:   func() { p.client.Close(); link.Close() },
+		}, err
 	}
 	locktest.Run(t, subject)
 }

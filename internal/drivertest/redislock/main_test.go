@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fencelab/fencelab/internal/network"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -30,40 +29,27 @@ type kind struct {
 	subject locktest.Subject
 }
 
-// party is one client of a server, by a link of its own.
+// party is one client of a server.
 type party struct {
 	lock.Backend
 	client *redis.Client
-	link   *network.Link
 }
 
-func (p party) cut()  { p.link.Tx.Shut(); p.link.Rx.Shut() }
-func (p party) mend() { p.link.Tx.Open(); p.link.Rx.Open() }
-
-func (p party) close() {
-	p.client.Close()
-	p.link.Close()
-}
-
-// open makes a client whose requests end soon where nobody answers.
-func open(addr string, make func(redis.UniversalClient) (lock.Backend, error)) (party, error) {
-	link, err := network.New(addr)
-	if err != nil {
-		return party{}, err
-	}
-	client := redis.NewClient(&redis.Options{Addr: link.Addr(), ReadTimeout: ttl / 2, MaxRetries: -1})
-	b, err := make(client)
-	return party{b, client, link}, err
-}
-
+// join connects a client whose requests end soon where nobody answers.
 func join(t *testing.T, s *redisproc.Server, make func(redis.UniversalClient) (lock.Backend, error)) party {
 	t.Helper()
-	p, err := open(s.Addr, make)
+	p, err := connect(s.Addr, make)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.close)
+	t.Cleanup(func() { p.client.Close() })
 	return p
+}
+
+func connect(addr string, make func(redis.UniversalClient) (lock.Backend, error)) (party, error) {
+	client := redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: ttl / 2, MaxRetries: -1})
+	b, err := make(client)
+	return party{b, client}, err
 }
 
 // own is the package's own lock, with a TTL.
@@ -73,11 +59,22 @@ func own(ttl time.Duration, some ...redislock.Option) func(redis.UniversalClient
 
 func (p party) take(t *testing.T) lock.Tenure {
 	t.Helper()
-	tenure, err := p.Lock(t.Context(), scope)
+	return granted(t, p.Lock)
+}
+
+// granted takes a lock that is free. The tenure ends with the test.
+func granted(t *testing.T, take func(context.Context, string) (lock.Tenure, error)) lock.Tenure {
+	t.Helper()
+	tenure, err := take(t.Context(), scope)
 	if err != nil {
 		t.Fatal(err)
 	}
+	endWith(t, tenure)
 	return tenure
+}
+
+func endWith(t *testing.T, tenure lock.Tenure) {
+	t.Cleanup(func() { _ = tenure.Unlock(context.Background()) }) // which may be over
 }
 
 // result is what a call returned that took a lock in the background.

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
@@ -90,6 +92,9 @@ func (t *Tenure) keep(until time.Time) {
 		}
 		held, err := t.renew(until, ttl)
 		switch {
+		case errors.Is(err, redis.ErrClosed): // there will be no answer
+			t.end(lock.ErrCutOff)
+			return
 		case err != nil:
 			wait = ttl / 10
 		case !held:

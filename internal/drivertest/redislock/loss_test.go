@@ -1,0 +1,86 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redistest"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// What Redis can lose, as the package says it.
+
+// killAndRestart kills a server, and starts it with what it kept.
+func killAndRestart(t *testing.T, s *redisproc.Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), redistest.Deadline)
+	defer cancel()
+	if err := errors.Join(s.Process().Kill(), s.Restart(ctx)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRestart: by what it keeps, a lock is lost, its holder is told, and tokens start again.
+func TestRestart(t *testing.T) {
+	for persistence, keeps := range map[string]bool{"none": false, "always": true} {
+		t.Run(persistence, func(t *testing.T) {
+			const ttl = 6 * time.Second // so that a renewal is answered in time
+			s := redistest.Real(t, redisproc.Settings(t.TempDir(), persistence)...)
+			a := join(t, s, own(ttl))
+			wantUnlock(t, a.take(t))
+			tenure := a.take(t)
+			killAndRestart(t, s)
+			b := join(t, s, own(ttl))
+			next := fence.Token(3)
+			if keeps {
+				wantLocked(t, b.TryLock)
+				wantUnlock(t, tenure)
+			} else {
+				next = 1
+				wantEnd(t, tenure, lock.ErrLost)
+			}
+			if token := b.take(t).Grant().Token; token != next {
+				t.Errorf("the next token is %d, want %d", token, next)
+			}
+		})
+	}
+}
+
+// TestPausedServer: a holder that is not answered for the TTL is cut off, and its lease is
+// over for Redis as well.
+func TestPausedServer(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *redisproc.Server) {
+		a, b := join(t, s, own(ttl)), join(t, s, own(long))
+		tenure := a.take(t)
+		if err := s.Process().Pause(); err != nil {
+			t.Fatal(err)
+		}
+		wantEnd(t, tenure, lock.ErrCutOff)
+		if err := s.Process().Resume(); err != nil {
+			t.Fatal(err)
+		}
+		next := b.take(t)
+		if err := tenure.Unlock(t.Context()); !errors.Is(err, lock.ErrLost) {
+			t.Errorf("Unlock returned %v, want ErrLost", err)
+		}
+		wantUnlock(t, next)
+	})
+}
+
+// TestWaiterOutlivesARestart: those who wait connect again.
+func TestWaiterOutlivesARestart(t *testing.T) {
+	s := redistest.Real(t, redisproc.Settings(t.TempDir(), "always")...)
+	a, b := join(t, s, own(long)), join(t, s, own(long))
+	holder := a.take(t)
+	waiting := inBackground(t.Context(), b.Lock)
+	a.listeners(t, channel, 1)
+	killAndRestart(t, s)
+	c := join(t, s, own(long))
+	c.listeners(t, channel, 1)
+	wantUnlock(t, holder)
+	wantGrant(t, waiting)
+}
