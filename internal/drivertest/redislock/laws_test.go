@@ -15,8 +15,9 @@ import (
 // kinds are all that the package has, with what each is.
 func kinds() []kind {
 	return []kind{
-		{"own", own(ttl), locktest.Subject{}},
-		{"own, fixed", own(ttl, redislock.FixedLease()), locktest.Subject{FixedLease: true}},
+		{"own", own(ttl), locktest.Subject{Shared: true}},
+		{"own, fixed", own(ttl, redislock.FixedLease()), locktest.Subject{Shared: true, FixedLease: true}},
+		{"fair", own(ttl, redislock.Fair()), locktest.Subject{Shared: true, Fair: true}},
 	}
 }
 

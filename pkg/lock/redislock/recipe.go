@@ -13,7 +13,8 @@ import (
 )
 
 // recipe is how a lock stands in Redis. Its scripts get the same keys, and these
-// arguments: owner, TTL in ms, channel, and the name of the call.
+// arguments: owner, TTL in ms, channel, name of the call, and mode. The name of a call that
+// takes a lock says whether it waits.
 //
 // take returns {1, token}, or {0, ms after which to ask again though nobody was woken};
 // renew returns 1, or 0 where the lock is not the owner's; free returns 1, or 0 where there
@@ -29,6 +30,12 @@ type recipe struct {
 	named bool
 	// queues: who waits has a place in Redis, which free takes back.
 	queues bool
+}
+
+// renewing is r with the renewal of another.
+func (r recipe) renewing(as recipe) recipe {
+	r.renew = as.renew
+	return r
 }
 
 // ticket is what an attempt asks for.
@@ -50,10 +57,10 @@ type answer struct {
 type node struct {
 	client  redis.UniversalClient
 	waiters *waiters
-	recipes map[fence.Mode]*recipe
+	recipes map[fence.Mode]recipe
 }
 
-func newNode(client redis.UniversalClient, recipes map[fence.Mode]*recipe) *node {
+func newNode(client redis.UniversalClient, recipes map[fence.Mode]recipe) *node {
 	return &node{client: client, waiters: newWaiters(client), recipes: recipes}
 }
 
@@ -107,7 +114,7 @@ func (n *node) run(ctx context.Context, s *redis.Script, t ticket, ttl time.Dura
 	if r.channel != nil {
 		channel = r.channel(t)
 	}
-	return s.Run(ctx, n.client, r.keys(t), t.owner, ttl.Milliseconds(), channel, call)
+	return s.Run(ctx, n.client, r.keys(t), t.owner, ttl.Milliseconds(), channel, call, t.mode.String())
 }
 
 func (n *node) queues(t ticket) bool { return n.recipes[t.mode].queues }

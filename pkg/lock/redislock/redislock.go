@@ -37,8 +37,13 @@
 // the holder would end. So a message that is lost costs at most the rest of the TTL that the
 // holder had when the waiter asked last. The waiters for one lock of one Backend share a
 // connection. Redis grants a lock to who asks first, be it a waiter or not; and a writer may
-// wait for ever where readers come all the time. With Fair both wait in the order in which
-// they came.
+// wait for ever where readers come all the time. With the option Fair all wait in the order
+// in which they came.
+//
+// # Readers and writers
+//
+// RLock and TryRLock take a lock shared, Lock and TryLock take it alone. Each reader has a
+// lease of its own, by Redis's clock, which no other reader makes longer or shorter.
 //
 // # Requests that are sent again
 //
@@ -54,7 +59,7 @@ package redislock
 import (
 	"context"
 	"crypto/rand"
-	_ "embed"
+	"embed"
 	"strings"
 	"time"
 
@@ -64,15 +69,28 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-var (
-	//go:embed lua/lock.lua
-	lockSource string
-	//go:embed lua/renew.lua
-	renewSource string
-	//go:embed lua/free.lua
-	freeSource string
+//go:embed lua
+var sources embed.FS
 
-	writer = recipe{take: redis.NewScript(lockSource), renew: redis.NewScript(renewSource), free: redis.NewScript(freeSource)}
+// script is one or several files, one after the other.
+func script(names ...string) *redis.Script {
+	var text strings.Builder
+	for _, name := range names {
+		file, err := sources.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic(err) // a name that is written wrong in this package
+		}
+		text.Write(file)
+	}
+	return redis.NewScript(text.String())
+}
+
+var (
+	writer     = recipe{take: script("lock"), renew: script("renew"), free: script("free")}
+	reader     = recipe{take: script("rlock"), renew: script("rrenew"), free: script("rfree")}
+	fair       = recipe{take: script("queue", "fairlock"), free: script("queue", "fairfree"), named: true, queues: true}
+	fairWriter = fair.renewing(writer)
+	fairReader = fair.renewing(reader)
 )
 
 // Exclusive takes locks alone. It makes tenures of the concrete type *Tenure, or *Lease
@@ -89,6 +107,7 @@ type Backend struct {
 var (
 	_ lock.Backend = (*Exclusive)(nil)
 	_ lock.Backend = (*Backend)(nil)
+	_ lock.Sharer  = (*Backend)(nil)
 )
 
 // Option is a choice for New, and for those that say so.
@@ -97,6 +116,7 @@ type Option func(*options)
 type options struct {
 	prefix string
 	fixed  bool
+	fair   bool
 }
 
 // Prefix begins all keys and channels. Applications that share a Redis, and whose locks
@@ -105,6 +125,15 @@ func Prefix(prefix string) Option { return func(o *options) { o.prefix = prefix 
 
 // FixedLease has nothing renew the tenures. They are *Lease, which is a lock.Extender.
 func FixedLease() Option { return func(o *options) { o.fixed = true } }
+
+// Fair has those who wait for a lock get it in the order in which they came, readers next
+// to each other together. Who waits has a place in Redis, and asks every third of the TTL to
+// keep it. The place of one that died goes after the TTL, by Redis's clock. TryLock and
+// TryRLock return ErrLocked also where others only wait.
+//
+// Backends with Fair and without exclude each other, and only those with Fair stand in the
+// queue.
+func Fair() Option { return func(o *options) { o.fair = true } }
 
 func choose(some []Option) (o options) {
 	for _, choice := range some {
@@ -125,13 +154,17 @@ func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Back
 		return nil, err
 	}
 	o := choose(some)
-	own := func(r recipe) *recipe {
+	recipes := map[fence.Mode]recipe{fence.Exclusive: writer, fence.Shared: reader}
+	if o.fair {
+		recipes = map[fence.Mode]recipe{fence.Exclusive: fairWriter, fence.Shared: fairReader}
+	}
+	for mode, r := range recipes {
 		r.keys = o.keys
 		r.channel = func(t ticket) string { return o.key(t.scope) + ":free" }
-		return &r
+		recipes[mode] = r
 	}
-	n := newNode(client, map[fence.Mode]*recipe{fence.Exclusive: own(writer)})
-	return &Backend{Exclusive{locker{service: n, ttl: ttl, fixed: o.fixed, owner: rand.Text}}}, nil
+	l := locker{service: newNode(client, recipes), ttl: ttl, fixed: o.fixed, owner: rand.Text}
+	return &Backend{Exclusive{l}}, nil
 }
 
 // key is that of a scope's lock.
@@ -156,4 +189,14 @@ func (e *Exclusive) TryLock(ctx context.Context, scope string) (lock.Tenure, err
 // Lock is as lock.Backend says.
 func (e *Exclusive) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 	return e.locker.attempt(ctx, "lock", scope, fence.Exclusive, true)
+}
+
+// TryRLock is as lock.Sharer says, and else as TryLock.
+func (b *Backend) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return b.locker.attempt(ctx, "tryrlock", scope, fence.Shared, false)
+}
+
+// RLock is as lock.Sharer says, and else as Lock.
+func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
+	return b.locker.attempt(ctx, "rlock", scope, fence.Shared, true)
 }

@@ -31,7 +31,7 @@ type channel struct {
 type waiter struct {
 	all    *waiters
 	on     *channel
-	name   string // "": messages name nobody
+	owner  string // "": messages name nobody
 	shared bool
 	news   chan struct{}
 }
@@ -53,7 +53,7 @@ func (w *waiters) join(name, owner string, shared bool) *waiter {
 		ctx, c.hangUp = context.WithCancel(context.Background())
 		go w.listen(ctx, c)
 	}
-	one := &waiter{all: w, on: c, name: owner, shared: shared, news: make(chan struct{}, 1)}
+	one := &waiter{all: w, on: c, owner: owner, shared: shared, news: make(chan struct{}, 1)}
 	c.waiting = append(c.waiting, one)
 	if c.confirmed {
 		one.wake()
@@ -88,9 +88,10 @@ func (one *waiter) wake() {
 func (c *channel) message(text string) {
 	writer := false
 	for _, one := range c.waiting {
+		named := one.owner != "" && text != ""
 		switch {
-		case one.name != "" && one.name != text:
-		case one.name != "" || one.shared:
+		case named && one.owner != text:
+		case named || one.shared:
 			one.wake()
 		case !writer:
 			one.wake()
