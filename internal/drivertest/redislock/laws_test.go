@@ -18,14 +18,25 @@ func kinds() []kind {
 		{"own", own(ttl), locktest.Subject{Shared: true}},
 		{"own, fixed", own(ttl, redislock.FixedLease()), locktest.Subject{Shared: true, FixedLease: true}},
 		{"fair", own(ttl, redislock.Fair()), locktest.Subject{Shared: true, Fair: true}},
+		{"redisson", redisson(redislock.Redisson), locktest.Subject{NoToken: true}},
+		{"redisson, fixed", redisson(redislock.Redisson, redislock.FixedLease()), locktest.Subject{NoToken: true, FixedLease: true}},
+		{"redisson, fenced", redisson(redislock.RedissonFenced), locktest.Subject{}},
+		{"redisson, fair", redisson(fairRedisson), locktest.Subject{NoToken: true, Fair: true}},
+		{"redisson, readers and writers", redisson(redislock.RedissonReadWrite), locktest.Subject{NoToken: true, Shared: true}},
+		{"spring", spring(ttl), locktest.Subject{NoToken: true, FixedLease: true}},
 	}
 }
 
 func TestLaws(t *testing.T) {
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
-			t.Run("embedded", func(t *testing.T) { laws(t, redistest.Embedded(t), k) })
+			t.Run("embedded", func(t *testing.T) {
+				t.Parallel() // they wait more than they do
+				laws(t, redistest.Embedded(t), k)
+			})
 			t.Run("redis", func(t *testing.T) {
+				t.Parallel()
+				k := k // which says that this one can be restarted
 				s := redistest.Real(t, redisproc.Settings(t.TempDir(), "always")...)
 				k.subject.Restart = func(ctx context.Context) error {
 					if err := s.Process().Kill(); err != nil {

@@ -32,8 +32,8 @@ type service interface {
 type locker struct {
 	service service
 	ttl     time.Duration
-	fixed   bool          // nothing renews the tenures
-	owner   func() string // a name that no tenure ever had
+	fixed   bool                    // nothing renews the tenures
+	owner   func(fence.Mode) string // a name that no tenure ever had
 }
 
 // pending is the answer to a call, which may come after nobody waits for it any more.
@@ -72,7 +72,7 @@ func (l *locker) attempt(ctx context.Context, op, scope string, mode fence.Mode,
 	}
 	late, stop := afterwards(ctx)
 	defer stop()
-	t := ticket{scope: scope, owner: l.owner(), mode: mode, wait: wait}
+	t := ticket{scope: scope, owner: l.owner(mode), mode: mode, wait: wait}
 	tenure, left, err := l.stand(ctx, late, t)
 	switch {
 	case err == nil:

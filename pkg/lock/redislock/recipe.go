@@ -13,29 +13,20 @@ import (
 )
 
 // recipe is how a lock stands in Redis. Its scripts get the same keys, and these
-// arguments: owner, TTL in ms, channel, name of the call, and mode. The name of a call that
-// takes a lock says whether it waits.
+// arguments: owner, TTL in ms, channel, name of the call, mode, and what is extra. The name
+// of a call that takes a lock says whether it waits.
 //
 // take returns {1, token}, or {0, ms after which to ask again though nobody was woken};
 // renew returns 1, or 0 where the lock is not the owner's; free returns 1, or 0 where there
 // was nothing to free.
 type recipe struct {
 	take, renew, free *redis.Script
-	keys              func(ticket) []string
-	// channel wakes those who wait. "": nothing does, and they ask every poll.
-	channel func(ticket) string
-	poll    time.Duration
-	// named: a message has the owner who is to be woken. Otherwise it is for one writer
-	// and all readers.
-	named bool
-	// queues: who waits has a place in Redis, which free takes back.
-	queues bool
-}
-
-// renewing is r with the renewal of another.
-func (r recipe) renewing(as recipe) recipe {
-	r.renew = as.renew
-	return r
+	keys              func(options, ticket) []string
+	channel           func(options, ticket) string // wakes those who wait
+	extra             string
+	poll              time.Duration // not 0: who waits asks so often, because a holder may wake nobody
+	named             bool          // a message may have the owner who is to be woken
+	queues            bool          // who waits has a place in Redis, which free takes back
 }
 
 // ticket is what an attempt asks for.
@@ -58,10 +49,7 @@ type node struct {
 	client  redis.UniversalClient
 	waiters *waiters
 	recipes map[fence.Mode]recipe
-}
-
-func newNode(client redis.UniversalClient, recipes map[fence.Mode]recipe) *node {
-	return &node{client: client, waiters: newWaiters(client), recipes: recipes}
+	options options
 }
 
 func (n *node) valid(ttl time.Duration) time.Duration { return ttl }
@@ -110,25 +98,19 @@ func (n *node) free(ctx context.Context, t ticket, ttl time.Duration, call strin
 
 func (n *node) run(ctx context.Context, s *redis.Script, t ticket, ttl time.Duration, call string) *redis.Cmd {
 	r := n.recipes[t.mode]
-	channel := ""
-	if r.channel != nil {
-		channel = r.channel(t)
-	}
-	return s.Run(ctx, n.client, r.keys(t), t.owner, ttl.Milliseconds(), channel, call, t.mode.String())
+	return s.Run(ctx, n.client, r.keys(n.options, t),
+		t.owner, ttl.Milliseconds(), r.channel(n.options, t), call, t.mode.String(), r.extra)
 }
 
 func (n *node) queues(t ticket) bool { return n.recipes[t.mode].queues }
 
 func (n *node) listen(t ticket) *waiter {
 	r := n.recipes[t.mode]
-	if r.channel == nil {
-		return nil
-	}
-	name := ""
+	owner := ""
 	if r.named {
-		name = t.owner
+		owner = t.owner
 	}
-	return n.waiters.join(r.channel(t), name, t.mode == fence.Shared)
+	return n.waiters.join(r.channel(n.options, t), owner, t.mode == fence.Shared)
 }
 
 // refused reports whether err is Redis's word that it did nothing.

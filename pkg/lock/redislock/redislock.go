@@ -86,17 +86,29 @@ func script(names ...string) *redis.Script {
 }
 
 var (
-	writer     = recipe{take: script("lock"), renew: script("renew"), free: script("free")}
-	reader     = recipe{take: script("rlock"), renew: script("rrenew"), free: script("rfree")}
+	writer = recipe{
+		take: script("lock"), renew: script("renew"), free: script("free"),
+		keys: options.keys, channel: options.channel,
+	}
+	reader = recipe{
+		take: script("rlock"), renew: script("rrenew"), free: script("rfree"),
+		keys: options.keys, channel: options.channel,
+	}
 	fair       = recipe{take: script("queue", "fairlock"), free: script("queue", "fairfree"), named: true, queues: true}
-	fairWriter = fair.renewing(writer)
-	fairReader = fair.renewing(reader)
+	fairWriter = writer.in(fair)
+	fairReader = reader.in(fair)
 )
+
+// in is r with the queue of another.
+func (r recipe) in(queue recipe) recipe {
+	queue.renew, queue.keys, queue.channel = r.renew, r.keys, r.channel
+	return queue
+}
 
 // Exclusive takes locks alone. It makes tenures of the concrete type *Tenure, or *Lease
 // where nothing renews them. It needs no closing.
 type Exclusive struct {
-	locker locker
+	locker *locker
 }
 
 // Backend takes locks alone and shared.
@@ -110,7 +122,7 @@ var (
 	_ lock.Sharer  = (*Backend)(nil)
 )
 
-// Option is a choice for New, and for those that say so.
+// Option is a choice for New and for the modes of Redisson.
 type Option func(*options)
 
 type options struct {
@@ -132,7 +144,7 @@ func FixedLease() Option { return func(o *options) { o.fixed = true } }
 // TryRLock return ErrLocked also where others only wait.
 //
 // Backends with Fair and without exclude each other, and only those with Fair stand in the
-// queue.
+// queue. It is for New: of the locks of others some are fair and some are not.
 func Fair() Option { return func(o *options) { o.fair = true } }
 
 func choose(some []Option) (o options) {
@@ -150,21 +162,35 @@ func choose(some []Option) (o options) {
 // not released. In a cluster all keys of a scope are in one slot. The locks need Redis 5 or
 // later, or Valkey.
 func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Backend, error) {
-	if err := checkTTL(ttl); err != nil {
-		return nil, err
-	}
 	o := choose(some)
 	recipes := map[fence.Mode]recipe{fence.Exclusive: writer, fence.Shared: reader}
 	if o.fair {
 		recipes = map[fence.Mode]recipe{fence.Exclusive: fairWriter, fence.Shared: fairReader}
 	}
-	for mode, r := range recipes {
-		r.keys = o.keys
-		r.channel = func(t ticket) string { return o.key(t.scope) + ":free" }
-		recipes[mode] = r
+	l, err := newLocker(client, ttl, recipes, func(fence.Mode) string { return rand.Text() }, o)
+	if err != nil {
+		return nil, err
 	}
-	l := locker{service: newNode(client, recipes), ttl: ttl, fixed: o.fixed, owner: rand.Text}
 	return &Backend{Exclusive{l}}, nil
+}
+
+func newLocker(client redis.UniversalClient, ttl time.Duration, recipes map[fence.Mode]recipe, owner func(fence.Mode) string, o options) (*locker, error) {
+	if err := checkTTL(ttl); err != nil {
+		return nil, err
+	}
+	if o.fair && !recipes[fence.Exclusive].queues {
+		return nil, fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
+	}
+	n := &node{client: client, waiters: newWaiters(client), recipes: recipes, options: o}
+	return &locker{service: n, ttl: ttl, fixed: o.fixed, owner: owner}, nil
+}
+
+func exclusive(client redis.UniversalClient, ttl time.Duration, r recipe, owner func(fence.Mode) string, o options) (*Exclusive, error) {
+	l, err := newLocker(client, ttl, map[fence.Mode]recipe{fence.Exclusive: r}, owner, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Exclusive{l}, nil
 }
 
 // key is that of a scope's lock.
@@ -179,6 +205,8 @@ func (o options) keys(t ticket) []string {
 	key := o.key(t.scope)
 	return []string{key, key + ":grants", key + ":readers", key + ":queue", key + ":places"}
 }
+
+func (o options) channel(t ticket) string { return o.key(t.scope) + ":free" }
 
 // TryLock is as lock.Backend says. When ctx is done, TryLock and Lock need at most 2 s
 // more, to hear of what they have asked for and to take it back.

@@ -1,0 +1,37 @@
+package redislock
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// SpringTTL is the TTL of a RedisLockRegistry's locks by default.
+const SpringTTL = time.Minute
+
+// springPoll is how long a RedisLockRegistry's waiters sleep between two attempts.
+const springPoll = 100 * time.Millisecond
+
+var spring = recipe{
+	take: script("spring"), renew: script("renew"), free: script("springfree"),
+	keys: func(o options, t ticket) []string { return []string{o.prefix + ":" + t.scope} },
+	channel: func(o options, t ticket) string {
+		return o.prefix + "-channel:" + o.prefix + ":" + t.scope
+	},
+	poll: springPoll,
+}
+
+// Spring returns a backend whose locks are those of a RedisLockRegistry of Spring Integration
+// 7, by the registry's key: the scope is the path of a lock. To Spring each tenure is a
+// registry of its own. There are no tokens, and nothing renews the tenures, which are *Lease.
+//
+// Waiters ask every 100 ms, as Spring's do, because a registry of the default type tells
+// nobody that a lock is free. Those of the type PUB_SUB_LOCK are told, and tell.
+//
+// The format has no place for what was done before: where go-redis sends an Unlock again
+// whose first answer was lost, it is ErrLost though the lock was freed.
+func Spring(client redis.UniversalClient, registry string, ttl time.Duration) (*Exclusive, error) {
+	return exclusive(client, ttl, spring, func(fence.Mode) string { return uuid() }, options{prefix: registry, fixed: true})
+}
