@@ -5,9 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fencelab/fencelab/internal/network"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
+	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
@@ -54,17 +57,43 @@ func laws(t *testing.T, s *redisproc.Server, k kind) {
 	subject := k.subject
 	subject.TTL, subject.Slack = ttl, 3*time.Second
 	subject.Open = func(context.Context) (locktest.Client, error) {
-		link, err := network.New(s.Addr)
-		if err != nil {
-			return locktest.Client{}, err
-		}
-		p, err := connect(link.Addr(), k.backend)
-		return locktest.Client{
-			Backend: p.Backend,
-			Crash:   func() { link.Tx.Shut(); link.Rx.Shut() },
-			Wake:    func() { link.Tx.Open(); link.Rx.Open() },
-			Close:   func() { p.client.Close(); link.Close() },
-		}, err
+		return open([]*redisproc.Server{s}, func(clients []redis.UniversalClient) (lock.Backend, error) { return k.backend(clients[0]) })
 	}
 	locktest.Run(t, subject)
+}
+
+// open connects a client to some servers, by links that can be cut.
+func open(servers []*redisproc.Server, make func([]redis.UniversalClient) (lock.Backend, error)) (c locktest.Client, err error) {
+	var (
+		links   []*network.Link
+		clients []redis.UniversalClient
+	)
+	c.Crash = func() {
+		for _, link := range links {
+			link.Tx.Shut()
+			link.Rx.Shut()
+		}
+	}
+	c.Wake = func() {
+		for _, link := range links {
+			link.Tx.Open()
+			link.Rx.Open()
+		}
+	}
+	c.Close = func() {
+		for i, client := range clients {
+			client.Close()
+			links[i].Close()
+		}
+	}
+	for _, s := range servers {
+		link, err := network.New(s.Addr)
+		if err != nil {
+			return c, err
+		}
+		links = append(links, link)
+		clients = append(clients, connect(link.Addr()))
+	}
+	c.Backend, err = make(clients)
+	return c, err
 }

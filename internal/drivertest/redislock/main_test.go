@@ -38,18 +38,17 @@ type party struct {
 // join connects a client whose requests end soon where nobody answers.
 func join(t *testing.T, s *redisproc.Server, make func(redis.UniversalClient) (lock.Backend, error)) party {
 	t.Helper()
-	p, err := connect(s.Addr, make)
+	client := connect(s.Addr)
+	t.Cleanup(func() { client.Close() })
+	b, err := make(client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.client.Close() })
-	return p
+	return party{b, client}
 }
 
-func connect(addr string, make func(redis.UniversalClient) (lock.Backend, error)) (party, error) {
-	client := redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: ttl / 2, MaxRetries: -1})
-	b, err := make(client)
-	return party{b, client}, err
+func connect(addr string) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: ttl / 2, MaxRetries: -1})
 }
 
 // own is the package's own lock, with a TTL.

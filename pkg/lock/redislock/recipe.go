@@ -52,6 +52,10 @@ type node struct {
 	options options
 }
 
+func newNode(client redis.UniversalClient, recipes map[fence.Mode]recipe, o options) *node {
+	return &node{client: client, waiters: newWaiters(client), recipes: recipes, options: o}
+}
+
 func (n *node) valid(ttl time.Duration) time.Duration { return ttl }
 
 func (n *node) take(ctx context.Context, t ticket, ttl time.Duration) (answer, error) {

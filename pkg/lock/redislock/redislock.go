@@ -167,7 +167,7 @@ func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Back
 	if o.fair {
 		recipes = map[fence.Mode]recipe{fence.Exclusive: fairWriter, fence.Shared: fairReader}
 	}
-	l, err := newLocker(client, ttl, recipes, func(fence.Mode) string { return rand.Text() }, o)
+	l, err := newLocker(client, ttl, recipes, random, o)
 	if err != nil {
 		return nil, err
 	}
@@ -179,11 +179,15 @@ func newLocker(client redis.UniversalClient, ttl time.Duration, recipes map[fenc
 		return nil, err
 	}
 	if o.fair && !recipes[fence.Exclusive].queues {
-		return nil, fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
+		return nil, errFair
 	}
-	n := &node{client: client, waiters: newWaiters(client), recipes: recipes, options: o}
-	return &locker{service: n, ttl: ttl, fixed: o.fixed, owner: owner}, nil
+	return &locker{service: newNode(client, recipes, o), ttl: ttl, fixed: o.fixed, owner: owner}, nil
 }
+
+var errFair = fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
+
+// random is a name that no tenure ever had.
+func random(fence.Mode) string { return rand.Text() }
 
 func exclusive(client redis.UniversalClient, ttl time.Duration, r recipe, owner func(fence.Mode) string, o options) (*Exclusive, error) {
 	l, err := newLocker(client, ttl, map[fence.Mode]recipe{fence.Exclusive: r}, owner, o)

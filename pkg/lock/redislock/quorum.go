@@ -1,0 +1,164 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// redlock is the lock of one node: a string with the owner, as in RedLock, redsync and
+// others.
+var redlock = recipe{
+	take: spring.take, renew: spring.renew, free: spring.free,
+	keys:    func(o options, t ticket) []string { return []string{o.prefix + t.scope} },
+	channel: func(o options, t ticket) string { return "redlock:" + tagged(o, t) },
+}
+
+// Quorum returns a backend that takes locks by the algorithm RedLock: a lock is held by who
+// has it on a majority of several Redis that know nothing of each other. So a lock is not
+// lost with a minority of them, and that is all that it adds. Mind what it does not:
+//
+//   - It gives no token. A holder that was paused, or whose answer came late, cannot be
+//     kept out by any resource, which is what locks with tokens are for.
+//   - It counts on time: that the clocks of all nodes and of the holder run equally fast but
+//     for one percent and 2 ms, and that none of them jumps.
+//   - A node that restarts without its keys grants what it had granted before. Keep it away
+//     for longer than the TTL, or have it keep all that it answered ("appendfsync always").
+//
+// The tenures are *Lease, and not renewed: Until is the end of the validity time, which is
+// the ttl less the drift and the time that taking the lock took. Extend asks all nodes, and
+// counts where a majority still had the lock. The ttl is 100 ms or more.
+//
+// Each node has a tenth of the TTL to answer an attempt; one that is silent holds up each
+// attempt for so long. An attempt that fails is taken back on all nodes. The key is the
+// scope after the option Prefix, and the value the owner, so that locks of redsync with the
+// same nodes are excluded. Who waits asks about every 100 ms, and is told by the first node.
+// The format has no place for what was done before, as that of Spring.
+func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) (*Exclusive, error) {
+	if len(clients) < 3 {
+		return nil, fence.Definite.New(fmt.Sprintf("redislock: a quorum of %d Redis, want 3 or more: of fewer a majority does without none", len(clients)))
+	}
+	if err := checkTTL(ttl); err != nil {
+		return nil, err
+	}
+	if ttl < 100*time.Millisecond {
+		return nil, fence.Definite.New(fmt.Sprintf("redislock: a quorum's TTL of %v, want 100ms or more", ttl))
+	}
+	o := choose(some)
+	if o.fair {
+		return nil, errFair
+	}
+	q := &quorum{}
+	for _, client := range clients {
+		q.nodes = append(q.nodes, newNode(client, map[fence.Mode]recipe{fence.Exclusive: redlock}, o))
+	}
+	return &Exclusive{&locker{service: q, ttl: ttl, fixed: true, owner: random}}, nil
+}
+
+// quorum is several Redis, of which a majority decides.
+type quorum struct {
+	nodes []*node
+}
+
+// vote is what a node says, where it says something.
+type vote struct {
+	yes bool
+	err error
+}
+
+// ask has all nodes vote.
+func (q *quorum) ask(call func(*node) (bool, error)) <-chan vote {
+	votes := make(chan vote, len(q.nodes))
+	for _, n := range q.nodes {
+		go func() {
+			yes, err := call(n)
+			votes <- vote{yes, err}
+		}()
+	}
+	return votes
+}
+
+// count returns how many said yes and no, and what kept the others from it. It returns when
+// all have voted or, with early, when the others do not matter any more.
+func (q *quorum) count(votes <-chan vote, early bool) (yes, no int, err error) {
+	for range q.nodes {
+		switch v := <-votes; {
+		case v.err != nil:
+			err = errors.Join(err, v.err)
+		case v.yes:
+			yes++
+		default:
+			no++
+		}
+		if early && (q.decide(yes) || q.block(no)) {
+			return yes, no, err
+		}
+	}
+	return yes, no, err
+}
+
+// decide reports whether so many are a majority.
+func (q *quorum) decide(yes int) bool { return 2*yes > len(q.nodes) }
+
+// block reports whether so many keep all others from being one.
+func (q *quorum) block(no int) bool { return !q.decide(len(q.nodes) - no) }
+
+// outcome is what a majority says, or why nobody knows.
+func (q *quorum) outcome(votes <-chan vote) (bool, error) {
+	yes, no, err := q.count(votes, true)
+	if q.decide(yes) || q.block(no) {
+		return q.decide(yes), nil
+	}
+	return false, fmt.Errorf("%d of %d nodes said yes, and %d no: %w", yes, len(q.nodes), no, err)
+}
+
+// valid is RedLock's validity time, but for the time that passes: clocks drift.
+func (q *quorum) valid(ttl time.Duration) time.Duration {
+	return ttl - ttl/100 - 2*time.Millisecond
+}
+
+// take waits for all nodes: a request that is left behind would come after its release.
+func (q *quorum) take(ctx context.Context, t ticket, ttl time.Duration) (answer, error) {
+	yes, no, err := q.count(q.ask(within(ctx, ttl/10, func(ctx context.Context, n *node) (bool, error) {
+		said, err := n.take(ctx, t, ttl)
+		return said.granted, err
+	})), false)
+	a := answer{granted: q.decide(yes), again: 50*time.Millisecond + rand.N(100*time.Millisecond)}
+	if a.granted {
+		return a, nil
+	}
+	_, _, _ = q.count(q.ask(within(ctx, ttl/10, func(ctx context.Context, n *node) (bool, error) {
+		return n.free(ctx, t, ttl, "")
+	})), false)
+	if q.decide(yes + no) {
+		return a, nil // the others do not matter
+	}
+	return a, fmt.Errorf("%d of %d nodes answered: %w", yes+no, len(q.nodes), err)
+}
+
+// within bounds a node's call.
+func within[T any](ctx context.Context, timeout time.Duration, call func(context.Context, *node) (T, error)) func(*node) (T, error) {
+	return func(n *node) (T, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return begin(func() (T, error) { return call(ctx, n) }).within(ctx)
+	}
+}
+
+func (q *quorum) renew(ctx context.Context, t ticket, ttl time.Duration) (bool, error) {
+	return q.outcome(q.ask(func(n *node) (bool, error) { return n.renew(ctx, t, ttl) }))
+}
+
+func (q *quorum) free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error) {
+	return q.outcome(q.ask(func(n *node) (bool, error) { return n.free(ctx, t, ttl, call) }))
+}
+
+func (q *quorum) queues(ticket) bool { return false }
+
+func (q *quorum) listen(t ticket) *waiter { return q.nodes[0].listen(t) }
