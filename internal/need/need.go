@@ -33,6 +33,8 @@ type LeftOut struct {
 
 // debian has the packages that bring a program, where their names differ.
 var debian = map[string]string{
+	"java":    "default-jdk-headless",
+	"mvn":     "maven",
 	"sh":      "dash",
 	"xmllint": "libxml2-utils",
 }
