@@ -17,6 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/scenario"
+
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/verdict"
 )
@@ -32,7 +33,7 @@ const aPicture = `(?m)^<picture>
 </picture>$`
 
 // timelines says how many runs a picture shows, by their number.
-var timelines = []string{1: "Timeline", 2: "Two timelines", 3: "Three timelines", 4: "Four timelines"}
+var timelines = []string{1: "Timeline", 2: "Two timelines", 3: "Three timelines", 4: "Four timelines", 5: "Five timelines", 6: "Six timelines"}
 
 // forms are those of each picture, by how its file ends.
 var forms = map[string]svg.Layout{".svg": svg.Wide, "-narrow.svg": svg.Narrow}
@@ -44,28 +45,45 @@ func allScenarios(t *testing.T) []*scenario.Scenario {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios (%v)", err)
 	}
-	var all []*scenario.Scenario
+	var list []*scenario.Scenario
 	for _, file := range files {
 		s, err := language.Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), []byte(read(t, file)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, s)
+		list = append(list, s)
 	}
-	return all
+	return list
+}
+
+// chapters is the folder of a scenario's chapter.
+func chapters(s *scenario.Scenario) string { return all.Chapters(s.Variants[0].World.Service) }
+
+// inDocs are the files of docs/ and its folders that a pattern names.
+func inDocs(t *testing.T, pattern string) (files []string) {
+	t.Helper()
+	for _, folder := range []string{"docs/", "docs/*/"} {
+		some, err := filepath.Glob(folder + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, some...)
+	}
+	return files
 }
 
 // TestChapters: each scenario has its chapter, which says how to run it, shows
 // it, explains all its variants and names its sources.
 func TestChapters(t *testing.T) {
-	index := read(t, "docs/README.md")
 	for _, s := range allScenarios(t) {
+		folder := chapters(s)
+		index := read(t, folder+"/README.md")
 		t.Run(s.Name, func(t *testing.T) {
 			number, short, _ := strings.Cut(s.Name, "-")
-			file := "docs/" + s.Name + ".md"
+			file := folder + "/" + s.Name + ".md"
 			text := read(t, file)
 			if !strings.Contains(index, "]("+s.Name+".md)") {
-				t.Errorf("docs/README.md has no link to %s", file)
+				t.Errorf("%s/README.md has no link to %s", folder, file)
 			}
 			for what, want := range map[string]string{
 				"a title with its number":   `\A# ` + strings.TrimLeft(number, "0") + `\. \S`,
@@ -108,22 +126,14 @@ func TestReadmeShowsHarmFirst(t *testing.T) {
 
 // TestNothingWithoutScenario: no chapter, and no picture, is about what is gone.
 func TestNothingWithoutScenario(t *testing.T) {
-	var names []string
+	var known []string
 	for _, s := range allScenarios(t) {
-		names = append(names, s.Name)
+		folder := chapters(s)
+		known = append(known, folder+"/"+s.Name, folder+"/pictures/"+s.Name)
 	}
-	chapters, err := filepath.Glob("docs/[0-9]*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pictures, err := filepath.Glob("docs/pictures/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range append(chapters, pictures...) {
-		name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-		if name = strings.TrimSuffix(name, "-narrow"); !slices.Contains(names, name) {
-			t.Errorf("%s has no scenario: want one of %s", file, strings.Join(names, ", "))
+	for _, file := range append(inDocs(t, "[0-9]*.md"), inDocs(t, "pictures/*")...) {
+		if !slices.Contains(known, strings.TrimSuffix(strings.TrimSuffix(file, filepath.Ext(file)), "-narrow")) {
+			t.Errorf("%s has no scenario: want one of %s", file, strings.Join(known, ", "))
 		}
 	}
 }
@@ -153,13 +163,14 @@ func TestPicturesAreCurrent(t *testing.T) {
 			}
 		})
 	}
-	all := allScenarios(t)
+	scenarios := allScenarios(t)
+	main := scenarios[0]
 	for end, l := range forms {
-		for i, v := range all[0].Variants { // README's
-			check("docs/"+v.Name+end, l, all[0], all[0].Variants[i:i+1])
+		for i, v := range main.Variants { // README's
+			check("docs/"+v.Name+end, l, main, main.Variants[i:i+1])
 		}
-		for _, s := range all {
-			check("docs/pictures/"+s.Name+end, l, s, s.Variants)
+		for _, s := range scenarios {
+			check(chapters(s)+"/pictures/"+s.Name+end, l, s, s.Variants)
 		}
 	}
 }
@@ -363,19 +374,23 @@ func TestLegendsAreKnown(t *testing.T) {
 	}
 }
 
+// serviceNames are those of the lock services, which name all their scenarios.
+func serviceNames() (names []string) {
+	for _, s := range all.List {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
 // TestCommandsNameScenarios: what the documents tell to run or to explain is there.
 func TestCommandsNameScenarios(t *testing.T) {
-	known := []string{"my", "my.yaml", "NAME", "FILE", "01-gc-pause"}
+	known := append(serviceNames(), "my", "my.yaml", "NAME", "FILE", "01-gc-pause")
 	for _, s := range allScenarios(t) {
 		_, short, _ := strings.Cut(s.Name, "-")
 		known = append(known, short)
 	}
-	docs, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	command := regexp.MustCompile(`gcsim (?:run|explain)(?: --repeat 20)? ([A-Za-z0-9][\w.-]*)`)
-	for _, doc := range append(docs, "README.md", "CONTRIBUTING.md") {
+	for _, doc := range append(inDocs(t, "*.md"), "README.md", "CONTRIBUTING.md") {
 		for _, m := range command.FindAllStringSubmatch(read(t, doc), -1) {
 			if !slices.Contains(known, m[1]) {
 				t.Errorf("%s: %q: no scenario is called %s", doc, m[0], m[1])

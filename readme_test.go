@@ -65,11 +65,7 @@ func TestScenarioDocIsTrue(t *testing.T) {
 // TestLinksLead: each relative link of the documents leads to a file, and one
 // with a # to a heading in it.
 func TestLinksLead(t *testing.T) {
-	docs, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, doc := range append(docs, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
+	for _, doc := range append(inDocs(t, "*.md"), "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
 		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(read(t, doc), -1) {
 			if strings.Contains(link[1], "://") {
 				continue

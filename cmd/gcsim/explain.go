@@ -78,8 +78,8 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 		p.paragraph("    ", fmt.Sprintf("%s: %s.", must, expected(v.Expect)))
 	}
 	fmt.Fprintf(p.w, "\nRun it:\n  %s run %s\n", self(), arg)
-	if isBuiltin(s.Name) {
-		fmt.Fprintf(p.w, "\nIts chapter:\n  %s\n", chapter(s.Name))
+	if file := chapter(s.Name); file != "" {
+		fmt.Fprintf(p.w, "\nIts chapter:\n  %s\n", file)
 	}
 }
 
@@ -93,16 +93,14 @@ func self() string {
 }
 
 // chapter is where the chapter about a scenario that gcsim brings with it can be
-// read: its file where that is here, otherwise its address.
+// read: its file where that is here, otherwise its address; "" where there is none.
 func chapter(name string) string {
 	file := chapterFile(name)
-	if _, err := os.Stat(file); err == nil {
+	if _, err := os.Stat(file); err == nil || file == "" {
 		return file
 	}
 	return published + file
 }
-
-func chapterFile(name string) string { return "docs/" + name + ".md" }
 
 // published is where everybody finds the repository's files.
 const published = "https://github.com/fencelab/fencelab/blob/main/"

@@ -35,10 +35,15 @@ func builtin() ([]*scenario.Scenario, error) {
 	return list, nil
 }
 
-// isBuiltin reports whether gcsim brings a scenario of that name with it.
-func isBuiltin(name string) bool {
+// chapterFile is the chapter about a scenario that gcsim brings with it; "" where it
+// brings none of that name.
+func chapterFile(name string) string {
 	list, err := builtin()
-	return err == nil && slices.ContainsFunc(list, func(s *scenario.Scenario) bool { return s.Name == name })
+	i := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return s.Name == name })
+	if err != nil || i < 0 {
+		return ""
+	}
+	return all.Chapters(list[i].Variants[0].World.Service) + "/" + name + ".md"
 }
 
 // shortName is a scenario's name without its number.
@@ -109,11 +114,17 @@ func isName(name string) bool {
 }
 
 func loadOne(arg string) ([]*scenario.Scenario, error) {
+	known, err := builtin()
+	if err != nil {
+		return nil, err
+	}
+	names := service.Names(all.List)
+	inFolder := slices.ContainsFunc(names, func(of string) bool { return strings.HasPrefix(arg, of+"/") && !isYAML(arg) })
 	info, err := os.Stat(arg)
 	switch {
 	case err == nil && info.IsDir():
 		return fromDir(os.DirFS(arg), arg, ".")
-	case err == nil || strings.ContainsRune(arg, filepath.Separator) || isYAML(arg):
+	case err == nil || strings.ContainsRune(arg, filepath.Separator) && !inFolder || isYAML(arg):
 		data, err := os.ReadFile(arg)
 		if err != nil {
 			return nil, err
@@ -124,11 +135,6 @@ func loadOne(arg string) ([]*scenario.Scenario, error) {
 		}
 		return []*scenario.Scenario{s}, nil
 	}
-	known, err := builtin()
-	if err != nil {
-		return nil, err
-	}
-	names := service.Names(all.List)
 	if slices.Contains(names, arg) {
 		return ofService(arg)
 	}

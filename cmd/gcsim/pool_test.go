@@ -116,7 +116,7 @@ func TestNamesAreDistinct(t *testing.T) {
 }
 
 func TestLoadByAnyName(t *testing.T) {
-	for _, name := range []string{"01", "gc-pause", "01-gc-pause", "../../scenarios/etcd/01-gc-pause.yaml"} {
+	for _, name := range []string{"01", "gc-pause", "01-gc-pause", "etcd/1", "etcd/gc-pause", "../../scenarios/etcd/01-gc-pause.yaml"} {
 		list, err := load([]string{name})
 		if err != nil || len(list) != 1 || list[0].Name != mainStory {
 			t.Errorf("%s: got %v, %v", name, list, err)

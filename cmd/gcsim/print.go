@@ -253,7 +253,7 @@ func (p *printer) lesson(run history.Run) {
 		text.paragraph("", "What helps: "+story.Prose(run.Helps))
 	}
 	next := self() + " list"
-	if isBuiltin(run.Scenario) {
+	if chapterFile(run.Scenario) != "" {
 		next = fmt.Sprintf("%s explain %s, this command with --step, or %s", self(), shortName(run.Scenario), chapter(run.Scenario))
 	}
 	text.paragraph("", "Next: "+next)

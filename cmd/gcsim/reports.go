@@ -115,10 +115,11 @@ type target struct {
 // a page lies wherever it was asked for, so the chapters are where all find them.
 func writePage(w io.Writer, results []story.Result) error {
 	return page.Write(w, results, func(name string) string {
-		if !isBuiltin(name) {
+		file := chapterFile(name)
+		if file == "" {
 			return ""
 		}
-		return published + chapterFile(name)
+		return published + file
 	})
 }
 

@@ -3,7 +3,7 @@
 package main
 
 import (
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -24,9 +25,9 @@ import (
 
 const usage = `usage: go run ./internal/mkdocs [OUT], in the repository's root
 
-It writes docs/README.md, and, from what "gcsim run -o OUT" left in OUT, the
-pictures: docs/pictures/, and of the main story docs/unfenced.svg and
-docs/fenced.svg. Each has a form for phones, called -narrow.`
+It writes README.md of each folder of chapters, and, from what "gcsim run -o OUT"
+left in OUT, the pictures: in the folder's pictures/, and of the main story
+docs/unfenced.svg and docs/fenced.svg. Each has a form for phones, called -narrow.`
 
 func main() {
 	log.SetFlags(0)
@@ -39,16 +40,18 @@ func main() {
 }
 
 func run(out []string) error {
-	all, err := load()
+	list, err := load()
 	if err != nil {
 		return err
 	}
-	text, err := table(all)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile("docs/README.md", []byte(text), 0o666); err != nil {
-		return err
+	for _, s := range all.List {
+		text, err := table(s.Name(), list)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(all.Chapters(s.Name())+"/README.md", []byte(text), 0o666); err != nil {
+			return err
+		}
 	}
 	if len(out) == 0 {
 		return nil
@@ -62,7 +65,7 @@ func run(out []string) error {
 	if err := command("go", "build", "-o", gcsim, "./cmd/gcsim"); err != nil {
 		return err
 	}
-	for _, p := range pictures(all) {
+	for _, p := range pictures(list) {
 		histories := p.histories(out[0])
 		wide := append([]string{"draw", "-o", p.file + ".svg"}, histories...)
 		narrow := append([]string{"draw", "--narrow", "-o", p.file + "-narrow.svg"}, histories...)
@@ -89,22 +92,28 @@ type picture struct {
 
 // pictures are those of the documents: README's, which show the main story without
 // tokens and with them, and one for each chapter.
-func pictures(all []*scenario.Scenario) []picture {
+func pictures(scenarios []*scenario.Scenario) []picture {
 	var list []picture
-	for i, v := range all[0].Variants {
-		list = append(list, picture{"docs/" + v.Name, all[0].Name, all[0].Variants[i : i+1]})
+	main := scenarios[0]
+	for i, v := range main.Variants {
+		list = append(list, picture{"docs/" + v.Name, main.Name, main.Variants[i : i+1]})
 	}
-	for _, s := range all {
-		list = append(list, picture{"docs/pictures/" + s.Name, s.Name, s.Variants})
+	for _, s := range scenarios {
+		folder := all.Chapters(s.Variants[0].World.Service)
+		list = append(list, picture{folder + "/pictures/" + s.Name, s.Name, s.Variants})
 	}
 	return list
 }
 
-// load reads all scenarios, in order.
+// load reads all scenarios, in order, those of the first lock service first.
 func load() ([]*scenario.Scenario, error) {
-	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
-	if err != nil {
-		return nil, err
+	var files []string
+	for _, s := range all.List {
+		of, err := fs.Glob(scenarios.FS, s.Name()+"/*.yaml")
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, of...)
 	}
 	language := lab.Language(all.List)
 	var list []*scenario.Scenario
@@ -122,15 +131,20 @@ func load() ([]*scenario.Scenario, error) {
 	return list, nil
 }
 
-// source has what people wrote of docs/README.md, with a row for each scenario.
+// sources have what people wrote of README.md of each service's chapters, with a row for
+// each scenario.
 //
-//go:embed README.md.tmpl
-var source string
+//go:embed *.md.tmpl
+var sources embed.FS
 
-// table is docs/README.md.
-func table(all []*scenario.Scenario) (string, error) {
-	const file = "internal/mkdocs/README.md.tmpl"
-	rest := all
+// table is README.md of a service's chapters.
+func table(service string, list []*scenario.Scenario) (string, error) {
+	source, err := sources.ReadFile(service + ".md.tmpl")
+	if err != nil {
+		return "", err
+	}
+	file := "internal/mkdocs/" + service + ".md.tmpl"
+	rest := slices.DeleteFunc(slices.Clone(list), func(s *scenario.Scenario) bool { return s.Variants[0].World.Service != service })
 	row := func(name, happens, helps string) (string, error) {
 		if len(rest) == 0 || rest[0].Name != name {
 			return "", fmt.Errorf("%s: the row of %s is not in its place; want one for each scenario, in their order", file, name)
@@ -140,11 +154,11 @@ func table(all []*scenario.Scenario) (string, error) {
 		number, short, _ := strings.Cut(name, "-")
 		n, err := strconv.Atoi(number)
 		if err != nil {
-			return "", fmt.Errorf("scenarios/%s.yaml: its name does not begin with a number", name)
+			return "", fmt.Errorf("scenarios/%s/%s.yaml: its name does not begin with a number", service, name)
 		}
 		return fmt.Sprintf("| %d. [%s](%s.md) | %s | %s | `go run ./cmd/gcsim run %s` |", n, s.Title, name, happens, helps, short), nil
 	}
-	t, err := template.New(file).Funcs(template.FuncMap{"row": row}).Parse(source)
+	t, err := template.New(file).Funcs(template.FuncMap{"row": row}).Parse(string(source))
 	if err != nil {
 		return "", err
 	}

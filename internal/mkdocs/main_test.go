@@ -4,24 +4,29 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-// TestTableIsCurrent: docs/README.md is what this makes of the scenarios.
-func TestTableIsCurrent(t *testing.T) {
-	all, err := load()
+// TestTablesAreCurrent: README.md of each folder is what this makes of the scenarios.
+func TestTablesAreCurrent(t *testing.T) {
+	list, err := load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := table(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../../docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("docs/README.md is not current: run go run ./internal/mkdocs, or make docs, which makes the pictures, too")
+	for _, s := range all.List {
+		want, err := table(s.Name(), list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := all.Chapters(s.Name()) + "/README.md"
+		got, err := os.ReadFile("../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("%s is not current: run go run ./internal/mkdocs, or make docs, which makes the pictures, too", file)
+		}
 	}
 }
 
@@ -34,10 +39,10 @@ func TestTableHasAllScenarios(t *testing.T) {
 	}
 	extra := *all[0]
 	extra.Name = "99-new"
-	if _, err := table(append(all, &extra)); err == nil || !strings.Contains(err.Error(), "no row for 99-new") {
+	if _, err := table("etcd", append(all, &extra)); err == nil || !strings.Contains(err.Error(), "no row for 99-new") {
 		t.Errorf("a scenario without a row: got error %v", err)
 	}
-	if _, err := table(all[1:]); err == nil || !strings.Contains(err.Error(), "row of "+all[0].Name) {
+	if _, err := table("etcd", all[1:]); err == nil || !strings.Contains(err.Error(), "row of "+all[0].Name) {
 		t.Errorf("a row without a scenario: got error %v", err)
 	}
 }

@@ -10,3 +10,11 @@ import (
 var List = []service.Service{
 	etcd.Service{},
 }
+
+// Chapters is the folder of the chapters about a service's scenarios.
+func Chapters(service string) string {
+	if service == List[0].Name() {
+		return "docs"
+	}
+	return "docs/" + service
+}
