@@ -117,13 +117,15 @@ func (l *Language) describeWorld(s *jsonschema.Schema) {
 		}
 		list := service.clientSettings()
 		for _, setting := range list {
-			property(clients, setting.Name, schemaFor(setting))
+			before, _ := clients.Properties.Get(setting.Name)
+			clients.Properties.Set(setting.Name, ofBoth(before, schemaFor(setting)))
 			if setting.Required {
 				clients.Required = []string{setting.Name}
 			}
 		}
 		for _, name := range changeable(list) {
-			sets.PatternProperties[`^clients\.(\*|[a-z][a-z0-9-]*)\.`+name+"$"] = changed(list, name)
+			path := `^clients\.(\*|[a-z][a-z0-9-]*)\.` + name + "$"
+			sets.PatternProperties[path] = ofBoth(sets.PatternProperties[path], changed(list, name))
 		}
 	}
 	at := func(s *jsonschema.Schema, name string) *jsonschema.Schema { p, _ := s.Properties.Get(name); return p }
@@ -131,6 +133,22 @@ func (l *Language) describeWorld(s *jsonschema.Schema) {
 	s.Properties.Set("world", world)
 	at(s, "clients").AdditionalProperties = clients
 	at(s, "variants").AdditionalProperties.Properties.Set("set", sets)
+}
+
+// ofBoth is the schema of a setting that clients of two services have, each with values of
+// its own. before is that of the first one; nil: there is none.
+func ofBoth(before, is *jsonschema.Schema) *jsonschema.Schema {
+	if before == nil || before.Description == is.Description {
+		return is
+	}
+	both := *before
+	both.Description += "\n\n" + is.Description
+	for _, value := range is.Enum {
+		if !slices.Contains(both.Enum, value) {
+			both.Enum = append(slices.Clip(both.Enum), value)
+		}
+	}
+	return &both
 }
 
 // object is the schema of a mapping with no keys yet.
@@ -210,7 +228,7 @@ func (l *Language) stepDefinitions() jsonschema.Definitions {
 // withoutRepeats leaves out the forms that another service has too.
 func withoutRepeats(list []*jsonschema.Schema) (once []*jsonschema.Schema) {
 	for _, s := range list {
-		if !slices.ContainsFunc(once, func(o *jsonschema.Schema) bool { return o.Title == s.Title }) {
+		if !slices.ContainsFunc(once, func(o *jsonschema.Schema) bool { return o.Title == s.Title && o.Pattern == s.Pattern }) {
 			once = append(once, s)
 		}
 	}
