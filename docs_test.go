@@ -182,7 +182,7 @@ func drawings(s *scenario.Scenario, variants []scenario.Variant) (all []story.Dr
 		lanes := append([]string{v.World.Service}, s.Clients...)
 		d := story.Drawing{
 			Events: []history.Event{{Kind: history.KindRun, Run: &history.Run{
-				Scenario: s.Name, Title: s.Title, Variant: v.Name, About: v.About, Control: v.Control,
+				Service: v.World.Service, Scenario: s.Name, Title: s.Title, Variant: v.Name, About: v.About, Control: v.Control,
 				Fencing: v.World.Storage.Fencing != scenario.FencingOff,
 				Lanes:   append(lanes, history.LaneStorage), Expect: v.Expect,
 			}}},

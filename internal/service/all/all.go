@@ -4,11 +4,13 @@ package all
 import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/redis"
 )
 
 // List is all of them. The first is meant where nobody names one.
 var List = []service.Service{
 	etcd.Service{},
+	redis.Service{},
 }
 
 // Chapters is the folder of the chapters about a service's scenarios.
