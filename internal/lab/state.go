@@ -445,6 +445,17 @@ func (c *clientState) unreachable() bool {
 	return c.deaf || c.frozen.Kind == history.KindPause || c.frozen.Kind == history.KindKill
 }
 
+// accounted reports whether the lock service has told of each tenure that a client was told
+// of.
+func (s *state) accounted(client string) bool {
+	for _, o := range s.owners {
+		if o.client == client && o.told != 0 && !o.granted {
+			return false
+		}
+	}
+	return true
+}
+
 // settled reports whether a client knows what came of all that it sent and that the
 // storage has told of, or cannot know it.
 func (s *state) settled(client string) bool {

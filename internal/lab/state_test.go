@@ -25,8 +25,14 @@ func TestLateObserver(t *testing.T) {
 	tell(1, history.Event{Lane: "etcd", Kind: history.KindGranted, Tenure: "a"})
 	tell(2, history.Event{Lane: "c1", Kind: history.KindOK, Op: history.OpLock, Tenure: "a"})
 	tell(10, history.Event{Lane: "c2", Kind: history.KindOK, Op: history.OpLock, Tenure: "b"})
+	if s.accounted("c2") {
+		t.Error("c2 was told of a tenure of which etcd has not told")
+	}
 	tell(11, history.Event{Lane: "etcd", Kind: history.KindEnded, Tenure: "a"})
 	tell(11, history.Event{Lane: "etcd", Kind: history.KindGranted, Tenure: "b"})
+	if !s.accounted("c1") || !s.accounted("c2") {
+		t.Error("etcd has told of all tenures of c1 and c2")
+	}
 	r.flush()
 	var got []string
 	for _, e := range r.events()[1:] {
