@@ -175,7 +175,11 @@ func changes(before, now map[string]content) (commands [][]string) {
 	for _, key := range slices.Sorted(maps.Keys(now)) {
 		was, is := before[key], now[key]
 		if is.kind == "string" && was.kind+was.text != is.kind+is.text {
-			commands = append(commands, []string{"SET", key, is.text})
+			set := []string{"SET", key, is.text}
+			if was.until = is.until; is.until != "" {
+				set = append(set, "PXAT", is.until)
+			}
+			commands = append(commands, set)
 		}
 		for _, f := range slices.Sorted(maps.Keys(was.fields)) {
 			if _, stays := is.fields[f]; !stays && is.kind == "hash" {

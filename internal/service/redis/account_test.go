@@ -1,0 +1,113 @@
+package redis
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// listener is a run that hears of one lock.
+type listener struct {
+	service.Stage
+	told []string
+}
+
+func (*listener) Locks() []string { return []string{"/l"} }
+
+func (l *listener) Tell(e history.Event) {
+	text := fmt.Sprintf("%s %s", e.Kind, e.Tenure)
+	if e.Token != 0 {
+		text += " token " + e.Token.String()
+	}
+	if e.Mode == fence.Shared {
+		text += " shared"
+	}
+	if e.Cause != "" {
+		text += " " + e.Cause
+	}
+	l.told = append(l.told, text)
+}
+
+// TestAccount: what transactions of nodes' streams mean. A word before a | is the number of
+// the node.
+func TestAccount(t *testing.T) {
+	later := fmt.Sprint(time.Now().Add(time.Hour).UnixMilli())
+	for name, tt := range map[string]struct {
+		nodes   int
+		stream  []string
+		account string
+	}{
+		"a string": {1, []string{"SET /l a PXAT 1", "DEL /l", "SET /l b PXAT " + later, "DEL /l"},
+			"granted a, ended a, granted b, ended b revoked"},
+		"no time to live":           {1, []string{"SETNX /l a", "DEL /l"}, "granted a, ended a revoked"},
+		"a time to live afterwards": {1, []string{"SETNX /l a", "PEXPIREAT /l 1", "DEL /l"}, "granted a, ended a"},
+		"a renewal":                 {1, []string{"SET /l a PXAT 1", "PEXPIREAT /l " + later, "DEL /l"}, "granted a, ended a revoked"},
+		"one after the other at once": {1, []string{"SET /l a PXAT 1", "DEL /l; SET /l b PXAT 1"},
+			"granted a, ended a, granted b"},
+		"once more by the same": {1, []string{"SET /l a PXAT 1", "DEL /l", "SET /l a PXAT 1"}, "granted a, ended a, granted a~2"},
+		"a token of the same step": {1, []string{"SET /l a PXAT 1; INCR fencelab_token:{/l}", "DEL /l", "SET /l b PXAT 1; INCR fencelab_token:{/l}"},
+			"granted a token 1, ended a, granted b token 2"},
+		"a token of another step": {1, []string{"SET /l a PXAT 1", "INCR fencelab_token:{/l}"}, "granted a"},
+		"a hash": {1, []string{"HINCRBY /l a 1; PEXPIREAT /l 1; INCR redisson_lock_token:{/l}", "HINCRBY /l a 1", "HINCRBY /l a -1", "DEL /l"},
+			"granted a token 1, ended a"},
+		"readers": {1, []string{"HSET /l mode read; HINCRBY /l a 1; PEXPIREAT /l 1", "HINCRBY /l b 1", "HDEL /l a", "DEL /l"},
+			"granted a shared, granted b shared, ended a, ended b"},
+		"a writer":        {1, []string{"HSET /l mode write; HINCRBY /l a:write 1; PEXPIREAT /l 1", "DEL /l"}, "granted a, ended a"},
+		"another key":     {1, []string{"SET /other a PXAT 1"}, ""},
+		"all is gone":     {1, []string{"SET /l a PXAT " + later, "FLUSHALL"}, "granted a, ended a revoked"},
+		"a minority":      {3, []string{"1| SET /l a PXAT 1"}, ""},
+		"a majority":      {3, []string{"1| SET /l a PXAT 1", "2| SET /l a PXAT 1", "3| SET /l a PXAT 1", "3| DEL /l", "1| DEL /l"}, "granted a, ended a"},
+		"two that differ": {3, []string{"1| SET /l a PXAT 1", "2| SET /l b PXAT 1", "3| SET /l b PXAT 1"}, "granted b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := new(listener)
+			a := newAccount(l, tt.nodes)
+			for _, step := range tt.stream {
+				node, commands := 0, step
+				if n, rest, ok := strings.Cut(step, "| "); ok {
+					node, commands = int(n[0]-'1'), rest
+				}
+				a.change(node, func(d database) database {
+					for _, c := range strings.Split(commands, "; ") {
+						d.apply(strings.Fields(c))
+					}
+					return d
+				})
+			}
+			if got := strings.Join(l.told, ", "); got != tt.account {
+				t.Errorf("got  %s\nwant %s", got, tt.account)
+			}
+		})
+	}
+}
+
+// TestApply: commands that a stream may have in place of others.
+func TestApply(t *testing.T) {
+	for commands, want := range map[string]string{
+		"SET k 1; INCRBY k 4; DECR k":                  "4",
+		"INCR k":                                       "1",
+		"SETEX k 10 v":                                 "v",
+		"PSETEX k 10 v":                                "v",
+		"SET k v; UNLINK k":                            "",
+		"SET k v; PUBLISH k w":                         "v",
+		"LPUSH k v":                                    "",
+		"SET k v PXAT 9999999999999; SET k w KEEPTTL":  "w",
+		"HSET h f 1; HINCRBY h f 2; HDEL h f; SET k h": "h",
+	} {
+		d := make(database)
+		for _, c := range strings.Split(commands, "; ") {
+			d.apply(strings.Fields(c))
+		}
+		if got := d.text("k"); got != want {
+			t.Errorf("%s: k is %q, want %q", commands, got, want)
+		}
+		if d["h"] != nil {
+			t.Errorf("%s: h is left without a field", commands)
+		}
+	}
+}

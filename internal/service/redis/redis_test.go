@@ -1,0 +1,175 @@
+package redis_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redistest"
+)
+
+// The test binary is its own servers, storage, clients and janitor.
+func TestMain(m *testing.M) {
+	for _, role := range lab.Roles([]service.Service{redis.Service{}}) {
+		if len(os.Args) > 1 && os.Args[1] == role.Name() {
+			root := &cobra.Command{Use: "lab"}
+			root.AddCommand(role)
+			if root.Execute() != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // runs mostly wait
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// parse reads scenarios.
+func parse(t *testing.T, pattern string) (list []*scenario.Scenario) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios %s (%v)", pattern, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := lab.Language([]service.Service{redis.Service{}}).Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// at is the service where a user says that it is.
+func at(t *testing.T, where string) (service.Service, []string) {
+	t.Helper()
+	s, endpoints, err := redis.Service{}.At(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, endpoints
+}
+
+// run makes a run, and holds it to what the scenario expects and to what a history is.
+func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, of service.Service, endpoints []string) []history.Event {
+	t.Helper()
+	events, err := lab.Run(t.Context(), s, v, lab.Options{Exe: os.Args[0], Services: []service.Service{of}, Endpoints: endpoints})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	judged, err := judge.Judge(events)
+	if err != nil {
+		t.Error(err)
+	}
+	if len(judged.Mismatches) > 0 {
+		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
+	}
+	return events
+}
+
+// TestStories: what is shipped and what is not, on a real server and on the embedded one.
+func TestStories(t *testing.T) {
+	embedded, _ := at(t, "embedded")
+	for name, of := range map[string]service.Service{"redis": redis.Service{}, "embedded": embedded} {
+		t.Run(name, func(t *testing.T) {
+			if name == "redis" && redisproc.Program() == "" {
+				need.Program(t, "redis-server", "to tell the stories on")
+			}
+			for _, s := range append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/redis/*.yaml")...) {
+				for i := range s.Variants {
+					v := &s.Variants[i]
+					t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
+						t.Parallel()
+						if lacks := of.(service.Lacking).Lacks(v); lacks != "" {
+							t.Log(lacks)
+							return
+						}
+						run(t, s, v, of, nil)
+					})
+				}
+			}
+		})
+	}
+}
+
+// TestLacks: only what needs a memory is left out, and only on the embedded server.
+func TestLacks(t *testing.T) {
+	embedded, _ := at(t, "embedded")
+	for _, s := range parse(t, "testdata/restart.yaml") {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			if lacks := embedded.(service.Lacking).Lacks(v); (lacks == "") != (v.Name == "none") {
+				t.Errorf("%s lacks %q", v.Name, lacks)
+			}
+			if v.Own == "" {
+				t.Errorf("%s needs no Redis of its own", v.Name)
+			}
+		}
+	}
+}
+
+// TestRedisThatIsThere: a run uses it below a prefix of its own, by its password, and
+// leaves nothing in it.
+func TestRedisThatIsThere(t *testing.T) {
+	const password = "s3cret"
+	server := redistest.Real(t, "--repl-diskless-sync-delay", "0")
+	client := redistest.Connect(t, server)
+	for _, setting := range []string{"requirepass", "masterauth"} {
+		if err := client.ConfigSet(t.Context(), setting, password).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("FENCELAB_REDIS_URL", "") // At sets it
+	of, endpoints := at(t, "redis://:wrong@"+server.Addr)
+	if err := of.Reach(t.Context(), endpoints); err == nil || !strings.Contains(err.Error(), server.Addr) {
+		t.Errorf("with a wrong password: %v", err)
+	}
+	of, endpoints = at(t, "redis://:"+password+"@"+server.Addr)
+	if err := of.Reach(t.Context(), endpoints); err != nil {
+		t.Fatal(err)
+	}
+	s := parse(t, "testdata/queue.yaml")[0]
+	for _, e := range run(t, s, &s.Variants[0], of, endpoints) {
+		if e.Kind == history.KindGranted && !strings.HasPrefix(e.Scope, "/gcsim-") {
+			t.Errorf("%+v: its lock has no prefix of the run", e)
+		}
+	}
+	if keys, err := client.Keys(t.Context(), "*gcsim*").Result(); err != nil || len(keys) > 0 {
+		t.Errorf("the run has left %q (%v)", keys, err)
+	}
+}
+
+// TestAtRefuses: what is no place, and says what is.
+func TestAtRefuses(t *testing.T) {
+	for where, want := range map[string]string{
+		"127.0.0.1:6379":            "want embedded, or the URL",
+		"http://127.0.0.1:6379":     "want embedded, or the URL",
+		"unix:///tmp/redis.sock":    "not on a socket",
+		"redis://127.0.0.1:6379/15": "database 15",
+	} {
+		if _, _, err := (redis.Service{}).At(where); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", where, err, want)
+		}
+	}
+}
