@@ -89,13 +89,13 @@ func TestAccount(t *testing.T) {
 // TestApply: commands that a stream may have in place of others.
 func TestApply(t *testing.T) {
 	for commands, want := range map[string]string{
-		"SET k 1; INCRBY k 4; DECR k":                  "4",
-		"INCR k":                                       "1",
-		"SETEX k 10 v":                                 "v",
-		"PSETEX k 10 v":                                "v",
-		"SET k v; UNLINK k":                            "",
-		"SET k v; PUBLISH k w":                         "v",
-		"LPUSH k v":                                    "",
+		"SET k 1; INCRBY k 4; DECR k": "4",
+		"INCR k":                      "1",
+		"SETEX k 10 v":                "v",
+		"PSETEX k 10 v":               "v",
+		"SET k v; UNLINK k":           "",
+		"SET k v; PUBLISH k w":        "v",
+		"LPUSH k v":                   "",
 		"SET k v PXAT 9999999999999; SET k w KEEPTTL":  "w",
 		"HSET h f 1; HINCRBY h f 2; HDEL h f; SET k h": "h",
 	} {

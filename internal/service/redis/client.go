@@ -29,8 +29,14 @@ func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
 // DefaultEndpoints is where Redis is by default.
 func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:6379"} }
 
+// quiet keeps go-redis from writing to standard error: what matters is in the errors.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
 // Dial makes a client.
 func (Dialer) Dial(o service.Options) (service.Client, error) {
+	redis.SetLogger(quiet{})
 	c := &client{settings: o.Settings, recipe: recipeOf(o.Settings.Text(settingBy))}
 	for _, endpoint := range o.Endpoints {
 		options, err := optionsOf(os.Getenv(urlEnv), endpoint)
@@ -58,6 +64,7 @@ func optionsOf(url, addr string) (*redis.Options, error) {
 	}
 	options.Addr = addr
 	options.MaxRetries = -1 // what is asked twice is another story
+	options.DialerRetries = 1
 	options.ContextTimeoutEnabled = true
 	return options, nil
 }
