@@ -103,7 +103,7 @@ func TestApply(t *testing.T) {
 		for _, c := range strings.Split(commands, "; ") {
 			d.apply(strings.Fields(c))
 		}
-		if got := d.text("k"); got != want {
+		if got := d.text("k", ""); got != want {
 			t.Errorf("%s: k is %q, want %q", commands, got, want)
 		}
 		if d["h"] != nil {

@@ -45,7 +45,12 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 		}
 		c.nodes = append(c.nodes, redis.NewClient(options))
 	}
-	return c, nil
+	if c.recipe.library == nil {
+		return c, nil
+	}
+	var err error
+	c.locks, err = c.backend()
+	return c, err
 }
 
 // urlEnv has the URL of a Redis that is there already, with its password, where no list of
@@ -74,6 +79,7 @@ type client struct {
 	nodes    []*redis.Client
 	settings setting.Values
 	recipe   *recipe
+	locks    lock.Backend // of a recipe that a library has
 }
 
 // Reach implements service.Client, as those below do.
@@ -101,7 +107,7 @@ func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, er
 	if err != nil {
 		return nil, err
 	}
-	return c.tenure(w.wait(ctx))
+	return w.lock(ctx)
 }
 
 func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
@@ -109,15 +115,10 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 	if err != nil {
 		return nil, err
 	}
-	return c.tenure(w.try(ctx))
-}
-
-// tenure is what a client returns of an attempt: no typed nil.
-func (c *client) tenure(t *tenure, err error) (service.Tenure, error) {
-	if err != nil {
-		return nil, err
+	if c.locks != nil {
+		return w.byLibrary(ctx, c.locks.TryLock)
 	}
-	return t, nil
+	return w.try(ctx)
 }
 
 // asking is a client that asks for a lock, perhaps more than once.
@@ -133,8 +134,16 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 	return &asking{c, op, scope, rand.Text()}, nil
 }
 
+// lock waits for the lock.
+func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
+	if w.locks != nil {
+		return w.byLibrary(ctx, w.locks.Lock)
+	}
+	return w.wait(ctx)
+}
+
 // try asks once. The error is lock.ErrLocked where the lock is another's.
-func (w *asking) try(ctx context.Context) (*tenure, error) {
+func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -156,12 +165,13 @@ func (w *asking) try(ctx context.Context) (*tenure, error) {
 }
 
 // wait asks until the lock is the client's, or ctx is done.
-func (w *asking) wait(ctx context.Context) (*tenure, error) {
+func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 	for {
 		t, err := w.try(ctx)
 		if err != lock.ErrLocked {
 			return t, err
 		}
+		tellOwner(ctx, w.owner)
 		select {
 		case <-time.After(retry):
 		case <-ctx.Done():
@@ -170,31 +180,41 @@ func (w *asking) wait(ctx context.Context) (*tenure, error) {
 	}
 }
 
-// Enqueue asks once, and goes on to ask in the background where the lock is another's.
+// Enqueue asks in the background. It returns when the client has asked once, and the lock
+// is another's, or when that has ended.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
 	w, err := c.asking("lock", scope, "")
 	if err != nil {
 		return nil, err
 	}
-	t, err := w.try(ctx)
-	if err != nil && err != lock.ErrLocked {
-		return nil, err
-	}
+	asked := make(chan string, 1)
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
+	waiting = toTell(waiting, func(owner string) {
+		select {
+		case asked <- owner:
+		default:
+		}
+	})
 	p := &place{asking: w, granted: make(chan error, 1), leave: leave}
-	if err == nil {
-		leave()
-		p.take(t)
-		p.granted <- nil
-		return p, nil
-	}
 	go func() {
 		defer leave()
-		t, err := w.wait(waiting)
+		t, err := w.lock(waiting)
 		if err == nil {
-			p.take(t)
+			p.tenure.Store(&t)
 		}
 		p.granted <- err
 	}()
+	select {
+	case p.name = <-asked:
+		return p, nil
+	case err = <-p.granted:
+	case <-ctx.Done():
+		leave()
+		err = <-p.granted
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.granted <- nil
 	return p, nil
 }

@@ -1,7 +1,7 @@
 package redis
 
 import (
-	"slices"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -21,13 +21,30 @@ const (
 // that both keys are in one slot of a cluster.
 func counterOf(lock string) string { return "fencelab_token:{" + lock + "}" }
 
-// counters are all keys in which a lock's tokens can be counted.
-func counters(lock string) []string {
-	return []string{counterOf(lock), "redisson_lock_token:{" + lock + "}"}
+// keysOf are the keys that can say who holds a lock.
+func keysOf(lock string) []string { return []string{lock, libraryKey(lock)} }
+
+// libraryKey is that of package redislock.
+func libraryKey(lock string) string {
+	return "lock:{" + strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(lock) + "}"
+}
+
+// counter is where the tokens of a lock are counted: in a string, or a field of a hash.
+type counter struct{ key, field string }
+
+// counters are all that there can be.
+func counters(lock string) []counter {
+	return []counter{{counterOf(lock), ""}, {"redisson_lock_token:{" + lock + "}", ""}, {libraryKey(lock) + ":grants", "token"}}
 }
 
 // watched are the keys of a lock that the account is made of.
-func watched(lock string) []string { return append([]string{lock}, counters(lock)...) }
+func watched(lock string) []string {
+	keys := keysOf(lock)
+	for _, c := range counters(lock) {
+		keys = append(keys, c.key)
+	}
+	return keys
+}
 
 // holding is how an owner holds a lock.
 type holding struct {
@@ -35,23 +52,31 @@ type holding struct {
 	until time.Time // when its key expires; zero: never
 }
 
-// holders are those who hold a lock, by their keys.
+// holders are those who hold a lock, by its keys.
 func (d database) holders(lock string) map[string]holding {
 	held := make(map[string]holding)
-	v := d[lock]
-	switch {
-	case v == nil:
-	case v.fields == nil:
-		held[v.text] = holding{until: v.until}
-	default:
-		for field := range v.fields {
-			h := holding{until: v.until}
-			if v.fields[fieldMode] == modeRead {
-				h.mode = fence.Shared
-			}
-			if field != fieldMode {
-				held[strings.TrimSuffix(field, writerField)] = h
-			}
+	for _, key := range keysOf(lock) {
+		switch v := d[key]; {
+		case v == nil:
+		case v.fields == nil:
+			held[v.text] = holding{until: v.until}
+		default:
+			maps.Copy(held, v.owners())
+		}
+	}
+	return held
+}
+
+// owners are those who hold the lock that is a hash.
+func (v *value) owners() map[string]holding {
+	held := make(map[string]holding)
+	h := holding{until: v.until}
+	if v.fields[fieldMode] == modeRead {
+		h.mode = fence.Shared
+	}
+	for field := range v.fields {
+		if field != fieldMode {
+			held[strings.TrimSuffix(field, writerField)] = h
 		}
 	}
 	return held
@@ -59,17 +84,23 @@ func (d database) holders(lock string) map[string]holding {
 
 // counted is the token that a transaction has counted for a lock; 0: none.
 func counted(lock string, before, now database) fence.Token {
-	i := slices.IndexFunc(counters(lock), func(key string) bool { return now.text(key) != before.text(key) })
-	if i < 0 {
-		return 0
+	for _, c := range counters(lock) {
+		if text := now.text(c.key, c.field); text != before.text(c.key, c.field) {
+			n, _ := strconv.ParseUint(text, 10, 63) // where it is gone it is 0
+			return fence.Token(n)
+		}
 	}
-	n, _ := strconv.ParseUint(now.text(counters(lock)[i]), 10, 63)
-	return fence.Token(n)
+	return 0
 }
 
-func (d database) text(key string) string {
-	if v := d[key]; v != nil {
-		return v.text
+// text is what a string holds, or a field of a hash.
+func (d database) text(key, field string) string {
+	v := d[key]
+	switch {
+	case v == nil:
+		return ""
+	case field != "":
+		return v.fields[field]
 	}
-	return ""
+	return v.text
 }

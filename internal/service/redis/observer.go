@@ -92,12 +92,16 @@ func (n *node) observe(ctx context.Context, a *account) error {
 
 // contents are what the keys of locks hold at the time when the stream has the mark.
 func (n *node) contents(ctx context.Context, locks []string, mark string) (database, error) {
+	client := redis.NewClient(n.options)
+	defer client.Close()
+	return contentsOf(ctx, client, locks, mark)
+}
+
+func contentsOf(ctx context.Context, client *redis.Client, locks []string, mark string) (database, error) {
 	keys := []string{mark}
 	for _, lock := range locks {
 		keys = append(keys, watched(lock)...)
 	}
-	client := redis.NewClient(n.options)
-	defer client.Close()
 	found, err := contents.Run(ctx, client, keys).Slice()
 	if err != nil {
 		return nil, err

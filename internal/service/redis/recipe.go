@@ -22,10 +22,13 @@ type recipe struct {
 	// take makes one attempt, and reports whether the lock is the client's. An error
 	// leaves that open.
 	take func(ctx context.Context, a *attempt) (taken bool, err error)
+
+	library library // in place of take
+	quorum  bool    // it needs three nodes or more; others need one
 }
 
 // recipes are all of them.
-var recipes = []*recipe{&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart}
+var recipes = []*recipe{&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &ownLock, &redisson, &redissonFenced, &redlock}
 
 // attempt is one to take a lock.
 type attempt struct {

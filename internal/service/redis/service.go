@@ -106,8 +106,13 @@ func (Service) Commands() []*cobra.Command {
 // check finds settings that do not go together.
 func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		if by := clients[name].Text(settingBy); world.Number(settingNodes) > 1 {
-			return &scenario.Conflict{Client: name, Setting: settingBy, Text: fmt.Sprintf("%s is a lock of one node, and the world has %d: want \"nodes: 1\"", by, world.Number(settingNodes))}
+		c := clients[name]
+		by, n := recipeOf(c.Text(settingBy)), world.Number(settingNodes)
+		switch {
+		case by.quorum != (n > 1):
+			return &scenario.Conflict{Client: name, Setting: settingBy, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock needs 3 or 5, every other recipe 1", n, by.name)}
+		case by.library != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
+			return &scenario.Conflict{Client: name, Setting: settingBy, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
 		}
 	}
 	return nil

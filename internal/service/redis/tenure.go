@@ -137,14 +137,21 @@ func (t *tenure) Session() string { return t.grant.Owner }
 func (t *tenure) Shown() (token fence.Token, remark string) { return t.grant.Token, "" }
 
 func (t *tenure) Look(ctx context.Context, _ string) (said string, err error) {
-	question := "asked Redis by GET whose " + t.grant.Scope + " is"
-	owner, err := t.of.nodes[0].Get(ctx, t.grant.Scope).Result()
-	switch {
-	case err == redis.Nil:
-		return "", service.NotHeld(question + ": nobody's")
-	case err != nil:
+	return t.of.look(ctx, t.grant)
+}
+
+// look asks the first node who holds a lock, as its keys say it.
+func (c *client) look(ctx context.Context, g lock.Grant) (said string, err error) {
+	question := "asked Redis whose " + g.Scope + " is"
+	d, err := contentsOf(ctx, c.nodes[0], []string{g.Scope}, "")
+	if err != nil {
 		return "", fmt.Errorf("%s: %w", question, err)
-	case owner != t.grant.Owner:
+	}
+	held := d.holders(g.Scope)
+	switch _, mine := held[g.Owner]; {
+	case len(held) == 0:
+		return "", service.NotHeld(question + ": nobody's")
+	case !mine:
 		return "", service.NotHeld(question + ": another's")
 	}
 	return question + ": its own", nil
@@ -153,16 +160,15 @@ func (t *tenure) Look(ctx context.Context, _ string) (said string, err error) {
 // place is one that waits for a lock, and then a tenure.
 type place struct {
 	*asking
+	name    string // the owner; "": it is granted already
 	granted chan error
 	leave   context.CancelFunc
-	tenure  atomic.Pointer[tenure] // nil before the grant
+	tenure  atomic.Pointer[service.Tenure] // nil before the grant
 }
-
-func (p *place) take(t *tenure) { p.tenure.Store(t) }
 
 // Waits implements service.Waiter.
 func (p *place) Waits() string {
-	return fmt.Sprintf("waits for %s, and asks for it every %v", p.scope, retry)
+	return "has asked for " + p.scope + ", which is another's, and waits"
 }
 
 // Granted implements service.Place, as those below do.
@@ -170,43 +176,43 @@ func (p *place) Granted() <-chan error { return p.granted }
 
 func (p *place) Leave() { p.leave() }
 
-func (p *place) Name() string { return p.owner }
+func (p *place) Name() string { return p.Grant().Owner }
 
-func (p *place) Session() string { return p.owner }
+func (p *place) Session() string { return p.Grant().Owner }
 
 func (p *place) Grant() lock.Grant {
 	if t := p.tenure.Load(); t != nil {
-		return t.Grant()
+		return (*t).Grant()
 	}
-	return lock.Grant{Scope: p.scope, Owner: p.owner}
+	return lock.Grant{Scope: p.scope, Owner: p.name}
 }
 
 func (p *place) Shown() (token fence.Token, remark string) { return p.Grant().Token, "" }
 
 func (p *place) Done() <-chan struct{} {
 	if t := p.tenure.Load(); t != nil {
-		return t.Done()
+		return (*t).Done()
 	}
 	return nil
 }
 
 func (p *place) Err() error {
 	if t := p.tenure.Load(); t != nil {
-		return t.Err()
+		return (*t).Err()
 	}
 	return nil
 }
 
 func (p *place) Unlock(ctx context.Context) error {
 	if t := p.tenure.Load(); t != nil {
-		return t.Unlock(ctx)
+		return (*t).Unlock(ctx)
 	}
-	return fmt.Errorf("unlock %q: %s waits for it", p.scope, p.owner)
+	return fmt.Errorf("unlock %q: %s waits for it", p.scope, p.name)
 }
 
 func (p *place) Look(ctx context.Context, how string) (said string, err error) {
 	if t := p.tenure.Load(); t != nil {
-		return t.Look(ctx, how)
+		return (*t).Look(ctx, how)
 	}
 	return "", service.NotHeld("it waits for the lock")
 }
