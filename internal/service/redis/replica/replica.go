@@ -28,8 +28,12 @@ type Stream struct {
 }
 
 // ackPeriod is how often a Redis is told that somebody follows; after a minute without a
-// word it breaks the connection.
-const ackPeriod = time.Second
+// word it breaks the connection. Right after the snapshot it is told more often: it sends
+// nothing before it is told, and does not listen before it has noted the snapshot's end.
+const (
+	ackPeriod      = time.Second
+	firstAckPeriod = time.Millisecond
+)
 
 // Follow begins to read the stream of the Redis at the other end of a connection that
 // nobody else uses, as a user with a password where there is one. It returns when the
@@ -124,11 +128,11 @@ func (s *Stream) skipTo(mark []byte) error {
 	return nil
 }
 
-// stay says now and then that somebody follows.
+// stay says now and then that somebody follows, ever more rarely.
 func (s *Stream) stay() {
-	for {
+	for period := firstAckPeriod; ; period = min(2*period, ackPeriod) {
 		select {
-		case <-time.After(ackPeriod):
+		case <-time.After(period):
 			if s.send("REPLCONF", "ACK", "0") != nil {
 				return // who reads is told
 			}
