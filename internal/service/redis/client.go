@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -147,10 +148,16 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	asked := time.Now()
-	a := &attempt{redis: w.nodes[0], lock: w.scope, owner: w.owner, ttl: w.settings.Time(setting.TTL)}
+	asked, conn := time.Now(), w.nodes[0].Conn() // one connection: WAIT is about what it wrote
+	defer conn.Close()
+	a := &attempt{redis: conn, lock: w.scope, owner: w.owner, ttl: w.settings.Time(setting.TTL)}
 	taken, err := w.recipe.take(ctx, a)
+	if err == nil && taken {
+		err = w.replicated(ctx, a)
+	}
 	switch {
+	case errors.Is(err, errNotReplicated):
+		return nil, err
 	case err != nil:
 		return nil, &lock.UnknownError{Op: w.op, Scope: w.scope, Err: err}
 	case !taken:

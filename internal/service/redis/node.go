@@ -40,6 +40,9 @@ var restartNode = service.Fault{
 		}
 		stage.Guard(n.process())
 		stage.Remark(stage.Now(), n.name+" is started again")
+		if s.standby != nil && n == s.standby.replica {
+			return s.rejoin(ctx)
+		}
 		return stage.Meanwhile(ctx, "the account of "+n.name, func(context.Context) error { return n.observe(ctx, s.account) })
 	},
 }

@@ -31,6 +31,7 @@ var contents = redis.NewScript(contentsLua)
 // watch is the account of one node, by its replication stream.
 type watch struct {
 	stream *replica.Stream
+	stop   context.CancelFunc
 	ended  chan struct{}
 }
 
@@ -47,11 +48,12 @@ func (n *node) observe(ctx context.Context, a *account) error {
 	if err != nil {
 		return fmt.Errorf("observer of %s: %w", n.name, err)
 	}
-	w, p := &watch{stream: stream, ended: make(chan struct{})}, n.process()
+	ctx, stop := context.WithCancel(ctx)
+	w, p := &watch{stream: stream, stop: stop, ended: make(chan struct{})}, n.process()
 	n.watch = w
 	begun := make(chan error, 1)
 	id := rand.Text()
-	found := make(chan database, 1)
+	found, told := make(chan database, 1), make(chan struct{})
 	n.servers.stage.Go(func() {
 		defer close(w.ended)
 		defer stream.Close()
@@ -66,6 +68,7 @@ func (n *node) observe(ctx context.Context, a *account) error {
 			return
 		}
 		a.change(n.place, func(database) database { return here })
+		close(told)
 		if err := w.follow(func(commands [][]string) {
 			a.change(n.place, func(d database) database {
 				for _, c := range commands {
@@ -87,6 +90,7 @@ func (n *node) observe(ctx context.Context, a *account) error {
 		return fmt.Errorf("observer of %s: %w", n.name, errors.Join(err, context.Cause(starting)))
 	}
 	found <- here
+	<-told
 	return nil
 }
 

@@ -32,7 +32,7 @@ var recipes = []*recipe{&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart
 
 // attempt is one to take a lock.
 type attempt struct {
-	redis *redis.Client
+	redis *redis.Conn
 	lock  string
 	owner string
 	ttl   time.Duration

@@ -25,6 +25,7 @@ type servers struct {
 	stage   service.Stage
 	nodes   []*node
 	account *account
+	standby *standby // of the only node; nil: it has no replica
 }
 
 // node is a Redis that knows nothing of the others.
@@ -50,38 +51,46 @@ func (s Service) Start(ctx context.Context, stage service.Stage) (service.Server
 	all := &servers{stage: stage}
 	program := s.program()
 	for i := range stage.World().Number(settingNodes) {
-		dir := filepath.Join(stage.Group().Dir, fmt.Sprint(Name, i+1))
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, err
-		}
-		args := append(redisproc.Settings(dir, stage.World().Text(settingPersistence)), "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
-		server, err := redisproc.Start(ctx, stage.Group(), program, args...)
+		n, err := all.start(ctx, program, i)
 		if err != nil {
 			return nil, err
 		}
-		stage.Guard(server.Process())
-		if err := all.add(server, "", server.Addr); err != nil {
-			return nil, err
-		}
+		all.nodes = append(all.nodes, n)
 	}
-	return all, nil
+	if stage.World().Number(settingReplicas) == 0 {
+		return all, nil
+	}
+	return all, all.standBy(ctx, program)
 }
+
+// start starts a node, and returns when it serves. more are arguments of its own.
+func (s *servers) start(ctx context.Context, program string, place int, more ...string) (*node, error) {
+	dir := filepath.Join(s.stage.Group().Dir, nameOf(place))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	args := append(redisproc.Settings(dir, s.stage.World().Text(settingPersistence)), "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
+	server, err := redisproc.Start(ctx, s.stage.Group(), program, append(args, more...)...)
+	if err != nil {
+		return nil, err
+	}
+	s.stage.Guard(server.Process())
+	return s.node(server, "", server.Addr, place)
+}
+
+func nameOf(place int) string { return fmt.Sprint(Name, place+1) }
 
 // Join implements service.Service.
 func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
 	all := &servers{stage: stage}
-	_ = all.add(nil, os.Getenv(urlEnv), endpoints[0]) // Reach has looked at it
+	n, _ := all.node(nil, os.Getenv(urlEnv), endpoints[0], 0) // Reach has looked at it
+	all.nodes = append(all.nodes, n)
 	return all
 }
 
-func (s *servers) add(server *redisproc.Server, url, addr string) error {
+func (s *servers) node(server *redisproc.Server, url, addr string, place int) (*node, error) {
 	options, err := optionsOf(url, addr)
-	if err != nil {
-		return err
-	}
-	place := len(s.nodes)
-	s.nodes = append(s.nodes, &node{name: fmt.Sprint(Name, place+1), place: place, servers: s, server: server, options: options})
-	return nil
+	return &node{name: nameOf(place), place: place, servers: s, server: server, options: options}, err
 }
 
 // reachDeadline is for how long a Redis that is there already is asked.
@@ -136,6 +145,9 @@ func (s *servers) Observe(ctx context.Context) error {
 }
 
 func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, err error) {
+	if s.standby != nil {
+		return []string{s.standby.door.Addr()}, nil
+	}
 	for _, n := range s.nodes {
 		addrs = append(addrs, n.options.Addr)
 	}

@@ -48,7 +48,7 @@ func (s Service) Words() scenario.Service {
 
 // Faults are steps that no other service has.
 func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode}
+	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, &isolateReplica, &healReplica, &promote}
 }
 
 // wantEmbedded is what a user calls the embedded server.
@@ -105,6 +105,9 @@ func (Service) Commands() []*cobra.Command {
 
 // check finds settings that do not go together.
 func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+	if n := world.Number(settingNodes); n > 1 && world.Number(settingReplicas) > 0 {
+		return &scenario.Conflict{Setting: settingReplicas, Text: fmt.Sprintf("a node alone has a replica, and the world has %d nodes: want \"nodes: 1\"", n)}
+	}
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
 		by, n := recipeOf(c.Text(settingBy)), world.Number(settingNodes)
@@ -113,6 +116,10 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 			return &scenario.Conflict{Client: name, Setting: settingBy, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock needs 3 or 5, every other recipe 1", n, by.name)}
 		case by.library != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
 			return &scenario.Conflict{Client: name, Setting: settingBy, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
+		case by.library != nil && c.Number(settingWait) > 0:
+			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
+		case c.Number(settingWait) > world.Number(settingReplicas):
+			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), world.Number(settingReplicas))}
 		}
 	}
 	return nil
@@ -126,13 +133,21 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	if p := world.Text(settingPersistence); p != persistenceNone {
 		why = append(why, "wants a Redis with the persistence "+p)
 	}
+	if world.Number(settingReplicas) > 0 {
+		why = append(why, "wants a Redis with a replica")
+	}
 	return why
 }
 
 // Lacks implements service.Lacking.
 func (s Service) Lacks(v *scenario.Variant) string {
-	if s.program() == "" && v.World.Settings.Text(settingPersistence) != persistenceNone {
+	switch world := v.World.Settings; {
+	case s.program() != "":
+		return ""
+	case world.Text(settingPersistence) != persistenceNone:
 		return "the embedded Redis keeps nothing when it ends: it needs another, by " + redisproc.Install
+	case world.Number(settingReplicas) > 0:
+		return "the embedded Redis has no replicas: it needs another, by " + redisproc.Install
 	}
 	return ""
 }
