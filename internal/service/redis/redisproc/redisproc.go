@@ -88,10 +88,8 @@ func (s *Server) Restart(ctx context.Context) (err error) {
 	if s.process, err = s.group.Start("redis", nil, s.args...); err != nil {
 		return err
 	}
-	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
-	defer client.Close()
 	for {
-		err := client.Ping(ctx).Err()
+		err := s.ping(ctx)
 		if err == nil {
 			return nil
 		}
@@ -103,6 +101,19 @@ func (s *Server) Restart(ctx context.Context) (err error) {
 		case <-time.After(tick):
 		}
 	}
+}
+
+// ping asks once whether the server serves. Until somebody listens it is not the client that
+// tries, as that tries more than once, and logs it.
+func (s *Server) ping(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr)
+	if err != nil {
+		return err
+	}
+	conn.Close()
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+	defer client.Close()
+	return client.Ping(ctx).Err()
 }
 
 // Settings are the arguments by which a real Redis keeps what it was told: "none" nothing,
