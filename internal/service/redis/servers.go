@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -69,8 +70,10 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	args := append(redisproc.Settings(dir, s.stage.World().Text(settingPersistence)), "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
-	server, err := redisproc.Start(ctx, s.stage.Group(), program, append(args, more...)...)
+	world := s.stage.World()
+	server, err := redisproc.Start(ctx, s.stage.Group(), program, slices.Concat(
+		redisproc.Settings(dir, world.Text(settingPersistence)), memorySettings(world.Text(settingEviction)),
+		[]string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}, more)...)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (s Service) Words() scenario.Service {
 
 // Faults are steps that no other service has.
 func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, &isolateReplica, &healReplica, &promote}
+	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, &isolateReplica, &healReplica, &promote, &fill}
 }
 
 // wantEmbedded is what a user calls the embedded server.
@@ -133,6 +133,9 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	if p := world.Text(settingPersistence); p != persistenceNone {
 		why = append(why, "wants a Redis with the persistence "+p)
 	}
+	if e := world.Text(settingEviction); e != evictionNone {
+		why = append(why, "wants a Redis with the eviction "+e)
+	}
 	if world.Number(settingReplicas) > 0 {
 		why = append(why, "wants a Redis with a replica")
 	}
@@ -146,6 +149,8 @@ func (s Service) Lacks(v *scenario.Variant) string {
 		return ""
 	case world.Text(settingPersistence) != persistenceNone:
 		return "the embedded Redis keeps nothing when it ends: it needs another, by " + redisproc.Install
+	case world.Text(settingEviction) != evictionNone || slices.ContainsFunc(v.Steps, func(step scenario.Step) bool { return step.Form == &fill.Form }):
+		return "the embedded Redis has no bound of its memory: it needs another, by " + redisproc.Install
 	case world.Number(settingReplicas) > 0:
 		return "the embedded Redis has no replicas: it needs another, by " + redisproc.Install
 	}

@@ -13,6 +13,11 @@ const (
 	persistenceNone     = "none"
 	persistenceEverysec = "everysec"
 	persistenceAlways   = "always"
+
+	settingEviction  = "eviction"
+	evictionNone     = "none"
+	evictionVolatile = "volatile"
+	evictionAllkeys  = "allkeys"
 )
 
 var worldSettings = []setting.Setting{
@@ -21,6 +26,8 @@ var worldSettings = []setting.Setting{
 		About: "How many replicas its only node has, which it tells what it did after it has answered. The replica of redis1 is redis2."},
 	{Name: settingPersistence, Default: persistenceNone, Of: []string{persistenceNone, persistenceEverysec, persistenceAlways},
 		About: "What a node that is killed still knows when it is started again. none: nothing. everysec: what is a second or two old (appendfsync everysec). always: all that it answered (appendfsync always)."},
+	{Name: settingEviction, Default: evictionNone, Of: []string{evictionNone, evictionVolatile, evictionAllkeys},
+		About: "What a node does when its memory is full. none: it takes no more (noeviction). volatile: it evicts keys that have a time to live (volatile-lru). allkeys: it evicts any keys (allkeys-lru)."},
 }
 
 // The settings of its clients.

@@ -1,0 +1,89 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// A node has a small memory, which a story can fill.
+const (
+	memory = 8 << 20
+
+	fillerKey  = "fencelab_filler:"
+	fillerSize = 256 << 10
+	fillerTTL  = time.Hour // like a cache's
+)
+
+// evictions are what a node can do when its memory is full, by Redis's names.
+var evictions = map[string]string{
+	evictionNone:     "noeviction",
+	evictionVolatile: "volatile-lru",
+	evictionAllkeys:  "allkeys-lru",
+}
+
+// memorySettings are the arguments of a real Redis.
+func memorySettings(eviction string) []string {
+	return []string{"--maxmemory", fmt.Sprint(memory), "--maxmemory-policy", evictions[eviction]}
+}
+
+// fill fills the memory of a node.
+var fill = service.Fault{
+	Form: scenario.Form{
+		Actor: scenario.ActorLab, Usage: "fill NODE", Own: "fills the memory of Redis",
+		About: "Writes other keys, as a cache would, until the node's memory is full: until it has evicted all keys of locks that it may evict, or takes no more.",
+		Check: nodes.Check(nil,
+			service.NodeRule{Fact: service.NodeDead, Is: true, Words: "%s is dead, and takes nothing"},
+			service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and takes nothing"}),
+	},
+	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+		s := of.(*servers)
+		n := s.named(step.Node)
+		return stage.Meanwhile(ctx, "the memory of "+n.name+" to be full", func(ctx context.Context) error { return s.fill(ctx, n) })
+	},
+}
+
+// fill waits for the account of what the node evicts.
+func (s *servers) fill(ctx context.Context, n *node) error {
+	client := redis.NewClient(n.options)
+	defer client.Close()
+	text := strings.Repeat("x", fillerSize)
+	eviction := s.stage.World().Text(settingEviction)
+	there := s.account.evictable(n.place, eviction)
+	left := slices.Clone(there)
+	for i := 0; i < memory/fillerSize || len(left) > 0; i++ {
+		switch err := client.Set(ctx, fmt.Sprint(fillerKey, i), text, fillerTTL).Err(); {
+		case redis.IsOOMError(err):
+			s.stage.Remark(s.stage.Now(), n.name+"'s memory is full: it takes no more, and evicts nothing")
+			return nil
+		case err != nil:
+			return err
+		}
+		now := s.account.evictable(n.place, eviction)
+		left = slices.DeleteFunc(left, func(key string) bool { return !slices.Contains(now, key) })
+	}
+	s.stage.Remark(s.stage.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, strings.Join(there, " and ")))
+	return nil
+}
+
+// evictable are the keys of locks that a node holds, and may evict.
+func (a *account) evictable(node int, eviction string) (keys []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, lock := range a.locks {
+		for _, key := range watched(lock) {
+			v := a.nodes[node][key]
+			if v != nil && (eviction == evictionAllkeys || eviction == evictionVolatile && !v.until.IsZero()) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
