@@ -71,7 +71,7 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 		over := true
 		for _, client := range r.scenario.Clients {
 			c := r.state.client(client)
-			over = over && c.counted > counted[client] && r.state.accounted(client)
+			over = over && c.counted > counted[client]
 			if c.stands > stood[client] {
 				stood[client] = c.stands
 				if err := r.pause(ctx, client, 0); err != nil {
@@ -90,7 +90,7 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 			}
 			return true
 		})
-		return over && len(victims) == 0, err
+		return over && len(victims) == 0 && r.state.accounted(), err
 	})
 }
 

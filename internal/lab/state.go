@@ -28,6 +28,7 @@ type request struct {
 	parts    int  // changes that it is of
 	done     int  // parts that the storage did or refused, or had done before
 	answered bool
+	known    bool // its client knows what the storage did
 }
 
 func (q *request) over() bool { return q.lost || q.done > 0 && q.done >= q.parts }
@@ -249,6 +250,7 @@ func (s *state) answer(e history.Event) (recorded bool) {
 	q := s.requests[e.Request]
 	if q != nil {
 		q.answered = true
+		q.known = e.Kind == history.KindOK || e.Reason != ""
 	}
 	switch {
 	case q != nil && q.sent, q == nil && isRequest(e.Op) && len(c.sending) > 0: // or it has looked, and sends nothing
@@ -445,11 +447,16 @@ func (c *clientState) unreachable() bool {
 	return c.deaf || c.frozen.Kind == history.KindPause || c.frozen.Kind == history.KindKill
 }
 
-// accounted reports whether the lock service has told of each tenure that a client was told
-// of.
-func (s *state) accounted(client string) bool {
+// accounted reports whether the accounts of the lock service and of the storage, which may
+// be slower than the clients, have all that clients were told of.
+func (s *state) accounted() bool {
 	for _, o := range s.owners {
-		if o.client == client && o.told != 0 && !o.granted {
+		if o.told != 0 && !o.granted && !o.ended {
+			return false
+		}
+	}
+	for _, q := range s.requests {
+		if q.known && !q.over() {
 			return false
 		}
 	}

@@ -25,14 +25,8 @@ func TestLateObserver(t *testing.T) {
 	tell(1, history.Event{Lane: "etcd", Kind: history.KindGranted, Tenure: "a"})
 	tell(2, history.Event{Lane: "c1", Kind: history.KindOK, Op: history.OpLock, Tenure: "a"})
 	tell(10, history.Event{Lane: "c2", Kind: history.KindOK, Op: history.OpLock, Tenure: "b"})
-	if s.accounted("c2") {
-		t.Error("c2 was told of a tenure of which etcd has not told")
-	}
 	tell(11, history.Event{Lane: "etcd", Kind: history.KindEnded, Tenure: "a"})
 	tell(11, history.Event{Lane: "etcd", Kind: history.KindGranted, Tenure: "b"})
-	if !s.accounted("c1") || !s.accounted("c2") {
-		t.Error("etcd has told of all tenures of c1 and c2")
-	}
 	r.flush()
 	var got []string
 	for _, e := range r.events()[1:] {
@@ -40,6 +34,34 @@ func TestLateObserver(t *testing.T) {
 	}
 	if want := "granted a, ok a, ended a, granted b, ok b"; strings.Join(got, ", ") != want {
 		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
+// TestAccounted: the accounts have all that clients were told of, or not yet.
+func TestAccounted(t *testing.T) {
+	r := newRecorder(nil, etcd.Service{}.Slot)
+	r.begin(history.Run{})
+	s := newState(r)
+	for i, tt := range []struct {
+		e    history.Event
+		want bool
+	}{
+		{history.Event{Lane: "c1", Kind: history.KindOK, Op: history.OpLock, Tenure: "a"}, false},
+		{history.Event{Lane: "etcd", Kind: history.KindGranted, Tenure: "a"}, true},
+		{history.Event{Lane: "c1", Kind: history.KindInvoke, Op: history.OpRead, Tenure: "a", Key: "k", Request: "1"}, true},
+		{history.Event{Lane: "c1", Kind: history.KindOK, Op: history.OpRead, Tenure: "a", Key: "k", Request: "1"}, false},
+		{history.Event{Lane: history.LaneStorage, Kind: history.KindApplied, Op: history.OpRead, Key: "k", Request: "1", Index: 1}, true},
+		{history.Event{Lane: "c1", Kind: history.KindInvoke, Op: history.OpRead, Tenure: "a", Key: "k", Request: "2"}, true},
+		{history.Event{Lane: "c1", Kind: history.KindUnknown, Op: history.OpRead, Tenure: "a", Key: "k", Request: "2"}, true},
+		{history.Event{Lane: "etcd", Kind: history.KindEnded, Tenure: "a"}, true},
+		{history.Event{Lane: "c2", Kind: history.KindNote, Op: opQueue, Tenure: "b"}, true},
+		{history.Event{Lane: "etcd", Kind: history.KindEnded, Tenure: "b"}, true}, // it has left the queue
+	} {
+		tt.e.At, tt.e.Scope = time.Duration(r.began.Add(time.Second).UnixNano()), "/lock"
+		s.take(tt.e)
+		if s.accounted() != tt.want {
+			t.Errorf("after event %d the accounts have all: %v, want %v", i, !tt.want, tt.want)
+		}
 	}
 }
 
