@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,7 +42,8 @@ var fill = service.Fault{
 		About: "Writes other keys, as a cache would, until the node's memory is full: until it has evicted all keys of locks that it may evict, or takes no more.",
 		Check: nodes.Check(nil,
 			service.NodeRule{Fact: service.NodeDead, Is: true, Words: "%s is dead, and takes nothing"},
-			service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and takes nothing"}),
+			service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and takes nothing"},
+			service.NodeRule{Fact: replicaPromoted, Is: true, Words: "%s is not the master any more, and no lock is lost with what it evicts"}),
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
 		s := of.(*servers)
@@ -69,7 +71,8 @@ func (s *servers) fill(ctx context.Context, n *node) error {
 		now := s.account.evictable(n.place, eviction)
 		left = slices.DeleteFunc(left, func(key string) bool { return !slices.Contains(now, key) })
 	}
-	s.stage.Remark(s.stage.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, strings.Join(there, " and ")))
+	evicted := strings.Join(there, " and ")
+	s.stage.Remark(s.stage.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, cmp.Or(evicted, "no key of a lock")))
 	return nil
 }
 

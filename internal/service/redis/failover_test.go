@@ -1,0 +1,88 @@
+package redis_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/redis"
+)
+
+// story is a scenario of a world of Redis, with a client that takes a lock, and steps of
+// gcsim's.
+func story(world, client string, steps ...string) (*scenario.Scenario, error) {
+	text := fmt.Sprintf("title: t\nworld: {redis: {%s}}\nclients: {client1: {lock: /l%s}}\nsteps:\n  - client1: lock\n", world, client)
+	for _, step := range steps {
+		text += "  - gcsim: " + step + "\n"
+	}
+	text += "variants: {only: {expect: {verdict: safe}}}\n"
+	return lab.Language([]service.Service{redis.Service{}}).Parse("t.yaml", "t", []byte(text))
+}
+
+// TestWhatCannotBe: settings that do not go together, and steps that cannot happen.
+func TestWhatCannotBe(t *testing.T) {
+	for name, tt := range map[string]struct {
+		world, client string
+		steps         []string
+		want          string // "": it can be
+	}{
+		"a replica of several":    {"replicas: 1, nodes: 3", "", nil, `want "nodes: 1"`},
+		"WAIT without a replica":  {"", ", wait: 1", nil, `want "replicas: 1"`},
+		"WAIT with one":           {"replicas: 1", ", wait: 1", nil, ""},
+		"no replica to promote":   {"", "", []string{"promote redis2"}, `it needs "replicas: 1"`},
+		"no replica to isolate":   {"", "", []string{"isolate redis2"}, `it needs "replicas: 1"`},
+		"the master is promoted":  {"replicas: 1", "", []string{"promote redis1"}, "the replica is redis2"},
+		"the master is isolated":  {"replicas: 1", "", []string{"isolate redis1"}, "the replica is redis2"},
+		"promoted twice":          {"replicas: 1", "", []string{"promote redis2", "promote redis2"}, "redis2 is promoted already"},
+		"isolated twice":          {"replicas: 1", "", []string{"isolate redis2", "isolate redis2"}, "redis2 is isolated already"},
+		"isolated anew":           {"replicas: 1", "", []string{"isolate redis2", "heal redis2", "isolate redis2"}, ""},
+		"healed without cause":    {"replicas: 1", "", []string{"heal redis2"}, "redis2 is not isolated here"},
+		"a master that is dead":   {"replicas: 1", "", []string{"kill redis1", "isolate redis2"}, "redis1, its master, does not run here"},
+		"a master that is still":  {"replicas: 1", "", []string{"isolate redis2", "pause redis1", "heal redis2"}, "redis1, its master, does not run here"},
+		"a master that is back":   {"replicas: 1", "", []string{"kill redis1", "restart redis1", "isolate redis2"}, ""},
+		"isolated when promoted":  {"replicas: 1", "", []string{"promote redis2", "isolate redis2"}, "redis2 is promoted already"},
+		"the dead are filled":     {"", "", []string{"kill redis1", "fill redis1"}, "redis1 is dead"},
+		"those stopped are":       {"", "", []string{"pause redis1", "fill redis1"}, "redis1 stands still"},
+		"an old master is filled": {"replicas: 1", "", []string{"promote redis2", "fill redis1"}, "redis1 is not the master any more"},
+		"a master is filled":      {"replicas: 1", "", []string{"fill redis1", "promote redis2"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := story(tt.world, tt.client, tt.steps...)
+			switch {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestLeftOut: replicas and a memory with a bound are left out on the embedded server and
+// on servers of others, by name.
+func TestLeftOut(t *testing.T) {
+	embedded, _ := at(t, "embedded")
+	for _, tt := range []struct{ world, step, lacks, own string }{
+		{"", "pause redis1", "", "stops Redis"},
+		{"replicas: 1", "pause redis1", "has no replicas", "wants a Redis with a replica"},
+		{"replicas: 1", "isolate redis2", "has no replicas", "isolates a replica"},
+		{"replicas: 1", "promote redis2", "has no replicas", "promotes a replica"},
+		{"eviction: volatile", "pause redis1", "has no bound of its memory", "the eviction volatile"},
+		{"", "fill redis1", "has no bound of its memory", "fills the memory"},
+	} {
+		s, err := story(tt.world, "", tt.step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &s.Variants[0]
+		if lacks := embedded.(service.Lacking).Lacks(v); !strings.Contains(lacks, tt.lacks) || (lacks == "") != (tt.lacks == "") {
+			t.Errorf("%s, %s: the embedded server lacks %q, want %q", tt.world, tt.step, lacks, tt.lacks)
+		}
+		if !strings.Contains(v.Own, tt.own) {
+			t.Errorf("%s, %s: needs a Redis of its own because it %q, want %q", tt.world, tt.step, v.Own, tt.own)
+		}
+	}
+}
