@@ -3,6 +3,8 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,4 +85,45 @@ func TestWaiterOutlivesARestart(t *testing.T) {
 	c.listeners(t, channel, 1)
 	wantUnlock(t, holder)
 	wantGrant(t, waiting)
+}
+
+// TestEviction: which policy takes the lock, and which the counter of tokens.
+func TestEviction(t *testing.T) {
+	for policy, want := range map[string]struct {
+		kept  bool
+		token fence.Token // of the next grant
+	}{"allkeys-lru": {false, 1}, "volatile-lru": {false, 2}, "noeviction": {true, 0}} {
+		t.Run(policy, func(t *testing.T) {
+			settings := append(redisproc.Settings(t.TempDir(), "none"), "--maxmemory", "8mb", "--maxmemory-policy", policy)
+			a := join(t, redistest.Real(t, settings...), own(long))
+			a.take(t)
+			filler := strings.Repeat("x", 1<<16)
+			full := false
+			for i := range 1000 {
+				err := a.client.Set(t.Context(), fmt.Sprint("filler", i), filler, 2*long).Err()
+				if full = err != nil; full {
+					break
+				}
+			}
+			if full != want.kept {
+				t.Errorf("there is no room left: %v, want %v", full, want.kept)
+			}
+			if n := a.client.Exists(t.Context(), key).Val(); n == 1 != want.kept {
+				t.Fatalf("the lock is there: %v, want %v", n == 1, want.kept)
+			}
+			if want.kept {
+				if err := a.client.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+					t.Fatal(err)
+				}
+				_, err := a.TryLock(t.Context(), "/other")
+				if unknown := new(lock.UnknownError); err == nil || errors.As(err, &unknown) {
+					t.Errorf("without room TryLock returned %v, want an error, and nothing unknown", err)
+				}
+				return
+			}
+			if token := a.take(t).Grant().Token; token != want.token {
+				t.Errorf("the next token is %d, want %d", token, want.token)
+			}
+		})
+	}
 }

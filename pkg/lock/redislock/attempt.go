@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left
 		case granted:
 			return l.newTenure(t, said.token, until), nil, nil
 		case err != nil || ctx.Err() != nil:
-			return nil, l.abandon(late, t, asking), errors.Join(err, ctx.Err())
+			return nil, l.abandon(late, t, asking), cmp.Or(err, ctx.Err())
 		case said.granted: // and the answer took as long as the lease
 			if left := l.abandon(late, t, asking); left != nil || !t.wait {
 				return nil, left, errors.New("the lease was over when the answer came")

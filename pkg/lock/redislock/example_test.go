@@ -32,3 +32,44 @@ func pay(_ context.Context, c fence.Claim) error {
 	fmt.Println("pay under token", c.Token)
 	return nil
 }
+
+// Readers share the lock, and show their token to the resource as well.
+func ExampleBackend_RLock() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
+	defer client.Close()
+	backend, err := redislock.New(client, 10*time.Second, redislock.Fair())
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = lock.Do(context.Background(), lock.Shared(backend), "/orders", func(ctx context.Context, g lock.Grant) error {
+		return pay(ctx, g.Claim())
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A lock beside services in Java, which take it by getFencedLock("orders").
+func ExampleRedissonFenced() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
+	defer client.Close()
+	backend, err := redislock.RedissonFenced(client, redislock.RedissonTTL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = lock.Do(context.Background(), backend, "orders", func(ctx context.Context, g lock.Grant) error {
+		return pay(ctx, g.Claim())
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A quorum is of three or more, of which a minority may be lost.
+func ExampleQuorum() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
+	defer client.Close()
+	_, err := redislock.Quorum([]redis.UniversalClient{client}, 10*time.Second)
+	fmt.Println(err)
+	// Output: redislock: a quorum of 1 Redis, want 3 or more: of fewer a majority does without none
+}

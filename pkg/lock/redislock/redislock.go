@@ -54,6 +54,22 @@
 //
 // The client's timeouts bound how long a request takes in the background that nobody waits
 // for any more.
+//
+// # The locks of others
+//
+// Go services live beside Java ones. Redisson, RedissonFenced, RedissonFair,
+// RedissonReadWrite and Spring take locks in the formats of these libraries, so that theirs
+// and those of this package exclude each other. New has a format of its own, with tokens.
+// Quorum takes locks on several independent Redis, by the algorithm RedLock.
+//
+// # Keys
+//
+// With E for the scope, in which percent signs and braces are written as %25, %7B and %7D,
+// and after the option Prefix: the string lock:{E} is the owner of the lock that is held
+// alone. The hash lock:{E}:grants has the counter, in the field "token", and the last Unlock.
+// It is left when the lock is free. The sorted set lock:{E}:readers has the end of each
+// reader's lease; the list lock:{E}:queue and the sorted set lock:{E}:places are those of a
+// fair lock; and lock:{E}:free is the channel.
 package redislock
 
 import (

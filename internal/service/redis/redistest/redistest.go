@@ -34,12 +34,16 @@ func Servers() map[string]func(*testing.T) *redisproc.Server {
 	}
 }
 
-// Real is a redis-server with some settings. It ends with the test.
+// Real is a redis-server with some settings, or one that keeps nothing. It ends with the
+// test.
 func Real(t *testing.T, settings ...string) *redisproc.Server {
 	t.Helper()
 	program := redisproc.Program()
 	if program == "" {
 		need.Program(t, "redis-server", "to keep something in")
+	}
+	if len(settings) == 0 {
+		settings = redisproc.Settings(t.TempDir(), "none")
 	}
 	return start(t, program, settings...)
 }
