@@ -33,14 +33,14 @@ func TestQuorumLaws(t *testing.T) {
 			locktest.Run(t, locktest.Subject{
 				Open: func(context.Context) (locktest.Client, error) {
 					return open(all, func(clients []redis.UniversalClient) (lock.Backend, error) {
-						return redislock.Quorum(clients, 2*ttl)
+						return redislock.Quorum(clients, 3*ttl)
 					})
 				},
 				// A minority forgets all.
 				Restart: func(ctx context.Context) error {
 					return errors.Join(all[0].Process().Kill(), all[0].Restart(ctx))
 				},
-				TTL: 2 * ttl, Slack: 3 * time.Second, NoToken: true, FixedLease: true,
+				TTL: 3 * ttl, Slack: 3 * time.Second, NoToken: true, FixedLease: true,
 			})
 		})
 	}
@@ -135,6 +135,49 @@ func TestMinorityIsDown(t *testing.T) {
 			}
 			if n := b.has(t, ""); n != 0 {
 				t.Errorf("%d nodes have a lock that was not granted", n)
+			}
+		})
+	}
+}
+
+// TestLockWaitsForAMajority, which is not there at first.
+func TestLockWaitsForAMajority(t *testing.T) {
+	for name, server := range redistest.Servers() {
+		t.Run(name, func(t *testing.T) {
+			all := nodes(t, server, 3)
+			a := joinAll(t, all, 10*ttl)
+			for _, s := range all[:2] {
+				if err := s.Process().Pause(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			failed := make(chan struct{}, 100)
+			a.clients[0].AddHook(hook(func(send func() error) error {
+				err := send()
+				if err != nil {
+					failed <- struct{}{}
+				}
+				return err
+			}))
+			waiting := inBackground(t.Context(), a.Lock)
+			<-failed
+			for _, s := range all[:2] {
+				if err := s.Process().Resume(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantUnlock(t, wantGrant(t, waiting))
+
+			for _, s := range all {
+				if err := s.Process().Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), ttl)
+			defer cancel()
+			_, err := a.Lock(ctx, scope)
+			if unknown := new(lock.UnknownError); !errors.As(err, &unknown) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Lock without any node returned %v, want an UnknownError, and that its context is done", err)
 			}
 		})
 	}

@@ -102,7 +102,7 @@ func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left
 		switch {
 		case granted:
 			return l.newTenure(t, said.token, until), nil, nil
-		case err != nil || ctx.Err() != nil:
+		case err != nil && !(t.wait && said.again > 0) || ctx.Err() != nil:
 			return nil, l.abandon(late, t, asking), cmp.Or(err, ctx.Err())
 		case said.granted: // and the answer took as long as the lease
 			if left := l.abandon(late, t, asking); left != nil || !t.wait {

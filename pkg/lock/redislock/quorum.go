@@ -36,7 +36,8 @@ var redlock = recipe{
 // counts where a majority still had the lock. The ttl is 100 ms or more.
 //
 // Each node has a tenth of the TTL to answer an attempt; one that is silent holds up each
-// attempt for so long. An attempt that fails is taken back on all nodes. The key is the
+// attempt for so long. An attempt that fails is taken back on all nodes. Lock goes on where no majority
+// answers, and TryLock returns why. The key is the
 // scope after the option Prefix, and the value the owner, so that locks of redsync with the
 // same nodes are excluded. Who waits asks about every 100 ms, and is told by the first node.
 // The format has no place for what was done before, as that of Spring.

@@ -41,7 +41,9 @@ type ticket struct {
 type answer struct {
 	granted bool
 	token   fence.Token
-	again   time.Duration // not granted: after which to ask again, though nobody was woken
+	// again is after which time one that waits asks again, though it was not woken. With an
+	// error: 0 is never.
+	again time.Duration
 }
 
 // node is one Redis.
