@@ -15,7 +15,7 @@ func (b *bench) batches() error {
 	const title = "Batches of 64, in memory"
 	path := redisPath()
 	if path == "" {
-		b.report.note(title, "Not measured: "+redisServer+" is not installed ("+installRedis+").")
+		b.report.note(title, noRedis)
 		return nil
 	}
 	ours, err := b.storage()

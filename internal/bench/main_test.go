@@ -42,6 +42,10 @@ func TestShortRun(t *testing.T) {
 		"### Batches of 64", "| 16 | Redis, 64 scripts pipelined | ",
 		"### Durable, 64 writers", "| etcd, Txn with one put, by its Go client | ", "| disk: 4 KiB appended, fdatasync | ",
 		"### Lock and unlock in etcd", "| 16 | one for all | concurrency.Mutex | ",
+		"### Lock and unlock in Redis", "| 16 | redislock | ", "| 1 | bare commands | ", "| 1 | redsync 4.18.0 | ", "| 16 | bsm/redislock 0.9.4 | ",
+		"### Hand-over in Redis", "| 64 | redislock, Fair | ", "| 16 | redislock, one client for all | ", "| 1 | polling every 100 ms | ",
+		"### Waiting in Redis", "| 0 | redislock | ", "| 64 | polling every 100 ms | ",
+		"### Fenced writes in Redis", "| 1 | fenceredis | ", "| 64 | SET | ",
 		"### From 1,000 to 5,000 keys", " of disk |", " of memory |", "### Start with 5,000 keys",
 		"### Latency at 70 %", "| bolt | ",
 	} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	_ "embed"
 	"fmt"
 	"net"
@@ -9,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// redisServer is the program, and how to get it.
+// redisServer is the program; noRedis says that it is not there, and how to get it.
 const (
-	redisServer  = "redis-server"
-	installRedis = "apt-get install redis-server"
+	redisServer = "redis-server"
+	noRedis     = "Not measured: " + redisServer + " is not installed (apt-get install redis-server)."
 )
 
 // redisScript does what the storage does with a write, or with a batch.
@@ -130,4 +133,22 @@ func isOK(r *bufio.Reader) error {
 		err = fmt.Errorf("redis answers %q", line)
 	}
 	return err
+}
+
+// counter tells how many requests Redis has read.
+type counter struct{ client *redis.Client }
+
+// read is how many it has read since it began, this question included.
+func (c counter) read(ctx context.Context) (int, error) {
+	info, err := c.client.InfoMap(ctx, "stats").Result()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(info["Stats"]["total_reads_processed"])
+}
+
+// since is how many it has read since read returned before.
+func (c counter) since(ctx context.Context, before int) (int, error) {
+	now, err := c.read(ctx)
+	return now - 1 - before, err // 1: this question
 }

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/need"
+)
+
+// startRedis starts a Redis that ends with the test.
+func startRedis(t *testing.T) *server {
+	t.Helper()
+	path := need.Program(t, redisServer, "to lock in it")
+	s, err := startBench(t).redis(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestWithoutRedis: where there is no Redis the report says so, for each part that needs it.
+func TestWithoutRedis(t *testing.T) {
+	t.Setenv("PATH", "")
+	for name, part := range map[string]func(*bench) error{"batches": (*bench).batches, "redis": (*bench).inRedis} {
+		b := startBench(t)
+		if err := part(b); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.report.markdown(); !strings.Contains(text, noRedis) {
+			t.Errorf("%s: the report is\n%s", name, text)
+		}
+	}
+}
+
+// TestEachWayExcludes: a lock that one client has is granted to another one when it was
+// given back, and is given back once.
+func TestEachWayExcludes(t *testing.T) {
+	s := startRedis(t)
+	for _, way := range []redisLock{
+		{"redislock", byRedislock()}, {bareCommands, byCommands}, {"redsync", byRedsync}, {"bsm/redislock", byBsm},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			p, err := gather(s.addr, 2, lockTTL, way, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.close()
+			unlock, err := p.locks[0](t.Context(), way.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			soon, cancel := context.WithTimeout(t.Context(), poll)
+			defer cancel()
+			if _, err := p.locks[1](soon, way.name); err == nil {
+				t.Error("granted while it is held")
+			}
+			if err := unlock(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			next, err := p.locks[1](t.Context(), way.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := unlock(t.Context()); err == nil {
+				t.Error("given back by who has it no more")
+			}
+			if err := next(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestCounter: each request is one, and the question is none.
+func TestCounter(t *testing.T) {
+	s := startRedis(t)
+	client := connectRedis(s.addr)
+	defer client.Close()
+	told := counter{client}
+	before, err := told.read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := told.since(t.Context(), before); got != 5 || err != nil {
+		t.Errorf("got %d, %v after 5 requests", got, err)
+	}
+}
+
+// TestHandOverTakesAsLongAsTheWait: the time from an unlock to the next grant counts, and
+// not the time for which a lock is held; and a heat ends by an error of the lock.
+func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
+	s := startRedis(t)
+	const slow = 30 * time.Millisecond
+	free := make(chan struct{}, 1)
+	free <- struct{}{}
+	take := func(ctx context.Context, _ string) (func(context.Context) error, error) {
+		select {
+		case <-free:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return func(context.Context) error {
+			time.AfterFunc(slow, func() { free <- struct{}{} })
+			return nil
+		}, nil
+	}
+	r := &relay{party: party{locks: []locking{take, take, take}}, told: counter{connectRedis(s.addr)}}
+	defer r.close()
+	took, requests, err := r.run(10 * slow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if requests != 0 || took.TotalCount() == 0 || took.Min() < slow.Nanoseconds()*99/100 {
+		t.Errorf("%d requests, %d hand-overs, the fastest in %v; want none, some, and %v",
+			requests, took.TotalCount(), time.Duration(took.Min()), slow)
+	}
+
+	broken := errors.New("no lock today")
+	r.locks[1] = func(context.Context, string) (func(context.Context) error, error) { return nil, broken }
+	if _, _, err := r.run(slow); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+}

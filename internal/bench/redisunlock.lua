@@ -1,0 +1,5 @@
+-- Deletes a lock if it is the caller's: KEYS is the lock, ARGV the value that it has.
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+return 0
