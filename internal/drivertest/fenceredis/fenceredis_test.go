@@ -157,6 +157,31 @@ func TestDamagedMark(t *testing.T) {
 	}
 }
 
+// TestSharedMarkGoes: an exclusive claim leaves no mark of the shared claims that it is above.
+func TestSharedMarkGoes(t *testing.T) {
+	for name, server := range redistest.Servers() {
+		t.Run(name, func(t *testing.T) {
+			s := fenceredis.Store{Client: redistest.Connect(t, server(t))}
+			key := "fence.mark:" + fenceredis.Tag("/lock")
+			for _, step := range []struct {
+				claim fence.Claim
+				want  string
+			}{
+				{fence.Claim{Scope: "/lock", Token: 7, Mode: fence.Shared}, "map[shared:7]"},
+				{fence.Claim{Scope: "/lock", Token: 8}, "map[sequence:0 token:8]"},
+			} {
+				if _, err := s.Do(t.Context(), step.claim); err != nil {
+					t.Fatal(err)
+				}
+				kept, err := s.Client.HGetAll(t.Context(), key).Result()
+				if got := fmt.Sprint(kept); got != step.want || err != nil {
+					t.Errorf("after token %d: Redis has %s, %v, want %s", step.claim.Token, got, err, step.want)
+				}
+			}
+		})
+	}
+}
+
 // TestUnknown: where the connection breaks nobody knows.
 func TestUnknown(t *testing.T) {
 	server := redistest.Embedded(t)

@@ -4,8 +4,8 @@
 -- ARGV: the claim's token, sequence (0: none) and mode; then for each command its name,
 -- the number of its further arguments, and these.
 --
--- Returns {mark before, refused}, or {mark before, answers}, or, where a command failed,
--- {mark before, answers of those before it, its error}.
+-- Returns {mark, 'refused'}, or {nil, answers}, or, where a command failed, {nil, answers of
+-- those before it, its error}.
 --
 -- Numbers stay decimal texts: Lua's are doubles, and confuse neighbours above 2^53.
 
@@ -44,7 +44,9 @@ else
 		done = '0'
 	end
 	redis.call('HSET', KEYS[1], 'token', token, 'sequence', done)
-	redis.call('HDEL', KEYS[1], 'shared')
+	if shared ~= '0' then
+		redis.call('HDEL', KEYS[1], 'shared')
+	end
 end
 
 local answers = {}
@@ -58,11 +60,11 @@ for i = 2, #KEYS do
 	next = last + 1
 	local answer = redis.pcall(unpack(arguments))
 	if type(answer) == 'table' and answer.err then
-		return {mark, answers, answer.err}
+		return {false, answers, answer.err}
 	end
 	answers[#answers + 1] = answer
 end
 if sequence ~= '0' then
 	redis.call('HSET', KEYS[1], 'sequence', sequence)
 end
-return {mark, answers}
+return {false, answers}
