@@ -54,8 +54,8 @@ const bareCommands = "bare commands"
 // redisLocks compares redislock with the commands that lock, and with other libraries.
 func (b *bench) redisLocks(s *server) error {
 	t := b.report.table("Lock and unlock in Redis",
-		"A free lock is taken and given back at once: by redislock; by SET NX PX and a script that compares and deletes, which is the least that a lock takes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. of the bare commands: the time that a lock and its unlock take as a part of theirs, of the same round.",
-		"clients", "", "locks/s", "of the bare commands, time", "processor time a lock of Redis, client")
+		"A free lock is taken and given back at once: by redislock; by SET NX PX and a script that compares and deletes, which is the least that a lock takes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. of the bare commands: the time that a lock and its unlock take as a part of theirs, of the same round. by processor time: the same, by the time that Redis and client took on the processor.",
+		"clients", "", "locks/s", "of the bare commands, time", "by processor time", "processor time a lock of Redis, client")
 	for _, clients := range []int{1, 16} {
 		results, err := b.raceRedisLocks(s, clients,
 			redisLock{"redislock", byRedislock()},
@@ -66,9 +66,7 @@ func (b *bench) redisLocks(s *server) error {
 			return err
 		}
 		ours, bare := results[0], results[1]
-		for _, r := range results {
-			t.add(fmt.Sprint(clients), r.name, rate(r.rates), ratios(bare.rates, r.rates).String(), micros(r.server)+", "+micros(r.client))
-		}
+		t.compareTimes(clients, results, bare)
 		b.report.goal(fmt.Sprintf("lock and unlock in Redis, clients: %d; time of the bare commands'", clients),
 			atMost, wantRedisLocks, ratios(bare.rates, ours.rates))
 	}

@@ -39,6 +39,15 @@ func (t *table) compare(conns int, results []result, reference result) {
 	}
 }
 
+// compareTimes adds a row for each result, with the time an operation as a part of the
+// reference's: by the clock, and by the processor time of server and client.
+func (t *table) compareTimes(clients int, results []result, reference result) {
+	for _, r := range results {
+		t.add(strconv.Itoa(clients), r.name, rate(r.rates), ratios(reference.rates, r.rates).String(),
+			ratios(r.used(), reference.used()).String(), micros(r.server)+", "+micros(r.client))
+	}
+}
+
 // goal is a ratio that the project wants to reach.
 type goal struct {
 	what string
