@@ -55,8 +55,9 @@ func (b *bench) handOver(s *server) error {
 			defer way.relay.close()
 			way.all = newHistogram()
 		}
-		for range b.rounds {
-			for _, way := range ways {
+		for round := range b.rounds {
+			for n := range ways {
+				way := ways[(n+round)%len(ways)]
 				if err := way.measure(b.turn); err != nil {
 					return fmt.Errorf("%s: %w", way.name, err)
 				}

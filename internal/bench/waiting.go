@@ -57,9 +57,9 @@ func (b *bench) wait(addr string, waiters int, way redisLock) (perSecond float64
 	told := counter{connectRedis(addr)}
 	defer told.client.Close()
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	unlock, err := p.locks[0](ctx, scope)
 	if err != nil {
-		stop()
 		return 0, err
 	}
 	var g errgroup.Group
