@@ -44,6 +44,7 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("endpoints: %w", err)
 		}
+		options.ConnMaxIdleTime = 1 // a connection that broke meanwhile can look whole for some ms
 		c.nodes = append(c.nodes, redis.NewClient(options))
 	}
 	if c.recipe.library == nil {
