@@ -12,7 +12,7 @@ race:
 	go test -race ./...
 
 mutants: ## 100,000 histories before both judges; then each rule of the verdict is broken, and the second judge has to notice
-	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 60m -run 'TestTwoJudges|TestEveryRuleOfTheFirstJudgeMatters' ./internal/judge
+	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 3h -run 'TestTwoJudges|TestEveryRuleOfTheFirstJudgeMatters' ./internal/judge
 
 bench: ## ratios, taken side by side, into docs/performance.md; nothing else should run meanwhile
 	go test -run '^$$' -bench . ./pkg/fence ./internal/kvhttp

@@ -260,7 +260,7 @@ func judgeTwiceWith(t *testing.T, file, source, histories string) (out string, e
 		t.Fatal(err)
 	}
 	writeFile(t, overlay, replace)
-	test := exec.Command("go", "test", "-count=1", "-vet=off", "-run=^TestTwoJudges$", "-overlay="+overlay, ".", "-rapid.nofailfile", "-rapid.shrinktime=1ms")
+	test := exec.Command("go", "test", "-count=1", "-timeout=1h", "-vet=off", "-run=^TestTwoJudges$", "-overlay="+overlay, ".", "-rapid.nofailfile", "-rapid.shrinktime=1ms")
 	test.Env = append(os.Environ(), histories)
 	text, err := test.CombinedOutput()
 	return string(text), err

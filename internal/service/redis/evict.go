@@ -48,12 +48,25 @@ var fill = service.Fault{
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
 		s := of.(*servers)
 		n := s.named(step.Node)
-		return stage.Meanwhile(ctx, "the memory of "+n.name+" to be full", func(ctx context.Context) error { return s.fill(ctx, n) })
+		var evicted []string
+		err := stage.Meanwhile(ctx, "the memory of "+n.name+" to be full", func(ctx context.Context) (err error) {
+			evicted, err = s.fill(ctx, n)
+			return err
+		})
+		switch {
+		case redis.IsOOMError(err):
+			stage.Remark(stage.Now(), n.name+"'s memory is full: it takes no more, and evicts nothing")
+			return nil
+		case err == nil:
+			stage.Remark(stage.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, cmp.Or(strings.Join(evicted, " and "), "no key of a lock")))
+		}
+		return err
 	},
 }
 
-// fill waits for the account of what the node evicts.
-func (s *servers) fill(ctx context.Context, n *node) error {
+// fill waits for the account of what the node evicts, and returns the keys of locks among
+// it. The error is Redis's where it takes no more.
+func (s *servers) fill(ctx context.Context, n *node) (evicted []string, err error) {
 	client := redis.NewClient(n.options)
 	defer client.Close()
 	text := strings.Repeat("x", fillerSize)
@@ -61,19 +74,13 @@ func (s *servers) fill(ctx context.Context, n *node) error {
 	there := s.account.evictable(n.place, eviction)
 	left := slices.Clone(there)
 	for i := 0; i < memory/fillerSize || len(left) > 0; i++ {
-		switch err := client.Set(ctx, fmt.Sprint(fillerKey, i), text, fillerTTL).Err(); {
-		case redis.IsOOMError(err):
-			s.stage.Remark(s.stage.Now(), n.name+"'s memory is full: it takes no more, and evicts nothing")
-			return nil
-		case err != nil:
-			return err
+		if err := client.Set(ctx, fmt.Sprint(fillerKey, i), text, fillerTTL).Err(); err != nil {
+			return nil, err
 		}
 		now := s.account.evictable(n.place, eviction)
 		left = slices.DeleteFunc(left, func(key string) bool { return !slices.Contains(now, key) })
 	}
-	evicted := strings.Join(there, " and ")
-	s.stage.Remark(s.stage.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, cmp.Or(evicted, "no key of a lock")))
-	return nil
+	return there, nil
 }
 
 // evictable are the keys of locks that a node holds, and may evict.
