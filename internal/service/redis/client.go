@@ -174,6 +174,11 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 
 // wait asks until the lock is the client's, or ctx is done.
 func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
+	news, hangUp, err := w.listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer hangUp()
 	for {
 		t, err := w.try(ctx)
 		if err != lock.ErrLocked {
@@ -181,7 +186,8 @@ func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 		}
 		tellOwner(ctx, w.owner)
 		select {
-		case <-time.After(retry):
+		case <-news:
+		case <-w.recipe.pause():
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

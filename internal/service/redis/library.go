@@ -27,6 +27,12 @@ var (
 			return redislock.New(nodes[0], ttl)
 		},
 	}
+	ownFair = recipe{
+		name: "redislock-fair", shows: history.ShowsGrant, about: "The same with the option Fair.",
+		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+			return redislock.New(nodes[0], ttl, redislock.Fair())
+		},
+	}
 	redisson = recipe{
 		name: "redisson", shows: noToken, about: "Redisson's RLock, as package redislock has it.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
@@ -37,6 +43,12 @@ var (
 		name: "redisson-fenced", shows: history.ShowsGrant, about: "Redisson's RFencedLock, likewise.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.RedissonFenced(nodes[0], ttl)
+		},
+	}
+	redissonFair = recipe{
+		name: "redisson-fair", shows: noToken, about: "Redisson's fair lock, likewise, which keeps a place in the queue for five minutes and longer.",
+		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+			return redislock.RedissonFair(nodes[0], ttl, redislock.RedissonWait)
 		},
 	}
 	redlock = recipe{

@@ -23,12 +23,14 @@ type recipe struct {
 	// leaves that open.
 	take func(ctx context.Context, a *attempt) (taken bool, err error)
 
+	listens bool    // who waits asks again when it is told of an unlock, and only then
 	library library // in place of take
 	quorum  bool    // it needs three nodes or more; others need one
 }
 
 // recipes are all of them.
-var recipes = []*recipe{&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &ownLock, &redisson, &redissonFenced, &redlock}
+var recipes = []*recipe{&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &ownLock, &ownFair,
+	&redisson, &redissonFenced, &redissonFair, &redlock}
 
 // attempt is one to take a lock.
 type attempt struct {

@@ -41,6 +41,8 @@ const (
 	settingRenew  = "renew"
 	renewNone     = "none"
 	renewWatchdog = "watchdog"
+	renewBounded  = "bounded"
+	renewSet      = "set"
 
 	settingWait = "wait"
 
@@ -51,8 +53,8 @@ var clientSettings = []setting.Setting{
 	{Name: settingBy, Default: setNXPX.name, Of: recipeNames(), About: "The recipe by which it takes its locks. " + aboutRecipes()},
 	{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockDel, unlockCompare},
 		About: "How it releases a lock. del: it deletes the key. compare: a script deletes the key if that has the client's own value."},
-	{Name: settingRenew, Default: renewNone, Of: []string{renewNone, renewWatchdog},
-		About: "Whether it makes its lease longer. none: never. watchdog: a thread does so every third of the TTL while the lock is the client's."},
+	{Name: settingRenew, Default: renewNone, Of: []string{renewNone, renewWatchdog, renewBounded, renewSet},
+		About: "Whether it makes its lease longer. none: never. watchdog: a thread does so every third of the TTL while the lock is the client's. bounded: the same, for three TTLs. set: a thread does so by SET with PX, whosever the lock is, and takes it again where it is gone."},
 	{Name: settingWait, Kind: setting.Number, Default: "0", Of: []string{"0", "1"},
 		About: "How many replicas must have its lock before it goes on (WAIT). Where they do not have it within a second it gives the lock back, and has not got it."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},

@@ -37,13 +37,17 @@ type tenure struct {
 	err   error     // why done is closed
 }
 
+// bound is for how many TTLs a watchdog with a bound renews a lease.
+const bound = 3
+
 // keep closes done when the lease is over by the client's clock. Where the client renews
-// its leases, keep does so.
+// its leases, keep does so. A watchdog that takes the lock again knows of no end.
 func (t *tenure) keep() {
 	ttl := t.of.settings.Time(setting.TTL)
-	renews := t.of.settings.Text(settingRenew) == renewWatchdog
+	how, begun := t.of.settings.Text(settingRenew), time.Now()
 	for {
 		next := time.Until(t.lease())
+		renews := how == renewWatchdog || how == renewSet || how == renewBounded && time.Since(begun) < bound*ttl
 		if renews {
 			next = min(next, ttl/3)
 		}
@@ -55,7 +59,7 @@ func (t *tenure) keep() {
 		if renews {
 			t.renew(ttl)
 		}
-		if !time.Now().Before(t.lease()) {
+		if how != renewSet && !time.Now().Before(t.lease()) {
 			t.end(lock.ErrCutOff)
 		}
 	}
@@ -67,12 +71,18 @@ func (t *tenure) lease() time.Time {
 	return t.until
 }
 
-// renew gives the lease its whole time anew, if it is not over.
+// renew gives the lease its whole time anew, if it is not over. renewSet does not ask.
 func (t *tenure) renew(ttl time.Duration) {
 	asked := time.Now()
 	ctx, cancel := context.WithDeadline(context.Background(), asked.Add(ttl/3))
 	defer cancel()
-	mine, err := renewScript.Run(ctx, t.of.nodes[0], []string{t.grant.Scope}, t.grant.Owner, ttl.Milliseconds()).Bool()
+	var err error
+	mine := true
+	if t.of.settings.Text(settingRenew) == renewSet {
+		err = t.of.nodes[0].Set(ctx, t.grant.Scope, t.grant.Owner, ttl).Err()
+	} else {
+		mine, err = renewScript.Run(ctx, t.of.nodes[0], []string{t.grant.Scope}, t.grant.Owner, ttl.Milliseconds()).Bool()
+	}
 	switch {
 	case err != nil: // the next time, or never
 	case !mine:
@@ -125,6 +135,8 @@ func (t *tenure) Unlock(ctx context.Context) error {
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: err}
 	case !mine:
 		return lock.ErrLost
+	case t.of.recipe.listens:
+		return t.of.nodes[0].Publish(ctx, channelOf(t.grant.Scope), "").Err()
 	}
 	return nil
 }
