@@ -149,9 +149,9 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	asked, conn := time.Now(), w.nodes[0].Conn() // one connection: WAIT is about what it wrote
+	conn := w.nodes[0].Conn() // one connection: WAIT is about what it wrote
 	defer conn.Close()
-	a := &attempt{redis: conn, lock: w.scope, owner: w.owner, ttl: w.settings.Time(setting.TTL)}
+	a := &attempt{redis: conn, nodes: w.nodes, asked: time.Now(), lock: w.scope, owner: w.owner, ttl: w.settings.Time(setting.TTL)}
 	taken, err := w.recipe.take(ctx, a)
 	if err == nil && taken {
 		err = w.replicated(ctx, a)
@@ -166,7 +166,7 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 	}
 	t := &tenure{
 		of: w.client, grant: lock.Grant{Scope: w.scope, Owner: w.owner, Token: a.token},
-		until: asked.Add(a.ttl), done: make(chan struct{}),
+		until: a.asked.Add(a.ttl), done: make(chan struct{}),
 	}
 	go t.keep()
 	return t, nil

@@ -29,12 +29,16 @@ type recipe struct {
 }
 
 // recipes are all of them.
-var recipes = []*recipe{&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &ownLock, &ownFair,
-	&redisson, &redissonFenced, &redissonFair, &redlock}
+var recipes = []*recipe{
+	&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &ownLock, &ownFair,
+	&redisson, &redissonFenced, &redissonFair, &redlock, &redlockNaive, &redlockPatient,
+}
 
 // attempt is one to take a lock.
 type attempt struct {
-	redis *redis.Conn
+	redis *redis.Conn     // of the first node
+	nodes []*redis.Client // all
+	asked time.Time       // when the lease begins, by the client's clock
 	lock  string
 	owner string
 	ttl   time.Duration

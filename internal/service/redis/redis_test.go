@@ -129,6 +129,44 @@ func TestLacks(t *testing.T) {
 	}
 }
 
+// TestRealLacks: only a clock that jumps is left out on a real server.
+func TestRealLacks(t *testing.T) {
+	if redisproc.Program() == "" {
+		need.Program(t, "redis-server", "to be told what it lacks")
+	}
+	for _, s := range parse(t, "../../../scenarios/redis/*.yaml") {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			if lacks := (redis.Service{}).Lacks(v); strings.Contains(lacks, "--redis embedded") != (s.Name == "17-clock-jump") {
+				t.Errorf("%s/%s lacks %q", s.Name, v.Name, lacks)
+			}
+		}
+	}
+}
+
+// TestNaiveRenewsNothing: a recipe of several nodes is refused with a watchdog, which would
+// renew the first node's key alone.
+func TestNaiveRenewsNothing(t *testing.T) {
+	story := `title: t
+world:
+  redis: {nodes: 3}
+clients:
+  client1: {lock: /l, by: redlock-naive, renew: watchdog}
+steps:
+  - client1: lock
+variants:
+  v:
+    expect: {verdict: safe}
+`
+	language := lab.Language([]service.Service{redis.Service{}})
+	if _, err := language.Parse("t.yaml", "t", []byte(story)); err == nil || !strings.Contains(err.Error(), "redlock-naive renews nothing") {
+		t.Errorf("with a watchdog: %v", err)
+	}
+	if _, err := language.Parse("t.yaml", "t", []byte(strings.Replace(story, ", renew: watchdog", "", 1))); err != nil {
+		t.Errorf("without: %v", err)
+	}
+}
+
 // TestRedisThatIsThere: a run uses it below a prefix of its own, by its password, and
 // leaves nothing in it.
 func TestRedisThatIsThere(t *testing.T) {

@@ -48,7 +48,7 @@ func (s Service) Words() scenario.Service {
 
 // Faults are steps that no other service has.
 func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, &isolateReplica, &healReplica, &promote, &fill}
+	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, &isolateReplica, &healReplica, &promote, &fill, &jump}
 }
 
 // wantEmbedded is what a user calls the embedded server.
@@ -113,7 +113,9 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 		by, n := recipeOf(c.Text(settingBy)), world.Number(settingNodes)
 		switch {
 		case by.quorum != (n > 1):
-			return &scenario.Conflict{Client: name, Setting: settingBy, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock needs 3 or 5, every other recipe 1", n, by.name)}
+			return &scenario.Conflict{Client: name, Setting: settingBy, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, by.name)}
+		case by.quorum && by.library == nil && c.Text(settingRenew) != renewNone:
+			return &scenario.Conflict{Client: name, Setting: settingRenew, Text: by.name + " renews nothing: leave \"renew\" out"}
 		case by.library != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
 			return &scenario.Conflict{Client: name, Setting: settingBy, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
 		case by.library != nil && c.Number(settingWait) > 0:
@@ -144,12 +146,17 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 
 // Lacks implements service.Lacking.
 func (s Service) Lacks(v *scenario.Variant) string {
+	has := func(f *scenario.Form) bool {
+		return slices.ContainsFunc(v.Steps, func(step scenario.Step) bool { return step.Form == f })
+	}
 	switch world := v.World.Settings; {
+	case s.program() != "" && has(&jump.Form):
+		return "the clock of a real Redis is the machine's: it needs the embedded one, by \"--redis embedded\""
 	case s.program() != "":
 		return ""
 	case world.Text(settingPersistence) != persistenceNone:
 		return "the embedded Redis keeps nothing when it ends: it needs another, by " + redisproc.Install
-	case world.Text(settingEviction) != evictionNone || slices.ContainsFunc(v.Steps, func(step scenario.Step) bool { return step.Form == &fill.Form }):
+	case world.Text(settingEviction) != evictionNone || has(&fill.Form):
 		return "the embedded Redis has no bound of its memory: it needs another, by " + redisproc.Install
 	case world.Number(settingReplicas) > 0:
 		return "the embedded Redis has no replicas: it needs another, by " + redisproc.Install

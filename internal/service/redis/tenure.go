@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -123,22 +124,32 @@ func (t *tenure) Err() error {
 // lock is by then.
 func (t *tenure) Unlock(ctx context.Context) error {
 	t.end(nil)
-	var err error
-	mine := true
-	if t.of.settings.Text(settingUnlock) == unlockDel {
-		err = t.of.nodes[0].Del(ctx, t.grant.Scope).Err()
-	} else {
-		mine, err = unlockScript.Run(ctx, t.of.nodes[0], []string{t.grant.Scope}, t.grant.Owner).Bool()
+	freed := 0
+	var failed error
+	for _, node := range t.of.nodes {
+		mine, err := t.free(ctx, node)
+		failed = errors.Join(failed, err)
+		if mine && err == nil {
+			freed++
+		}
 	}
 	switch {
-	case err != nil:
-		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: err}
-	case !mine:
-		return lock.ErrLost
-	case t.of.recipe.listens:
+	case 2*freed > len(t.of.nodes) && t.of.recipe.listens:
 		return t.of.nodes[0].Publish(ctx, channelOf(t.grant.Scope), "").Err()
+	case 2*freed > len(t.of.nodes):
+		return nil
+	case failed != nil:
+		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: failed}
 	}
-	return nil
+	return lock.ErrLost
+}
+
+// free reports whether the lock was there on a node, to be deleted.
+func (t *tenure) free(ctx context.Context, node *redis.Client) (mine bool, err error) {
+	if t.of.settings.Text(settingUnlock) == unlockDel {
+		return true, node.Del(ctx, t.grant.Scope).Err()
+	}
+	return unlockScript.Run(ctx, node, []string{t.grant.Scope}, t.grant.Owner).Bool()
 }
 
 // Name implements service.Tenure, as those below do.

@@ -33,6 +33,9 @@ type embedded struct {
 	peers   map[*server.Peer]*connection
 }
 
+// Jump is a command of the embedded server's own: its clock jumps forward, by so many ms.
+const Jump = "FENCELAB.JUMP"
+
 // connection is one of a client. A script calls commands by peers that are none.
 type connection struct{ runs bool }
 
@@ -75,6 +78,9 @@ func (e *embedded) hook(peer *server.Peer, cmd string, args ...string) (done boo
 	case cmd == "PSYNC":
 		e.follow(peer)
 		return true
+	case cmd == Jump:
+		e.jump(peer, args)
+		return true
 	}
 	c.runs = true
 	e.step(func() { e.redis.Server().Dispatch(peer, append([]string{cmd}, args...)) })
@@ -113,6 +119,17 @@ func (e *embedded) follow(peer *server.Peer) {
 	peer.Block(func(w *server.Writer) { w.WriteRaw("$0\r\n") })
 	peer.Flush()
 	e.replicas = append(e.replicas, peer)
+}
+
+// jump has the clock jump. What expires by it is told before the answer.
+func (e *embedded) jump(peer *server.Peer, args []string) {
+	ms, err := strconv.ParseInt(strings.Join(args, " "), 10, 64)
+	if err != nil || ms < 0 {
+		peer.WriteError("ERR " + Jump + " wants a number of milliseconds")
+		return
+	}
+	e.step(func() { e.redis.FastForward(time.Duration(ms) * time.Millisecond) })
+	peer.WriteOK()
 }
 
 // step does something alone, with the clock as it is now, and sends what has changed.

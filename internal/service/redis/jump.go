@@ -1,0 +1,36 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+)
+
+// jump has the clock of an embedded node jump. That of a real one is the machine's.
+var jump = service.Fault{
+	Form: scenario.Form{
+		Actor: scenario.ActorLab, Usage: "jump NODE for TIME", Own: "has the clock of a Redis jump",
+		About: "The clock of an embedded node jumps forward: the node's keys expire so much sooner.",
+		Check: nodes.Check(nil,
+			service.NodeRule{Fact: service.NodeDead, Is: true, Words: "%s is dead, and has no clock"},
+			service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and so does its clock"}),
+	},
+	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+		n := of.(*servers).named(step.Node)
+		at := stage.Now()
+		client := redis.NewClient(n.options)
+		defer client.Close()
+		err := stage.Meanwhile(ctx, "the clock of "+n.name+" to jump", func(ctx context.Context) error {
+			return client.Do(ctx, redisproc.Jump, step.For.Milliseconds()).Err()
+		})
+		if err == nil {
+			stage.Remark(at, fmt.Sprintf("%s's clock jumps forward by %v", n.name, step.For))
+		}
+		return err
+	},
+}

@@ -1,0 +1,74 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// nodeTimeout is how long these recipes wait for the answer of a node: Redisson's default,
+// which knows nothing of the TTL.
+const nodeTimeout = 3 * time.Second
+
+// redlockNaive takes the lock as Redisson's RedissonRedLock does: one node after the other,
+// and whoever has most of them in the end holds it, however long that took.
+var redlockNaive = recipe{
+	name: "redlock-naive", shows: noToken, quorum: true,
+	about: "RedLock node by node, with 3 s for each, and without a look at the validity time.",
+	take: func(ctx context.Context, a *attempt) (bool, error) {
+		taken := a.nodeByNode(ctx)
+		a.asked = time.Now() // for it the lease begins here
+		return taken, nil
+	},
+}
+
+// redlockPatient is the same with the one comparison that it lacks.
+var redlockPatient = recipe{
+	name: "redlock-patient", shows: noToken, quorum: true,
+	about: "the same, but a lock whose validity time is over is given back.",
+	take: func(ctx context.Context, a *attempt) (bool, error) {
+		if !a.nodeByNode(ctx) {
+			return false, nil
+		}
+		if time.Since(a.asked) < a.ttl-a.ttl/100-2*time.Millisecond { // clocks drift
+			return true, nil
+		}
+		a.giveBack(ctx)
+		return false, nil
+	},
+}
+
+// nodeByNode reports whether most nodes have the lock for the client. Else none keeps it.
+func (a *attempt) nodeByNode(ctx context.Context) bool {
+	taken := 0
+	for _, node := range a.nodes {
+		err := within(ctx, func(ctx context.Context) error {
+			return node.SetArgs(ctx, a.lock, a.owner, redis.SetArgs{Mode: "NX", TTL: a.ttl}).Err()
+		})
+		if err == nil {
+			taken++
+		}
+	}
+	if 2*taken > len(a.nodes) {
+		return true
+	}
+	a.giveBack(ctx)
+	return false
+}
+
+// giveBack frees what the client has, on the nodes that answer.
+func (a *attempt) giveBack(ctx context.Context) {
+	for _, node := range a.nodes {
+		_ = within(ctx, func(ctx context.Context) error {
+			return unlockScript.Run(ctx, node, []string{a.lock}, a.owner).Err()
+		})
+	}
+}
+
+// within bounds what a node is asked.
+func within(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, nodeTimeout)
+	defer cancel()
+	return ask(ctx)
+}
