@@ -46,4 +46,5 @@ demo: ## the main story with a lane for each process
 
 docs: ## the chapters' pictures and the table of all pitfalls, from a new run
 	go run ./cmd/gcsim run -o gcsim-out
+	go run ./cmd/gcsim run clock-jump --redis embedded -o gcsim-out
 	go run ./internal/mkdocs gcsim-out
