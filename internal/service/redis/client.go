@@ -165,7 +165,7 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 		return nil, lock.ErrLocked
 	}
 	t := &tenure{
-		of: w.client, grant: lock.Grant{Scope: w.scope, Owner: w.owner, Token: a.token},
+		of: w.client, grant: lock.Grant{Scope: w.scope, Owner: w.owner, Token: a.token, Mode: w.recipe.mode},
 		until: a.asked.Add(a.ttl), done: make(chan struct{}),
 	}
 	go t.keep()

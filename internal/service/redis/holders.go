@@ -12,9 +12,8 @@ import (
 // How keys say who holds a lock. A string at the lock's name holds the owner, as most
 // recipes have it; a hash has a field for each owner, as Redisson has it.
 const (
-	fieldMode   = "mode" // of a hash of Redisson's: who shares the lock with others
-	modeRead    = "read"
-	writerField = ":write" // what follows the owner in the field of a writer
+	fieldMode = "mode" // of a hash of Redisson's: who shares the lock with others
+	modeRead  = "read"
 )
 
 // counterOf is the key of a lock's counter of tokens. The lock's name is the hash tag, so
@@ -76,7 +75,7 @@ func (v *value) owners() map[string]holding {
 	}
 	for field := range v.fields {
 		if field != fieldMode {
-			held[strings.TrimSuffix(field, writerField)] = h
+			held[field] = h
 		}
 	}
 	return held

@@ -51,6 +51,19 @@ var (
 			return redislock.RedissonFair(nodes[0], ttl, redislock.RedissonWait)
 		},
 	}
+	redissonRead = recipe{
+		name: "redisson-read", shows: noToken, about: "The reader's lock of Redisson's RReadWriteLock, likewise.",
+		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+			both, err := redislock.RedissonReadWrite(nodes[0], ttl)
+			return lock.Shared(both), err
+		},
+	}
+	redissonWrite = recipe{
+		name: "redisson-write", shows: noToken, about: "The writer's, likewise.",
+		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+			return redislock.RedissonReadWrite(nodes[0], ttl)
+		},
+	}
 	redlock = recipe{
 		name: "redlock", shows: noToken, quorum: true, about: "RedLock, of most of three nodes or more.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {

@@ -118,6 +118,8 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 			return &scenario.Conflict{Client: name, Setting: settingRenew, Text: by.name + " renews nothing: leave \"renew\" out"}
 		case by.library != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
 			return &scenario.Conflict{Client: name, Setting: settingBy, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
+		case by.free != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare || c.Number(settingWait) > 0):
+			return &scenario.Conflict{Client: name, Setting: settingBy, Text: by.name + " has a lease that nothing renews, and an unlock of its own: leave \"renew\", \"unlock\" and \"wait\" out"}
 		case by.library != nil && c.Number(settingWait) > 0:
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
 		case c.Number(settingWait) > world.Number(settingReplicas):

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -149,7 +150,8 @@ func (t *tenure) free(ctx context.Context, node *redis.Client) (mine bool, err e
 	if t.of.settings.Text(settingUnlock) == unlockDel {
 		return true, node.Del(ctx, t.grant.Scope).Err()
 	}
-	return unlockScript.Run(ctx, node, []string{t.grant.Scope}, t.grant.Owner).Bool()
+	script := cmp.Or(t.of.recipe.free, unlockScript)
+	return script.Run(ctx, node, []string{t.grant.Scope}, t.grant.Owner).Bool()
 }
 
 // Name implements service.Tenure, as those below do.

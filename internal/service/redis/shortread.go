@@ -1,0 +1,35 @@
+package redis
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+var (
+	//go:embed shortread.lua
+	shortReadSource string
+	//go:embed shortunlock.lua
+	shortUnlockSource string
+
+	shortReadScript   = redis.NewScript(shortReadSource)
+	shortUnlockScript = redis.NewScript(shortUnlockSource)
+)
+
+// shortRead is a reader of Redisson's as it was: it gives its own time to live to the lock
+// that all readers share.
+var shortRead = recipe{
+	name: "redisson-read-short", shows: noToken, mode: fence.Shared, free: shortUnlockScript,
+	about: "A reader of Redisson's as it was once: its lease is that of all readers, shorter ones too. It is not renewed.",
+	take: func(ctx context.Context, a *attempt) (bool, error) {
+		keys := []string{a.lock, "{" + a.lock + "}:" + a.owner + ":rwlock_timeout:1"}
+		taken, err := shortReadScript.Run(ctx, a.redis, keys, a.owner, a.ttl.Milliseconds()).Bool()
+		if err == nil && taken {
+			a.stand(ctx)
+		}
+		return taken, err
+	},
+}
