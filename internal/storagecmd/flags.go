@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 )
@@ -66,6 +67,9 @@ func (c *config) check() error {
 	}
 	if c.engine.kind == engineEtcd && c.maxKeys+c.maxMarks > 0 {
 		return usage("--max-keys and --max-marks are of no use to the engine etcd, whose keys many storages share; etcd has --quota-backend-bytes")
+	}
+	if c.profiles != "" && access.CheckListen(c.profiles, "profiles tell everything") != nil {
+		return usage("--pprof is %s: want an address that only this machine can reach, like 127.0.0.1:6060", c.profiles)
 	}
 	return nil
 }
