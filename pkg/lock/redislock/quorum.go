@@ -20,27 +20,29 @@ var redlock = recipe{
 	channel: func(o options, t ticket) string { return "redlock:" + tagged(o, t) },
 }
 
-// Quorum returns a backend that takes locks by the algorithm RedLock: a lock is held by who
-// has it on a majority of several Redis that know nothing of each other. So a lock is not
-// lost with a minority of them, and that is all that it adds. Mind what it does not:
+// Quorum returns a backend that takes locks by the algorithm RedLock: a client holds a lock
+// if it has the lock on a majority of several Redis servers (nodes) that know nothing of
+// each other. So a lock is not lost with a minority of the nodes. This is all that Quorum
+// adds. Mind its limits:
 //
-//   - It gives no token. A holder that was paused, or whose answer came late, cannot be
-//     kept out by any resource, which is what locks with tokens are for.
-//   - It counts on time: that the clocks of all nodes and of the holder run equally fast but
-//     for one percent and 2 ms, and that none of them jumps.
-//   - A node that restarts without its keys grants what it had granted before. Keep it away
-//     for longer than the TTL, or have it keep all that it answered ("appendfsync always").
+//   - It gives no token. If a holder was paused, or a request of it comes late, no resource
+//     can keep it out. Locks with tokens are made for this.
+//   - It needs clocks that run equally fast, those of all nodes and that of the holder, but
+//     for one percent and 2 ms. No clock may jump.
+//   - A node that restarts without its keys grants again what it had granted before. Keep
+//     the node away for longer than the TTL, or have it keep all that it answered
+//     ("appendfsync always").
 //
-// The tenures are *Lease, and not renewed: Until is the end of the validity time, which is
-// the ttl less the drift and the time that taking the lock took. Extend asks all nodes, and
-// counts where a majority still had the lock. The ttl is 100 ms or more.
+// The tenures are of type *Lease, and nothing renews them: Until is the end of the validity
+// time, which is the ttl less the drift and the time that taking the lock took. Extend asks
+// all nodes, and succeeds if a majority still has the lock. The ttl is 100 ms or more.
 //
-// Each node has a tenth of the TTL to answer an attempt; one that is silent holds up each
-// attempt for so long. An attempt that fails is taken back on all nodes. Lock goes on where no majority
-// answers, and TryLock returns why. The key is the
-// scope after the option Prefix, and the value the owner, so that locks of redsync with the
-// same nodes are excluded. Who waits asks about every 100 ms, and is told by the first node.
-// The format has no place for what was done before, as that of Spring.
+// Each node has a tenth of the TTL to answer an attempt, and a silent node holds up each
+// attempt for that time. An attempt that fails is taken back on all nodes. If no majority
+// answers, Lock goes on, and TryLock returns why. The key is the scope after the option
+// Prefix, and the value is the owner, so that locks of redsync on the same nodes and locks
+// of Quorum exclude each other. A waiter asks about every 100 ms, and the first node tells it
+// that the lock is free. As with Spring, the format has no place for what was done before.
 func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) (*Exclusive, error) {
 	if len(clients) < 3 {
 		return nil, fence.Definite.New(fmt.Sprintf("redislock: a quorum of %d Redis, want 3 or more: of fewer a majority does without none", len(clients)))

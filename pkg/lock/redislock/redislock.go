@@ -1,75 +1,81 @@
 // Package redislock is a lock.Backend and a lock.Sharer on Redis.
 //
-// The lock of a scope is a key that has a time to live and the name of its holder. The
-// holder renews it; whoever waits is told by a channel that it is free.
+// The lock of a scope is a key. It has a time to live, and its value is the name of the
+// holder. The holder renews its lease; a channel tells the waiters that the lock is free.
 //
 // # Tokens
 //
-// The script that takes the lock raises a counter, and its value is the token: tokens are
-// in the order of the grants, over readers and writers. The counter has no time to live.
-// Whatever makes Redis forget it lets tokens start again, so that a resource refuses the
-// rightful holder, or admits a stale one:
+// The script that takes the lock raises a counter, and the counter's value is the token:
+// tokens are in the order of the grants, those of readers and of writers together. The
+// counter has no time to live. If Redis forgets the counter, tokens go back or start again.
+// A resource then refuses the rightful holder, or admits a stale one. Redis can forget the
+// counter by:
 //
-//   - A restart. Redis promises what its persistence does: without "appendonly yes" the
-//     grants since the last snapshot are gone, with "appendfsync everysec" those of the last
-//     second or two, with "always" none that was answered.
-//   - A failover. Replication is asynchronous, and a new master knows no grant that had not
-//     come to it. WAIT makes that rarer, and not impossible.
-//   - Eviction. With "maxmemory" and a policy "allkeys-…" the counter is evicted like any
-//     key, with "volatile-…" the lock is, and the counter stays. Only with "noeviction" both
-//     stay, and locks are not granted where there is no room left.
+//   - A restart. Redis keeps what its persistence keeps: without "appendonly yes" the grants
+//     since the last snapshot are lost, with "appendfsync everysec" those of the last second
+//     or two, with "appendfsync always" none that was answered.
+//   - A failover. Replication is asynchronous, and the new master does not know grants that
+//     had not reached it. WAIT makes that rarer, but not impossible.
+//   - Eviction. With "maxmemory" and a policy "allkeys-…" Redis can evict the counter like
+//     any key. With "volatile-…" it can evict the lock, and the counter stays. Only with
+//     "noeviction" both stay, and a lock is not granted if there is no room left.
 //   - FLUSHALL, DEL, or a snapshot that is restored.
 //
-// The lock itself goes with them: then two tenures may be current, until the older one's
-// holder is told, at its next renewal. Where that is too little, take locks in etcd, by
-// package etcdlock.
+// The lock itself can be lost in the same ways. Then there may be two tenures, until the
+// holder of the older one is told at its next renewal. If this is not enough, take locks in
+// etcd, by package etcdlock.
 //
 // # What a holder is told, and when
 //
-// A tenure is renewed every third of the TTL. Where Redis says that the lock is another's,
-// or not there, it is lost; a renewal never takes it again. Where Redis does not answer for
-// the TTL, counted by the holder's clock from before the last request that was answered was
-// sent, the tenure is cut off.
+// A tenure is renewed every third of the TTL. If Redis says that another owner has the lock,
+// or nobody, the lock is lost; a renewal never takes it again. If Redis does not answer for
+// the TTL, the tenure is cut off. That TTL is counted by the holder's clock, and begins when
+// the holder sent the last request that was answered.
 //
 // # Who waits
 //
 // A waiter asks for the lock when it is told that the lock is free, and when the lease of
-// the holder would end. So a message that is lost costs at most the rest of the TTL that the
-// holder had when the waiter asked last. The waiters for one lock of one Backend share a
-// connection. Redis grants a lock to who asks first, be it a waiter or not; and a writer may
-// wait for ever where readers come all the time. With the option Fair all wait in the order
-// in which they came.
+// the holder would end. So a message that is lost costs at most the rest of the lease that
+// the holder had when the waiter asked last. The waiters for one lock of one Backend share a
+// connection. The client that asks first gets the lock, even if others have waited longer,
+// and a writer may wait for ever if readers come all the time. With the option Fair the
+// clients get the lock in the order in which they came.
 //
 // # Readers and writers
 //
 // RLock and TryRLock take a lock shared, Lock and TryLock take it alone. Each reader has a
-// lease of its own, by Redis's clock, which no other reader makes longer or shorter.
+// lease of its own, by Redis's clock. No other reader makes that lease longer or shorter.
 //
 // # Requests that are sent again
 //
 // After an error of the network go-redis sends a request again, three times by default (its
-// option MaxRetries). Each tenure has a name of its own, by which the scripts know what was
-// done before: a lock that is taken twice is granted once, with one token, and an Unlock
-// whose first answer was lost says that the lock is free.
+// option MaxRetries). Each tenure has a name of its own, and by this name the scripts know
+// what was done before. If the request that takes a lock comes twice, the lock is granted
+// once, with one token. If the first answer to an Unlock was lost, the Unlock still says
+// that it has freed the lock.
 //
-// The client's timeouts bound how long a request takes in the background that nobody waits
-// for any more.
+// A request that nobody waits for any more may go on in the background. The client's
+// timeouts bound how long it takes.
 //
 // # The locks of others
 //
-// Go services live beside Java ones. Redisson, RedissonFenced, RedissonFair,
-// RedissonReadWrite and Spring take locks in the formats of these libraries, so that theirs
-// and those of this package exclude each other. New has a format of its own, with tokens.
-// Quorum takes locks on several independent Redis, by the algorithm RedLock.
+// Go services live beside Java services. Redisson, RedissonFenced, RedissonFair,
+// RedissonReadWrite and Spring take locks in the formats of the Java libraries Redisson and
+// Spring Integration, so that locks of these libraries and of this package exclude each
+// other. New has a format of its own, with tokens. Quorum takes locks on several independent
+// Redis servers, by the algorithm RedLock.
 //
 // # Keys
 //
-// With E for the scope, in which percent signs and braces are written as %25, %7B and %7D,
-// and after the option Prefix: the string lock:{E} is the owner of the lock that is held
-// alone. The hash lock:{E}:grants has the counter, in the field "token", and the last Unlock.
-// It is left when the lock is free. The sorted set lock:{E}:readers has the end of each
-// reader's lease; the list lock:{E}:queue and the sorted set lock:{E}:places are those of a
-// fair lock; and lock:{E}:free is the channel.
+// E is the scope, in which percent signs and braces are written as %25, %7B and %7D. Each
+// name begins with the option Prefix.
+//
+//   - The string lock:{E} has the owner, while a lock is held alone.
+//   - The hash lock:{E}:grants has the counter, in the field "token", and the last Unlock.
+//     The hash stays when the lock is free.
+//   - The sorted set lock:{E}:readers has the end of each reader's lease.
+//   - The list lock:{E}:queue and the sorted set lock:{E}:places are the queue of a fair lock.
+//   - lock:{E}:free is the channel.
 package redislock
 
 import (
@@ -121,8 +127,8 @@ func (r recipe) in(queue recipe) recipe {
 	return queue
 }
 
-// Exclusive takes locks alone. It makes tenures of the concrete type *Tenure, or *Lease
-// where nothing renews them. It needs no closing.
+// Exclusive takes locks alone. Its tenures have the concrete type *Tenure, or *Lease if
+// nothing renews them. It needs no closing.
 type Exclusive struct {
 	locker *locker
 }
@@ -147,20 +153,23 @@ type options struct {
 	fair   bool
 }
 
-// Prefix begins all keys and channels. Applications that share a Redis, and whose locks
-// have nothing to do with one another, have one each.
+// Prefix begins the names of all keys and channels. If applications share a Redis, and their
+// locks have nothing to do with one another, each application has a prefix of its own.
 func Prefix(prefix string) Option { return func(o *options) { o.prefix = prefix } }
 
-// FixedLease has nothing renew the tenures. They are *Lease, which is a lock.Extender.
+// FixedLease has the effect that nothing renews the tenures. They are of type *Lease, which
+// is a lock.Extender.
 func FixedLease() Option { return func(o *options) { o.fixed = true } }
 
-// Fair has those who wait for a lock get it in the order in which they came, readers next
-// to each other together. Who waits has a place in Redis, and asks every third of the TTL to
-// keep it. The place of one that died goes after the TTL, by Redis's clock. TryLock and
-// TryRLock return ErrLocked also where others only wait.
+// Fair has the effect that waiters get a lock in the order in which they came, and readers
+// that are next to each other get it together. A waiter has a place in a queue in Redis, and
+// asks every third of the TTL to keep its place. The place of a dead waiter is gone after
+// the TTL, by Redis's clock. TryLock and TryRLock return ErrLocked even if nobody holds the
+// lock and others wait for it.
 //
-// Backends with Fair and without exclude each other, and only those with Fair stand in the
-// queue. It is for New: of the locks of others some are fair and some are not.
+// Locks of a Backend with Fair and of a Backend without Fair exclude each other, but only
+// waiters with Fair stand in the queue. Fair is an option of New alone: the locks of other
+// libraries are either fair or not.
 func Fair() Option { return func(o *options) { o.fair = true } }
 
 func choose(some []Option) (o options) {
@@ -171,11 +180,11 @@ func choose(some []Option) (o options) {
 }
 
 // New returns a backend whose locks outlive a crash of their holder by ttl, which has to be
-// of whole milliseconds. It is also how long a holder may take to notice that Redis cannot
-// be reached.
+// of whole milliseconds. A holder may take as long as ttl to notice that Redis cannot be
+// reached.
 //
-// The client stays the caller's to close; closing it is a crash for all tenures that were
-// not released. In a cluster all keys of a scope are in one slot. The locks need Redis 5 or
+// The caller closes the client; closing it is a crash for all tenures that were not
+// released. In a cluster all keys of a scope are in one slot. The locks need Redis 5 or
 // later, or Valkey.
 func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Backend, error) {
 	o := choose(some)
@@ -228,8 +237,8 @@ func (o options) keys(t ticket) []string {
 
 func (o options) channel(t ticket) string { return o.key(t.scope) + ":free" }
 
-// TryLock is as lock.Backend says. When ctx is done, TryLock and Lock need at most 2 s
-// more, to hear of what they have asked for and to take it back.
+// TryLock is as lock.Backend says. When ctx is done, TryLock and Lock take at most 2 s more:
+// they wait for the answer to their request, and take back what it has granted.
 func (e *Exclusive) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
 	return e.locker.attempt(ctx, "trylock", scope, fence.Exclusive, false)
 }
@@ -239,12 +248,12 @@ func (e *Exclusive) Lock(ctx context.Context, scope string) (lock.Tenure, error)
 	return e.locker.attempt(ctx, "lock", scope, fence.Exclusive, true)
 }
 
-// TryRLock is as lock.Sharer says, and else as TryLock.
+// TryRLock is as lock.Sharer says. Otherwise it is as TryLock.
 func (b *Backend) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
 	return b.locker.attempt(ctx, "tryrlock", scope, fence.Shared, false)
 }
 
-// RLock is as lock.Sharer says, and else as Lock.
+// RLock is as lock.Sharer says. Otherwise it is as Lock.
 func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
 	return b.locker.attempt(ctx, "rlock", scope, fence.Shared, true)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// RedissonTTL is the TTL of Redisson's locks by default, its lockWatchdogTimeout.
+// RedissonTTL is the default TTL of Redisson's locks, its lockWatchdogTimeout.
 const RedissonTTL = 30 * time.Second
 
-// RedissonWait is how long Redisson keeps a place in the queue of a fair lock by default,
+// RedissonWait is how long by default Redisson keeps a place in the queue of a fair lock,
 // its fairLockWaitTimeout.
 const RedissonWait = 5 * time.Minute
 
@@ -79,30 +79,32 @@ func redissonChannel(o options, t ticket) string {
 
 func redissonRWChannel(o options, t ticket) string { return redissonName("redisson_rwlock", o, t) }
 
-// Redisson returns a backend whose locks are those of Redisson 4, by RedissonClient.getLock:
-// the scope is the lock's name, and Prefix what Redisson's NameMapper puts before it. To
-// Redisson each tenure is a thread of its own, so none is re-entered. There are no tokens.
+// Redisson returns a backend whose locks are those of RedissonClient.getLock in Redisson 4.
+// The scope is the lock's name, and Prefix is what Redisson's NameMapper puts before the
+// name. To Redisson each tenure is a thread of its own, so that no tenure is re-entered.
+// There are no tokens.
 //
-// The ttl is how long the locks outlive a crash of their holder, and are renewed every third
-// of it, as Redisson does without a lease time; RedissonTTL is its default. With FixedLease
-// the locks are those of lock(leaseTime).
+// The locks outlive a crash of their holder by ttl; RedissonTTL is Redisson's default. The
+// holder renews its lease every third of the ttl, as Redisson does if lock() has no lease
+// time. With FixedLease the locks are those of lock(leaseTime).
 //
-// In a cluster with sharded channels Redisson uses these, and Go's waiters hear of a lock
-// that is free when its lease would have ended.
+// In a cluster with sharded channels Redisson sends its messages by sharded channels, and
+// waiters of this package do not hear them. They ask when the holder's lease would end.
 func Redisson(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Exclusive, error) {
 	return exclusive(client, ttl, redisson, threads(""), choose(some))
 }
 
-// RedissonFenced is Redisson for getFencedLock, which has tokens. They are lost as those of
-// New are.
+// RedissonFenced is as Redisson, for getFencedLock, whose locks have tokens. The counter of
+// these tokens can be lost as that of New can.
 func RedissonFenced(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Exclusive, error) {
 	return exclusive(client, ttl, redissonFenced, threads(""), choose(some))
 }
 
-// RedissonFair is Redisson for getFairLock. A place in the queue lasts for the lease of the
-// holder, and for wait for each place up to it, and is then gone where it is the first. The
-// wait has to be that of all who use the lock; RedissonWait is Redisson's default. Redisson
-// looks at the clock of its client, and Go's scripts at that of Redis.
+// RedissonFair is as Redisson, for getFairLock. The first place in the queue lasts for the
+// rest of the holder's lease and for one wait, the second place for one wait more, and so
+// on. A place that is over is removed when it is the first. All who use the lock need the
+// same wait; RedissonWait is Redisson's default. Redisson reads the clock of its client, and
+// the scripts of this package read the clock of Redis.
 func RedissonFair(client redis.UniversalClient, ttl, wait time.Duration, some ...Option) (*Exclusive, error) {
 	if err := checkTTL(wait); err != nil {
 		return nil, fmt.Errorf("the wait of a fair lock: %w", err)
@@ -112,10 +114,10 @@ func RedissonFair(client redis.UniversalClient, ttl, wait time.Duration, some ..
 	return exclusive(client, ttl, r, threads(""), choose(some))
 }
 
-// RedissonReadWrite is Redisson for both locks of getReadWriteLock. A reader here makes no
-// other reader's lease shorter; with a shorter TTL, one of Redisson's does when it is renewed.
-// Redisson's getLock of the same name is another lock to readers, and excludes nobody
-// surely.
+// RedissonReadWrite is as Redisson, for both locks of getReadWriteLock. A reader of this
+// package makes no other reader's lease shorter. A reader of Redisson with a shorter TTL does
+// so when it renews its lease. Redisson's getLock of the same name is another lock to
+// readers, and does not reliably exclude anybody: do not use it.
 func RedissonReadWrite(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Backend, error) {
 	recipes := map[fence.Mode]recipe{fence.Exclusive: redissonWriter, fence.Shared: redissonReader}
 	l, err := newLocker(client, ttl, recipes, threads(":write"), choose(some))

@@ -8,7 +8,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// SpringTTL is the TTL of a RedisLockRegistry's locks by default.
+// SpringTTL is the default TTL of a RedisLockRegistry's locks.
 const SpringTTL = time.Minute
 
 // springPoll is how long a RedisLockRegistry's waiters sleep between two attempts.
@@ -24,14 +24,16 @@ var spring = recipe{
 }
 
 // Spring returns a backend whose locks are those of a RedisLockRegistry of Spring Integration
-// 7, by the registry's key: the scope is the path of a lock. To Spring each tenure is a
-// registry of its own. There are no tokens, and nothing renews the tenures, which are *Lease.
+// 7. The argument registry is the registry's key, and the scope is the path of a lock. To
+// Spring each tenure is a registry of its own. There are no tokens, and nothing renews the
+// tenures, which are of type *Lease.
 //
-// Waiters ask every 100 ms, as Spring's do, because a registry of the default type tells
-// nobody that a lock is free. Those of the type PUB_SUB_LOCK are told, and tell.
+// Waiters ask every 100 ms, as Spring's waiters do, because a registry of the default type
+// tells nobody that a lock is free. A registry of the type PUB_SUB_LOCK tells the waiters of
+// this package, and is told by them.
 //
-// The format has no place for what was done before: where go-redis sends an Unlock again
-// whose first answer was lost, it is ErrLost though the lock was freed.
+// The format has no place for what was done before. If the first answer to an Unlock is lost
+// and go-redis sends the Unlock again, Unlock returns ErrLost though the lock was freed.
 func Spring(client redis.UniversalClient, registry string, ttl time.Duration) (*Exclusive, error) {
 	return exclusive(client, ttl, spring, func(fence.Mode) string { return uuid() }, options{prefix: registry, fixed: true})
 }

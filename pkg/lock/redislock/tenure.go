@@ -44,9 +44,9 @@ func (l *locker) newTenure(t ticket, token fence.Token, until time.Time) lock.Te
 // Grant returns what was granted. The owner is what Redis has for the tenure.
 func (t *Tenure) Grant() lock.Grant { return t.grant }
 
-// Done is closed by Unlock; where Redis says at a renewal that the lock is another's, or
-// not there; and where for the TTL no renewal was answered, counted from before the last
-// one was asked for that was.
+// Done is closed by Unlock, or when Redis says at a renewal that another owner has the lock,
+// or nobody, or when Redis has answered no renewal for the TTL. That TTL begins when the
+// last request that was answered was sent.
 func (t *Tenure) Done() <-chan struct{} { return t.life.Done() }
 
 // Err is as lock.Tenure says.
@@ -57,8 +57,8 @@ func (t *Tenure) Err() error {
 	return nil
 }
 
-// Unlock frees the lock if it is still this tenure's. It returns when ctx is done; give it
-// a deadline. Done is closed from its beginning.
+// Unlock frees the lock if this tenure still has it. Unlock returns when ctx is done; give
+// ctx a deadline. Done is closed as soon as Unlock begins.
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.end(errReleased)
 	call := fmt.Sprintf("%s#%d", t.ticket.owner, t.calls.Add(1))
