@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,10 @@ type Tenure struct {
 	ticket ticket
 	grant  lock.Grant
 	calls  atomic.Int64 // of Unlock
+
+	// Calls of Unlock ask one after the other: on several nodes each could free a part,
+	// and none would know that the lock is free.
+	freeing sync.Mutex
 
 	life context.Context
 	end  context.CancelCauseFunc
@@ -63,6 +68,8 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 	t.end(errReleased)
 	call := fmt.Sprintf("%s#%d", t.ticket.owner, t.calls.Add(1))
 	freed, err := begin(func() (bool, error) {
+		t.freeing.Lock()
+		defer t.freeing.Unlock()
 		return t.locker.service.free(ctx, t.ticket, t.locker.ttl, call)
 	}).within(ctx)
 	if err != nil {
