@@ -33,9 +33,8 @@ func kinds() []kind {
 func TestLaws(t *testing.T) {
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
-			t.Parallel()
 			t.Run("embedded", func(t *testing.T) {
-				t.Parallel()
+				t.Parallel() // they wait more than they do
 				laws(t, redistest.Embedded(t), k)
 			})
 			t.Run("redis", func(t *testing.T) {
