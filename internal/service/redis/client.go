@@ -180,7 +180,7 @@ func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 	}
 	defer hangUp()
 	for {
-		t, err := w.try(ctx)
+		t, err := w.lastTry(ctx)
 		if err != lock.ErrLocked {
 			return t, err
 		}
@@ -192,6 +192,21 @@ func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// lastAnswer is how long the answer to a request may take after ctx, with which the wait
+// ends: else what is asked in the last moment would have no known outcome.
+const lastAnswer = 500 * time.Millisecond
+
+// lastTry is a try that may be the last of a wait.
+func (w *asking) lastTry(ctx context.Context) (service.Tenure, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	late, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, stop) })()
+	return w.try(late)
 }
 
 // Enqueue asks in the background. It returns when the client has asked once, and the lock

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"context"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -23,13 +24,7 @@ func TestNewConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(door.Close)
-	d := redis.Dialer{}
-	settings := setting.Defaults(append(d.ClientSettings(), setting.Client...))
-	client, err := d.Dial(service.Options{Endpoints: []string{door.Addr()}, Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close(t.Context()) })
+	client := dial(t, door.Addr())
 	for i := range int32(3) {
 		if err := client.Reach(t.Context()); err != nil {
 			t.Fatal(err)
@@ -38,4 +33,36 @@ func TestNewConnections(t *testing.T) {
 			t.Errorf("after %d requests there were %d connections", i+1, made.Load())
 		}
 	}
+}
+
+// TestLastAnswer: a wait that ends while a request is under way has the answer all the same.
+func TestLastAnswer(t *testing.T) {
+	server := redistest.Embedded(t).Addr
+	if _, err := dial(t, server).TryLock(t.Context(), "/lock", ""); err != nil {
+		t.Fatal(err)
+	}
+	link := network.NewTaking(server)
+	t.Cleanup(link.Close)
+	waiting, leave := context.WithCancel(t.Context())
+	door, err := network.Listen(func(conn net.Conn) { leave(); link.Take(conn) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(door.Close)
+	if _, err := dial(t, door.Addr()).Lock(waiting, "/lock", ""); err != context.Canceled {
+		t.Errorf("the wait ended with: %v; want: %v", err, context.Canceled)
+	}
+}
+
+// dial makes a client with the default settings.
+func dial(t *testing.T, addr string) service.Client {
+	t.Helper()
+	d := redis.Dialer{}
+	settings := setting.Defaults(append(d.ClientSettings(), setting.Client...))
+	client, err := d.Dial(service.Options{Endpoints: []string{addr}, Settings: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close(t.Context()) })
+	return client
 }
