@@ -174,15 +174,8 @@ func (c *client) queuing(ctx context.Context, scope string) (queuing, error) {
 // place is one in the queue.
 type place struct {
 	*tenure
-	granted chan error
-	leave   context.CancelFunc
+	*service.Queue
 }
-
-// Granted implements service.Place.
-func (p *place) Granted() <-chan error { return p.granted }
-
-// Leave implements service.Place.
-func (p *place) Leave() { p.leave() }
 
 // Enqueue implements service.Client.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
@@ -190,24 +183,12 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	if err != nil {
 		return nil, explained(err)
 	}
-	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
-	p := &place{&tenure{position: q, of: c}, make(chan error, 1), leave}
-	go func() {
-		defer leave()
+	queue, err := service.Enqueue(ctx, q.stands(), func(waiting context.Context) error {
 		defer c.members.attend()()
-		p.granted <- explained(q.take(waiting, opLock))
-	}()
-	select {
-	case <-q.stands():
-		return p, nil
-	case err = <-p.granted:
-	case <-ctx.Done():
-		leave()
-		err = <-p.granted
-	}
+		return explained(q.take(waiting, opLock))
+	})
 	if err != nil {
 		return nil, err
 	}
-	p.granted <- nil
-	return p, nil
+	return &place{&tenure{position: q, of: c}, queue}, nil
 }

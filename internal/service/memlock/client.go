@@ -141,27 +141,20 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	if err != nil {
 		return nil, err
 	}
-	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
-	q := &queued{tenure: t, granted: make(chan error, 1), leave: leave}
-	go func() {
-		defer leave()
-		q.granted <- t.wait(waiting)
-	}()
-	return q, nil
+	stands := make(chan struct{})
+	close(stands) // it has its place
+	queue, err := service.Enqueue(ctx, stands, t.wait)
+	if err != nil {
+		return nil, err
+	}
+	return &queued{t, queue}, nil
 }
 
 // queued is a place in the queue.
 type queued struct {
 	*tenure
-	granted chan error
-	leave   context.CancelFunc
+	*service.Queue
 }
-
-// Granted implements service.Place.
-func (q *queued) Granted() <-chan error { return q.granted }
-
-// Leave implements service.Place.
-func (q *queued) Leave() { q.leave() }
 
 // tenure is one of a client, or a place in the queue that will be one.
 type tenure struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -216,34 +217,20 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	if err != nil {
 		return nil, err
 	}
-	asked := make(chan string, 1)
-	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
-	waiting = toTell(waiting, func(owner string) {
-		select {
-		case asked <- owner:
-		default:
-		}
-	})
-	p := &place{asking: w, granted: make(chan error, 1), leave: leave}
-	go func() {
-		defer leave()
-		t, err := w.lock(waiting)
+	p := &place{asking: w}
+	stands := make(chan struct{})
+	var once sync.Once
+	p.Queue, err = service.Enqueue(ctx, stands, func(waiting context.Context) error {
+		t, err := w.lock(toTell(waiting, func(owner string) {
+			once.Do(func() { p.name = owner; close(stands) })
+		}))
 		if err == nil {
 			p.tenure.Store(&t)
 		}
-		p.granted <- err
-	}()
-	select {
-	case p.name = <-asked:
-		return p, nil
-	case err = <-p.granted:
-	case <-ctx.Done():
-		leave()
-		err = <-p.granted
-	}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	p.granted <- nil
 	return p, nil
 }

@@ -185,10 +185,9 @@ func (c *client) look(ctx context.Context, g lock.Grant) (said string, err error
 // place is one that waits for a lock, and then a tenure.
 type place struct {
 	*asking
-	name    string // the owner; "": it is granted already
-	granted chan error
-	leave   context.CancelFunc
-	tenure  atomic.Pointer[service.Tenure] // nil before the grant
+	*service.Queue
+	name   string                         // the owner; "": it is granted already
+	tenure atomic.Pointer[service.Tenure] // nil before the grant
 }
 
 // Waits implements service.Waiter.
@@ -196,11 +195,7 @@ func (p *place) Waits() string {
 	return "has asked for " + p.scope + ", which is another's, and waits"
 }
 
-// Granted implements service.Place, as those below do.
-func (p *place) Granted() <-chan error { return p.granted }
-
-func (p *place) Leave() { p.leave() }
-
+// Name implements service.Place, as those below do.
 func (p *place) Name() string { return p.Grant().Owner }
 
 func (p *place) Session() string { return p.Grant().Owner }
