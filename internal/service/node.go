@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,8 +24,8 @@ type NodeRule struct {
 }
 
 // Nodes are those of a service. They are called by its name and a number, from 1 to what
-// a setting of the world says.
-type Nodes struct{ Name, Setting string }
+// a setting of the world says. What they are has One and Many, as in "member of etcd".
+type Nodes struct{ Name, Setting, One, Many string }
 
 // Check makes the Check of a scenario.Form about a node. It refuses one that is not there,
 // and what rules refuse; else it notes other facts.
@@ -47,26 +48,43 @@ func (n Nodes) Check(note map[string]bool, rules ...NodeRule) func(*scenario.Sto
 	}
 }
 
-// CheckKill and those below are for the steps that kill a node, start it again, stop it
-// and let it go on.
-func (n Nodes) CheckKill(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	return n.Check(map[string]bool{NodeDead: true, NodeStill: false}, NodeRule{NodeDead, true, "%s is dead already"})(s, c, step)
+// Doing is what a fault does, as in Fault.
+type Doing = func(ctx context.Context, s Servers, stage Stage, step scenario.Step) error
+
+// Kill and those below are the faults that kill a node, start it again, stop it and let
+// it go on.
+func (n Nodes) Kill(do Doing) Fault {
+	return Fault{scenario.Form{
+		Actor: scenario.ActorLab, Usage: "kill NODE", Own: "kills " + n.Many,
+		About: "Kills a " + n.One + " (SIGKILL), until \"restart NODE\".",
+		Check: n.Check(map[string]bool{NodeDead: true, NodeStill: false}, NodeRule{NodeDead, true, "%s is dead already"}),
+	}, do}
 }
 
-// CheckRestart is for the step after CheckKill's.
-func (n Nodes) CheckRestart(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	return n.Check(map[string]bool{NodeDead: false},
-		NodeRule{NodeDead, false, "%s runs: it needs a step \"gcsim: kill %s\" before"})(s, c, step)
+// Restart has rules of the service's own.
+func (n Nodes) Restart(do Doing, rules ...NodeRule) Fault {
+	runs := NodeRule{NodeDead, false, "%s runs: it needs a step \"gcsim: kill %s\" before"}
+	return Fault{scenario.Form{
+		Actor: scenario.ActorLab, Usage: "restart NODE",
+		About: "Starts the killed " + n.One + " again, with what it has kept.",
+		Check: n.Check(map[string]bool{NodeDead: false}, append([]NodeRule{runs}, rules...)...),
+	}, do}
 }
 
-// CheckPause is for a step that CheckResume's follows.
-func (n Nodes) CheckPause(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	return n.Check(map[string]bool{NodeStill: true},
-		NodeRule{NodeDead, true, "%s is dead: nothing can be done with it but to restart it"},
-		NodeRule{NodeStill, true, "%s stands still already"})(s, c, step)
+func (n Nodes) Pause(do Doing) Fault {
+	return Fault{scenario.Form{
+		Actor: scenario.ActorLab, Usage: "pause NODE", Own: "stops " + n.Many,
+		About: "Stops a " + n.One + " (SIGSTOP), until \"resume NODE\".",
+		Check: n.Check(map[string]bool{NodeStill: true},
+			NodeRule{NodeDead, true, "%s is dead: nothing can be done with it but to restart it"},
+			NodeRule{NodeStill, true, "%s stands still already"}),
+	}, do}
 }
 
-// CheckResume is for the step after CheckPause's.
-func (n Nodes) CheckResume(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	return n.Check(map[string]bool{NodeStill: false}, NodeRule{NodeStill, false, "%s does not stand still here"})(s, c, step)
+func (n Nodes) Resume(do Doing) Fault {
+	return Fault{scenario.Form{
+		Actor: scenario.ActorLab, Usage: "resume NODE",
+		About: "Lets the stopped " + n.One + " go on.",
+		Check: n.Check(map[string]bool{NodeStill: false}, NodeRule{NodeStill, false, "%s does not stand still here"}),
+	}, do}
 }

@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -14,64 +13,33 @@ import (
 const memberNames = "etcd[0-9]+"
 
 // named is what a story calls them.
-var named = service.Nodes{Name: Dialer{}.Name(), Setting: settingMembers}
+var named = service.Nodes{Name: Dialer{}.Name(), Setting: settingMembers, One: "member of etcd", Many: "members of etcd"}
 
-var killMember = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "kill NODE", Own: "kills members of etcd",
-		About: "Kills a member of etcd (SIGKILL), until \"restart NODE\".",
-		Check: named.CheckKill,
-	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
-		s := of.(*servers)
-		return s.lose(ctx, s.named(step.Node), "is killed", s.kill)
-	},
-}
+var killMember = named.Kill(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+	s := of.(*servers)
+	return s.lose(ctx, s.named(step.Node), "is killed", s.kill)
+})
 
-var restartMember = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "restart NODE",
-		About: "Starts the killed member again, on its data.",
-		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			isolated := service.NodeRule{Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before"}
-			return cmp.Or(named.CheckRestart(s, c, step), named.Check(nil, isolated)(s, c, step))
-		},
-	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		s := of.(*servers)
-		m := s.named(step.Node)
-		if err := stage.Meanwhile(ctx, m.Name()+" to serve", m.Restart); err != nil {
-			return err
-		}
-		stage.Guard(m.Process())
-		stage.Remark(stage.Now(), m.Name()+" is started again")
-		return s.regain(ctx, m)
-	},
-}
+var restartMember = named.Restart(func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	s := of.(*servers)
+	m := s.named(step.Node)
+	if err := stage.Meanwhile(ctx, m.Name()+" to serve", m.Restart); err != nil {
+		return err
+	}
+	stage.Guard(m.Process())
+	stage.Remark(stage.Now(), m.Name()+" is started again")
+	return s.regain(ctx, m)
+}, service.NodeRule{Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before"})
 
-var pauseMember = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "pause NODE", Own: "stops members of etcd",
-		About: "Stops a member of etcd (SIGSTOP), until \"resume NODE\".",
-		Check: named.CheckPause,
-	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
-		s := of.(*servers)
-		return s.lose(ctx, s.named(step.Node), "is stopped", s.pause)
-	},
-}
+var pauseMember = named.Pause(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+	s := of.(*servers)
+	return s.lose(ctx, s.named(step.Node), "is stopped", s.pause)
+})
 
-var resumeMember = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "resume NODE",
-		About: "Lets the stopped member go on.",
-		Check: named.CheckResume,
-	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
-		s := of.(*servers)
-		return s.resume(ctx, s.named(step.Node), " goes on")
-	},
-}
+var resumeMember = named.Resume(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+	s := of.(*servers)
+	return s.resume(ctx, s.named(step.Node), " goes on")
+})
 
 // named is the member of that name.
 func (s *servers) named(name string) *etcdproc.Member {

@@ -66,7 +66,7 @@ func TestWhatCannotBe(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	embedded, _ := at(t, "embedded")
 	for _, tt := range []struct{ world, step, lacks, own string }{
-		{"", "pause redis1", "", "stops Redis"},
+		{"", "pause redis1", "", "stops nodes of Redis"},
 		{"replicas: 1", "pause redis1", "has no replicas", "wants a Redis with a replica"},
 		{"replicas: 1", "isolate redis2", "has no replicas", "isolates a replica"},
 		{"replicas: 1", "promote redis2", "has no replicas", "promotes a replica"},

@@ -34,7 +34,7 @@ var (
 )
 
 // nodes is what a story calls its nodes.
-var nodes = service.Nodes{Name: Name, Setting: settingNodes}
+var nodes = service.Nodes{Name: Name, Setting: settingNodes, One: "node of Redis", Many: "nodes of Redis"}
 
 // Words implements service.Service, as those below do.
 func (s Service) Words() scenario.Service {
