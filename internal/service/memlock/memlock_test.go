@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -36,38 +36,16 @@ func TestMain(m *testing.M) {
 
 func parse(t *testing.T, name string) *scenario.Scenario {
 	t.Helper()
-	file := filepath.Join("testdata", name+".yaml")
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := lab.Language(services).Parse(file, name, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return labtest.Parse(t, services, filepath.Join("testdata", name+".yaml"))[0]
 }
 
 // run makes a run, and holds it to what the scenario expects and to what a history is.
 func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) []history.Event {
 	t.Helper()
-	o.Exe = os.Args[0]
 	if o.Services == nil {
 		o.Services = services
 	}
-	events, err := lab.Run(t.Context(), s, v, o)
-	if err != nil {
-		t.Error(err)
-		return nil
-	}
-	judged, err := judge.Judge(events)
-	if err != nil {
-		t.Error(err)
-	}
-	if len(judged.Mismatches) > 0 {
-		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
-	}
-	return events
+	return labtest.Run(t, s, v, o)
 }
 
 func TestStories(t *testing.T) {

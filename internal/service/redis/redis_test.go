@@ -3,16 +3,14 @@ package redis_test
 import (
 	"flag"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis"
@@ -22,16 +20,7 @@ import (
 
 // The test binary is its own servers, storage, clients and janitor.
 func TestMain(m *testing.M) {
-	for _, role := range lab.Roles([]service.Service{redis.Service{}}) {
-		if len(os.Args) > 1 && os.Args[1] == role.Name() {
-			root := &cobra.Command{Use: "lab"}
-			root.AddCommand(role)
-			if root.Execute() != nil {
-				os.Exit(1)
-			}
-			os.Exit(0)
-		}
-	}
+	proctest.Play(lab.Roles(services)...)
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil { // runs mostly wait
 		panic(err)
@@ -39,25 +28,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// services are those of these tests.
+var services = []service.Service{redis.Service{}}
+
 // parse reads scenarios.
-func parse(t *testing.T, pattern string) (list []*scenario.Scenario) {
+func parse(t *testing.T, pattern string) []*scenario.Scenario {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios %s (%v)", pattern, err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := lab.Language([]service.Service{redis.Service{}}).Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, s)
-	}
-	return list
+	return labtest.Parse(t, services, pattern)
 }
 
 // at is the service where a user says that it is.
@@ -73,19 +50,7 @@ func at(t *testing.T, where string) (service.Service, []string) {
 // run makes a run, and holds it to what the scenario expects and to what a history is.
 func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, of service.Service, endpoints []string) []history.Event {
 	t.Helper()
-	events, err := lab.Run(t.Context(), s, v, lab.Options{Exe: os.Args[0], Services: []service.Service{of}, Endpoints: endpoints})
-	if err != nil {
-		t.Error(err)
-		return nil
-	}
-	judged, err := judge.Judge(events)
-	if err != nil {
-		t.Error(err)
-	}
-	if len(judged.Mismatches) > 0 {
-		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
-	}
-	return events
+	return labtest.Run(t, s, v, lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
 }
 
 // TestStories: what is shipped and what is not, on a real server and on the embedded one.

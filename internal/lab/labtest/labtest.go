@@ -1,0 +1,56 @@
+// Package labtest runs scenarios in the tests of lock services.
+package labtest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// Parse reads the scenarios of a pattern of file names.
+func Parse(t *testing.T, services []service.Service, pattern string) (list []*scenario.Scenario) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios %s (%v)", pattern, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := lab.Language(services).Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// Run runs a variant by processes of the test's own program, and holds it to what the
+// scenario expects and to what a history is. Without a history the test has failed.
+func Run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) []history.Event {
+	t.Helper()
+	o.Exe = os.Args[0]
+	events, err := lab.Run(t.Context(), s, v, o)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	judged, err := judge.Judge(events)
+	if err != nil {
+		t.Error(err)
+	}
+	if len(judged.Mismatches) > 0 {
+		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
+	}
+	return events
+}
