@@ -3,45 +3,74 @@
 package ports
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"sync"
+	"syscall"
 )
 
 // Ports below those that Linux gives out by itself, so that nothing that asks for
-// any port gets the one of a server that is stopped for a while.
-const first, end = 10_000, 32_768
+// any port gets the one of a server that is stopped for a while. A process has blocks
+// of them to itself.
+const first, end, block = 10_000, 32_768, 64
 
-// given are those that this process has chosen before: a port that is free for a
-// moment may be somebody's all the same.
-var given = struct {
+// mine are the blocks of this process: a port that is free for a moment may be
+// somebody's all the same. A block is the process's by a socket in the abstract
+// namespace, which ends with the process, and is of the same network as the ports.
+var mine struct {
 	sync.Mutex
-	addrs map[string]bool
-}{addrs: make(map[string]bool)}
+	sockets []net.Listener
+	left    []int // ports that were not given yet
+}
 
-// Free returns n addresses of 127.0.0.1 that nobody listens on, none of them twice
-// in the life of this process. Another process may be faster to listen.
-func Free(n int) ([]string, error) {
-	given.Lock()
-	defer given.Unlock()
-	var addrs []string
-	for range 100 * n {
-		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(end-first))
-		if given.addrs[addr] {
+// claim has another block be this process's.
+func claim() error {
+	for _, i := range rand.Perm((end - first) / block) {
+		from := first + i*block
+		socket, err := net.Listen("unix", fmt.Sprintf("@fencelab-ports-%d", from))
+		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		l, err := net.Listen("tcp", addr)
 		if err != nil {
+			return err
+		}
+		mine.sockets = append(mine.sockets, socket)
+		for port := range block {
+			mine.left = append(mine.left, from+port)
+		}
+		return nil
+	}
+	return fmt.Errorf("all from %d to %d are given", first, end)
+}
+
+// Free returns n addresses of 127.0.0.1 that nobody listens on, none of them twice
+// in the life of this process, nor by two processes that call Free. Any other process
+// may be faster to listen.
+func Free(n int) ([]string, error) {
+	mine.Lock()
+	defer mine.Unlock()
+	var addrs []string
+	for len(addrs) < n {
+		if len(mine.left) == 0 {
+			if err := claim(); err != nil {
+				return nil, fmt.Errorf("ports: %d of %d found free on 127.0.0.1: %w", len(addrs), n, err)
+			}
+		}
+		addr := fmt.Sprintf("127.0.0.1:%d", mine.left[0])
+		mine.left = mine.left[1:]
+		l, err := net.Listen("tcp", addr)
+		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ports: %w", err)
 		}
 		if err := l.Close(); err != nil {
 			return nil, fmt.Errorf("ports: %w", err)
 		}
-		given.addrs[addr] = true
-		if addrs = append(addrs, addr); len(addrs) == n {
-			return addrs, nil
-		}
+		addrs = append(addrs, addr)
 	}
-	return nil, fmt.Errorf("ports: %d of %d found free on 127.0.0.1", len(addrs), n)
+	return addrs, nil
 }
