@@ -51,6 +51,7 @@ func (a *attempt) nodeByNode(ctx context.Context) bool {
 		}
 	}
 	if 2*taken > len(a.nodes) {
+		a.stand(ctx)
 		return true
 	}
 	a.giveBack(ctx)

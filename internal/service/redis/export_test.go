@@ -1,0 +1,24 @@
+package redis
+
+import (
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// TableRecipes are all recipes, for the table of what they do.
+func TableRecipes() (list []labtest.Recipe) {
+	for _, r := range recipes {
+		row := labtest.Recipe{
+			Name: r.name, Service: Name, Client: settingBy + ": " + r.name,
+			Token: r.shows != noToken, Shared: r.mode == fence.Shared || r == &redissonRead,
+		}
+		if row.Against = row.Client; row.Shared {
+			row.Against = settingBy + ": " + redissonWrite.name
+		}
+		if r.quorum {
+			row.World = settingNodes + ": 3"
+		}
+		list = append(list, row)
+	}
+	return list
+}

@@ -1,0 +1,31 @@
+package redis_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/golden"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+)
+
+// TestTable: what docs say of each recipe is what becomes of the stories.
+func TestTable(t *testing.T) {
+	if redisproc.Program() == "" {
+		need.Program(t, "redis-server", "to tell the stories on")
+	}
+	replicated := func(r labtest.Recipe) bool { return r.World != "" } // nodes of a majority have no replicas
+	properties := []labtest.Property{
+		labtest.Exclusive, labtest.Shared, labtest.Try, labtest.Fair, labtest.Expires, labtest.Token, labtest.Pause,
+		{Name: "restart with nothing", Story: "testdata/table/restart-none.yaml"},
+		{Name: "restart with all", Story: "testdata/table/restart-always.yaml"},
+		{Name: "failover", Story: "testdata/table/failover.yaml", Not: replicated},
+	}
+	head, err := os.ReadFile("testdata/table/head.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "../../../docs/redis/recipes.md", string(head)+labtest.Table(t, redis.Service{}, redis.TableRecipes(), properties))
+}
