@@ -31,7 +31,7 @@ func (b *bench) batches() error {
 		return err
 	}
 	t := b.report.table(title,
-		"Writes of 10,000 keys under one lock, 64 at a time, over loopback TCP. of Redis: the rate as a part of that of Redis with a script a write, of the same round.",
+		"Writes of 10,000 keys under one lock, 64 at a time, over loopback TCP. *of Redis*: the rate as a part of that of Redis with a script a write, of the same round.",
 		"connections", "", "writes/s", "of Redis", "processor time a write of server, client")
 	for _, conns := range []int{1, 16} {
 		results, err := b.raceLoads(conns,

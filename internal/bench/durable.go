@@ -57,7 +57,7 @@ func (b *bench) durable() (err error) {
 		return err
 	}
 	t := b.report.table("Durable, 64 writers",
-		"Acknowledged writes of 1,000 keys, all synced to the same disk. of etcd, of disk: the rate as a part of that of etcd, and of the appended syncs, of the same round.",
+		"Acknowledged writes of 1,000 keys, all synced to the same disk. *of etcd, of disk*: the rate as a part of that of etcd, and of the appended syncs, of the same round.",
 		"", "writes/s", "of etcd", "of disk", "processor time a write of server, client")
 	const byClient, byHand, etcdIs, appended, inPlace = 0, 1, 2, 3, 4
 	for _, r := range results {

@@ -18,7 +18,7 @@ const wantFencedWrites = 1.3
 // fencedWrites compares writes by fenceredis with bare ones.
 func (b *bench) fencedWrites(s *server) error {
 	t := b.report.table("Fenced writes in Redis",
-		"A write to 1,000 keys under one lock: by fenceredis, whose script compares the token, keeps it and runs SET; and by SET alone. Both use go-redis, with one client for all connections. of SET: the time a write as a part of that of SET, of the same round. by processor time: the same, by the time that Redis and client took on the processor.",
+		"A write to 1,000 keys under one lock: by fenceredis, whose script compares the token, keeps it and runs SET; and by SET alone. Both use go-redis, with one client for all connections. *of SET*: the time a write as a part of that of SET, of the same round. *by processor time*: the same, by the time that Redis and client took on the processor.",
 		"connections", "", "writes/s", "of SET, time", "by processor time", "processor time a write of Redis, client")
 	for _, conns := range []int{1, 16, 64} {
 		client := redis.NewClient(&redis.Options{Addr: s.addr, PoolSize: conns, MaxRetries: -1})

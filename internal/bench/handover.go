@@ -43,7 +43,7 @@ func passings() []*passing {
 // handOver measures how long it takes from an unlock to the grant of the next one.
 func (b *bench) handOver(s *server) error {
 	t := b.report.table("Hand-over in Redis",
-		"From the call of Unlock until one of those who wait has the lock. Each has a client of its own, as if all were processes, where no other thing is said. Each holder keeps the lock for 10 ms, and comes to wait again when the next one has it. Polling is by the bare commands. of polling: p50 as a part of that of polling, of the same round. requests: what Redis read of all clients, the unlock and the next wait included.",
+		"From the call of Unlock until one of those who wait has the lock. Each has a client of its own, as if all were processes, where no other thing is said. Each holder keeps the lock for 10 ms, and comes to wait again when the next one has it. Polling is by the bare commands. *of polling*: p50 as a part of that of polling, of the same round. *requests*: what Redis read of all clients, the unlock and the next wait included.",
 		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50", "requests a hand-over")
 	for _, waiters := range []int{1, 16, 64} {
 		ways := passings()

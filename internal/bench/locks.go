@@ -29,7 +29,7 @@ func (b *bench) locks() error {
 		return err
 	}
 	t := b.report.table("Lock and unlock in etcd",
-		"A lock is taken and given back at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own. of concurrency.Mutex: the time that a lock and its unlock take as a part of that of the Mutex, of the same round.",
+		"A lock is taken and given back at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own. *of concurrency.Mutex*: the time that a lock and its unlock take as a part of that of the Mutex, of the same round.",
 		"clients", "locks", "", "locks/s", "of concurrency.Mutex, time", "processor time a lock of etcd, client")
 	for _, c := range []struct {
 		clients int

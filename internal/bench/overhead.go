@@ -22,7 +22,7 @@ func (b *bench) overhead() error {
 		return err
 	}
 	t := b.report.table("One write a request, in memory",
-		"A PUT with a token to 1,000 keys, each its own lock, and the same request to a net/http handler that only answers 204: in a server with the storage's timeouts, and in a bare one that would wait for a slow client for ever. of no-op: the rate as a part of that of the no-op handler with timeouts, of the same round. by processor time: the same, by the time that server and client took on the processor, which other work on the machine changes less.",
+		"A PUT with a token to 1,000 keys, each its own lock, and the same request to a net/http handler that only answers 204: in a server with the storage's timeouts, and in a bare one that would wait for a slow client for ever. *of no-op*: the rate as a part of that of the no-op handler with timeouts, of the same round. *by processor time*: the same, by the time that server and client took on the processor, which other work on the machine changes less.",
 		"connections", "", "requests/s", "of no-op", "by processor time", "processor time a request of server, client")
 	for _, conns := range overheadConns {
 		results, err := b.raceLoads(conns,

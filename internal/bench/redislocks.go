@@ -54,7 +54,7 @@ const bareCommands = "bare commands"
 // redisLocks compares redislock with the commands that lock, and with other libraries.
 func (b *bench) redisLocks(s *server) error {
 	t := b.report.table("Lock and unlock in Redis",
-		"A free lock is taken and given back at once: by redislock; by SET NX PX and a script that compares and deletes, which is the least that a lock takes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. of the bare commands: the time that a lock and its unlock take as a part of theirs, of the same round. by processor time: the same, by the time that Redis and client took on the processor.",
+		"A free lock is taken and given back at once: by redislock; by SET NX PX and a script that compares and deletes, which is the least that a lock takes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. *of the bare commands*: the time that a lock and its unlock take as a part of theirs, of the same round. *by processor time*: the same, by the time that Redis and client took on the processor.",
 		"clients", "", "locks/s", "of the bare commands, time", "by processor time", "processor time a lock of Redis, client")
 	for _, clients := range []int{1, 16} {
 		results, err := b.raceRedisLocks(s, clients,

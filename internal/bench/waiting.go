@@ -19,7 +19,7 @@ const waitTTL = 2 * time.Second
 // waiting measures how often those who wait ask.
 func (b *bench) waiting(s *server) error {
 	t := b.report.table("Waiting in Redis",
-		fmt.Sprintf("Requests that Redis reads while one client keeps a lock, which redislock renews, and others wait for it, with a client each. The TTL is %v; with a longer one redislock asks less, and with a shorter one more. Polling is by the bare commands. for each waiter: the requests beyond those without waiters.", waitTTL),
+		fmt.Sprintf("Requests that Redis reads while one client keeps a lock, which redislock renews, and others wait for it, with a client each. The TTL is %v; with a longer one redislock asks less, and with a shorter one more. Polling is by the bare commands. *for each waiter*: the requests beyond those without waiters.", waitTTL),
 		"waiters", "", "requests/s", "for each waiter")
 	ways := []redisLock{
 		{"redislock", byRedislock()},
