@@ -8,7 +8,7 @@
 // refuse what comes from an earlier holder, by the token that came with the grant: a
 // number that is higher than that of each earlier grant. A request shows its token in
 // a Claim. The resource keeps the highest token that it has admitted, its Mark, and
-// refuses a claim that is below. Mark.Admit is that rule.
+// refuses a claim with a lower token. Mark.Admit is that rule.
 //
 // Tokens order requests; they permit nothing. Who may write at all is a matter
 // for authentication.

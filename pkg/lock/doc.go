@@ -13,7 +13,7 @@
 //     under several locks.
 //   - Send the token to a service: see the example Client.
 //   - Share a lock with other readers: Shared makes a Backend for Do of a Sharer.
-//   - Take a lock again that one holds already: Reenter.
+//   - Take a lock that one holds already: Reenter.
 //   - Hold a lock with a fixed lease: a Tenure that is an Expirer ends by itself; one
 //     that is an Extender can be made longer.
 //   - Write a lock of one's own: a Backend, and its example. Package locktest has the
@@ -30,8 +30,8 @@
 //
 // Do asks the service twice, to lock and to unlock, and has one goroutine while f runs.
 // Multi does so for each scope. Reenter asks the service once for all who hold the lock
-// together, and has one goroutine for each of them. What a renewal costs the Backend
-// says.
+// together, and has one goroutine for each of them. The Backend says what a renewal
+// costs.
 //
 // # Stability
 //
