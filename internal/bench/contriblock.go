@@ -32,7 +32,7 @@ func (b *bench) contribLock() error {
 		return err
 	}
 	t := b.report.table(title,
-		"A write to 1,000 keys by the protocol of contrib/lock, whose own storage has no timeouts, no limits, no metrics and no locks around its map; all keys are there before, because it crashes when two new ones come at once. *of the original*: the rate as a part of the original's, of the same round. *by processor time*: the same, by the time that server and client took on the processor.",
+		"A write to 1,000 keys by the protocol of contrib/lock, whose own storage has no timeouts, no limits, no metrics and no locks around its map; all keys are there before, because contrib/lock's storage crashes when two new keys come at once. *of the original*: the rate as a part of the original's, of the same round. *by processor time*: the same, by the time that server and client took on the processor.",
 		"connections", "", "requests/s", "of the original", "by processor time", "processor time a request of server, client")
 	for _, s := range []*server{ours, original} {
 		if err := fill(s, contribWrite(fewKeys)); err != nil {
