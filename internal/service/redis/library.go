@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,8 +19,8 @@ import (
 // library makes a recipe of a way to take locks that package redislock has.
 type library func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error)
 
-// The recipes of package redislock. They renew their leases, but for redlock's, and release
-// what is theirs alone.
+// The recipes of package redislock. They renew their leases, but for redlock's and spring's,
+// and release what is theirs alone.
 var (
 	ownLock = recipe{
 		name: "redislock", shows: history.ShowsGrant, about: "package redislock.",
@@ -45,6 +46,13 @@ var (
 			return redislock.RedissonFenced(nodes[0], ttl)
 		},
 	}
+	redissonSpin = recipe{
+		name: "redisson-spin", shows: noToken, about: "Redisson's RSpinLock, likewise: who waits listens to nothing, and asks again after pauses that grow from 1 ms to 128 ms.",
+		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+			b, err := redislock.Redisson(nodes[0], ttl)
+			return spinning{b}, err
+		},
+	}
 	redissonFair = recipe{
 		name: "redisson-fair", shows: noToken, about: "Redisson's fair lock, likewise, which keeps a place in the queue for five minutes and longer.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
@@ -64,6 +72,13 @@ var (
 			return redislock.RedissonReadWrite(nodes[0], ttl)
 		},
 	}
+	spring = recipe{
+		name: "spring", shows: noToken, path: springPath,
+		about: "The lock of a RedisLockRegistry of Spring Integration, likewise: nothing renews it, and who waits asks every 100 ms.",
+		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+			return redislock.Spring(nodes[0], springRegistry, ttl)
+		},
+	}
 	redlock = recipe{
 		name: "redlock", shows: noToken, quorum: true, about: "RedLock, of most of three nodes or more.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
@@ -71,6 +86,12 @@ var (
 		},
 	}
 )
+
+// springRegistry is the key of the registry of the recipe spring. The key of a lock of Spring
+// is REGISTRY:PATH; this registry and springPath make it libraryKey, which the account reads.
+const springRegistry = "lock"
+
+func springPath(lock string) string { return strings.TrimPrefix(libraryKey(lock), springRegistry+":") }
 
 // backend is the client's own of a library.
 func (c *client) backend() (lock.Backend, error) {
@@ -88,12 +109,16 @@ func (c *client) backend() (lock.Backend, error) {
 
 // byLibrary asks a library for a lock.
 func (w *asking) byLibrary(ctx context.Context, ask func(context.Context, string) (lock.Tenure, error)) (service.Tenure, error) {
-	t, err := ask(ctx, w.scope)
+	path := w.scope
+	if w.recipe.path != nil {
+		path = w.recipe.path(path)
+	}
+	t, err := ask(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	service.Stand(ctx, t.Grant().Owner)
-	return &borrowed{t, w.client}, nil
+	return &borrowed{t, w.client, w.scope}, nil
 }
 
 // overhear tells who asks by a script, as a library tells of its owner only when it has the
@@ -137,7 +162,8 @@ func (overhear) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // borrowed is a tenure of a library's.
 type borrowed struct {
 	lock.Tenure
-	of *client
+	of    *client
+	scope string
 }
 
 // Name implements service.Tenure, as those below do.
@@ -149,5 +175,5 @@ func (b *borrowed) Shown() (token fence.Token, remark string) { return b.Grant()
 
 // Look asks as the account does.
 func (b *borrowed) Look(ctx context.Context, _ string) (said string, err error) {
-	return b.of.look(ctx, b.Grant())
+	return b.of.look(ctx, lock.Grant{Scope: b.scope, Owner: b.Name()})
 }

@@ -34,7 +34,7 @@ var redlockPatient = recipe{
 		if time.Since(a.asked) < a.ttl-a.ttl/100-2*time.Millisecond { // clocks drift
 			return true, nil
 		}
-		a.giveBack(ctx)
+		a.giveBack(ctx, unlockScript)
 		return false, nil
 	},
 }
@@ -54,15 +54,15 @@ func (a *attempt) nodeByNode(ctx context.Context) bool {
 		a.stand(ctx)
 		return true
 	}
-	a.giveBack(ctx)
+	a.giveBack(ctx, unlockScript)
 	return false
 }
 
 // giveBack frees what the client has, on the nodes that answer.
-func (a *attempt) giveBack(ctx context.Context) {
+func (a *attempt) giveBack(ctx context.Context, free *redis.Script) {
 	for _, node := range a.nodes {
 		_ = within(ctx, func(ctx context.Context) error {
-			return unlockScript.Run(ctx, node, []string{a.lock}, a.owner).Err()
+			return free.Run(ctx, node, []string{a.lock}, a.owner).Err()
 		})
 	}
 }
