@@ -66,7 +66,11 @@ func (r *request) do(ctx context.Context, storage *kvhttp.Client, answer *histor
 
 // start reports that r is asked, and returns the rest: to ask it, and to report
 // what became of it.
-func (a *agent) start(r *request) (rest func(context.Context, *kvhttp.Client) history.Event) {
+func (a *agent) start(ctx context.Context, r *request) (rest func(context.Context, *kvhttp.Client) history.Event) {
+	if err := a.readToken(ctx, r); err != nil {
+		notSent := a.conclude(a.invoke(r.ask), err)
+		return func(context.Context, *kvhttp.Client) history.Event { return notSent }
+	}
 	if r.ask.Op == history.OpUnlock {
 		a.letGo(r.held)
 	}
@@ -88,6 +92,25 @@ func (a *agent) start(r *request) (rest func(context.Context, *kvhttp.Client) hi
 	}
 }
 
+// readToken has r show the token that the lock service has by now, as --token read-again
+// wants it. Another attempt says what the first one did.
+func (a *agent) readToken(ctx context.Context, r *request) (err error) {
+	reader, can := a.Locks.(service.TokenReader)
+	again := can && a.Settings[setting.Token] == setting.TokenReadAgain
+	if !again || r.ask.Op == history.OpUnlock || r.ask.Token == 0 || r.first != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	if r.ask.Token, err = reader.ReadToken(ctx, r.lock); err != nil {
+		return err
+	}
+	e := a.about(r.lock)
+	e.Kind, e.Text = history.KindNote, fmt.Sprintf("%s reads the token of %s again: %d", a.Name, r.lock, r.ask.Token)
+	a.report(e)
+	return nil
+}
+
 // ask reports that r is asked. IDs are reported in the order of their numbers.
 func (a *agent) ask(r *request) history.Event {
 	a.mu.Lock()
@@ -106,7 +129,7 @@ func (a *agent) ask(r *request) history.Event {
 // returns the last outcome.
 func (a *agent) perform(ctx context.Context, requests ...*request) (outcome history.Event) {
 	for _, r := range requests {
-		if outcome = a.start(r)(ctx, a.Storage); outcome.Kind != history.KindOK {
+		if outcome = a.start(ctx, r)(ctx, a.Storage); outcome.Kind != history.KindOK {
 			break
 		}
 	}

@@ -28,7 +28,7 @@ func (a *agent) inBackground(ctx context.Context, rs ...*request) error {
 	if err != nil {
 		return err
 	}
-	first := a.start(rs[0])
+	first := a.start(ctx, rs[0])
 	a.sends.Go(func() {
 		defer storage.Close()
 		outcome := first(ctx, storage)
@@ -36,7 +36,7 @@ func (a *agent) inBackground(ctx context.Context, rs ...*request) error {
 			if outcome.Kind != history.KindOK {
 				return
 			}
-			outcome = a.start(r)(ctx, storage)
+			outcome = a.start(ctx, r)(ctx, storage)
 		}
 	})
 	return nil

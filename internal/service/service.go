@@ -58,6 +58,12 @@ type Client interface {
 	Close(ctx context.Context) error
 }
 
+// TokenReader is a Client that can choose setting.TokenReadAgain.
+type TokenReader interface {
+	// ReadToken reads the token that the service gave out last for a lock, to whomever.
+	ReadToken(ctx context.Context, lock string) (fence.Token, error)
+}
+
 // Tenure is one of a Client.
 type Tenure interface {
 	lock.Tenure

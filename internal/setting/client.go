@@ -22,7 +22,8 @@ const (
 	ChangeBatch  = "batch"  // in one request, all or nothing
 	ChangeSingly = "singly" // one after the other
 
-	TokenMax = "max" // 2^63-1, with or without a lock
+	TokenMax       = "max"        // 2^63-1, with or without a lock
+	TokenReadAgain = "read-again" // what the service has for the lock right before it is shown, as service.TokenReader says
 
 	LookBegin   = "begin" // as LookSession where a client begins a write, else as LookNothing
 	LookNothing = "nothing"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -100,6 +101,15 @@ func (c *client) Close(context.Context) (err error) {
 		err = node.Close()
 	}
 	return err
+}
+
+// ReadToken implements service.TokenReader.
+func (c *client) ReadToken(ctx context.Context, lock string) (fence.Token, error) {
+	d, err := contentsOf(ctx, c.nodes[0], []string{lock}, "")
+	if err != nil {
+		return 0, fmt.Errorf("asked Redis for the token of %s: %w", lock, err)
+	}
+	return counted(lock, nil, d), nil
 }
 
 // retry is how often a client that waits asks again.

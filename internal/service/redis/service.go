@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
@@ -122,6 +123,8 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 			return &scenario.Conflict{Client: name, Setting: settingBy, Text: by.name + " has a lease that nothing renews, and an unlock of its own: leave \"renew\", \"unlock\" and \"wait\" out"}
 		case by.library != nil && c.Number(settingWait) > 0:
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
+		case by.shows == noToken && c.Text(setting.Token) != tokenGranted:
+			return &scenario.Conflict{Client: name, Setting: setting.Token, Text: by.name + " counts no token that could be read again: leave \"token\" out"}
 		case c.Number(settingWait) > world.Number(settingReplicas):
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), world.Number(settingReplicas))}
 		}
@@ -171,7 +174,12 @@ func (Service) Told(client string, all map[string]scenario.Client) setting.Value
 	return all[client].Values
 }
 
-func (Service) Shows(client setting.Values) string { return recipeOf(client.Text(settingBy)).shows }
+func (Service) Shows(client setting.Values) string {
+	if client.Text(setting.Token) == setting.TokenReadAgain {
+		return history.ShowsAny
+	}
+	return recipeOf(client.Text(settingBy)).shows
+}
 
 // Slot is the owner, the value of the key: unlocks of two tenures of one owner free the
 // same.

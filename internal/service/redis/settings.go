@@ -46,6 +46,8 @@ const (
 
 	settingWait = "wait"
 
+	tokenGranted = "granted"
+
 	lookOwner = "owner"
 )
 
@@ -57,6 +59,8 @@ var clientSettings = []setting.Setting{
 		About: "Whether it makes its lease longer. none: never. watchdog: a thread does so every third of the TTL while the lock is the client's. bounded: the same, for three TTLs. set: a thread does so by SET with PX, whosever the lock is, and takes it again where it is gone."},
 	{Name: settingWait, Kind: setting.Number, Default: "0", Of: []string{"0", "1"},
 		About: "How many replicas must have its lock before it goes on (WAIT). Where they do not have it within a second it gives the lock back, and has not got it."},
+	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, setting.TokenReadAgain},
+		About: "Which number it shows as its token. granted: that of its grant. read-again: what the lock's counter says right before it sends a request."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},
 		About: "How it looks whether it holds the lock before it writes. begin: at its own clock where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out. owner: it asks Redis whether the key has its own value."},
 }
