@@ -173,7 +173,11 @@ func (a *agent) beginning(op, arg string) ([]*request, error) {
 		return []*request{a.newRequest(op, lock, key, "")}, checkKey(op, key)
 	case history.OpUnlock:
 		lock, err := oneLock("begin "+op, arg)
-		return []*request{a.unlocking(cmp.Or(lock, a.last()))}, err
+		r := a.unlocking(cmp.Or(lock, a.last()))
+		if err == nil && r.held != nil && r.held.outer != nil {
+			err = fmt.Errorf("begin unlock %s: it was taken again, want an unlock without begin, after which it is still held", r.lock)
+		}
+		return []*request{r}, err
 	}
 	return nil, fmt.Errorf("begin %s %s: want a lock, read, write, delete, change or unlock as without begin", op, arg)
 }

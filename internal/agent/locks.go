@@ -20,6 +20,7 @@ import (
 type held struct {
 	service.Tenure
 	lock     string
+	outer    *held         // the grant of the same tenure that it came after; nil: none
 	token    fence.Token   // what the agent shows
 	released chan struct{} // closed when the agent lets go of it by itself
 	place    service.Place // that it waits in; nil: none, or the wait is over
@@ -33,11 +34,12 @@ func (h *held) waits() bool { return h.place != nil }
 // find is the last grant of a lock, or a place in its queue; nil: none, or it was
 // unlocked.
 func (a *agent) find(lock string) *held {
-	i := slices.IndexFunc(a.held, func(h *held) bool { return h.lock == lock })
-	if i < 0 {
-		return nil
+	for _, h := range slices.Backward(a.held) {
+		if h.lock == lock {
+			return h
+		}
 	}
-	return a.held[i]
+	return nil
 }
 
 // last is the lock that a command is about which names none, and takes none: the one
@@ -131,16 +133,18 @@ func (a *agent) within(arg string) (long time.Duration, rest string, err error) 
 // so long, and reports that, too.
 func (a *agent) take(ctx context.Context, op, lock, tenure string, long time.Duration) error {
 	asked := a.invoke(history.Event{Op: op, Scope: lock})
-	if err := a.mayAsk(asked); err != nil {
+	take := func(ctx context.Context) (service.Tenure, error) { return a.Locks.Lock(ctx, lock, tenure) }
+	if op == history.OpTryLock {
+		take = func(ctx context.Context) (service.Tenure, error) { return a.Locks.TryLock(ctx, lock, tenure) }
+	}
+	if held := a.reentrant(lock); held != nil && op == history.OpLock {
+		take = held.Again
+	} else if err := a.mayAsk(asked); err != nil {
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
-	take := a.Locks.Lock
-	if op == history.OpTryLock {
-		take = a.Locks.TryLock
-	}
-	t, err := take(asking, lock, tenure)
+	t, err := take(asking)
 	err = inTime(asking, err)
 	a.granted(ctx, asked, t, err)
 	return err
@@ -156,6 +160,17 @@ func inTime(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errNotGranted, err)
+}
+
+// reentrant is the tenure of a lock that the agent holds, and can take again; nil: there is
+// none.
+func (a *agent) reentrant(lock string) service.Reentrant {
+	h := a.find(lock)
+	if h == nil || h.lost() {
+		return nil
+	}
+	held, _ := h.Tenure.(service.Reentrant)
+	return held
 }
 
 // mayAsk asks nobody for a lock that is held.
@@ -196,7 +211,9 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t service.Te
 		}
 	}
 	a.conclude(outcome, nil)
-	a.watchers.Go(func() { a.watch(h) }) // after that: the loss comes after the grant
+	if h.outer == nil { // else its tenure is watched
+		a.watchers.Go(func() { a.watch(h) }) // after that: the loss comes after the grant
+	}
 }
 
 // hold makes t the last grant, unless it has been a place in a queue before. remark is
@@ -204,13 +221,22 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t service.Te
 func (a *agent) hold(lock string, t service.Tenure) (h *held, remark string) {
 	h = a.find(lock)
 	if h == nil || h.Tenure != t {
-		a.forget(h)
-		h = &held{Tenure: t, lock: lock, released: make(chan struct{})}
+		h = &held{Tenure: t, lock: lock, outer: h, released: make(chan struct{})}
+		if h.outer == nil || h.outer.lost() {
+			a.begins(h)
+		}
 		a.held = append(a.held, h)
-		a.sequences[lock] = 0
 	}
 	h.token, remark = t.Shown()
 	return h, remark
+}
+
+// begins has h be of a tenure of its own: grants of the same lock before it are of no
+// account any more.
+func (a *agent) begins(h *held) {
+	h.outer = nil
+	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other.lock == h.lock })
+	a.sequences[h.lock] = 0
 }
 
 func (a *agent) forget(h *held) {
@@ -246,10 +272,27 @@ func (a *agent) unlock(ctx context.Context, arg string) error {
 
 func (a *agent) release(ctx context.Context, lock string) history.Event {
 	r := a.unlocking(lock)
-	if r.held == nil {
+	switch {
+	case r.held == nil:
 		return a.conclude(a.invoke(r.ask), errors.New("holds nothing"))
+	case r.held.outer != nil:
+		return a.leave(ctx, r)
 	}
 	return a.perform(ctx, r)
+}
+
+// leave unlocks a lock that was taken again: the tenure goes on, with the grant before.
+func (a *agent) leave(ctx context.Context, r *request) history.Event {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	a.forget(r.held)
+	if err := r.held.Unlock(ctx); err != nil {
+		return a.conclude(a.invoke(r.ask), err)
+	}
+	e := a.about(r.lock)
+	e.Kind, e.Text = history.KindNote, fmt.Sprintf("%s unlocks %s once, and still holds it by its grant of token %d", a.Name, r.lock, e.Token)
+	a.report(e)
+	return e
 }
 
 // unlocking is the request to release a lock. It has no held where the agent does not

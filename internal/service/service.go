@@ -81,6 +81,14 @@ type Tenure interface {
 	Look(ctx context.Context, how string) (said string, err error)
 }
 
+// Reentrant is a Tenure whose client can take the lock again while it holds it.
+type Reentrant interface {
+	// Again takes the lock for an inner part of the work. What it returns is of the same
+	// tenure and has the same name; its token may be another one. Its Unlock ends the inner
+	// part, and not the tenure.
+	Again(ctx context.Context) (Tenure, error)
+}
+
 // Place is one in the queue of a lock. It has its name already.
 type Place interface {
 	Tenure

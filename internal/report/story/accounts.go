@@ -178,6 +178,12 @@ func (t *tenures) shared(e history.Event) *tenure {
 	return nil
 }
 
+// again reports whether a client was granted a tenure before that goes on.
+func (t *tenures) again(e history.Event) bool {
+	g := t.byID[e.Tenure]
+	return e.Tenure != "" && g != nil && !g.over && g.client == e.Lane
+}
+
 func decimal(e history.Event) string {
 	if e.Token == 0 {
 		return ""

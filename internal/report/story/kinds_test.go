@@ -105,6 +105,15 @@ func TestRowsOfFaults(t *testing.T) {
 			},
 			[]string{"grant lock service>a a holds /l: token 5", "expiry lock service> a's lease on the lock expired", "reply lock service>b b is told that its lock of /l succeeded"},
 		},
+		"a lock that is held is taken again": {
+			[]history.Event{
+				at(1, "a", "invoke", history.Event{Op: "lock", Scope: "/l"}), at(2, "etcd", "granted", tenure("a", "1", 5)),
+				at(3, "a", "ok", history.Event{Op: "lock", Scope: "/l", Tenure: "1", Token: 5}),
+				at(4, "a", "invoke", history.Event{Op: "lock", Scope: "/l"}),
+				at(5, "a", "ok", history.Event{Op: "lock", Scope: "/l", Tenure: "1", Token: 6}),
+			},
+			[]string{"grant lock service>a a holds /l: token 5", "reply lock service>a a takes /l again, which it holds: token 6"},
+		},
 		"a change is a write of each key": {
 			[]history.Event{
 				at(1, "c", "invoke", history.Event{Op: "change", Request: "c-1", Token: 5, Changes: abc}),

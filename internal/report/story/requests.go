@@ -207,6 +207,9 @@ func (b *Builder) succeeded(e, asked history.Event, account history.Kind) {
 		b.holds(e.Lane, shared)
 		text := Say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(shared.client))
 		b.add(e, Row{Class: ClassGrant, Lane: service, To: e.Lane, Tenure: shared.n, Token: shared.token, Text: append(text, token(asked, "", "")...)})
+	case asksForLock(asked.Op) && account == "" && b.tenures.again(asked):
+		text := Say("%s takes %s again, which it holds:", name(e.Lane), lock(asked.Scope))
+		b.add(e, Row{Class: ClassReply, Lane: service, To: e.Lane, Text: append(text, token(asked, "", "")...)})
 	case account == history.KindGranted:
 		if g := b.tenures.byID[asked.Tenure]; g != nil && e.Token != 0 && g.token != "" && g.token != decimal(e) {
 			b.add(e, Row{Class: ClassNote, Tenure: g.n, Text: shows(e, g.token)})

@@ -148,11 +148,16 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 }
 
 // lock waits for the lock.
-func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
+func (w *asking) lock(ctx context.Context) (t service.Tenure, err error) {
 	if w.locks != nil {
-		return w.byLibrary(ctx, w.locks.Lock)
+		t, err = w.byLibrary(ctx, w.locks.Lock)
+	} else {
+		t, err = w.wait(ctx)
 	}
-	return w.wait(ctx)
+	if err == nil && w.recipe.reenters {
+		t = &reentrant{t, w}
+	}
+	return t, err
 }
 
 // try asks once. The error is lock.ErrLocked where the lock is another's.

@@ -23,18 +23,20 @@ type recipe struct {
 	// leaves that open.
 	take func(ctx context.Context, a *attempt) (taken bool, err error)
 
-	mode    fence.Mode               // how it takes the lock
-	free    *redis.Script            // releases it; nil: unlockScript does
-	listens bool                     // who waits asks again when it is told of an unlock, and only then
-	library library                  // in place of take
-	path    func(lock string) string // what the library calls a lock; nil: as the story does
-	quorum  bool                     // it needs three nodes or more; others need one
+	mode     fence.Mode               // how it takes the lock
+	free     *redis.Script            // releases it; nil: unlockScript does
+	listens  bool                     // who waits asks again when it is told of an unlock, and only then
+	library  library                  // in place of take
+	path     func(lock string) string // what the library calls a lock; nil: as the story does
+	reenters bool                     // a holder can take the lock again
+	quorum   bool                     // it needs three nodes or more; others need one
 }
 
 // recipes are all of them.
 var recipes = []*recipe{
 	&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &shortRead, &ownLock, &ownFair,
 	&redisson, &redissonSpin, &redissonFenced, &redissonFair, &redissonRead, &redissonWrite, &redissonMulti, &spring,
+	&redissonReentrant, &ownReentrant,
 	&redlock, &redlockNaive, &redlockPatient,
 }
 
