@@ -39,6 +39,7 @@ type Property struct {
 var (
 	Exclusive = Property{Name: "exclusive"}
 	Shared    = Property{Name: "shared"}
+	Reentrant = Property{Name: "re-entrant"}
 	Try       = Property{Name: "try"}
 	Fair      = Property{Name: "fair"}
 	Expires   = Property{Name: "expires"}

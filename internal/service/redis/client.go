@@ -170,6 +170,7 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 	a := &attempt{redis: conn, nodes: w.nodes, asked: time.Now(), lock: w.scope, owner: w.owner, ttl: w.settings.Time(setting.TTL)}
 	taken, err := w.recipe.take(ctx, a)
 	if err == nil && taken {
+		a.stand(ctx)
 		err = w.replicated(ctx, a)
 	}
 	switch {

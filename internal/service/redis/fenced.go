@@ -19,6 +19,6 @@ var fenced = recipe{
 	name: "fenced", shows: history.ShowsGrant,
 	about: "SET with NX and PX, and INCR for the token, in one script.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
-		return a.number(ctx, fencedScript.Run(ctx, a.redis, []string{a.lock, counterOf(a.lock)}, a.owner, a.ttl.Milliseconds()))
+		return a.number(fencedScript.Run(ctx, a.redis, []string{a.lock, counterOf(a.lock)}, a.owner, a.ttl.Milliseconds()))
 	},
 }

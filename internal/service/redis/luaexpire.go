@@ -17,10 +17,6 @@ var luaExpire = recipe{
 	name: "lua", shows: noToken,
 	about: "SETNX and PEXPIRE in one script.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
-		taken, err := luaExpireScript.Run(ctx, a.redis, []string{a.lock}, a.owner, a.ttl.Milliseconds()).Bool()
-		if err == nil && taken {
-			a.stand(ctx)
-		}
-		return taken, err
+		return luaExpireScript.Run(ctx, a.redis, []string{a.lock}, a.owner, a.ttl.Milliseconds()).Bool()
 	},
 }

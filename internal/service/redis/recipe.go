@@ -49,22 +49,26 @@ type attempt struct {
 	owner string
 	ttl   time.Duration
 	token fence.Token // that was given
+	stood bool
 }
 
-// stand is to be called when the lock is taken by the first request, before anything else.
-func (a *attempt) stand(ctx context.Context) { service.Stand(ctx, a.owner) }
+// stand is to be called when the lock is taken by the first of several requests, before
+// the others. Where a recipe has not called it, it is called when the lock is taken.
+func (a *attempt) stand(ctx context.Context) {
+	if !a.stood {
+		a.stood = true
+		service.Stand(ctx, a.owner)
+	}
+}
 
 // number is the answer of a script that gives a token, or nothing where the lock is not
 // free.
-func (a *attempt) number(ctx context.Context, answer *redis.Cmd) (taken bool, err error) {
+func (a *attempt) number(answer *redis.Cmd) (taken bool, err error) {
 	n, err := answer.Uint64()
 	if err == redis.Nil {
 		return false, nil
 	}
 	a.token = fence.Token(n)
-	if err == nil {
-		a.stand(ctx)
-	}
 	return err == nil, err
 }
 

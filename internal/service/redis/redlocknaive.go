@@ -51,7 +51,6 @@ func (a *attempt) nodeByNode(ctx context.Context) bool {
 		}
 	}
 	if 2*taken > len(a.nodes) {
-		a.stand(ctx)
 		return true
 	}
 	a.giveBack(ctx, unlockScript)

@@ -18,7 +18,7 @@ var redissonReentrant = recipe{
 	about: "Redisson's RFencedLock, whose holder can take it again, and has a new token each time. It is not renewed.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		keys := []string{a.lock, "redisson_lock_token:{" + a.lock + "}"}
-		return a.number(ctx, redissonScript.Run(ctx, a.redis, keys, a.owner, a.ttl.Milliseconds()))
+		return a.number(redissonScript.Run(ctx, a.redis, keys, a.owner, a.ttl.Milliseconds()))
 	},
 }
 

@@ -19,8 +19,5 @@ func (a *attempt) setNXPX(ctx context.Context) (taken bool, err error) {
 	if errors.Is(err, redis.Nil) {
 		return false, nil
 	}
-	if err == nil {
-		a.stand(ctx)
-	}
 	return err == nil, err
 }

@@ -26,10 +26,6 @@ var shortRead = recipe{
 	about: "A reader of Redisson's as it was once: its lease is that of all readers, shorter ones too. It is not renewed.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		keys := []string{a.lock, "{" + a.lock + "}:" + a.owner + ":rwlock_timeout:1"}
-		taken, err := shortReadScript.Run(ctx, a.redis, keys, a.owner, a.ttl.Milliseconds()).Bool()
-		if err == nil && taken {
-			a.stand(ctx)
-		}
-		return taken, err
+		return shortReadScript.Run(ctx, a.redis, keys, a.owner, a.ttl.Milliseconds()).Bool()
 	},
 }

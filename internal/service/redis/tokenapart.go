@@ -17,6 +17,7 @@ var tokenApart = recipe{
 		if err != nil || !taken {
 			return false, err
 		}
+		a.stand(ctx)
 		n, err := a.redis.Incr(ctx, counterOf(a.lock)).Uint64()
 		a.token = fence.Token(n)
 		return true, err
