@@ -2,9 +2,12 @@ package redis_test
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/network"
 	"github.com/fencelab/fencelab/internal/service"
@@ -54,11 +57,51 @@ func TestLastAnswer(t *testing.T) {
 	}
 }
 
+// TestSpinAsks: who spins asks again and again, though nobody tells that the lock is free and
+// its holder's lease lasts for long. A waiter that listens has three connections.
+func TestSpinAsks(t *testing.T) {
+	server := redistest.Embedded(t).Addr
+	spins := setting.Values{"by": "redisson-spin", setting.TTL: "10m"}
+	if _, err := dialWith(t, server, spins).TryLock(t.Context(), "/lock", ""); err != nil {
+		t.Fatal(err)
+	}
+	link := network.NewTaking(server)
+	t.Cleanup(link.Close)
+	asked := make(chan struct{}, 100)
+	door, err := network.Listen(func(conn net.Conn) { asked <- struct{}{}; link.Take(conn) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(door.Close)
+	place, err := dialWith(t, door.Addr(), spins).Enqueue(t.Context(), "/lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 6 {
+		select {
+		case <-asked:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("the client has asked %d times", n)
+		}
+	}
+	place.Leave()
+	if err := <-place.Granted(); !errors.Is(err, context.Canceled) {
+		t.Errorf("the wait ended with: %v", err)
+	}
+}
+
 // dial makes a client with the default settings.
 func dial(t *testing.T, addr string) service.Client {
 	t.Helper()
+	return dialWith(t, addr, nil)
+}
+
+// dialWith makes one with some settings of its own.
+func dialWith(t *testing.T, addr string, own setting.Values) service.Client {
+	t.Helper()
 	d := redis.Dialer{}
 	settings := setting.Defaults(append(d.ClientSettings(), setting.Client...))
+	maps.Copy(settings, own)
 	client, err := d.Dial(service.Options{Endpoints: []string{addr}, Settings: settings})
 	if err != nil {
 		t.Fatal(err)

@@ -132,6 +132,28 @@ variants:
 	}
 }
 
+// TestReadAgainNeedsAToken: a recipe that counts none is refused.
+func TestReadAgainNeedsAToken(t *testing.T) {
+	story := `title: t
+world:
+  redis: {}
+clients:
+  client1: {lock: /l, by: redisson, token: read-again}
+steps:
+  - client1: lock
+variants:
+  v:
+    expect: {verdict: safe}
+`
+	language := lab.Language([]service.Service{redis.Service{}})
+	if _, err := language.Parse("t.yaml", "t", []byte(story)); err == nil || !strings.Contains(err.Error(), "redisson counts no token") {
+		t.Errorf("without a token: %v", err)
+	}
+	if _, err := language.Parse("t.yaml", "t", []byte(strings.Replace(story, "redisson", "redisson-fenced", 1))); err != nil {
+		t.Errorf("with one: %v", err)
+	}
+}
+
 // TestRedisThatIsThere: a run uses it below a prefix of its own, by its password, and
 // leaves nothing in it.
 func TestRedisThatIsThere(t *testing.T) {
