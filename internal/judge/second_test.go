@@ -176,7 +176,7 @@ var secondLineRules = []struct {
 // secondFieldTypes are the fields that a line can have.
 var secondFieldTypes = map[string]string{
 	"at": "number", "lane": "text", "kind": "text", "run": "object",
-	"op": "text", "client": "text", "tenure": "text", "request": "text", "index": "number",
+	"op": "text", "step": "text", "client": "text", "tenure": "text", "request": "text", "index": "number",
 	"retry_of": "text", "part_of": "text", "scope": "text", "token": "text", "mark": "text", "sequence": "number", "mode": "text",
 	"key": "text", "value": "text", "missing": "flag", "changes": "list",
 	"reason": "text", "cause": "text", "took": "number", "text": "text",
