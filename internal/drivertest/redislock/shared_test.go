@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
@@ -18,6 +19,7 @@ func (p party) rlock(t *testing.T) lock.Tenure {
 
 // ways are those in which readers and writers are served.
 func ways(t *testing.T, test func(*testing.T, *redisproc.Server, ...redislock.Option)) {
+	t.Parallel()
 	for name, some := range map[string][]redislock.Option{"as they ask": nil, "fair": {redislock.Fair()}} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, s *redisproc.Server) { test(t, s, some...) })
@@ -49,10 +51,11 @@ func TestLeasesOfReaders(t *testing.T) {
 	})
 }
 
-// TestWriterIsToldOfTheLastReader, though one with a shorter lease is left, and dies.
+// TestWriterIsToldOfTheLastReader, though one with a shorter lease is left, and dies. The
+// writer would ask by itself after the deadline.
 func TestWriterIsToldOfTheLastReader(t *testing.T) {
 	ways(t, func(t *testing.T, s *redisproc.Server, some ...redislock.Option) {
-		a, b := join(t, s, own(long, some...)), join(t, s, own(ttl, append(some, redislock.FixedLease())...))
+		a, b := join(t, s, own(6*redistest.Deadline, some...)), join(t, s, own(ttl, append(some, redislock.FixedLease())...))
 		reader := a.rlock(t)
 		b.rlock(t)
 		writer := inBackground(t.Context(), a.Lock)
@@ -65,7 +68,7 @@ func TestWriterIsToldOfTheLastReader(t *testing.T) {
 // TestLossOfAReaderIsTold: a renewal does not begin its lease again.
 func TestLossOfAReaderIsTold(t *testing.T) {
 	ways(t, func(t *testing.T, s *redisproc.Server, some ...redislock.Option) {
-		a := join(t, s, own(ttl, some...))
+		a := join(t, s, own(3*ttl, some...))
 		lost, kept := a.rlock(t), a.rlock(t)
 		if err := a.client.ZRem(t.Context(), readers, lost.Grant().Owner).Err(); err != nil {
 			t.Fatal(err)

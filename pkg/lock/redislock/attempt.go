@@ -23,8 +23,6 @@ type service interface {
 	free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error)
 	// valid is how long a lease surely lasts, from before it was asked for.
 	valid(ttl time.Duration) time.Duration
-	// queues reports whether one that waits leaves something.
-	queues(ticket) bool
 	// listen is nil where nobody wakes those who wait.
 	listen(ticket) *waiter
 }
@@ -32,8 +30,9 @@ type service interface {
 // locker takes locks of a service.
 type locker struct {
 	service service
+	recipes recipes
+	options options
 	ttl     time.Duration
-	fixed   bool                    // nothing renews the tenures
 	owner   func(fence.Mode) string // a name that no tenure ever had
 }
 
@@ -44,12 +43,18 @@ type pending[T any] struct {
 	err  error
 }
 
-func begin[T any](call func() (T, error)) *pending[T] {
+// begin makes a call, in the background if ctx can end.
+func begin[T any](ctx context.Context, call func() (T, error)) *pending[T] {
 	p := &pending[T]{came: make(chan struct{})}
-	go func() {
+	answer := func() {
 		defer close(p.came)
 		p.said, p.err = call()
-	}()
+	}
+	if ctx.Done() == nil {
+		answer()
+	} else {
+		go answer()
+	}
 	return p
 }
 
@@ -73,7 +78,7 @@ func (l *locker) attempt(ctx context.Context, op, scope string, mode fence.Mode,
 	}
 	late, stop := afterwards(ctx)
 	defer stop()
-	t := ticket{scope: scope, owner: l.owner(mode), mode: mode, wait: wait}
+	t := l.recipes[mode].ticket(l.options, scope, l.owner(mode), mode, wait)
 	tenure, left, err := l.stand(ctx, late, t)
 	switch {
 	case err == nil:
@@ -95,7 +100,7 @@ func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left
 	granted := false
 	for {
 		asked := time.Now()
-		asking := begin(func() (answer, error) { return l.service.take(late, t, l.ttl) })
+		asking := begin(late, func() (answer, error) { return l.service.take(late, t, l.ttl) })
 		said, err := asking.within(late)
 		until := asked.Add(l.service.valid(l.ttl))
 		granted = err == nil && said.granted && ctx.Err() == nil && time.Now().Before(until)
@@ -129,7 +134,7 @@ func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left
 // abandon takes back what an attempt may have left: the lock, or a place in a queue. It
 // goes on in the background where ctx is done before. It returns why something may be left.
 func (l *locker) abandon(ctx context.Context, t ticket, asking *pending[answer]) error {
-	_, err := begin(func() (struct{}, error) {
+	_, err := begin(ctx, func() (struct{}, error) {
 		<-asking.came
 		return struct{}{}, l.takeBack(context.WithoutCancel(ctx), t, asking)
 	}).within(ctx)
@@ -137,7 +142,7 @@ func (l *locker) abandon(ctx context.Context, t ticket, asking *pending[answer])
 }
 
 func (l *locker) takeBack(ctx context.Context, t ticket, asking *pending[answer]) error {
-	if asking.err == nil && !asking.said.granted && !(t.wait && l.service.queues(t)) {
+	if asking.err == nil && !asking.said.granted && !(t.wait && t.recipe.queues) {
 		return nil
 	}
 	freed, err := l.service.free(ctx, t, l.ttl, t.owner+"#0")
@@ -152,6 +157,9 @@ func (l *locker) takeBack(ctx context.Context, t ticket, asking *pending[answer]
 
 // afterwards returns a context that ends cleanupTimeout after ctx.
 func afterwards(ctx context.Context) (_ context.Context, stop func()) {
+	if ctx.Done() == nil {
+		return ctx, func() {}
+	}
 	late, end := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() {
 		select {

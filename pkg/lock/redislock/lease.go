@@ -16,16 +16,13 @@ type Lease struct {
 
 	mu    sync.Mutex
 	until time.Time
-	over  *time.Timer
 }
 
 var _ lock.Extender = (*Lease)(nil)
 
 func newLease(t *Tenure, until time.Time) *Lease {
-	l := &Lease{Tenure: t, until: until}
-	l.over = time.AfterFunc(time.Until(until), func() { t.end(lock.ErrCutOff) })
-	context.AfterFunc(t.life, func() { l.over.Stop() })
-	return l
+	t.timer = time.AfterFunc(time.Until(until), func() { t.end(lock.ErrCutOff) })
+	return &Lease{Tenure: t, until: until}
 }
 
 // Until is as lock.Expirer says.
@@ -44,7 +41,7 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	service := l.locker.service
 	asked, held, err := time.Now(), false, error(nil)
 	if l.life.Err() == nil {
-		held, err = begin(func() (bool, error) {
+		held, err = begin(ctx, func() (bool, error) {
 			return service.renew(ctx, l.ticket, d+2*(d-service.valid(d))) // of which d is sure
 		}).within(ctx)
 	}
@@ -59,8 +56,8 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.over.Reset(time.Until(asked.Add(d))) || l.life.Err() != nil {
-		l.over.Stop()
+	if !l.timer.Reset(time.Until(asked.Add(d))) || l.life.Err() != nil {
+		l.timer.Stop()
 		return l.unknown(fmt.Errorf("the tenure ended while Redis was asked: %w", lock.ErrCutOff))
 	}
 	l.until = asked.Add(d)

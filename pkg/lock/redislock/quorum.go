@@ -57,11 +57,12 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 	if o.fair {
 		return nil, errFair
 	}
+	o.fixed = true
 	q := &quorum{}
 	for _, client := range clients {
-		q.nodes = append(q.nodes, newNode(client, map[fence.Mode]recipe{fence.Exclusive: redlock}, o))
+		q.nodes = append(q.nodes, newNode(client))
 	}
-	return &Exclusive{&locker{service: q, ttl: ttl, fixed: true, owner: random}}, nil
+	return &Exclusive{&locker{service: q, recipes: recipes{fence.Exclusive: &redlock}, options: o, ttl: ttl, owner: random}}, nil
 }
 
 // quorum is several Redis, of which a majority decides.
@@ -150,7 +151,7 @@ func within[T any](ctx context.Context, timeout time.Duration, call func(context
 	return func(n *node) (T, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		return begin(func() (T, error) { return call(ctx, n) }).within(ctx)
+		return begin(ctx, func() (T, error) { return call(ctx, n) }).within(ctx)
 	}
 }
 
@@ -161,7 +162,5 @@ func (q *quorum) renew(ctx context.Context, t ticket, ttl time.Duration) (bool, 
 func (q *quorum) free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error) {
 	return q.outcome(q.ask(func(n *node) (bool, error) { return n.free(ctx, t, ttl, call) }))
 }
-
-func (q *quorum) queues(ticket) bool { return false }
 
 func (q *quorum) listen(t ticket) *waiter { return q.nodes[0].listen(t) }

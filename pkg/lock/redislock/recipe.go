@@ -14,7 +14,7 @@ import (
 
 // recipe is how a lock stands in Redis. Its scripts get the same keys, and these
 // arguments: owner, TTL in ms, channel, name of the call, mode, and what is extra. The name
-// of a call that takes a lock says whether it waits.
+// of a call that takes a lock is "true" if the call waits, and else "false".
 //
 // take returns {1, token}, or {0, ms after which to ask again though nobody was woken};
 // renew returns 1, or 0 where the lock is not the owner's; free returns 1, or 0 where there
@@ -23,18 +23,30 @@ type recipe struct {
 	take, renew, free *redis.Script
 	keys              func(options, ticket) []string
 	channel           func(options, ticket) string // wakes those who wait
-	extra             string
+	extra             []any
 	poll              time.Duration // not 0: who waits asks so often, because a holder may wake nobody
 	named             bool          // a message may have the owner who is to be woken
 	queues            bool          // who waits has a place in Redis, which free takes back
 }
 
-// ticket is what an attempt asks for.
+// recipes are those of a backend.
+type recipes map[fence.Mode]*recipe
+
+// ticket is what an attempt asks for, and by which names it stands in Redis.
 type ticket struct {
-	scope string
-	owner string
-	mode  fence.Mode
-	wait  bool
+	recipe  *recipe
+	scope   string
+	owner   string
+	mode    fence.Mode
+	wait    bool
+	keys    []string
+	channel string
+}
+
+func (r *recipe) ticket(o options, scope, owner string, mode fence.Mode, wait bool) ticket {
+	t := ticket{recipe: r, scope: scope, owner: owner, mode: mode, wait: wait}
+	t.keys, t.channel = r.keys(o, t), r.channel(o, t)
+	return t
 }
 
 // answer is what Redis says to an attempt.
@@ -50,19 +62,16 @@ type answer struct {
 type node struct {
 	client  redis.UniversalClient
 	waiters *waiters
-	recipes map[fence.Mode]recipe
-	options options
 }
 
-func newNode(client redis.UniversalClient, recipes map[fence.Mode]recipe, o options) *node {
-	return &node{client: client, waiters: newWaiters(client), recipes: recipes, options: o}
+func newNode(client redis.UniversalClient) *node {
+	return &node{client: client, waiters: newWaiters(client)}
 }
 
 func (n *node) valid(ttl time.Duration) time.Duration { return ttl }
 
 func (n *node) take(ctx context.Context, t ticket, ttl time.Duration) (answer, error) {
-	r := n.recipes[t.mode]
-	said, err := n.run(ctx, r.take, t, ttl, strconv.FormatBool(t.wait)).Slice()
+	said, err := n.run(ctx, t.recipe.take, t, ttl, strconv.FormatBool(t.wait)).Slice()
 	if err != nil {
 		return answer{}, err
 	}
@@ -70,8 +79,8 @@ func (n *node) take(ctx context.Context, t ticket, ttl time.Duration) (answer, e
 	if a.again <= 0 || a.again > ttl { // a lease without end, or one that is longer than ours: nobody may tell of its end
 		a.again = ttl
 	}
-	if r.poll > 0 {
-		a.again = min(a.again, r.poll)
+	if t.recipe.poll > 0 {
+		a.again = min(a.again, t.recipe.poll)
 	}
 	return a, err
 }
@@ -95,28 +104,24 @@ func parse(said []any) (a answer, err error) {
 const again = time.Millisecond
 
 func (n *node) renew(ctx context.Context, t ticket, ttl time.Duration) (bool, error) {
-	return n.run(ctx, n.recipes[t.mode].renew, t, ttl, "").Bool()
+	return n.run(ctx, t.recipe.renew, t, ttl, "").Bool()
 }
 
 func (n *node) free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error) {
-	return n.run(ctx, n.recipes[t.mode].free, t, ttl, call).Bool()
+	return n.run(ctx, t.recipe.free, t, ttl, call).Bool()
 }
 
 func (n *node) run(ctx context.Context, s *redis.Script, t ticket, ttl time.Duration, call string) *redis.Cmd {
-	r := n.recipes[t.mode]
-	return s.Run(ctx, n.client, r.keys(n.options, t),
-		t.owner, ttl.Milliseconds(), r.channel(n.options, t), call, t.mode.String(), r.extra)
+	args := []any{t.owner, ttl.Milliseconds(), t.channel, call, t.mode.String()}
+	return s.Run(ctx, n.client, t.keys, append(args, t.recipe.extra...)...)
 }
 
-func (n *node) queues(t ticket) bool { return n.recipes[t.mode].queues }
-
 func (n *node) listen(t ticket) *waiter {
-	r := n.recipes[t.mode]
 	owner := ""
-	if r.named {
+	if t.recipe.named {
 		owner = t.owner
 	}
-	return n.waiters.join(r.channel(n.options, t), owner, t.mode == fence.Shared)
+	return n.waiters.join(t.channel, owner, t.mode == fence.Shared)
 }
 
 // refused reports whether err is Redis's word that it did nothing.

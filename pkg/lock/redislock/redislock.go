@@ -113,19 +113,20 @@ var (
 		keys: options.keys, channel: options.channel,
 	}
 	reader = recipe{
-		take: script("rlock"), renew: script("rrenew"), free: script("rfree"),
+		take: script("ends", "rlock"), renew: script("ends", "rrenew"), free: script("ends", "rfree"),
 		keys: options.keys, channel: options.channel,
 	}
-	fair       = recipe{take: script("queue", "fairlock"), free: script("queue", "fairfree"), named: true, queues: true}
-	fairWriter = writer.in(fair)
-	fairReader = reader.in(fair)
+	fairWriter = recipe{
+		take: script("ends", "queue", "fairlock"), renew: writer.renew, free: script("ends", "queue", "fairfree"),
+		keys: options.fairKeys, channel: options.channel,
+		named: true, queues: true,
+	}
+	fairReader = recipe{
+		take: fairWriter.take, renew: reader.renew, free: fairWriter.free,
+		keys: options.fairKeys, channel: options.channel,
+		named: true, queues: true,
+	}
 )
-
-// in is r with the queue of another.
-func (r recipe) in(queue recipe) recipe {
-	queue.renew, queue.keys, queue.channel = r.renew, r.keys, r.channel
-	return queue
-}
 
 // Exclusive takes locks alone. Its tenures have the concrete type *Tenure, or *Lease if
 // nothing renews them. It needs no closing.
@@ -188,25 +189,25 @@ func choose(some []Option) (o options) {
 // later, or Valkey.
 func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Backend, error) {
 	o := choose(some)
-	recipes := map[fence.Mode]recipe{fence.Exclusive: writer, fence.Shared: reader}
+	modes := recipes{fence.Exclusive: &writer, fence.Shared: &reader}
 	if o.fair {
-		recipes = map[fence.Mode]recipe{fence.Exclusive: fairWriter, fence.Shared: fairReader}
+		modes = recipes{fence.Exclusive: &fairWriter, fence.Shared: &fairReader}
 	}
-	l, err := newLocker(client, ttl, recipes, random, o)
+	l, err := newLocker(client, ttl, modes, random, o)
 	if err != nil {
 		return nil, err
 	}
 	return &Backend{Exclusive{l}}, nil
 }
 
-func newLocker(client redis.UniversalClient, ttl time.Duration, recipes map[fence.Mode]recipe, owner func(fence.Mode) string, o options) (*locker, error) {
+func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes, owner func(fence.Mode) string, o options) (*locker, error) {
 	if err := checkTTL(ttl); err != nil {
 		return nil, err
 	}
 	if o.fair && !recipes[fence.Exclusive].queues {
 		return nil, errFair
 	}
-	return &locker{service: newNode(client, recipes, o), ttl: ttl, fixed: o.fixed, owner: owner}, nil
+	return &locker{service: newNode(client), recipes: recipes, options: o, ttl: ttl, owner: owner}, nil
 }
 
 var errFair = fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")
@@ -214,8 +215,8 @@ var errFair = fence.Definite.New("redislock: Fair is for New alone: RedissonFair
 // random is a name that no tenure ever had.
 func random(fence.Mode) string { return rand.Text() }
 
-func exclusive(client redis.UniversalClient, ttl time.Duration, r recipe, owner func(fence.Mode) string, o options) (*Exclusive, error) {
-	l, err := newLocker(client, ttl, map[fence.Mode]recipe{fence.Exclusive: r}, owner, o)
+func exclusive(client redis.UniversalClient, ttl time.Duration, r *recipe, owner func(fence.Mode) string, o options) (*Exclusive, error) {
+	l, err := newLocker(client, ttl, recipes{fence.Exclusive: r}, owner, o)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +233,12 @@ var escape = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
 
 func (o options) keys(t ticket) []string {
 	key := o.key(t.scope)
-	return []string{key, key + ":grants", key + ":readers", key + ":queue", key + ":places"}
+	return []string{key, key + ":grants", key + ":readers"}
+}
+
+func (o options) fairKeys(t ticket) []string {
+	key := o.key(t.scope)
+	return append(o.keys(t), key+":queue", key+":places")
 }
 
 func (o options) channel(t ticket) string { return o.key(t.scope) + ":free" }

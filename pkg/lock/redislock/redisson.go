@@ -24,15 +24,15 @@ var (
 		take: script("redisson"), renew: script("redissonrenew"), free: script("redissonfree"),
 		keys:    func(o options, t ticket) []string { return []string{o.prefix + t.scope, redissonLatch(o, t)} },
 		channel: redissonChannel,
-		extra:   "0",
+		extra:   []any{"0"},
 	}
 	redissonFenced = recipe{
 		take: redisson.take, renew: redisson.renew, free: redisson.free,
 		keys: func(o options, t ticket) []string {
-			return append(redisson.keys(o, t), redissonChannel(o, t), redissonName("redisson_lock_token", o, t))
+			return append(redisson.keys(o, t), redissonName("redisson_lock_token", o, t))
 		},
 		channel: redissonChannel,
-		extra:   "0",
+		extra:   []any{"0"},
 	}
 	redissonFair = recipe{
 		take: script("redissonqueue", "redissonfair"), renew: redisson.renew, free: script("redissonqueue", "redissonfairfree"),
@@ -43,10 +43,10 @@ var (
 		queues:  true,
 	}
 	redissonWriter = recipe{
-		take: script("redissonwrite"), renew: redisson.renew, free: redisson.free,
+		take: redisson.take, renew: redisson.renew, free: redisson.free,
 		keys:    redisson.keys,
 		channel: redissonRWChannel,
-		extra:   "1",
+		extra:   []any{"1", "mode", "write"},
 	}
 	redissonReader = recipe{
 		take: script("redissonread"), renew: script("redissonreadrenew"), free: script("redissonreadfree"),
@@ -55,7 +55,7 @@ var (
 			return append(redisson.keys(o, t), name, name+":"+t.owner+":rwlock_timeout:1")
 		},
 		channel: redissonRWChannel,
-		extra:   "1",
+		extra:   []any{"1"},
 	}
 )
 
@@ -91,13 +91,13 @@ func redissonRWChannel(o options, t ticket) string { return redissonName("rediss
 // In a cluster with sharded channels Redisson sends its messages by sharded channels, and
 // waiters of this package do not hear them. They ask when the holder's lease would end.
 func Redisson(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Exclusive, error) {
-	return exclusive(client, ttl, redisson, threads(""), choose(some))
+	return exclusive(client, ttl, &redisson, threads(""), choose(some))
 }
 
 // RedissonFenced is as Redisson, for getFencedLock, whose locks have tokens. The counter of
 // these tokens can be lost as that of New can.
 func RedissonFenced(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Exclusive, error) {
-	return exclusive(client, ttl, redissonFenced, threads(""), choose(some))
+	return exclusive(client, ttl, &redissonFenced, threads(""), choose(some))
 }
 
 // RedissonFair is as Redisson, for getFairLock. The first place in the queue lasts for the
@@ -110,8 +110,8 @@ func RedissonFair(client redis.UniversalClient, ttl, wait time.Duration, some ..
 		return nil, fmt.Errorf("the wait of a fair lock: %w", err)
 	}
 	r := redissonFair
-	r.extra = fmt.Sprint(wait.Milliseconds())
-	return exclusive(client, ttl, r, threads(""), choose(some))
+	r.extra = []any{wait.Milliseconds()}
+	return exclusive(client, ttl, &r, threads(""), choose(some))
 }
 
 // RedissonReadWrite is as Redisson, for both locks of getReadWriteLock. A reader of this
@@ -119,8 +119,8 @@ func RedissonFair(client redis.UniversalClient, ttl, wait time.Duration, some ..
 // so when it renews its lease. Redisson's getLock of the same name is another lock to
 // readers, and does not reliably exclude anybody: do not use it.
 func RedissonReadWrite(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Backend, error) {
-	recipes := map[fence.Mode]recipe{fence.Exclusive: redissonWriter, fence.Shared: redissonReader}
-	l, err := newLocker(client, ttl, recipes, threads(":write"), choose(some))
+	modes := recipes{fence.Exclusive: &redissonWriter, fence.Shared: &redissonReader}
+	l, err := newLocker(client, ttl, modes, threads(":write"), choose(some))
 	if err != nil {
 		return nil, err
 	}

@@ -35,5 +35,5 @@ var spring = recipe{
 // The format has no place for what was done before. If the first answer to an Unlock is lost
 // and go-redis sends the Unlock again, Unlock returns ErrLost though the lock was freed.
 func Spring(client redis.UniversalClient, registry string, ttl time.Duration) (*Exclusive, error) {
-	return exclusive(client, ttl, spring, func(fence.Mode) string { return uuid() }, options{prefix: registry, fixed: true})
+	return exclusive(client, ttl, &spring, func(fence.Mode) string { return uuid() }, options{prefix: registry, fixed: true})
 }

@@ -25,8 +25,9 @@ type Tenure struct {
 	// and none would know that the lock is free.
 	freeing sync.Mutex
 
-	life context.Context
-	end  context.CancelCauseFunc
+	life  context.Context
+	end   context.CancelCauseFunc
+	timer *time.Timer // of the first renewal, or of the end of a fixed lease
 }
 
 var _ lock.Tenure = (*Tenure)(nil)
@@ -39,10 +40,10 @@ func (l *locker) newTenure(t ticket, token fence.Token, until time.Time) lock.Te
 	tenure := &Tenure{locker: l, ticket: t}
 	tenure.grant = lock.Grant{Scope: t.scope, Owner: t.owner, Token: token, Mode: t.mode}
 	tenure.life, tenure.end = context.WithCancelCause(context.Background())
-	if l.fixed {
+	if l.options.fixed {
 		return newLease(tenure, until)
 	}
-	go tenure.keep(until)
+	tenure.timer = time.AfterFunc(min(l.ttl/3, time.Until(until)), func() { tenure.keep(until) })
 	return tenure
 }
 
@@ -66,8 +67,9 @@ func (t *Tenure) Err() error {
 // ctx a deadline. Done is closed as soon as Unlock begins.
 func (t *Tenure) Unlock(ctx context.Context) error {
 	t.end(errReleased)
+	t.timer.Stop()
 	call := fmt.Sprintf("%s#%d", t.ticket.owner, t.calls.Add(1))
-	freed, err := begin(func() (bool, error) {
+	freed, err := begin(ctx, func() (bool, error) {
 		t.freeing.Lock()
 		defer t.freeing.Unlock()
 		return t.locker.service.free(ctx, t.ticket, t.locker.ttl, call)
@@ -81,18 +83,12 @@ func (t *Tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// keep renews the lease until the tenure ends, every third of the TTL, and more often
-// where there was no answer.
+// keep renews the lease every third of the TTL, and more often where there was no answer,
+// until the tenure ends.
 func (t *Tenure) keep(until time.Time) {
 	ttl := t.locker.ttl
-	wait := ttl / 3
-	for {
-		select {
-		case <-time.After(min(wait, time.Until(until))):
-		case <-t.life.Done():
-			return
-		}
-		asked := time.Now()
+	for t.life.Err() == nil {
+		asked, wait := time.Now(), ttl/3
 		if !asked.Before(until) {
 			t.end(lock.ErrCutOff)
 			return
@@ -108,7 +104,11 @@ func (t *Tenure) keep(until time.Time) {
 			t.end(lock.ErrLost)
 			return
 		default:
-			wait, until = ttl/3, asked.Add(t.locker.service.valid(ttl))
+			until = asked.Add(t.locker.service.valid(ttl))
+		}
+		select {
+		case <-time.After(min(wait, time.Until(until))):
+		case <-t.life.Done():
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (t *Tenure) keep(until time.Time) {
 func (t *Tenure) renew(until time.Time, d time.Duration) (bool, error) {
 	ctx, cancel := context.WithDeadline(t.life, until)
 	defer cancel()
-	return begin(func() (bool, error) {
+	return begin(ctx, func() (bool, error) {
 		return t.locker.service.renew(ctx, t.ticket, d)
 	}).within(ctx)
 }

@@ -4,6 +4,7 @@
 -- Returns whether the call ended the tenure, be it in an earlier run, whose answer was lost.
 
 leave(own)
+local last = redis.call('ZREVRANGE', KEYS[3], 0, 0)[1]
 local ended = redis.call('ZREM', KEYS[3], owner)
 if redis.call('GET', KEYS[1]) == owner then
 	ended = redis.call('DEL', KEYS[1])
@@ -13,5 +14,8 @@ if ended == 1 then
 elseif redis.call('HGET', KEYS[2], 'freed') == ARGV[4] then
 	ended = 1
 end
-wake()
+if last == owner then
+	expire(KEYS[3])
+end
+wake(last == owner)
 return ended

@@ -26,12 +26,14 @@ if turn and free(own) then
 	redis.call('HINCRBY', KEYS[2], 'token', 1)
 	if mode == 'shared' then
 		redis.call('ZADD', KEYS[3], now + ARGV[2], owner)
-		redis.call('PEXPIREAT', KEYS[3], highest(KEYS[3]))
+		expire(KEYS[3])
 	else
 		redis.call('SET', KEYS[1], owner, 'PX', ARGV[2])
 	end
-	leave(own)
-	wake() -- a reader behind a reader
+	if waits then
+		leave(own)
+		wake() -- a reader behind a reader
+	end
 	return {1, token()}
 end
 
@@ -41,17 +43,13 @@ if ARGV[4] == 'true' then
 		redis.call('RPUSH', KEYS[4], own)
 	end
 	redis.call('ZADD', KEYS[5], now + ARGV[2], own)
-	redis.call('PEXPIREAT', KEYS[4], highest(KEYS[5]))
-	redis.call('PEXPIREAT', KEYS[5], highest(KEYS[5]))
+	redis.call('PEXPIREAT', KEYS[4], expire(KEYS[5]))
 	-- The first of the others that may be dead.
 	again = math.min(again, redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2] - now)
 end
 if turn then
-	local lease = redis.call('PTTL', KEYS[1])
-	if lease < 0 then
-		lease = (highest(KEYS[3]) or now) - now
-	end
-	if lease > 0 then
+	local lease = math.max(redis.call('PTTL', KEYS[1]), redis.call('PTTL', KEYS[3]))
+	if lease >= 0 then
 		again = math.min(again, lease)
 	end
 end

@@ -1,6 +1,6 @@
 -- Frees a lock that is held alone, and wakes those who wait.
 --
--- KEYS: lock, grants, readers, queue, places. ARGV: owner, TTL, channel, name of the call.
+-- KEYS: lock, grants. ARGV: owner, TTL, channel, name of the call.
 --
 -- Returns whether the call freed it, be it in an earlier run, whose answer was lost.
 

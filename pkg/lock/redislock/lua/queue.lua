@@ -1,15 +1,13 @@
--- Begins the scripts of a fair lock.
+-- Begins the scripts of a fair lock, after ends.lua.
 --
 -- KEYS: lock, grants, readers, queue, places. The queue has "exclusive:OWNER" and
--- "shared:OWNER", in the order in which they came; places has when each times out, by
--- Redis's clock, unless its waiter asks again.
+-- "shared:OWNER", in the order in which they came; places has when each times out, unless
+-- its waiter asks again.
 --
 -- ARGV: owner, TTL in ms, channel, name of the call, mode.
 
 local owner, mode = ARGV[1], ARGV[5]
 local own = mode .. ':' .. owner
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function leave(place)
 	redis.call('LREM', KEYS[4], 0, place)
@@ -28,15 +26,11 @@ local function free(place)
 	return string.sub(place, 1, 1) == 's' or redis.call('EXISTS', KEYS[3]) == 0
 end
 
--- Wakes the first of the queue where it is its turn; those without a place where there is
--- no queue.
-local function wake()
+-- Wakes the first of the queue where it is its turn, or where the lease that it waits for
+-- ends earlier; those without a place where there is no queue.
+local function wake(earlier)
 	local first = redis.call('LINDEX', KEYS[4], 0) or ':'
-	if first ~= own and free(first) then
+	if first ~= own and (earlier or free(first)) then
 		redis.call('PUBLISH', ARGV[3], string.match(first, ':(.*)'))
 	end
-end
-
-local function highest(key)
-	return redis.call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]
 end

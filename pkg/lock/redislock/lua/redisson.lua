@@ -1,22 +1,23 @@
--- Takes a lock as Redisson's RLock and RFencedLock do: a hash at the lock's name, with the
--- owner and how often it has the lock.
+-- Takes a lock as Redisson's RLock, RFencedLock and RReadWriteLock's writer do: a hash at the
+-- lock's name, with the owner and how often it has the lock.
 --
--- KEYS: lock, latch, channel, and the counter of a fenced lock. ARGV: owner, TTL in ms.
+-- KEYS: lock, latch, and the counter of a fenced lock. ARGV: owner, TTL in ms, channel, name
+-- of the call, mode, message; then other fields of the hash, and what they have.
 --
--- Returns {1, token}, or {0, ms until the holder's lease ends}.
+-- Returns {1, token}, or {0, ms until the holders' leases end}.
 
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
-	if redis.call('EXISTS', KEYS[1]) == 1 then
-		return {0, redis.call('PTTL', KEYS[1])}
-	end
+if redis.call('EXISTS', KEYS[1]) == 0 then
 	local freed = redis.call('GET', KEYS[2])
 	if freed and string.sub(freed, 1, #ARGV[1]) == ARGV[1] then
-		return {0, 0}
+		return {0, 0} -- the request comes after its tenure
 	end
-	if KEYS[4] then
-		redis.call('INCR', KEYS[4])
+	-- The counter comes first: where it cannot be raised, nothing is done.
+	if KEYS[3] then
+		redis.call('INCR', KEYS[3])
 	end
-	redis.call('HSET', KEYS[1], ARGV[1], 1)
+	redis.call('HSET', KEYS[1], ARGV[1], 1, unpack(ARGV, 7))
 	redis.call('PEXPIRE', KEYS[1], ARGV[2])
+elseif redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+	return {0, redis.call('PTTL', KEYS[1])}
 end
-return {1, KEYS[4] and redis.call('GET', KEYS[4]) or 0}
+return {1, KEYS[3] and redis.call('GET', KEYS[3]) or 0}

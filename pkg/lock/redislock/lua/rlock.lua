@@ -1,6 +1,6 @@
 -- Takes a lock shared.
 --
--- KEYS: lock, grants, readers, queue, places. ARGV: owner, TTL in ms.
+-- KEYS: lock, grants, readers. ARGV: owner, TTL in ms.
 --
 -- Returns {1, token}, or {0, ms until the writer's lease ends}. Where the answer of an
 -- earlier run was lost, the reader gets a new token, which is as good: it is the highest.
@@ -8,15 +8,13 @@
 if redis.call('EXISTS', KEYS[1]) == 1 then
 	return {0, redis.call('PTTL', KEYS[1])}
 end
-local freed = redis.call('HGET', KEYS[2], 'freed')
-if freed and string.sub(freed, 1, #ARGV[1]) == ARGV[1] then
-	return {0, 0}
-end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- The counter comes first: where it cannot be raised, nothing is done.
 redis.call('HINCRBY', KEYS[2], 'token', 1)
+local token, freed = unpack(redis.call('HMGET', KEYS[2], 'token', 'freed'))
+if freed and string.sub(freed, 1, #ARGV[1]) == ARGV[1] then
+	return {0, 0} -- the request comes after its tenure
+end
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
-redis.call('PEXPIREAT', KEYS[3], redis.call('ZREVRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2])
-return {1, redis.call('HGET', KEYS[2], 'token')}
+expire(KEYS[3])
+return {1, token}

@@ -3,12 +3,10 @@
 -- KEYS: lock, grants, readers. ARGV: owner, TTL in ms. Returns whether the lock is the
 -- owner's. The other readers' leases are as they were.
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local ends = redis.call('ZSCORE', KEYS[3], ARGV[1])
 if not ends or tonumber(ends) <= now then
 	return 0
 end
 redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
-redis.call('PEXPIREAT', KEYS[3], redis.call('ZREVRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2])
+expire(KEYS[3])
 return 1
