@@ -38,6 +38,7 @@ func TestFairIsForNewAlone(t *testing.T) {
 
 // TestModesWake: by a channel, so that nobody waits for the lease to end.
 func TestModesWake(t *testing.T) {
+	t.Parallel()
 	for name, mode := range map[string]struct {
 		make    func(redis.UniversalClient) (lock.Backend, error)
 		channel string
@@ -76,6 +77,7 @@ func TestSpringTells(t *testing.T) {
 
 // TestModesSentAgain: what was done before is known.
 func TestModesSentAgain(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds() {
 		if k.name == "spring" {
 			continue // its format has no place for it

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
@@ -32,18 +33,17 @@ func library(t *testing.T, name string) string {
 	return dir
 }
 
-// peer is a program in Java that locks and unlocks.
+// peer is a program in Java that locks and unlocks, in several ways.
 type peer struct {
-	t   *testing.T
 	in  io.Writer
 	out chan string
 }
 
 // startPeer runs the peer of a folder in testdata, with its libraries.
-func startPeer(t *testing.T, s *redisproc.Server, name, libraries, kind string) *peer {
+func startPeer(t *testing.T, s *redisproc.Server, name, libraries string) *peer {
 	t.Helper()
 	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(libraries, "*"),
-		filepath.Join("testdata", name, "Peer.java"), s.Addr, kind, scope)
+		filepath.Join("testdata", name, "Peer.java"), s.Addr, scope)
 	var says strings.Builder
 	cmd.Stderr = &says
 	in, err := cmd.StdinPipe()
@@ -57,7 +57,7 @@ func startPeer(t *testing.T, s *redisproc.Server, name, libraries, kind string) 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{t, in, make(chan string, 100)}
+	p := &peer{in, make(chan string, 100)}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -75,19 +75,18 @@ func startPeer(t *testing.T, s *redisproc.Server, name, libraries, kind string) 
 			t.Errorf("the peer in Java: %v\n%s", err, &says)
 		}
 	})
-	p.want("ready")
+	p.want(t, "ready")
 	return p
 }
 
-func (p *peer) send(line string) {
-	p.t.Helper()
+func (p *peer) send(t *testing.T, line string) {
+	t.Helper()
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
 func (p *peer) says() string {
-	p.t.Helper()
 	select {
 	case line := <-p.out:
 		return line
@@ -96,29 +95,41 @@ func (p *peer) says() string {
 	}
 }
 
-func (p *peer) want(line string) {
-	p.t.Helper()
+func (p *peer) want(t *testing.T, line string) {
+	t.Helper()
 	if got := p.says(); got != line {
-		p.t.Fatalf("the peer in Java says %q, want %q", got, line)
+		t.Fatalf("the peer in Java says %q, want %q", got, line)
 	}
 }
 
-func (p *peer) do(line, want string) {
-	p.t.Helper()
-	p.send(line)
-	p.want(want)
+func (p *peer) do(t *testing.T, line, want string) {
+	t.Helper()
+	p.send(t, line)
+	p.want(t, want)
 }
 
-// format is a lock of a peer, and the mode that has its format.
-type format struct {
-	kind    string
-	make    func(redis.UniversalClient) (lock.Backend, error)
-	channel string // on which all wait; "": on none, or on one each
+// besideJava runs tests on each server, with a peer of its own. Each test finds the server
+// empty. No other test runs meanwhile: Java keeps the processor busy.
+func besideJava(t *testing.T, name string, tests map[string]func(*testing.T, *redisproc.Server, *peer)) {
+	libraries := library(t, name)
+	for kind, server := range redistest.Servers() {
+		t.Run(kind, func(t *testing.T) {
+			s := server(t)
+			java, client := startPeer(t, s, name, libraries), redistest.Connect(t, s)
+			for name, test := range tests {
+				t.Run(name, func(t *testing.T) {
+					if err := client.FlushAll(t.Context()).Err(); err != nil {
+						t.Fatal(err)
+					}
+					test(t, s, java)
+				})
+			}
+		})
+	}
 }
 
 // TestRedisson: see eachOther; readers hold a lock together; and tokens are of one counter.
 func TestRedisson(t *testing.T) {
-	libraries := library(t, "redisson")
 	mode := func(make func(redis.UniversalClient, time.Duration, ...redislock.Option) (*redislock.Exclusive, error)) func(redis.UniversalClient) (lock.Backend, error) {
 		return func(c redis.UniversalClient) (lock.Backend, error) { return make(c, redislock.RedissonTTL) }
 	}
@@ -128,77 +139,72 @@ func TestRedisson(t *testing.T) {
 	readWrite := func(c redis.UniversalClient) (lock.Backend, error) {
 		return redislock.RedissonReadWrite(c, redislock.RedissonTTL)
 	}
-	eachOther(t, "redisson", libraries,
-		format{"lock", mode(redislock.Redisson), "redisson_lock__channel:{/lock}"},
-		format{"fenced", mode(redislock.RedissonFenced), "redisson_lock__channel:{/lock}"},
-		format{"fair", fair, ""},
-		format{"write", readWrite, "redisson_rwlock:{/lock}"})
-
-	t.Run("readers", func(t *testing.T) {
-		onBoth(t, func(t *testing.T, s *redisproc.Server) {
-			java, ours := startPeer(t, s, "redisson", libraries, "read"), join(t, s, readWrite)
+	besideJava(t, "redisson", map[string]func(*testing.T, *redisproc.Server, *peer){
+		"lock":   eachOther("lock", mode(redislock.Redisson), "redisson_lock__channel:{/lock}"),
+		"fenced": eachOther("fenced", mode(redislock.RedissonFenced), "redisson_lock__channel:{/lock}"),
+		"fair":   eachOther("fair", fair, ""),
+		"write":  eachOther("write", readWrite, "redisson_rwlock:{/lock}"),
+		"readers": func(t *testing.T, s *redisproc.Server, java *peer) {
+			ours := join(t, s, readWrite)
 			reader := ours.rlock(t)
-			java.do("try", "locked")
+			java.do(t, "read try", "locked")
 			wantUnlock(t, reader)
 			wantLocked(t, ours.TryLock)
 			reader = ours.rlock(t)
-			java.do("unlock", "unlocked")
+			java.do(t, "read unlock", "unlocked")
 			wantLocked(t, ours.TryLock)
 			wantUnlock(t, reader)
 			writer := granted(t, ours.TryLock)
-			java.do("try", "refused")
+			java.do(t, "read try", "refused")
 			wantUnlock(t, writer)
-		})
-	})
-	t.Run("tokens", func(t *testing.T) {
-		onBoth(t, func(t *testing.T, s *redisproc.Server) {
-			java, ours := startPeer(t, s, "redisson", libraries, "fenced"), join(t, s, mode(redislock.RedissonFenced))
-			java.do("lock", "locked")
-			java.do("token", "1")
-			java.do("unlock", "unlocked")
+		},
+		"tokens": func(t *testing.T, s *redisproc.Server, java *peer) {
+			ours := join(t, s, mode(redislock.RedissonFenced))
+			java.do(t, "fenced lock", "locked")
+			java.do(t, "fenced token", "1")
+			java.do(t, "fenced unlock", "unlocked")
 			holder := ours.take(t)
 			if token := holder.Grant().Token; token != 2 {
 				t.Errorf("the token is %d, want 2", token)
 			}
 			wantUnlock(t, holder)
-			java.do("lock", "locked")
-			java.do("token", "3")
-			java.do("unlock", "unlocked")
-		})
+			java.do(t, "fenced lock", "locked")
+			java.do(t, "fenced token", "3")
+			java.do(t, "fenced unlock", "unlocked")
+		},
 	})
 }
 
 // TestSpring: see eachOther.
 func TestSpring(t *testing.T) {
-	eachOther(t, "spring", library(t, "spring"), format{"spin", spring(redislock.SpringTTL), ""}, format{"pubsub", spring(redislock.SpringTTL), ""})
+	besideJava(t, "spring", map[string]func(*testing.T, *redisproc.Server, *peer){
+		"spin":   eachOther("spin", spring(redislock.SpringTTL), ""),
+		"pubsub": eachOther("pubsub", spring(redislock.SpringTTL), ""),
+	})
 }
 
-// eachOther: locks of a peer and ours exclude each other, and wake each other where they do.
-func eachOther(t *testing.T, peer, libraries string, formats ...format) {
-	for _, f := range formats {
-		t.Run(f.kind, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, s *redisproc.Server) {
-				java, ours := startPeer(t, s, peer, libraries, f.kind), join(t, s, f.make)
+// eachOther is a test that a kind of a peer's lock and the mode that has its format exclude
+// each other, and wake each other where they do: by a channel on which all wait, or "".
+func eachOther(kind string, make func(redis.UniversalClient) (lock.Backend, error), channel string) func(*testing.T, *redisproc.Server, *peer) {
+	return func(t *testing.T, s *redisproc.Server, java *peer) {
+		ours := join(t, s, make)
+		java.do(t, kind+" try", "locked")
+		wantLocked(t, ours.TryLock)
+		waiting := inBackground(t.Context(), ours.Lock)
+		if channel != "" {
+			ours.listeners(t, channel, 1)
+		}
+		java.do(t, kind+" unlock", "unlocked")
+		holder := wantGrant(t, waiting)
 
-				java.do("try", "locked")
-				wantLocked(t, ours.TryLock)
-				waiting := inBackground(t.Context(), ours.Lock)
-				if f.channel != "" {
-					ours.listeners(t, f.channel, 1)
-				}
-				java.do("unlock", "unlocked")
-				holder := wantGrant(t, waiting)
-
-				java.do("try", "refused")
-				java.send("lock")
-				if f.channel != "" {
-					ours.listeners(t, f.channel, 1)
-				}
-				wantUnlock(t, holder)
-				java.want("locked")
-				java.do("unlock", "unlocked")
-				wantUnlock(t, granted(t, ours.TryLock))
-			})
-		})
+		java.do(t, kind+" try", "refused")
+		java.send(t, kind+" lock")
+		if channel != "" {
+			ours.listeners(t, channel, 1)
+		}
+		wantUnlock(t, holder)
+		java.want(t, "locked")
+		java.do(t, kind+" unlock", "unlocked")
+		wantUnlock(t, granted(t, ours.TryLock))
 	}
 }

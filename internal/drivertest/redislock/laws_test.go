@@ -31,10 +31,12 @@ func kinds() []kind {
 }
 
 func TestLaws(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			t.Run("embedded", func(t *testing.T) {
-				t.Parallel() // they wait more than they do
+				t.Parallel()
 				laws(t, redistest.Embedded(t), k)
 			})
 			t.Run("redis", func(t *testing.T) {

@@ -28,8 +28,10 @@ func killAndRestart(t *testing.T, s *redisproc.Server) {
 
 // TestRestart: by what it keeps, a lock is lost, its holder is told, and tokens start again.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	for persistence, keeps := range map[string]bool{"none": false, "always": true} {
 		t.Run(persistence, func(t *testing.T) {
+			t.Parallel()
 			const ttl = 6 * time.Second // so that a renewal is answered in time
 			s := redistest.Real(t, redisproc.Settings(t.TempDir(), persistence)...)
 			a := join(t, s, own(ttl))
@@ -75,11 +77,20 @@ func TestPausedServer(t *testing.T) {
 
 // TestWaiterOutlivesARestart: those who wait connect again.
 func TestWaiterOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	s := redistest.Real(t, redisproc.Settings(t.TempDir(), "always")...)
 	a, b := join(t, s, own(long)), join(t, s, own(long))
 	holder := a.take(t)
+	wantLocked(t, b.TryLock) // and b has a connection
+	answered := make(chan struct{}, 100)
+	b.client.AddHook(hook(func(send func() error) error {
+		err := send()
+		answered <- struct{}{}
+		return err
+	}))
 	waiting := inBackground(t.Context(), b.Lock)
-	a.listeners(t, channel, 1)
+	<-answered
+	<-answered // when it listens it asks again
 	killAndRestart(t, s)
 	c := join(t, s, own(long))
 	c.listeners(t, channel, 1)
@@ -89,11 +100,13 @@ func TestWaiterOutlivesARestart(t *testing.T) {
 
 // TestEviction: which policy takes the lock, and which the counter of tokens.
 func TestEviction(t *testing.T) {
+	t.Parallel()
 	for policy, want := range map[string]struct {
 		kept  bool
 		token fence.Token // of the next grant
 	}{"allkeys-lru": {false, 1}, "volatile-lru": {false, 2}, "noeviction": {true, 0}} {
 		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
 			settings := append(redisproc.Settings(t.TempDir(), "none"), "--maxmemory", "8mb", "--maxmemory-policy", policy)
 			a := join(t, redistest.Real(t, settings...), own(long))
 			a.take(t)

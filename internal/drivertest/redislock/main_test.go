@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"context"
+	"flag"
 	"testing"
 	"time"
 
@@ -14,7 +15,12 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "12"); err != nil { // tests mostly wait
+		panic(err)
+	}
+	redistest.Main(m)
+}
 
 const (
 	ttl   = time.Second
@@ -48,7 +54,7 @@ func join(t *testing.T, s *redisproc.Server, make func(redis.UniversalClient) (l
 }
 
 func connect(addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: ttl / 2, MaxRetries: -1})
+	return redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: ttl, DialerRetries: 1, MaxRetries: -1})
 }
 
 // own is the package's own lock, with a TTL.

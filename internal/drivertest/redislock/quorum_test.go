@@ -26,6 +26,7 @@ func nodes(t *testing.T, server func(*testing.T) *redisproc.Server, n int) []*re
 }
 
 func TestQuorumLaws(t *testing.T) {
+	t.Parallel()
 	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,8 +108,10 @@ func (q quorum) forget(t *testing.T, n int) {
 
 // TestMinorityIsDown: all is well, also where the node is down that wakes those who wait.
 func TestMinorityIsDown(t *testing.T) {
+	t.Parallel()
 	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			all := nodes(t, server, 5)
 			a, b := joinAll(t, all, long), joinAll(t, all, long)
 			holder := a.take(t)
@@ -142,8 +145,10 @@ func TestMinorityIsDown(t *testing.T) {
 
 // TestLockWaitsForAMajority, which is not there at first.
 func TestLockWaitsForAMajority(t *testing.T) {
+	t.Parallel()
 	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			all := nodes(t, server, 3)
 			a := joinAll(t, all, 10*ttl)
 			for _, s := range all[:2] {

@@ -23,8 +23,9 @@ const (
 	channel = key + ":free"
 )
 
-// onBoth runs a test on a real server and on the embedded one.
+// onBoth runs a test on a real server and on the embedded one, beside other tests.
 func onBoth(t *testing.T, test func(*testing.T, *redisproc.Server)) {
+	t.Parallel()
 	for name, server := range redistest.Servers() {
 		t.Run(name, func(t *testing.T) { test(t, server(t)) })
 	}
@@ -350,7 +351,7 @@ func TestRefusal(t *testing.T) {
 // TestLossIsTold: a renewal sees it, and does not take the lock again.
 func TestLossIsTold(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *redisproc.Server) {
-		a, b := join(t, s, own(ttl)), join(t, s, own(long))
+		a, b := join(t, s, own(3*ttl)), join(t, s, own(long))
 		for name, lose := range map[string]func() error{
 			"another's": func() error { return a.client.Set(t.Context(), key, "another", long).Err() },
 			"gone":      func() error { return a.client.Del(t.Context(), key).Err() },

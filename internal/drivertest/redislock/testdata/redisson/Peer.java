@@ -6,25 +6,19 @@ import org.redisson.api.RFencedLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** A client of Redisson. It does a line of its input after the other: try, lock, unlock. */
+/** A client of Redisson. It does a line of its input after the other: a kind of lock, and try, lock, token or unlock. */
 public class Peer {
     public static void main(String[] args) throws Exception {
         Config config = new Config();
         config.useSingleServer().setAddress("redis://" + args[0])
             .setConnectionMinimumIdleSize(1).setSubscriptionConnectionMinimumIdleSize(1);
         RedissonClient client = Redisson.create(config);
-        Lock lock = switch (args[1]) {
-            case "lock" -> client.getLock(args[2]);
-            case "fair" -> client.getFairLock(args[2]);
-            case "fenced" -> client.getFencedLock(args[2]);
-            case "read" -> client.getReadWriteLock(args[2]).readLock();
-            case "write" -> client.getReadWriteLock(args[2]).writeLock();
-            default -> throw new IllegalArgumentException(args[1]);
-        };
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            switch (line) {
+            String[] words = line.split(" ");
+            Lock lock = lock(client, words[0], args[1]);
+            switch (words[1]) {
                 case "try" -> System.out.println(lock.tryLock() ? "locked" : "refused");
                 case "lock" -> {
                     lock.lock();
@@ -39,5 +33,16 @@ public class Peer {
             }
         }
         client.shutdown();
+    }
+
+    private static Lock lock(RedissonClient client, String kind, String name) {
+        return switch (kind) {
+            case "lock" -> client.getLock(name);
+            case "fair" -> client.getFairLock(name);
+            case "fenced" -> client.getFencedLock(name);
+            case "read" -> client.getReadWriteLock(name).readLock();
+            case "write" -> client.getReadWriteLock(name).writeLock();
+            default -> throw new IllegalArgumentException(kind);
+        };
     }
 }

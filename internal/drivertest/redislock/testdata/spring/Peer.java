@@ -1,11 +1,12 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.Map;
 import java.util.concurrent.locks.Lock;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.integration.redis.util.RedisLockRegistry;
 
-/** A RedisLockRegistry. It does a line of its input after the other: try, lock, unlock. */
+/** A RedisLockRegistry of each type. It does a line of its input after the other: a type, and try, lock or unlock. */
 public class Peer {
     public static void main(String[] args) throws Exception {
         String[] address = args[0].split(":");
@@ -13,15 +14,16 @@ public class Peer {
             new RedisStandaloneConfiguration(address[0], Integer.parseInt(address[1])));
         redis.afterPropertiesSet();
         redis.start();
-        RedisLockRegistry registry = new RedisLockRegistry(redis, "registry", 60_000);
-        if (args[1].equals("pubsub")) {
-            registry.setRedisLockType(RedisLockRegistry.RedisLockType.PUB_SUB_LOCK);
-        }
-        Lock lock = registry.obtain(args[2]);
+        Map<String, RedisLockRegistry> registries = Map.of(
+            "spin", new RedisLockRegistry(redis, "registry", 60_000),
+            "pubsub", new RedisLockRegistry(redis, "registry", 60_000));
+        registries.get("pubsub").setRedisLockType(RedisLockRegistry.RedisLockType.PUB_SUB_LOCK);
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            switch (line) {
+            String[] words = line.split(" ");
+            Lock lock = registries.get(words[0]).obtain(args[1]);
+            switch (words[1]) {
                 case "try" -> System.out.println(lock.tryLock() ? "locked" : "refused");
                 case "lock" -> {
                     lock.lock();
@@ -34,7 +36,9 @@ public class Peer {
                 default -> throw new IllegalArgumentException(line);
             }
         }
-        registry.destroy();
+        for (RedisLockRegistry registry : registries.values()) {
+            registry.destroy();
+        }
         redis.destroy();
     }
 }
