@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,6 +96,44 @@ func TestModesSentAgain(t *testing.T) {
 						wantUnlock(t, take(t))
 					}
 				}
+			})
+		})
+	}
+}
+
+// TestNamesThatBeginAlike: the first of Redisson's threads is not taken for the tenth.
+func TestNamesThatBeginAlike(t *testing.T) {
+	t.Parallel()
+	for name, mode := range map[string]func(redis.UniversalClient) (lock.Backend, error){
+		"redisson": func(c redis.UniversalClient) (lock.Backend, error) { return redislock.Redisson(c, long) },
+		"fair":     func(c redis.UniversalClient) (lock.Backend, error) { return redislock.RedissonFair(c, long, long) },
+		"reader": func(c redis.UniversalClient) (lock.Backend, error) {
+			both, err := redislock.RedissonReadWrite(c, long)
+			return lock.Shared(both), err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, s *redisproc.Server) {
+				a := join(t, s, mode)
+				if err := a.client.Ping(t.Context()).Err(); err != nil { // a has a connection
+					t.Fatal(err)
+				}
+				var asked atomic.Int64
+				sent, release := make(chan struct{}), make(chan struct{})
+				a.client.AddHook(hook(func(send func() error) error {
+					if asked.Add(1) == 1 {
+						close(sent)
+						<-release
+					}
+					return send()
+				}))
+				first := inBackground(t.Context(), a.Lock)
+				<-sent
+				for range 9 {
+					wantUnlock(t, a.take(t))
+				}
+				close(release)
+				wantUnlock(t, wantGrant(t, first))
 			})
 		})
 	}

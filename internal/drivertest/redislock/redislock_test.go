@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -293,6 +294,25 @@ func TestRequestThatComesLate(t *testing.T) {
 			}
 			wantUnlock(t, granted(t, b.TryLock))
 		}
+	})
+}
+
+// TestAnswerWithoutAToken is an error, and the lock is given back.
+func TestAnswerWithoutAToken(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *redisproc.Server) {
+		a, b := join(t, s, own(long)), join(t, s, own(long))
+		wantUnlock(t, a.take(t)) // Redis knows the script
+		forget := sync.OnceFunc(func() { b.client.Del(t.Context(), grants) })
+		a.client.AddHook(hook(func(send func() error) error {
+			_ = send()
+			forget()
+			return send()
+		}))
+		r := <-inBackground(t.Context(), a.Lock)
+		if unknown := new(lock.UnknownError); r.err == nil || !strings.Contains(r.err.Error(), "this is no Redis") || errors.As(r.err, &unknown) {
+			t.Errorf("Lock returned %v, want what the script said, and nothing unknown", r.err)
+		}
+		wantUnlock(t, granted(t, b.TryLock))
 	})
 }
 

@@ -23,7 +23,6 @@ type service interface {
 	free(ctx context.Context, t ticket, ttl time.Duration, call string) (bool, error)
 	// valid is how long a lease surely lasts, from before it was asked for.
 	valid(ttl time.Duration) time.Duration
-	// listen is nil where nobody wakes those who wait.
 	listen(ticket) *waiter
 }
 
@@ -117,10 +116,9 @@ func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left
 			return nil, nil, lock.ErrLocked
 		}
 		if news == nil {
-			if one := l.service.listen(t); one != nil {
-				news = one.news
-				defer func() { one.leave(granted) }()
-			}
+			one := l.service.listen(t)
+			news = one.news
+			defer func() { one.leave(granted) }()
 		}
 		select {
 		case <-news:

@@ -18,7 +18,8 @@ import (
 //
 // take returns {1, token}, or {0, ms after which to ask again though nobody was woken};
 // renew returns 1, or 0 where the lock is not the owner's; free returns 1, or 0 where there
-// was nothing to free.
+// was nothing to free. The name of a call that frees is "OWNER#" and a number, and Redis keeps
+// the last one: so a request is known that comes again, or after its tenure.
 type recipe struct {
 	take, renew, free *redis.Script
 	keys              func(options, ticket) []string
@@ -76,13 +77,16 @@ func (n *node) take(ctx context.Context, t ticket, ttl time.Duration) (answer, e
 		return answer{}, err
 	}
 	a, err := parse(said)
+	if err != nil {
+		return answer{}, err
+	}
 	if a.again <= 0 || a.again > ttl { // a lease without end, or one that is longer than ours: nobody may tell of its end
 		a.again = ttl
 	}
 	if t.recipe.poll > 0 {
 		a.again = min(a.again, t.recipe.poll)
 	}
-	return a, err
+	return a, nil
 }
 
 // parse reads what the script said that takes a lock.
