@@ -90,7 +90,7 @@ func (p *peer) says() string {
 	select {
 	case line := <-p.out:
 		return line
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		return "nothing"
 	}
 }
