@@ -23,6 +23,22 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
+// scripts tells of each script that is answered, and not of what begins a connection.
+type scripts struct {
+	hook
+	answered chan struct{}
+}
+
+func (s scripts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if cmd.Name() == "evalsha" {
+			s.answered <- struct{}{}
+		}
+		return err
+	}
+}
+
 // twice sends each request again, as go-redis does where the first answer is lost.
 func twice(send func() error) error {
 	_ = send()

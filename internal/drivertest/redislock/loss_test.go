@@ -81,16 +81,11 @@ func TestWaiterOutlivesARestart(t *testing.T) {
 	s := redistest.Real(t, redisproc.Settings(t.TempDir(), "always")...)
 	a, b := join(t, s, own(long)), join(t, s, own(long))
 	holder := a.take(t)
-	wantLocked(t, b.TryLock) // and b has a connection
-	answered := make(chan struct{}, 100)
-	b.client.AddHook(hook(func(send func() error) error {
-		err := send()
-		answered <- struct{}{}
-		return err
-	}))
+	asked := scripts{answered: make(chan struct{}, 100)}
+	b.client.AddHook(asked)
 	waiting := inBackground(t.Context(), b.Lock)
-	<-answered
-	<-answered // when it listens it asks again
+	<-asked.answered
+	<-asked.answered // when it listens it asks again
 	killAndRestart(t, s)
 	c := join(t, s, own(long))
 	c.listeners(t, channel, 1)
