@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "12"); err != nil { // tests mostly wait
+	if err := flag.Set("test.parallel", "8"); err != nil { // tests mostly wait
 		panic(err)
 	}
 	redistest.Main(m)
