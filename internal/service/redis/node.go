@@ -23,6 +23,8 @@ var killNode = nodes.Kill(func(ctx context.Context, of service.Servers, stage se
 var restartNode = nodes.Restart(func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
 	s := of.(*servers)
 	n := s.named(step.Node)
+	n.away.Lock()
+	defer n.away.Unlock()
 	if err := stage.Meanwhile(ctx, n.name+" to serve", n.server.Restart); err != nil {
 		return err
 	}

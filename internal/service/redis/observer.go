@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,8 +32,16 @@ var contents = redis.NewScript(contentsLua)
 // watch is the account of one node, by its replication stream.
 type watch struct {
 	stream *replica.Stream
+	client *redis.Client // that writes marks
 	stop   context.CancelFunc
 	ended  chan struct{}
+
+	mu    sync.Mutex
+	marks map[string]chan struct{} // closed when the account has what was before them
+}
+
+func newWatch(stream *replica.Stream, client *redis.Client, stop context.CancelFunc) *watch {
+	return &watch{stream: stream, client: client, stop: stop, ended: make(chan struct{}), marks: make(map[string]chan struct{})}
 }
 
 // observe begins the account of a node, or goes on with it after the node was away. It
@@ -49,13 +58,14 @@ func (n *node) observe(ctx context.Context, a *account) error {
 		return fmt.Errorf("observer of %s: %w", n.name, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	w, p := &watch{stream: stream, stop: stop, ended: make(chan struct{})}, n.process()
+	w, p := newWatch(stream, redis.NewClient(n.options), stop), n.process()
 	n.watch = w
 	begun := make(chan error, 1)
 	id := rand.Text()
 	found, told := make(chan database, 1), make(chan struct{})
 	n.servers.stage.Go(func() {
 		defer close(w.ended)
+		defer w.client.Close()
 		defer stream.Close()
 		defer context.AfterFunc(ctx, stream.Close)()
 		err := w.skip(marker + id)
@@ -76,6 +86,7 @@ func (n *node) observe(ctx context.Context, a *account) error {
 				}
 				return d
 			})
+			w.pass(commands)
 		}); ctx.Err() == nil {
 			n.servers.stage.Fail(p, fmt.Errorf("the observer of %s: %w", n.name, err))
 		}
@@ -92,6 +103,50 @@ func (n *node) observe(ctx context.Context, a *account) error {
 	found <- here
 	<-told
 	return nil
+}
+
+// awaitAccount returns when the account has all that the node did before, or when the node
+// says nothing more.
+func (n *node) awaitAccount() {
+	n.away.RLock()
+	w := n.watch
+	n.away.RUnlock()
+	mark := rand.Text()
+	passed := w.expect(mark)
+	defer w.forget(mark)
+	if w.client.Set(context.Background(), marker, mark, time.Second).Err() != nil {
+		return // it is dead, or stands still, or takes nothing more
+	}
+	select {
+	case <-passed:
+	case <-w.ended:
+	}
+}
+
+// expect returns what is closed when the stream has come to a mark.
+func (w *watch) expect(mark string) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.marks[mark] = make(chan struct{})
+	return w.marks[mark]
+}
+
+func (w *watch) forget(mark string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.marks, mark)
+}
+
+// pass tells of the marks among commands that the account has taken in.
+func (w *watch) pass(commands [][]string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range commands {
+		if len(c) > 2 && c[1] == marker && w.marks[c[2]] != nil {
+			close(w.marks[c[2]])
+			delete(w.marks, c[2])
+		}
+	}
 }
 
 // contents are what the keys of locks hold at the time when the stream has the mark.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,6 +37,8 @@ type node struct {
 	servers *servers
 	server  *redisproc.Server // nil: it was there already
 	options *redis.Options
+	gate    *gate        // nil: it has no others beside it
+	away    sync.RWMutex // held while the node is started again, and has no account yet
 	watch   *watch
 }
 
@@ -57,6 +60,13 @@ func (s Service) Start(ctx context.Context, stage service.Stage) (service.Server
 			return nil, err
 		}
 		all.nodes = append(all.nodes, n)
+		if stage.World().Number(settingNodes) == 1 {
+			continue // whose stream has the order of all that happens
+		}
+		if n.gate, err = newGate(n); err != nil {
+			return nil, err
+		}
+		stage.Group().After(n.gate.close)
 	}
 	if stage.World().Number(settingReplicas) == 0 {
 		return all, nil
@@ -152,7 +162,11 @@ func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, er
 		return []string{s.standby.door.Addr()}, nil
 	}
 	for _, n := range s.nodes {
-		addrs = append(addrs, n.options.Addr)
+		addr := n.options.Addr
+		if n.gate != nil {
+			addr = n.gate.door.Addr()
+		}
+		addrs = append(addrs, addr)
 	}
 	return addrs, nil
 }
