@@ -15,6 +15,8 @@ type state struct {
 	clients  map[string]*clientState
 	requests map[string]*request
 	owners   map[string]*owner // by tenure
+	latest   map[string]string // slot → tenure that was granted last
+	names    map[string]string // tenure, as its client names it → as the lock service does
 	writes   int               // that the storage applied
 	dead     bool              // the storage was killed
 }
@@ -61,6 +63,7 @@ type owner struct {
 	told    time.Duration // when the client was told of its grant; 0: not yet
 	heard   time.Duration // when the client first spoke of it; 0: not before it was told
 	granted bool          // the lock service says that it began
+	untold  bool          // its client took it before the one that it was told of, and gave it back
 	held    []history.Event
 	ended   bool
 	revoked bool
@@ -116,6 +119,8 @@ func newState(r *recorder) *state {
 		clients:  make(map[string]*clientState),
 		requests: make(map[string]*request),
 		owners:   make(map[string]*owner),
+		latest:   make(map[string]string),
+		names:    make(map[string]string),
 	}
 }
 
@@ -150,6 +155,7 @@ func (s *state) request(id string) *request {
 // the process read it off its clock.
 func (s *state) take(e history.Event) {
 	e.At = s.recorder.since(time.Unix(0, int64(e.At)))
+	e.Tenure = s.nameOf(e)
 	switch e.Kind {
 	case history.KindGranted, history.KindEnded, history.KindQueued:
 		if e.Kind != history.KindQueued {
@@ -301,6 +307,43 @@ func (s *state) own(e history.Event) {
 		o.told = o.heard
 	}
 	s.release(o)
+	for _, k := range s.kin(e.Tenure) {
+		if k.client == "" && len(k.held) > 0 {
+			k.client, k.told, k.untold = e.Lane, k.held[0].At+1, true
+			s.release(k)
+		}
+	}
+}
+
+// kin are the tenures in the slot of one, where the slot has the name of a tenure: they
+// are one client's. It is told of one of them. Before that it may have had the lock for a
+// moment, and given it back without knowing; after that it may have taken the lock again
+// by its own renewal. What comes when it has let go of them all is nobody's.
+func (s *state) kin(tenure string) (list []*owner) {
+	slot := s.recorder.slot(tenure)
+	if s.owners[slot] == nil {
+		return nil
+	}
+	for name, o := range s.owners {
+		if s.recorder.slot(name) == slot {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// nameOf is the lock service's name of an event's tenure. A client names all kin alike, and
+// means the one that it was told of: the latest at that time.
+func (s *state) nameOf(e history.Event) string {
+	switch e.Kind {
+	case history.KindGranted, history.KindEnded, history.KindQueued:
+		return e.Tenure
+	case history.KindOK, history.KindNote:
+		if s.names[e.Tenure] == "" && (e.Op == history.OpLock || e.Op == history.OpTryLock) {
+			s.names[e.Tenure] = s.latest[e.Tenure]
+		}
+	}
+	return cmp.Or(s.names[e.Tenure], e.Tenure)
 }
 
 // release takes in what was held back.
@@ -351,6 +394,12 @@ func (s *state) tenure(e history.Event) {
 		}
 	case history.KindGranted:
 		o.granted, o.ended = true, false
+		s.latest[s.recorder.slot(e.Tenure)] = e.Tenure
+		for _, k := range s.kin(e.Tenure) {
+			if o.client == "" && k.told != 0 && !s.client(k.client).asked[s.recorder.slot(e.Tenure)] {
+				o.client, o.told = k.client, e.At+1
+			}
+		}
 	}
 	if o.client == "" || e.Kind != history.KindQueued && o.told == 0 {
 		o.held = append(o.held, e)
@@ -366,7 +415,7 @@ func (s *state) tenure(e history.Event) {
 		e.At = min(e.At, o.told-1)
 	case o.revoked:
 		e.Cause = history.CauseRevoked
-	case c.asked[s.recorder.slot(e.Tenure)] && !c.cut:
+	case c.asked[s.recorder.slot(e.Tenure)] && !c.cut, o.untold && e.Cause == history.CauseRevoked:
 		e.Cause = history.CauseReleased
 	case e.Cause == history.CauseRevoked: // by the lock service's own word
 	default:
@@ -386,7 +435,7 @@ func (s *state) told(reply history.Event) bool {
 	case reply.Request != "" || reply.Kind != history.KindOK:
 		return true
 	case reply.Op == history.OpUnlock:
-		return s.owner(reply.Tenure).ended
+		return s.owner(reply.Tenure).ended && !slices.ContainsFunc(s.kin(reply.Tenure), func(o *owner) bool { return o.client != "" && !o.ended })
 	case reply.Op == history.OpLock || reply.Op == history.OpTryLock:
 		return s.owner(reply.Tenure).granted
 	}

@@ -37,6 +37,75 @@ func TestLateObserver(t *testing.T) {
 	}
 }
 
+// TestTakenAgain: a client that takes the lock again by its renewal is told of nothing. The
+// lock service's account says that it has the lock, also where its own word comes late.
+func TestTakenAgain(t *testing.T) {
+	early := []string{"granted a", "ok a", "ended a", "granted a~2", "ended a~2", "granted a~3"}
+	late := []string{"granted a", "ended a", "granted a~2", "ended a~2", "granted a~3", "ok a"}
+	for _, told := range [][]string{early, late} {
+		r := newRecorder(nil, func(tenure string) string { slot, _, _ := strings.Cut(tenure, "~"); return slot })
+		r.begin(history.Run{})
+		s := newState(r)
+		for i, word := range told {
+			kind, tenure, _ := strings.Cut(word, " ")
+			e := history.Event{
+				At: time.Duration(r.began.Add(time.Duration(i+1) * time.Millisecond).UnixNano()), Lane: "redis",
+				Kind: history.Kind(kind), Tenure: tenure, Scope: "/lock",
+			}
+			if e.Kind == history.KindOK {
+				e.Lane, e.Op = "c1", history.OpLock
+			}
+			s.take(e)
+		}
+		unlocked := history.Event{Kind: history.KindOK, Op: history.OpUnlock, Tenure: "a"}
+		if s.holder("/lock") != "c1" || s.told(unlocked) {
+			t.Errorf("%q: the lock is held by %q, and its unlock is over: %v", told, s.holder("/lock"), s.told(unlocked))
+		}
+		r.flush()
+		words := 0
+		for _, e := range r.events()[1:] {
+			if e.Kind != history.KindOK && e.Client == "c1" {
+				words++
+			}
+		}
+		if words != 5 {
+			t.Errorf("%q: %d words of the lock service are about c1, want 5", told, words)
+		}
+		s.take(history.Event{Lane: "c1", Kind: history.KindInvoke, Op: history.OpUnlock, Tenure: "a", Scope: "/lock"})
+		s.take(history.Event{Kind: history.KindEnded, Tenure: "a~3", Scope: "/lock"})
+		s.take(history.Event{Kind: history.KindGranted, Tenure: "a~4", Scope: "/lock"})
+		if s.holder("/lock") != "" || !s.told(unlocked) {
+			t.Errorf("%q: when all is over the lock is held by %q, and its unlock is over: %v", told, s.holder("/lock"), s.told(unlocked))
+		}
+	}
+}
+
+// TestHadBefore: a client that had the lock for a moment, and gave it back without knowing,
+// means by its word the tenure that it was told of.
+func TestHadBefore(t *testing.T) {
+	r := newRecorder(nil, func(tenure string) string { slot, _, _ := strings.Cut(tenure, "~"); return slot })
+	r.begin(history.Run{})
+	s := newState(r)
+	for i, e := range []history.Event{
+		{Lane: "redis", Kind: history.KindGranted, Tenure: "a"},
+		{Lane: "redis", Kind: history.KindEnded, Tenure: "a", Cause: history.CauseRevoked},
+		{Lane: "redis", Kind: history.KindGranted, Tenure: "a~2"},
+		{Lane: "c1", Kind: history.KindOK, Op: history.OpLock, Tenure: "a"},
+		{Lane: "c1", Kind: history.KindInvoke, Op: history.OpWrite, Tenure: "a", Key: "k", Request: "1"},
+	} {
+		e.At, e.Scope = time.Duration(r.began.Add(time.Duration(i+1)*time.Millisecond).UnixNano()), "/lock"
+		s.take(e)
+	}
+	r.flush()
+	var got []string
+	for _, e := range r.events()[1:] {
+		got = append(got, strings.TrimSpace(fmt.Sprint(e.Kind, " ", e.Tenure, " ", e.Cause)))
+	}
+	if want := "granted a, ended a released, granted a~2, ok a~2, invoke a~2"; strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+}
+
 // TestAccounted: the accounts have all that clients were told of, or not yet.
 func TestAccounted(t *testing.T) {
 	r := newRecorder(nil, etcd.Service{}.Slot)

@@ -45,7 +45,9 @@ type Service interface {
 	// history.Run.Tokens.
 	Shows(client setting.Values) string
 	// Slot is what a client's unlock of a tenure frees. Where a client uses a slot
-	// again for its next tenure, a late unlock of the one before frees that.
+	// again for its next tenure, a late unlock of the one before frees that. A slot that
+	// has the name of a tenure is of this tenure's client alone, which calls all tenures
+	// in the slot by this name.
 	Slot(tenure string) string
 }
 

@@ -148,6 +148,12 @@ func TestRowsOfFaults(t *testing.T) {
 			},
 			[]string{"grant lock service>c c holds /l: token 7", "release c>lock service c's unlock of its old tenure, token 6, releases its new one of /l, token 7"},
 		},
+		"an unlock releases a tenure without a token, which began by a renewal": {
+			[]history.Event{
+				at(1, "etcd", "granted", tenure("c", "t~2", 0)), at(2, "c", "invoke", history.Event{Op: "unlock", Scope: "/l", Tenure: "t"}), at(3, "etcd", "ended", history.Event{Client: "c", Scope: "/l", Tenure: "t~2", Cause: "released"}),
+			},
+			[]string{"grant lock service>c c holds /l: no token", "release c>lock service c's unlock of its old tenure, no token, releases its new one of /l"},
+		},
 		"who holds the lock asks nobody for it": {
 			[]history.Event{at(1, "c", "invoke", lock), at(2, "c", "fail", history.Event{Op: "lock", Scope: "/l", Reason: "held"})},
 			[]string{"fail c> c's lock of /l failed: held"},

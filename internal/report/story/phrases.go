@@ -68,8 +68,11 @@ func releases(e history.Event, g *tenure, again *request) Text {
 	if g == nil || again == nil || again.invoke.Tenure == "" || again.invoke.Tenure == g.id {
 		return Say("%s releases %s", name(e.Client), lock(e.Scope))
 	}
-	return slices.Concat(Say("%s's unlock of its old tenure,", name(e.Client)), token(again.invoke, "", ","),
-		Say("releases its new one of %s,", lock(e.Scope)), Strong("token"+Tie+"%s", g.token))
+	says := append(Say("%s's unlock of its old tenure,", name(e.Client)), token(again.invoke, "", ",")...)
+	if g.token == "" {
+		return append(says, Say("releases its new one of %s", lock(e.Scope))...)
+	}
+	return slices.Concat(says, Say("releases its new one of %s,", lock(e.Scope)), Strong("token"+Tie+"%s", g.token))
 }
 
 // verbs say what a client does that asks for an operation.
