@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,6 +56,39 @@ func (a *account) change(node int, to func(database) database) {
 	for _, lock := range a.locks {
 		a.compare(lock, counted(lock, before, a.nodes[node]))
 	}
+}
+
+// outlast has a dead node's keys expire, until its account begins anew or ctx is done. Until
+// their time is over they count: while the node is dead it gives the lock to nobody else,
+// and what it has kept it has again when it is started. What it has lost is over then.
+func (a *account) outlast(ctx context.Context, node int) {
+	for {
+		next := a.expires(node)
+		if next.IsZero() {
+			return
+		}
+		select {
+		case <-time.After(time.Until(next)):
+		case <-ctx.Done():
+			return
+		}
+		a.change(node, func(d database) database {
+			maps.DeleteFunc(d, func(_ string, v *value) bool { return !v.until.IsZero() && !time.Now().Before(v.until) })
+			return d
+		})
+	}
+}
+
+// expires is when the next key of a node does; zero: none does.
+func (a *account) expires(node int) (next time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, v := range a.nodes[node] {
+		if longer(next, v.until) {
+			next = v.until
+		}
+	}
+	return next
 }
 
 // compare tells whose tenures of a lock have ended and begun. token is the one that was

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,6 +84,32 @@ func TestAccount(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.account)
 			}
 		})
+	}
+}
+
+// TestOutlast: what a dead node held is over with its time to live, and not before.
+func TestOutlast(t *testing.T) {
+	l := new(listener)
+	a := newAccount(l, 1)
+	set := func(command ...string) {
+		a.change(0, func(d database) database {
+			d.apply(command)
+			return d
+		})
+	}
+	until := time.Now().Add(20 * time.Millisecond).Truncate(time.Millisecond)
+	set("SET", "/l", "a", "PXAT", fmt.Sprint(until.UnixMilli()))
+	set("SET", "fencelab_token:{/l}", "1")
+	a.outlast(t.Context(), 0)
+	if got := strings.Join(l.told, ", "); got != "granted a, ended a" || time.Now().Before(until) {
+		t.Errorf("told %s at %v, and its lease ends at %v", got, time.Now(), until)
+	}
+	set("SET", "/l", "b", "PXAT", fmt.Sprint(time.Now().Add(time.Hour).UnixMilli()))
+	back, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.outlast(back, 0)
+	if got := l.told[len(l.told)-1]; got != "granted b" {
+		t.Errorf("told %s of a node that is back", got)
 	}
 }
 

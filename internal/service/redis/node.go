@@ -25,6 +25,7 @@ var restartNode = nodes.Restart(func(ctx context.Context, of service.Servers, st
 	n := s.named(step.Node)
 	n.away.Lock()
 	defer n.away.Unlock()
+	n.watch.stop()
 	if err := stage.Meanwhile(ctx, n.name+" to serve", n.server.Restart); err != nil {
 		return err
 	}

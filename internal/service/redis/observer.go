@@ -64,6 +64,7 @@ func (n *node) observe(ctx context.Context, a *account) error {
 	id := rand.Text()
 	found, told := make(chan database, 1), make(chan struct{})
 	n.servers.stage.Go(func() {
+		defer a.outlast(ctx, n.place)
 		defer close(w.ended)
 		defer w.client.Close()
 		defer stream.Close()
