@@ -424,6 +424,9 @@ func (s *state) tenure(e history.Event) {
 			e.Took = e.At - c.frozen.At
 		}
 	}
+	if e.Cause != history.CauseRevoked {
+		e.Text = "" // it says why that would have been
+	}
 	s.recorder.add(e)
 }
 

@@ -88,7 +88,7 @@ func TestHadBefore(t *testing.T) {
 	s := newState(r)
 	for i, e := range []history.Event{
 		{Lane: "redis", Kind: history.KindGranted, Tenure: "a"},
-		{Lane: "redis", Kind: history.KindEnded, Tenure: "a", Cause: history.CauseRevoked},
+		{Lane: "redis", Kind: history.KindEnded, Tenure: "a", Cause: history.CauseRevoked, Text: "why"},
 		{Lane: "redis", Kind: history.KindGranted, Tenure: "a~2"},
 		{Lane: "c1", Kind: history.KindOK, Op: history.OpLock, Tenure: "a"},
 		{Lane: "c1", Kind: history.KindInvoke, Op: history.OpWrite, Tenure: "a", Key: "k", Request: "1"},
@@ -99,7 +99,7 @@ func TestHadBefore(t *testing.T) {
 	r.flush()
 	var got []string
 	for _, e := range r.events()[1:] {
-		got = append(got, strings.TrimSpace(fmt.Sprint(e.Kind, " ", e.Tenure, " ", e.Cause)))
+		got = append(got, strings.TrimSpace(fmt.Sprint(e.Kind, " ", e.Tenure, " ", e.Cause, e.Text)))
 	}
 	if want := "granted a, ended a released, granted a~2, ok a~2, invoke a~2"; strings.Join(got, ", ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)

@@ -69,6 +69,9 @@ func (b *Builder) ended(e history.Event, r *request) {
 		row.Class, row.Text = ClassExpiry, Say("%s's lease on %s expired%s", who, what, whileStopped(client, e))
 	case e.Cause == history.CauseRevoked:
 		row.Class, row.Text = ClassExpiry, Say("%s's lease on %s was revoked%s", who, what, whileStopped(client, e))
+		if e.Text != "" {
+			row.Text = append(end(row.Text, ":"), Say("%s", e.Text)...)
+		}
 	default:
 		row.Text = Say("%s's tenure of %s is over: %s", who, what, e.Cause)
 	}

@@ -154,6 +154,12 @@ func TestRowsOfFaults(t *testing.T) {
 			},
 			[]string{"grant lock service>c c holds /l: no token", "release c>lock service c's unlock of its old tenure, no token, releases its new one of /l"},
 		},
+		"a lease is revoked, and the lock service says why": {
+			[]history.Event{
+				at(1, "etcd", "granted", tenure("c", "t", 0)), at(2, "etcd", "ended", history.Event{Client: "c", Scope: "/l", Tenure: "t", Cause: "revoked", Text: "redis1 has evicted its key"}),
+			},
+			[]string{"grant lock service>c c holds /l: no token", "expiry lock service> c's lease on /l was revoked: redis1 has evicted its key"},
+		},
 		"who holds the lock asks nobody for it": {
 			[]history.Event{at(1, "c", "invoke", lock), at(2, "c", "fail", history.Event{Op: "lock", Scope: "/l", Reason: "held"})},
 			[]string{"fail c> c's lock of /l failed: held"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -25,6 +26,8 @@ type account struct {
 	nodes   []database
 	tenures map[string]map[string]*tenureOf // lock → owner → tenure
 	begun   map[string]int                  // lock and owner → how many tenures it had
+
+	why atomic.Value // a string: why tenures are revoked now; not of mu, which is held while the run is told
 }
 
 // tenureOf is one that goes on.
@@ -89,6 +92,12 @@ func (a *account) expires(node int) (next time.Time) {
 		}
 	}
 	return next
+}
+
+// because says why tenures are revoked, until the function that it returns is called.
+func (a *account) because(why string) (over func()) {
+	a.why.Store(why)
+	return func() { a.why.Store("") }
 }
 
 // compare tells whose tenures of a lock have ended and begun. token is the one that was
@@ -157,6 +166,7 @@ func (a *account) tell(kind history.Kind, lock string, t *tenureOf, token fence.
 		e.Token, e.Mode = token, t.mode
 	} else if t.until.IsZero() || time.Now().Before(t.until) {
 		e.Cause = history.CauseRevoked // unless its client let go of it
+		e.Text, _ = a.why.Load().(string)
 	}
 	a.stage.Tell(e)
 }

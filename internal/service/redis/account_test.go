@@ -31,6 +31,9 @@ func (l *listener) Tell(e history.Event) {
 	if e.Cause != "" {
 		text += " " + e.Cause
 	}
+	if e.Text != "" {
+		text += ": " + e.Text
+	}
 	l.told = append(l.told, text)
 }
 
@@ -84,6 +87,26 @@ func TestAccount(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.account)
 			}
 		})
+	}
+}
+
+// TestBecause: the account says why a tenure is revoked, as long as it knows.
+func TestBecause(t *testing.T) {
+	l := new(listener)
+	a := newAccount(l, 1)
+	take := func(owner string) {
+		a.change(0, func(d database) database {
+			d.apply([]string{"SET", "/l", owner})
+			return d
+		})
+	}
+	take("a")
+	over := a.because("it is evicted")
+	take("b")
+	over()
+	take("c")
+	if got, want := strings.Join(l.told, ", "), "granted a, ended a revoked: it is evicted, granted b, ended b revoked, granted c"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -48,6 +48,7 @@ var fill = service.Fault{
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
 		s := of.(*servers)
 		n := s.named(step.Node)
+		defer s.account.because(n.name + " has evicted its key")()
 		var evicted []string
 		err := stage.Meanwhile(ctx, "the memory of "+n.name+" to be full", func(ctx context.Context) (err error) {
 			evicted, err = s.fill(ctx, n)

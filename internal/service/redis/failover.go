@@ -194,6 +194,7 @@ var promote = service.Fault{
 // what the new one does not know is over.
 func (s *servers) promote(ctx context.Context) error {
 	old, next := s.standby.master, s.standby.replica
+	defer s.account.because(next.name + " does not have its key")()
 	at := s.stage.Now()
 	clients := s.standby.turn(next)
 	old.watch.stop()

@@ -21,11 +21,14 @@ var jump = service.Fault{
 			service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and so does its clock"}),
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		n := of.(*servers).named(step.Node)
+		s := of.(*servers)
+		n := s.named(step.Node)
+		defer s.account.because("its key expired by the clock of " + n.name)()
 		at := stage.Now()
 		client := redis.NewClient(n.options)
 		defer client.Close()
 		err := stage.Meanwhile(ctx, "the clock of "+n.name+" to jump", func(ctx context.Context) error {
+			defer n.awaitAccount()
 			return client.Do(ctx, redisproc.Jump, step.For.Milliseconds()).Err()
 		})
 		if err == nil {

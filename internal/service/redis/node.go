@@ -34,6 +34,7 @@ var restartNode = nodes.Restart(func(ctx context.Context, of service.Servers, st
 	if s.standby != nil && n == s.standby.replica {
 		return s.rejoin(ctx)
 	}
+	defer s.account.because(n.name + " has not kept its key")()
 	return stage.Meanwhile(ctx, "the account of "+n.name, func(context.Context) error { return n.observe(ctx, s.account) })
 })
 
