@@ -51,24 +51,27 @@ func (b *bench) batches() error {
 	return stop(ours, redis)
 }
 
-// batch is a POST /v1/batch of batchSize writes.
-func batch(keys int) exchange {
+// batch is a POST /v1/batch of batchSize writes under one lock.
+func batch(keys int) exchange { return batchOf(batchSize, keys, 1) }
+
+// batchOf is a POST /v1/batch of so many writes. The locks take turns.
+func batchOf(ops, keys, scopes int) exchange {
 	body := func(buf []byte, n int) []byte {
 		buf = append(buf, `{"ops":[`...)
-		for i := range batchSize {
+		for i := range ops {
 			if i > 0 {
 				buf = append(buf, ',')
 			}
-			buf = appendKey(append(buf, `{"op":"write","key":"`...), n*batchSize+i, keys)
+			buf = appendKey(append(buf, `{"op":"write","key":"`...), n*ops+i, keys)
 			buf = append(buf, `","val":"`+value+`"}`...)
 		}
 		return append(buf, "]}"...)
 	}
 	size := len(body(nil, 0)) // all have the same
-	head := fmt.Sprintf("POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nFencing-Scope: lock\r\nContent-Length: %d\r\n\r\n", size)
+	const head = "POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nFencing-Scope: lock-%d\r\nContent-Length: %d\r\n\r\n"
 	return exchange{
-		ops:     batchSize,
-		request: func(buf []byte, n int) []byte { return body(append(buf, head...), n) },
+		ops:     ops,
+		request: func(buf []byte, n int) []byte { return body(fmt.Appendf(buf, head, n%scopes, size), n) },
 		answer:  noContent,
 	}
 }

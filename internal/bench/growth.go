@@ -48,7 +48,7 @@ func (b *bench) growMemory(t *table) error {
 	if err != nil {
 		return err
 	}
-	before, err := resident(many)
+	before, err := memoryOf(many, "VmRSS")
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (b *bench) growMemory(t *table) error {
 	if _, err := fill.once((b.many + batchSize - 1) / batchSize); err != nil {
 		return err
 	}
-	after, err := resident(many)
+	after, err := memoryOf(many, "VmRSS")
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,10 @@ func (b *bench) growMemory(t *table) error {
 	return stop(few, many)
 }
 
-// resident is the memory that a process takes up, in bytes.
-func resident(s *server) (int64, error) {
-	text := field(fmt.Sprintf("/proc/%d/status", s.PID()), "VmRSS")
+// memoryOf is the memory that a process takes up, in bytes: now (VmRSS), or at the
+// most (VmHWM).
+func memoryOf(s *server, name string) (int64, error) {
+	text := field(fmt.Sprintf("/proc/%d/status", s.PID()), name)
 	kib, err := strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)
 	return kib << 10, err
 }

@@ -93,13 +93,16 @@ const fewKeys = 1000
 const value = "0123456789abcdef"
 
 // put is a fenced write over HTTP, pipelined by depth.
-func put(keys, depth int) exchange {
+func put(keys, depth int) exchange { return putValue(keys, depth, value) }
+
+func putValue(keys, depth int, value string) exchange {
+	end := fmt.Sprintf(" HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nContent-Length: %d\r\n\r\n%s", len(value), value)
 	return exchange{
 		ops: depth,
 		request: func(buf []byte, n int) []byte {
 			for i := range depth {
 				buf = appendKey(append(buf, "PUT /v1/kv/"...), n*depth+i, keys)
-				buf = append(buf, " HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nContent-Length: 16\r\n\r\n"+value...)
+				buf = append(buf, end...)
 			}
 			return buf
 		},

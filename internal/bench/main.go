@@ -45,7 +45,7 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
 		},
 	}
 	cmd.Flags().BoolVar(&short, "short", false, "a few seconds: shows that it works, and no figure means anything")
-	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, growth or latency")
+	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, growth, latency or shares")
 	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
 	cmd.AddCommand(roles()...)
 	return cmd
@@ -99,6 +99,7 @@ func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer
 		{"redis", b.inRedis},
 		{"growth", b.growth},
 		{"latency", b.latencies},
+		{"shares", b.shares},
 	} {
 		if only != "" && only != part.name {
 			continue

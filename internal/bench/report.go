@@ -63,6 +63,7 @@ type measure string
 const (
 	byMedian        measure = ""
 	byLowerQuartile measure = ", with the lower quartile"
+	byHighest       measure = ", in every turn"
 )
 
 // side is on which side of the wanted ratio the good ones are.
@@ -82,10 +83,18 @@ func (r *report) firmGoal(what string, want float64, got spread) {
 	r.goals = append(r.goals, goal{what, atLeast, want, got, byLowerQuartile})
 }
 
+// highestGoal is one that no value may exceed.
+func (r *report) highestGoal(what string, want float64, got spread) {
+	r.goals = append(r.goals, goal{what, atMost, want, got, byHighest})
+}
+
 func (g goal) reached() string {
 	got := g.got.median
-	if g.by == byLowerQuartile {
+	switch g.by {
+	case byLowerQuartile:
 		got = g.got.lower
+	case byHighest:
+		got = g.got.highest
 	}
 	switch {
 	case g.side == atLeast && got >= g.want, g.side == atMost && got <= g.want:

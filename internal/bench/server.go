@@ -25,6 +25,7 @@ const (
 	roleNoop    = "noop"
 	roleBare    = "bare"
 	roleExec    = "exec"
+	roleGreedy  = "greedy"
 )
 
 func roles() []*cobra.Command {
@@ -48,6 +49,7 @@ func roles() []*cobra.Command {
 			Use: roleEtcd + " ADDRESS DIR", Hidden: true, Args: cobra.ExactArgs(2),
 			RunE: func(cmd *cobra.Command, args []string) error { return serveEtcd(cmd.Context(), args[0], args[1]) },
 		},
+		greedyCommand(),
 		&cobra.Command{
 			Use: roleExec + " PROGRAM ARGUMENTS", Hidden: true, DisableFlagParsing: true, Args: cobra.MinimumNArgs(1),
 			RunE: func(_ *cobra.Command, args []string) error { return syscall.Exec(args[0], args, os.Environ()) },

@@ -65,7 +65,12 @@ func takeTurn(workers int, d time.Duration, work func(ctx context.Context, worke
 	end := time.Now().Add(d)
 	ctx, cancel := context.WithDeadline(context.Background(), end.Add(turnSlack))
 	defer cancel()
-	return repeat(workers, func(int) bool { return time.Now().Before(end) }, func(worker int) error { return work(ctx, worker) })
+	return repeat(workers, until(end), func(worker int) error { return work(ctx, worker) })
+}
+
+// until has every worker work until then.
+func until(end time.Time) (more func(worker int) bool) {
+	return func(int) bool { return time.Now().Before(end) }
 }
 
 // repeat is the same, where each worker works as long as it has more to do.
@@ -130,13 +135,13 @@ func (c contender) used() (client, server time.Duration, err error) {
 }
 
 // spread is how far values of several rounds lie apart: the median, and the
-// quartiles, between which half of them are.
-type spread struct{ lower, median, upper float64 }
+// quartiles, between which half of them are; and the highest.
+type spread struct{ lower, median, upper, highest float64 }
 
 func spreadOf(values []float64) spread {
 	s := slices.Sorted(slices.Values(values))
 	quarter := len(s) / 4
-	return spread{s[quarter], s[len(s)/2], s[len(s)-1-quarter]}
+	return spread{s[quarter], s[len(s)/2], s[len(s)-1-quarter], s[len(s)-1]}
 }
 
 // ratios is the spread of a's values as parts of b's of the same round.

@@ -1,0 +1,346 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kvhttp"
+)
+
+// greed is what greedy clients do, and what an honest client does beside them.
+type greed struct {
+	name   string
+	kind   string // of greedyKinds
+	honest exchange
+	keys   int     // that the storage has
+	turns  int     // how much longer than others' the turns are
+	want   float64 // the part of its rate that the honest client should keep
+}
+
+// greedyConns is how many connections greedy clients have.
+const greedyConns = 64
+
+func (b *bench) greeds() []greed {
+	readers := fmt.Sprintf("%d connections that ask for 1 MiB and do not read", greedyConns)
+	batches := fmt.Sprintf("%d connections with batches of %s", greedyConns, thousands(kv.MaxOps))
+	return []greed{
+		{readers, greedyReaders, put(fewKeys, 1), fewKeys, 1, 0.3},
+		{readers + "; the honest client's values have 64 KiB", greedyReaders, putValue(fewKeys, 1, strings.Repeat(value, 4<<10)), fewKeys, 1, 0.3},
+		{batches + ", one scope", greedyBatches, put(fewKeys, 1), fewKeys, 1, 0.3},
+		{batches + ", a scope each", greedyScopes, put(fewKeys, 1), fewKeys, 1, 0.3},
+		{"snapshots of " + thousands(float64(b.many)) + " keys, one after another", greedySnapshots, put(fewKeys, 1), b.many, 2, 0.8},
+	}
+}
+
+// sharesRounds is fewer rounds than elsewhere: there are many rows.
+const sharesRounds = 7
+
+// shares measures what greedy clients leave to an honest one.
+func (b *bench) shares() error {
+	t := b.report.table("Beside greedy clients",
+		"An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients, which come from the same address and are as unknown. *of alone*: its rate as a part of that of the same round when it is alone. *longest*: the longest time that one of its requests took in a turn, alone and beside them; *of all*: in all turns beside them. *thread*: how late a thread of the client was woken that does nothing but sleep, at the most in a turn, alone and beside them: so long did machine and system keep it from a processor. *memory*: the most that the storage's process took up in a turn, alone and beside them, and the ratio of the two.",
+		"greedy clients", "requests/s alone", "beside them", "of alone", "longest, ms", "of all", "thread, ms", "memory, MB")
+	for _, g := range b.greeds() {
+		if err := b.share(t, g); err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+	}
+	return nil
+}
+
+// share adds a row. The honest client is alone at a storage of its own, so that each
+// turn begins with what the same kind of turn left.
+func (b *bench) share(t *table, g greed) error {
+	quiet, err := b.filledStorage(g.keys)
+	if err != nil {
+		return err
+	}
+	besieged, err := b.filledStorage(g.keys)
+	if err != nil {
+		return err
+	}
+	crowd, err := b.crowd(g.kind, besieged)
+	if err != nil {
+		return err
+	}
+	alone, err := dialHonest(quiet, g.honest, nil)
+	if err != nil {
+		return err
+	}
+	defer alone.close()
+	beside, err := dialHonest(besieged, g.honest, crowd)
+	if err != nil {
+		return err
+	}
+	defer beside.close()
+	turns := bench{size: b.size}
+	turns.rounds, turns.turn = min(b.rounds, sharesRounds), b.turn*time.Duration(g.turns)
+	results, err := turns.race(contender{"alone", alone.turn, quiet}, contender{"beside", beside.turn, besieged})
+	if err != nil {
+		return err
+	}
+	b.shared(t, g, results, alone, beside)
+	return stop(crowd.server, quiet, besieged)
+}
+
+// shared adds what a row found, and its goals.
+func (b *bench) shared(t *table, g greed, results []result, alone, beside *honest) {
+	part, memory := ratios(results[1].rates, results[0].rates), ratios(beside.memory[1:], alone.memory[1:])
+	both := func(of func(*honest) []float64) string {
+		return number(spreadOf(of(alone)[1:]).median) + "; " + number(spreadOf(of(beside)[1:]).median)
+	}
+	worst := spreadOf(beside.longest[1:]).highest
+	t.add(g.name, rate(results[0].rates), rate(results[1].rates), part.String(),
+		both(func(h *honest) []float64 { return h.longest }), number(worst),
+		both(func(h *honest) []float64 { return h.woken }),
+		both(func(h *honest) []float64 { return h.memory })+"; "+memory.String())
+	b.report.goal("an honest client beside "+g.name+": of its rate alone", atLeast, g.want, part)
+	if g.kind == greedySnapshots {
+		b.report.highestGoal("the same: longest time that one of its requests took in a turn, ms", 50, spreadOf(beside.longest[1:]))
+		b.report.goal("the same: memory of the storage, of that without snapshots", atMost, 1.3, memory)
+	}
+}
+
+// filledStorage is one that has so many keys, and a value of 1 MiB.
+func (b *bench) filledStorage(keys int) (*server, error) {
+	s, err := b.storage()
+	if err != nil {
+		return nil, err
+	}
+	if err := send(s, putValue(1, 1, strings.Repeat(value, kvhttp.DefaultMaxBody/len(value))), 1); err != nil {
+		return nil, err
+	}
+	return s, send(s, batchOf(kv.MaxOps, keys, 1), (keys+kv.MaxOps-1)/kv.MaxOps)
+}
+
+// send sends the first n requests, one after another.
+func send(s *server, x exchange, n int) error {
+	l, err := dial(s.addr, 1, x)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	_, err = l.once(n)
+	return err
+}
+
+// honest is a client with one connection. A value is added to each list in each turn;
+// the first is the one that warms up.
+type honest struct {
+	*load
+	server *server
+	crowd  *crowd // nil: it is alone
+
+	longest []float64 // ms that one of its requests took
+	woken   []float64 // ms; see lateness
+	memory  []float64 // MB of the server
+}
+
+func dialHonest(s *server, x exchange, beside *crowd) (*honest, error) {
+	l, err := dial(s.addr, 1, x)
+	return &honest{load: l, server: s, crowd: beside}, err
+}
+
+// turn has the form of contender.turn.
+func (h *honest) turn(d time.Duration) (ops int, took time.Duration, err error) {
+	if err := forgetPeak(h.server); err != nil {
+		return 0, 0, err
+	}
+	if h.crowd != nil {
+		if err := h.crowd.Resume(); err != nil {
+			return 0, 0, err
+		}
+		defer func() { err = errors.Join(err, h.crowd.rest()) }()
+	}
+	late := lateness()
+	var longest time.Duration
+	ops, took, err = repeat(1, until(time.Now().Add(d)), func(int) error {
+		start := time.Now()
+		err := h.send(0)
+		longest = max(longest, time.Since(start))
+		return err
+	})
+	h.longest = append(h.longest, milliseconds(longest))
+	h.woken = append(h.woken, milliseconds(late()))
+	peak, err2 := memoryOf(h.server, "VmHWM")
+	h.memory = append(h.memory, float64(peak)/1e6)
+	return ops, took, errors.Join(err, err2)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// forgetPeak has VmHWM of a process begin anew; see proc_pid_clear_refs(5).
+func forgetPeak(s *server) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.PID()), []byte("5"), 0)
+}
+
+// lateness begins to watch how late a thread is woken. The function that it returns
+// ends that, and tells the longest time.
+func lateness() (end func() time.Duration) {
+	const nap = time.Millisecond
+	over, found := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var longest time.Duration
+		for {
+			select {
+			case <-over:
+				found <- longest
+				return
+			default:
+			}
+			start, ts := time.Now(), unix.NsecToTimespec(nap.Nanoseconds())
+			if unix.Nanosleep(&ts, nil) == nil { // else a signal came
+				longest = max(longest, time.Since(start)-nap)
+			}
+		}
+	}()
+	return func() time.Duration { close(over); return <-found }
+}
+
+// crowd is a process of greedy clients. It stands still except in their turns.
+type crowd struct {
+	*server
+	of *server // what they use
+}
+
+func (b *bench) crowd(kind string, of *server) (*crowd, error) {
+	p, err := b.group.Start(roleGreedy, nil, roleGreedy, kind, of.addr)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil {
+		return nil, p.Ended()
+	}
+	c := &crowd{&server{Process: p, addr: of.addr}, of}
+	return c, c.rest()
+}
+
+// rest stops the crowd, and returns when their server has done what they had asked for:
+// when it takes next to no processor time any more.
+func (c *crowd) rest() error {
+	const look, idle = 10 * time.Millisecond, time.Millisecond
+	if err := c.Pause(); err != nil {
+		return err
+	}
+	end := time.Now().Add(turnSlack)
+	for time.Now().Before(end) {
+		_, before, err := contender{server: c.of}.used()
+		if err != nil {
+			return err
+		}
+		time.Sleep(look)
+		if _, after, err := (contender{server: c.of}).used(); err != nil || after-before < idle {
+			return err
+		}
+	}
+	return fmt.Errorf("the server is still at work %v after its clients were stopped", turnSlack)
+}
+
+// The kinds of greedy clients.
+const (
+	greedyReaders   = "readers"
+	greedyBatches   = "batches"
+	greedyScopes    = "scopes"
+	greedySnapshots = "snapshots"
+)
+
+// greedyKinds are what the clients of each kind do to the server at an address until
+// they are killed. They call begun when they are connected.
+var greedyKinds = map[string]func(addr string, begun func()) error{
+	greedyReaders:   neverRead,
+	greedyBatches:   func(addr string, begun func()) error { return sendBatches(addr, 1, begun) },
+	greedyScopes:    func(addr string, begun func()) error { return sendBatches(addr, greedyConns, begun) },
+	greedySnapshots: takeSnapshots,
+}
+
+func greedyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: roleGreedy + " KIND ADDRESS", Hidden: true, Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			work := greedyKinds[args[0]]
+			if work == nil {
+				return fmt.Errorf("unknown kind %q", args[0])
+			}
+			return work(args[1], func() { fmt.Fprintln(cmd.OutOrStdout(), "begun") })
+		},
+	}
+}
+
+// askAgain is after how long one that does not read begins anew, on a new connection:
+// it may have been cut off, which it does not see.
+const askAgain = 250 * time.Millisecond
+
+// neverRead asks for the value of 1 MiB.
+func neverRead(addr string, begun func()) error {
+	request := []byte("GET /v1/kv/" + string(appendKey(nil, 0, 1)) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	begun()
+	var g errgroup.Group
+	for range greedyConns {
+		g.Go(func() error {
+			for {
+				c, err := net.Dial("tcp", addr)
+				if err != nil {
+					return err
+				}
+				if _, err := c.Write(request); err != nil {
+					return err
+				}
+				time.Sleep(askAgain)
+				c.Close()
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// sendBatches sends the largest batches. Each connection has one, which is made once,
+// so that the greedy clients take little of the processors themselves.
+func sendBatches(addr string, scopes int, begun func()) error {
+	x := batchOf(kv.MaxOps, batchKeys, scopes)
+	made := make([][]byte, greedyConns)
+	for i := range made {
+		made[i] = x.request(nil, i)
+	}
+	x.request = func(buf []byte, n int) []byte { return append(buf, made[n%greedyConns]...) }
+	l, err := dial(addr, greedyConns, x)
+	if err != nil {
+		return err
+	}
+	begun()
+	_, _, err = repeat(greedyConns, func(int) bool { return true }, l.send)
+	return err
+}
+
+func takeSnapshots(addr string, begun func()) error {
+	begun()
+	for {
+		answer, err := http.Get("http://" + addr + "/v1/snapshot")
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+		if err == nil && answer.StatusCode != http.StatusOK {
+			err = errors.New("GET /v1/snapshot: " + strconv.Itoa(answer.StatusCode))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
