@@ -75,7 +75,7 @@ func (b *bench) growMemory(t *table) error {
 // memoryOf is the memory that a process takes up, in bytes: now (VmRSS), or at the
 // most (VmHWM).
 func memoryOf(s *server, name string) (int64, error) {
-	text := field(fmt.Sprintf("/proc/%d/status", s.PID()), name)
+	text := field(s.status(), name)
 	kib, err := strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)
 	return kib << 10, err
 }

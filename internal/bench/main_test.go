@@ -48,6 +48,7 @@ func TestShortRun(t *testing.T) {
 		"### Fenced writes in Redis", "| 1 | fenceredis | ", "| 64 | SET | ",
 		"### From 1,000 to 5,000 keys", " of disk |", " of memory |", "### Start with 5,000 keys",
 		"### Latency at 70 %", "| bolt | ",
+		"### Beside greedy clients", "| 64 connections with batches of 1,024, a scope each | ", "| snapshots of 5,000 keys, one after another | ",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report has no %q", want)
@@ -62,7 +63,7 @@ func TestShortRun(t *testing.T) {
 	}
 }
 
-// TestQuartiles: a spread tells the median and the quartiles, and a goal is judged
+// TestQuartiles: a spread tells the median and the quartiles, and each goal is judged
 // by the figure that it names.
 func TestQuartiles(t *testing.T) {
 	got := spreadOf([]float64{9, 1, 1.1, 0.5, 0.94, 1.2, 1, 0.96, 1.3, 0.9, 1.1})
@@ -72,9 +73,11 @@ func TestQuartiles(t *testing.T) {
 	var r report
 	r.goal("by the median", atLeast, 0.95, got)
 	r.firmGoal("by the lower quartile", 0.95, got)
+	r.highestGoal("by the highest", 4.5, got)
 	for _, want := range []string{
 		"| by the median | at least 0.95 | **1.00** (0.94 to 1.20) | yes |",
 		"| by the lower quartile | at least 0.95, with the lower quartile | **1.00** (0.94 to 1.20) | no: 0.99 times what is wanted |",
+		"| by the highest | at most 4.50, in every turn | **1.00** (0.94 to 1.20) | no: 2.00 times what is wanted |",
 	} {
 		if !strings.Contains(r.markdown(), want) {
 			t.Errorf("the report has no %q:\n%s", want, r.markdown())

@@ -128,6 +128,9 @@ func (b *bench) noop(role string) (*server, error) {
 	return b.start(func(addr string) []string { return []string{role, addr} })
 }
 
+// status is the file in which Linux tells of the process.
+func (s *server) status() string { return fmt.Sprintf("/proc/%d/status", s.PID()) }
+
 // stop ends servers, and waits for their ends. Those that are nil were never
 // started.
 func stop(servers ...*server) error {

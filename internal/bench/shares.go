@@ -52,8 +52,8 @@ const sharesRounds = 7
 // shares measures what greedy clients leave to an honest one.
 func (b *bench) shares() error {
 	t := b.report.table("Beside greedy clients",
-		"An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients, which come from the same address and are as unknown. *of alone*: its rate as a part of that of the same round when it is alone. *longest*: the longest time that one of its requests took in a turn, alone and beside them; *of all*: in all turns beside them. *thread*: how late a thread of the client was woken that does nothing but sleep, at the most in a turn, alone and beside them: so long did machine and system keep it from a processor. *memory*: the most that the storage's process took up in a turn, alone and beside them, and the ratio of the two.",
-		"greedy clients", "requests/s alone", "beside them", "of alone", "longest, ms", "of all", "thread, ms", "memory, MB")
+		"An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients. All come from one address, and none has a bearer token. *of alone*: its rate as a part of that of the same round when it is alone. *longest*: the longest time that one of its requests took in a turn, alone and beside them; *of all*: in all turns beside them. *thread*: how late a thread of the client was woken that does nothing but sleep, at the most in a turn, alone and beside them: so long did machine and system keep it from a processor. *memory*: the most that the storage's process took up in a turn, alone and beside them, and the ratio of the two.",
+		"greedy clients", "requests/s alone", "beside them", "of alone", "longest, ms: alone; beside", "of all", "thread, ms: alone; beside", "memory, MB: alone; beside; ratio")
 	for _, g := range b.greeds() {
 		if err := b.share(t, g); err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
@@ -108,10 +108,10 @@ func (b *bench) shared(t *table, g greed, results []result, alone, beside *hones
 		both(func(h *honest) []float64 { return h.longest }), number(worst),
 		both(func(h *honest) []float64 { return h.woken }),
 		both(func(h *honest) []float64 { return h.memory })+"; "+memory.String())
-	b.report.goal("an honest client beside "+g.name+": of its rate alone", atLeast, g.want, part)
+	b.report.goal("an honest client beside "+g.name+": part of its rate alone", atLeast, g.want, part)
 	if g.kind == greedySnapshots {
-		b.report.highestGoal("the same: longest time that one of its requests took in a turn, ms", 50, spreadOf(beside.longest[1:]))
-		b.report.goal("the same: memory of the storage, of that without snapshots", atMost, 1.3, memory)
+		b.report.highestGoal("beside these snapshots: longest time that a request of the honest client took, ms", 50, spreadOf(beside.longest[1:]))
+		b.report.goal("beside these snapshots: memory of the storage, of that without", atMost, 1.3, memory)
 	}
 }
 
