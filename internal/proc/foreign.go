@@ -60,6 +60,9 @@ func (f *Foreign) Pause(ctx context.Context) error {
 // Resume lets it go on.
 func (f *Foreign) Resume() error { return f.signal(syscall.SIGCONT) }
 
+// Kill kills the process. It does not wait for the end.
+func (f *Foreign) Kill() error { return f.signal(syscall.SIGKILL) }
+
 func (f *Foreign) signal(s syscall.Signal) error {
 	if err := unix.PidfdSendSignal(f.pidfd, s, nil, 0); err != nil {
 		return fmt.Errorf("send %v to process %d: %w", s, f.PID, err)

@@ -4,14 +4,12 @@ package redisproc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -88,19 +86,7 @@ func (s *Server) Restart(ctx context.Context) (err error) {
 	if s.process, err = s.group.Start("redis", nil, s.args...); err != nil {
 		return err
 	}
-	for {
-		err := s.ping(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-s.process.Done():
-			return s.process.Ended()
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("redis on %s does not serve: %w", s.Addr, err), s.process.Kill())
-		case <-time.After(tick):
-		}
-	}
+	return s.process.Await(ctx, s.ping)
 }
 
 // ping asks once whether the server serves. Until somebody listens it is not the client that
