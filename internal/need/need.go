@@ -33,10 +33,12 @@ type LeftOut struct {
 
 // debian has the packages that bring a program, where their names differ.
 var debian = map[string]string{
-	"java":    "default-jdk-headless",
-	"mvn":     "maven",
-	"sh":      "dash",
-	"xmllint": "libxml2-utils",
+	"java":     "default-jdk-headless",
+	"mariadbd": "mariadb-server",
+	"mvn":      "maven",
+	"postgres": "postgresql",
+	"sh":       "dash",
+	"xmllint":  "libxml2-utils",
 }
 
 // Program returns where a program is. The purpose, "to do this", is for who reads

@@ -1,0 +1,166 @@
+// Package mariadbproc runs MariaDB as a process, the program mariadbd.
+package mariadbproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// Arg is the first argument with which Start starts the group's program as a role of the
+// server's.
+const Arg = "mariadb-node"
+
+// Install is the command that brings mariadbd.
+const Install = "apt-get install mariadb-server"
+
+// installer makes the system's tables.
+const installer = "mariadb-install-db"
+
+// Program is where mariadbd is, "" where there is none: on PATH, or where Debian puts it,
+// which is not on the PATH of everybody.
+func Program() string { return look("mariadbd") }
+
+func look(name string) string { return proc.Look(name, "../sbin") }
+
+// Command is the role: to run a program of MariaDB.
+func Command() *cobra.Command {
+	return &cobra.Command{
+		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a process of MariaDB", Hidden: true,
+		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			err := syscall.Exec(args[0], args, os.Environ())
+			return fmt.Errorf("mariadb: start %s: %w", args[0], err)
+		},
+	}
+}
+
+// Server is a MariaDB. It keeps its address and its directory while its process is gone.
+type Server struct {
+	Addr string
+
+	group    *proc.Group
+	program  string
+	dir      string // of the data
+	settings []string
+	process  *proc.Process
+}
+
+// Start makes the system's tables in a directory of g, starts a MariaDB on them, and returns
+// when it serves. g's program must have Command. program is what Program returns; settings
+// are NAME=VALUE. The server ends with the group.
+func Start(ctx context.Context, g *proc.Group, program string, settings ...string) (*Server, error) {
+	free, err := ports.Free(1)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(g.Dir, "mariadb")
+	if err != nil {
+		return nil, fmt.Errorf("mariadb: %w", err)
+	}
+	s := &Server{Addr: free[0], group: g, program: program, dir: dir, settings: settings}
+	if err := s.initialize(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.Restart(ctx)
+}
+
+// initialize makes the system's tables, in which root has no password: the server's address
+// is one of loopback.
+func (s *Server) initialize(ctx context.Context) error {
+	path := look(installer)
+	if path == "" {
+		return fmt.Errorf("mariadb: there is %s, and no %s: %s", s.program, installer, Install)
+	}
+	// It is a script, which looks for its tools on PATH.
+	env := []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin"}
+	p, err := s.group.Start(installer, env, append([]string{Arg, path}, s.args("--skip-test-db", "--auth-root-authentication-method=normal")...)...)
+	if err != nil {
+		return err
+	}
+	return p.AwaitEnd(ctx)
+}
+
+// args are the arguments of each program of the server.
+func (s *Server) args(more ...string) []string {
+	args := []string{"--no-defaults", "--datadir=" + s.dir}
+	if os.Geteuid() == 0 {
+		args = append(args, "--user=root") // it does not run as root unless it is told
+	}
+	return append(args, more...)
+}
+
+// quick are settings by which a server is quick that is never to survive the loss of its
+// machine: what was committed is with the kernel, and so survives any end of the process,
+// but it is not synced.
+var quick = []string{"innodb-flush-log-at-trx-commit=2", "innodb-buffer-pool-size=32M", "skip-name-resolve"}
+
+// Restart starts the server, after Kill or Stop, and returns when it serves what it kept.
+func (s *Server) Restart(ctx context.Context) (err error) {
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return fmt.Errorf("mariadb: %w", err)
+	}
+	own := []string{"bind-address=" + host, "port=" + port, "socket=mariadb.sock", "pid-file=mariadb.pid", "tmpdir=" + s.dir}
+	args := append([]string{Arg, s.program}, s.args()...)
+	for _, setting := range slices.Concat(own, quick, s.settings) {
+		args = append(args, "--"+setting)
+	}
+	if s.process, err = s.group.Start("mariadb", nil, args...); err != nil {
+		return err
+	}
+	return s.process.Await(ctx, s.ping)
+}
+
+// ping asks once whether the server serves. Until somebody listens it is not the client that
+// tries, as that logs it.
+func (s *Server) ping(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr)
+	if err != nil {
+		return err
+	}
+	conn.Close()
+	connector, err := mysql.NewConnector(s.Config())
+	if err != nil {
+		return err
+	}
+	client, err := connector.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	return client.Close()
+}
+
+// Config is how clients reach the server, as root, in no database.
+func (s *Server) Config() *mysql.Config {
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User = "tcp", s.Addr, "root"
+	return c
+}
+
+// Process is the process. After Restart it is another one.
+func (s *Server) Process() *proc.Process { return s.process }
+
+// Kill kills the server, and returns once it is gone.
+func (s *Server) Kill() error { return s.process.Kill() }
+
+// Pause stops the server, and returns once it stands still.
+func (s *Server) Pause(context.Context) error { return s.process.Pause() }
+
+// Resume lets a server that was stopped go on.
+func (s *Server) Resume() error { return s.process.Resume() }
+
+// Stop ends the server as its users do, and returns once it is gone.
+func (s *Server) Stop(ctx context.Context) error {
+	return errors.Join(s.process.Signal(syscall.SIGTERM), s.process.AwaitEnd(ctx))
+}

@@ -1,0 +1,149 @@
+// Package postgresproc runs PostgreSQL as processes: the program postgres, and those that it
+// makes for its connections.
+package postgresproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// Install is the command that brings postgres.
+const Install = "apt-get install postgresql"
+
+// Program is where postgres is, "" where there is none: on PATH, or the newest where Debian
+// puts it. The program initdb is beside it.
+func Program() string { return proc.Look("postgres", "../lib/postgresql/*/bin") }
+
+// Server is a PostgreSQL. It keeps its address and its directory while it is killed.
+type Server struct {
+	Addr string
+
+	group    *proc.Group
+	program  string
+	dir      string // of the data
+	settings []string
+	process  *proc.Process
+}
+
+// Start makes a database cluster in a directory of g, starts a PostgreSQL on it, and returns
+// when it serves. g's program must have Command. program is what Program returns; settings
+// are NAME=VALUE. The server ends with the group.
+//
+// PostgreSQL refuses to run as root. Where this process is root's, the server is nobody's,
+// and g's directory lets nobody through.
+func Start(ctx context.Context, g *proc.Group, program string, settings ...string) (*Server, error) {
+	free, err := ports.Free(1)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := makeDir(g.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	s := &Server{Addr: free[0], group: g, program: program, dir: dir, settings: settings}
+	if err := s.initialize(ctx); err != nil {
+		return nil, err
+	}
+	g.After(func() { _ = s.killWorkers() }) // they outlive the postmaster by a second
+	return s, s.Restart(ctx)
+}
+
+// initialize makes the database cluster. It trusts whoever connects: its address is one of
+// loopback.
+func (s *Server) initialize(ctx context.Context) error {
+	initdb := filepath.Join(filepath.Dir(s.program), "initdb")
+	p, err := s.group.Start("initdb", nil, Arg, initdb, "--pgdata", s.dir,
+		"--username", superuser, "--auth", "trust", "--no-locale", "--encoding", "UTF8", "--no-sync")
+	if err != nil {
+		return err
+	}
+	return p.AwaitEnd(ctx)
+}
+
+const superuser = "postgres"
+
+// quick are settings by which a server is quick that is never to survive the loss of its
+// machine: what was committed is with the kernel, and so survives any end of the processes,
+// but it is not synced.
+var quick = []string{"fsync=off", "full_page_writes=off"}
+
+// Restart starts the server, after Kill or Stop, and returns when it serves what it kept.
+func (s *Server) Restart(ctx context.Context) (err error) {
+	// Kill leaves it behind. Nobody is alive whom it names, but for one that was given
+	// the same number.
+	_ = os.Remove(filepath.Join(s.dir, pidFile))
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	args := []string{Arg, s.program, "-D", s.dir, "-h", host, "-p", port}
+	own := []string{"unix_socket_directories=", "dynamic_shared_memory_type=mmap"}
+	for _, setting := range slices.Concat(own, quick, s.settings) {
+		args = append(args, "-c", setting)
+	}
+	if s.process, err = s.group.Start("postgres", nil, args...); err != nil {
+		return err
+	}
+	if err := s.process.Await(ctx, s.ping); err != nil {
+		return err
+	}
+	return s.forget(ctx)
+}
+
+func (s *Server) ping(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, s.URL())
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+// URL is how clients reach the server, as the superuser.
+func (s *Server) URL() string {
+	return "postgres://" + superuser + "@" + s.Addr + "/postgres?sslmode=disable"
+}
+
+// Process is the postmaster. Each connection has a process of its own, which outlives it for
+// a while. After Restart the postmaster is another one.
+func (s *Server) Process() *proc.Process { return s.process }
+
+// Kill kills all processes of the server, and returns once they are gone.
+func (s *Server) Kill() error {
+	err := errors.Join(s.process.Signal(syscall.SIGKILL), s.killWorkers())
+	if err == nil {
+		<-s.process.Done()
+	}
+	return err
+}
+
+// Pause stops all processes of the server, and returns once they stand still.
+func (s *Server) Pause(ctx context.Context) error {
+	if err := s.process.Pause(); err != nil { // it makes no others from now on
+		return err
+	}
+	return s.eachWorker(func(p *proc.Foreign) error { return p.Pause(ctx) })
+}
+
+// Resume lets a server that was stopped go on.
+func (s *Server) Resume() error {
+	return errors.Join(s.eachWorker((*proc.Foreign).Resume), s.process.Resume())
+}
+
+// Stop ends the server as its users do who wait for no clients, and returns once it is gone.
+func (s *Server) Stop(ctx context.Context) error {
+	if err := s.process.Signal(syscall.SIGINT); err != nil {
+		return err
+	}
+	return s.process.AwaitEnd(ctx)
+}

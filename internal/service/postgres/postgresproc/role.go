@@ -1,0 +1,134 @@
+package postgresproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// Arg is the first argument with which Start starts the group's program as a role of the
+// server's.
+const Arg = "postgres-node"
+
+// forgetArg has the role mark a segment of shared memory, not run a program.
+const forgetArg = "forget"
+
+// pidFile is the file in which a postmaster tells of itself.
+const pidFile = "postmaster.pid"
+
+// Command is the role: to run a program of PostgreSQL, as nobody where this process is
+// root's.
+func Command() *cobra.Command {
+	return &cobra.Command{
+		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a process of PostgreSQL", Hidden: true,
+		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := leaveRoot(); err != nil {
+				return fmt.Errorf("postgres: %w", err)
+			}
+			if args[0] == forgetArg {
+				return forgetSegment(args[1:])
+			}
+			err := syscall.Exec(args[0], args, os.Environ())
+			return fmt.Errorf("postgres: start %s: %w", args[0], err)
+		},
+	}
+}
+
+// leaveRoot makes this process nobody's if it is root's.
+func leaveRoot() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	uid, gid, err := nobody()
+	if err != nil {
+		return err
+	}
+	parent := os.Getppid()
+	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(gid), syscall.Setuid(uid)); err != nil {
+		return fmt.Errorf("as root it needs to become nobody: %w", err)
+	}
+	// The kernel has forgotten that this process is to end with its parent: it does so
+	// with each change of the user. The thread that asks again is the one that stays.
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
+		return err
+	}
+	if os.Getppid() != parent {
+		return errors.New("the process that started it has ended")
+	}
+	return nil
+}
+
+// nobody is the user who has no rights, and that user's group.
+func nobody() (uid, gid int, err error) {
+	u, err := user.Lookup("nobody")
+	if err != nil {
+		return 0, 0, err
+	}
+	uid, err = strconv.Atoi(u.Uid)
+	if err != nil {
+		return 0, 0, err
+	}
+	gid, err = strconv.Atoi(u.Gid)
+	return uid, gid, err
+}
+
+// makeDir makes a directory for data in a group's. It belongs to who runs the server.
+func makeDir(of string) (string, error) {
+	dir, err := os.MkdirTemp(of, "postgres")
+	if err != nil || os.Geteuid() != 0 {
+		return dir, err
+	}
+	uid, gid, err := nobody()
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(os.Chown(dir, uid, gid), os.Chown(of, -1, gid), os.Chmod(of, 0o710))
+}
+
+// forget has the kernel remove the server's segment of System V's shared memory with the last
+// process that uses it. Else the segment, of 56 bytes, would outlive a server that is killed.
+// Only the segment's owner may ask for that.
+func (s *Server) forget(ctx context.Context) error {
+	told, err := os.ReadFile(filepath.Join(s.dir, pidFile))
+	if err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	const line = 6 // key and id
+	lines := strings.Split(string(told), "\n")
+	if len(lines) <= line {
+		return fmt.Errorf("postgres: %s has no line of shared memory: %q", pidFile, told)
+	}
+	segment := strings.Fields(lines[line])
+	p, err := s.group.Start("postgres "+forgetArg, nil, append([]string{Arg, forgetArg}, segment...)...)
+	if err != nil {
+		return err
+	}
+	return p.AwaitEnd(ctx)
+}
+
+// forgetSegment is forget's role; segment is its key and its id.
+func forgetSegment(segment []string) error {
+	if len(segment) != 2 {
+		return fmt.Errorf("postgres: got %q, want the key and the id of a segment", segment)
+	}
+	id, err := strconv.Atoi(segment[1])
+	if err != nil {
+		return fmt.Errorf("postgres: segment: %w", err)
+	}
+	if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil {
+		return fmt.Errorf("postgres: segment %d: %w", id, err)
+	}
+	return nil
+}
