@@ -5,7 +5,7 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"path/filepath"
+	"fmt"
 	"testing"
 	"time"
 
@@ -38,12 +38,16 @@ func Main(m *testing.M) {
 // Database is one that a test has for itself.
 type Database struct {
 	Driver string // of database/sql
-	Source string // for sql.Open
-	// Kill and Restart are those of its server. Those of SQLite, which has none, do
-	// nothing.
+	Source string // for sql.Open; Restart can change it
+	// Kill and Restart are those of its server.
 	Kill    func() error
 	Restart func(context.Context) error
+
+	another func(context.Context) (*Database, error)
 }
+
+// Another is an empty one on the same server.
+func (d *Database) Another(ctx context.Context) (*Database, error) { return d.another(ctx) }
 
 // Databases make one of each kind, by name. It ends with the test. Where its server is
 // missing the test is left out.
@@ -52,18 +56,6 @@ func Databases() map[string]func(testing.TB) *Database {
 		"sqlite":   SQLite,
 		"postgres": func(t testing.TB) *Database { return Postgres(t) },
 		"mariadb":  func(t testing.TB) *Database { return MariaDB(t) },
-	}
-}
-
-// SQLite is a file. A transaction takes the file's one lock when it begins, and waits for
-// it.
-func SQLite(t testing.TB) *Database {
-	t.Helper()
-	return &Database{
-		Driver:  "sqlite",
-		Source:  "file:" + filepath.Join(t.TempDir(), "test.db") + "?_txlock=immediate&_pragma=busy_timeout(60000)",
-		Kill:    func() error { return nil },
-		Restart: func(context.Context) error { return nil },
 	}
 }
 
@@ -80,7 +72,8 @@ func Postgres(t testing.TB, settings ...string) *Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Database{Driver: "pgx", Source: s.URL(), Kill: s.Kill, Restart: s.Restart}
+	server := Database{Driver: "pgx", Source: s.URL(), Kill: s.Kill, Restart: s.Restart}
+	return server.withOthers(t, "CREATE SCHEMA %s", func(name string) string { return s.URL() + "&search_path=" + name })
 }
 
 // MariaDB is a server with some settings, NAME=VALUE.
@@ -96,14 +89,33 @@ func MariaDB(t testing.TB, settings ...string) *Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := s.Config()
-	config.DBName = "test"
-	d := &Database{Driver: "mysql", Source: config.FormatDSN(), Kill: s.Kill, Restart: s.Restart}
-	config.DBName = ""
-	if _, err := open(t, d.Driver, config.FormatDSN()).ExecContext(ctx, "CREATE DATABASE test"); err != nil {
+	server := Database{Driver: "mysql", Source: s.Config().FormatDSN(), Kill: s.Kill, Restart: s.Restart}
+	return server.withOthers(t, "CREATE DATABASE %s", func(name string) string {
+		config := s.Config()
+		config.DBName = name
+		return config.FormatDSN()
+	})
+}
+
+// withOthers is a database of a server, which makes others by a statement.
+func (d Database) withOthers(t testing.TB, statement string, source func(name string) string) *Database {
+	t.Helper()
+	db := open(t, d.Driver, d.Source)
+	db.SetMaxIdleConns(0) // it may be killed in between
+	made := 0
+	d.another = func(ctx context.Context) (*Database, error) {
+		made++
+		name := fmt.Sprintf("test%d", made)
+		other := d
+		other.Source = source(name)
+		_, err := db.ExecContext(ctx, fmt.Sprintf(statement, name))
+		return &other, err
+	}
+	one, err := d.another(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return one
 }
 
 // Open opens the database once more. It closes with the test.
