@@ -36,6 +36,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/fence/fencetest": {own("pkg/fence")},
 		"./pkg/lock":            {own("pkg/fence")},
 		"./pkg/lock/locktest":   {own("pkg/fence"), own("pkg/lock")},
+		"./pkg/fence/fencesql":  {own("pkg/fence")}, // its users choose the driver
 		"./internal/history":    {own("pkg/fence")},
 		"./internal/verdict":    {own("pkg/fence"), own("internal/history")},
 	} {

@@ -20,11 +20,14 @@ import (
 // those that it uses, and no other.
 var technologies = []string{
 	"github.com/alicebob/miniredis/v2",
+	"github.com/go-sql-driver/mysql",
+	"github.com/jackc/pgx/v5",
 	"github.com/redis/go-redis/v9",
 	"go.etcd.io/bbolt",
 	"go.etcd.io/etcd/client/v3",
 	"go.etcd.io/etcd/server/v3",
 	"go.etcd.io/raft/v3",
+	"modernc.org/sqlite",
 }
 
 // TestOutside: programs outside the repository get its packages as they will when
@@ -46,6 +49,8 @@ func TestOutside(t *testing.T) {
 			[]string{own("pkg"), own("pkg/fence/fenceetcd"), "go.etcd.io/etcd/client/v3"}, 0, "true\n"},
 		{"fenceredis", []string{"pkg/fence/fenceredis"},
 			[]string{own("pkg"), own("pkg/fence/fenceredis"), "github.com/redis/go-redis/v9"}, 0, "true\n"},
+		{"fencesql", []string{"pkg/fence/fencesql"},
+			[]string{own("pkg"), own("pkg/fence/fencesql")}, 3, "true\n"},
 		{"redislock", []string{"pkg/lock/redislock"},
 			[]string{own("pkg"), own("pkg/lock/redislock"), "github.com/redis/go-redis/v9"}, 0, "redislock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
 		{"fencebolt", []string{"pkg/fence/fencebolt"},
