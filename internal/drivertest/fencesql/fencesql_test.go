@@ -29,7 +29,9 @@ func TestEach(t *testing.T) {
 				{"users' transaction", testUsersTransaction},
 				{"deadlock", testDeadlock},
 				{"serialization", testSerialization},
+				{"again", testAgain},
 				{"wait", testWait},
+				{"too late to commit", testTooLate},
 				{"refused statement", testRefusedStatement},
 				{"damaged mark", testDamagedMark},
 				{"scope", testScope},
@@ -144,6 +146,7 @@ func testUsersTransaction(t *testing.T, s store) {
 	if err := inTransaction(ctx, s, c, write); err != nil {
 		t.Fatal(err)
 	}
+	testFailedOperation(t, s)
 	tx, err := s.DB.BeginTx(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -162,6 +165,27 @@ func testUsersTransaction(t *testing.T, s store) {
 	}
 	if v, ok, err := s.read(ctx, s.DB, "of another lock"); v != "v" || !ok || err != nil {
 		t.Errorf("what else it did is %q, %v, %v", v, ok, err)
+	}
+}
+
+// testFailedOperation: where the user commits all the same, the mark stays, and the sequence
+// number may be used again.
+func testFailedOperation(t *testing.T, s store) {
+	tx, err := s.DB.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	own := errors.New("the payment failed")
+	c := fence.Claim{Scope: "/failed", Token: 34, Sequence: 3}
+	if err := fencesql.Do(t.Context(), tx, s.Dialect, c, func() error { return own }); err != own {
+		t.Errorf("got %v, want the operation's own error", err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := s.Mark(t.Context(), c.Scope); err != nil || m != (fence.Mark{Token: 34}) {
+		t.Errorf("the mark is %+v, %v, want token 34 without a sequence", m, err)
 	}
 }
 
@@ -277,6 +301,50 @@ func testSerialization(t *testing.T, s store) {
 		t.Errorf("got %v, want a commit that is to be made again", err)
 	}
 	definite(t, "the commit", err)
+}
+
+// testAgain: a transaction that fits no order before its operation has run is made again. The
+// operation runs once.
+func testAgain(t *testing.T, s store) {
+	if s.Dialect != fencesql.PostgreSQL {
+		return // the others wait, and go on
+	}
+	s.Options = &sql.TxOptions{Isolation: sql.LevelRepeatableRead}
+	held, release := make(chan struct{}), make(chan struct{})
+	errs := make(chan error, 2)
+	if err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 1}, nothing); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		errs <- s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 2}, func(context.Context) error {
+			close(held)
+			<-release
+			return nil
+		})
+	}()
+	<-held
+	ran := 0
+	go func() {
+		errs <- s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 3}, func(context.Context) error { ran++; return nil })
+	}()
+	awaitWaiter(t, s)
+	close(release)
+	if err := errors.Join(<-errs, <-errs); err != nil || ran != 1 {
+		t.Errorf("got %v, and the operation ran %d times, want once", err, ran)
+	}
+}
+
+// testTooLate: where ctx has ended before the commit nothing is committed.
+func testTooLate(t *testing.T, s store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Do(ctx, fence.Claim{Scope: "/lock", Token: 34}, func(context.Context) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that of the context", err)
+	}
+	definite(t, "too late", err)
+	if m, err := s.Mark(t.Context(), "/lock"); err != nil || m != (fence.Mark{}) {
+		t.Errorf("the mark is %+v, %v, want none", m, err)
+	}
 }
 
 // testWait: who waits for the scope no longer than a context lasts does nothing.

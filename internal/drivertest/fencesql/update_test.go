@@ -177,7 +177,7 @@ func testUpdateOutcome(t *testing.T, of store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waited := make(chan error, 1)
 	go func() { waited <- s.Write(ctx, c, "k", "late") }()
-	awaitWaiter(t, s)
+	awaitWaiter(t, of)
 	cancel()
 	if err := <-waited; err == nil || fence.OutcomeOf(err) != fence.Unknown {
 		t.Errorf("an UPDATE that was given up: %v, outcome %v, want unknown", err, fence.OutcomeOf(err))
@@ -199,7 +199,7 @@ func holdRow(t *testing.T, s rows) {
 
 // awaitWaiter returns when somebody waits for a lock. MariaDB's table is a copy, which is made
 // anew only if nobody has looked at it for a tenth of a second.
-func awaitWaiter(t *testing.T, s rows) {
+func awaitWaiter(t *testing.T, s store) {
 	t.Helper()
 	waiters := map[fencesql.Dialect]string{
 		fencesql.PostgreSQL: "SELECT COUNT(*) FROM pg_locks WHERE NOT granted",

@@ -1,8 +1,11 @@
 package postgresproc_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,9 +13,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
 )
@@ -20,8 +25,56 @@ import (
 const deadline = 60 * time.Second
 
 func TestMain(m *testing.M) {
-	proctest.Play(postgresproc.Command(), lab.Janitor())
+	proctest.Play(postgresproc.Command(), lab.Janitor(), parent())
 	m.Run()
+}
+
+// parent is a role: to start a server, say its directory, and hang.
+func parent() *cobra.Command {
+	return &cobra.Command{
+		Use: "parent",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			g, err := proc.NewGroup(os.Args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := postgresproc.Start(cmd.Context(), g, postgresproc.Program()); err != nil {
+				return err
+			}
+			fmt.Println(g.Dir)
+			select {}
+		},
+	}
+}
+
+// TestParentKilled: a kill -9 of who has started the server leaves no process, and no files.
+func TestParentKilled(t *testing.T) {
+	if postgresproc.Program() == "" {
+		need.Program(t, "postgres", "to lose its parent")
+	}
+	p, err := proctest.Group(t).Start("parent", nil, "parent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := bufio.NewReader(p.Stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err, p.Ended())
+	}
+	dir = strings.TrimSpace(dir)
+	if len(processesIn(t, dir)) == 0 {
+		t.Fatal("there is no server")
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(deadline); ; time.Sleep(10 * time.Millisecond) {
+		_, err := os.Stat(dir)
+		if left := processesIn(t, dir); len(left) == 0 && errors.Is(err, fs.ErrNotExist) {
+			return
+		} else if time.Now().After(end) {
+			t.Fatalf("there are %q, and %s: %v", left, dir, err)
+		}
+	}
 }
 
 // TestLife: a server is stopped for a while, killed, ended and started again.
