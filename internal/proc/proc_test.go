@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,12 +33,25 @@ func TestMain(m *testing.M) {
 			}
 			fmt.Fprintln(os.Stderr, "no more lines")
 			os.Exit(3)
+		case "exec": // becomes another program, on a thread that is not the first
+			runtime.LockOSThread()
+			sleep, err := exec.LookPath("sleep")
+			if err != nil {
+				panic(err)
+			}
+			failed := make(chan error)
+			go func() { failed <- proc.Exec([]string{sleep, "3600"}) }()
+			panic(<-failed)
 		case "parent": // starts a child, says its id and directory, and hangs
 			g, err := proc.NewGroup(os.Args[0])
 			if err != nil {
 				panic(err)
 			}
-			p, err := g.Start("child", nil, "echo")
+			role := "echo"
+			if os.Args[2] == "exec" {
+				role = "exec"
+			}
+			p, err := g.Start("child", nil, role)
 			if err != nil {
 				panic(err)
 			}
@@ -148,9 +162,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 }
 
 // TestKilledParentLeavesNothing kills the parent as nothing can be done about,
-// with a child that runs and with one that stands still.
+// with a child that runs, with one that stands still, and with one that has become another
+// program.
 func TestKilledParentLeavesNothing(t *testing.T) {
-	for _, mode := range []string{"running", "paused"} {
+	for _, mode := range []string{"running", "paused", "exec"} {
 		t.Run(mode, func(t *testing.T) {
 			tmp := t.TempDir()
 			cmd := exec.Command(os.Args[0], "parent", mode)
@@ -170,6 +185,9 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {
 				t.Fatal(err)
 			}
+			for mode == "exec" && program(pid) != "sleep" {
+				time.Sleep(time.Millisecond)
+			}
 			if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
@@ -180,6 +198,12 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// program is the name of the one that a process runs.
+func program(pid int) string {
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return strings.TrimSpace(string(name))
 }
 
 // awaitGone waits until process and directory are gone. They are nobody's here

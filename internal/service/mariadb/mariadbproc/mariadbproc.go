@@ -39,8 +39,7 @@ func Command() *cobra.Command {
 		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a process of MariaDB", Hidden: true,
 		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := syscall.Exec(args[0], args, os.Environ())
-			return fmt.Errorf("mariadb: start %s: %w", args[0], err)
+			return fmt.Errorf("mariadb: %w", proc.Exec(args))
 		},
 	}
 }

@@ -116,7 +116,11 @@ func TestLife(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for what, end := range map[string]func() error{"killed": s.Kill, "ended": func() error { return s.Stop(ctx) }} {
+	for what, end := range map[string]func() error{
+		"killed":                      s.Kill,
+		"killed where it stood still": func() error { return errors.Join(s.Pause(ctx), s.Kill()) },
+		"ended":                       func() error { return s.Stop(ctx) },
+	} {
 		if err := end(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}

@@ -7,13 +7,14 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/proc"
 )
 
 // Arg is the first argument with which Start starts the group's program as a role of the
@@ -39,8 +40,7 @@ func Command() *cobra.Command {
 			if args[0] == forgetArg {
 				return forgetSegment(args[1:])
 			}
-			err := syscall.Exec(args[0], args, os.Environ())
-			return fmt.Errorf("postgres: start %s: %w", args[0], err)
+			return fmt.Errorf("postgres: %w", proc.Exec(args))
 		},
 	}
 }
@@ -54,18 +54,8 @@ func leaveRoot() error {
 	if err != nil {
 		return err
 	}
-	parent := os.Getppid()
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(gid), syscall.Setuid(uid)); err != nil {
 		return fmt.Errorf("as root it needs to become nobody: %w", err)
-	}
-	// The kernel has forgotten that this process is to end with its parent: it does so
-	// with each change of the user. The thread that asks again is the one that stays.
-	runtime.LockOSThread()
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
-		return err
-	}
-	if os.Getppid() != parent {
-		return errors.New("the process that started it has ended")
 	}
 	return nil
 }

@@ -6,10 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
@@ -49,11 +46,8 @@ func Run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
-	argv := append([]string{filepath.Base(program), "--bind", host, "--port", port}, args[2:]...)
-	if err := syscall.Exec(program, argv, os.Environ()); err != nil {
-		return fmt.Errorf("redis: start %s: %w", program, err)
-	}
-	return nil
+	argv := append([]string{program, "--bind", host, "--port", port}, args[2:]...)
+	return fmt.Errorf("redis: %w", proc.Exec(argv))
 }
 
 // Server is a Redis that is a process. It keeps its address and its directory while its
