@@ -22,6 +22,9 @@ func (c *conn) run() {
 	defer c.link.forget(c)
 	defer c.client.Close()
 	answered := make(chan struct{})
+	if c.link.greets && !c.begin(answered) {
+		return
+	}
 	buf := make([]byte, chunk)
 	for {
 		n, err := c.client.Read(buf)

@@ -18,6 +18,7 @@ type Link struct {
 
 	listener *Listener // nil: it is given its connections by Take
 	to       string
+	greets   bool // the service speaks first
 	running  sync.WaitGroup
 	holds    chan struct{}
 
@@ -26,11 +27,20 @@ type Link struct {
 }
 
 // New makes a link to an address, host:port.
-func New(to string) (*Link, error) {
+func New(to string) (*Link, error) { return NewTaking(to).listen() }
+
+// NewGreeted makes a link to a service that speaks before its clients do, as MariaDB does.
+// It connects to the service as soon as a client connects to it.
+func NewGreeted(to string) (*Link, error) {
 	l := NewTaking(to)
+	l.greets = true
+	return l.listen()
+}
+
+func (l *Link) listen() (*Link, error) {
 	var err error
 	if l.listener, err = Listen(l.Take); err != nil {
-		return nil, fmt.Errorf("network to %s: %w", to, err)
+		return nil, fmt.Errorf("network to %s: %w", l.to, err)
 	}
 	return l, nil
 }

@@ -130,6 +130,30 @@ func TestLinkKeepsAnswers(t *testing.T) {
 	}
 }
 
+// TestLinkToOneThatGreets: the client says nothing before the service does.
+func TestLinkToOneThatGreets(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		if c, err := ln.Accept(); err == nil {
+			defer c.Close()
+			io.WriteString(c, "hello\n")
+		}
+	}()
+	l, err := network.NewGreeted(ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := dial(t, l)
+	if line, err := bufio.NewReader(c).ReadString('\n'); line != "hello\n" {
+		t.Errorf("got %q, %v, want the greeting", line, err)
+	}
+}
+
 // TestLinkIsLocal: nobody but this machine reaches a link.
 func TestLinkIsLocal(t *testing.T) {
 	addr, _ := echo(t)
