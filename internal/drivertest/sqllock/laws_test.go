@@ -1,0 +1,85 @@
+package sqllock_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/drivertest/sqltest"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
+)
+
+// kind is a way to make a backend, and what its laws are.
+type kind struct {
+	name    string
+	make    maker
+	subject locktest.Subject
+}
+
+var kinds = []kind{
+	{"own", own(ttl), locktest.Subject{}},
+	{"own, fixed", own(ttl, sqllock.FixedLease()), locktest.Subject{FixedLease: true}},
+	{"spring", spring(ttl), locktest.Subject{NoToken: true, FixedLease: true}},
+}
+
+func TestLaws(t *testing.T) {
+	for _, k := range kinds {
+		for name, make := range sqltest.Databases() {
+			if k.name == "spring" && name == "sqlite" {
+				continue // which Spring does not know
+			}
+			t.Run(k.name+" on "+name, func(t *testing.T) {
+				t.Parallel() // they wait more than they do
+				locktest.Run(t, subject(t, withTables(t, make(t)), k))
+			})
+		}
+	}
+}
+
+// subject is a kind on a database.
+func subject(t *testing.T, d *sqltest.Database, k kind) locktest.Subject {
+	s := k.subject
+	s.TTL, s.Slack = ttl, 3*time.Second
+	if d.Driver == "sqlite" { // there is no network, and no server
+		s.Open = func(context.Context) (locktest.Client, error) { return openGated(t, d, k.make, nil) }
+		return s
+	}
+	s.Open = func(context.Context) (locktest.Client, error) { return openLinked(d, k.make) }
+	s.Restart = func(ctx context.Context) error { return errors.Join(d.Kill(), d.Restart(ctx)) }
+	return s
+}
+
+// openLinked connects a client by a link that can be cut.
+func openLinked(d *sqltest.Database, make maker) (locktest.Client, error) {
+	there, link, err := linked(*d)
+	if err != nil {
+		return locktest.Client{}, err
+	}
+	db, err := sql.Open(there.Driver, there.Source)
+	if err != nil {
+		return locktest.Client{}, err
+	}
+	b, err := make(db, dialect(d))
+	return locktest.Client{
+		Backend: b,
+		Crash:   func() { link.Tx.Shut(); link.Rx.Shut() },
+		Wake:    func() { link.Tx.Open(); link.Rx.Open() },
+		Close:   func() { link.Close(); db.Close() },
+	}, err
+}
+
+// openGated connects a client by a gate, which may change its statements.
+func openGated(t *testing.T, d *sqltest.Database, make maker, rewrite func(string) string) (locktest.Client, error) {
+	db, g := newGate(t, d)
+	g.rewrite = rewrite
+	b, err := make(db, dialect(d))
+	return locktest.Client{
+		Backend: b,
+		Crash:   g.crash,
+		Wake:    g.wake,
+		Close:   func() { g.wake(); db.Close() },
+	}, err
+}

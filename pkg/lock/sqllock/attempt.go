@@ -1,0 +1,114 @@
+package sqllock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// cleanupTimeout bounds how long an attempt goes on after its context is done, and how long
+// it tries to give back what it may have been granted.
+const cleanupTimeout = 2 * time.Second
+
+// attempt makes one attempt, or waits.
+func (b *Backend) attempt(ctx context.Context, op, scope string, wait bool) (lock.Tenure, error) {
+	key, err := b.table.format.key(scope)
+	if err != nil {
+		return nil, fmt.Errorf("sqllock: %s: %w", op, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, &definiteError{fmt.Errorf("sqllock: %s %q: %w", op, scope, err)}
+	}
+	t := ticket{scope: scope, key: key, owner: b.table.format.owner()}
+	tenure, left, err := b.stand(ctx, t, wait)
+	switch {
+	case err == nil:
+		return tenure, nil
+	case ctx.Err() != nil: // what caused err
+		err = ctx.Err()
+	}
+	err = fmt.Errorf("sqllock: %s %q: %w", op, scope, err)
+	if left != nil {
+		return nil, &lock.UnknownError{Op: op, Scope: scope, Err: fmt.Errorf("%w; and the lock may be taken: %w", err, left)}
+	}
+	return nil, &definiteError{err}
+}
+
+// stand asks for the lock until it is granted or, without wait, once. left is why the lock
+// may be taken in spite of the error.
+func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure, left, err error) {
+	late, stop := afterwards(ctx)
+	defer stop()
+	for {
+		asked := time.Now()
+		said, err := b.table.ask(late, t, b.ttl)
+		until := asked.Add(b.ttl)
+		switch {
+		case err != nil:
+			return nil, b.takeBack(late, t, err), err
+		case said.granted && ctx.Err() == nil && time.Now().Before(until):
+			return b.newTenure(t, said.token, until), nil, nil
+		case said.granted: // and nobody wants it any more, or the answer took as long as the lease
+			left := b.takeBack(late, t, nil)
+			if left != nil || !wait || ctx.Err() != nil {
+				return nil, left, errors.Join(ctx.Err(), errLate)
+			}
+		case !wait:
+			return nil, nil, lock.ErrLocked
+		}
+		if err := b.await(ctx, t, said.left); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+var errLate = errors.New("the lease was over when the answer came")
+
+// await returns when the lock was seen free. It knows how long the lease of the holder lasts.
+func (b *Backend) await(ctx context.Context, t ticket, left time.Duration) error {
+	for left > 0 {
+		if err := sleep(ctx, min(left, b.table.pause())); err != nil {
+			return err
+		}
+		var err error
+		if left, _, err = b.table.lookAt(ctx, t); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// takeBack frees the lock that an attempt may have, which ended with err. It returns why the
+// lock may be taken nevertheless.
+func (b *Backend) takeBack(ctx context.Context, t ticket, err error) error {
+	if err != nil && fence.OutcomeOf(err) == fence.Definite {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	defer cancel()
+	_, freed, left := b.table.change(ctx, b.table.free, t, 0)
+	switch {
+	case freed:
+		return nil
+	case left == nil && err != nil:
+		return errors.New("the request may be on its way")
+	}
+	return left
+}
+
+// afterwards returns a context that ends cleanupTimeout after ctx.
+func afterwards(ctx context.Context) (_ context.Context, stop func()) {
+	late, end := context.WithCancel(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(cleanupTimeout):
+			end()
+		case <-late.Done():
+		}
+	})
+	return late, func() { forget(); end() }
+}

@@ -1,0 +1,3 @@
+UPDATE :table
+SET owner = ''
+WHERE scope = :scope AND owner = :owner AND expires > UTC_TIMESTAMP(6)

@@ -1,0 +1,3 @@
+UPDATE :table
+SET EXPIRED_AFTER = IF(LAST_INSERT_ID(1) = 1, :expires, NULL)
+WHERE REGION = :region AND LOCK_KEY = :key AND CLIENT_ID = :client AND EXPIRED_AFTER >= :now

@@ -1,0 +1,6 @@
+CREATE TABLE IF NOT EXISTS :table (
+	scope text COLLATE "C" PRIMARY KEY,
+	owner text NOT NULL,
+	token bigint NOT NULL,
+	expires timestamptz NOT NULL
+)

@@ -1,0 +1,3 @@
+DELETE FROM :table
+WHERE REGION = :region AND LOCK_KEY = :key AND CLIENT_ID = :client AND EXPIRED_AFTER >= CAST(:now AS timestamp)
+RETURNING 0

@@ -1,0 +1,4 @@
+UPDATE :table
+SET owner = ''
+WHERE scope = :scope AND owner = :owner AND expires > CAST(unixepoch('subsec') * 1000 AS integer)
+RETURNING token

@@ -1,0 +1,212 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// format is how locks stand in a table.
+type format struct {
+	prefix string      // of its statements' names
+	first  fence.Token // of a row that is new
+	owner  func() string
+	key    func(scope string) (string, error)
+	values func(t ticket, ttl time.Duration) values
+}
+
+// values are those of a statement's parameters, by name.
+type values map[string]any
+
+// ticket is what an attempt asks for.
+type ticket struct {
+	scope string
+	key   string // of the row
+	owner string
+}
+
+// table has the locks. Its statements are transactions of their own. Those that change a row
+// say so by a row of their result: take, enter, renew and free. MySQL has no such result: it
+// says so by the number of rows or, if an UPDATE may leave the row as it was, by LAST_INSERT_ID.
+type table struct {
+	db      *sql.DB
+	dialect Dialect
+	format  format
+	poll    time.Duration
+
+	take  statement // the row, if the lock is free
+	enter statement // a new row, which is taken, if there is none
+	look  statement // how many ms the lease lasts
+	renew statement // the lease, if it is the owner's
+	free  statement // the row, if it is the owner's
+}
+
+func newTable(db *sql.DB, d Dialect, f format, o options) (*table, error) {
+	t := &table{db: db, dialect: d, format: f, poll: o.poll}
+	for name, s := range map[string]*statement{"take": &t.take, "enter": &t.enter, "look": &t.look, "renew": &t.renew, "free": &t.free} {
+		var err error
+		if *s, err = d.statement(f.prefix+name, o.table); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// answer is what the database says to an attempt.
+type answer struct {
+	granted bool
+	token   fence.Token
+	left    time.Duration // of the lease of the holder, where it is not granted
+}
+
+// ask takes the lock if it is free.
+func (t *table) ask(ctx context.Context, one ticket, ttl time.Duration) (answer, error) {
+	token, taken, err := t.change(ctx, t.take, one, ttl)
+	if err != nil || taken {
+		return answer{granted: taken, token: fence.Token(token)}, err
+	}
+	left, there, err := t.lookAt(ctx, one)
+	if err != nil || there {
+		return answer{left: left}, err
+	}
+	_, entered, err := t.change(ctx, t.enter, one, ttl)
+	return answer{granted: entered, token: t.format.first}, err
+}
+
+// lookAt says how long the lease lasts, which is nothing where the lock is free, and whether
+// there is a row. It changes nothing, so that its errors are definite.
+func (t *table) lookAt(ctx context.Context, one ticket) (left time.Duration, there bool, err error) {
+	ms, there, err := t.insist(ctx, t.query, t.look, one, 0)
+	if err != nil {
+		err = &definiteError{err}
+	}
+	return time.Duration(max(ms, 0)) * time.Millisecond, there, err
+}
+
+// change runs a statement that changes a row. changed reports whether it did.
+func (t *table) change(ctx context.Context, s statement, one ticket, ttl time.Duration) (number int64, changed bool, err error) {
+	if t.dialect == MySQL {
+		return t.insist(ctx, t.exec, s, one, ttl)
+	}
+	return t.insist(ctx, t.query, s, one, ttl)
+}
+
+// sender sends a statement, and returns a number and whether there is a row.
+type sender func(context.Context, statement, ticket, time.Duration) (int64, bool, error)
+
+// insist sends a statement until the database has done it, or refused it for good.
+func (t *table) insist(ctx context.Context, send sender, s statement, one ticket, ttl time.Duration) (int64, bool, error) {
+	if t.dialect == SQLite {
+		send = inTime(send)
+	}
+	for {
+		number, row, err := send(ctx, s, one, ttl)
+		if err == nil {
+			return number, row, nil
+		}
+		said := answerIn(err)
+		again := said.again()
+		if again && sleep(ctx, t.pause()) == nil {
+			continue
+		}
+		if again || said.refused() {
+			err = &definiteError{err}
+		}
+		return 0, false, err
+	}
+}
+
+// inTime returns when ctx is done. While another connection has the lock of the file, the
+// driver of SQLite does not: it waits for as long as busy_timeout says.
+func inTime(send sender) sender {
+	return func(ctx context.Context, s statement, one ticket, ttl time.Duration) (int64, bool, error) {
+		var (
+			number int64
+			row    bool
+			err    error
+			came   = make(chan struct{})
+		)
+		go func() {
+			defer close(came)
+			number, row, err = send(ctx, s, one, ttl)
+		}()
+		select {
+		case <-came:
+			return number, row, err
+		case <-ctx.Done():
+			return 0, false, ctx.Err()
+		}
+	}
+}
+
+// query reads the first number of the first row. It reads all rows: only then are the errors
+// of the commit told.
+func (t *table) query(ctx context.Context, s statement, one ticket, ttl time.Duration) (number int64, found bool, err error) {
+	rows, err := t.db.QueryContext(ctx, s.text, t.args(s, one, ttl)...)
+	if err != nil {
+		return 0, false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		found = true
+		if err := rows.Scan(&number); err != nil {
+			return 0, false, err
+		}
+	}
+	return number, found, rows.Err()
+}
+
+func (t *table) exec(ctx context.Context, s statement, one ticket, ttl time.Duration) (number int64, changed bool, err error) {
+	result, err := t.db.ExecContext(ctx, s.text, t.args(s, one, ttl)...)
+	if err != nil {
+		return 0, false, err
+	}
+	if number, err = result.LastInsertId(); err != nil {
+		return 0, false, err
+	}
+	rows, err := result.RowsAffected()
+	return number, number > 0 || rows > 0, err
+}
+
+func (t *table) args(s statement, one ticket, ttl time.Duration) []any {
+	args := make([]any, len(s.names))
+	given := t.format.values(one, ttl)
+	for i, name := range s.names {
+		args[i] = given[name]
+	}
+	return args
+}
+
+// pause is random, so that those who wait do not ask together for ever.
+func (t *table) pause() time.Duration { return t.poll/2 + rand.N(t.poll) }
+
+// sleep returns early, with an error, when ctx is done.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// definiteError is the error of a call of which nothing is left in the database.
+type definiteError struct{ error }
+
+// Unwrap returns the cause.
+func (e *definiteError) Unwrap() error { return e.error }
+
+// Outcome returns fence.Definite.
+func (e *definiteError) Outcome() fence.Outcome { return fence.Definite }
+
+// checkTTL refuses what would be rounded.
+func checkTTL(ttl time.Duration) error {
+	if ttl < time.Millisecond || ttl%time.Millisecond != 0 {
+		return fence.Definite.New(fmt.Sprintf("sqllock: a TTL of %v, want whole milliseconds, 1ms or more", ttl))
+	}
+	return nil
+}
