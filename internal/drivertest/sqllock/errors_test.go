@@ -243,7 +243,7 @@ func testRowsChangedOrFound(t *testing.T, d *sqltest.Database) {
 		t.Run("own, "+counts, func(t *testing.T) {
 			db := with(d, counts).Open(t)
 			db.SetMaxOpenConns(1)
-			exec(t, db, fmt.Sprint("SET timestamp = ", time.Now().Unix())) // the clock of this session stands
+			execute(t, db, fmt.Sprint("SET timestamp = ", time.Now().Unix())) // the clock of this session stands
 			extend(t, on(t, db, d, own(long, sqllock.FixedLease())))
 		})
 		t.Run("spring, "+counts, func(t *testing.T) {

@@ -56,6 +56,8 @@ var tests = []struct {
 	{"ends with its context", testEndsWithItsContext},
 	{"serialization", testSerialization},
 	{"rows changed or found", testRowsChangedOrFound},
+	{"spring's row", testSpringRow},
+	{"spring's regions", testSpringRegions},
 }
 
 // TestDatabases has one database of each kind for all tests.
@@ -75,13 +77,13 @@ func TestDatabases(t *testing.T) {
 func withTables(t *testing.T, d *sqltest.Database) *sqltest.Database {
 	t.Helper()
 	db := d.Open(t)
-	exec(t, db, "DROP TABLE IF EXISTS fence_locks")
-	exec(t, db, "DROP TABLE IF EXISTS INT_LOCK")
+	execute(t, db, "DROP TABLE IF EXISTS fence_locks")
+	execute(t, db, "DROP TABLE IF EXISTS INT_LOCK")
 	if err := sqllock.Create(t.Context(), db, dialect(d)); err != nil {
 		t.Fatal(err)
 	}
 	if create := springTables[d.Driver]; create != "" {
-		exec(t, db, create)
+		execute(t, db, create)
 	}
 	return d
 }
@@ -105,7 +107,7 @@ var springTables = map[string]string{
 		CREATED_DATE DATETIME(6) NOT NULL, EXPIRED_AFTER DATETIME(6) NOT NULL, PRIMARY KEY (LOCK_KEY, REGION)) ENGINE=InnoDB`,
 }
 
-func exec(t *testing.T, db *sql.DB, statement string, args ...any) {
+func execute(t *testing.T, db *sql.DB, statement string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)

@@ -89,7 +89,7 @@ func testRow(t *testing.T, d *sqltest.Database) {
 func testTokenOf64Bits(t *testing.T, d *sqltest.Database) {
 	a := join(t, d, own(long))
 	wantUnlock(t, a.take(t))
-	exec(t, a.db, fmt.Sprint("UPDATE fence_locks SET token = ", 1<<62))
+	execute(t, a.db, fmt.Sprint("UPDATE fence_locks SET token = ", 1<<62))
 	tenure := a.take(t)
 	if token := tenure.Grant().Token; token != 1<<62+1 {
 		t.Errorf("the token is %d, want %d", token, fence.Token(1<<62+1))
@@ -100,7 +100,7 @@ func testTokenOf64Bits(t *testing.T, d *sqltest.Database) {
 // testCreate: several programs create the table as they start.
 func testCreate(t *testing.T, d *sqltest.Database) {
 	db := d.Open(t)
-	exec(t, db, "DROP TABLE fence_locks")
+	execute(t, db, "DROP TABLE fence_locks")
 	made := atOnce(5, func() error { return sqllock.Create(t.Context(), db, dialect(d)) })
 	if err := errors.Join(made...); err != nil {
 		t.Error(err)
@@ -147,12 +147,12 @@ func testLossIsTold(t *testing.T, d *sqltest.Database) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tenure := a.take(t)
-			exec(t, a.db, lose)
+			execute(t, a.db, lose)
 			wantEnd(t, tenure, lock.ErrLost)
 			if err := tenure.Unlock(t.Context()); !errors.Is(err, lock.ErrLost) {
 				t.Errorf("Unlock returned %v, want ErrLost", err)
 			}
-			exec(t, a.db, "UPDATE fence_locks SET owner = ''")
+			execute(t, a.db, "UPDATE fence_locks SET owner = ''")
 			wantUnlock(t, b.take(t))
 		})
 	}
