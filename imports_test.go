@@ -37,6 +37,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/lock":            {own("pkg/fence")},
 		"./pkg/lock/locktest":   {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/fence/fencesql":  {own("pkg/fence")}, // its users choose the driver
+		"./pkg/lock/sqllock":    {own("pkg/fence"), own("pkg/lock")},
 		"./internal/history":    {own("pkg/fence")},
 		"./internal/verdict":    {own("pkg/fence"), own("internal/history")},
 	} {

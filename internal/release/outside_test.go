@@ -53,6 +53,8 @@ func TestOutside(t *testing.T) {
 			[]string{own("pkg"), own("pkg/fence/fencesql")}, 3, "true\n"},
 		{"redislock", []string{"pkg/lock/redislock"},
 			[]string{own("pkg"), own("pkg/lock/redislock"), "github.com/redis/go-redis/v9"}, 0, "redislock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
+		{"sqllock", []string{"pkg/lock/sqllock"},
+			[]string{own("pkg"), own("pkg/lock/sqllock")}, 3, "sqllock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
 		{"fencebolt", []string{"pkg/fence/fencebolt"},
 			[]string{own("pkg"), own("pkg/fence/fencebolt"), "go.etcd.io/bbolt"}, 0, "false\ntrue\n"},
 	} {
