@@ -55,7 +55,7 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure
 		case said.granted: // and nobody wants it any more, or the answer took as long as the lease
 			left := b.takeBack(late, t, nil)
 			if left != nil || !wait || ctx.Err() != nil {
-				return nil, left, errors.Join(ctx.Err(), errLate)
+				return nil, left, errLate
 			}
 		case !wait:
 			return nil, nil, lock.ErrLocked
