@@ -154,8 +154,13 @@ func testAskedAgain(t *testing.T, d *sqltest.Database) {
 	})
 	tx := inTheWay(t, d)
 	waiting := inBackground(t.Context(), on(t, db, d, own(long)).TryLock)
-	<-asked
-	<-asked // that it was refused before
+	for range 2 { // the second time because it was refused
+		select {
+		case <-asked:
+		case r := <-waiting:
+			t.Fatalf("TryLock returned %v, %v, and the row is locked", r.tenure, r.err)
+		}
+	}
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +183,13 @@ func inTheWay(t *testing.T, d *sqltest.Database) *sql.Tx {
 
 // testEndsWithItsContext: also if the row is locked, and the database waits for longer.
 func testEndsWithItsContext(t *testing.T, d *sqltest.Database) {
+	const held = "/held"
 	a := join(t, d, own(long))
-	holder := a.take(t)
+	wantUnlock(t, a.take(t)) // the lock is free, and another one is held
+	holder, err := a.Lock(t.Context(), held)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tx := inTheWay(t, d)
 	for name, call := range map[string]func(context.Context) error{
 		"TryLock": func(ctx context.Context) error { _, err := a.TryLock(ctx, scope); return err },

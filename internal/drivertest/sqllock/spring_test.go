@@ -44,10 +44,18 @@ func testSpringRegions(t *testing.T, d *sqltest.Database) {
 	if d.Driver == "sqlite" {
 		t.Skip("Spring does not know it")
 	}
-	join(t, d, spring(long)).take(t)
-	join(t, d, func(db *sql.DB, d sqllock.Dialect) (*sqllock.Backend, error) {
+	a := join(t, d, spring(long))
+	b := join(t, d, func(db *sql.DB, d sqllock.Dialect) (*sqllock.Backend, error) {
 		return sqllock.Spring(db, d, "other", long)
-	}).take(t)
+	})
+	a.take(t)
+	wantUnlock(t, b.take(t))
+	a.wantLocked(t)
+	execute(t, a.db, "UPDATE INT_LOCK SET EXPIRED_AFTER = CREATED_DATE")
+	b.take(t)
+	if n := number(t, a.db, "SELECT COUNT(*) FROM INT_LOCK"); n != 2 {
+		t.Errorf("there are %d rows, want one for each region", n)
+	}
 }
 
 // TestSpring: locks of Spring's own JdbcLockRegistry, in Java, and ours exclude each other on

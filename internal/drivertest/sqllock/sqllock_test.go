@@ -120,6 +120,32 @@ func atOnce(n int, call func() error) (all []error) {
 	return all
 }
 
+// testFirstUse: of those who come to a new scope at once one gets the lock.
+func testFirstUse(t *testing.T, d *sqltest.Database) {
+	a := join(t, d, own(long))
+	for i := range 20 {
+		got := atOnce(8, func() error {
+			tenure, err := a.TryLock(t.Context(), fmt.Sprint(scope, i))
+			if err == nil {
+				endWith(t, tenure)
+			}
+			return err
+		})
+		granted := 0
+		for _, err := range got {
+			switch {
+			case err == nil:
+				granted++
+			case !errors.Is(err, lock.ErrLocked):
+				t.Errorf("TryLock returned %v, want ErrLocked", err)
+			}
+		}
+		if granted != 1 {
+			t.Errorf("%d have the lock, want one", granted)
+		}
+	}
+}
+
 // testTable: locks of two tables have nothing to do with one another.
 func testTable(t *testing.T, d *sqltest.Database) {
 	other := map[string]string{"pgx": "public.others", "mysql": "test.others", "sqlite": "main.others"}[d.Driver]
@@ -197,7 +223,11 @@ func testWaitersLeaveThePoolAlone(t *testing.T, d *sqltest.Database) {
 		waiting = append(waiting, inBackground(ctx, b.Lock))
 	}
 	for range 50 {
-		<-asked
+		select {
+		case <-asked:
+		case <-time.After(sqltest.Deadline):
+			t.Fatal("the waiters ask no more")
+		}
 	}
 	if n := number(t, db, "SELECT COUNT(*) FROM fence_locks"); n != 1 {
 		t.Errorf("there are %d rows, want one", n)
