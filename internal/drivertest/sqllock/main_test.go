@@ -124,6 +124,16 @@ func number(t *testing.T, db *sql.DB, statement string) (n int64) {
 	return n
 }
 
+// schema is where a database has its tables.
+func schema(t *testing.T, db *sql.DB, d *sqltest.Database) (name string) {
+	t.Helper()
+	statement := map[string]string{"pgx": "SELECT current_schema()", "mysql": "SELECT DATABASE()", "sqlite": "SELECT 'main'"}[d.Driver]
+	if err := db.QueryRowContext(t.Context(), statement).Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 // maker makes a backend.
 type maker func(*sql.DB, sqllock.Dialect) (*sqllock.Backend, error)
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"database/sql"
 	"io"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -118,8 +119,14 @@ type peer struct {
 
 func startPeer(t *testing.T, d *sqltest.Database, libraries string) *peer {
 	t.Helper()
+	server, err := url.Parse(d.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := "jdbc:postgresql://" + server.Host + server.Path +
+		"?user=" + server.User.Username() + "&currentSchema=" + schema(t, d.Open(t), d)
 	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(libraries, "*"),
-		filepath.Join("testdata", "spring", "Peer.java"), d.Source, scope)
+		filepath.Join("testdata", "spring", "Peer.java"), source, scope)
 	var says strings.Builder
 	cmd.Stderr = &says
 	in, err := cmd.StdinPipe()

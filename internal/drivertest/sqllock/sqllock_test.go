@@ -148,8 +148,8 @@ func testFirstUse(t *testing.T, d *sqltest.Database) {
 
 // testTable: locks of two tables have nothing to do with one another.
 func testTable(t *testing.T, d *sqltest.Database) {
-	other := map[string]string{"pgx": "public.others", "mysql": "test.others", "sqlite": "main.others"}[d.Driver]
 	a := join(t, d, own(long))
+	other := schema(t, a.db, d) + ".others"
 	if err := sqllock.Create(t.Context(), a.db, dialect(d), sqllock.Table(other)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,5 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
-import java.net.URI;
 import java.util.ConcurrentModificationException;
 import java.util.concurrent.locks.Lock;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
@@ -11,9 +10,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 /** A JdbcLockRegistry. It does a line of its input after the other: try, lock, unlock. */
 public class Peer {
     public static void main(String[] args) throws Exception {
-        URI server = new URI(args[0]);
-        DriverManagerDataSource database = new DriverManagerDataSource(
-            "jdbc:postgresql://" + server.getAuthority().replaceFirst(".*@", "") + server.getPath(), server.getUserInfo(), "");
+        DriverManagerDataSource database = new DriverManagerDataSource(args[0]);
         DefaultLockRepository repository = new DefaultLockRepository(database);
         repository.setTransactionManager(new JdbcTransactionManager(database));
         repository.afterPropertiesSet();
