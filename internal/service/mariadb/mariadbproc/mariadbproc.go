@@ -82,7 +82,10 @@ func (s *Server) initialize(ctx context.Context) error {
 		return fmt.Errorf("mariadb: there is %s, and no %s: %s", s.program, installer, Install)
 	}
 	// It is a script, which looks for its tools on PATH.
-	env := []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin"}
+	env := []string{
+		"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin",
+		"TMPDIR=" + s.dir, // a MariaDB that starts deletes the files of others that have the same one
+	}
 	p, err := s.group.Start(installer, env, append([]string{Arg, path}, s.args("--skip-test-db", "--auth-root-authentication-method=normal")...)...)
 	if err != nil {
 		return err
