@@ -24,7 +24,8 @@ type NodeRule struct {
 }
 
 // Nodes are those of a service. They are called by its name and a number, from 1 to what
-// a setting of the world says. What they are has One and Many, as in "member of etcd".
+// a setting of the world says; without a setting there is one. What they are has One and
+// Many, as in "member of etcd".
 type Nodes struct{ Name, Setting, One, Many string }
 
 // Check makes the Check of a scenario.Form about a node. It refuses one that is not there,
@@ -32,7 +33,10 @@ type Nodes struct{ Name, Setting, One, Many string }
 func (n Nodes) Check(note map[string]bool, rules ...NodeRule) func(*scenario.Story, *scenario.ClientStory, scenario.Step) string {
 	return func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
 		named := func(text string) string { return strings.ReplaceAll(text, "%s", step.Node) }
-		nodes := s.Variant.World.Settings.Number(n.Setting)
+		nodes := 1
+		if n.Setting != "" {
+			nodes = s.Variant.World.Settings.Number(n.Setting)
+		}
 		if i, err := strconv.Atoi(strings.TrimPrefix(step.Node, n.Name)); err != nil || i < 1 || i > nodes {
 			return fmt.Sprintf("there is no %s: there are %s1 to %[2]s%[3]d", step.Node, n.Name, nodes)
 		}
