@@ -77,6 +77,12 @@ func (p Property) story(t *testing.T, services []service.Service, r Recipe) *sce
 // program, and returns what became of them, as Markdown. A property without a sense for a
 // recipe has a dash.
 func Table(t *testing.T, of service.Service, recipes []Recipe, properties []Property) string {
+	servers := &lab.Shared{Exe: os.Args[0]}
+	defer func() {
+		if err := servers.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	cells := make([][]string, len(recipes))
 	t.Run("table", func(t *testing.T) {
 		for i, r := range recipes {
@@ -88,7 +94,7 @@ func Table(t *testing.T, of service.Service, recipes []Recipe, properties []Prop
 				}
 				t.Run(r.Name+"/"+p.Name, func(t *testing.T) {
 					t.Parallel()
-					cells[i][j] = p.tell(t, of, r)
+					cells[i][j] = p.tell(t, of, r, servers)
 				})
 			}
 		}
@@ -112,10 +118,10 @@ func Table(t *testing.T, of service.Service, recipes []Recipe, properties []Prop
 }
 
 // tell says whether a recipe has the property.
-func (p Property) tell(t *testing.T, of service.Service, r Recipe) string {
+func (p Property) tell(t *testing.T, of service.Service, r Recipe, servers *lab.Shared) string {
 	services := []service.Service{of}
 	s := p.story(t, services, r)
-	events, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Services: services})
+	events, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Services: services, Shared: servers})
 	if err != nil {
 		t.Fatal(err)
 	}
