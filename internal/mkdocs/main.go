@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +67,10 @@ func run(out []string) error {
 		return err
 	}
 	for _, p := range pictures(list) {
-		histories := p.histories(out[0])
+		histories, err := withoutPrefix(dir, p.histories(out[0]))
+		if err != nil {
+			return err
+		}
 		wide := append([]string{"draw", "-o", p.file + ".svg"}, histories...)
 		narrow := append([]string{"draw", "--narrow", "-o", p.file + "-narrow.svg"}, histories...)
 		if err := errors.Join(command(gcsim, wide...), command(gcsim, narrow...)); err != nil {
@@ -74,6 +78,26 @@ func run(out []string) error {
 		}
 	}
 	return nil
+}
+
+// prefix is that of a run's locks on servers that serve other runs as well, which would be
+// another one in each picture.
+var prefix = regexp.MustCompile(`/gcsim-[A-Z2-7]{26}`)
+
+// withoutPrefix are copies of histories, in dir, in which no lock has a prefix.
+func withoutPrefix(dir string, histories []string) (copies []string, err error) {
+	for i, history := range histories {
+		text, err := os.ReadFile(history)
+		if err != nil {
+			return nil, err
+		}
+		plain := filepath.Join(dir, fmt.Sprintf("%d.jsonl", i))
+		if err := os.WriteFile(plain, prefix.ReplaceAll(text, nil), 0o666); err != nil {
+			return nil, err
+		}
+		copies = append(copies, plain)
+	}
+	return copies, nil
 }
 
 // command runs a program.
