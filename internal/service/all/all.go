@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
 )
 
@@ -11,6 +12,7 @@ import (
 var List = []service.Service{
 	etcd.Service{},
 	redis.Service{},
+	postgres.Service{},
 }
 
 // Chapters is the folder of the chapters about a service's scenarios.

@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// urlEnv has the URL of a PostgreSQL that is there already, with its password, where no
+// list of processes shows it.
+const urlEnv = "FENCELAB_POSTGRES_URL"
+
+// ownURL is that of a server which a run has started, but for its address.
+const ownURL = "postgres://postgres@/postgres?sslmode=disable"
+
+// place is a PostgreSQL, as a program reaches it: the URL but for the address, which is
+// apart, as a client's network may be another.
+type place struct{ url, addr string }
+
+// placeAt is the PostgreSQL at an address, by what the environment says of it.
+func placeAt(addr string) place {
+	if url := os.Getenv(urlEnv); url != "" {
+		return place{url, addr}
+	}
+	return place{ownURL, addr}
+}
+
+// config is how to connect to one of its databases; "" is that of the URL.
+func (p place) config(database string) (*pgx.ConnConfig, error) {
+	u, err := url.Parse(p.url)
+	if err != nil {
+		return nil, err
+	}
+	u.Host = p.addr
+	if database != "" {
+		u.Path = "/" + database
+	}
+	return pgx.ParseConfig(u.String())
+}
+
+// connect connects to one of its databases.
+func (p place) connect(ctx context.Context, database string) (*pgx.Conn, error) {
+	config, err := p.config(database)
+	if err != nil {
+		return nil, err
+	}
+	config.RuntimeParams["timezone"] = "UTC" // of int_lock's columns, which have none
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", p.addr, err)
+	}
+	return conn, nil
+}
+
+// prefixBegins is how the prefix of a run's locks begins, and prefixLength how long it is:
+// each run has as many letters.
+const (
+	prefixBegins = "/gcsim-"
+	prefixLength = len(prefixBegins) + 26
+)
+
+// databaseOf is the database that has a lock: the one that is called as the prefix of the
+// run's locks, where there is a prefix.
+func databaseOf(lock string) string {
+	if !strings.HasPrefix(lock, prefixBegins) || len(lock) < prefixLength {
+		return ""
+	}
+	return lock[1:prefixLength]
+}

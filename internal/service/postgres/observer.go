@@ -1,0 +1,224 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+var (
+	//go:embed sql/changes.sql
+	changesStatement string
+	//go:embed sql/flush.sql
+	flushStatement string
+	//go:embed sql/goes_on.sql
+	goesOnStatement string
+	//go:embed sql/confirmed.sql
+	confirmedStatement string
+)
+
+// pollEvery is how often the log is read. Nothing in it is missed, and the end of a lock
+// that a connection has is told so much later at most, but before the next grant of it.
+const pollEvery = 10 * time.Millisecond
+
+// slot is the run's reader of the log. A server that a run has for itself keeps it when it
+// is killed.
+func (s *servers) slot() string {
+	if s.database == "" {
+		return "fencelab"
+	}
+	return "fencelab_" + strings.ToLower(strings.TrimPrefix(s.database, prefixBegins[1:]))
+}
+
+// watch reads the log of a server until that ends, or until it is told to.
+type watch struct {
+	of        *servers
+	conn      *pgx.Conn
+	behind    time.Duration // this machine's clock behind the database's
+	confirmed string        // up to where the log was read
+
+	stop  func()
+	ended chan struct{}
+}
+
+// observe begins the account, or goes on with it after the server was away.
+func (s *servers) observe(ctx, starting context.Context) error {
+	conn, err := s.place.connect(starting, s.database)
+	if err != nil {
+		return fmt.Errorf("observer: %w", err)
+	}
+	w := &watch{of: s, conn: conn, ended: make(chan struct{})}
+	if err := w.open(starting, s.watch); err != nil {
+		hangUp(conn)
+		return fmt.Errorf("observer: %w", errors.Join(err, context.Cause(starting)))
+	}
+	over := make(chan struct{})
+	w.stop = sync.OnceFunc(func() { close(over) })
+	s.watch = w
+	p := s.process()
+	s.stage.Go(func() {
+		defer close(w.ended)
+		defer hangUp(conn)
+		if err := w.follow(ctx, over); err != nil && ctx.Err() == nil {
+			s.account.crashed() // else the run ends here
+			s.stage.Fail(p, fmt.Errorf("the observer of PostgreSQL: %w", err))
+		}
+	})
+	return nil
+}
+
+// open makes the slot, or has it go on where the watch before was.
+func (w *watch) open(ctx context.Context, before *watch) error {
+	if _, err := w.conn.Exec(ctx, "SET idle_session_timeout = 0"); err != nil { // as the run's clients may have one
+		return err
+	}
+	var now time.Time
+	if err := w.conn.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+		return err
+	}
+	w.behind = time.Until(now)
+	if before != nil {
+		w.confirmed = before.confirmed
+		_, err := w.conn.Exec(ctx, "SELECT pg_replication_slot_advance($1, $2::text::pg_lsn)", w.of.slot(), w.confirmed)
+		return err
+	}
+	temporary := w.of.database != "" // else it would keep the log of a server that goes on
+	if _, err := w.conn.Exec(ctx, "SELECT pg_create_logical_replication_slot($1, 'test_decoding', $2)", w.of.slot(), temporary); err != nil {
+		return err
+	}
+	return w.confirm(ctx)
+}
+
+func (w *watch) confirm(ctx context.Context) error {
+	return w.conn.QueryRow(ctx, confirmedStatement, w.of.slot()).Scan(&w.confirmed)
+}
+
+// end ends the watch. A slot that others would keep goes with it.
+func (w *watch) end() {
+	w.stop()
+	<-w.ended
+}
+
+// follow reads the log again and again.
+func (w *watch) follow(ctx context.Context, over <-chan struct{}) error {
+	for {
+		if err := w.round(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// round takes in what happened since the last one.
+func (w *watch) round(ctx context.Context) error {
+	if _, err := w.conn.Exec(ctx, flushStatement); err != nil {
+		return err
+	}
+	rows, err := w.conn.Query(ctx, changesStatement, w.of.slot())
+	if err != nil {
+		return err
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	if len(lines) > 0 { // what is told from here on is read only once, also if the server ends now
+		if err := w.confirm(ctx); err != nil {
+			return err
+		}
+	}
+	var failed error
+	for _, line := range lines {
+		if err := w.take(ctx, line); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%q: %w", line, err))
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	w.of.account.expire()
+	return w.of.account.check("", w.goesOn(ctx))
+}
+
+// goesOn asks whether a connection still has a lock.
+func (w *watch) goesOn(ctx context.Context) func(holder) (bool, error) {
+	return func(h holder) (on bool, err error) {
+		err = w.conn.QueryRow(ctx, goesOnStatement, h.Lock, h.Process, h.Transaction).Scan(&on)
+		return on, err
+	}
+}
+
+// messageBegins is how the log has a message of a recipe that has taken a lock.
+const messageBegins = "message: transactional: 0 prefix: fencelab, "
+
+// take takes in a line of the log. Who had a lock before and has it no more is told of
+// before the next grant.
+func (w *watch) take(ctx context.Context, line string) error {
+	if said, is := strings.CutPrefix(line, messageBegins); is {
+		_, content, _ := strings.Cut(said, " content:")
+		var h holder
+		if err := json.Unmarshal([]byte(content), &h); err != nil {
+			return err
+		}
+		err := w.of.account.check(h.Lock, w.goesOn(ctx))
+		w.of.account.taken(h)
+		return err
+	}
+	c, is, err := parseChange(line)
+	if !is || err != nil {
+		return err
+	}
+	return w.row(c)
+}
+
+// row takes in what a change says of a lock.
+func (w *watch) row(c change) error {
+	columns, is := lockTables[c.table]
+	if !is {
+		return nil
+	}
+	t := tenureOf{lock: c.columns[columns.lock], owner: strings.TrimRight(c.columns[columns.owner], " ")}
+	if columns.lock == intLockKey {
+		t.lock = w.lockOf(t.lock)
+	}
+	var token uint64
+	if t.owner != "" {
+		var err error
+		if t.until, err = time.Parse(columns.layout, c.columns[columns.until]); err != nil {
+			return err
+		}
+		t.until = t.until.Add(-w.behind)
+		if columns.token != "" {
+			if _, err := fmt.Sscan(c.columns[columns.token], &token); err != nil {
+				return err
+			}
+		}
+	}
+	w.of.account.row(c.table, t, fence.Token(token))
+	return nil
+}
+
+// lockOf is the lock of a key of int_lock.
+func (w *watch) lockOf(key string) string {
+	for _, lock := range w.of.stage.Locks() {
+		if uuidOf(lock) == key {
+			return lock
+		}
+	}
+	return key
+}

@@ -1,0 +1,152 @@
+// Package postgres is the lock service PostgreSQL: a real server, the locks that people
+// build on it, and an account of tenures by its own log. A recipe is a file here.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Service is PostgreSQL.
+type Service struct{ Dialer }
+
+var (
+	_ service.Service = Service{}
+	_ service.Shared  = Service{}
+	_ service.Bounded = Service{}
+)
+
+// nodes is what a story calls its server.
+var nodes = service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"}
+
+// Words implements service.Service, as those below do.
+func (Service) Words() scenario.Service {
+	return scenario.Service{
+		Name: Name, About: "The lock service.",
+		World: worldSettings, Client: clientSettings,
+		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true,
+		Check: check,
+	}
+}
+
+// Faults are steps that no other service has.
+func (Service) Faults() []*service.Fault {
+	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode}
+}
+
+// Found is "" where there is no postgres.
+func (Service) Found() (where, bring string) {
+	return postgresproc.Program(), postgresproc.Install
+}
+
+// Where says what At takes.
+func (Service) Where() string { return "the URL of one that is there already" }
+
+// At takes a URL with a user, a password and TLS where there are any. The clients are told
+// of it by the environment.
+func (s Service) At(where string) (service.Service, []string, error) {
+	want := fmt.Errorf("want %s such as postgres://USER:PASSWORD@HOST:PORT/DATABASE", s.Where())
+	u, err := url.Parse(where)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("%w: %w", want, err)
+	case u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Hostname() == "":
+		return nil, nil, want
+	}
+	if _, err := pgx.ParseConfig(where); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", want, err)
+	}
+	port := u.Port()
+	if port == "" {
+		port = "5432"
+	}
+	return s, []string{net.JoinHostPort(u.Hostname(), port)}, os.Setenv(urlEnv, where)
+}
+
+// Commands has the process of a server.
+func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgresproc.Command()} }
+
+// check finds settings that do not go together.
+func check(_ setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		by := recipeOf(clients[name].Text(settingBy))
+		if clients[name].Text(settingUnlock) != unlockCompare && by != &intLock && by != &intLockDBClock {
+			return &scenario.Conflict{Client: name, Setting: settingUnlock, Text: by.name + " has an unlock of its own: leave \"unlock\" out"}
+		}
+	}
+	return nil
+}
+
+// Told implements service.Service, as those below do.
+func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
+	return all[client].Values
+}
+
+func (Service) Shows(client setting.Values) string { return recipeOf(client.Text(settingBy)).shows }
+
+// Slot is the owner, which clients choose anew for each tenure.
+func (Service) Slot(tenure string) string { return tenure }
+
+// slack is how long a machine that is busy may take to do what is due.
+const slack = 3 * time.Second
+
+// Bounds implements service.Bounded. A client whose clock is ahead gets a lease that lasts
+// longer. A lock that a connection has is to last no longer than others.
+func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+	bounds = make(map[string]time.Duration)
+	for name, c := range clients {
+		bounds[name] = max(c.Time(setting.TTL), world.Time(settingIdle)) + c.Time(settingAhead) + slack
+	}
+	return bounds, slack
+}
+
+// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
+func isAddress(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
+}
+
+// reachDeadline is for how long a PostgreSQL that is there already is asked.
+const reachDeadline = 10 * time.Second
+
+// Reach implements service.Service. A server of which runs cannot have an account is of no
+// use.
+func (Service) Reach(ctx context.Context, endpoints []string) error {
+	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
+		return fmt.Errorf("postgres at %q: want one HOST:PORT", endpoints)
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
+	defer cancel()
+	conn, err := placeAt(endpoints[0]).connect(ctx, "")
+	if err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	defer hangUp(conn)
+	var level string
+	var may bool
+	if err := conn.QueryRow(ctx, rightsStatement).Scan(&level, &may); err != nil {
+		return fmt.Errorf("postgres at %s: %w", endpoints[0], err)
+	}
+	switch {
+	case level != "logical":
+		return fmt.Errorf("postgres at %s has the wal_level %s, and runs see who holds its locks by logical decoding: set wal_level = logical", endpoints[0], level)
+	case !may:
+		return fmt.Errorf("postgres at %s: the user of the URL may not make databases and slots: ALTER ROLE … CREATEDB REPLICATION", endpoints[0])
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+-- The tables of all recipes, in the database of a run.
+
+CREATE TABLE row_lock (
+    name text PRIMARY KEY
+);
+
+-- Nothing keeps this table from having two rows of one name.
+CREATE TABLE naive_lock (
+    name text
+);
+
+CREATE TABLE token_lock (
+    name    text PRIMARY KEY,
+    owner   text,
+    expires timestamptz,
+    token   bigint NOT NULL DEFAULT 0
+);
+
+-- As Spring Integration's schema-postgresql.sql has it.
+CREATE TABLE int_lock (
+    lock_key      char(36)     NOT NULL,
+    region        varchar(100) NOT NULL,
+    client_id     char(36),
+    created_date  timestamp    NOT NULL,
+    expired_after timestamp    NOT NULL,
+    CONSTRAINT int_lock_pk PRIMARY KEY (lock_key, region)
+);
