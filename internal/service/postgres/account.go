@@ -26,10 +26,11 @@ type tenureOf struct {
 // holder is what has a lock that is no row's: a transaction by its number, or a session by
 // the number of its process.
 type holder struct {
-	Lock        string `json:"lock"`
-	Owner       string `json:"owner"`
-	Transaction string `json:"transaction"`
-	Process     int    `json:"process"`
+	Lock        string    `json:"lock"`
+	Owner       string    `json:"owner"`
+	At          time.Time `json:"at"` // when it was taken, by the database's clock
+	Transaction string    `json:"transaction"`
+	Process     int       `json:"process"`
 }
 
 func newAccount(stage service.Stage) *account {
@@ -65,11 +66,11 @@ func (a *account) expire() {
 	}
 }
 
-// taken takes in that a connection has a lock.
-func (a *account) taken(h holder) {
+// taken takes in that a connection has a lock since a time of this machine's clock.
+func (a *account) taken(h holder, at time.Time) {
 	t := &tenureOf{lock: h.Lock, owner: h.Owner, holder: h}
 	a.held = append(a.held, t)
-	a.tell(history.Event{Kind: history.KindGranted, Scope: t.lock, Tenure: t.owner})
+	a.tellOf(at, history.Event{Kind: history.KindGranted, Scope: t.lock, Tenure: t.owner})
 }
 
 // check asks of each tenure of a connection whether it goes on; "" is of any lock.
@@ -112,7 +113,10 @@ func (a *account) ended(t *tenureOf) {
 	a.tell(e)
 }
 
-func (a *account) tell(e history.Event) {
-	e.At, e.Lane = time.Duration(time.Now().UnixNano()), Name
+func (a *account) tell(e history.Event) { a.tellOf(time.Now(), e) }
+
+// tellOf tells of what happened at a time.
+func (a *account) tellOf(at time.Time, e history.Event) {
+	e.At, e.Lane = time.Duration(at.UnixNano()), Name
 	a.stage.Tell(e)
 }

@@ -176,7 +176,7 @@ func (w *watch) take(ctx context.Context, line string) error {
 			return err
 		}
 		err := w.of.account.check(h.Lock, w.goesOn(ctx))
-		w.of.account.taken(h)
+		w.of.account.taken(h, h.At.Add(-w.behind))
 		return err
 	}
 	c, is, err := parseChange(line)

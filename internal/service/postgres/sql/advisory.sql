@@ -3,5 +3,5 @@ WITH held AS MATERIALIZED (
     SELECT pg_advisory_lock(hashtextextended($1, 0))
 )
 SELECT pg_logical_emit_message(false, 'fencelab', json_build_object(
-    'lock', $1::text, 'owner', $2::text, 'process', pg_backend_pid())::text)
+    'lock', $1::text, 'owner', $2::text, 'at', clock_timestamp(), 'process', pg_backend_pid())::text)
 FROM held
