@@ -39,7 +39,6 @@ func (quiet) Printf(context.Context, string, ...any) {}
 
 // Dial makes a client.
 func (Dialer) Dial(o service.Options) (service.Client, error) {
-	redis.SetLogger(quiet{})
 	c := &client{settings: o.Settings, recipe: recipeOf(o.Settings.Text(settingBy))}
 	for _, endpoint := range o.Endpoints {
 		options, err := optionsOf(os.Getenv(urlEnv), endpoint)
@@ -64,6 +63,7 @@ const urlEnv = "FENCELAB_REDIS_URL"
 // optionsOf are those of a client of the Redis at an address. A URL says the rest; "" is
 // nothing.
 func optionsOf(url, addr string) (*redis.Options, error) {
+	redis.SetLogger(quiet{})
 	options := new(redis.Options)
 	if url != "" {
 		var err error

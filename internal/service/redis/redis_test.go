@@ -1,15 +1,25 @@
 package redis_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"flag"
+	"math/big"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -182,6 +192,58 @@ func TestRedisThatIsThere(t *testing.T) {
 	}
 	if keys, err := client.Keys(t.Context(), "*gcsim*").Result(); err != nil || len(keys) > 0 {
 		t.Errorf("the run has left %q (%v)", keys, err)
+	}
+}
+
+// TestTLS: a Redis that is there already can want TLS and a password. All parts of a run go
+// that way, and who does not know the certificate is told so, once.
+func TestTLS(t *testing.T) {
+	free, err := ports.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(free[0])
+	dir := t.TempDir()
+	certificate(t, dir)
+	server := redistest.Real(t, append(redisproc.Settings(dir, "none"), "--repl-diskless-sync-delay", "0", "--tls-port", port,
+		"--tls-cert-file", dir+"/cert.pem", "--tls-key-file", dir+"/key.pem", "--tls-auth-clients", "no")...)
+	if err := redistest.Connect(t, server).ConfigSet(t.Context(), "requirepass", "word").Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FENCELAB_REDIS_URL", "") // At sets it
+	url := "rediss://:word@" + free[0]
+	of, endpoints := at(t, url)
+	if err := of.Reach(t.Context(), endpoints); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate that nobody signed: %v", err)
+	}
+	of, endpoints = at(t, url+"?skip_verify=true")
+	if err := of.Reach(t.Context(), endpoints); err != nil {
+		t.Fatal(err)
+	}
+	s := parse(t, "testdata/queue.yaml")[0]
+	run(t, s, &s.Variants[0], of, endpoints)
+}
+
+// certificate writes one that is its own authority.
+func certificate(t *testing.T, dir string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(&block), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
