@@ -96,6 +96,9 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	tmp, err := os.MkdirTemp("", "fencelab-e2e-tmp-")
+	if err == nil {
+		err = os.Chmod(tmp, 0o711) // root's PostgreSQL is nobody's
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,6 +76,9 @@ func nobody() (uid, gid int, err error) {
 
 // makeDir makes a directory for data in a group's. It belongs to who runs the server.
 func makeDir(of string) (string, error) {
+	if at := closed(filepath.Dir(of)); at != "" && os.Geteuid() == 0 {
+		return "", fmt.Errorf("it does not run as root, but as nobody, and nobody may not enter %s: want chmod o+x %[1]s, or a TMPDIR that all may enter", at)
+	}
 	dir, err := os.MkdirTemp(of, "postgres")
 	if err != nil || os.Geteuid() != 0 {
 		return dir, err
@@ -85,6 +88,21 @@ func makeDir(of string) (string, error) {
 		return "", err
 	}
 	return dir, errors.Join(os.Chown(dir, uid, gid), os.Chown(of, -1, gid), os.Chmod(of, 0o710))
+}
+
+// closed is the first of a directory and those above it that only its owner may enter; "":
+// there is none.
+func closed(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.Mode()&0o001 == 0 {
+			return dir
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return ""
+		}
+		dir = above
+	}
 }
 
 // forget has the kernel remove the server's segment of System V's shared memory with the last
