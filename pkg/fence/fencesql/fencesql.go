@@ -9,24 +9,24 @@
 //
 // # Where a mark is
 //
-//   - In a table of marks, a row for each scope: Store.Do, in a transaction of its own, and
-//     Do, in a transaction of the user's. The scope's row is locked until the transaction
-//     ends, so that check, mark and data are one step, whatever the isolation level. The
-//     data are all that the transaction changes.
-//   - In the row that it protects: Store.Update, by one statement of the user's own. Such a
-//     mark guards this row alone. A lock that guards more needs the table.
+//   - In a table of marks, with a row for each scope, which is the name of a lock. Store.Do
+//     works in a transaction of its own, and Do in a transaction of the user's. The scope's
+//     row is locked until the transaction ends, so that check, mark and data are one step,
+//     whatever the isolation level. The data are all that the transaction changes.
+//   - In the row that the mark protects: Store.Update, by one statement of the user's own.
+//     Such a mark guards this row alone. A lock that guards more needs the table.
 //
 // # What the database decides
 //
-// Tokens and sequence numbers are signed 64-bit integers, as columns are: all valid tokens,
-// 1 to 2^63-1, fit, and an issuer whose numbers are unsigned must stay below. A mark that is
+// Tokens and sequence numbers are signed 64-bit integers, as columns are. All valid tokens,
+// 1 to 2^63-1, fit; an issuer of unsigned numbers must stay in this range. A mark that is
 // negative is an error, and admits nothing.
 //
-// A mark is as durable as the database's commits. A failover to a replica that has not all
-// commits, and a backup that is restored, lose marks together with the data.
+// A mark is as durable as the database's commits. A failover to a replica that lacks some
+// commits, and the restore of a backup, lose marks together with the data.
 //
 // With SQLite, let the driver wait for the lock that another connection has (in
-// modernc.org/sqlite by "_pragma=busy_timeout(5000)"): this package does not.
+// modernc.org/sqlite by "_pragma=busy_timeout(5000)"): this package does not wait.
 package fencesql
 
 import (

@@ -6,8 +6,8 @@
 //	…
 //	backend, err := sqllock.New(db, sqllock.PostgreSQL, 10*time.Second)
 //
-// The lock of a scope is a row. The row has the name of the holder, the time at which the
-// lease of the holder ends, and the token. The holder renews its lease.
+// A scope is the name of a lock. The lock of a scope is a row: the name of the holder, the
+// time at which the lease of the holder ends, and the token. The holder renews its lease.
 //
 // # Tokens
 //
@@ -22,15 +22,16 @@
 // # The clock
 //
 // All leases are by the clock of the database, in UTC. The time zone of a session does not
-// matter. If that clock jumps ahead, leases end early, and there may be two tenures until the
-// holder of the older one is told. SQLite has the clock of the machine.
+// matter. If that clock jumps ahead, leases end early, and two clients may believe that they
+// hold the lock until the older holder is told. SQLite uses the clock of the machine.
 //
 // # What a holder is told, and when
 //
-// A tenure is renewed every third of the TTL. If the database says that another owner has the
-// lock, or that the lease is over, the tenure is lost; a renewal never takes a lock again. If
-// the database does not answer for the TTL, the tenure is cut off. That TTL is counted by the
-// holder's clock, and begins when the holder sent the last request that was answered.
+// A tenure is renewed every third of the TTL. If the database says that another holder has
+// the lock, or that the lease is over, the tenure is lost; a renewal never takes a lock
+// again. If the database does not answer for the TTL, the tenure is cut off
+// (lock.ErrCutOff). This time is counted by the holder's clock, from when the holder sent
+// the last request that was answered.
 //
 // # Who waits
 //
@@ -39,29 +40,29 @@
 // asks, and takes part in no transaction. Whoever asks first gets the lock, even if others
 // have waited longer.
 //
-// Lock and TryLock return the errors of the database, and wait for no restart.
+// Lock and TryLock return the errors of the database, and do not wait for its restart.
 //
 // # Statements
 //
-// Each statement is a transaction of its own. A free lock is taken by one statement, and given
-// back by one. A serialization failure, a deadlock, a lock wait timeout and SQLite's
-// SQLITE_BUSY say that the statement did nothing, and it is sent again until the context is
-// done. It does not matter whether the driver of MySQL counts the rows that an UPDATE has
-// changed or those that it has found (clientFoundRows).
+// Each statement is a transaction of its own. One statement takes a free lock, and one gives
+// it back. A serialization failure, a deadlock, a lock wait timeout and SQLite's SQLITE_BUSY
+// say that the statement did nothing; the package then sends the statement again, until the
+// context is done. It does not matter whether the driver of MySQL counts the rows that an
+// UPDATE has changed or those that it has found (clientFoundRows).
 //
 // # Drivers
 //
-// The package needs database/sql alone; the program imports the driver. Tried are
+// The package needs database/sql alone; the program imports the driver. These were tried:
 // github.com/jackc/pgx/v5/stdlib with PostgreSQL 15, github.com/go-sql-driver/mysql with
-// MariaDB 10.11, and modernc.org/sqlite. MySQL itself was not tried. Of these drivers the
-// package knows which errors are definite; it takes all errors of other drivers for indefinite.
-// Without interpolateParams=true the driver of MySQL makes three round trips for a statement,
-// and with it one.
+// MariaDB 10.11, and modernc.org/sqlite. MySQL itself was not tried. The package knows which
+// errors of these drivers are definite: after such an error nothing is left in the database.
+// It takes all errors of other drivers for indefinite. The driver of MySQL makes three round
+// trips for a statement, or one with interpolateParams=true.
 //
 // # The locks of others
 //
 // Spring takes locks as a JdbcLockRegistry of Spring Integration does, so that Go services
-// live beside Java services.
+// live beside Java services. Such locks differ from what is said above: see Spring.
 package sqllock
 
 import (
