@@ -1,6 +1,15 @@
 package service
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
 
 // Queue is a client's wait for a lock in the background: what is the same of every Place.
 type Queue struct {
@@ -38,3 +47,96 @@ func Enqueue(ctx context.Context, stands <-chan struct{}, wait func(context.Cont
 func (q *Queue) Granted() <-chan error { return q.granted }
 
 func (q *Queue) Leave() { q.leave() }
+
+// waiting is a Place of a client that waits for a lock, and then has a tenure, where the
+// service's account does not tell who waits.
+type waiting struct {
+	*Queue
+	scope  string
+	owner  string                 // "": it is granted already
+	tenure atomic.Pointer[Tenure] // nil before the grant
+}
+
+// Wait waits for a lock in the background, by take, as Enqueue does. take calls stands with
+// the name of the tenure to be when the client waits for another.
+func Wait(ctx context.Context, scope string, take func(ctx context.Context, stands func(owner string)) (Tenure, error)) (Place, error) {
+	w := &waiting{scope: scope}
+	standing := make(chan struct{})
+	var once sync.Once
+	stands := func(owner string) {
+		once.Do(func() { w.owner = owner; close(standing) })
+	}
+	var err error
+	w.Queue, err = Enqueue(ctx, standing, func(ctx context.Context) error {
+		t, err := take(ctx, stands)
+		if err == nil {
+			w.tenure.Store(&t)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Waits implements Waiter.
+func (w *waiting) Waits() string {
+	return "has asked for " + w.scope + ", which is another's, and waits"
+}
+
+// Name implements Place, as those below do.
+func (w *waiting) Name() string { return w.Grant().Owner }
+
+func (w *waiting) Session() string { return w.Grant().Owner }
+
+func (w *waiting) Grant() lock.Grant {
+	if t := w.tenure.Load(); t != nil {
+		return (*t).Grant()
+	}
+	return lock.Grant{Scope: w.scope, Owner: w.owner}
+}
+
+func (w *waiting) Shown() (token fence.Token, remark string) { return w.Grant().Token, "" }
+
+func (w *waiting) Done() <-chan struct{} {
+	if t := w.tenure.Load(); t != nil {
+		return (*t).Done()
+	}
+	return nil
+}
+
+func (w *waiting) Err() error {
+	if t := w.tenure.Load(); t != nil {
+		return (*t).Err()
+	}
+	return nil
+}
+
+func (w *waiting) Unlock(ctx context.Context) error {
+	if t := w.tenure.Load(); t != nil {
+		return (*t).Unlock(ctx)
+	}
+	return fmt.Errorf("unlock %q: %s waits for it", w.scope, w.owner)
+}
+
+func (w *waiting) Look(ctx context.Context, how string) (said string, err error) {
+	if t := w.tenure.Load(); t != nil {
+		return (*t).Look(ctx, how)
+	}
+	return "", NotHeld("it waits for the lock")
+}
+
+// LastAnswer is how long the answer to a request may take after the wait is over, of which
+// it is the last: else its outcome would not be known.
+const LastAnswer = 500 * time.Millisecond
+
+// Patient returns a context that ends LastAnswer after ctx. then is called when ctx ends.
+func Patient(ctx context.Context, then func()) (late context.Context, stop func()) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() {
+		then()
+		time.AfterFunc(LastAnswer, cancel)
+	})
+	return late, func() { forget(); cancel() }
+}

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -93,20 +91,9 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &waiting{asking: w}
-	stands := make(chan struct{})
-	var once sync.Once
-	p.Queue, err = service.Enqueue(ctx, stands, func(ctx context.Context) error {
-		t, err := w.lock(ctx, func() { once.Do(func() { p.stands = true; close(stands) }) })
-		if err == nil {
-			p.tenure.Store(&t)
-		}
-		return err
+	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
+		return w.lock(ctx, func() { stands(w.owner) })
 	})
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 // asking is a client that asks for a lock, perhaps more than once.
@@ -155,21 +142,7 @@ func (w *asking) lock(ctx context.Context, stands func()) (service.Tenure, error
 
 // hangUp closes a connection, whatever state it is in.
 func hangUp(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), lastAnswer)
+	ctx, cancel := context.WithTimeout(context.Background(), service.LastAnswer)
 	defer cancel()
 	_ = conn.Close(ctx) // what it had ends with it
-}
-
-// lastAnswer is how long the answer to a request may take after the wait is over, of which
-// it is the last: else its outcome would not be known.
-const lastAnswer = 500 * time.Millisecond
-
-// patient returns a context that ends lastAnswer after ctx. then is called when ctx ends.
-func patient(ctx context.Context, then func()) (late context.Context, stop func()) {
-	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	forget := context.AfterFunc(ctx, func() {
-		then()
-		time.AfterFunc(lastAnswer, cancel)
-	})
-	return late, func() { forget(); cancel() }
 }

@@ -57,8 +57,8 @@ func (w *asking) hold(ctx context.Context, stands func()) (service.Tenure, error
 	if err != nil {
 		return nil, err
 	}
-	late, stop := patient(ctx, func() {
-		cancel, stop := context.WithTimeout(context.Background(), lastAnswer)
+	late, stop := service.Patient(ctx, func() {
+		cancel, stop := context.WithTimeout(context.Background(), service.LastAnswer)
 		defer stop()
 		_ = conn.PgConn().CancelRequest(cancel) // else the answer comes too late
 	})

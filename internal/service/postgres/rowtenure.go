@@ -39,7 +39,7 @@ func (w *asking) ask(ctx context.Context, stands func()) (service.Tenure, error)
 		return nil, err
 	}
 	defer hangUp(conn)
-	late, stop := patient(ctx, func() {})
+	late, stop := service.Patient(ctx, func() {})
 	defer stop()
 	for ctx.Err() == nil {
 		t, err := w.try(late, conn)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,6 +36,9 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
+// The logger is the program's, and so is set before anything is asked.
+func init() { redis.SetLogger(quiet{}) }
+
 // Dial makes a client.
 func (Dialer) Dial(o service.Options) (service.Client, error) {
 	c := &client{settings: o.Settings, recipe: recipeOf(o.Settings.Text(settingBy))}
@@ -63,7 +65,6 @@ const urlEnv = "FENCELAB_REDIS_URL"
 // optionsOf are those of a client of the Redis at an address. A URL says the rest; "" is
 // nothing.
 func optionsOf(url, addr string) (*redis.Options, error) {
-	redis.SetLogger(quiet{})
 	options := new(redis.Options)
 	if url != "" {
 		var err error
@@ -211,18 +212,13 @@ func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 	}
 }
 
-// lastAnswer is how long the answer to a request may take after ctx, with which the wait
-// ends: else what is asked in the last moment would have no known outcome.
-const lastAnswer = 500 * time.Millisecond
-
 // lastTry is a try that may be the last of a wait.
 func (w *asking) lastTry(ctx context.Context) (service.Tenure, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	late, stop := context.WithCancel(context.WithoutCancel(ctx))
+	late, stop := service.Patient(ctx, func() {})
 	defer stop()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastAnswer, stop) })()
 	return w.try(late)
 }
 
@@ -233,20 +229,7 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &place{asking: w}
-	stands := make(chan struct{})
-	var once sync.Once
-	p.Queue, err = service.Enqueue(ctx, stands, func(waiting context.Context) error {
-		t, err := w.lock(toTell(waiting, func(owner string) {
-			once.Do(func() { p.name = owner; close(stands) })
-		}))
-		if err == nil {
-			p.tenure.Store(&t)
-		}
-		return err
+	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
+		return w.lock(toTell(ctx, stands))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
 }

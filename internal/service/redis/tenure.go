@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -180,59 +179,4 @@ func (c *client) look(ctx context.Context, g lock.Grant) (said string, err error
 		return "", service.NotHeld(question + ": another's")
 	}
 	return question + ": its own", nil
-}
-
-// place is one that waits for a lock, and then a tenure.
-type place struct {
-	*asking
-	*service.Queue
-	name   string                         // the owner; "": it is granted already
-	tenure atomic.Pointer[service.Tenure] // nil before the grant
-}
-
-// Waits implements service.Waiter.
-func (p *place) Waits() string {
-	return "has asked for " + p.scope + ", which is another's, and waits"
-}
-
-// Name implements service.Place, as those below do.
-func (p *place) Name() string { return p.Grant().Owner }
-
-func (p *place) Session() string { return p.Grant().Owner }
-
-func (p *place) Grant() lock.Grant {
-	if t := p.tenure.Load(); t != nil {
-		return (*t).Grant()
-	}
-	return lock.Grant{Scope: p.scope, Owner: p.name}
-}
-
-func (p *place) Shown() (token fence.Token, remark string) { return p.Grant().Token, "" }
-
-func (p *place) Done() <-chan struct{} {
-	if t := p.tenure.Load(); t != nil {
-		return (*t).Done()
-	}
-	return nil
-}
-
-func (p *place) Err() error {
-	if t := p.tenure.Load(); t != nil {
-		return (*t).Err()
-	}
-	return nil
-}
-
-func (p *place) Unlock(ctx context.Context) error {
-	if t := p.tenure.Load(); t != nil {
-		return (*t).Unlock(ctx)
-	}
-	return fmt.Errorf("unlock %q: %s waits for it", p.scope, p.name)
-}
-
-func (p *place) Look(ctx context.Context, how string) (said string, err error) {
-	if t := p.tenure.Load(); t != nil {
-		return (*t).Look(ctx, how)
-	}
-	return "", service.NotHeld("it waits for the lock")
 }
