@@ -38,7 +38,7 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if _, err := p.config(""); err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}
-	return &client{p, o.Settings, recipeOf(o.Settings.Text(settingBy))}, nil
+	return &client{p, o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
 }
 
 // client takes its locks by a recipe. It has a connection for each thing that it does, and

@@ -1,12 +1,15 @@
 package postgres
 
-import "github.com/fencelab/fencelab/internal/lab/labtest"
+import (
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/service"
+)
 
 // TableRecipes are all recipes, for the table of what they do.
 func TableRecipes() (list []labtest.Recipe) {
 	for _, r := range recipes {
 		row := labtest.Recipe{
-			Name: r.name, Service: Name, Client: settingBy + ": " + r.name, Against: settingBy + ": " + r.name,
+			Name: r.name, Service: Name, Client: service.By + ": " + r.name, Against: service.By + ": " + r.name,
 			Token: r.shows != noToken,
 		}
 		if r.hold != nil {

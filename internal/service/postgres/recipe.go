@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	_ "embed"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,26 +41,10 @@ type attempt struct {
 
 func (a *attempt) ttl() time.Duration { return a.settings.Time(setting.TTL) }
 
-func recipeOf(name string) *recipe {
-	i := slices.IndexFunc(recipes, func(r *recipe) bool { return r.name == name })
-	return recipes[i]
-}
+// Name implements service.Recipe, as the one below does.
+func (r *recipe) Name() string { return r.name }
 
-func recipeNames() (names []string) {
-	for _, r := range recipes {
-		names = append(names, r.name)
-	}
-	return names
-}
-
-// aboutRecipes says of each what it is.
-func aboutRecipes() string {
-	var each []string
-	for _, r := range recipes {
-		each = append(each, r.name+": "+r.about)
-	}
-	return strings.Join(each, " ")
-}
+func (r *recipe) About() string { return r.about }
 
 // noToken is what recipes show that have no number.
 const noToken = history.ShowsNone

@@ -84,7 +84,7 @@ func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgrespro
 // check finds settings that do not go together.
 func check(_ setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		by := recipeOf(clients[name].Text(settingBy))
+		by := service.RecipeOf(recipes, clients[name].Values)
 		if clients[name].Text(settingUnlock) != unlockCompare && by != &intLock && by != &intLockDBClock {
 			return &scenario.Conflict{Client: name, Setting: settingUnlock, Text: by.name + " has an unlock of its own: leave \"unlock\" out"}
 		}
@@ -97,7 +97,7 @@ func (Service) Told(client string, all map[string]scenario.Client) setting.Value
 	return all[client].Values
 }
 
-func (Service) Shows(client setting.Values) string { return recipeOf(client.Text(settingBy)).shows }
+func (Service) Shows(client setting.Values) string { return service.RecipeOf(recipes, client).shows }
 
 // Slot is the owner, which clients choose anew for each tenure.
 func (Service) Slot(tenure string) string { return tenure }

@@ -1,6 +1,9 @@
 package postgres
 
-import "github.com/fencelab/fencelab/internal/setting"
+import (
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
 
 // The settings of its server.
 const settingIdle = "idle"
@@ -12,8 +15,6 @@ var worldSettings = []setting.Setting{
 
 // The settings of its clients.
 const (
-	settingBy = "by"
-
 	settingAhead = "ahead"
 
 	settingUnlock = "unlock"
@@ -22,7 +23,7 @@ const (
 )
 
 var clientSettings = []setting.Setting{
-	{Name: settingBy, Default: token.name, Of: recipeNames(), About: "The recipe by which it takes its locks. " + aboutRecipes()},
+	service.ByRecipe(recipes, &token),
 	{Name: settingAhead, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
 		About: "How far its clock is ahead of the others, for int-lock, which compares by it."},
 	{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},

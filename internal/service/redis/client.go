@@ -41,7 +41,7 @@ func init() { redis.SetLogger(quiet{}) }
 
 // Dial makes a client.
 func (Dialer) Dial(o service.Options) (service.Client, error) {
-	c := &client{settings: o.Settings, recipe: recipeOf(o.Settings.Text(settingBy))}
+	c := &client{settings: o.Settings, recipe: service.RecipeOf(recipes, o.Settings)}
 	for _, endpoint := range o.Endpoints {
 		options, err := optionsOf(os.Getenv(urlEnv), endpoint)
 		if err != nil {

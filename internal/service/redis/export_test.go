@@ -2,6 +2,7 @@ package redis
 
 import (
 	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -9,11 +10,11 @@ import (
 func TableRecipes() (list []labtest.Recipe) {
 	for _, r := range recipes {
 		row := labtest.Recipe{
-			Name: r.name, Service: Name, Client: settingBy + ": " + r.name,
+			Name: r.name, Service: Name, Client: service.By + ": " + r.name,
 			Token: r.shows != noToken, Shared: r.mode == fence.Shared || r == &redissonRead,
 		}
 		if row.Against = row.Client; row.Shared {
-			row.Against = settingBy + ": " + redissonWrite.name
+			row.Against = service.By + ": " + redissonWrite.name
 		}
 		if r.quorum {
 			row.World = settingNodes + ": 3"

@@ -102,7 +102,7 @@ func (c *client) backend() (lock.Backend, error) {
 	}
 	b, err := c.recipe.library(nodes, c.settings.Time(setting.TTL))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", settingBy, err)
+		return nil, fmt.Errorf("%s: %w", service.By, err)
 	}
 	return b, nil
 }

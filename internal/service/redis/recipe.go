@@ -2,8 +2,6 @@ package redis
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -72,26 +70,10 @@ func (a *attempt) number(answer *redis.Cmd) (taken bool, err error) {
 	return err == nil, err
 }
 
-func recipeOf(name string) *recipe {
-	i := slices.IndexFunc(recipes, func(r *recipe) bool { return r.name == name })
-	return recipes[i]
-}
+// Name implements service.Recipe, as the one below does.
+func (r *recipe) Name() string { return r.name }
 
-func recipeNames() (names []string) {
-	for _, r := range recipes {
-		names = append(names, r.name)
-	}
-	return names
-}
-
-// aboutRecipes says of each what it is.
-func aboutRecipes() string {
-	var each []string
-	for _, r := range recipes {
-		each = append(each, r.name+": "+r.about)
-	}
-	return strings.Join(each, " ")
-}
+func (r *recipe) About() string { return r.about }
 
 // noToken is what recipes show that have no number.
 const noToken = history.ShowsNone

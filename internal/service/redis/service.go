@@ -111,16 +111,16 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 	}
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
-		by, n := recipeOf(c.Text(settingBy)), world.Number(settingNodes)
+		by, n := service.RecipeOf(recipes, c.Values), world.Number(settingNodes)
 		switch {
 		case by.quorum != (n > 1):
-			return &scenario.Conflict{Client: name, Setting: settingBy, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, by.name)}
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, by.name)}
 		case by.quorum && by.library == nil && c.Text(settingRenew) != renewNone:
 			return &scenario.Conflict{Client: name, Setting: settingRenew, Text: by.name + " renews nothing: leave \"renew\" out"}
 		case by.library != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
-			return &scenario.Conflict{Client: name, Setting: settingBy, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
 		case by.free != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare || c.Number(settingWait) > 0):
-			return &scenario.Conflict{Client: name, Setting: settingBy, Text: by.name + " has a lease that nothing renews, and an unlock of its own: leave \"renew\", \"unlock\" and \"wait\" out"}
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " has a lease that nothing renews, and an unlock of its own: leave \"renew\", \"unlock\" and \"wait\" out"}
 		case by.library != nil && c.Number(settingWait) > 0:
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
 		case by.shows == noToken && c.Text(setting.Token) != tokenGranted:
@@ -178,7 +178,7 @@ func (Service) Shows(client setting.Values) string {
 	if client.Text(setting.Token) == setting.TokenReadAgain {
 		return history.ShowsAny
 	}
-	return recipeOf(client.Text(settingBy)).shows
+	return service.RecipeOf(recipes, client).shows
 }
 
 // Slot is the owner, the value of the key: unlocks of two tenures of one owner free the

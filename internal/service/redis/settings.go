@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
@@ -32,8 +33,6 @@ var worldSettings = []setting.Setting{
 
 // The settings of its clients.
 const (
-	settingBy = "by"
-
 	settingUnlock = "unlock"
 	unlockDel     = "del"
 	unlockCompare = "compare"
@@ -52,7 +51,7 @@ const (
 )
 
 var clientSettings = []setting.Setting{
-	{Name: settingBy, Default: setNXPX.name, Of: recipeNames(), About: "The recipe by which it takes its locks. " + aboutRecipes()},
+	service.ByRecipe(recipes, &setNXPX),
 	{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockDel, unlockCompare},
 		About: "How it releases a lock. del: it deletes the key. compare: a script deletes the key if that has the client's own value."},
 	{Name: settingRenew, Default: renewNone, Of: []string{renewNone, renewWatchdog, renewBounded, renewSet},
