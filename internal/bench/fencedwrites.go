@@ -26,11 +26,11 @@ func (b *bench) fencedWrites(s *server) error {
 		store := fenceredis.Store{Client: client}
 		results, err := b.race(
 			contender{"fenceredis", writes(conns, func(ctx context.Context, key string) error {
-				_, err := store.Do(ctx, fence.Claim{Scope: "lock", Token: 34}, fenceredis.Cmd("SET", key, value))
+				_, err := store.Do(ctx, fence.Claim{Scope: "lock", Token: 34}, fenceredis.Cmd("SET", fenceredis.Tag("lock")+key, value))
 				return err
 			}), s},
 			contender{"SET", writes(conns, func(ctx context.Context, key string) error {
-				return client.Set(ctx, key, value, 0).Err()
+				return client.Set(ctx, fenceredis.Tag("lock")+key, value, 0).Err()
 			}), s})
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func writes(writers int, write func(ctx context.Context, key string) error) func
 		return takeTurn(writers, d, func(ctx context.Context, i int) error {
 			n := next[i]*writers + i
 			next[i]++
-			return write(ctx, fenceredis.Tag("lock")+string(appendKey(nil, n, fewKeys)))
+			return write(ctx, string(appendKey(nil, n, fewKeys)))
 		})
 	}
 }

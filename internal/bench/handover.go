@@ -22,8 +22,8 @@ const polling = "polling every 100 ms"
 
 // passing is a way to lock by which a lock is passed on.
 type passing struct {
-	redisLock
-	shared bool // all use one client, as the goroutines of one process do
+	name string
+	join func(runners int) (*relay, error)
 
 	relay    *relay
 	median   []float64 // ms, a value a round
@@ -31,12 +31,18 @@ type passing struct {
 	all      *hdrhistogram.Histogram
 }
 
-func passings() []*passing {
+// passings are the ways to lock in a Redis.
+func passings(s *server) []*passing {
+	in := func(name string, way redisLock, shared bool) *passing {
+		return &passing{name: name, join: func(runners int) (*relay, error) { return newRelay(s.addr, runners, way, shared) }}
+	}
+	ours, fair := redisLock{"redislock", byRedislock()}, redisLock{"redislock, Fair", byRedislock(redislock.Fair())}
+	polls := redisLock{polling, byCommands}
 	return []*passing{
-		{redisLock: redisLock{"redislock", byRedislock()}},
-		{redisLock: redisLock{"redislock, one client for all", byRedislock()}, shared: true},
-		{redisLock: redisLock{"redislock, Fair", byRedislock(redislock.Fair())}},
-		{redisLock: redisLock{polling, byCommands}},
+		in(ours.name, ours, false),
+		in("redislock, one client for all", ours, true),
+		in(fair.name, fair, false),
+		in(polls.name, polls, false),
 	}
 }
 
@@ -46,30 +52,41 @@ func (b *bench) handOver(s *server) error {
 		"From the call of Unlock until one of those who wait has the lock. Each has a client of its own, as if all were processes, where no other thing is said. Each holder keeps the lock for 10 ms, and comes to wait again when the next one has it. Polling is by the bare commands. *of polling*: p50 as a part of that of polling, of the same round. *requests*: what Redis read of all clients, the unlock and the next wait included.",
 		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50", "requests a hand-over")
 	for _, waiters := range []int{1, 16, 64} {
-		ways := passings()
-		for _, way := range ways {
-			var err error
-			if way.relay, err = newRelay(s.addr, waiters+1, way.redisLock, way.shared); err != nil {
-				return fmt.Errorf("%s: %w", way.name, err)
-			}
-			defer way.relay.close()
-			way.all = newHistogram()
+		ways := passings(s)
+		if err := b.pass(waiters, ways); err != nil {
+			return err
 		}
-		for round := range b.rounds {
-			for n := range ways {
-				way := ways[(n+round)%len(ways)]
-				if err := way.measure(b.turn); err != nil {
-					return fmt.Errorf("%s: %w", way.name, err)
-				}
-			}
-		}
-		polls := ways[len(ways)-1]
 		for _, way := range ways {
-			t.add(strconv.Itoa(waiters), way.name, strconv.FormatInt(way.all.TotalCount(), 10), millis(way.all, 50), millis(way.all, 99),
-				ratios(way.median, polls.median).String(), number(spreadOf(way.requests).median))
+			t.add(append(way.row(waiters, ways[len(ways)-1]), number(spreadOf(way.requests).median))...)
 		}
 	}
 	return nil
+}
+
+// pass has a lock passed on in each way, in turns.
+func (b *bench) pass(waiters int, ways []*passing) (err error) {
+	for _, way := range ways {
+		if way.relay, err = way.join(waiters + 1); err != nil {
+			return fmt.Errorf("%s: %w", way.name, err)
+		}
+		defer way.relay.close()
+		way.all = newHistogram()
+	}
+	for round := range b.rounds {
+		for n := range ways {
+			way := ways[(n+round)%len(ways)]
+			if err := way.measure(b.turn); err != nil {
+				return fmt.Errorf("%s: %w", way.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// row has the cells that all tables of hand-overs have.
+func (p *passing) row(waiters int, polls *passing) []string {
+	return []string{strconv.Itoa(waiters), p.name, strconv.FormatInt(p.all.TotalCount(), 10), millis(p.all, 50), millis(p.all, 99),
+		ratios(p.median, polls.median).String()}
 }
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(shortest, longest, precision) }
@@ -91,18 +108,21 @@ func (p *passing) measure(d time.Duration) error {
 
 // relay is those who pass a lock on.
 type relay struct {
-	party
-	told counter
+	locks []locking
+	told  teller
+	close func()
+}
+
+// teller tells how many requests a server has read.
+type teller interface {
+	read(context.Context) (int, error)
+	since(ctx context.Context, before int) (int, error)
 }
 
 func newRelay(addr string, runners int, way redisLock, shared bool) (*relay, error) {
 	p, err := gather(addr, runners, lockTTL, way, shared)
-	return &relay{party: p, told: counter{connectRedis(addr)}}, err
-}
-
-func (r *relay) close() {
-	r.party.close()
-	r.told.client.Close()
+	told := connectRedis(addr)
+	return &relay{p.locks, counter{told}, func() { p.close(); told.Close() }}, err
 }
 
 // run passes the lock on for about d, of which the first quarter is to warm up. It
@@ -137,11 +157,14 @@ type heat struct {
 	requests int // and those since then, in the end
 }
 
+// relayScope is the lock that is passed on.
+const relayScope = "/relay"
+
 var errOver = errors.New("the heat is over")
 
 func (h *heat) runner(ctx context.Context, take locking) error {
 	for {
-		unlock, err := take(ctx, "/relay")
+		unlock, err := take(ctx, relayScope)
 		if err != nil {
 			return err
 		}

@@ -28,8 +28,8 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare the storage with others on this machine",
-		Long: `bench starts the storage, a server that does nothing, contrib/lock's storage, Redis
-and etcd, each in a process of its own, has them work in turns, and prints how they
+		Long: `bench starts the storage, a server that does nothing, contrib/lock's storage, Redis,
+etcd and databases, each in a process of its own, has them work in turns, and prints how they
 compare. It takes some minutes; nothing else should run meanwhile. The files are in
 the directory for temporary ones (TMPDIR): its disk is the one that is measured.`,
 		Example: `  go run ./internal/bench
@@ -45,7 +45,7 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
 		},
 	}
 	cmd.Flags().BoolVar(&short, "short", false, "a few seconds: shows that it works, and no figure means anything")
-	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, growth, latency or shares")
+	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, growth, latency or shares")
 	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
 	cmd.AddCommand(roles()...)
 	return cmd
@@ -97,6 +97,7 @@ func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer
 		{"durable", b.durable},
 		{"locks", b.locks},
 		{"redis", b.inRedis},
+		{"databases", b.inDatabases},
 		{"growth", b.growth},
 		{"latency", b.latencies},
 		{"shares", b.shares},

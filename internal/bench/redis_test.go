@@ -35,8 +35,7 @@ func TestWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestEachWayExcludes: a lock that one client has is granted to another one when it was
-// given back, and is given back once.
+// TestEachWayExcludes: see wantExclusive.
 func TestEachWayExcludes(t *testing.T) {
 	s := startRedis(t)
 	for _, way := range []redisLock{
@@ -48,29 +47,36 @@ func TestEachWayExcludes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.close()
-			unlock, err := p.locks[0](t.Context(), way.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			soon, cancel := context.WithTimeout(t.Context(), poll)
-			defer cancel()
-			if _, err := p.locks[1](soon, way.name); err == nil {
-				t.Error("granted while it is held")
-			}
-			if err := unlock(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			next, err := p.locks[1](t.Context(), way.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := unlock(t.Context()); err == nil {
-				t.Error("given back by who has it no more")
-			}
-			if err := next(t.Context()); err != nil {
-				t.Error(err)
-			}
+			wantExclusive(t, p.locks[0], p.locks[1], way.name)
 		})
+	}
+}
+
+// wantExclusive is that a lock which one client has is granted to another one when it was
+// given back, and is given back once.
+func wantExclusive(t *testing.T, one, other locking, scope string) {
+	t.Helper()
+	unlock, err := one(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), poll)
+	defer cancel()
+	if _, err := other(soon, scope); err == nil {
+		t.Error("granted while it is held")
+	}
+	if err := unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next, err := other(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(t.Context()); err == nil {
+		t.Error("given back by who has it no more")
+	}
+	if err := next(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -118,7 +124,8 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 			return nil
 		}, nil
 	}
-	r := &relay{party: party{locks: []locking{take, take, take}}, told: counter{connectRedis(s.addr)}}
+	client := connectRedis(s.addr)
+	r := &relay{[]locking{take, take, take}, counter{client}, func() { client.Close() }}
 	defer r.close()
 	took, requests, err := r.run(10 * slow)
 	if err != nil {

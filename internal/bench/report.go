@@ -48,6 +48,14 @@ func (t *table) compareTimes(clients int, results []result, reference result) {
 	}
 }
 
+// compareClock adds a row for each result of a database, with the time an operation as a
+// part of the reference's. What the database's processes take is not known.
+func (t *table) compareClock(database string, clients int, reference result, results ...result) {
+	for _, r := range results {
+		t.add(database, strconv.Itoa(clients), r.name, rate(r.rates), ratios(reference.rates, r.rates).String())
+	}
+}
+
 // goal is a ratio that the project wants to reach.
 type goal struct {
 	what string

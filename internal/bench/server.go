@@ -16,6 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/storagecmd"
 )
 
@@ -50,6 +51,7 @@ func roles() []*cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error { return serveEtcd(cmd.Context(), args[0], args[1]) },
 		},
 		greedyCommand(),
+		mariadbproc.Command(),
 		&cobra.Command{
 			Use: roleExec + " PROGRAM ARGUMENTS", Hidden: true, DisableFlagParsing: true, Args: cobra.MinimumNArgs(1),
 			RunE: func(_ *cobra.Command, args []string) error { return syscall.Exec(args[0], args, os.Environ()) },
