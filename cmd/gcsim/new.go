@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/history/schema"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -51,13 +54,27 @@ checks it by the schema:
 	}
 }
 
+// schemas are what gcsim has JSON schemas of.
+var schemas = map[string]func() ([]byte, error){
+	"scenario": func() ([]byte, error) { return language.Schema() },
+	"history":  schema.Of,
+}
+
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON schema of scenarios",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := language.Schema()
+		Use:   "schema [scenario|history]",
+		Short: "Print the JSON schema of scenarios, or of a line of a history",
+		Long: `schema prints the JSON schema of scenarios: YAML files, in which an editor that has
+the schema completes words and marks mistakes. "schema history" prints that of a line
+of a history: of each line of a history.jsonl, which programs of your own can write
+for "gcsim check" to judge. docs/histories.md says what the lines mean.`,
+		Example: `  gcsim schema > schema.json
+  gcsim schema history > history.schema.json`,
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: slices.Sorted(maps.Keys(schemas)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of := append(args, "scenario")[0]
+			b, err := schemas[of]()
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(b)
 			}

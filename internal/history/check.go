@@ -173,7 +173,7 @@ func (c *checker) end(e Event) {
 }
 
 // asksStorage reports whether an operation is one on the storage.
-func asksStorage(op string) bool { return op == OpChange || slices.Contains(storageOps, op) }
+func asksStorage(op string) bool { return op == OpChange || slices.Contains(StorageOps, op) }
 
 func asksForLock(op string) bool { return op == OpLock || op == OpTryLock }
 

@@ -214,34 +214,37 @@ line 3: c1 names the tenure T1, which the lock service neither granted nor queue
 }
 
 // TestLines: what a line alone says wrong.
+// wrongLines are what no line can be.
+var wrongLines = map[string]struct {
+	edit edit
+	want string
+}{
+	"an unknown op":        {edit{5, `"op":"write"`, `"op":"wriet"`}, `line 5 is no event: its kind is "invoke" and its op "wriet": want one of lock, `},
+	"the storage's op":     {edit{6, `"op":"write"`, `"op":"change"`}, `its op "change": want one of read, write, delete`},
+	"no op":                {edit{15, `"op":"read",`, ""}, `its op ""`},
+	"token 0":              {edit{5, `"token":"5"`, `"token":"0"`}, `line 5 is no event: its token is "0"`},
+	"mark 0":               {edit{6, `"mark":"5"`, `"mark":"0"`}, `its mark is "0"`},
+	"a token as a number":  {edit{5, `"token":"5"`, `"token":5`}, "its token is 5: want a decimal number in quotes"},
+	"a huge token":         {edit{5, `"token":"5"`, `"token":"9223372036854775808"`}, `its token is "9223372036854775808"`},
+	"an unknown mode":      {edit{5, `"token":"5"`, `"token":"5","mode":"reader"`}, `fence: invalid mode: "reader", want exclusive or shared`},
+	"an empty mode":        {edit{5, `"token":"5"`, `"token":"5","mode":""`}, "invalid mode"},
+	"an unknown field":     {edit{5, `"key"`, `"kye"`}, `it has a field "kye", which is unknown`},
+	"in other letters":     {edit{5, `"tenure"`, `"Tenure"`}, `it has a field "Tenure", which is unknown`},
+	"a field of the run":   {edit{1, `"fencing"`, `"fenced"`}, `line 1 is no event: json: unknown field "fenced"`},
+	"a field of a change":  {edit{5, `{"key":"y",`, `{"kye":"y",`}, `unknown field "kye"`},
+	"a field twice":        {edit{5, `"token":"5"`, `"token":"5","token":"6"`}, `it has the field "token" twice`},
+	"null":                 {edit{5, `"tenure":"T1"`, `"tenure":null`}, `its field "tenure" is null`},
+	"two events in a line": {edit{2, "}", "}{}"}, "something comes after the event"},
+	"an unknown cause":     {edit{16, "expired", "expierd"}, `its cause "expierd": want one of expired, released, revoked`},
+	"another's to tell":    {edit{6, `"lane":"storage"`, `"lane":"c1"`}, "that is the storage's to tell"},
+	"lost what":            {edit{17, `"tenure":"T1",`, ""}, `its kind is "lost", and it names no tenure`},
+	"no key":               {edit{18, `"key":"x",`, ""}, "it names no key"},
+	"a place below 0":      {edit{6, `"index":1`, `"index":-1`}, "below 0"},
+	"a newer version":      {edit{1, `"version":2`, `"version":3`}, "the history is of version 3, and this gcsim reads those up to 2"},
+}
+
 func TestLines(t *testing.T) {
-	for name, tt := range map[string]struct {
-		edit edit
-		want string
-	}{
-		"an unknown op":        {edit{5, `"op":"write"`, `"op":"wriet"`}, `line 5 is no event: its kind is "invoke" and its op "wriet": want one of lock, `},
-		"the storage's op":     {edit{6, `"op":"write"`, `"op":"change"`}, `its op "change": want one of read, write, delete`},
-		"no op":                {edit{15, `"op":"read",`, ""}, `its op ""`},
-		"token 0":              {edit{5, `"token":"5"`, `"token":"0"`}, `line 5 is no event: its token is "0"`},
-		"mark 0":               {edit{6, `"mark":"5"`, `"mark":"0"`}, `its mark is "0"`},
-		"a token as a number":  {edit{5, `"token":"5"`, `"token":5`}, "its token is 5: want a decimal number in quotes"},
-		"a huge token":         {edit{5, `"token":"5"`, `"token":"9223372036854775808"`}, `its token is "9223372036854775808"`},
-		"an unknown mode":      {edit{5, `"token":"5"`, `"token":"5","mode":"reader"`}, `fence: invalid mode: "reader", want exclusive or shared`},
-		"an empty mode":        {edit{5, `"token":"5"`, `"token":"5","mode":""`}, "invalid mode"},
-		"an unknown field":     {edit{5, `"key"`, `"kye"`}, `it has a field "kye", which is unknown`},
-		"in other letters":     {edit{5, `"tenure"`, `"Tenure"`}, `it has a field "Tenure", which is unknown`},
-		"a field of the run":   {edit{1, `"fencing"`, `"fenced"`}, `line 1 is no event: json: unknown field "fenced"`},
-		"a field of a change":  {edit{5, `{"key":"y",`, `{"kye":"y",`}, `unknown field "kye"`},
-		"a field twice":        {edit{5, `"token":"5"`, `"token":"5","token":"6"`}, `it has the field "token" twice`},
-		"null":                 {edit{5, `"tenure":"T1"`, `"tenure":null`}, `its field "tenure" is null`},
-		"two events in a line": {edit{2, "}", "}{}"}, "something comes after the event"},
-		"an unknown cause":     {edit{16, "expired", "expierd"}, `its cause "expierd": want one of expired, released, revoked`},
-		"another's to tell":    {edit{6, `"lane":"storage"`, `"lane":"c1"`}, "that is the storage's to tell"},
-		"lost what":            {edit{17, `"tenure":"T1",`, ""}, `its kind is "lost", and it names no tenure`},
-		"no key":               {edit{18, `"key":"x",`, ""}, "it names no key"},
-		"a place below 0":      {edit{6, `"index":1`, `"index":-1`}, "below 0"},
-		"a newer version":      {edit{1, `"version":2`, `"version":3`}, "the history is of version 3, and this gcsim reads those up to 2"},
-	} {
+	for name, tt := range wrongLines {
 		t.Run(name, func(t *testing.T) {
 			_, err := history.Read(strings.NewReader(edited(t, tt.edit)))
 			line := new(history.LineError)

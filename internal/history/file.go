@@ -160,39 +160,41 @@ func (e Event) checkFirst() error {
 	return nil
 }
 
-// needs say what an event of a kind has to have, and may have.
-type needs struct {
-	tenure bool
-	lock   bool     // and a client and a lock
-	ops    []string // one of these; nil: any, or none
-	causes []string // one of these, or none; nil: any
+// Needs say what an event of a kind has to have, and may have.
+type Needs struct {
+	Storage bool // it is the storage's to tell, and has a key
+	Tenure  bool
+	Lock    bool     // and a client and a lock
+	Ops     []string // one of these; nil: any, or none
+	Causes  []string // one of these, or none; nil: any
+	Reasons []string // one of these; nil: any, or none
 }
 
-var (
-	clientOps  = []string{OpLock, OpTryLock, OpUnlock, OpRead, OpWrite, OpDelete, OpChange, OpCount}
-	storageOps = []string{OpRead, OpWrite, OpDelete}
-)
+var clientOps = []string{OpLock, OpTryLock, OpUnlock, OpRead, OpWrite, OpDelete, OpChange, OpCount}
 
-// kinds are all there are.
-var kinds = map[Kind]needs{
+// StorageOps are those of which the storage tells. Each has a key.
+var StorageOps = []string{OpRead, OpWrite, OpDelete}
+
+// Kinds are all there are.
+var Kinds = map[Kind]Needs{
 	KindRun:       {},
-	KindGranted:   {tenure: true, lock: true},
-	KindEnded:     {tenure: true, causes: []string{CauseExpired, CauseReleased, CauseRevoked}},
-	KindQueued:    {tenure: true, lock: true},
-	KindApplied:   {ops: storageOps},
-	KindRefused:   {ops: storageOps},
-	KindDuplicate: {ops: storageOps},
-	KindFinal:     {},
-	KindInvoke:    {ops: clientOps},
-	KindOK:        {ops: clientOps},
-	KindFail:      {ops: clientOps},
-	KindUnknown:   {ops: clientOps},
-	KindLost:      {tenure: true},
-	KindPause:     {causes: []string{CauseStop, CauseGC}},
-	KindResume:    {causes: []string{CauseStop, CauseGC}},
+	KindGranted:   {Tenure: true, Lock: true},
+	KindEnded:     {Tenure: true, Causes: []string{CauseExpired, CauseReleased, CauseRevoked}},
+	KindQueued:    {Tenure: true, Lock: true},
+	KindApplied:   {Storage: true, Ops: StorageOps},
+	KindRefused:   {Storage: true, Ops: StorageOps, Reasons: refusals},
+	KindDuplicate: {Storage: true, Ops: StorageOps},
+	KindFinal:     {Storage: true},
+	KindInvoke:    {Ops: clientOps},
+	KindOK:        {Ops: clientOps},
+	KindFail:      {Ops: clientOps},
+	KindUnknown:   {Ops: clientOps},
+	KindLost:      {Tenure: true},
+	KindPause:     {Causes: []string{CauseStop, CauseGC}},
+	KindResume:    {Causes: []string{CauseStop, CauseGC}},
 	KindKill:      {},
 	KindRestart:   {},
-	KindNetwork:   {causes: []string{CausePartition, CauseDeafen, CauseDelay, CauseDeliver, CauseReset, CauseHeal}},
+	KindNetwork:   {Causes: []string{CausePartition, CauseDeafen, CauseDelay, CauseDeliver, CauseReset, CauseHeal}},
 	KindError:     {},
 	KindEnd:       {},
 	KindNote:      {},
@@ -203,8 +205,7 @@ var refusals = []string{"stale", "missing", "invalid", "ahead"}
 
 // checkLine refuses what no line but the first can be.
 func (e Event) checkLine() error {
-	need, known := kinds[e.Kind]
-	byStorage := slices.Contains([]Kind{KindApplied, KindRefused, KindDuplicate, KindFinal}, e.Kind)
+	need, known := Kinds[e.Kind]
 	switch {
 	case e.Kind == KindRun:
 		return errors.New("another run begins here, and a history is of one")
@@ -212,19 +213,19 @@ func (e Event) checkLine() error {
 		return fmt.Errorf("its kind is %q, which is unknown", e.Kind)
 	case e.Lane == "":
 		return errors.New("it names no lane")
-	case byStorage && e.Lane != LaneStorage:
+	case need.Storage && e.Lane != LaneStorage:
 		return fmt.Errorf("its kind is %q, and its lane %q: that is the storage's to tell", e.Kind, e.Lane)
-	case need.tenure && e.Tenure == "":
+	case need.Tenure && e.Tenure == "":
 		return fmt.Errorf("its kind is %q, and it names no tenure", e.Kind)
-	case need.lock && (e.Client == "" || e.Scope == ""):
+	case need.Lock && (e.Client == "" || e.Scope == ""):
 		return fmt.Errorf("its kind is %q, and it names no client or no lock (scope)", e.Kind)
-	case need.ops != nil && !slices.Contains(need.ops, e.Op):
-		return fmt.Errorf("its kind is %q and its op %q: want one of %s", e.Kind, e.Op, strings.Join(need.ops, ", "))
-	case need.causes != nil && e.Cause != "" && !slices.Contains(need.causes, e.Cause):
-		return fmt.Errorf("its kind is %q and its cause %q: want one of %s", e.Kind, e.Cause, strings.Join(need.causes, ", "))
-	case e.Kind == KindRefused && !slices.Contains(refusals, e.Reason):
-		return fmt.Errorf("its kind is %q and its reason %q: want one of %s", e.Kind, e.Reason, strings.Join(refusals, ", "))
-	case e.Key == "" && (byStorage || slices.Contains(storageOps, e.Op) && need.ops != nil):
+	case need.Ops != nil && !slices.Contains(need.Ops, e.Op):
+		return fmt.Errorf("its kind is %q and its op %q: want one of %s", e.Kind, e.Op, strings.Join(need.Ops, ", "))
+	case need.Causes != nil && e.Cause != "" && !slices.Contains(need.Causes, e.Cause):
+		return fmt.Errorf("its kind is %q and its cause %q: want one of %s", e.Kind, e.Cause, strings.Join(need.Causes, ", "))
+	case need.Reasons != nil && !slices.Contains(need.Reasons, e.Reason):
+		return fmt.Errorf("its kind is %q and its reason %q: want one of %s", e.Kind, e.Reason, strings.Join(need.Reasons, ", "))
+	case e.Key == "" && (need.Storage || slices.Contains(StorageOps, e.Op) && need.Ops != nil):
 		return errors.New("it names no key")
 	case e.Op == OpChange && e.Kind == KindInvoke && len(e.Changes) == 0:
 		return errors.New("it changes nothing")

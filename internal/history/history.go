@@ -95,15 +95,15 @@ const (
 // Event is one thing that happened, in one lane, at one time. Fields that do
 // not belong to the kind are empty.
 type Event struct {
-	At   time.Duration `json:"at"` // since the run began, in nanoseconds
-	Lane string        `json:"lane"`
-	Kind Kind          `json:"kind"`
+	At   time.Duration `json:"at" jsonschema:"required"` // since the run began, in nanoseconds
+	Lane string        `json:"lane" jsonschema:"required"`
+	Kind Kind          `json:"kind" jsonschema:"required"`
 
 	Op      string `json:"op,omitempty"`
-	Client  string `json:"client,omitempty"`  // who holds, asks or is hit
-	Tenure  string `json:"tenure,omitempty"`  // the lock service's name for it, which means nothing to others
-	Request string `json:"request,omitempty"` // joins a client's account and the storage's
-	Index   int64  `json:"index,omitempty"`   // place in the order of what the storage did since it was started, from 1
+	Client  string `json:"client,omitempty"`                       // who holds, asks or is hit
+	Tenure  string `json:"tenure,omitempty"`                       // the lock service's name for it, which means nothing to others
+	Request string `json:"request,omitempty"`                      // joins a client's account and the storage's
+	Index   int64  `json:"index,omitempty" jsonschema:"minimum=0"` // place in the order of what the storage did since it was started, from 1
 
 	// Step is, in an invoke, the name of the step that it is of, where that has one.
 	Step string `json:"step,omitempty"`
@@ -118,7 +118,7 @@ type Event struct {
 	Scope    string      `json:"scope,omitempty"`
 	Token    fence.Token `json:"token,omitempty,string"`
 	Mark     fence.Token `json:"mark,omitempty,string"` // the scope's mark after an exclusive claim was admitted, or that refused
-	Sequence int64       `json:"sequence,omitempty"`
+	Sequence int64       `json:"sequence,omitempty" jsonschema:"minimum=0"`
 	Mode     fence.Mode  `json:"mode,omitempty"` // of a tenure, by the lock service's word; of the claim that a request shows
 
 	Key     string   `json:"key,omitempty"`
@@ -135,7 +135,7 @@ type Event struct {
 
 // Change is a new value for a key.
 type Change struct {
-	Key   string `json:"key"`
+	Key   string `json:"key" jsonschema:"required"`
 	Value string `json:"value"`
 }
 
@@ -188,8 +188,8 @@ const (
 
 // Run says what a history is a history of.
 type Run struct {
-	Version  int      `json:"version,omitempty"` // absent: 1
-	Scenario string   `json:"scenario"`          // the file's name without .yaml
+	Version  int      `json:"version,omitempty" jsonschema:"maximum=2"` // absent: 1
+	Scenario string   `json:"scenario"`                                 // the file's name without .yaml
 	Title    string   `json:"title"`
 	Variant  string   `json:"variant"`
 	Control  bool     `json:"control,omitempty"`
@@ -245,6 +245,9 @@ type Expect struct {
 	Missing   []string          `json:"missing,omitempty"` // keys that have no value at the end
 	Steps     map[string]string `json:"steps,omitempty"`   // what became of the steps of these names
 }
+
+// WantedVerdict is the verdict that is expected: Safe where nothing is said.
+func (e Expect) WantedVerdict() string { return cmp.Or(e.Verdict, Safe) }
 
 // What can become of a step, beside the reasons of a refusal. That a read found a
 // value is StepFound and the value.

@@ -67,8 +67,8 @@ func (v *Verdict) compare(want history.Expect) {
 	mismatch := func(format string, args ...any) {
 		v.Mismatches = append(v.Mismatches, fmt.Sprintf(format, args...))
 	}
-	if v.Name != want.Verdict {
-		mismatch("the verdict is %s, expected %s", v.Name, want.Verdict)
+	if v.Name != want.WantedVerdict() {
+		mismatch("the verdict is %s, expected %s", v.Name, want.WantedVerdict())
 	}
 	if want.Stale != nil && v.Stale != *want.Stale {
 		mismatch("requests refused as stale: %d, expected %d", v.Stale, *want.Stale)

@@ -116,7 +116,7 @@ func (o Outcome) Findings() (list []Text) {
 
 // Variant names a run and says what sets it apart.
 func Variant(run history.Run) (name, about string) {
-	name, about = run.Variant, run.About
+	name, about = cmp.Or(run.Variant, run.Scenario), run.About
 	if run.Control {
 		name += " (the control)"
 	}

@@ -1,0 +1,104 @@
+// Package schema has the JSON schema of histories.
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// Of is the JSON schema (draft 2020-12) of a line of a history. What history.Check looks at
+// takes more than one line, and is not in it; nor is that no field may stand twice.
+func Of() ([]byte, error) {
+	s := reflector.Reflect(&history.Event{})
+	s.Title = "a line of a fencelab history"
+	s.Description = "The first line is of kind run, the last one of kind end. docs/histories.md says what the fields mean."
+	for _, kind := range slices.Sorted(maps.Keys(history.Kinds)) {
+		s.AllOf = append(s.AllOf, &jsonschema.Schema{If: with("kind", kind), Then: needs(kind)})
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("schema of histories: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+var reflector = &jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[fence.Token]():
+		return &jsonschema.Schema{Type: "string", Pattern: "^[1-9][0-9]{0,18}$", Description: "from 1 to 2^63-1, in decimal"}
+	case reflect.TypeFor[fence.Mode]():
+		return &jsonschema.Schema{Type: "string", Enum: []any{fence.Exclusive.String(), fence.Shared.String()}}
+	case reflect.TypeFor[history.Kind]():
+		return &jsonschema.Schema{Type: "string", Enum: anyOf(slices.Sorted(maps.Keys(history.Kinds)))}
+	}
+	return nil
+}}
+
+// needs is what a kind needs, beside what all lines have.
+func needs(kind history.Kind) *jsonschema.Schema {
+	n := history.Kinds[kind]
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	need := func(field string, values ...string) {
+		s.Required = append(s.Required, field)
+		property := &jsonschema.Schema{}
+		if len(values) > 0 {
+			property.Enum = anyOf(values)
+		} else if field != "run" {
+			property.MinLength = new(uint64)
+			*property.MinLength = 1
+		}
+		s.Properties.Set(field, property)
+	}
+	if kind == history.KindRun {
+		need("run")
+	} else {
+		s.Properties.Set("run", jsonschema.FalseSchema)
+	}
+	if n.Storage {
+		need("lane", history.LaneStorage)
+		need("key")
+	}
+	if n.Tenure {
+		need("tenure")
+	}
+	if n.Lock {
+		need("client")
+		need("scope")
+	}
+	if n.Ops != nil {
+		need("op", n.Ops...)
+		s.AllOf = append(s.AllOf, &jsonschema.Schema{If: with("op", history.StorageOps...), Then: &jsonschema.Schema{Required: []string{"key"}}})
+	}
+	if n.Reasons != nil {
+		need("reason", n.Reasons...)
+	}
+	if n.Causes != nil {
+		s.Properties.Set("cause", &jsonschema.Schema{Enum: anyOf(n.Causes)})
+	}
+	if kind == history.KindInvoke {
+		s.AllOf = append(s.AllOf, &jsonschema.Schema{If: with("op", history.OpChange), Then: &jsonschema.Schema{Required: []string{"changes"}}})
+	}
+	return s
+}
+
+// with is where a field is there and has one of some values.
+func with[T ~string](field string, values ...T) *jsonschema.Schema {
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: []string{field}}
+	s.Properties.Set(field, &jsonschema.Schema{Enum: anyOf(values)})
+	return s
+}
+
+func anyOf[T ~string](values []T) (list []any) {
+	for _, v := range values {
+		list = append(list, string(v))
+	}
+	return list
+}
