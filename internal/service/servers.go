@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,13 @@ type Service interface {
 	// has the name of a tenure is of this tenure's client alone, which calls all tenures
 	// in the slot by this name.
 	Slot(tenure string) string
+}
+
+// Getter is a Service that can fetch what its servers need, or a part of that.
+type Getter interface {
+	// Get fetches what is missing into the user's cache, and tells progress about it, in
+	// lines. Where it is there, Get returns at once, and needs no network.
+	Get(ctx context.Context, progress io.Writer) error
 }
 
 // Shared is a Service whose servers take long to start. They are started once for all

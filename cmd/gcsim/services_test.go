@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// fetched is a service that can fetch what it needs, and then still may lack something.
+type fetched struct {
+	service.Service
+	name string
+	got  *bool
+	err  error
+	poor bool
+}
+
+func (f fetched) Name() string { return f.name }
+
+func (f fetched) Found() (where, bring string) {
+	if *f.got && !f.poor {
+		return "in the cache", ""
+	}
+	return "", "buy one"
+}
+
+func (f fetched) Get(_ context.Context, progress io.Writer) error {
+	fmt.Fprintln(progress, "fetching")
+	*f.got = true
+	return f.err
+}
+
+// TestGet: the services that are named fetch what they need, and those say so that still
+// lack something.
+func TestGet(t *testing.T) {
+	for name, tt := range map[string]struct {
+		names        []string
+		broken       fetched
+		prints, says string
+	}{
+		"one":           {names: []string{"a"}, prints: "fetching\na: in the cache\n"},
+		"all":           {names: []string{"all"}, prints: "fetching\na: in the cache\nfetching\nb: in the cache\n"},
+		"twice":         {names: []string{"a", "all", "a"}, prints: "fetching\na: in the cache\nfetching\nb: in the cache\n"},
+		"unknown":       {names: []string{"a", "c"}, says: `there is no lock service "c": want one of a, b, poor, all`},
+		"not a getter":  {names: []string{"poor"}, says: "poor is missing: buy one"},
+		"fails":         {names: []string{"b", "a"}, broken: fetched{err: errors.New("no network")}, prints: "fetching\na: in the cache\nfetching\n", says: "no network"},
+		"still missing": {names: []string{"b"}, broken: fetched{poor: true}, prints: "fetching\n", says: "b is missing: buy one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := fetched{name: "a", got: new(bool)}, tt.broken
+			b.name, b.got = "b", new(bool)
+			var prints strings.Builder
+			cmd := getCommand([]service.Service{a, b, poor{}})
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetOut(&prints)
+			cmd.SetErr(&prints)
+			cmd.SetArgs(tt.names)
+			err := cmd.ExecuteContext(t.Context())
+			if says := fmt.Sprint(err); says != cmp.Or(tt.says, "<nil>") {
+				t.Errorf("the error is %v, want %q", err, tt.says)
+			}
+			if prints.String() != tt.prints {
+				t.Errorf("it prints\n%swant\n%s", &prints, tt.prints)
+			}
+		})
+	}
+}
