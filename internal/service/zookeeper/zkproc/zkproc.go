@@ -1,0 +1,209 @@
+// Package zkproc runs a ZooKeeper of one or several members, each of which is a process of
+// Java.
+package zkproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// Arg is the first argument with which Start starts the group's program as a member.
+const Arg = "zookeeper-node"
+
+// Command is the role: to be a process of Java.
+func Command() *cobra.Command {
+	return &cobra.Command{
+		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a member of ZooKeeper", Hidden: true,
+		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return fmt.Errorf("zookeeper: %w", proc.Exec(args))
+		},
+	}
+}
+
+// Cluster is the members of a ZooKeeper.
+type Cluster struct{ Members []*Member }
+
+// Member is one of a Cluster. It keeps its name, its address and its directory while its
+// process is gone.
+type Member struct {
+	Name string // "zookeeper1" and so on
+	Addr string // for clients
+
+	group *proc.Group
+	dir   string
+
+	mu      sync.Mutex
+	process *proc.Process // the latest; nil before the first
+}
+
+// Start starts n members in g, whose program must have Command, and returns when all serve.
+// Found must have found what they need. They end with the group.
+//
+// They grant sessions of 500 ms to 60 s. A session that nobody renews ends up to 100 ms late.
+func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
+	if where, bring := Found(); where == "" {
+		return nil, fmt.Errorf("zookeeper is missing: %s", bring)
+	}
+	free, err := ports.Free(3 * n)
+	if err != nil {
+		return nil, err
+	}
+	clients, peers := free[:n], free[n:]
+	c := new(Cluster)
+	for i, addr := range clients {
+		name := fmt.Sprint("zookeeper", i+1)
+		m := &Member{Name: name, Addr: addr, group: g, dir: filepath.Join(g.Dir, name)}
+		if err := m.configure(i+1, peers); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		c.Members = append(c.Members, m)
+	}
+	for _, m := range c.Members {
+		if err := m.start(); err != nil {
+			return nil, errors.Join(err, c.kill())
+		}
+	}
+	for _, m := range c.Members {
+		if err := m.await(ctx); err != nil {
+			return nil, errors.Join(err, c.kill())
+		}
+	}
+	return c, nil
+}
+
+// kill kills the members that run.
+func (c *Cluster) kill() error {
+	var errs []error
+	for _, m := range c.Members {
+		if m.runs() {
+			errs = append(errs, m.Process().Kill())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Endpoints are the addresses of all members for clients.
+func (c *Cluster) Endpoints() (all []string) {
+	for _, m := range c.Members {
+		all = append(all, m.Addr)
+	}
+	return all
+}
+
+// settings are those of all members. A tick is 100 ms: the time between two looks for
+// sessions that are over. Followers leave a leader of which they hear nothing for 20 ticks.
+const settings = `tickTime=100
+minSessionTimeout=500
+maxSessionTimeout=60000
+initLimit=300
+syncLimit=20
+maxClientCnxns=0
+admin.enableServer=false
+4lw.commands.whitelist=srvr
+`
+
+// configure writes the files of a member's directory. id is its number, from 1. peers are
+// the addresses by which the members reach each other, two for each of them.
+func (m *Member) configure(id int, peers []string) error {
+	_, port, err := net.SplitHostPort(m.Addr)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%sdataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%s\n", settings, m.dir, port)
+	if len(peers) > 2 { // else it is alone
+		for i := 0; i < len(peers); i += 2 {
+			_, election, err := net.SplitHostPort(peers[i+1])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&text, "server.%d=%s:%s\n", i/2+1, peers[i], election)
+		}
+	}
+	return errors.Join(
+		os.Mkdir(m.dir, 0o700),
+		os.WriteFile(filepath.Join(m.dir, "myid"), fmt.Append(nil, id), 0o600),
+		os.WriteFile(m.config(), []byte(text.String()), 0o600))
+}
+
+func (m *Member) config() string { return filepath.Join(m.dir, "zoo.cfg") }
+
+// options are those of Java: a small process that starts quickly and leaves no files
+// behind, whose log, on standard error, has warnings and errors. What was committed is with
+// the kernel, and so survives any end of the process, but it is not synced. A member that
+// looks for a leader asks the others every 200 ms.
+var options = []string{
+	"-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
+	"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.jmx.log4j.disable=true",
+	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
+}
+
+// start starts the member's process.
+func (m *Member) start() error {
+	args := append([]string{Arg, java()}, options...)
+	args = append(args, "-XX:ErrorFile="+filepath.Join(m.dir, "java.log"), "-cp", filepath.Join(libraries.Found(), "*"),
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config())
+	p, err := m.group.Start(m.Name, nil, args...)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.process = p
+	return nil
+}
+
+// Process is the member's process, to be killed, paused and resumed. After Restart it is
+// another one.
+func (m *Member) Process() *proc.Process {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.process
+}
+
+// Restart starts a process for the member, whose last one must have ended, with what it has
+// kept, and returns when it serves. That takes most of the members: to bring back several
+// that are missing for it, restart them at the same time.
+func (m *Member) Restart(ctx context.Context) error {
+	if m.runs() {
+		return fmt.Errorf("%s still runs: kill it first", m.Name)
+	}
+	if err := m.start(); err != nil {
+		return err
+	}
+	return m.await(ctx)
+}
+
+// await returns when the member serves.
+func (m *Member) await(ctx context.Context) error {
+	return m.Process().Await(ctx, func(ctx context.Context) error {
+		_, err := m.mode(ctx)
+		return err
+	})
+}
+
+// runs says whether the member has a process, which may stand still.
+func (m *Member) runs() bool {
+	p := m.Process()
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.Done():
+		return false
+	default:
+		return true
+	}
+}

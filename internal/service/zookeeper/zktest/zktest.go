@@ -1,0 +1,57 @@
+// Package zktest is for tests on ZooKeeper as processes.
+package zktest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
+)
+
+// Deadline is for what is sure to happen. Java starts slowly on a machine with much to do.
+const Deadline = 3 * time.Minute
+
+// Start starts a ZooKeeper of n members, which ends with the test. The test's program must
+// have zkproc.Command. The test is left out where Java or the jars are missing.
+func Start(t testing.TB, n int) *zkproc.Cluster {
+	t.Helper()
+	need.Programs(t, "to run ZooKeeper", "java")
+	if where, bring := zkproc.Found(); where == "" {
+		need.Missing(t, "the jars of ZooKeeper", "to run it", "go run ./cmd/"+bring)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
+	defer cancel()
+	c, err := zkproc.Start(ctx, proctest.Group(t), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Connect is a client with a session. It ends with the test.
+func Connect(t testing.TB, servers []string, session time.Duration) *zk.Conn {
+	t.Helper()
+	client, events, err := zk.Connect(servers, session, zk.WithLogger(quiet{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	for deadline := time.After(Deadline); client.State() != zk.StateHasSession; {
+		select {
+		case <-events:
+		case <-deadline:
+			t.Fatalf("no session in %v", Deadline)
+		}
+	}
+	return client
+}
+
+// quiet is a logger that says nothing.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
