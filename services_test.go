@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,3 +100,20 @@ func TestNamesOfServicesAreSeen(t *testing.T) {
 		t.Errorf("got %q, want an identifier and a text", named)
 	}
 }
+
+// TestWhoIsADatabase: what databases have in common is imported by them alone.
+func TestWhoIsADatabase(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		name, imports, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, module)), " ")
+		if slices.Contains(strings.Fields(imports), module+"internal/service/sqlservice") && !slices.Contains(databases, name) {
+			t.Errorf("%s imports it, and is no database", name)
+		}
+	}
+}
+
+// databases are the lock services that are such.
+var databases = []string{"internal/service/postgres", "internal/service/mariadb", "internal/service/sqlite"}

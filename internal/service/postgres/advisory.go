@@ -19,23 +19,23 @@ var (
 var (
 	// advisory is a lock on a number, which the session has.
 	advisory = recipe{
-		name: "advisory", shows: noToken, session: true,
-		about: "pg_advisory_lock, which the session has until it unlocks or ends.",
-		hold: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
-			_, err := conn.Exec(ctx, advisoryLock, a.lock, a.owner)
+		ID: "advisory", Shows: noToken, Session: true,
+		Text: "pg_advisory_lock, which the session has until it unlocks or ends.",
+		Hold: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
+			_, err := conn.Exec(ctx, advisoryLock, a.Lock, a.Owner)
 			return err
 		},
-		release: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
-			_, err := conn.Exec(ctx, advisoryFree, a.lock)
+		Release: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
+			_, err := conn.Exec(ctx, advisoryFree, a.Lock)
 			return err
 		},
 	}
 	// advisoryTransaction is one that the transaction has.
 	advisoryTransaction = recipe{
-		name: "advisory-transaction", shows: noToken,
-		about: "pg_advisory_xact_lock, which the transaction has until it ends.",
-		hold: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
-			_, err := conn.Exec(ctx, advisoryTransactionLock, a.lock, a.owner)
+		ID: "advisory-transaction", Shows: noToken,
+		Text: "pg_advisory_xact_lock, which the transaction has until it ends.",
+		Hold: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
+			_, err := conn.Exec(ctx, advisoryTransactionLock, a.Lock, a.Owner)
 			return err
 		},
 	}

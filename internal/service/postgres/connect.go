@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -54,20 +53,4 @@ func (p place) connect(ctx context.Context, database string) (*pgx.Conn, error) 
 		return nil, fmt.Errorf("connect to %s: %w", p.addr, err)
 	}
 	return conn, nil
-}
-
-// prefixBegins is how the prefix of a run's locks begins, and prefixLength how long it is:
-// each run has as many letters.
-const (
-	prefixBegins = "/gcsim-"
-	prefixLength = len(prefixBegins) + 26
-)
-
-// databaseOf is the database that has a lock: the one that is called as the prefix of the
-// run's locks, where there is a prefix.
-func databaseOf(lock string) string {
-	if !strings.HasPrefix(lock, prefixBegins) || len(lock) < prefixLength {
-		return ""
-	}
-	return lock[1:prefixLength]
 }

@@ -9,10 +9,10 @@ import (
 func TableRecipes() (list []labtest.Recipe) {
 	for _, r := range recipes {
 		row := labtest.Recipe{
-			Name: r.name, Service: Name, Client: service.By + ": " + r.name, Against: service.By + ": " + r.name,
-			Token: r.shows != noToken,
+			Name: r.ID, Service: Name, Client: service.By + ": " + r.ID, Against: service.By + ": " + r.ID,
+			Token: r.Shows != noToken,
 		}
-		if r.hold != nil {
+		if r.Hold != nil {
 			row.World = settingIdle + ": 3s"
 		}
 		list = append(list, row)

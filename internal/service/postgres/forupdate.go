@@ -19,23 +19,23 @@ var (
 var (
 	// forUpdate has one row for each lock, which was there before.
 	forUpdate = recipe{
-		name: "for-update", shows: noToken,
-		about: "SELECT … FOR UPDATE of a row that is there, in a transaction that the holder keeps open.",
-		hold: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
-			_, err := conn.Exec(ctx, forUpdateLock, a.lock, a.owner)
+		ID: "for-update", Shows: noToken,
+		Text: "SELECT … FOR UPDATE of a row that is there, in a transaction that the holder keeps open.",
+		Hold: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
+			_, err := conn.Exec(ctx, forUpdateLock, a.Lock, a.Owner)
 			return err
 		},
 	}
 	// forUpdateNaive locks what it finds, and where it finds nothing it locks nothing.
 	forUpdateNaive = recipe{
-		name: "for-update-naive", shows: noToken,
-		about: "The same of a row that is inserted where there is none, in a table without a unique name.",
-		hold: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
-			found, err := changed(ctx, conn, naiveFind, a.lock, a.owner)
+		ID: "for-update-naive", Shows: noToken,
+		Text: "The same of a row that is inserted where there is none, in a table without a unique name.",
+		Hold: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
+			found, err := changed(ctx, conn, naiveFind, a.Lock, a.Owner)
 			if found || err != nil {
 				return err
 			}
-			_, err = conn.Exec(ctx, naiveInsert, a.lock, a.owner)
+			_, err = conn.Exec(ctx, naiveInsert, a.Lock, a.Owner)
 			return err
 		},
 	}

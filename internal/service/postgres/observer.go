@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
 var (
@@ -26,17 +26,13 @@ var (
 	confirmedStatement string
 )
 
-// pollEvery is how often the log is read. Nothing in it is missed, and the end of a lock
-// that a connection has is told so much later at most, but before the next grant of it.
-const pollEvery = 10 * time.Millisecond
-
 // slot is the run's reader of the log. A server that a run has for itself keeps it when it
 // is killed.
 func (s *servers) slot() string {
 	if s.database == "" {
 		return "fencelab"
 	}
-	return "fencelab_" + strings.ToLower(strings.TrimPrefix(s.database, prefixBegins[1:]))
+	return "fencelab_" + strings.ToLower(sqlservice.RunOf(s.database))
 }
 
 // watch reads the log of a server until that ends, or until it is told to.
@@ -69,7 +65,7 @@ func (s *servers) observe(ctx, starting context.Context) error {
 		defer close(w.ended)
 		defer hangUp(conn)
 		if err := w.follow(ctx, over); err != nil && ctx.Err() == nil {
-			s.account.crashed() // else the run ends here
+			s.account.Crashed() // else the run ends here
 			s.stage.Fail(p, fmt.Errorf("the observer of PostgreSQL: %w", err))
 		}
 	})
@@ -108,7 +104,8 @@ func (w *watch) end() {
 	<-w.ended
 }
 
-// follow reads the log again and again.
+// follow reads the log every sqlservice.PollEvery. Nothing in it is missed, and the end of a
+// lock that a connection has is told so much later at most, but before the next grant of it.
 func (w *watch) follow(ctx context.Context, over <-chan struct{}) error {
 	for {
 		if err := w.round(ctx); err != nil {
@@ -119,7 +116,7 @@ func (w *watch) follow(ctx context.Context, over <-chan struct{}) error {
 			return nil
 		case <-ctx.Done():
 			return nil
-		case <-time.After(pollEvery):
+		case <-time.After(sqlservice.PollEvery):
 		}
 	}
 }
@@ -151,13 +148,13 @@ func (w *watch) round(ctx context.Context) error {
 	if failed != nil {
 		return failed
 	}
-	w.of.account.expire()
-	return w.of.account.check("", w.goesOn(ctx))
+	w.of.account.Expire()
+	return w.of.account.Check("", w.goesOn(ctx))
 }
 
 // goesOn asks whether a connection still has a lock.
-func (w *watch) goesOn(ctx context.Context) func(holder) (bool, error) {
-	return func(h holder) (on bool, err error) {
+func (w *watch) goesOn(ctx context.Context) func(sqlservice.Holder) (bool, error) {
+	return func(h sqlservice.Holder) (on bool, err error) {
 		err = w.conn.QueryRow(ctx, goesOnStatement, h.Lock, h.Process, h.Transaction).Scan(&on)
 		return on, err
 	}
@@ -171,12 +168,12 @@ const messageBegins = "message: transactional: 0 prefix: fencelab, "
 func (w *watch) take(ctx context.Context, line string) error {
 	if said, is := strings.CutPrefix(line, messageBegins); is {
 		_, content, _ := strings.Cut(said, " content:")
-		var h holder
+		var h sqlservice.Holder
 		if err := json.Unmarshal([]byte(content), &h); err != nil {
 			return err
 		}
-		err := w.of.account.check(h.Lock, w.goesOn(ctx))
-		w.of.account.taken(h, h.At.Add(-w.behind))
+		err := w.of.account.Check(h.Lock, w.goesOn(ctx))
+		w.of.account.Taken(h, h.At.Add(-w.behind))
 		return err
 	}
 	c, is, err := parseChange(line)
@@ -192,33 +189,22 @@ func (w *watch) row(c change) error {
 	if !is {
 		return nil
 	}
-	t := tenureOf{lock: c.columns[columns.lock], owner: strings.TrimRight(c.columns[columns.owner], " ")}
+	row := sqlservice.Row{Lock: c.columns[columns.lock], Owner: strings.TrimRight(c.columns[columns.owner], " ")}
 	if columns.lock == intLockKey {
-		t.lock = w.lockOf(t.lock)
+		row.Lock = sqlservice.LockOf(row.Lock, w.of.stage.Locks())
 	}
-	var token uint64
-	if t.owner != "" {
+	if row.Owner != "" {
 		var err error
-		if t.until, err = time.Parse(columns.layout, c.columns[columns.until]); err != nil {
+		if row.Until, err = time.Parse(columns.layout, c.columns[columns.until]); err != nil {
 			return err
 		}
-		t.until = t.until.Add(-w.behind)
+		row.Until = row.Until.Add(-w.behind)
 		if columns.token != "" {
-			if _, err := fmt.Sscan(c.columns[columns.token], &token); err != nil {
+			if _, err := fmt.Sscan(c.columns[columns.token], &row.Token); err != nil {
 				return err
 			}
 		}
 	}
-	w.of.account.row(c.table, t, fence.Token(token))
+	w.of.account.Row(c.table, row)
 	return nil
-}
-
-// lockOf is the lock of a key of int_lock.
-func (w *watch) lockOf(key string) string {
-	for _, lock := range w.of.stage.Locks() {
-		if uuidOf(lock) == key {
-			return lock
-		}
-	}
-	return key
 }

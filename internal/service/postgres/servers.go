@@ -11,6 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -30,7 +31,7 @@ type servers struct {
 	server   *postgresproc.Server // nil: it was there already
 	place    place
 	database string // of the run; "": the server is
-	account  *account
+	account  *sqlservice.Account
 	watch    *watch
 }
 
@@ -58,7 +59,7 @@ func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (ser
 
 // Join implements service.Service.
 func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, place: placeAt(endpoints[0]), database: databaseOf(stage.Prefix())}
+	return &servers{stage: stage, place: placeAt(endpoints[0]), database: sqlservice.DatabaseOf(stage.Prefix())}
 }
 
 // observeDeadline is for how long a PostgreSQL is asked for the beginning of the account.
@@ -73,7 +74,7 @@ func (s *servers) Observe(ctx context.Context) error {
 	if err := s.make(starting); err != nil {
 		return fmt.Errorf("make the run's database: %w", err)
 	}
-	s.account = newAccount(s.stage)
+	s.account = sqlservice.NewAccount(Name, s.stage)
 	return s.observe(ctx, starting)
 }
 
@@ -149,6 +150,6 @@ func (s *servers) Leave(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		time.Sleep(pollEvery)
+		time.Sleep(sqlservice.PollEvery)
 	}
 }

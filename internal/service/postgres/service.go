@@ -5,11 +5,9 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
@@ -83,13 +82,7 @@ func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgrespro
 
 // check finds settings that do not go together.
 func check(_ setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
-	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		by := service.RecipeOf(recipes, clients[name].Values)
-		if clients[name].Text(settingUnlock) != unlockCompare && by != &intLock && by != &intLockDBClock {
-			return &scenario.Conflict{Client: name, Setting: settingUnlock, Text: by.name + " has an unlock of its own: leave \"unlock\" out"}
-		}
-	}
-	return nil
+	return sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock)
 }
 
 // Told implements service.Service, as those below do.
@@ -97,7 +90,7 @@ func (Service) Told(client string, all map[string]scenario.Client) setting.Value
 	return all[client].Values
 }
 
-func (Service) Shows(client setting.Values) string { return service.RecipeOf(recipes, client).shows }
+func (Service) Shows(client setting.Values) string { return service.RecipeOf(recipes, client).Shows }
 
 // Slot is the owner, which clients choose anew for each tenure.
 func (Service) Slot(tenure string) string { return tenure }
@@ -110,7 +103,7 @@ const slack = 3 * time.Second
 func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
 	bounds = make(map[string]time.Duration)
 	for name, c := range clients {
-		bounds[name] = max(c.Time(setting.TTL), world.Time(settingIdle)) + c.Time(settingAhead) + slack
+		bounds[name] = max(c.Time(setting.TTL), world.Time(settingIdle)) + c.Time(sqlservice.Ahead.Name) + slack
 	}
 	return bounds, slack
 }

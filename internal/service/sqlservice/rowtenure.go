@@ -1,10 +1,8 @@
-package postgres
+package sqlservice
 
 import (
 	"context"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -14,17 +12,17 @@ import (
 const retry = 100 * time.Millisecond
 
 // try asks once. The error is lock.ErrLocked where the lock is another's.
-func (w *asking) try(ctx context.Context, conn *pgx.Conn) (service.Tenure, error) {
+func (w *asking[C]) try(ctx context.Context, conn C) (service.Tenure, error) {
 	asked := time.Now()
-	switch taken, err := w.recipe.take(ctx, conn, &w.attempt); {
+	switch taken, err := w.Recipe.Take(ctx, conn, &w.Attempt); {
 	case err != nil:
 		return nil, w.failed(w.op, err)
 	case !taken:
 		return nil, lock.ErrLocked
 	}
-	service.Stand(ctx, w.owner)
-	t := &rowTenure{newTenure(w)}
-	lease := time.AfterFunc(time.Until(asked.Add(w.ttl())), func() { t.end(lock.ErrCutOff) })
+	service.Stand(ctx, w.Owner)
+	t := &rowTenure[C]{newTenure(w)}
+	lease := time.AfterFunc(time.Until(asked.Add(w.TTL())), func() { t.end(lock.ErrCutOff) })
 	go func() {
 		<-t.done
 		lease.Stop()
@@ -33,12 +31,12 @@ func (w *asking) try(ctx context.Context, conn *pgx.Conn) (service.Tenure, error
 }
 
 // ask asks until the lock is the client's, or ctx is done.
-func (w *asking) ask(ctx context.Context, stands func()) (service.Tenure, error) {
-	conn, err := w.place.connect(ctx, databaseOf(w.attempt.lock))
+func (w *asking[C]) ask(ctx context.Context, stands func()) (service.Tenure, error) {
+	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
 	if err != nil {
 		return nil, err
 	}
-	defer hangUp(conn)
+	defer w.Database.HangUp(conn)
 	late, stop := service.Patient(ctx, func() {})
 	defer stop()
 	for ctx.Err() == nil {
@@ -58,17 +56,17 @@ func (w *asking) ask(ctx context.Context, stands func()) (service.Tenure, error)
 }
 
 // rowTenure is one that a row says. It ends by the client's clock when the lease does.
-type rowTenure struct{ *tenure }
+type rowTenure[C any] struct{ *tenure[C] }
 
 // Unlock implements lock.Tenure.
-func (t *rowTenure) Unlock(ctx context.Context) error {
+func (t *rowTenure[C]) Unlock(ctx context.Context) error {
 	t.end(nil)
-	conn, err := t.of.place.connect(ctx, databaseOf(t.of.attempt.lock))
+	conn, err := t.of.Database.Connect(ctx, t.of.Attempt.Lock)
 	if err != nil {
 		return err
 	}
-	defer hangUp(conn)
-	mine, err := t.of.recipe.free(ctx, conn, &t.of.attempt)
+	defer t.of.Database.HangUp(conn)
+	mine, err := t.of.Recipe.Free(ctx, conn, &t.of.Attempt)
 	if err == nil && !mine {
 		return lock.ErrLost
 	}

@@ -1,4 +1,4 @@
-package postgres
+package sqlservice
 
 import (
 	"time"
@@ -8,9 +8,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// account is the lock service's own account of tenures: what rows say of who holds each
+// Account is the lock service's own account of tenures: what rows say of who holds each
 // lock, and which connections have one. No client has a part in it.
-type account struct {
+type Account struct {
+	name  string
 	stage service.Stage
 	rows  map[string]*tenureOf // table and lock → the tenure that the row tells of
 	held  []*tenureOf          // by connections
@@ -19,13 +20,20 @@ type account struct {
 // tenureOf is one that goes on.
 type tenureOf struct {
 	lock, owner string
-	until       time.Time // the end of its lease, by the database's clock; zero: a connection has it
-	holder      holder
+	until       time.Time // the end of its lease; zero: a connection has it
+	holder      Holder
 }
 
-// holder is what has a lock that is no row's: a transaction by its number, or a session by
+// Row is what a row of a lock says; the owner is "" where nobody holds the lock.
+type Row struct {
+	Lock, Owner string
+	Until       time.Time // the end of the lease, by this machine's clock
+	Token       fence.Token
+}
+
+// Holder is what has a lock that is no row's: a transaction by its number, or a session by
 // the number of its process.
-type holder struct {
+type Holder struct {
 	Lock        string    `json:"lock"`
 	Owner       string    `json:"owner"`
 	At          time.Time `json:"at"` // when it was taken, by the database's clock
@@ -33,31 +41,31 @@ type holder struct {
 	Process     int       `json:"process"`
 }
 
-func newAccount(stage service.Stage) *account {
-	return &account{stage: stage, rows: make(map[string]*tenureOf)}
+// NewAccount begins the account of a service in a run.
+func NewAccount(name string, stage service.Stage) *Account {
+	return &Account{name: name, stage: stage, rows: make(map[string]*tenureOf)}
 }
 
-// row takes in what a row of a lock says; the owner is "" where it says that nobody holds
-// the lock.
-func (a *account) row(table string, now tenureOf, token fence.Token) {
-	place := table + " " + now.lock
+// Row takes in what a row of a table says.
+func (a *Account) Row(table string, now Row) {
+	place := table + " " + now.Lock
 	before := a.rows[place]
-	if before != nil && before.owner == now.owner {
-		before.until = now.until
+	if before != nil && before.owner == now.Owner {
+		before.until = now.Until
 		return
 	}
 	if before != nil {
 		a.ended(before)
 		delete(a.rows, place)
 	}
-	if now.owner != "" {
-		a.rows[place] = &now
-		a.tell(history.Event{Kind: history.KindGranted, Scope: now.lock, Tenure: now.owner, Token: token})
+	if now.Owner != "" {
+		a.rows[place] = &tenureOf{lock: now.Lock, owner: now.Owner, until: now.Until}
+		a.tell(history.Event{Kind: history.KindGranted, Scope: now.Lock, Tenure: now.Owner, Token: now.Token})
 	}
 }
 
-// expire tells of the leases that are over.
-func (a *account) expire() {
+// Expire tells of the leases that are over.
+func (a *Account) Expire() {
 	for place, t := range a.rows {
 		if !time.Now().Before(t.until) {
 			a.ended(t)
@@ -66,15 +74,15 @@ func (a *account) expire() {
 	}
 }
 
-// taken takes in that a connection has a lock since a time of this machine's clock.
-func (a *account) taken(h holder, at time.Time) {
+// Taken takes in that a connection has a lock since a time of this machine's clock.
+func (a *Account) Taken(h Holder, at time.Time) {
 	t := &tenureOf{lock: h.Lock, owner: h.Owner, holder: h}
 	a.held = append(a.held, t)
 	a.tellOf(at, history.Event{Kind: history.KindGranted, Scope: t.lock, Tenure: t.owner})
 }
 
-// check asks of each tenure of a connection whether it goes on; "" is of any lock.
-func (a *account) check(lock string, goesOn func(holder) (bool, error)) error {
+// Check asks of each tenure of a connection whether it goes on; "" is of any lock.
+func (a *Account) Check(lock string, goesOn func(Holder) (bool, error)) error {
 	var still []*tenureOf
 	for i, t := range a.held {
 		if lock != "" && t.lock != lock {
@@ -96,8 +104,8 @@ func (a *account) check(lock string, goesOn func(holder) (bool, error)) error {
 	return nil
 }
 
-// crashed takes in that no connection has outlived the server.
-func (a *account) crashed() {
+// Crashed takes in that no connection has outlived the server.
+func (a *Account) Crashed() {
 	for _, t := range a.held {
 		a.tell(history.Event{Kind: history.KindEnded, Scope: t.lock, Tenure: t.owner, Cause: history.CauseRevoked})
 	}
@@ -105,7 +113,7 @@ func (a *account) crashed() {
 }
 
 // ended tells of the end of a tenure. Of one whose lease is not over it is no expiry.
-func (a *account) ended(t *tenureOf) {
+func (a *Account) ended(t *tenureOf) {
 	e := history.Event{Kind: history.KindEnded, Scope: t.lock, Tenure: t.owner}
 	if time.Now().Before(t.until) {
 		e.Cause = history.CauseRevoked // unless its client let go of it
@@ -113,10 +121,10 @@ func (a *account) ended(t *tenureOf) {
 	a.tell(e)
 }
 
-func (a *account) tell(e history.Event) { a.tellOf(time.Now(), e) }
+func (a *Account) tell(e history.Event) { a.tellOf(time.Now(), e) }
 
 // tellOf tells of what happened at a time.
-func (a *account) tellOf(at time.Time, e history.Event) {
-	e.At, e.Lane = time.Duration(at.UnixNano()), Name
+func (a *Account) tellOf(at time.Time, e history.Event) {
+	e.At, e.Lane = time.Duration(at.UnixNano()), a.name
 	a.stage.Tell(e)
 }

@@ -1,0 +1,113 @@
+package sqlservice
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Client takes its locks by a recipe. It has a connection for each thing that it does, and
+// one for each lock that a connection has.
+type Client[C any] struct {
+	Database Database[C] // a Holding, if the recipe has a Hold
+	Settings setting.Values
+	Recipe   *Recipe[C]
+}
+
+// Reach implements service.Client, as those below do.
+func (c *Client[C]) Reach(ctx context.Context) error {
+	conn, err := c.Database.Connect(ctx, "")
+	if err == nil {
+		c.Database.HangUp(conn)
+	}
+	return err
+}
+
+// Close has nothing to end.
+func (c *Client[C]) Close(context.Context) error { return nil }
+
+// Lock waits for a lock.
+func (c *Client[C]) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	w, err := c.asking("lock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	return w.lock(ctx, nil)
+}
+
+// TryLock asks once.
+func (c *Client[C]) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	w, err := c.asking("trylock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	if c.Recipe.Hold != nil {
+		return w.tryHold(ctx)
+	}
+	conn, err := c.Database.Connect(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Database.HangUp(conn)
+	return w.try(ctx, conn)
+}
+
+// Enqueue asks in the background. It returns when the client waits for the lock, or when
+// that has ended.
+func (c *Client[C]) Enqueue(ctx context.Context, scope string) (service.Place, error) {
+	w, err := c.asking("lock", scope, "")
+	if err != nil {
+		return nil, err
+	}
+	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
+		return w.lock(ctx, func() { stands(w.Owner) })
+	})
+}
+
+// asking is a client that asks for a lock, perhaps more than once.
+type asking[C any] struct {
+	*Client[C]
+	Attempt
+	op string
+}
+
+func (c *Client[C]) asking(op, scope, in string) (*asking[C], error) {
+	if in != "" {
+		return nil, fmt.Errorf("%s: a client cannot take a lock in the tenure %q of another", c.Database.Name(), in)
+	}
+	return &asking[C]{c, Attempt{Lock: scope, Owner: rand.Text(), Settings: c.Settings}, op}, nil
+}
+
+// failed is why an attempt failed. What the database has refused has had no effect; of what
+// it did not answer that is not known.
+func (w *asking[C]) failed(op string, err error) error {
+	if w.Database.Refused(err) {
+		return fmt.Errorf("%s %q: %w", op, w.Attempt.Lock, err)
+	}
+	return &lock.UnknownError{Op: op, Scope: w.Attempt.Lock, Err: err}
+}
+
+// undone is what an unlock returns. One that the database has refused finds the lock gone,
+// with the connection that had it.
+func (w *asking[C]) undone(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case w.Database.Refused(err):
+		return fmt.Errorf("%w: %w", lock.ErrLost, err)
+	}
+	return w.failed("unlock", err)
+}
+
+// lock waits for the lock. It calls stands, unless that is nil, when the client waits for
+// another.
+func (w *asking[C]) lock(ctx context.Context, stands func()) (service.Tenure, error) {
+	if w.Recipe.Hold != nil {
+		return w.hold(ctx, stands)
+	}
+	return w.ask(ctx, stands)
+}

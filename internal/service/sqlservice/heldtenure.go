@@ -1,0 +1,136 @@
+package sqlservice
+
+import (
+	"context"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// PollEvery is how often a database is asked for what it does not tell.
+const PollEvery = 10 * time.Millisecond
+
+func (w *asking[C]) holding() Holding[C] { return w.Database.(Holding[C]) }
+
+// begin connects, and begins the transaction in which the recipe takes the lock, if it is
+// a transaction that has it.
+func (w *asking[C]) begin(ctx context.Context) (conn C, err error) {
+	conn, err = w.Database.Connect(ctx, w.Attempt.Lock)
+	if err != nil || w.Recipe.Session {
+		return conn, err
+	}
+	if err := w.holding().Begin(ctx, conn); err != nil {
+		w.Database.HangUp(conn)
+		return conn, err
+	}
+	return conn, nil
+}
+
+// tryHold asks once, and gives up where it would have to wait.
+func (w *asking[C]) tryHold(ctx context.Context) (service.Tenure, error) {
+	conn, err := w.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.holding().Hurry(ctx, conn); err != nil {
+		w.Database.HangUp(conn)
+		return nil, err
+	}
+	err = w.Recipe.Hold(ctx, conn, &w.Attempt)
+	if w.holding().GaveUp(err) {
+		w.Database.HangUp(conn)
+		return nil, lock.ErrLocked
+	}
+	return w.held(ctx, conn, err)
+}
+
+// hold waits until the lock is the connection's, or ctx is done: then it has the request
+// cancelled, and waits for what comes of that.
+func (w *asking[C]) hold(ctx context.Context, stands func()) (service.Tenure, error) {
+	conn, err := w.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	late, stop := service.Patient(ctx, func() {
+		cancel, stop := context.WithTimeout(context.Background(), service.LastAnswer)
+		defer stop()
+		w.holding().Cancel(cancel, conn) // else the answer comes too late
+	})
+	defer stop()
+	if stands != nil {
+		go w.watchWait(late, conn, stands)
+	}
+	err = w.Recipe.Hold(late, conn, &w.Attempt)
+	if w.holding().Canceled(err) && ctx.Err() != nil {
+		w.Database.HangUp(conn)
+		return nil, ctx.Err()
+	}
+	return w.held(late, conn, err)
+}
+
+// held is the tenure of a connection that has the lock, unless there was an error.
+func (w *asking[C]) held(ctx context.Context, conn C, err error) (service.Tenure, error) {
+	if err != nil {
+		w.Database.HangUp(conn)
+		return nil, w.failed(w.op, err)
+	}
+	service.Stand(ctx, w.Owner)
+	watching, stop := context.WithCancel(context.Background())
+	t := &heldTenure[C]{tenure: newTenure(w), conn: conn, stop: stop, stopped: make(chan struct{})}
+	go t.watch(watching)
+	return t, nil
+}
+
+// watchWait calls stands once a connection waits for a lock. It asks by another, until ctx
+// is done.
+func (w *asking[C]) watchWait(ctx context.Context, waiting C, stands func()) {
+	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
+	if err != nil {
+		return // nobody is told, and who asked waits for the lock itself
+	}
+	defer w.Database.HangUp(conn)
+	for {
+		waits, err := w.holding().Waits(ctx, conn, waiting)
+		if err != nil {
+			return
+		}
+		if waits {
+			stands()
+			return
+		}
+		time.Sleep(PollEvery)
+	}
+}
+
+// heldTenure is one that a connection has.
+type heldTenure[C any] struct {
+	*tenure[C]
+	conn    C
+	stop    context.CancelFunc // of the watch
+	stopped chan struct{}
+}
+
+// watch ends the tenure when the connection does.
+func (t *heldTenure[C]) watch(ctx context.Context) {
+	defer close(t.stopped)
+	if t.of.holding().Ended(ctx, t.conn) {
+		t.end(lock.ErrLost)
+	}
+}
+
+// Unlock implements lock.Tenure. Where the connection has ended, so has the tenure.
+func (t *heldTenure[C]) Unlock(ctx context.Context) error {
+	t.stop()
+	<-t.stopped
+	t.end(nil)
+	defer t.of.Database.HangUp(t.conn)
+	if t.Err() != nil {
+		return lock.ErrLost
+	}
+	release := t.of.Recipe.Release
+	if release == nil {
+		return t.of.undone(t.of.holding().Commit(ctx, t.conn))
+	}
+	return t.of.undone(release(ctx, t.conn, &t.of.Attempt))
+}

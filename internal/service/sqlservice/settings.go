@@ -1,0 +1,40 @@
+package sqlservice
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+const (
+	settingAhead = "ahead"
+
+	settingUnlock = "unlock"
+	unlockCompare = "compare"
+	unlockDelete  = "delete"
+)
+
+// The settings that clients of each database have.
+var (
+	Ahead = setting.Setting{Name: settingAhead, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
+		About: "How far its clock is ahead of the others, for int-lock, which compares by it."}
+	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
+		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has the client's own value. delete: it deletes the row."}
+	Look = setting.Setting{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
+		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out; or, where the lock has none, at its connection, of whose end it may not know yet."}
+)
+
+// CheckUnlock finds a client that chooses its unlock, and whose recipe is not one of those
+// that leave the choice.
+func CheckUnlock[C any](recipes []*Recipe[C], clients map[string]scenario.Client, leave ...*Recipe[C]) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		by := service.RecipeOf(recipes, clients[name].Values)
+		if clients[name].Text(settingUnlock) != unlockCompare && !slices.Contains(leave, by) {
+			return &scenario.Conflict{Client: name, Setting: settingUnlock, Text: by.ID + " has an unlock of its own: leave \"unlock\" out"}
+		}
+	}
+	return nil
+}

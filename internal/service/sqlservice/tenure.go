@@ -1,0 +1,60 @@
+package sqlservice
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// tenure is what those of both kinds have.
+type tenure[C any] struct {
+	of   *asking[C]
+	done chan struct{}
+
+	mu  sync.Mutex
+	err error // why done is closed
+}
+
+func newTenure[C any](w *asking[C]) *tenure[C] {
+	return &tenure[C]{of: w, done: make(chan struct{})}
+}
+
+// end closes done, once.
+func (t *tenure[C]) end(why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.done:
+	default:
+		t.err = why
+		close(t.done)
+	}
+}
+
+// Grant implements lock.Tenure, as those below do.
+func (t *tenure[C]) Grant() lock.Grant {
+	return lock.Grant{Scope: t.of.Attempt.Lock, Owner: t.of.Owner, Token: t.of.Token}
+}
+
+func (t *tenure[C]) Done() <-chan struct{} { return t.done }
+
+func (t *tenure[C]) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// Name implements service.Tenure, as those below do.
+func (t *tenure[C]) Name() string { return t.of.Owner }
+
+func (t *tenure[C]) Session() string { return t.of.Owner }
+
+func (t *tenure[C]) Shown() (token fence.Token, remark string) { return t.of.Token, "" }
+
+// Look is never asked for: no setting names a way of the service's own.
+func (t *tenure[C]) Look(_ context.Context, how string) (said string, err error) {
+	return "", fmt.Errorf("%s: there is no look %q", t.of.Database.Name(), how)
+}
