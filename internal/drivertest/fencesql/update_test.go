@@ -45,7 +45,7 @@ func (s rows) Read(ctx context.Context, c fence.Claim, key string) (value string
 // lawsOfRows are those that are about one row and one mode, without deletes and sequences.
 var lawsOfRows = []string{
 	"StaleWriteRefused", "CheckAndWriteAreOneStep", "NewerTokenReplaces", "ProcessesShareTheStep",
-	"MissingTokenRefused", "InvalidTokenRefused", "LargestTokenAdmitted", "AheadRefused", "RefusalNamesBothTokens",
+	"MissingTokenRefused", "InvalidTokenRefused", "TokensCompareAsNumbers", "LargestTokenAdmitted", "AheadRefused", "RefusalNamesBothTokens",
 }
 
 func testUpdateLaws(t *testing.T, s fencetest.Subject) {

@@ -3,6 +3,7 @@ package fencetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"path"
@@ -604,7 +605,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteRaisesMark",
 				"FailureKeepsMark", "LargestTokenAdmitted", "NewerTokenReplaces", "ProcessesShareMarks", "ProcessesShareTheStep",
 				"ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
-				"SequenceEndsWithTenure", "StaleWriteRefused",
+				"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
 			},
 		},
 		{
@@ -684,6 +685,33 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			caught: []string{"LargestTokenAdmitted", "RefusalNamesBothTokens"},
 		},
 		{
+			name: "tokens are compared as text",
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				first, err := fence.Mark{}.Admit(c)
+				switch {
+				case err != nil || m.Token == 0 || c.Token == m.Token:
+					return m.Admit(c)
+				case c.Token.String() < m.Token.String():
+					return m, &fence.StaleError{Scope: c.Scope, Token: c.Token, Mark: m.Token}
+				}
+				return first, nil
+			}),
+			caught: []string{
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "ProcessesShareTheStep",
+				"ScopeIsOneStep", "ScopesAreNotConfused", "TokensCompareAsNumbers",
+			},
+		},
+		{
+			name: "tokens go through 32 bits",
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				if c.Token > 0 {
+					c.Token = fence.Token(uint32(c.Token))
+				}
+				return m.Admit(c)
+			}),
+			caught: []string{"LargestTokenAdmitted", "RefusalNamesBothTokens", "TokensCompareAsNumbers"},
+		},
+		{
 			name: "the refusal does not say the mark",
 			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 				next, err := m.Admit(c)
@@ -759,7 +787,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				"DeleteRaisesMark", "InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused", "ProcessesShareMarks",
 				"ProcessesShareTheStep", "ReadRaisesMark", "RefusalChangesNothing", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
 				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceOrders",
-				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused",
+				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused", "TokensCompareAsNumbers",
 			},
 		},
 	} {
@@ -795,6 +823,7 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 		Open:       func(context.Context) (fencetest.Store, error) { return newCorrect(), nil },
 		NoSequence: true,
 		NoShared:   true,
+		Terse:      true,
 	}
 	var skipped []string
 	for _, law := range fencetest.Laws {
@@ -809,10 +838,36 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 		"SequenceOrdersDeletes", "SequenceOutlivesOthers", "RestartKeepsMark", "RestartKeepsEveryMark", "ProcessesShareMarks",
 		"ProcessesShareTheStep", "FailureKeepsMark", "AheadRefused", "SharedClaimsShare", "StaleSharedRefused",
 		"SharedRaisesMark", "SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedHasNoSequence", "SharedIsOneStep",
-		"RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode",
+		"RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode", "RefusalNamesBothTokens",
 	}
 	if !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)
+	}
+}
+
+// noDeletes is a store that cannot be asked to delete.
+type noDeletes struct{ *correct }
+
+func (noDeletes) Delete(context.Context, fence.Claim, string) error {
+	return fmt.Errorf("%w: there is no delete", fencetest.ErrNotApplicable)
+}
+
+// TestRequestsThatCannotBeMade: laws that need one are left out, and no others.
+func TestRequestsThatCannotBeMade(t *testing.T) {
+	s := subject(func() fencetest.Store { return noDeletes{newCorrect()} })
+	var left []string
+	for _, law := range fencetest.Laws {
+		if err := law.Check(t.Context(), s); errors.Is(err, fencetest.ErrNotApplicable) {
+			left = append(left, law.Name)
+		} else if err != nil {
+			t.Errorf("%s: %v", law.Name, err)
+		}
+	}
+	if !slices.Contains(left, "StaleDeleteRefused") || !slices.Contains(left, "CheckAndDeleteAreOneStep") {
+		t.Errorf("left out %q, want those that are about deletes", left)
+	}
+	if slices.Contains(left, "StaleWriteRefused") || slices.Contains(left, "CheckAndWriteAreOneStep") {
+		t.Errorf("left out %q, want none that is about writes alone", left)
 	}
 }
 
@@ -868,8 +923,8 @@ func TestSubjectSaysWhatItIs(t *testing.T) {
 		subject fencetest.Subject
 		want    string
 	}{
-		{whole, "outlives its process, several processes, knows a bound, operations can fail half done, sequence numbers, shared claims, may want a request again"},
-		{fencetest.Subject{NoSequence: true, NoShared: true}, "goes with its process, one process, knows no bound, operations do not fail half done, no sequence numbers, no shared claims, wants no request again"},
+		{whole, "outlives its process, several processes, knows a bound, operations can fail half done, sequence numbers, shared claims, refusals that name the mark, may want a request again"},
+		{fencetest.Subject{NoSequence: true, NoShared: true, Terse: true}, "goes with its process, one process, knows no bound, operations do not fail half done, no sequence numbers, no shared claims, refusals that name no mark, wants no request again"},
 	} {
 		if got := tt.subject.String(); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)

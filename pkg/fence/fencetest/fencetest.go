@@ -60,6 +60,8 @@ type Subject struct {
 	// NoShared: the store knows no shared claims. It must refuse them, or take them
 	// for exclusive ones.
 	NoShared bool
+	// Terse: a stale refusal says no more than that the claim is stale.
+	Terse bool
 	// Again reports whether an error of the store says no more than that the
 	// request is to be made again, such as a serialization failure. The checks then
 	// do so, some times. Nil: no error says that.
@@ -80,7 +82,7 @@ const (
 )
 
 // ErrNotApplicable is what a check returns where the Subject cannot do what the
-// law is about.
+// law is about. A Store returns it for a request that it has no way to make.
 var ErrNotApplicable = errors.New("fencetest: not applicable")
 
 // Law is one law of a fenced store and its check.
@@ -123,6 +125,7 @@ var Laws = []Law{
 	{"ReadRaisesMark", "A read that carries a token raises the mark, so that no older write lands after it.", readRaisesMark},
 	{"UnfencedReadAllowed", "A read may come without a token, and raises nothing.", unfencedReadAllowed},
 	{"InvalidTokenRefused", "A token under 1 is refused.", invalidTokenRefused},
+	{"TokensCompareAsNumbers", "Tokens are compared as numbers of 64 bits, not as text and not by their last bits.", tokensCompareAsNumbers},
 	{"LargestTokenAdmitted", "Tokens up to 2^63-1 are told apart, also above 2^53 where floats cannot.", largestTokenAdmitted},
 	{"AheadRefused", "A token beyond what the issuer can have given out is refused, and locks nobody out.", aheadRefused},
 	{"ScopeGuardsAllItsKeys", "The mark belongs to the lock: a new tenure's write of one key closes all keys of the scope.", scopeGuardsAllItsKeys},
@@ -180,6 +183,7 @@ func (s Subject) String() string {
 	say(s.Fail != nil, "operations can fail half done", "operations do not fail half done")
 	say(!s.NoSequence, "sequence numbers", "no sequence numbers")
 	say(!s.NoShared, "shared claims", "no shared claims")
+	say(!s.Terse, "refusals that name the mark", "refusals that name no mark")
 	say(s.Again != nil, "may want a request again", "wants no request again")
 	return strings.Join(says, ", ")
 }
@@ -204,6 +208,14 @@ func begin(ctx context.Context, open func(context.Context) (Store, error)) *step
 func (sub Subject) beginSequence(ctx context.Context) (*steps, error) {
 	if sub.NoSequence {
 		return nil, fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	}
+	return begin(ctx, sub.open), nil
+}
+
+// beginTelling is begin for a law about what a stale refusal names.
+func (sub Subject) beginTelling(ctx context.Context) (*steps, error) {
+	if sub.Terse {
+		return nil, fmt.Errorf("%w: a stale refusal names no mark", ErrNotApplicable)
 	}
 	return begin(ctx, sub.open), nil
 }
@@ -264,11 +276,24 @@ func (s *steps) read(c fence.Claim, key, value string, want error) {
 
 func (s *steps) judge(what string, got, want error) {
 	switch {
+	case errors.Is(got, ErrNotApplicable):
+		s.err = got
 	case want == nil && got != nil:
-		s.err = fmt.Errorf("%s: got error %q, want it admitted", what, got)
+		s.err = unwanted(fmt.Sprintf("%s: got error %q, want it admitted", what, got), got)
 	case want != nil && got == nil:
 		s.err = fmt.Errorf("%s: was admitted, want refusal %q", what, want)
 	case want != nil && !errors.Is(got, want):
-		s.err = fmt.Errorf("%s: got error %q, want refusal %q", what, got, want)
+		s.err = unwanted(fmt.Sprintf("%s: got error %q, want refusal %q", what, got, want), got)
 	}
 }
+
+// unwanted is an error with a text of its own that wraps what the store said.
+func unwanted(text string, got error) error { return &unwantedError{text, got} }
+
+type unwantedError struct {
+	text string
+	got  error
+}
+
+func (e *unwantedError) Error() string { return e.text }
+func (e *unwantedError) Unwrap() error { return e.got }

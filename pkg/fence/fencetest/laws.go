@@ -94,7 +94,7 @@ func sequenceDropsDuplicates(ctx context.Context, sub Subject) error {
 	}
 	// That it is told, as success or as ErrDuplicate, is the store's choice.
 	if err := s.store.Write(ctx, seq(33, 1), lock, "twice"); err != nil && !errors.Is(err, fence.ErrDuplicate) {
-		return fmt.Errorf("a duplicate: got error %q, want success or ErrDuplicate", err)
+		return unwanted(fmt.Sprintf("a duplicate: got error %q, want success or ErrDuplicate", err), err)
 	}
 	s.read(unfenced, lock, "once", admitted)
 	return s.err
@@ -227,6 +227,20 @@ func invalidTokenRefused(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
+func tokensCompareAsNumbers(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	var before []fence.Token
+	for _, t := range []fence.Token{2, 9, 10, 99, 100, 1<<15 + 1, 1<<16 + 1, 1<<31 + 1, 1<<32 + 1, 1 << 33, 1<<53 + 1} {
+		s.write(claim(t), lock, t.String(), admitted)
+		for _, older := range before {
+			s.write(claim(older), lock, "stale", fence.ErrStale)
+		}
+		before = append(before, t)
+	}
+	s.read(unfenced, lock, fence.Token(1<<53+1).String(), admitted)
+	return s.err
+}
+
 func largestTokenAdmitted(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	const float = 1 << 53
@@ -277,15 +291,18 @@ func scopesAreIndependent(ctx context.Context, sub Subject) error {
 }
 
 func refusalNamesBothTokens(ctx context.Context, sub Subject) error {
-	s := begin(ctx, sub.open)
+	s, err := sub.beginTelling(ctx)
+	if err != nil {
+		return err
+	}
 	s.write(claim(1<<53+1), lock, "new", admitted)
 	if s.err != nil {
 		return s.err
 	}
-	err := s.store.Write(ctx, claim(1<<53), lock, "stale")
+	err = s.store.Write(ctx, claim(1<<53), lock, "stale")
 	var stale *fence.StaleError
 	if !errors.As(err, &stale) {
-		return fmt.Errorf("got error %v, want a *fence.StaleError", err)
+		return unwanted(fmt.Sprintf("got error %v, want a *fence.StaleError", err), err)
 	}
 	if want := (fence.StaleError{Scope: lock, Token: 1 << 53, Mark: 1<<53 + 1}); *stale != want {
 		return fmt.Errorf("got %+v, want %+v", *stale, want)

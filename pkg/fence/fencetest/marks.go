@@ -93,7 +93,7 @@ func manyMarksStay(ctx context.Context, sub Subject) error {
 	}
 	return each(n, func(i int) error {
 		if err := write(i, 33); !errors.Is(err, fence.ErrStale) {
-			return fmt.Errorf("with %d scopes: a stale write in scope %d: got %v, want it refused", n, i, err)
+			return unwanted(fmt.Sprintf("with %d scopes: a stale write in scope %d: got %v, want it refused", n, i, err), err)
 		}
 		return nil
 	})

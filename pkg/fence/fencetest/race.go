@@ -130,7 +130,8 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 			r.newest, newest, r.older, watched, last, want)
 	}
 	if err := two.Write(ctx, claim(newest-1), watched, "stale"); !errors.Is(err, fence.ErrStale) {
-		return fmt.Errorf("after the %s with token %d a write with %d: got %v, want it refused as stale", r.newest, newest, newest-1, err)
+		text := fmt.Sprintf("after the %s with token %d a write with %d: got %v, want it refused as stale", r.newest, newest, newest-1, err)
+		return unwanted(text, err)
 	}
 	return nil
 }

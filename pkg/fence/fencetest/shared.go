@@ -174,7 +174,10 @@ func sharedAheadRefused(ctx context.Context, sub Subject) error {
 }
 
 func refusalNamesTheMode(ctx context.Context, sub Subject) error {
-	s, err := sub.beginShared(ctx)
+	if sub.NoShared {
+		return fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
+	}
+	s, err := sub.beginTelling(ctx)
 	if err != nil {
 		return err
 	}
@@ -194,7 +197,7 @@ func refusalNamesTheMode(ctx context.Context, sub Subject) error {
 		err := s.store.Write(ctx, tt.claim, lock, "stale")
 		var stale *fence.StaleError
 		if !errors.As(err, &stale) {
-			return fmt.Errorf("%+v: got error %v, want a *fence.StaleError", tt.claim, err)
+			return unwanted(fmt.Sprintf("%+v: got error %v, want a *fence.StaleError", tt.claim, err), err)
 		}
 		if *stale != tt.want {
 			return fmt.Errorf("%+v: got %+v, want %+v", tt.claim, *stale, tt.want)
