@@ -63,6 +63,7 @@ type owner struct {
 	told    time.Duration // when the client was told of its grant; 0: not yet
 	heard   time.Duration // when the client first spoke of it; 0: not before it was told
 	granted bool          // the lock service says that it began
+	givenUp bool          // its client has queued for it, and waits no more
 	untold  bool          // its client took it before the one that it was told of, and gave it back
 	held    []history.Event
 	ended   bool
@@ -395,6 +396,10 @@ func (s *state) tenure(e history.Event) {
 	case history.KindGranted:
 		o.granted, o.ended = true, false
 		s.latest[s.recorder.slot(e.Tenure)] = e.Tenure
+		if o.givenUp {
+			s.recorder.add(history.Event{At: e.At, Lane: e.Lane, Kind: history.KindNote,
+				Text: e.Scope + " is granted to " + o.client + ", which has given up and does not know"})
+		}
 		for _, k := range s.kin(e.Tenure) {
 			if o.client == "" && k.told != 0 && !s.client(k.client).asked[s.recorder.slot(e.Tenure)] {
 				o.client, o.told = k.client, e.At+1

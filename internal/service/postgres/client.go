@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -64,8 +66,9 @@ func (place) Begin(ctx context.Context, conn *pgx.Conn) error { return exec(ctx,
 
 func (place) Commit(ctx context.Context, conn *pgx.Conn) error { return exec(ctx, conn, "COMMIT") }
 
-func (place) Hurry(ctx context.Context, conn *pgx.Conn) error {
-	return exec(ctx, conn, "SET lock_timeout = '1ms'")
+func (place) Hurry(ctx context.Context, conn *pgx.Conn, long time.Duration) error {
+	inTransaction := conn.PgConn().TxStatus() == 'T'
+	return exec(ctx, conn, "SELECT set_config('lock_timeout', $1, $2)", strconv.FormatInt(long.Milliseconds(), 10), inTransaction)
 }
 
 // PostgreSQL's words for a wait that took longer than lock_timeout, for a request that was

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -82,7 +83,7 @@ func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgrespro
 
 // check finds settings that do not go together.
 func check(_ setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
-	return sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock)
+	return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
 }
 
 // Told implements service.Service, as those below do.

@@ -15,4 +15,7 @@ var worldSettings = []setting.Setting{
 }
 
 // The settings of its clients.
-var clientSettings = []setting.Setting{service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock, sqlservice.Look}
+var clientSettings = []setting.Setting{
+	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
+	sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
+}

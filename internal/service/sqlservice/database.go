@@ -3,6 +3,7 @@ package sqlservice
 import (
 	"context"
 	"strings"
+	"time"
 )
 
 // Database is how a client reaches one, by connections of the type C.
@@ -22,9 +23,9 @@ type Holding[C any] interface {
 	Database[C]
 	Begin(ctx context.Context, conn C) error
 	Commit(ctx context.Context, conn C) error
-	// Hurry has a connection's requests give up where they would have to wait for a lock.
-	// GaveUp reports whether an error says so.
-	Hurry(ctx context.Context, conn C) error
+	// Hurry has a connection's requests give up that wait for a lock for so long, until the
+	// transaction ends if there is one. GaveUp reports whether an error says so.
+	Hurry(ctx context.Context, conn C, long time.Duration) error
 	GaveUp(err error) bool
 	// Cancel has a connection's request cancelled. Canceled reports whether an error says
 	// so.

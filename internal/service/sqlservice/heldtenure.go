@@ -14,27 +14,28 @@ const PollEvery = 10 * time.Millisecond
 func (w *asking[C]) holding() Holding[C] { return w.Database.(Holding[C]) }
 
 // begin connects, and begins the transaction in which the recipe takes the lock, if it is
-// a transaction that has it.
-func (w *asking[C]) begin(ctx context.Context) (conn C, err error) {
+// a transaction that has it. A request waits there for a lock for so long; 0 is for ever.
+func (w *asking[C]) begin(ctx context.Context, long time.Duration) (conn C, err error) {
 	conn, err = w.Database.Connect(ctx, w.Attempt.Lock)
-	if err != nil || w.Recipe.Session {
+	if err != nil {
 		return conn, err
 	}
-	if err := w.holding().Begin(ctx, conn); err != nil {
+	if !w.Recipe.Session {
+		err = w.holding().Begin(ctx, conn)
+	}
+	if err == nil && long > 0 {
+		err = w.holding().Hurry(ctx, conn, long)
+	}
+	if err != nil {
 		w.Database.HangUp(conn)
-		return conn, err
 	}
-	return conn, nil
+	return conn, err
 }
 
 // tryHold asks once, and gives up where it would have to wait.
 func (w *asking[C]) tryHold(ctx context.Context) (service.Tenure, error) {
-	conn, err := w.begin(ctx)
+	conn, err := w.begin(ctx, time.Millisecond)
 	if err != nil {
-		return nil, err
-	}
-	if err := w.holding().Hurry(ctx, conn); err != nil {
-		w.Database.HangUp(conn)
 		return nil, err
 	}
 	err = w.Recipe.Hold(ctx, conn, &w.Attempt)
@@ -45,28 +46,55 @@ func (w *asking[C]) tryHold(ctx context.Context) (service.Tenure, error) {
 	return w.held(ctx, conn, err)
 }
 
-// hold waits until the lock is the connection's, or ctx is done: then it has the request
-// cancelled, and waits for what comes of that.
+// hold waits until the lock is the connection's, or ctx is done.
 func (w *asking[C]) hold(ctx context.Context, stands func()) (service.Tenure, error) {
-	conn, err := w.begin(ctx)
+	conn, err := w.begin(ctx, w.Client.Settings.Time(settingLockTimeout))
 	if err != nil {
 		return nil, err
 	}
+	if stands != nil {
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		go w.watchWait(watching, conn, stands)
+	}
+	if w.Client.Settings.Text(settingGiveUp) == giveUpLeave {
+		return w.holdOrLeave(ctx, conn)
+	}
+	return w.holdOrCancel(ctx, conn)
+}
+
+// holdOrCancel has the request cancelled when ctx is done, and waits for what comes of that.
+func (w *asking[C]) holdOrCancel(ctx context.Context, conn C) (service.Tenure, error) {
 	late, stop := service.Patient(ctx, func() {
 		cancel, stop := context.WithTimeout(context.Background(), service.LastAnswer)
 		defer stop()
 		w.holding().Cancel(cancel, conn) // else the answer comes too late
 	})
 	defer stop()
-	if stands != nil {
-		go w.watchWait(late, conn, stands)
-	}
-	err = w.Recipe.Hold(late, conn, &w.Attempt)
+	err := w.Recipe.Hold(late, conn, &w.Attempt)
 	if w.holding().Canceled(err) && ctx.Err() != nil {
 		w.Database.HangUp(conn)
 		return nil, ctx.Err()
 	}
 	return w.held(late, conn, err)
+}
+
+// holdOrLeave goes on without the answer when ctx is done. The request stays in the database,
+// and the connection stays open.
+func (w *asking[C]) holdOrLeave(ctx context.Context, conn C) (service.Tenure, error) {
+	answer := make(chan error, 1)
+	go func() { answer <- w.Recipe.Hold(context.WithoutCancel(ctx), conn, &w.Attempt) }()
+	select {
+	case err := <-answer:
+		return w.held(ctx, conn, err)
+	case <-ctx.Done():
+		go func() {
+			<-answer
+			w.holding().Ended(context.Background(), conn)
+			w.Database.HangUp(conn)
+		}()
+		return nil, ctx.Err()
+	}
 }
 
 // held is the tenure of a connection that has the lock, unless there was an error.

@@ -1,6 +1,7 @@
 package sqlservice
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -15,6 +16,12 @@ const (
 	settingUnlock = "unlock"
 	unlockCompare = "compare"
 	unlockDelete  = "delete"
+
+	settingLockTimeout = "lock-timeout"
+
+	settingGiveUp = "give-up"
+	giveUpCancel  = "cancel"
+	giveUpLeave   = "leave"
 )
 
 // The settings that clients of each database have.
@@ -23,6 +30,10 @@ var (
 		About: "How far its clock is ahead of the others, for int-lock, which compares by it."}
 	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
 		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has the client's own value. delete: it deletes the row."}
+	LockTimeout = setting.Setting{Name: settingLockTimeout, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
+		About: "For how long its request waits in the database for a lock, before the database refuses it. 0s: for ever."}
+	GiveUp = setting.Setting{Name: settingGiveUp, Default: giveUpCancel, Of: []string{giveUpCancel, giveUpLeave},
+		About: "What it does with a request that waits in the database for a lock, when its own time for it is over. cancel: it has the database cancel the request. leave: it goes on without the answer; the request stays in the database, and the connection stays open, as in a pool."}
 	Look = setting.Setting{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
 		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out; or, where the lock has none, at its connection, of whose end it may not know yet."}
 )
@@ -34,6 +45,21 @@ func CheckUnlock[C any](recipes []*Recipe[C], clients map[string]scenario.Client
 		by := service.RecipeOf(recipes, clients[name].Values)
 		if clients[name].Text(settingUnlock) != unlockCompare && !slices.Contains(leave, by) {
 			return &scenario.Conflict{Client: name, Setting: settingUnlock, Text: by.ID + " has an unlock of its own: leave \"unlock\" out"}
+		}
+	}
+	return nil
+}
+
+// CheckWait finds a client that chooses what becomes of its request for a lock while that waits
+// in the database, and whose recipe has no such request.
+func CheckWait[C any](recipes []*Recipe[C], clients map[string]scenario.Client) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		by := service.RecipeOf(recipes, clients[name].Values)
+		for _, s := range []setting.Setting{LockTimeout, GiveUp} {
+			if by.Hold == nil && clients[name].Text(s.Name) != s.Default {
+				return &scenario.Conflict{Client: name, Setting: s.Name,
+					Text: fmt.Sprintf("%s has no request that waits in the database: it asks again and again. Leave %q out", by.ID, s.Name)}
+			}
 		}
 	}
 	return nil

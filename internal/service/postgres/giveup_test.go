@@ -1,0 +1,49 @@
+package postgres_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+)
+
+// TestGivenUp: a grant to a client that has given up is told of, and nobody holds the lock by
+// it. A request that was cancelled gets no grant.
+func TestGivenUp(t *testing.T) {
+	program(t, "to carry out what was given up")
+	s := parse(t, "../../../scenarios/postgres/10-given-up.yaml")[0]
+	for i := range s.Variants {
+		v := &s.Variants[i]
+		t.Run(v.Name, func(t *testing.T) {
+			events := labtest.Run(t, s, v, lab.Options{Exe: os.Args[0], Services: services})
+			told := slices.ContainsFunc(events, func(e history.Event) bool {
+				return e.Kind == history.KindNote && strings.HasSuffix(e.Text, " is granted to client2, which has given up and does not know")
+			})
+			held := slices.ContainsFunc(events, func(e history.Event) bool {
+				return e.Kind == history.KindGranted && e.Client == "client2"
+			})
+			if told != v.Control || held {
+				t.Errorf("the grant to client2 is told of: %v, want %v; client2 holds the lock: %v, want false", told, v.Control, held)
+			}
+		})
+	}
+}
+
+// TestSettingsThatDoNotGoTogether: each is refused, with what to do.
+func TestSettingsThatDoNotGoTogether(t *testing.T) {
+	for settings, want := range map[string]string{
+		"by: for-update, unlock: delete": `for-update has an unlock of its own: leave "unlock" out`,
+		"by: token, give-up: leave":      `token has no request that waits in the database: it asks again and again. Leave "give-up" out`,
+		"by: int-lock, lock-timeout: 1s": `int-lock has no request that waits in the database: it asks again and again. Leave "lock-timeout" out`,
+	} {
+		file := "title: t\nworld: {postgres: {}, storage: {fencing: off}}\nclients:\n  client1: {lock: /lock, " + settings + "}\n" +
+			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
+		if _, err := lab.Language(services).Parse("x.yaml", "x", []byte(file)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", settings, err, want)
+		}
+	}
+}
