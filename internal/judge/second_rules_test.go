@@ -73,6 +73,10 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/judge.go", `return t.scope.changedAlone`, `return t.scope.usedAlone`},
 	{"internal/verdict/judge.go", `t == nil || t.mode == fence.Exclusive && read:`, `t == nil || read:`},
 	{"internal/verdict/judge.go", `t == nil || t.mode == fence.Exclusive && read:`, `t == nil:`},
+	{"internal/verdict/judge.go", `t.outrun > 0 && !a.stray`, `t.outrun > 0`},
+	{"internal/verdict/tenure.go", `	if !t.begun {`, `	if !t.begun && e.Op == history.OpRead {`},
+	{"internal/verdict/tenure.go", `			o.outrun = i
+`, ``},
 	{"internal/verdict/judge.go", "\tif s := j.guards[e.Key]; s != nil {\n\t\treturn s\n\t}\n", ``},
 	{"internal/verdict/tenure.go", `	if t.order >= w.tenure {`, `	if t.order > 0 {`},
 	{"internal/verdict/tenure.go", `t.mode == fence.Shared && u.mode == fence.Shared }`, `t.mode == fence.Shared }`},

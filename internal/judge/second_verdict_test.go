@@ -30,7 +30,7 @@ var secondExceptions = []string{
 	"line: UTF-8", "line: an object", "line: no field twice", "line: one run",
 	"order: by index", "attempts: retry_of", "attempts: of version 1", "tenures: not before the grant",
 	"lost: with a restart", "lost: not what a read found", "lost: not what was acknowledged",
-	"lost: a duplicate", "lost: a duplicate of version 1", "tenures: those that share", "stale: once", "stale: reads", "stale: reads of those that share", "stale: after changes alone", "unheld: once", "unheld: by scope",
+	"lost: a duplicate", "lost: a duplicate of version 1", "tenures: those that share", "stale: once", "stale: reads", "stale: reads of those that share", "stale: after changes alone", "stale: of those that share", "unheld: once", "unheld: by scope",
 	"unguarded: after its end", "unguarded: own", "shared: once", "late: acknowledged before",
 	"torn: complete", "torn: parts", "torn: one client without tenure", "torn: once", "torn: earlier tenures only",
 	"refused: once", "refused: no token", "refused: sequence", "refused: ahead",
@@ -93,10 +93,22 @@ func (h *secondHistory) stale() []*secondEvent {
 		if tenure == nil || read && (h.off["stale: reads"] || !tenure.shares() && !h.off["stale: reads of those that share"]) {
 			return false
 		}
-		return len(h.uses(e.place, func(use, of *secondEvent) bool {
+		return !read && h.outrun(e, tenure) || len(h.uses(e.place, func(use, of *secondEvent) bool {
 			return h.overtakes(of, tenure) && (!read || use.changesKey() || h.off["stale: after changes alone"])
 		})) > 0
 	}), attempt)
+}
+
+// outrun says whether, between the first use under a shared tenure and this change under
+// it, another shared tenure changed something.
+func (h *secondHistory) outrun(change, tenure *secondEvent) bool {
+	own := h.uses(change.place, func(_, of *secondEvent) bool { return of == tenure })
+	if !tenure.shares() || len(own) == 0 || h.off["stale: of those that share"] {
+		return false
+	}
+	return len(h.uses(change.place, func(use, of *secondEvent) bool {
+		return of != nil && of != tenure && of.shares() && of.scope == tenure.scope && use.changesKey() && use.place > own[0].place
+	})) > 0
 }
 
 func (h *secondHistory) unheld() []*secondEvent {

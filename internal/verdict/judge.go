@@ -102,6 +102,9 @@ func (j *judge) apply(i int, e history.Event) {
 	a := j.attempt(e)
 	t := j.tenures[a.tenure] // nil where the client held no lock, as one that still waits in the queue
 	j.stray(i, e, a, t)
+	if t != nil && e.Op != history.OpRead {
+		j.outrun(i, a, t)
+	}
 	if e.Op != history.OpRead {
 		j.late(i, e, a)
 		if t != nil {
@@ -151,6 +154,8 @@ func (j *judge) use(i int, e history.Event, a *attempt, t *tenure) {
 		if e.Op != history.OpRead {
 			t.scope.changedAlone.note(i, t)
 		}
+	} else {
+		t.scope.share(i, e, t)
 	}
 	j.share(i, a, t)
 	t.sequence = max(t.sequence, e.Sequence)
@@ -168,6 +173,16 @@ func (j *judge) stray(i int, e history.Event, a *attempt, t *tenure) {
 	if order < harm.tenure && !a.stray {
 		a.stray = true
 		j.violate(kind, harm.event, i, how, j.name(i), j.name(harm.event))
+	}
+}
+
+// outrun finds a change under a shared tenure that was made from what is no more: since the
+// tenure began its work another one that shares the lock has changed something.
+func (j *judge) outrun(i int, a *attempt, t *tenure) {
+	if t.outrun > 0 && !a.stray {
+		a.stray = true
+		j.violate(history.Stale, t.outrun, i, "%s was applied after %s, of which its client knew nothing when it began its work",
+			j.name(i), j.name(t.outrun))
 	}
 }
 

@@ -26,6 +26,36 @@ func TestReadersAndWriters(t *testing.T) {
 			c1: write k=1 #2 (a)
 			applied #2
 			final k=1`, history.Safe, nil},
+		{"who shares writes what follows from a read, and another one who shares has written since", `
+			share a by c1 1
+			share b by c2 2
+			c1: read k #1 (a)
+			applied #1
+			c2: write m=2 #2 (b)
+			applied #2
+			c1: write k=1 #3 (a)
+			applied #3
+			final k=1`, history.Corrupted, []string{"c1's write k=1 at 1.000 s was applied after c2's write m=2 at 1.000 s, of which its client knew nothing"}},
+		{"the same, and it reads only after that", `
+			share a by c1 1
+			share b by c2 2
+			c2: write k=2 #1 (b)
+			applied #1
+			c1: read k #2 (a)
+			applied #2
+			c1: write k=1 #3 (a)
+			applied #3
+			final k=1`, history.Safe, nil},
+		{"the same under two locks", `
+			share a by c1 1
+			share b by c2 2 of /other
+			c1: read k #1 (a)
+			applied #1
+			c2: write m=2 #2 (b) of /other
+			applied #2 of /other
+			c1: write k=1 #3 (a)
+			applied #3
+			final k=1`, history.Safe, nil},
 		{"a reader after a later writer's change", `
 			share a by c1 1
 			end a expired

@@ -24,6 +24,8 @@ type scope struct {
 	// What was done under it so far: by tenures of either mode, by exclusive ones,
 	// and what exclusive ones changed.
 	used, usedAlone, changedAlone work
+	// Shared tenures that have begun their work, and that none of the others has outrun.
+	current []*tenure
 }
 
 // work is the event by which the latest tenure that came so far did something, and
@@ -53,6 +55,10 @@ type tenure struct {
 	said    bool           // that two of them did
 	// sequence is the highest of its requests that were applied.
 	sequence int64
+	// Of a shared tenure: that it has begun its work, and the first change under another
+	// one since then; 0: there was none.
+	begun  bool
+	outrun int
 }
 
 // together reports whether two tenures may hold a lock at the same time.
@@ -103,6 +109,23 @@ func (j *judge) end(e history.Event) {
 	}
 	t.over, t.ended, t.holds = true, j.place, false
 	t.scope.open = slices.DeleteFunc(t.scope.open, func(o *tenure) bool { return o == t })
+}
+
+// share takes in the work of a shared tenure.
+func (s *scope) share(i int, e history.Event, t *tenure) {
+	if !t.begun {
+		t.begun = true
+		s.current = append(s.current, t)
+	}
+	if e.Op == history.OpRead {
+		return
+	}
+	s.current = slices.DeleteFunc(s.current, func(o *tenure) bool {
+		if o != t {
+			o.outrun = i
+		}
+		return o != t
+	})
 }
 
 // lastOf is the last tenure of which yes is true; nil: there is none.
