@@ -51,6 +51,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	for pkg, allowed := range map[string][]string{
 		"./pkg/lock/etcdlock":    {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/lock/redislock":   {own("pkg/fence"), own("pkg/lock")},
+		"./pkg/lock/zklock":      {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/fence/fencebolt":  {own("pkg/fence")},
 		"./pkg/fence/fenceetcd":  {own("pkg/fence")},
 		"./pkg/fence/fenceredis": {own("pkg/fence")},

@@ -1,0 +1,80 @@
+package zklock
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// TestPath: a path stays as it is, and no two scopes share one.
+func TestPath(t *testing.T) {
+	scopes := map[string]string{
+		"/lock":                   "/lock",
+		"/locks/orders.1":         "/locks/orders.1",
+		"/locks/a b":              "/locks/a%20b",
+		"/locks/a%20b":            "/locks/a%2520b",
+		"/a/":                     "/a/%",
+		"/a//":                    "/a/%/%",
+		"/":                       "/%",
+		"/%":                      "/%25",
+		"/.":                      "/%2E",
+		"/a/..":                   "/a/%2E.",
+		"/zookeeper":              "/%7Aookeeper",
+		"/a/zookeeper":            "/a/zookeeper",
+		"/a/block-0000000001":     "/a/%62lock-0000000001",
+		"/a/x__READ__0000000001":  "/a/%78__READ__0000000001",
+		"/\x00\xff":               "/%00%FF",
+		"lock":                    "/%scopes/lock",
+		"":                        "/%scopes/%",
+		"/%scopes/lock":           "/%25scopes/lock",
+		"a/lock-0000000001/":      "/%scopes/a/%6Cock-0000000001/%",
+		"/lock-00000000001/ü\t\n": "/lock-00000000001/%C3%BC%09%0A",
+	}
+	known := make(map[string]string)
+	for scope, want := range scopes {
+		path := Path(scope)
+		if path != want {
+			t.Errorf("%q is at %s, want %s", scope, path, want)
+		}
+		if other, twice := known[path]; twice {
+			t.Errorf("%q and %q are at %s", scope, other, path)
+		}
+		known[path] = scope
+	}
+}
+
+// TestQueue: nodes are in the order of their numbers, whatever else there is; a writer waits
+// for the last before its own, a reader for the last writer's.
+func TestQueue(t *testing.T) {
+	names := queue([]string{
+		"_c_b-__READ__0000000012", "x", "_c_d-__WRIT__0000000003", "lock-0000000100",
+		"_c_a-__READ__0000000011", "_c_c-lock-0000000009", "other-0000000001",
+	})
+	want := []string{
+		"_c_d-__WRIT__0000000003", "_c_c-lock-0000000009", "_c_a-__READ__0000000011",
+		"_c_b-__READ__0000000012", "lock-0000000100",
+	}
+	if !slices.Equal(names, want) {
+		t.Fatalf("the queue is %q, want %q", names, want)
+	}
+	for _, tt := range []struct {
+		place int
+		mode  fence.Mode
+		want  string
+	}{
+		{0, fence.Exclusive, ""},
+		{0, fence.Shared, ""},
+		{1, fence.Exclusive, want[0]},
+		{3, fence.Exclusive, want[2]},
+		{3, fence.Shared, want[1]},
+		{4, fence.Shared, want[1]},
+	} {
+		if got := lastExcluding(names[:tt.place], tt.mode); got != tt.want {
+			t.Errorf("the one in place %d, %v, waits for %q, want %q", tt.place, tt.mode, got, tt.want)
+		}
+	}
+	if ModeOf("/lock/"+want[2]) != fence.Shared || ModeOf("/lock/"+want[0]) != fence.Exclusive {
+		t.Error("the modes of nodes are others")
+	}
+}
