@@ -1,8 +1,10 @@
 package zklock
 
 import (
+	"net"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -76,5 +78,29 @@ func TestQueue(t *testing.T) {
 	}
 	if ModeOf("/lock/"+want[2]) != fence.Shared || ModeOf("/lock/"+want[0]) != fence.Exclusive {
 		t.Error("the modes of nodes are others")
+	}
+}
+
+// TestGranted: the timeout that a server grants is read in its first answer, in whatever
+// pieces that comes.
+func TestGranted(t *testing.T) {
+	answer := []byte{0, 0, 0, 37, 0, 0, 0, 0, 0, 0, 0x01, 0xf4, 1, 2, 3, 4}
+	for piece := 1; piece <= len(answer); piece++ {
+		client, server := net.Pipe()
+		var granted []time.Duration
+		l := &link{Conn: client, granted: func(d time.Duration) { granted = append(granted, d) }}
+		go func() {
+			_, _ = server.Write(answer)
+			server.Close()
+		}()
+		b := make([]byte, piece)
+		for {
+			if _, err := l.Read(b); err != nil {
+				break
+			}
+		}
+		if !slices.Equal(granted, []time.Duration{500 * time.Millisecond}) {
+			t.Errorf("in pieces of %d bytes it is granted %v, want 500ms", piece, granted)
+		}
 	}
 }
