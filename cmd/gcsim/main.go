@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
@@ -39,13 +40,15 @@ that checks tokens.`,
   gcsim run -o out           and keep the results: open out/index.html
   gcsim check out/01-gc-pause/fenced/history.jsonl
   gcsim replay --slow out/01-gc-pause/*/history.jsonl
+  gcsim laws URL             is a storage of your own fenced?
   gcsim new mine             write one of your own`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run.RunE(cmd, []string{mainStory}) },
 	}
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(),
-		checkCommand(), replayCommand(), drawCommand(), pauseCommand(), laneCommand(), versionCommand())
+		lawsCommand(), checkCommand(), replayCommand(), drawCommand(), pauseCommand(), laneCommand(), versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
+	root.AddCommand(foreign.Command())
 	return root
 }

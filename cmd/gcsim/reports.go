@@ -38,12 +38,17 @@ type reports struct {
 
 func (o *reports) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.out, "out", "o", "", "directory for histories, verdicts and pictures, and index.html for all")
+	o.fileFlags(f)
+	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
+	o.look.flags(f)
+}
+
+// fileFlags are those of the formats.
+func (o *reports) fileFlags(f *pflag.FlagSet) {
 	o.files = make([]string, len(formats))
 	for i, to := range formats {
 		f.StringVar(&o.files[i], to.flag, "", to.usage)
 	}
-	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
-	o.look.flags(f)
 }
 
 // notEmpty refuses flags that were given an empty value, by a variable that is not

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/laws"
+)
+
+type lawsOptions struct {
+	reports
+	laws.Options
+}
+
+func lawsCommand() *cobra.Command {
+	var o lawsOptions
+	cmd := &cobra.Command{
+		Use:   "laws URL [URL]",
+		Short: "Judge a storage of your own by the laws of a fenced storage",
+		Long: `laws asks a storage that is not fencelab's, over HTTP, and says which laws of a
+fenced storage it obeys. The storage speaks PUT, GET and DELETE /v1/kv/{key} with
+the headers Fencing-Token and Fencing-Scope, or contrib/lock's POST /. What else it
+can do is found out by asking; laws about what it cannot do are left out.
+
+Scopes and keys have names that nobody has used before, but they stay in the
+storage, and tokens go up to 2^63-1: judge no storage that others work with.
+
+With --command gcsim runs the storage itself, for each law in a directory of its
+own, and kills it and starts it again where a law is about that. The command is one
+line for sh. In it {addr} is the address to listen on, {port} its port, and {dir}
+the directory for the storage's files. Two URLs, or --command twice, are two
+processes that work on the same data.
+
+Exit status: 0 if all laws hold that the storage can be held to, 1 if one is
+broken, 2 if one could not be judged, or none.`,
+		Example: `  gcsim laws http://127.0.0.1:8080
+  gcsim laws --command 'python3 my_storage.py --listen {addr} --dir {dir}'
+  gcsim laws --law NewerTokenReplaces http://127.0.0.1:8080`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			report, err := o.judge(cmd, args)
+			switch {
+			case cmd.Context().Err() != nil:
+				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
+			case err != nil:
+				return &cli.ExitError{Code: exitCannot, Err: err}
+			case report.Count(laws.Fails) > 0:
+				return &cli.ExitError{Code: exitDiffers, Err: errors.New(report.Summary())}
+			case !report.OK():
+				return &cli.ExitError{Code: exitCannot, Err: errors.New(report.Summary())}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Commands, "command", nil, "the storage to run, for sh, with {addr} or {port}, and {dir}; twice: two processes on the same data")
+	f.StringArrayVar(&o.Only, "law", nil, "the name of a law to judge; may be repeated (default: all)")
+	f.DurationVar(&o.Timeout, "timeout", 10*time.Second, "for how long a request may take")
+	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
+	o.reports.fileFlags(f)
+	return cmd
+}
+
+// judge judges the storage, prints and saves what comes of it.
+func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Report, err error) {
+	if err := o.check(urls, cmd.Flags()); err != nil {
+		return report, err
+	}
+	if err := o.prepare(nil); err != nil {
+		return report, err
+	}
+	if o.Exe, err = os.Executable(); err != nil {
+		return report, err
+	}
+	out := cmd.OutOrStdout()
+	var printed error
+	if !o.json {
+		o.Tell = func(report laws.Report, r laws.Result) {
+			if len(report.Results) == 1 {
+				printed = errors.Join(printed, report.Begin(out))
+			}
+			printed = errors.Join(printed, r.Text(out))
+		}
+	}
+	o.URLs = urls
+	if report, err = laws.Judge(cmd.Context(), o.Options); err != nil {
+		return report, err
+	}
+	if o.json {
+		printed = report.JSON(out)
+	} else {
+		_, err = fmt.Fprintf(out, "\n%s\n", report.Summary())
+		printed = errors.Join(printed, err)
+	}
+	if printed != nil {
+		return report, fmt.Errorf("print: %w", printed)
+	}
+	if err := o.save(report.Story()); err != nil {
+		return report, fmt.Errorf("save: %w", err)
+	}
+	return report, nil
+}
+
+// check refuses what cannot be judged before anything is asked.
+func (o lawsOptions) check(urls []string, f *pflag.FlagSet) error {
+	switch {
+	case len(urls) == 0 && len(o.Commands) == 0:
+		return errors.New("name a storage: want its URL, such as http://127.0.0.1:8080, or --command")
+	case len(urls) > 0 && len(o.Commands) > 0:
+		return errors.New("want a URL or --command, got both")
+	case len(o.Commands) > 2:
+		return fmt.Errorf("want --command once or twice, got it %d times", len(o.Commands))
+	case o.Timeout <= 0:
+		return fmt.Errorf("want a --timeout above 0, got %v", o.Timeout)
+	}
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil {
+			return err
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("%q is no URL of a storage: want one such as http://127.0.0.1:8080", text)
+		}
+	}
+	return notEmpty(f)
+}

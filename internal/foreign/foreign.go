@@ -1,0 +1,133 @@
+// Package foreign runs a storage that is a command of the user's, as a process that can be
+// killed and started again on the same data.
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// Arg is the first argument with which Start starts the group's program as a role that
+// becomes the command.
+const Arg = "foreign-storage"
+
+// What stands in a command for what Start chooses.
+const (
+	argAddr = "{addr}" // where to listen, such as 127.0.0.1:10000
+	argPort = "{port}" // of that address
+	argDir  = "{dir}"  // the directory for the storage's files
+)
+
+// startDeadline is for how long a storage may take until it listens.
+const startDeadline = 30 * time.Second
+
+// Command is the role: to become a command of a shell.
+func Command() *cobra.Command {
+	return &cobra.Command{
+		Use: Arg + " COMMAND", Short: "Be a storage of the user's", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			shell, err := exec.LookPath("sh")
+			if err != nil {
+				return fmt.Errorf("run %q: %w", args[0], err)
+			}
+			return proc.Exec([]string{shell, "-c", "exec " + args[0]})
+		},
+	}
+}
+
+// Storage is a storage that a command runs.
+type Storage struct {
+	Name    string // in errors
+	Command string // for a shell
+	Dir     string // for its files; every Start gets the same
+
+	group   *proc.Group
+	process *proc.Process
+	addr    string
+}
+
+// New returns a storage that does not run yet. Its directory is made.
+func New(g *proc.Group, name, command, dir string) (*Storage, error) {
+	if !strings.Contains(command, argAddr) && !strings.Contains(command, argPort) {
+		return nil, fmt.Errorf("the command %q names neither %s nor %s: it must listen where it is told to", command, argAddr, argPort)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return &Storage{Name: name, Command: command, Dir: dir, group: g}, nil
+}
+
+// URL is where it is asked. Every Start changes it.
+func (s *Storage) URL() string { return "http://" + s.addr }
+
+// Process is the one that runs, or ran last.
+func (s *Storage) Process() *proc.Process { return s.process }
+
+// Start starts it on a free port, and returns when it takes connections.
+func (s *Storage) Start(ctx context.Context) error {
+	addrs, err := ports.Free(1)
+	if err != nil {
+		return err
+	}
+	s.addr = addrs[0]
+	_, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		return err
+	}
+	line := strings.NewReplacer(argAddr, s.addr, argPort, port, argDir, s.Dir).Replace(s.Command)
+	if s.process, err = s.group.Start(s.Name, nil, Arg, line); err != nil {
+		return err
+	}
+	go io.Copy(io.Discard, s.process.Stdout) // a full pipe would stop it
+	within, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it does not listen on %s after %v", s.addr, startDeadline))
+	defer cancel()
+	if err := s.process.Await(within, s.listens); err != nil {
+		return fmt.Errorf("start %q: %w", line, errors.Join(context.Cause(within), err))
+	}
+	return nil
+}
+
+func (s *Storage) listens(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.addr)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// Kill ends it as kill -9 does, with all processes that it has started in its process
+// group, and returns once it is gone. One that is gone already is as good.
+func (s *Storage) Kill() error {
+	if s.process == nil {
+		return nil
+	}
+	if err := unix.Kill(-s.process.PID(), syscall.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill %s: %w", s.Name, err)
+	}
+	<-s.process.Done()
+	return nil
+}
+
+// Ended says how it ended; nil while it runs.
+func (s *Storage) Ended() error {
+	select {
+	case <-s.process.Done():
+		return s.process.Ended()
+	default:
+		return nil
+	}
+}

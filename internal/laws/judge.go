@@ -1,0 +1,288 @@
+// Package laws judges a storage that is not ours by the laws of fencetest, over HTTP, and
+// shows the requests by which it breaks one.
+package laws
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// Options of Judge. A storage is either there already, at one or two URLs, or run by one or
+// two commands; where there are two, both work on the same data.
+type Options struct {
+	URLs     []string
+	Commands []string
+	Exe      string               // a program that has the role of package foreign and the janitor's, for commands
+	Timeout  time.Duration        // of a request
+	Only     []string             // names of the laws; nil: all
+	Tell     func(Report, Result) // is told of each law when it has been judged; nil: nobody is
+}
+
+// How a law came out.
+const (
+	Holds     = "holds"
+	Fails     = "fails"
+	LeftOut   = "left out"   // it is about what the storage does not do
+	NotJudged = "not judged" // the storage did not answer, and still does not
+)
+
+// Result is what came of one law.
+type Result struct {
+	Law      string        `json:"law"`
+	Doc      string        `json:"doc"` // the law, in a sentence
+	Outcome  string        `json:"outcome"`
+	Why      string        `json:"why,omitempty"`      // it does not hold
+	Requests []Exchange    `json:"requests,omitempty"` // that show it, the last ones
+	Again    []string      `json:"again,omitempty"`    // lines for a shell that show it again
+	Began    time.Time     `json:"began"`
+	Took     time.Duration `json:"-"`
+	Seconds  float64       `json:"seconds"` // that it took
+}
+
+// Report is what came of all.
+type Report struct {
+	Storage string   `json:"storage"`
+	Speaks  Speaks   `json:"speaks"`
+	Results []Result `json:"laws"`
+}
+
+// Count returns how many laws came out so.
+func (r Report) Count(outcome string) (n int) {
+	for _, result := range r.Results {
+		if result.Outcome == outcome {
+			n++
+		}
+	}
+	return n
+}
+
+// Summary says in a sentence what came of all.
+func (r Report) Summary() string {
+	return fmt.Sprintf("laws: %d hold, %d fail, %d were left out, %d could not be judged",
+		r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
+}
+
+// Bounds of a judgement.
+const (
+	lawDeadline = 2 * time.Minute
+	maxDead     = 3 // laws in a row that could not be judged: then no other is tried
+)
+
+// law is one of fencetest, or one of HTTP.
+type law struct {
+	name, doc string
+	check     func(ctx context.Context, j *judge) error
+}
+
+// all are the laws in the order in which they are judged.
+func all() []law {
+	var list []law
+	for _, l := range fencetest.Laws {
+		list = append(list, law{l.Name, l.Doc, func(ctx context.Context, j *judge) error { return l.Check(ctx, j.subject()) }})
+	}
+	return append(list, wire...)
+}
+
+// judge judges one storage.
+type judge struct {
+	place  place
+	client *client
+	mark   string // of all names in this judgement
+	views  int
+	used   bool // the storage is not fresh, if it can be
+	speaks Speaks
+}
+
+// Judge judges a storage. An error says why it cannot be judged at all.
+func Judge(ctx context.Context, o Options) (report Report, err error) {
+	list, err := chosen(o.Only)
+	if err != nil {
+		return report, err
+	}
+	j := &judge{client: newClient(o.Timeout), mark: "laws-" + strings.ToLower(rand.Text()[:6])}
+	if len(o.Commands) > 0 {
+		group, err := proc.NewGroup(o.Exe)
+		if err != nil {
+			return report, err
+		}
+		r := &run{group: group, commands: o.Commands}
+		j.place = r
+		defer func() { err = errors.Join(err, r.kill(), group.Close()) }()
+	} else {
+		j.place = there(trimmed(o.URLs))
+	}
+	report.Storage = j.place.String()
+	if j.speaks, err = j.ask(ctx); err != nil {
+		if isUnanswered(err) {
+			err = errors.Join(err, j.place.ended())
+		}
+		return report, err
+	}
+	if r, ok := j.place.(*run); ok {
+		if j.speaks.Durable, err = r.isDurable(ctx, j.open); err != nil {
+			return report, fmt.Errorf("the storage was killed and started again: %w", err)
+		}
+	}
+	report.Speaks = j.speaks
+	dead := 0
+	for _, l := range list {
+		r := Result{Law: l.name, Doc: l.doc, Outcome: NotJudged, Why: fmt.Sprintf("the storage did not answer in the %d laws before", maxDead), Began: time.Now()}
+		if dead < maxDead {
+			r = j.judge(ctx, l)
+		}
+		if ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
+		if dead++; r.Outcome != NotJudged {
+			dead = 0
+		}
+		report.Results = append(report.Results, r)
+		if o.Tell != nil {
+			o.Tell(report, r)
+		}
+	}
+	return report, nil
+}
+
+// chosen are the laws with these names.
+func chosen(names []string) ([]law, error) {
+	list := all()
+	if names == nil {
+		return list, nil
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(list, func(l law) bool { return l.name == name }) {
+			return nil, fmt.Errorf("there is no law %q: want a name as in the table of all laws", name)
+		}
+	}
+	return slices.DeleteFunc(list, func(l law) bool { return !slices.Contains(names, l.name) }), nil
+}
+
+func trimmed(urls []string) (list []string) {
+	for _, u := range urls {
+		list = append(list, strings.TrimSuffix(u, "/"))
+	}
+	return list
+}
+
+// judge judges one law, on a fresh storage.
+func (j *judge) judge(ctx context.Context, l law) (r Result) {
+	r = Result{Law: l.name, Doc: l.doc, Began: time.Now()}
+	defer func() {
+		r.Took = time.Since(r.Began)
+		r.Seconds = r.Took.Seconds()
+	}()
+	within, cancel := context.WithTimeoutCause(ctx, lawDeadline, fmt.Errorf("it took longer than %v", lawDeadline))
+	defer cancel()
+	j.client.forget()
+	j.used = true
+	err := l.check(within, j)
+	requests, asked := j.client.logged()
+	if within.Err() != nil {
+		r.Outcome, r.Why = NotJudged, context.Cause(within).Error()
+		return r
+	}
+	r.Outcome = outcomeOf(err)
+	if err != nil {
+		r.Why = strings.TrimPrefix(err.Error(), fencetest.ErrNotApplicable.Error()+": ")
+	}
+	if r.Outcome != Fails {
+		return r
+	}
+	if j.used {
+		r.Outcome = NotJudged // not even once it could be asked
+		return r
+	}
+	if silent := j.silent(within); silent != nil && isUnanswered(err) {
+		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
+	}
+	r.Requests = requests[max(0, len(requests)-maxRequests):]
+	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, isLate) {
+		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.name, j.place.args())}
+	}
+	return r
+}
+
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return Holds
+	case errors.Is(err, fencetest.ErrNotApplicable):
+		return LeftOut
+	}
+	return Fails
+}
+
+func isUnanswered(err error) bool {
+	var unanswered *UnansweredError
+	return errors.As(err, &unanswered)
+}
+
+// silent says why the storage does not answer now, to a read of what is not there.
+func (j *judge) silent(ctx context.Context) error {
+	if err := j.place.ended(); err != nil {
+		return err
+	}
+	_, _, err := j.open().Read(ctx, tokenOf(0), asked)
+	return err
+}
+
+// begin returns a part of the storage that nobody has used. For each law the storage is
+// made fresh where it can be.
+func (j *judge) begin(ctx context.Context) (store, error) {
+	if j.used {
+		if err := j.place.fresh(ctx); err != nil {
+			return nil, err
+		}
+		j.used = false
+	}
+	return j.open(), nil
+}
+
+// view is what open shows.
+func (j *judge) view() view {
+	j.views++
+	return view{client: j.client, base: j.place.urls()[0], prefix: fmt.Sprintf("%s-%d-", j.mark, j.views)}
+}
+
+func (j *judge) open() store {
+	if j.speaks.Protocol == protocolContrib {
+		return contrib{j.view()}
+	}
+	return v1{j.view()}
+}
+
+// maxScope is the longest scope of a law, in bytes: with its prefix it has at most the
+// 1,024 that the protocol allows.
+const maxScope = 1000
+
+// subject shows the storage to the laws of fencetest.
+func (j *judge) subject() fencetest.Subject {
+	s := fencetest.Subject{
+		Open:       func(ctx context.Context) (fencetest.Store, error) { return j.begin(ctx) },
+		NoSequence: !j.speaks.Sequence, NoShared: !j.speaks.Shared, Terse: !j.speaks.Marks,
+		MaxScope: maxScope,
+	}
+	if r, ok := j.place.(*run); ok && j.speaks.Durable {
+		s.Restart = func(ctx context.Context, s fencetest.Store) (fencetest.Store, error) {
+			if err := r.restart(ctx); err != nil {
+				return nil, err
+			}
+			return s.(store).at(r.urls()[0]), nil
+		}
+	}
+	if len(j.place.urls()) > 1 {
+		s.Second = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+			return s.(store).at(j.place.urls()[1]), nil
+		}
+	}
+	return s
+}

@@ -1,0 +1,90 @@
+package laws
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/report/story"
+)
+
+// scenario is what reports for machines call the judgement, beside the names of scenarios.
+const scenario = "laws"
+
+// OK reports whether at least one law holds and none fails or could not be judged.
+func (r Report) OK() bool { return r.Count(Holds) > 0 && r.Count(Fails)+r.Count(NotJudged) == 0 }
+
+// JSON writes the report as one JSON document.
+func (r Report) JSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		OK      bool   `json:"ok"`
+		Summary string `json:"summary"`
+		Report
+	}{r.OK(), r.Summary(), r})
+}
+
+// Begin writes the first lines of a report as text.
+func (r Report) Begin(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s\n%s\n\n", r.Storage, r.Speaks)
+	return err
+}
+
+// Text writes what came of a law: a row of the table, and what shows that it is broken.
+func (r Result) Text(w io.Writer) error {
+	var out strings.Builder
+	outcome, says := r.Outcome, r.Doc
+	switch outcome {
+	case Fails:
+		outcome = "FAILS"
+	case LeftOut:
+		says = r.Why
+	}
+	fmt.Fprintf(&out, "%-10s %-27s %s\n", outcome, r.Law, says)
+	if r.Why != says && r.Why != "" {
+		fmt.Fprintf(&out, "%11s%s\n", "", strings.ReplaceAll(r.Why, "\n", "\n           "))
+	}
+	if len(r.Requests) > 0 {
+		fmt.Fprintf(&out, "%11sthe last requests:\n", "")
+	}
+	for _, e := range r.Requests {
+		body := ""
+		if e.Body != "" {
+			body = fmt.Sprintf(" %q", e.Body)
+		}
+		fmt.Fprintf(&out, "%13s%s%s -> %s\n", "", e.asked(), body, e.came())
+	}
+	if len(r.Again) > 0 {
+		fmt.Fprintf(&out, "%11sto see it again:\n", "")
+	}
+	for _, line := range r.Again {
+		fmt.Fprintf(&out, "%13s%s\n", "", line)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// Story is the same for reports that are about many runs.
+func (r Report) Story() []story.Result {
+	var list []story.Result
+	for _, law := range r.Results {
+		result := story.Result{Scenario: scenario, Title: r.Storage, Variant: law.Law, Began: law.Began, Took: law.Took}
+		switch law.Outcome {
+		case LeftOut:
+			result.Skipped = law.Why
+		case NotJudged:
+			result.Err = errors.New(law.Why)
+		default:
+			result.Outcome = story.Outcome{Name: law.Outcome, OK: law.Outcome == Holds}
+		}
+		if law.Outcome == Fails {
+			result.Outcome.Mismatches = append([]string{law.Doc, law.Why}, law.Again...)
+		}
+		list = append(list, result)
+	}
+	return list
+}

@@ -1,0 +1,149 @@
+package laws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// The protocols.
+const (
+	protocolV1      = "/v1"
+	protocolContrib = "contrib/lock"
+)
+
+// Speaks is what a storage can do, as it shows when it is asked.
+type Speaks struct {
+	Protocol string `json:"protocol"` // "/v1" or "contrib/lock"
+	Sequence bool   `json:"sequence"` // it orders requests by Fencing-Sequence
+	Shared   bool   `json:"shared"`   // it knows Fencing-Mode: shared
+	Marks    bool   `json:"marks"`    // a stale refusal names the mark
+	Batch    bool   `json:"batch"`    // POST /v1/batch
+	Durable  bool   `json:"durable"`  // it keeps its data when it is killed; never of a storage that is there already
+}
+
+// String tells of it in a line.
+func (s Speaks) String() string {
+	text := "it speaks " + s.Protocol
+	for _, can := range []struct {
+		is   bool
+		what string
+	}{
+		{s.Sequence, "sequence numbers"}, {s.Shared, "shared claims"}, {s.Marks, "refusals that name the mark"}, {s.Batch, "batches"},
+	} {
+		if can.is {
+			text += ", with " + can.what
+		} else {
+			text += ", without " + can.what
+		}
+	}
+	return text
+}
+
+// asked is the lock, and the key, of the questions.
+const asked = "asked"
+
+func tokenOf(t fence.Token) fence.Claim { return fence.Claim{Scope: asked, Token: t} }
+
+// ask finds out what a storage speaks.
+func (j *judge) ask(ctx context.Context) (Speaks, error) {
+	if err := j.place.fresh(ctx); err != nil {
+		return Speaks{}, err
+	}
+	v := v1{j.view()}
+	notV1 := keeps(ctx, v)
+	if notV1 != nil {
+		if notContrib := keeps(ctx, contrib{j.view()}); notContrib != nil {
+			return Speaks{}, fmt.Errorf("the storage %v speaks neither /v1 nor contrib/lock's protocol, so no law can be judged:\n/v1: %w\ncontrib/lock: %w",
+				j.place, notV1, notContrib)
+		}
+		return Speaks{Protocol: protocolContrib}, nil
+	}
+	says := Speaks{Protocol: protocolV1}
+	err := v.Write(ctx, tokenOf(33), asked, "stale")
+	var stale *fence.StaleError
+	says.Marks = errors.As(err, &stale) && stale.Mark == 34
+	if errors.Is(err, fence.ErrStale) { // else a storage that refuses nothing would seem to know shared claims
+		says.Shared = j.asksShared(ctx)
+	}
+	says.Sequence = j.asksSequence(ctx)
+	says.Batch = j.asksBatch(ctx)
+	return says, nil
+}
+
+// keeps says why a storage does not keep a value, in the protocol of s.
+func keeps(ctx context.Context, s store) error {
+	if err := s.Write(ctx, tokenOf(34), asked, "value"); err != nil {
+		return fmt.Errorf("a write with token 34: %w", err)
+	}
+	value, ok, err := s.Read(ctx, fence.Claim{Scope: asked}, asked)
+	if err == nil && (!ok || value != "value") {
+		err = fmt.Errorf("it returned %q (there: %v), want %q", value, ok, "value")
+	}
+	if err != nil {
+		return fmt.Errorf("a read of what was written: %w", err)
+	}
+	return nil
+}
+
+// asksShared: a shared claim is admitted after one with a higher token.
+func (j *judge) asksShared(ctx context.Context) bool {
+	v := v1{j.view()}
+	for _, token := range []fence.Token{36, 34} {
+		c := tokenOf(token)
+		c.Mode = fence.Shared
+		if v.Write(ctx, c, asked, "value") != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// asksSequence: a request with a lower number than one that was done changes nothing.
+func (j *judge) asksSequence(ctx context.Context) bool {
+	v := v1{j.view()}
+	for _, n := range []int64{1, 2, 1} {
+		c := tokenOf(34)
+		c.Sequence = n
+		if err := v.Write(ctx, c, asked, fmt.Sprint(n)); err != nil && !errors.Is(err, fence.ErrStale) {
+			return false
+		}
+	}
+	value, _, err := v.Read(ctx, fence.Claim{Scope: asked}, asked)
+	return err == nil && value == "2"
+}
+
+func (j *judge) asksBatch(ctx context.Context) bool {
+	v := v1{j.view()}
+	a, err := v.batch(ctx, tokenOf(34), asked, "value")
+	if err != nil || !a.ok() {
+		return false
+	}
+	value, _, err := v.Read(ctx, fence.Claim{Scope: asked}, asked)
+	return err == nil && value == "value"
+}
+
+// batch writes a value at a key by a batch of one.
+func (s v1) batch(ctx context.Context, c fence.Claim, key, value string) (answer, error) {
+	body := fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": %q}]}`, s.name(key), value)
+	return s.ask(ctx, http.MethodPost, "/v1/batch", append(s.header(c), "Content-Type: application/json"), body)
+}
+
+// isDurable finds out whether a storage that a command runs keeps its data.
+func (r *run) isDurable(ctx context.Context, open func() store) (bool, error) {
+	if err := r.fresh(ctx); err != nil {
+		return false, err
+	}
+	s := open()
+	if err := keeps(ctx, s); err != nil {
+		return false, err
+	}
+	if err := r.restart(ctx); err != nil {
+		return false, err
+	}
+	value, _, err := s.at(r.urls()[0]).Read(ctx, fence.Claim{Scope: asked}, asked)
+	return value == "value", err
+}

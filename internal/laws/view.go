@@ -1,0 +1,127 @@
+package laws
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+const pathKV = "/v1/kv/"
+
+// view is a part of a storage that looks empty: all its scopes and keys have a prefix that
+// nobody has used before.
+type view struct {
+	client *client
+	base   string // URL of the storage
+	prefix string
+}
+
+// store is what a law asks, and what opens it once more at another URL.
+type store interface {
+	fencetest.Store
+	at(base string) store
+}
+
+// v1 is a view by the protocol of docs/protocol.md.
+type v1 struct{ view }
+
+func (s v1) at(base string) store { s.base = base; return s }
+
+// name is what a scope or a key is called in the storage. Slashes at its beginning stay
+// there: a storage may take them off.
+func (v view) name(s string) string {
+	rest := strings.TrimLeft(s, "/")
+	return s[:len(s)-len(rest)] + v.prefix + rest
+}
+
+// path is where a key is.
+func (v view) path(key string) string { return pathKV + url.PathEscape(v.name(key)) }
+
+// header has the headers of a claim.
+func (v view) header(c fence.Claim) []string {
+	h := make(http.Header)
+	fencehttp.SetClaim(h, c)
+	var lines []string
+	if c.Scope != "" {
+		lines = append(lines, fencehttp.HeaderScope+": "+v.name(c.Scope))
+	}
+	for _, name := range []string{fencehttp.HeaderToken, fencehttp.HeaderSequence, fencehttp.HeaderMode} {
+		if value := h.Get(name); value != "" {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	return lines
+}
+
+func (v view) ask(ctx context.Context, method, path string, header []string, body string) (answer, error) {
+	return v.client.ask(ctx, v.base, Exchange{Method: method, Path: path, Header: header, Body: body})
+}
+
+func (s v1) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	a, err := s.ask(ctx, http.MethodPut, s.path(key), s.header(c), value)
+	if err != nil {
+		return err
+	}
+	return s.outcome(c, a, true)
+}
+
+// Delete takes 404 for success: there is nothing to delete.
+func (s v1) Delete(ctx context.Context, c fence.Claim, key string) error {
+	a, err := s.ask(ctx, http.MethodDelete, s.path(key), s.header(c), "")
+	if err != nil {
+		return err
+	}
+	if a.status == http.StatusNotFound {
+		a.status = http.StatusNoContent
+	}
+	return s.outcome(c, a, true)
+}
+
+func (s v1) Read(ctx context.Context, c fence.Claim, key string) (value string, ok bool, err error) {
+	a, err := s.ask(ctx, http.MethodGet, s.path(key), s.header(c), "")
+	if err != nil || a.status == http.StatusNotFound {
+		return "", false, err
+	}
+	return a.body, a.ok(), s.outcome(c, a, false)
+}
+
+// outcome is what an answer means, to a change or a read.
+func (v view) outcome(c fence.Claim, a answer, change bool) error {
+	switch {
+	case a.ok():
+		return nil
+	case a.refused() && c.Token == 0 && change:
+		return fmt.Errorf("%w: %v", fence.ErrNoToken, a)
+	case a.refused() && c.Token < 0:
+		return fmt.Errorf("%w: %v", fence.ErrInvalidToken, a)
+	case a.refused() && c.Mode == fence.Shared && c.Sequence != 0:
+		return fmt.Errorf("%w: %v", fence.ErrInvalidSequence, a)
+	case a.status == http.StatusPreconditionFailed && c.Token != 0:
+		return v.stale(c, a)
+	case a.status >= 500:
+		did := fmt.Sprintf("answered %v, which leaves open what became of the request", a)
+		return &UnansweredError{Storage: v.base, Asked: fmt.Sprintf("%+v", c), Did: did}
+	}
+	return fmt.Errorf("the storage answered %v", a)
+}
+
+// stale is the refusal that an answer tells of, with the mark where the answer names it.
+func (v view) stale(c fence.Claim, a answer) error {
+	var p fencehttp.Problem
+	var stale *fence.StaleError
+	if json.Unmarshal([]byte(a.body), &p) != nil || !errors.As(p.Err(), &stale) {
+		return fmt.Errorf("%w: %v", fence.ErrStale, a)
+	}
+	if stale.Scope == v.name(c.Scope) {
+		stale.Scope = c.Scope
+	}
+	return stale
+}
