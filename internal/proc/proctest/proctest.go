@@ -3,7 +3,7 @@ package proctest
 
 import (
 	"os"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -15,9 +15,12 @@ import (
 // Play runs the role that the first argument names, and ends the process. It returns where
 // no role is named: this process is the one that runs the tests. TestMain calls it first.
 // The janitor is one of the roles.
+//
+// A process that is named a role which it does not have ends: it would run the tests again,
+// and they would start such a process again.
 func Play(roles ...*cobra.Command) {
-	named := func(role *cobra.Command) bool { return role.Name() == os.Args[1] }
-	if len(os.Args) < 2 || !slices.ContainsFunc(roles, named) {
+	plays = true
+	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-") { // the flags of go test
 		return
 	}
 	root := &cobra.Command{Use: "test"}
@@ -25,9 +28,15 @@ func Play(roles ...*cobra.Command) {
 	cli.Main(root)
 }
 
+// plays is whether TestMain has called Play.
+var plays bool
+
 // Group is a group whose children run the test's program. It ends with the test.
 func Group(t testing.TB) *proc.Group {
 	t.Helper()
+	if !plays {
+		t.Fatal("TestMain has not called proctest.Play: the processes of this group would run the tests again")
+	}
 	g, err := proc.NewGroup(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
