@@ -276,7 +276,7 @@ func TestPausedPastItsSession(t *testing.T) {
 	ctx := bounded(t)
 	server := zktest.Start(t, 1).Members[0]
 	link := linkTo(t, server.Addr)
-	paused, other := backend(t, ttl, []string{link.Addr()}), backend(t, long, []string{server.Addr})
+	paused, other := backend(t, 3*time.Second, []string{link.Addr()}), backend(t, long, []string{server.Addr})
 	tenure := take(ctx, t, paused)
 	cut(link)
 	next := take(ctx, t, other)
@@ -316,7 +316,13 @@ func TestClosed(t *testing.T) {
 	server := zktest.Start(t, 1).Members[0]
 	b := backend(t, long, []string{server.Addr})
 	tenure := take(ctx, t, b)
+	waiter := inBackground(ctx, b)
+	eye := look(t, []string{server.Addr})
+	eye.until(ctx, t, 2)
 	b.Close()
+	if a := <-waiter; !errors.Is(a.err, zk.ErrClosing) {
+		t.Errorf("the waiter is told %v", a.err)
+	}
 	<-tenure.Done()
 	if err := tenure.Err(); !errors.Is(err, lock.ErrCutOff) {
 		t.Errorf("the holder is told %v, want ErrCutOff", err)
@@ -324,5 +330,5 @@ func TestClosed(t *testing.T) {
 	if _, err := b.Lock(ctx, scope); !errors.Is(err, zk.ErrClosing) {
 		t.Errorf("a lock of a backend that is closed: %v", err)
 	}
-	look(t, []string{server.Addr}).until(ctx, t, 0)
+	eye.until(ctx, t, 0)
 }
