@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -129,35 +130,34 @@ func (t *Tenure) await(ctx context.Context, wait bool) error {
 }
 
 // look is the token of the node, and the name of the node that it has to wait for; "": it is
-// its turn.
+// its turn. It asks for both at once.
 func (t *Tenure) look(ctx context.Context) (token fence.Token, before string, err error) {
 	s := t.session
-	tokens := make(chan fence.Token, 1)
+	known := make(chan error, 1)
 	go func() {
-		stat, _, _ := insist(ctx, s, func() (*zk.Stat, error) {
-			there, stat, err := s.conn.Exists(t.node)
-			if err == nil && !there {
-				err = zk.ErrNoNode
-			}
+		stat, _, err := insist(ctx, s, func() (*zk.Stat, error) {
+			_, stat, err := s.conn.Get(t.node)
 			return stat, err
 		})
-		if stat == nil {
-			stat = new(zk.Stat)
+		if err == nil {
+			token = fence.Token(stat.Czxid)
 		}
-		tokens <- fence.Token(stat.Czxid)
+		known <- err
 	}()
 	children, _, err := insist(ctx, s, func() ([]string, error) {
 		children, _, err := s.conn.Children(t.dir)
 		return children, err
 	})
-	token = <-tokens
-	if err != nil {
+	if err := cmp.Or(<-known, err); err != nil {
+		if errors.Is(err, zk.ErrNoNode) {
+			err = errGone
+		}
 		return 0, "", err
 	}
 	names := queue(children)
 	place := slices.Index(names, path.Base(t.node))
-	if place < 0 || token == 0 {
-		return 0, "", errors.Join(ctx.Err(), errGone)
+	if place < 0 {
+		return 0, "", errGone
 	}
 	return token, lastExcluding(names[:place], t.grant.Mode), nil
 }
