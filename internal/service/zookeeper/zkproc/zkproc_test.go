@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
@@ -34,7 +35,7 @@ func bounded(t *testing.T) context.Context {
 func TestLife(t *testing.T) {
 	ctx, c := bounded(t), zktest.Start(t, 1)
 	server := c.Members[0]
-	client := zktest.Connect(t, c.Endpoints(), 500*time.Millisecond)
+	client := zktest.Connect(t, c.Endpoints(), 30*time.Second)
 	if _, err := client.Create("/kept", []byte("it"), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestLife(t *testing.T) {
 	if err := server.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	client = zktest.Connect(t, c.Endpoints(), 5*time.Second)
+	client = zktest.Connect(t, c.Endpoints(), 30*time.Second)
 	if data, _, err := client.Get("/kept"); err != nil || string(data) != "it" {
 		t.Errorf("it has kept %q, %v", data, err)
 	}
@@ -89,8 +90,8 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
-// TestLeader: where the leader is killed, or stands still, another member leads; and the
-// members have what was written before.
+// TestLeader: where the leader is killed, or stands still, another member leads; where most
+// members stand still nobody does; and the members have what was written before.
 func TestLeader(t *testing.T) {
 	ctx, c := bounded(t), zktest.Start(t, 3)
 	client := zktest.Connect(t, c.Endpoints(), 30*time.Second)
@@ -125,9 +126,29 @@ func TestLeader(t *testing.T) {
 	if err := paused.Process().Resume(); err != nil {
 		t.Fatal(err)
 	}
-	if last := leader(); last == paused {
+	last := leader()
+	if last == paused {
 		t.Errorf("%s leads again", paused.Name)
 	}
+	followers := func(do func(*proc.Process) error) {
+		t.Helper()
+		for _, m := range c.Members {
+			if m == last {
+				continue
+			}
+			if err := do(m.Process()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	followers((*proc.Process).Pause)
+	still, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if m, err := c.Leader(still); err == nil {
+		t.Errorf("%s leads nobody", m.Name)
+	}
+	followers((*proc.Process).Resume)
+	leader()
 	client = zktest.Connect(t, c.Endpoints(), 30*time.Second)
 	if there, _, err := client.Exists("/kept"); err != nil || !there {
 		t.Errorf("what was written is there: %v, %v", there, err)
