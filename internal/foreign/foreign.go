@@ -96,7 +96,10 @@ func (s *Storage) Start(ctx context.Context) error {
 	within, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it does not listen on %s after %v", s.addr, startDeadline))
 	defer cancel()
 	if err := s.process.Await(within, s.listens); err != nil {
-		return fmt.Errorf("start %q: %w", line, errors.Join(context.Cause(within), err))
+		if within.Err() != nil {
+			err = errors.Join(context.Cause(within), err)
+		}
+		return fmt.Errorf("start %q: %w", line, err)
 	}
 	return nil
 }
@@ -122,12 +125,12 @@ func (s *Storage) Kill() error {
 	return nil
 }
 
-// Ended says how it ended; nil while it runs.
-func (s *Storage) Ended() error {
+// Ended says how it ended; nil where it still runs when until comes.
+func (s *Storage) Ended(until <-chan time.Time) error {
 	select {
 	case <-s.process.Done():
 		return s.process.Ended()
-	default:
+	case <-until:
 		return nil
 	}
 }

@@ -3,6 +3,7 @@ package laws
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -81,13 +82,21 @@ func (s contrib) post(ctx context.Context, r contribRequest) (answer, contribAns
 		return answer{}, contribAnswer{}, err
 	}
 	a, err := s.ask(ctx, http.MethodPost, "/", []string{"Content-Type: application/json"}, string(body))
-	var said contribAnswer
 	if err != nil {
-		return a, said, err
+		return a, contribAnswer{}, err
 	}
-	if err := json.Unmarshal([]byte(a.body), &said); err != nil || said.Err == nil {
+	said, err := parseContrib(a)
+	if err != nil {
 		did := fmt.Sprintf("answered %v, want JSON with val, version and err", a)
-		return a, said, &UnansweredError{Storage: s.base, Asked: "POST / " + string(body), Did: did, Err: err}
+		err = &UnansweredError{Storage: s.base, Asked: "POST / " + string(body), Did: did, Err: err}
 	}
-	return a, said, nil
+	return a, said, err
+}
+
+// parseContrib reads an answer of contrib/lock's form.
+func parseContrib(a answer) (said contribAnswer, err error) {
+	if err = json.Unmarshal([]byte(a.body), &said); err == nil && said.Err == nil {
+		err = errors.New("it has no member err")
+	}
+	return said, err
 }

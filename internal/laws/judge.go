@@ -190,13 +190,16 @@ func (j *judge) judge(ctx context.Context, l law) (r Result) {
 		r.Outcome, r.Why = NotJudged, context.Cause(within).Error()
 		return r
 	}
-	r.Outcome = outcomeOf(err)
-	if err != nil {
-		r.Why = strings.TrimPrefix(err.Error(), fencetest.ErrNotApplicable.Error()+": ")
-	}
-	if r.Outcome != Fails {
+	switch {
+	case err == nil:
+		r.Outcome = Holds
+		return r
+	case errors.Is(err, fencetest.ErrNotApplicable):
+		_, why, _ := strings.Cut(err.Error(), fencetest.ErrNotApplicable.Error()+": ")
+		r.Outcome, r.Why = LeftOut, why
 		return r
 	}
+	r.Outcome, r.Why = Fails, err.Error()
 	if j.used {
 		r.Outcome = NotJudged // not even once it could be asked
 		return r
@@ -211,16 +214,6 @@ func (j *judge) judge(ctx context.Context, l law) (r Result) {
 	return r
 }
 
-func outcomeOf(err error) string {
-	switch {
-	case err == nil:
-		return Holds
-	case errors.Is(err, fencetest.ErrNotApplicable):
-		return LeftOut
-	}
-	return Fails
-}
-
 func isUnanswered(err error) bool {
 	var unanswered *UnansweredError
 	return errors.As(err, &unanswered)
@@ -228,11 +221,11 @@ func isUnanswered(err error) bool {
 
 // silent says why the storage does not answer now, to a read of what is not there.
 func (j *judge) silent(ctx context.Context) error {
-	if err := j.place.ended(); err != nil {
-		return err
-	}
 	_, _, err := j.open().Read(ctx, tokenOf(0), asked)
-	return err
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, j.place.ended())
 }
 
 // begin returns a part of the storage that nobody has used. For each law the storage is

@@ -218,6 +218,7 @@ var holes = []hole{
 		}
 	}},
 	{name: "the check comes before the body", found: []string{"LateBodyIsNoWayIn"}, change: func(s *tiny) { s.early = true }},
+	{name: "it ends at a bad token", command: true, change: endAtBadToken},
 	{name: "marks are forgotten at a restart", found: []string{"RestartKeepsMark"}, command: true, change: func(s *tiny) { s.volatile = true }},
 }
 

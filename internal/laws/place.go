@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/internal/proc"
 )
+
+// endDelay is for how long a storage that does not answer may take to end.
+const endDelay = time.Second
 
 // place is where a storage is: one that is there already, or one that commands run. It has a
 // second URL where two processes work on the same data.
@@ -18,7 +22,8 @@ type place interface {
 	fresh(ctx context.Context) error
 	// urls returns one or two.
 	urls() []string
-	// ended says how a process of the storage has ended; nil: none that is known.
+	// ended says how a process of the storage that does not answer has ended; nil: none
+	// that is known.
 	ended() error
 	// args are those of gcsim that name it, for a shell.
 	args() string
@@ -98,8 +103,9 @@ func (r *run) urls() (urls []string) {
 }
 
 func (r *run) ended() error {
+	soon := time.After(endDelay)
 	for _, s := range r.storages {
-		if err := s.Ended(); err != nil {
+		if err := s.Ended(soon); err != nil {
 			return err
 		}
 	}

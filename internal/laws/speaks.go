@@ -54,7 +54,10 @@ func (j *judge) ask(ctx context.Context) (Speaks, error) {
 		return Speaks{}, err
 	}
 	v := v1{j.view()}
-	notV1 := keeps(ctx, v)
+	notV1 := errors.New("a PUT is answered in contrib/lock's form")
+	if !j.answersAsContrib(ctx) {
+		notV1 = keeps(ctx, v)
+	}
 	if notV1 != nil {
 		if notContrib := keeps(ctx, contrib{j.view()}); notContrib != nil {
 			return Speaks{}, fmt.Errorf("the storage %v speaks neither /v1 nor contrib/lock's protocol, so no law can be judged:\n/v1: %w\ncontrib/lock: %w",
@@ -72,6 +75,18 @@ func (j *judge) ask(ctx context.Context) (Speaks, error) {
 	says.Sequence = j.asksSequence(ctx)
 	says.Batch = j.asksBatch(ctx)
 	return says, nil
+}
+
+// answersAsContrib makes a request that both protocols understand: contrib/lock's own storage
+// takes any path and method, and ends when a body is not JSON.
+func (j *judge) answersAsContrib(ctx context.Context) bool {
+	v := v1{j.view()}
+	a, err := v.ask(ctx, http.MethodPut, v.path(asked), v.header(tokenOf(34)), `{"op":"read","key":"asked"}`)
+	if err != nil {
+		return false
+	}
+	_, err = parseContrib(a)
+	return err == nil
 }
 
 // keeps says why a storage does not keep a value, in the protocol of s.

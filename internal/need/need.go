@@ -36,6 +36,7 @@ var debian = map[string]string{
 	"java":     "default-jdk-headless",
 	"mariadbd": "mariadb-server",
 	"mvn":      "maven",
+	"node":     "nodejs",
 	"postgres": "postgresql",
 	"sh":       "dash",
 	"xmllint":  "libxml2-utils",

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/need"
+)
+
+const examples = "../examples/storage/"
+
+// laws are those that came out so, by what "gcsim laws" prints.
+func (p *process) laws(outcome string) (names []string) {
+	for _, line := range strings.Split(p.output(), "\n") {
+		if rest, ok := strings.CutPrefix(line, outcome+" "); ok {
+			names = append(names, strings.Fields(rest)[0])
+		}
+	}
+	return names
+}
+
+// TestLawsOfStorageInPython: it is right, also as two processes on one file.
+func TestLawsOfStorageInPython(t *testing.T) {
+	need.Files(t, examples)
+	python := need.Program(t, "python3", "to judge a storage in Python")
+	w := newWorld(t)
+	command := python + " " + examples + "storage.py --listen {addr} --dir {dir}"
+	p := w.start("gcsim", "laws", "--command", command, "--command", command)
+	for _, law := range []string{"CheckAndDeleteAreOneStep", "NewerTokenReplaces", "ManyMarksStay", "ProcessesShareTheStep"} {
+		p.await(law) // each has its time
+	}
+	p.want(0)
+	p.says("it speaks /v1, without sequence numbers")
+	for _, law := range []string{"RestartKeepsEveryMark", "ProcessesShareTheStep", "LateBodyIsNoWayIn"} {
+		if !slices.Contains(p.laws("holds"), law) {
+			t.Errorf("%s does not hold: %s", law, p.output())
+		}
+	}
+}
+
+// TestLawsOfStorageInJavaScript: it has one hole, and is right with the mend that it names.
+func TestLawsOfStorageInJavaScript(t *testing.T) {
+	need.Files(t, examples)
+	node := need.Program(t, "node", "to judge a storage in JavaScript")
+	w := newWorld(t)
+	p := w.start("gcsim", "laws", "--command", node+" "+examples+"storage.js --listen {addr}")
+	p.want(1)
+	if got := p.laws("FAILS"); !slices.Equal(got, []string{"LateBodyIsNoWayIn"}) {
+		t.Errorf("%q fail; it said:\n%s", got, p.output())
+	}
+	mended := mend(t, examples+"storage.js")
+	p = w.start("gcsim", "laws", "--law", "LateBodyIsNoWayIn", "--command", node+" "+mended+" --listen {addr}")
+	p.want(0)
+}
+
+// mend moves the line that reads the body to the place that is marked in the file.
+func mend(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const line, place = "  const value = await body(request);\n", "  // Here is the place:"
+	text := strings.Replace(string(b), line, "", 1)
+	mended := strings.Replace(text, place, line+place, 1)
+	if text == string(b) || mended == text {
+		t.Fatalf("%s has no line %q, or no place %q", file, line, place)
+	}
+	name := filepath.Join(t.TempDir(), "storage.js")
+	if err := os.WriteFile(name, []byte(mended), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestLawsOfContribLock: its storage refuses every version that differs, and takes
+// what is no token.
+func TestLawsOfContribLock(t *testing.T) {
+	originals := os.Getenv(originalsEnv)
+	if originals == "" {
+		inOwnNetwork(t, originalsEnv+"="+buildOriginals(t))
+		return
+	}
+	bringLoopbackUp(t)
+	w := newWorld(t)
+	storage := w.start(filepath.Join(originals, "storage"))
+	awaitListener(t, storage, addressStorage)
+	broken := []string{
+		"StaleWriteRefused", "CheckAndWriteAreOneStep", "CheckAndDeleteAreOneStep", "NewerTokenReplaces", "MissingTokenRefused",
+		"InvalidTokenRefused", "TokensCompareAsNumbers", "LargestTokenAdmitted",
+	}
+	// Not ManyMarksStay: by writes of many keys at once the storage may end.
+	kept := []string{"RefusalKeepsMark", "RefusalChangesNothing", "UnfencedReadAllowed", "ScopesAreIndependent"}
+	args := []string{"laws", "http://" + addressStorage}
+	for _, law := range append(broken, kept...) {
+		args = append(args, "--law", law)
+	}
+	p := w.start("gcsim", args...)
+	p.want(1)
+	p.says("it speaks contrib/lock")
+	if got := p.laws("FAILS"); !slices.Equal(got, broken) {
+		t.Errorf("%q fail, want %q; it said:\n%s", got, broken, p.output())
+	}
+	if got := p.laws("holds"); !slices.Equal(got, kept) {
+		t.Errorf("%q hold, want %q", got, kept)
+	}
+	storage.signal(syscall.SIGTERM)
+	storage.end()
+}
