@@ -63,6 +63,8 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/setting":     {},
 		"./internal/service":     {own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/proc"), own("internal/scenario"), own("internal/setting"), own("internal/strictyaml")},
 		"./internal/kv":          {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
+		"./internal/foreign":     {own("internal/proc"), own("internal/ports")},
+		"./internal/laws":        {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencetest"), own("internal/foreign"), own("internal/proc"), own("internal/ports"), own("internal/history"), own("internal/report/story")},
 		"./internal/kvhttp":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kv"), own("internal/access"), own("internal/strictyaml")},
 
 		"./internal/report/story":    {own("pkg/fence"), own("internal/history")},
