@@ -3,10 +3,10 @@
 Value and mark are in one SQLite file. One transaction checks the token, raises the mark
 and changes the value. So all laws hold, also with two of these processes on one file.
 """
-import argparse, contextlib, http.server, os, re, sqlite3, threading, urllib.parse
+import argparse, http.server, os, re, sqlite3, threading, urllib.parse
 
 PATH = "/v1/kv/"
-TURN = threading.Lock()  # of this process; SQLite makes processes take turns too, but slowly
+TURN = threading.Lock()  # of the threads of this process
 
 
 class Storage(http.server.BaseHTTPRequestHandler):
@@ -28,23 +28,28 @@ class Storage(http.server.BaseHTTPRequestHandler):
         key = urllib.parse.unquote_to_bytes(self.path.removeprefix(PATH))
         scope = self.headers.get("Fencing-Scope", key.decode("latin-1"))
         token = self.headers.get("Fencing-Token")
-        reading = sql.startswith("SELECT")
-        if token is None and not reading:
+        if token is None and not sql.startswith("SELECT"):
             return self.answer(428, b"a change needs a Fencing-Token")
         if token is not None and not (re.fullmatch("[1-9][0-9]{0,18}", token) and int(token) < 2**63):
             return self.answer(400, b"Fencing-Token: want a decimal number from 1 to 2^63-1")
-        with TURN, contextlib.closing(sqlite3.connect(self.server.file, timeout=60, isolation_level=None)) as db:
-            db.execute("BEGIN IMMEDIATE")  # nobody else changes anything until COMMIT
-            if token is not None:
-                mark = db.execute("SELECT mark FROM marks WHERE scope = ?", [scope]).fetchone() or [0]
-                if int(token) < mark[0]:
-                    return self.answer(412, b"stale: the mark is %d" % mark[0])
-                db.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", [scope, int(token)])
-            found = db.execute(sql, {"key": key, "value": value}).fetchone()
-            db.execute("COMMIT")
-        if reading:
-            return self.answer(200, found[0]) if found else self.answer(404, b"no such key")
-        self.answer(204)
+        with TURN:
+            DB.execute("BEGIN IMMEDIATE")  # no other process changes anything until COMMIT
+            try:
+                status, answer = self.admitted(sql, key, value, scope, token)
+            finally:
+                DB.execute("COMMIT")  # a refused request has changed nothing
+        self.answer(status, answer)
+
+    def admitted(self, sql, key, value, scope, token):
+        if token is not None:
+            mark = (DB.execute("SELECT mark FROM marks WHERE scope = ?", [scope]).fetchone() or [0])[0]
+            if int(token) < mark:
+                return 412, b"stale: the mark is %d" % mark
+            DB.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", [scope, int(token)])
+        found = DB.execute(sql, {"key": key, "value": value}).fetchone()
+        if not sql.startswith("SELECT"):
+            return 204, b""
+        return (200, found[0]) if found else (404, b"no such key")
 
     def answer(self, status, body=b""):
         self.send_response(status)
@@ -62,11 +67,9 @@ args.add_argument("--listen", default="127.0.0.1:8080")
 args.add_argument("--dir", default="data")
 args = args.parse_args()
 os.makedirs(args.dir, exist_ok=True)
+DB = sqlite3.connect(os.path.join(args.dir, "storage.db"), timeout=60, isolation_level=None, check_same_thread=False)
+DB.execute("PRAGMA journal_mode = WAL")
+DB.execute("CREATE TABLE IF NOT EXISTS kv (key BLOB PRIMARY KEY, value BLOB)")
+DB.execute("CREATE TABLE IF NOT EXISTS marks (scope TEXT PRIMARY KEY, mark INTEGER)")
 host, port = args.listen.rsplit(":", 1)
-server = http.server.ThreadingHTTPServer((host, int(port)), Storage)
-server.file = os.path.join(args.dir, "storage.db")
-with contextlib.closing(sqlite3.connect(server.file, timeout=60)) as db:
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("CREATE TABLE IF NOT EXISTS kv (key BLOB PRIMARY KEY, value BLOB)")
-    db.execute("CREATE TABLE IF NOT EXISTS marks (scope TEXT PRIMARY KEY, mark INTEGER)")
-server.serve_forever()
+http.server.ThreadingHTTPServer((host, int(port)), Storage).serve_forever()

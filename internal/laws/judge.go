@@ -72,7 +72,7 @@ func (r Report) Summary() string {
 
 // Bounds of a judgement.
 const (
-	lawDeadline = 2 * time.Minute
+	lawDeadline = 10 * time.Minute
 	maxDead     = 3 // laws in a row that could not be judged: then no other is tried
 )
 

@@ -240,8 +240,8 @@ func headIsARead(ctx context.Context, j *judge) error {
 // How long lateBodyIsNoWayIn waits for the storage to have read headers, of which nothing
 // tells, and for a holder's write that the other request may hold up.
 const (
-	headersRead = 100 * time.Millisecond
-	heldUp      = time.Second
+	headersRead = 500 * time.Millisecond
+	heldUp      = 2 * time.Second
 )
 
 func lateBodyIsNoWayIn(ctx context.Context, j *judge) error {
