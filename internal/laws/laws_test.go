@@ -265,6 +265,21 @@ func TestHolesAreFound(t *testing.T) {
 	}
 }
 
+// TestOtherWayToTheMark: what changes no data may still lock out the holder.
+func TestOtherWayToTheMark(t *testing.T) {
+	s := newTiny(nil)
+	r := report(t, laws.Options{Only: []string{"OtherWaysAreClosed"}, URLs: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			r.Method = http.MethodGet
+			r.Header.Set("Fencing-Token", "36")
+		}
+		s.ServeHTTP(w, r)
+	}))})
+	if law := r.Results[0]; law.Outcome != laws.Fails || !strings.Contains(law.Why, "must not raise the mark") {
+		t.Errorf("%s %s: %s", law.Law, law.Outcome, law.Why)
+	}
+}
+
 // TestRightStoragesPass: the smallest one, and ours with all that it can do.
 func TestRightStoragesPass(t *testing.T) {
 	for _, tt := range []struct {

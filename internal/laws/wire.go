@@ -163,8 +163,8 @@ func noScopeIsNoWayIn(ctx context.Context, j *judge) error {
 	return s.err
 }
 
-// otherWaysAreClosed asks for no more than that the data stays as it is: a storage may
-// answer what it likes to what it does not know.
+// otherWaysAreClosed asks for no more than that data and mark stay as they are: a storage
+// may answer what it likes to what it does not know.
 func otherWaysAreClosed(ctx context.Context, j *judge) error {
 	s, err := j.beginWire(ctx)
 	if err != nil {
@@ -208,7 +208,13 @@ func otherWaysAreClosed(ctx context.Context, j *judge) error {
 		_, _ = s.client.ask(ctx, s.base, e) // what it answers does not matter
 		s.stays("kept", "the stale request "+e.asked())
 	}
-	return s.err
+	if s.err != nil {
+		return s.err
+	}
+	if s.write(35, "kept", nil); s.err != nil {
+		return fmt.Errorf("after requests that must not raise the mark: %w", s.err)
+	}
+	return nil
 }
 
 func headIsARead(ctx context.Context, j *judge) error {
