@@ -1,0 +1,280 @@
+// Package watch reads what a member of a ZooKeeper tells of some nodes and all below them:
+// each node that is created or deleted, with the number of the transaction that did it
+// (zxid), in the order of the transactions. It speaks ZooKeeper's protocol itself, as
+// clients in Go know no persistent watches.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// Event is a node that was created or deleted.
+type Event struct {
+	Path    string
+	Zxid    int64 // of the transaction; of a node that was created it is its czxid
+	Deleted bool
+}
+
+// Node is one that is there.
+type Node struct {
+	Name  string
+	Czxid int64
+}
+
+// sessionTimeout is that of the stream's own session: a member of which it stands still for
+// less goes on with the stream.
+const (
+	sessionTimeout = 20 * time.Second
+	pingPeriod     = time.Second
+)
+
+// openDeadline is for how long a member may be silent that is asked for a session. One that
+// has just been started can take the request, and never answer it.
+const openDeadline = 2 * time.Second
+
+// Stream is what one member tells. Its methods are safe for concurrent use.
+type Stream struct {
+	conn net.Conn
+	tell func(Event)
+	done chan struct{} // closed when nothing more is told
+
+	mu      sync.Mutex
+	err     error // why done is closed
+	xid     int32
+	answers map[int32]chan answer
+}
+
+// answer is that of a request.
+type answer struct {
+	zxid int64 // of the last transaction that the member had done
+	code int32
+	body reader
+}
+
+// Follow connects to a member, and has it tell what happens to the nodes of some paths and
+// below them, whether they are there yet or not. It returns when the member watches. tell
+// is called for one event after the other.
+func Follow(ctx context.Context, addr string, paths []string, tell func(Event)) (*Stream, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("watch: %w", err)
+	}
+	s := &Stream{conn: conn, tell: tell, done: make(chan struct{}), answers: make(map[int32]chan answer)}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	err = s.open()
+	stop()
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("watch: open a session at %s: %w", addr, errors.Join(err, context.Cause(ctx)))
+	}
+	go s.read()
+	go s.ping()
+	for _, path := range paths {
+		if err := s.watch(ctx, path); err != nil {
+			s.Close()
+			return nil, fmt.Errorf("watch: %s at %s: %w", path, addr, err)
+		}
+	}
+	return s, nil
+}
+
+// open opens a session.
+func (s *Stream) open() error {
+	ask := new(writer).int(0).long(0).int(int32(sessionTimeout / time.Millisecond)).long(0).bytes(make([]byte, 16)).bool(false)
+	if err := s.conn.SetDeadline(time.Now().Add(openDeadline)); err != nil {
+		return err
+	}
+	if err := s.send(ask); err != nil {
+		return err
+	}
+	if _, err := s.packet(); err != nil {
+		return err
+	}
+	return s.conn.SetDeadline(time.Time{})
+}
+
+// Done is closed when the stream has ended. Err says why.
+func (s *Stream) Done() <-chan struct{} { return s.done }
+
+// Err is why the stream has ended.
+func (s *Stream) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close ends the stream, and returns when nothing more is told. Its session ends with it, so
+// that the member forgets the watches.
+func (s *Stream) Close() {
+	_ = s.send(new(writer).int(xidClose).int(opClose)) // else the session runs out
+	s.conn.Close()
+	<-s.done
+}
+
+// read takes in what the member sends, until that ends.
+func (s *Stream) read() {
+	defer close(s.done)
+	for {
+		packet, err := s.packet()
+		if err != nil {
+			s.end(err)
+			return
+		}
+		xid, zxid, code := packet.int(), packet.long(), packet.int()
+		switch {
+		case xid == xidEvent:
+			s.event(zxid, packet)
+		case xid >= 0:
+			s.answered(xid, answer{zxid, code, packet})
+		}
+	}
+}
+
+// end notes why nothing more is told, and has nobody wait for an answer.
+func (s *Stream) end(err error) {
+	s.conn.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+	for _, waits := range s.answers {
+		close(waits)
+	}
+	s.answers = nil
+}
+
+func (s *Stream) event(zxid int64, packet reader) {
+	kind, _ := packet.int(), packet.int() // the second is the state of the session
+	switch path := packet.string(); kind {
+	case eventCreated:
+		s.tell(Event{Path: path, Zxid: zxid})
+	case eventDeleted:
+		s.tell(Event{Path: path, Zxid: zxid, Deleted: true})
+	}
+}
+
+func (s *Stream) answered(xid int32, a answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if waits := s.answers[xid]; waits != nil {
+		waits <- a
+		delete(s.answers, xid)
+	}
+}
+
+// ping keeps the session.
+func (s *Stream) ping() {
+	for {
+		select {
+		case <-time.After(pingPeriod):
+		case <-s.done:
+			return
+		}
+		if s.send(new(writer).int(xidPing).int(opPing)) != nil {
+			s.conn.Close()
+			return
+		}
+	}
+}
+
+// ask sends a request, and waits for its answer. What was to be told before the answer has
+// been told by then.
+func (s *Stream) ask(ctx context.Context, op int32, body *writer) (answer, error) {
+	waits := make(chan answer, 1)
+	s.mu.Lock()
+	if s.err != nil {
+		s.mu.Unlock()
+		return answer{}, s.err
+	}
+	s.xid++
+	xid := s.xid
+	s.answers[xid] = waits
+	s.mu.Unlock()
+	if err := s.send(new(writer).int(xid).int(op).append(body)); err != nil {
+		return answer{}, err
+	}
+	select {
+	case a, ok := <-waits:
+		if !ok {
+			return a, s.Err()
+		}
+		if a.code != 0 {
+			return a, Code(a.code)
+		}
+		return a, nil
+	case <-ctx.Done():
+		return answer{}, context.Cause(ctx)
+	}
+}
+
+func (s *Stream) watch(ctx context.Context, path string) error {
+	const recursively = 1
+	_, err := s.ask(ctx, opAddWatch, new(writer).string(path).int(recursively))
+	return err
+}
+
+// Position is the number of a transaction. All that the cluster did before this call has it
+// or a lower one, and has been told of when Position returns.
+func (s *Stream) Position(ctx context.Context) (zxid int64, err error) {
+	a, err := s.ask(ctx, opSync, new(writer).string("/"))
+	return a.zxid, err
+}
+
+// Children are the nodes right below a path; none where nothing is there. zxid is when that
+// was so: of the nodes that are there only those are missing that have a higher czxid.
+func (s *Stream) Children(ctx context.Context, path string) (nodes []Node, zxid int64, err error) {
+	a, err := s.ask(ctx, opChildren, new(writer).string(path).bool(false))
+	if err == NoNode {
+		return nil, a.zxid, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	for range a.body.int() {
+		n := Node{Name: a.body.string()}
+		stat, err := s.ask(ctx, opExists, new(writer).string(path+"/"+n.Name).bool(false))
+		switch {
+		case err == NoNode: // it has gone since
+			continue
+		case err != nil:
+			return nil, 0, err
+		}
+		n.Czxid = stat.body.long()
+		nodes = append(nodes, n)
+	}
+	return nodes, a.zxid, nil
+}
+
+// Delete deletes a node.
+func (s *Stream) Delete(ctx context.Context, path string) error {
+	const anyVersion = -1
+	_, err := s.ask(ctx, opDelete, new(writer).string(path).int(anyVersion))
+	return err
+}
+
+// send sends a packet.
+func (s *Stream) send(packet *writer) error {
+	_, err := s.conn.Write(packet.packet()) // in one piece, also where several send
+	return err
+}
+
+// packet reads one.
+func (s *Stream) packet() (reader, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
+		return nil, err
+	}
+	head2 := reader(head[:])
+	length := head2.int()
+	if length < 0 || length > maxPacket {
+		return nil, fmt.Errorf("a packet of %d bytes", length)
+	}
+	packet := make(reader, length)
+	_, err := io.ReadFull(s.conn, packet)
+	return packet, err
+}
