@@ -46,7 +46,7 @@ type Options struct {
 // How long what is awaited may take, beyond the leases that it has to wait for.
 // A deadline that passes is an error of the run, never a verdict.
 const (
-	startDeadline = 30 * time.Second
+	startDeadline = 2 * time.Minute
 	loadDeadline  = 2 * time.Minute
 )
 
