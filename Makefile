@@ -50,3 +50,4 @@ docs: ## the chapters' pictures and the table of all pitfalls, from a new run
 	go run ./internal/mkdocs gcsim-out
 	go test ./internal/service/redis -run TestTable -update
 	go test ./internal/service/postgres -run TestTable -update
+	go test ./internal/service/zookeeper -run TestTable -update

@@ -6,6 +6,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/zookeeper"
 )
 
 // List is all of them. The first is meant where nobody names one.
@@ -13,6 +14,7 @@ var List = []service.Service{
 	etcd.Service{},
 	redis.Service{},
 	postgres.Service{},
+	zookeeper.Service{},
 }
 
 // Chapters is the folder of the chapters about a service's scenarios.

@@ -1,0 +1,105 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Name is what scenarios call the service.
+const Name = "zookeeper"
+
+// Dialer makes clients of ZooKeeper.
+type Dialer struct{}
+
+// Name implements service.Dialer, as those below do.
+func (Dialer) Name() string { return Name }
+
+// ClientSettings are those of the recipes.
+func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
+
+// DefaultEndpoints is where ZooKeeper is by default.
+func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:2181"} }
+
+// Dial makes a client.
+func (Dialer) Dial(o service.Options) (service.Client, error) {
+	l, err := connect(o.Endpoints, o.Settings.Time(setting.TTL))
+	if err != nil {
+		return nil, fmt.Errorf("endpoints: %w", err)
+	}
+	return &client{l, o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
+}
+
+// client takes its locks by a recipe. All its nodes are of one session.
+type client struct {
+	*link
+	settings setting.Values
+	recipe   *recipe
+}
+
+// Reach implements service.Client, as those below do.
+func (c *client) Reach(ctx context.Context) error {
+	_, err := c.children(ctx, "/")
+	return err
+}
+
+// Close ends the session, and with it all nodes that are left.
+func (c *client) Close(context.Context) error {
+	c.link.end()
+	return nil
+}
+
+func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	w, err := c.asking("lock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	return w.granted(ctx, w.wait(ctx))
+}
+
+// TryLock takes a place in the queue, and leaves it where that is not the first.
+func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	w, err := c.asking("trylock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	return w.granted(ctx, w.first(ctx))
+}
+
+// Enqueue takes a place, and waits in the background.
+func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
+	w, err := c.asking("lock", scope, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	t := newTenure(w)
+	stands := closedChan() // it has its place
+	queue, err := service.Enqueue(ctx, stands, func(ctx context.Context) error {
+		err := w.over(ctx, w.wait(ctx))
+		if err == nil {
+			t.begin()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &queued{t, queue}, nil
+}
+
+// queued is a place in the queue.
+type queued struct {
+	*tenure
+	*service.Queue
+}

@@ -1,0 +1,252 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// link is a client's way to ZooKeeper: one connection at a time, to one of the members, and
+// one session, which lasts over connections and reconnects by itself. Where a session has
+// expired the next one follows.
+type link struct {
+	*zk.Conn
+	timeout time.Duration
+
+	mu        sync.Mutex
+	suspended chan struct{} // closed while there is no connection with a session
+	session   *session      // nil before the first
+	waiting   *time.Timer   // until the session must be over, by the client's own clock
+
+	closing chan struct{} // closed when nothing more is to be asked
+}
+
+// session is one. Its ephemeral nodes end with it.
+type session struct {
+	id   int64
+	lost chan struct{} // closed when it has expired, or must have
+}
+
+// connect makes a link. It need not connect.
+func connect(servers []string, timeout time.Duration) (*link, error) {
+	l := &link{timeout: timeout, suspended: closedChan(), closing: make(chan struct{})}
+	// The connection tells of its states before it is returned here.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	l.Conn, _, err = zk.Connect(servers, timeout,
+		zk.WithHostProvider(new(inTurn)), zk.WithDialer(dialer(timeout, len(servers))), zk.WithEventCallback(l.see), zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+	return l, err
+}
+
+func closedChan() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// see takes in a state of the connection.
+func (l *link) see(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch e.State {
+	case zk.StateHasSession:
+		l.begin(l.SessionID())
+	case zk.StateDisconnected:
+		l.suspend()
+	case zk.StateExpired:
+		l.lose()
+	}
+}
+
+// begin says that there is a connection with a session. It is called with the mutex, as
+// those below are.
+func (l *link) begin(id int64) {
+	if l.waiting != nil {
+		l.waiting.Stop()
+	}
+	if isClosed(l.suspended) {
+		l.suspended = make(chan struct{})
+	}
+	if l.session == nil || l.session.id != id || isClosed(l.session.lost) {
+		l.lose()
+		l.session = &session{id, make(chan struct{})}
+	}
+}
+
+// suspend says that the connection is gone. After the timeout of the session that must be
+// over, as far as this side knows.
+func (l *link) suspend() {
+	if isClosed(l.suspended) {
+		return
+	}
+	close(l.suspended)
+	suspended := l.suspended
+	l.waiting = time.AfterFunc(l.timeout, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if suspended == l.suspended {
+			l.lose()
+		}
+	})
+}
+
+func (l *link) lose() {
+	if l.session != nil && !isClosed(l.session.lost) {
+		close(l.session.lost)
+	}
+}
+
+// state is what ends a tenure that is granted now: the end of the connection, and that of
+// the session.
+func (l *link) state() (suspended, lost <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == nil {
+		return l.suspended, closedChan()
+	}
+	return l.suspended, l.session.lost
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// call does something that does not know contexts. What comes of it when ctx is done goes
+// to late, unless that is nil.
+func call[T any](ctx context.Context, do func() (T, error), late func(T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result)
+	go func() {
+		value, err := do()
+		select {
+		case done <- result{value, err}:
+		case <-ctx.Done():
+			if late != nil {
+				late(value, err)
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// ask is call for a request that changes nothing. It is sent again where the connection
+// broke.
+func ask[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
+	for {
+		value, err := call(ctx, do, nil)
+		if !broke(err) || isClosed(l.closing) {
+			return value, err
+		}
+	}
+}
+
+// broke reports whether a request may have been done, and its answer was lost.
+func broke(err error) bool {
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer)
+}
+
+// children are the names of the nodes below a lock's.
+func (l *link) children(ctx context.Context, lock string) ([]string, error) {
+	return ask(ctx, l, func() ([]string, error) {
+		names, _, err := l.Children(lock)
+		return names, err
+	})
+}
+
+// remove deletes a node, and tries until it is gone, for as long as its session lasts.
+func (l *link) remove(node string) {
+	_, lost := l.state()
+	for broke(l.Delete(node, -1)) && !isClosed(lost) && !isClosed(l.closing) {
+	}
+}
+
+// end ends the session, and with it all nodes that are left.
+func (l *link) end() {
+	close(l.closing)
+	l.Conn.Close()
+}
+
+// dialPause is between two attempts to connect.
+const dialPause = 50 * time.Millisecond
+
+// dialer makes connections, and where it cannot it takes a pause.
+func dialer(session time.Duration, servers int) zk.Dialer {
+	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		c, err := net.DialTimeout(network, addr, timeout)
+		if err != nil {
+			time.Sleep(dialPause)
+			return nil, err
+		}
+		return &conn{c, session, min(session/time.Duration(servers), firstAnswer)}, nil
+	}
+}
+
+// firstAnswer is how long a member may be silent that is asked for a session.
+const firstAnswer = 2 * time.Second
+
+// conn is a connection to a member. Package zk waits for the first answer for several times
+// the session's timeout, also from a member that stands still, or has just been started and
+// never answers. Here all members can be asked while the session lasts.
+type conn struct {
+	net.Conn
+	session, first time.Duration
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if time.Until(t) > c.session {
+		t = time.Now().Add(c.first)
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// inTurn is the members, one after the other, without the second of pause that zk takes
+// when all were tried: a short session would not outlast it.
+type inTurn struct {
+	servers []string
+	next    int
+}
+
+// Init implements zk.HostProvider, as those below do.
+func (p *inTurn) Init(servers []string) error {
+	p.servers = slices.Clone(servers)
+	return nil
+}
+
+func (p *inTurn) Len() int { return len(p.servers) }
+
+func (p *inTurn) Next() (server string, retryStart bool) {
+	server = p.servers[p.next]
+	p.next = (p.next + 1) % len(p.servers)
+	return server, false
+}
+
+func (p *inTurn) Connected() {}
+
+// quiet keeps zk from writing to standard error: what matters is in the errors.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}

@@ -1,0 +1,106 @@
+package zookeeper
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
+)
+
+var killMember = nodes.Kill(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+	s := of.(*servers)
+	return s.lose(ctx, s.named(step.Node), "is killed", s.kill)
+})
+
+var restartMember = nodes.Restart(func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	s := of.(*servers)
+	m := s.named(step.Node)
+	if err := stage.Meanwhile(ctx, m.Name+" to serve", m.Restart); err != nil {
+		return err
+	}
+	stage.Guard(m.Process())
+	stage.Remark(stage.Now(), m.Name+" is started again")
+	s.regain(m)
+	return s.awaitAccount(ctx)
+})
+
+var pauseMember = nodes.Pause(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+	s := of.(*servers)
+	return s.lose(ctx, s.named(step.Node), "is stopped", s.pause)
+})
+
+var resumeMember = nodes.Resume(func(_ context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+	s := of.(*servers)
+	return s.resume(s.named(step.Node), " goes on")
+})
+
+// named is the member of that name.
+func (s *servers) named(name string) *zkproc.Member {
+	i := slices.IndexFunc(s.cluster.Members, func(m *zkproc.Member) bool { return m.Name == name })
+	return s.cluster.Members[i]
+}
+
+// lose does to a member what takes it from the others, and awaits that another one leads
+// where most serve.
+func (s *servers) lose(ctx context.Context, m *zkproc.Member, how string, do func(*zkproc.Member) error) error {
+	at := s.stage.Now()
+	if err := do(m); err != nil {
+		return err
+	}
+	s.stage.Remark(at, m.Name+", a member of ZooKeeper, "+how)
+	if 2*len(s.gone) >= len(s.cluster.Members) {
+		return nil
+	}
+	leader, err := s.leader(ctx)
+	if err != nil {
+		return err
+	}
+	s.stage.Remark(s.stage.Now(), leader.Name+" leads the others")
+	return s.awaitAccount(ctx)
+}
+
+func (s *servers) kill(m *zkproc.Member) error {
+	s.gone = append(s.gone, m)
+	s.stage.Mean(m.Process())
+	return m.Process().Kill()
+}
+
+func (s *servers) pause(m *zkproc.Member) error {
+	s.gone = append(s.gone, m)
+	err := m.Process().Pause()
+	s.observer.drop(m.Addr)
+	return err
+}
+
+// awaitAccount returns when all members tell that are not gone: those that lose their leader
+// break all connections.
+func (s *servers) awaitAccount(ctx context.Context) error {
+	return s.stage.Meanwhile(ctx, "the account of ZooKeeper", func(ctx context.Context) error {
+		for _, m := range s.cluster.Members {
+			if slices.Contains(s.gone, m) {
+				continue
+			}
+			if err := s.observer.await(ctx, m.Addr); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// resume lets a stopped member go on; how says so.
+func (s *servers) resume(m *zkproc.Member, how string) error {
+	if err := m.Process().Resume(); err != nil {
+		return err
+	}
+	s.stage.Remark(s.stage.Now(), m.Name+how)
+	s.regain(m)
+	return nil
+}
+
+// regain says that a member is not gone any more.
+func (s *servers) regain(m *zkproc.Member) {
+	s.gone = slices.DeleteFunc(s.gone, func(o *zkproc.Member) bool { return o == m })
+}

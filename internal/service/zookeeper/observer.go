@@ -1,0 +1,217 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
+)
+
+// observeDeadline is for how long ZooKeeper is asked for the beginning of the account.
+const observeDeadline = 30 * time.Second
+
+// followAgain is the pause before a member is asked again that does not tell.
+const followAgain = 50 * time.Millisecond
+
+// observer has each member tell the account what happens, so that nothing is missed while
+// one of them is away.
+type observer struct {
+	account *account
+	locks   []string
+
+	mu      sync.Mutex
+	streams map[string]*watch.Stream // of the members that tell now, by address
+	changed chan struct{}            // closed when there are others
+}
+
+func newObserver(stage service.Stage) *observer {
+	return &observer{
+		account: newAccount(stage), locks: stage.Locks(),
+		streams: make(map[string]*watch.Stream), changed: make(chan struct{}),
+	}
+}
+
+// begin has a member tell for the first time. A member that has just begun to serve may not
+// answer at once.
+func (o *observer) begin(ctx context.Context, addr string) (*watch.Stream, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("ZooKeeper does not answer after %v", observeDeadline))
+	defer cancel()
+	for {
+		s, err := o.join(ctx, addr)
+		if err == nil || ctx.Err() != nil {
+			return s, err
+		}
+		select {
+		case <-time.After(followAgain):
+		case <-ctx.Done():
+			return nil, errors.Join(err, context.Cause(ctx))
+		}
+	}
+}
+
+// follow has a member tell until ctx is done, also after its stream has ended.
+func (o *observer) follow(ctx context.Context, addr string, s *watch.Stream) {
+	for ctx.Err() == nil {
+		if s != nil {
+			o.stay(ctx, addr, s)
+		}
+		select {
+		case <-time.After(followAgain):
+		case <-ctx.Done():
+			return
+		}
+		s, _ = o.join(ctx, addr) // without an answer it is asked again
+	}
+}
+
+// stay returns when a member tells nothing more.
+func (o *observer) stay(ctx context.Context, addr string, s *watch.Stream) {
+	select {
+	case <-s.Done():
+	case <-ctx.Done():
+	}
+	o.note(addr, nil)
+	s.Close()
+}
+
+// note notes which stream is that of a member; nil: there is none.
+func (o *observer) note(addr string, s *watch.Stream) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.streams, addr)
+	if s != nil {
+		o.streams[addr] = s
+	}
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+// drop ends the stream of a member that will not go on with it.
+func (o *observer) drop(addr string) {
+	o.mu.Lock()
+	s := o.streams[addr]
+	delete(o.streams, addr) // nobody asks it any more
+	o.mu.Unlock()
+	if s != nil {
+		s.Close()
+	}
+}
+
+// await returns when a member tells.
+func (o *observer) await(ctx context.Context, addr string) error {
+	for {
+		o.mu.Lock()
+		tells, changed := o.streams[addr] != nil, o.changed
+		o.mu.Unlock()
+		if tells {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// join has a member tell, and returns when the account has all that it might have told
+// before: from another member, or by what is there.
+func (o *observer) join(ctx context.Context, addr string) (*watch.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, observeDeadline)
+	defer cancel()
+	held := &holding{tell: o.account.see}
+	s, err := watch.Follow(ctx, addr, o.locks, held.see)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.position(ctx); err == errNobody {
+		held.letGo()
+		err = o.compare(ctx, s)
+	} else if err == nil {
+		held.letGo()
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	o.note(addr, s)
+	return s, nil
+}
+
+// compare has the account take in what is there.
+func (o *observer) compare(ctx context.Context, s *watch.Stream) error {
+	if _, err := s.Position(ctx); err != nil { // the member has all that was before
+		return err
+	}
+	for _, lock := range o.locks {
+		nodes, zxid, err := s.Children(ctx, lock)
+		if err != nil {
+			return err
+		}
+		o.account.compare(lock, nodes, zxid)
+	}
+	return nil
+}
+
+// errNobody says that no member tells.
+var errNobody = errors.New("no member of ZooKeeper tells who holds its locks")
+
+// position is the number of a transaction, and the account has what was done before. It is
+// that of the first of the members that answers.
+func (o *observer) position(ctx context.Context) (zxid int64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		zxid int64
+		err  error
+	}
+	o.mu.Lock()
+	answers := make(chan answer, len(o.streams))
+	for _, s := range o.streams {
+		go func() {
+			zxid, err := s.Position(ctx)
+			answers <- answer{zxid, err}
+		}()
+	}
+	o.mu.Unlock()
+	err = errNobody
+	for range cap(answers) {
+		a := <-answers
+		if a.err == nil {
+			return a.zxid, nil
+		}
+	}
+	return 0, err
+}
+
+// holding holds back what a member tells until the account has what was before.
+type holding struct {
+	tell func(watch.Event)
+
+	mu   sync.Mutex
+	held []watch.Event
+	free bool
+}
+
+func (h *holding) see(e watch.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.free {
+		h.tell(e)
+	} else {
+		h.held = append(h.held, e)
+	}
+}
+
+func (h *holding) letGo() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range h.held {
+		h.tell(e)
+	}
+	h.held, h.free = nil, true
+}

@@ -1,0 +1,47 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
+)
+
+// removeParent deletes a lock's own node, as ZooKeeper does with a container that is empty,
+// and as people do who clean up.
+var removeParent = service.Fault{
+	Form: scenario.Form{
+		Actor: scenario.ActorLab, Usage: "remove NAME",
+		About: "The lock's own node is removed, below which nobody has a node, as ZooKeeper does with containers that are empty.",
+	},
+	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+		s := of.(*servers)
+		lock := stage.Prefix() + step.Lock
+		at := stage.Now()
+		err := stage.Meanwhile(ctx, "ZooKeeper to remove "+step.Lock, func(ctx context.Context) error {
+			return s.remove(ctx, lock)
+		})
+		if err != nil {
+			return err
+		}
+		stage.Remark(at, "the node "+step.Lock+", below which there is none, is removed")
+		return nil
+	},
+}
+
+// remove deletes a lock's own node.
+func (s *servers) remove(ctx context.Context, lock string) error {
+	stream, err := watch.Follow(ctx, s.endpoints[0], nil, nil)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	switch err := stream.Delete(ctx, lock); err {
+	case watch.NotEmpty:
+		return fmt.Errorf("somebody holds or wants %s: its node can be removed when all have left", lock)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,52 @@
+package zookeeper
+
+import (
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// recipe is a way to take a lock that people use: by a node that is ephemeral, so that it
+// ends with its client's session, and sequential, so that it has its place in a queue.
+type recipe struct {
+	name, about string
+
+	before    string // what the names of its nodes have before the number
+	mode      fence.Mode
+	protected bool // a node whose creation was not answered is looked for, and found again
+	herd      bool // all who wait watch the first node
+	library   bool // it is the Lock of package zk
+}
+
+// recipes are all of them.
+var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite}
+
+var (
+	sequential = recipe{
+		name: "sequential", before: beforeMutex, protected: true,
+		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each watches the node before its own; a node has a GUID in its name, by which its maker finds it again if the answer was lost.",
+	}
+	unprotected = recipe{
+		name: "unprotected", before: beforeMutex,
+		about: "The same without looking for the GUID.",
+	}
+	herd = recipe{
+		name: "herd", before: beforeMutex, protected: true, herd: true,
+		about: "As sequential, but all who wait watch the first node.",
+	}
+	library = recipe{
+		name: "go-zookeeper", before: beforeMutex, library: true,
+		about: "The Lock of go-zookeeper, which knows no end of a wait, and leaves its node behind after an error.",
+	}
+	curatorRead = recipe{
+		name: "curator-read", before: beforeReader, mode: fence.Shared, protected: true,
+		about: "The reader's lock as in Curator's InterProcessReadWriteLock.",
+	}
+	curatorWrite = recipe{
+		name: "curator-write", before: beforeWriter, protected: true,
+		about: "The writer's.",
+	}
+)
+
+// Name implements service.Recipe, as the one below does.
+func (r *recipe) Name() string { return r.name }
+
+func (r *recipe) About() string { return r.about }

@@ -1,0 +1,195 @@
+// Package zookeeper is the lock service ZooKeeper: real members, the locks that people build
+// on its nodes and sessions, and an account of tenures by what the members tell of those
+// nodes. The recipes are in recipe.go, a fault has a file of its own.
+package zookeeper
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Service is ZooKeeper.
+type Service struct{ Dialer }
+
+var (
+	_ service.Service = Service{}
+	_ service.Shared  = Service{}
+	_ service.Getter  = Service{}
+	_ service.Bounded = Service{}
+)
+
+// nodes is what a story calls the members.
+var nodes = service.Nodes{Name: Name, Setting: settingMembers, One: "member of ZooKeeper", Many: "members of ZooKeeper"}
+
+// Words implements service.Service, as those below do.
+func (Service) Words() scenario.Service {
+	return scenario.Service{
+		Name: Name, About: "The lock service.",
+		World: worldSettings, Client: clientSettings,
+		Words: []string{leaderName},
+		Nodes: nodes.Name + "[0-9]+", Halfway: true,
+		Check: check, Clash: clash, Own: own,
+	}
+}
+
+// Faults are steps that no other service has.
+func (Service) Faults() []*service.Fault {
+	return []*service.Fault{&pauseLeader, &resumeLeader, &killLeader, &killMember, &restartMember, &pauseMember, &resumeMember, &removeParent}
+}
+
+// Found is "" where Java or a jar is missing.
+func (Service) Found() (where, bring string) { return zkproc.Found() }
+
+// Get implements service.Getter.
+func (Service) Get(ctx context.Context, progress io.Writer) error { return zkproc.Get(ctx, progress) }
+
+// Where says what At takes.
+func (Service) Where() string { return "HOST:PORT,… of members that are there already" }
+
+// At implements service.Service, as those below do.
+func (s Service) At(where string) (service.Service, []string, error) {
+	endpoints := strings.Split(where, ",")
+	for _, e := range endpoints {
+		if host, port, err := net.SplitHostPort(e); err != nil || host == "" || port == "" {
+			return nil, nil, fmt.Errorf("%q: want %s", e, s.Where())
+		}
+	}
+	return s, endpoints, nil
+}
+
+// Commands has the process of a member.
+func (Service) Commands() []*cobra.Command { return []*cobra.Command{zkproc.Command()} }
+
+// check finds settings that do not go together.
+func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		c := clients[name]
+		switch {
+		case c.Text(settingMember) == memberFollower && world.Number(settingMembers) < 3:
+			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
+		case c.Time(setting.TTL) > longestSession:
+			return &scenario.Conflict{Client: name, Setting: setting.TTL, Text: fmt.Sprintf("ZooKeeper grants sessions of %v at most here", longestSession)}
+		}
+	}
+	return nil
+}
+
+// longestSession is what the members grant that the lab starts.
+const longestSession = time.Minute
+
+// clash refuses a lock within another: the node of the inner one would stand in the queue of
+// the outer one.
+func clash(lock, other string) string {
+	in, out := max(lock, other), min(lock, other)
+	if in == out || !strings.HasPrefix(in, out+"/") {
+		return ""
+	}
+	return fmt.Sprintf("the lock %q lies within %q, and its node would stand in the queue of %[2]q: want names of which none goes on from another with a /", in, out)
+}
+
+// own says why a variant needs a ZooKeeper of its own.
+func own(world setting.Values, clients map[string]scenario.Client) (why []string) {
+	if n := world.Number(settingMembers); n != 1 {
+		why = append(why, fmt.Sprintf("wants %d members of ZooKeeper", n))
+	}
+	for _, c := range clients {
+		if c.Text(settingMember) != memberAny {
+			return append(why, "has clients of single members of ZooKeeper")
+		}
+	}
+	return why
+}
+
+// Told implements service.Service, as those below do.
+func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
+	return all[client].Values
+}
+
+func (Service) Shows(client setting.Values) string {
+	return map[string]string{tokenCzxid: history.ShowsGrant, tokenSequence: history.ShowsAny}[client.Text(setting.Token)]
+}
+
+// Slot is the name of the node, which is new for each tenure.
+func (Service) Slot(tenure string) string { return tenure }
+
+// slack is how long a machine that is busy may take to do what is due.
+const slack = 3 * time.Second
+
+// Bounds implements service.Bounded. Members may elect a leader anew, which gives each
+// session its whole time once more.
+func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+	bounds = make(map[string]time.Duration)
+	for name, c := range clients {
+		bounds[name] = c.Time(setting.TTL) + slack
+		if world.Number(settingMembers) > 1 {
+			bounds[name] += c.Time(setting.TTL)
+		}
+	}
+	return bounds, slack
+}
+
+// reachDeadline is for how long a ZooKeeper that is there already is asked.
+const reachDeadline = 10 * time.Second
+
+// Reach implements service.Service. A member that does not tell which transaction an event is
+// of is of no use: it is older than 3.9.
+func (Service) Reach(ctx context.Context, endpoints []string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("no answer after %v", reachDeadline))
+	defer cancel()
+	for _, e := range endpoints {
+		if err := probe(ctx, e); err != nil {
+			return fmt.Errorf("%s at %s: %w", Name, e, err)
+		}
+	}
+	return nil
+}
+
+// probe has a member tell of a node that is there for a moment.
+func probe(ctx context.Context, addr string) error {
+	node := "/fencelab-" + rand.Text()
+	told := make(chan watch.Event, 2)
+	stream, err := watch.Follow(ctx, addr, []string{node}, func(e watch.Event) { told <- e })
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	l, err := connect([]string{addr}, longestSession)
+	if err != nil {
+		return err
+	}
+	defer l.end()
+	_, err = call(ctx, func() (string, error) { return l.Create(node, nil, zk.FlagEphemeral, anybody) }, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := stream.Position(ctx); err != nil {
+		return err
+	}
+	select {
+	case e := <-told:
+		if e.Zxid <= 0 {
+			return errors.New("it does not tell of which transaction an event is: it needs ZooKeeper 3.9 or newer")
+		}
+		return nil
+	default:
+		return errors.New("it does not tell of what happens to its nodes")
+	}
+}

@@ -1,0 +1,132 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// tenure is one of a client, or a place in the queue that will be one.
+type tenure struct {
+	of   *asking
+	done chan struct{}
+
+	mu       sync.Mutex
+	acquired bool  // as the process has it: taken, and not released
+	err      error // why done is closed
+}
+
+func newTenure(w *asking) *tenure { return &tenure{of: w, done: make(chan struct{})} }
+
+// begin says that the lock was granted, and watches from then on whether it is lost.
+func (t *tenure) begin() {
+	t.mu.Lock()
+	t.acquired = true
+	t.mu.Unlock()
+	suspended, lost := t.of.state()
+	if t.of.settings.Text(settingSuspended) == suspendedIgnored {
+		suspended = nil
+	}
+	go func() {
+		select {
+		case <-suspended:
+			if t.end(lock.ErrCutOff) {
+				t.of.abandon(t.of.node, nil) // nobody unlocks what is lost
+			}
+		case <-lost:
+			t.end(lock.ErrLost)
+		case <-t.done:
+		}
+	}()
+}
+
+// end closes done, once, and reports whether it was this time.
+func (t *tenure) end(why error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if isClosed(t.done) {
+		return false
+	}
+	t.err = why
+	close(t.done)
+	return true
+}
+
+// Grant implements lock.Tenure, as those below do.
+func (t *tenure) Grant() lock.Grant {
+	return lock.Grant{Scope: t.of.lock, Owner: t.Name(), Token: fence.Token(t.of.czxid), Mode: t.of.recipe.mode}
+}
+
+func (t *tenure) Done() <-chan struct{} { return t.done }
+
+func (t *tenure) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+func (t *tenure) Unlock(ctx context.Context) error {
+	t.end(nil)
+	t.mu.Lock()
+	t.acquired = false
+	t.mu.Unlock()
+	switch err := t.of.delete(ctx); {
+	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrSessionExpired):
+		return lock.ErrLost
+	case err != nil:
+		return &lock.UnknownError{Op: "unlock", Scope: t.of.lock, Err: err}
+	}
+	return nil
+}
+
+// Name implements service.Tenure, as those below do.
+func (t *tenure) Name() string { return path.Base(t.of.node) }
+
+func (t *tenure) Session() string { return "0x" + strconv.FormatInt(t.of.session, 16) }
+
+func (t *tenure) Shown() (token fence.Token, remark string) {
+	if t.of.settings.Text(setting.Token) == tokenSequence {
+		return fence.Token(sequenceOf(t.Name()) + 1), ""
+	}
+	return fence.Token(t.of.czxid), ""
+}
+
+func (t *tenure) Look(ctx context.Context, how string) (said string, err error) {
+	if how == lookAcquired {
+		return t.seeFlag()
+	}
+	return t.seeFirst(ctx)
+}
+
+func (t *tenure) seeFlag() (said string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	const question = "asked its process whether it has taken the lock and not released it"
+	if !t.acquired {
+		return "", service.NotHeld(question + ": no")
+	}
+	return question + ": yes", nil
+}
+
+func (t *tenure) seeFirst(ctx context.Context) (said string, err error) {
+	question := fmt.Sprintf("asked ZooKeeper whether %s is the first node of %s", t.Name(), t.of.lock)
+	switch err := t.of.first(ctx); {
+	case errors.Is(err, service.ErrRanOut), errors.Is(err, zk.ErrNoNode):
+		return "", service.NotHeld(question + ": it is gone")
+	case errors.Is(err, lock.ErrLocked):
+		return "", service.NotHeld(question + ": no")
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", question, err)
+	}
+	return question + ": yes", nil
+}

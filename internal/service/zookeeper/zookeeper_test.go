@@ -1,0 +1,114 @@
+package zookeeper_test
+
+import (
+	"flag"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/zookeeper"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
+)
+
+// The test binary is its own servers, storage, clients and janitor.
+func TestMain(m *testing.M) {
+	proctest.Play(lab.Roles(services)...)
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // runs mostly wait, but a member's start does not
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// services are those of these tests.
+var services = []service.Service{zookeeper.Service{}}
+
+// needs leaves a test out where there is no ZooKeeper.
+func needs(t *testing.T) {
+	t.Helper()
+	need.Programs(t, "to run ZooKeeper", "java")
+	if where, bring := (zookeeper.Service{}).Found(); where == "" {
+		need.Missing(t, "the jars of ZooKeeper", "to tell the stories on", "go run ./cmd/"+bring)
+	}
+}
+
+// TestStories: what is shipped and what is not, on one server where nothing is done to it.
+func TestStories(t *testing.T) {
+	needs(t)
+	shared := &lab.Shared{Exe: os.Args[0]}
+	t.Cleanup(func() {
+		if err := shared.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/zookeeper/*.yaml")...)
+	for _, s := range stories {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
+				t.Parallel()
+				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
+			})
+		}
+	}
+}
+
+// TestThereAlready: runs use a ZooKeeper of others, and leave nothing behind.
+func TestThereAlready(t *testing.T) {
+	cluster := zktest.Start(t, 1)
+	of, endpoints, err := zookeeper.Service{}.At(cluster.Members[0].Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := of.Reach(t.Context(), endpoints); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range labtest.Parse(t, services, "../../../scenarios/zookeeper/0[13]-*.yaml") {
+		for i := range s.Variants {
+			labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
+		}
+	}
+	left, _, err := zktest.Connect(t, endpoints, zktest.Deadline).Children("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) != 1 { // ZooKeeper's own
+		t.Errorf("the runs have left %q behind", left)
+	}
+}
+
+// TestReachNamesWhatIsMissing: nobody there, no ZooKeeper there, and no address.
+func TestReachNamesWhatIsMissing(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	for addr, want := range map[string]string{
+		listener.Addr().String(): "open a session",
+		"127.0.0.1:1":            "refused",
+	} {
+		err := zookeeper.Service{}.Reach(t.Context(), []string{addr})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), addr) {
+			t.Errorf("%s: got %v, want an error with the address and %q", addr, err, want)
+		}
+	}
+	if _, _, err := (zookeeper.Service{}).At("localhost"); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+		t.Errorf("got %v, want an error that says what is wanted", err)
+	}
+}
