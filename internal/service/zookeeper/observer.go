@@ -128,11 +128,12 @@ func (o *observer) join(ctx context.Context, addr string) (*watch.Stream, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.position(ctx); err == errNobody {
+	_, err = o.position(ctx)
+	if err == nil || err == errNobody {
 		held.letGo()
+	}
+	if err == errNobody {
 		err = o.compare(ctx, s)
-	} else if err == nil {
-		held.letGo()
 	}
 	if err != nil {
 		s.Close()
