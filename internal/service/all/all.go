@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/mariadb"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
@@ -14,6 +15,7 @@ var List = []service.Service{
 	etcd.Service{},
 	redis.Service{},
 	postgres.Service{},
+	mariadb.Service{},
 	zookeeper.Service{},
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,15 +34,13 @@ func (s *servers) slot() string {
 	return "fencelab_" + strings.ToLower(sqlservice.RunOf(s.database))
 }
 
-// watch reads the log of a server until that ends, or until it is told to.
+// watch is what the rounds of the observer need.
 type watch struct {
+	*sqlservice.Watch
 	of        *servers
 	conn      *pgx.Conn
 	behind    time.Duration // this machine's clock behind the database's
 	confirmed string        // up to where the log was read
-
-	stop  func()
-	ended chan struct{}
 }
 
 // observe begins the account, or goes on with it after the server was away.
@@ -52,23 +49,13 @@ func (s *servers) observe(ctx, starting context.Context) error {
 	if err != nil {
 		return fmt.Errorf("observer: %w", err)
 	}
-	w := &watch{of: s, conn: conn, ended: make(chan struct{})}
+	w := &watch{of: s, conn: conn}
 	if err := w.open(starting, s.watch); err != nil {
 		hangUp(conn)
 		return fmt.Errorf("observer: %w", errors.Join(err, context.Cause(starting)))
 	}
-	over := make(chan struct{})
-	w.stop = sync.OnceFunc(func() { close(over) })
+	w.Watch = sqlservice.Follow(ctx, s.stage, s.process(), s.account, w.round, func() { hangUp(conn) })
 	s.watch = w
-	p := s.process()
-	s.stage.Go(func() {
-		defer close(w.ended)
-		defer hangUp(conn)
-		if err := w.follow(ctx, over); err != nil && ctx.Err() == nil {
-			s.account.Crashed() // else the run ends here
-			s.stage.Fail(p, fmt.Errorf("the observer of PostgreSQL: %w", err))
-		}
-	})
 	return nil
 }
 
@@ -96,29 +83,6 @@ func (w *watch) open(ctx context.Context, before *watch) error {
 
 func (w *watch) confirm(ctx context.Context) error {
 	return w.conn.QueryRow(ctx, confirmedStatement, w.of.slot()).Scan(&w.confirmed)
-}
-
-// end ends the watch. A slot that others would keep goes with it.
-func (w *watch) end() {
-	w.stop()
-	<-w.ended
-}
-
-// follow reads the log every sqlservice.PollEvery. Nothing in it is missed, and the end of a
-// lock that a connection has is told so much later at most, but before the next grant of it.
-func (w *watch) follow(ctx context.Context, over <-chan struct{}) error {
-	for {
-		if err := w.round(ctx); err != nil {
-			return err
-		}
-		select {
-		case <-over:
-			return nil
-		case <-ctx.Done():
-			return nil
-		case <-time.After(sqlservice.PollEvery):
-		}
-	}
 }
 
 // round takes in what happened since the last one.

@@ -140,7 +140,7 @@ func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil
 // Leave drops the run's database. What still uses it is gone soon.
 func (s *servers) Leave(ctx context.Context) {
 	if s.watch != nil {
-		s.watch.end()
+		s.watch.End()
 	}
 	for ctx.Err() == nil {
 		err := s.administer(ctx, "", func(conn *pgx.Conn) error {

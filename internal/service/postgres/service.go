@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,6 +33,8 @@ var (
 // nodes is what a story calls its server.
 var nodes = service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"}
 
+var faults = sqlservice.Faults(nodes)
+
 // Words implements service.Service, as those below do.
 func (Service) Words() scenario.Service {
 	return scenario.Service{
@@ -46,7 +47,7 @@ func (Service) Words() scenario.Service {
 
 // Faults are steps that no other service has.
 func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode}
+	return faults
 }
 
 // Found is "" where there is no postgres.
@@ -96,23 +97,9 @@ func (Service) Shows(client setting.Values) string { return service.RecipeOf(rec
 // Slot is the owner, which clients choose anew for each tenure.
 func (Service) Slot(tenure string) string { return tenure }
 
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
-
-// Bounds implements service.Bounded. A client whose clock is ahead gets a lease that lasts
-// longer. A lock that a connection has is to last no longer than others.
+// Bounds implements service.Bounded.
 func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = max(c.Time(setting.TTL), world.Time(settingIdle)) + c.Time(sqlservice.Ahead.Name) + slack
-	}
-	return bounds, slack
-}
-
-// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
-func isAddress(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
+	return sqlservice.Bounds(world.Time(settingIdle), clients)
 }
 
 // reachDeadline is for how long a PostgreSQL that is there already is asked.
@@ -121,7 +108,7 @@ const reachDeadline = 10 * time.Second
 // Reach implements service.Service. A server of which runs cannot have an account is of no
 // use.
 func (Service) Reach(ctx context.Context, endpoints []string) error {
-	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
+	if len(endpoints) != 1 || !sqlservice.IsAddress(endpoints[0]) {
 		return fmt.Errorf("postgres at %q: want one HOST:PORT", endpoints)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachDeadline)

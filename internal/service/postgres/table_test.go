@@ -13,9 +13,9 @@ import (
 func TestTable(t *testing.T) {
 	program(t, "to tell the stories on")
 	properties := []labtest.Property{
-		labtest.Exclusive, labtest.Try, {Name: "fair", Story: "testdata/table/fair.yaml"}, labtest.Expires, labtest.Token, labtest.Pause,
-		{Name: "restart", Story: "testdata/table/restart.yaml"},
-		{Name: "clocks", Story: "testdata/table/clock.yaml"},
+		labtest.Exclusive, labtest.Try, {Name: "fair", Story: "../sqlservice/testdata/table/fair.yaml"}, labtest.Expires, labtest.Token, labtest.Pause,
+		{Name: "restart", Story: "../sqlservice/testdata/table/restart.yaml"},
+		{Name: "clocks", Story: "../sqlservice/testdata/table/clock.yaml"},
 	}
 	head, err := os.ReadFile("testdata/table/head.md")
 	if err != nil {

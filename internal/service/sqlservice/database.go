@@ -2,6 +2,7 @@ package sqlservice
 
 import (
 	"context"
+	"net"
 	"strings"
 	"time"
 )
@@ -55,3 +56,9 @@ func DatabaseOf(lock string) string {
 
 // RunOf is what tells the database of a run from those of others.
 func RunOf(database string) string { return strings.TrimPrefix(database, prefixBegins[1:]) }
+
+// IsAddress reports whether s is HOST:PORT, as far as can be told without trying.
+func IsAddress(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
+}

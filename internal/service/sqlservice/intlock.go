@@ -22,9 +22,7 @@ var (
 // IntLock are the locks of Spring Integration's JdbcLockRegistry: its table, its statements,
 // and the clock of the client, or that of the database in its place.
 type IntLock[C any] struct {
-	// Changed runs a statement, in which $1 is the first argument, and reports whether it
-	// changed a row.
-	Changed func(ctx context.Context, conn C, statement string, args ...any) (bool, error)
+	Changed Changing[C]
 	// Exists reports whether an error says that there is a row of the same key.
 	Exists func(error) bool
 	// Now is the database's clock.

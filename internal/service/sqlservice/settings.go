@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -63,4 +64,18 @@ func CheckWait[C any](recipes []*Recipe[C], clients map[string]scenario.Client) 
 		}
 	}
 	return nil
+}
+
+// slack is how long a machine that is busy may take to do what is due.
+const slack = 3 * time.Second
+
+// Bounds are those of service.Bounded, where a database ends the sessions of clients that
+// ask for nothing for a time. A client whose clock is ahead gets a lease that lasts longer. A
+// lock that a connection has is to last no longer than others.
+func Bounds(idle time.Duration, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+	bounds = make(map[string]time.Duration)
+	for name, c := range clients {
+		bounds[name] = max(c.Time(setting.TTL), idle) + c.Time(settingAhead) + slack
+	}
+	return bounds, slack
 }

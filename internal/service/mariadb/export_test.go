@@ -1,0 +1,24 @@
+package mariadb
+
+import (
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// WaitsBy reports what InnoDB says of a connection.
+var WaitsBy = waitsBy
+
+// TableRecipes are all recipes, for the table of what they do.
+func TableRecipes() (list []labtest.Recipe) {
+	for _, r := range recipes {
+		row := labtest.Recipe{
+			Name: r.ID, Service: Name, Client: service.By + ": " + r.ID, Against: service.By + ": " + r.ID,
+			Token: r == &token,
+		}
+		if r.Hold != nil {
+			row.World = settingIdle + ": 3s"
+		}
+		list = append(list, row)
+	}
+	return list
+}

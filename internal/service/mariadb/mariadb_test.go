@@ -1,0 +1,172 @@
+package mariadb_test
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/mariadb"
+	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
+)
+
+// The test binary is its own servers, storage, clients and janitor.
+func TestMain(m *testing.M) {
+	proctest.Play(lab.Roles(services)...)
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // runs mostly wait
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// services are those of these tests.
+var services = []service.Service{mariadb.Service{}}
+
+// program leaves a test out where there is no MariaDB.
+func program(t *testing.T, why string) string {
+	t.Helper()
+	p := mariadbproc.Program()
+	if p == "" {
+		need.Program(t, "mariadbd", why)
+	}
+	return p
+}
+
+// parse reads scenarios.
+func parse(t *testing.T, pattern string) []*scenario.Scenario {
+	t.Helper()
+	return labtest.Parse(t, services, pattern)
+}
+
+// TestStories: what is shipped and what is not, on one server where nothing is done to it.
+func TestStories(t *testing.T) {
+	program(t, "to tell the stories on")
+	shared := &lab.Shared{Exe: os.Args[0]}
+	t.Cleanup(func() {
+		if err := shared.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, s := range append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/mariadb/*.yaml")...) {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
+				t.Parallel()
+				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
+			})
+		}
+	}
+}
+
+// TestDeadlock: of two clients that find no row of one lock, one gets the lock. MariaDB
+// chooses which.
+func TestDeadlock(t *testing.T) {
+	program(t, "to end a deadlock")
+	of := lab.Options{Services: services}
+	want := map[string]int{"row-before": 3, "missing": 2}
+	for _, s := range parse(t, "testdata/deadlock/*.yaml") {
+		for i := range s.Variants {
+			granted := 0
+			for _, e := range labtest.Run(t, s, &s.Variants[i], of) {
+				if e.Kind == history.KindGranted {
+					granted++
+				}
+			}
+			if name := s.Variants[i].Name; granted != want[name] {
+				t.Errorf("%s: %d clients got the lock, want %d", name, granted, want[name])
+			}
+		}
+	}
+}
+
+// TestWaitsBy: the status as MariaDB 10.11 writes it.
+func TestWaitsBy(t *testing.T) {
+	status := "---TRANSACTION 1, ACTIVE 3 sec starting index read\nmysql tables in use 1, locked 1\nLOCK WAIT 2 lock struct(s)\nMariaDB thread id 17, OS thread\n" +
+		"---TRANSACTION 2, ACTIVE 3 sec\n2 lock struct(s)\nMariaDB thread id 7, OS thread\n"
+	for id, want := range map[int64]bool{17: true, 7: false, 1: false} {
+		if got := mariadb.WaitsBy(status, id); got != want {
+			t.Errorf("connection %d waits: %v, want %v", id, got, want)
+		}
+	}
+}
+
+// started is a server. It ends with the test.
+func started(t *testing.T) *mariadbproc.Server {
+	t.Helper()
+	s, err := mariadbproc.Start(t.Context(), proctest.Group(t), program(t, "to be there already"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// left are the databases of a server that are none of its own.
+func left(t *testing.T, s *mariadbproc.Server) (names []string) {
+	t.Helper()
+	connector, err := mysql.NewConnector(s.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	rows, err := db.QueryContext(context.Background(), "SELECT schema_name FROM information_schema.SCHEMATA WHERE schema_name NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// TestMariaDBThatIsThere: a run uses it in a database of its own, and leaves nothing in it.
+func TestMariaDBThatIsThere(t *testing.T) {
+	t.Setenv("FENCELAB_MARIADB_URL", "") // At sets it
+	server := started(t)
+	of, endpoints, err := mariadb.Service{}.At("mariadb://root@" + server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := of.Reach(t.Context(), endpoints); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range parse(t, "testdata/queue.yaml") {
+		for i := range s.Variants {
+			events := labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
+			for _, e := range events {
+				if e.Kind == history.KindGranted && !strings.HasPrefix(e.Scope, "/gcsim-") {
+					t.Errorf("%+v: its lock has no prefix of the run", e)
+				}
+			}
+		}
+	}
+	if names := left(t, server); len(names) > 0 {
+		t.Errorf("the runs have left %q", names)
+	}
+}
+
+// TestAtRefuses: what is no place, and says what is.
+func TestAtRefuses(t *testing.T) {
+	for _, where := range []string{"127.0.0.1:3306", "http://127.0.0.1:3306", "mariadb:///db", "mariadb://h:p/%zz"} {
+		if _, _, err := (mariadb.Service{}).At(where); err == nil || !strings.Contains(err.Error(), "want the URL of one that is there already") {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package mariadb
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+//go:embed sql/schema.sql
+var schema string
+
+// servers are the one MariaDB of a run.
+type servers struct {
+	stage    service.Stage
+	server   *mariadbproc.Server // nil: it was there already
+	place    place
+	database string // of the run
+	account  *sqlservice.Account
+	log      *sqlservice.Log
+	watch    *watch
+}
+
+// Start implements service.Service.
+func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	server, err := mariadbproc.Start(ctx, stage.Group(), mariadbproc.Program(), arguments(stage.World())...)
+	if err != nil {
+		return nil, err
+	}
+	stage.Guard(server.Process())
+	return &servers{stage: stage, server: server, place: place{ownURL, server.Addr}, database: ownDatabase}, nil
+}
+
+// Launch implements service.Shared.
+func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+	server, err := mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
+	if err != nil {
+		return service.Launched{}, err
+	}
+	return service.Launched{Endpoints: []string{server.Addr}, Processes: []*proc.Process{server.Process()}}, nil
+}
+
+// Join implements service.Service.
+func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{stage: stage, place: placeAt(endpoints[0]), database: databaseOf(stage.Prefix())}
+}
+
+// observeDeadline is for how long a MariaDB is asked for the beginning of the account.
+const observeDeadline = 30 * time.Second
+
+// Observe implements service.Servers, as those below do. It makes the run's database and
+// its tables, too.
+func (s *servers) Observe(ctx context.Context) error {
+	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("MariaDB does not answer after %v", observeDeadline))
+	defer cancel()
+	if err := s.make(starting); err != nil {
+		return fmt.Errorf("make the run's database: %w", err)
+	}
+	s.account = sqlservice.NewAccount(Name, s.stage)
+	s.log = &sqlservice.Log{Locks: s.stage.Locks()}
+	return s.observe(ctx, starting)
+}
+
+// make makes the database of the run, the tables in it, and the rows that are there before
+// anybody takes a lock.
+func (s *servers) make(ctx context.Context) error {
+	conn, err := s.place.connect(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer hangUp(conn)
+	name := quoted(s.database)
+	if err := exec(ctx, conn, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4; USE "+name+"; "+schema); err != nil {
+		return err
+	}
+	for _, lock := range s.stage.Locks() {
+		for _, table := range []string{"row_lock", "token_lock"} {
+			if err := exec(ctx, conn, "INSERT INTO "+table+" (name) VALUES (?)", lock); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// process is the server's; nil where it was there already.
+func (s *servers) process() *proc.Process {
+	if s.server == nil {
+		return nil
+	}
+	return s.server.Process()
+}
+
+// Server implements sqlservice.Node, as those below do.
+func (s *servers) Server() sqlservice.Server { return s.server }
+
+func (s *servers) Watched() <-chan struct{} { return s.watch.Ended() }
+
+func (s *servers) Again(ctx, starting context.Context) error { return s.observe(ctx, starting) }
+
+func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
+	return []string{s.place.addr}, nil
+}
+
+func (s *servers) IssuerArgs() []string { return nil }
+
+// Position is none: the account does not tell who waits.
+func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
+
+// Leave drops the run's database, once the transactions of the run's clients have ended.
+func (s *servers) Leave(ctx context.Context) {
+	if s.watch != nil {
+		s.watch.End()
+	}
+	conn, err := s.place.connect(ctx, "")
+	if err != nil {
+		return
+	}
+	defer hangUp(conn)
+	_ = exec(ctx, conn, "DROP DATABASE IF EXISTS "+quoted(s.database))
+}

@@ -1,0 +1,101 @@
+-- The tables of all recipes, in the database of a run. Names are compared by their bytes.
+
+CREATE TABLE row_lock (
+    name varchar(200) COLLATE utf8mb4_bin PRIMARY KEY
+) ENGINE = InnoDB;
+
+CREATE TABLE naive_lock (
+    name varchar(200) COLLATE utf8mb4_bin PRIMARY KEY
+) ENGINE = InnoDB;
+
+CREATE TABLE token_lock (
+    name    varchar(200) COLLATE utf8mb4_bin PRIMARY KEY,
+    owner   varchar(36),
+    expires datetime(6),
+    token   bigint NOT NULL DEFAULT 0
+) ENGINE = InnoDB;
+
+-- As Spring Integration's schema-mysql.sql has it.
+CREATE TABLE int_lock (
+    lock_key      char(36)     NOT NULL,
+    region        varchar(100) NOT NULL,
+    client_id     char(36),
+    created_date  datetime(6)  NOT NULL,
+    expired_after datetime(6)  NOT NULL,
+    CONSTRAINT int_lock_pk PRIMARY KEY (lock_key, region)
+) ENGINE = InnoDB;
+
+-- What follows is the account. Triggers tell of rows, in the transaction that changes them.
+
+CREATE TABLE told (
+    number bigint AUTO_INCREMENT PRIMARY KEY,
+    source varchar(20) NOT NULL,
+    name   varchar(200) NOT NULL,
+    owner  varchar(36),
+    until  bigint, -- microseconds since 1970
+    token  bigint NOT NULL
+) ENGINE = InnoDB;
+
+CREATE TRIGGER token_lock_changed AFTER UPDATE ON token_lock FOR EACH ROW
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('token_lock', NEW.name, NEW.owner, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expires), NEW.token);
+
+CREATE TRIGGER int_lock_inserted AFTER INSERT ON int_lock FOR EACH ROW
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('int_lock', NEW.lock_key, NEW.client_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expired_after), 0);
+
+CREATE TRIGGER int_lock_changed AFTER UPDATE ON int_lock FOR EACH ROW
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('int_lock', NEW.lock_key, NEW.client_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expired_after), 0);
+
+CREATE TRIGGER int_lock_deleted AFTER DELETE ON int_lock FOR EACH ROW
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('int_lock', OLD.lock_key, NULL, NULL, 0);
+
+-- A lock of a connection is told of when it is taken, whatever becomes of the transaction:
+-- MyISAM has no transactions.
+CREATE TABLE held (
+    number    bigint AUTO_INCREMENT PRIMARY KEY,
+    name      varchar(200) NOT NULL,
+    owner     varchar(36)  NOT NULL,
+    at        bigint       NOT NULL, -- microseconds since 1970
+    process   bigint       NOT NULL,
+    `session` boolean      NOT NULL  -- the lock is the session's, and not a transaction's
+) ENGINE = MyISAM;
+
+-- A row that a transaction has inserted and not yet committed: the transaction goes on.
+CREATE TABLE goes_on (
+    owner varchar(36) PRIMARY KEY
+) ENGINE = InnoDB;
+
+CREATE PROCEDURE tell(lock_name varchar(200), owner_name varchar(36), of_session boolean)
+    INSERT INTO held (name, owner, at, process, `session`)
+    VALUES (lock_name, owner_name, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6)), CONNECTION_ID(), of_session);
+
+-- The row has been there before.
+CREATE PROCEDURE for_update(lock_name varchar(200), owner_name varchar(36))
+BEGIN
+    DECLARE found varchar(200);
+    SELECT name INTO found FROM row_lock WHERE name = lock_name FOR UPDATE;
+    INSERT INTO goes_on VALUES (owner_name);
+    CALL tell(lock_name, owner_name, false);
+END;
+
+-- Where there is no row, FOR UPDATE locks the gap in which it would be.
+CREATE PROCEDURE for_update_naive(lock_name varchar(200), owner_name varchar(36))
+BEGIN
+    IF NOT EXISTS (SELECT name FROM naive_lock WHERE name = lock_name FOR UPDATE) THEN
+        INSERT INTO naive_lock VALUES (lock_name);
+    END IF;
+    INSERT INTO goes_on VALUES (owner_name);
+    CALL tell(lock_name, owner_name, false);
+END;
+
+-- It waits for as long as for a row, and says by the same error that it gave up.
+CREATE PROCEDURE take_get_lock(lock_name varchar(200), owner_name varchar(36))
+BEGIN
+    IF NOT GET_LOCK(lock_name, @@innodb_lock_wait_timeout) THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = 'GET_LOCK has given up waiting';
+    END IF;
+    CALL tell(lock_name, owner_name, true);
+END;
