@@ -11,6 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/network"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
@@ -51,7 +52,7 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	r.world.links[name] = n
 	if r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name() }) {
 		for i, endpoint := range endpoints {
-			l, err := network.New(endpoint)
+			l, err := r.linkTo(endpoint)
 			if err != nil {
 				return err
 			}
@@ -65,6 +66,14 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 		n.sends = "http://" + n.storage.Addr()
 	}
 	return nil
+}
+
+// linkTo makes a client's network to an address of the lock service.
+func (r *run) linkTo(endpoint string) (*network.Link, error) {
+	if _, greets := r.service.(service.Greeting); greets {
+		return network.NewGreeted(endpoint)
+	}
+	return network.New(endpoint)
 }
 
 // startClient starts a process of a client.

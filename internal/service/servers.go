@@ -79,6 +79,12 @@ type Lacking interface {
 	Lacks(v *scenario.Variant) string
 }
 
+// Greeting is a Service whose servers speak before their clients do.
+type Greeting interface {
+	Service
+	Greets()
+}
+
 // Bounded is a Service that promises within which times locks are freed and granted,
 // as long as nothing is done to its servers.
 type Bounded interface {

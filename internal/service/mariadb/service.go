@@ -27,10 +27,11 @@ type Service struct {
 }
 
 var (
-	_ service.Service = Service{}
-	_ service.Shared  = Service{}
-	_ service.Bounded = Service{}
-	_ service.Lacking = Service{}
+	_ service.Service  = Service{}
+	_ service.Shared   = Service{}
+	_ service.Bounded  = Service{}
+	_ service.Lacking  = Service{}
+	_ service.Greeting = Service{}
 )
 
 // nodes is what a story calls its server.
@@ -76,6 +77,9 @@ func (Service) At(where string) (service.Service, []string, error) {
 	}
 	return Service{there: true}, []string{net.JoinHostPort(u.Hostname(), port)}, os.Setenv(urlEnv, where)
 }
+
+// Greets implements service.Greeting.
+func (Service) Greets() {}
 
 // Lacks implements service.Lacking.
 func (s Service) Lacks(v *scenario.Variant) string {
