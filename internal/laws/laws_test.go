@@ -246,6 +246,9 @@ func serve(t *testing.T, h http.Handler) []string {
 
 func TestHolesAreFound(t *testing.T) {
 	for _, h := range holes {
+		if h.found == nil { // no law finds it: see TestCommandThatEnds
+			continue
+		}
 		t.Run(h.name, func(t *testing.T) {
 			o := laws.Options{Only: h.found}
 			if h.command {
