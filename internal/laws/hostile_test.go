@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/need"
 )
 
 // hostile are ways not to answer, and what is to be said of each.
@@ -182,7 +183,7 @@ func TestUnansweredRequestBreaksTheLaw(t *testing.T) {
 // TestCommandThatEnds: its end, and its last words, are the reason; the next law has a new
 // process.
 func TestCommandThatEnds(t *testing.T) {
-	r := report(t, laws.Options{Only: []string{"OnlyNumbersAreTokens", "NewerTokenReplaces"}, Commands: []string{command("it ends at a bad token")}})
+	r := report(t, laws.Options{Only: []string{"OnlyNumbersAreTokens", "NewerTokenReplaces"}, Commands: []string{command(t, "it ends at a bad token")}})
 	for _, law := range r.Results {
 		want, says := laws.Holds, ""
 		if law.Law == "OnlyNumbersAreTokens" {
@@ -207,6 +208,7 @@ func endAtBadToken(s *tiny) {
 }
 
 func TestCommandsThatCannotBeStarted(t *testing.T) {
+	need.Program(t, "sh", "to start commands")
 	for command, want := range map[string]string{
 		"no-such-program --listen {addr}": "not found",
 		"exit 3 # {addr}":                 "exit status 127", // it is no program

@@ -20,6 +20,7 @@ import (
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 )
 
@@ -41,7 +42,9 @@ func TestMain(m *testing.M) {
 }
 
 // command runs a tiny storage with a hole.
-func command(hole string) string {
+func command(t *testing.T, hole string) string {
+	t.Helper()
+	need.Program(t, "sh", "to run a storage by a command")
 	return fmt.Sprintf("'%s' %s '%s' {addr} {dir}", os.Args[0], storageArg, hole)
 }
 
@@ -252,7 +255,7 @@ func TestHolesAreFound(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			o := laws.Options{Only: h.found}
 			if h.command {
-				o.Commands = []string{command(h.name)}
+				o.Commands = []string{command(t, h.name)}
 			} else {
 				o.URLs = serve(t, newTiny(h.change))
 			}
@@ -299,7 +302,7 @@ func TestRightStoragesPass(t *testing.T) {
 		},
 		{
 			name:   "the smallest, as a command",
-			open:   func(*testing.T) laws.Options { return laws.Options{Commands: []string{command("none")}} },
+			open:   func(t *testing.T) laws.Options { return laws.Options{Commands: []string{command(t, "none")}} },
 			speaks: laws.Speaks{Protocol: "/v1", Durable: true},
 			left:   []string{"ProcessesShareMarks"},
 		},
