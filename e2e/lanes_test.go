@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"crypto/rand"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 )
 
 // lanes starts a lane for each process of the main story, which wait at an address.
@@ -138,13 +138,12 @@ func demo(t *testing.T) (w *world, start func() *process) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	_, port, err := net.SplitHostPort(proctest.Nobody(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln.Close() // goreman cannot be given a listener
 	w = newWorld(t)
-	w.env = append(w.env, "LANES=@"+rand.Text(), fmt.Sprintf("GOREMAN_RPC_PORT=%d", ln.Addr().(*net.TCPAddr).Port))
+	w.env = append(w.env, "LANES=@"+rand.Text(), "GOREMAN_RPC_PORT="+port)
 	return w, func() *process {
 		p := w.prepare(gotool, "tool", "goreman", "start")
 		p.cmd.Dir = ".."

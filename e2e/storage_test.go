@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -147,12 +148,7 @@ func TestIssuer(t *testing.T) {
 
 func TestUnreachableIsTold(t *testing.T) {
 	w := newWorld(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := ln.Addr().String()
-	ln.Close()
+	nobody := proctest.Nobody(t)
 	p := w.start("client", "2", "--endpoints", nobody)
 	p.want(1)
 	p.says(nobody, "--endpoints")

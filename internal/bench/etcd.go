@@ -9,6 +9,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/ports"
 )
 
 // roleEtcd is an etcd that syncs, unlike that of the lab.
@@ -16,13 +18,13 @@ const roleEtcd = "synced-etcd"
 
 // serveEtcd serves one member with etcd's own defaults.
 func serveEtcd(ctx context.Context, addr, dir string) error {
-	peer, err := freeAddress()
+	peer, err := ports.Free(1)
 	if err != nil {
 		return err
 	}
 	cfg := embed.NewConfig()
 	cfg.Dir = dir
-	client, other := url.URL{Scheme: "http", Host: addr}, url.URL{Scheme: "http", Host: peer}
+	client, other := url.URL{Scheme: "http", Host: addr}, url.URL{Scheme: "http", Host: peer[0]}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{other}, []url.URL{other}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)

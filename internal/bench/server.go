@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
@@ -81,11 +82,11 @@ const startTimeout = time.Minute
 // start starts a server, with the arguments that args makes of a free address,
 // and returns when it takes connections.
 func (b *bench) start(args func(addr string) []string) (*server, error) {
-	addr, err := freeAddress()
+	free, err := ports.Free(1)
 	if err != nil {
 		return nil, err
 	}
-	return b.startAt(addr, args(addr)...)
+	return b.startAt(free[0], args(free[0])...)
 }
 
 // startAt starts a server that takes connections at addr, and returns when it does.
@@ -108,14 +109,6 @@ func (b *bench) startAt(addr string, args ...string) (s *server, err error) {
 			return nil, fmt.Errorf("%s does not serve after %v: %w", args[0], startTimeout, err)
 		}
 	}
-}
-
-func freeAddress() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return ln.Addr().String(), ln.Close()
 }
 
 // storage starts cmd/storage, as its users do but for the address.

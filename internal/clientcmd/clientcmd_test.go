@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
@@ -41,20 +42,10 @@ func status(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// deadAddr is an address where nothing listens.
-func deadAddr(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	w := clienttest.New(t)
-	dead := deadAddr(t)
+	dead := proctest.Nobody(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +91,7 @@ func TestUnreachable(t *testing.T) {
 func TestWaitsForEtcd(t *testing.T) {
 	t.Parallel()
 	w := clienttest.New(t)
-	dir, addr := t.TempDir(), deadAddr(t)
+	dir, addr := t.TempDir(), proctest.Nobody(t)
 	cmd := clienttest.Process(t, "client", "2", "--endpoints", addr, "--storage", w.Storage.URL, "--connect-timeout", "20s")
 	var errs bytes.Buffer
 	r, pipe, err := os.Pipe()

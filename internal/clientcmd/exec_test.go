@@ -19,6 +19,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clientcmd"
 	"github.com/fencelab/fencelab/internal/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
@@ -138,7 +139,7 @@ func TestExecStatus(t *testing.T) {
 		t.Errorf("status %d, want 42; it says %s", code, stderr)
 	}
 	// Known without a lock service, which could let it wait for long.
-	dead := deadAddr(t)
+	dead := proctest.Nobody(t)
 	if code, _, stderr := status(t, "exec", "--endpoints", dead, "--lock", "/x", "no-such-command"); code != 127 {
 		t.Errorf("without etcd: status %d, want 127; it says %s", code, stderr)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -130,12 +131,7 @@ func TestClientTellsUnknown(t *testing.T) {
 			}
 		}
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := kvhttp.NewClient("http://"+ln.Addr().String(), kvhttp.ClientOptions{})
-	ln.Close()
+	nobody := kvhttp.NewClient("http://"+proctest.Nobody(t), kvhttp.ClientOptions{})
 	for name, call := range calls {
 		if err := call(t.Context(), nobody); err == nil || errors.Is(err, kv.ErrUnknown) {
 			t.Errorf("nobody listens, %s: %v, want a definite error", name, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/zklock"
@@ -296,15 +297,10 @@ func TestPausedPastItsSession(t *testing.T) {
 
 // TestNoServer: an attempt that reaches nobody says why.
 func TestNoServer(t *testing.T) {
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	b := backend(t, long, []string{nobody.Addr().String()})
-	_, err = b.Lock(ctx, scope)
+	b := backend(t, long, []string{proctest.Nobody(t)})
+	_, err := b.Lock(ctx, scope)
 	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, new(*net.OpError)) {
 		t.Errorf("got %v, want the context's error, and that of the network", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc"
 )
 
@@ -47,4 +48,15 @@ func Group(t testing.TB) *proc.Group {
 		}
 	})
 	return g
+}
+
+// Nobody is an address of loopback where nobody listens, and nobody will who asks the
+// system for any port.
+func Nobody(t testing.TB) string {
+	t.Helper()
+	free, err := ports.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return free[0]
 }
