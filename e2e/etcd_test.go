@@ -81,7 +81,7 @@ func TestLinearizableEtcd(t *testing.T) {
 		{"member killed", func(*trial, *site) { kill(follower()) }},
 		{"slow member", func(*trial, *site) { pause(follower()) }},
 	}
-	r.harm(faultsIn()/2, slices.Concat(members, crashes, pauses)...)
+	r.harm(faultsIn(), slices.Concat(members, crashes, pauses)...)
 	r.want(linear.Linearizable)
 }
 
