@@ -127,6 +127,37 @@ func (w *asking) makeParents() error {
 	return nil
 }
 
+// awaitNode returns when there is a node below the lock's own which is the one that is looked
+// for: its path, and what else is known of it.
+func (w *asking) awaitNode(ctx context.Context, is func(name string, data []byte, stat *zk.Stat) bool) (node string, stat *zk.Stat, err error) {
+	for {
+		var names []string
+		changed, err := ask(ctx, w.link, func() (changed <-chan zk.Event, err error) {
+			names, _, changed, err = w.ChildrenW(w.lock)
+			return changed, err
+		})
+		if err == zk.ErrNoNode {
+			if err = w.makeParents(); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		for _, name := range names {
+			data, stat, err := w.Get(w.lock + "/" + name)
+			if err == nil && is(name, data, stat) {
+				return w.lock + "/" + name, stat, nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return "", nil, context.Cause(ctx)
+		}
+	}
+}
+
 // findOwn is the path of the node that has the GUID; "" where there is none.
 func (w *asking) findOwn() (node string, err error) {
 	names, _, err := w.Children(w.lock)

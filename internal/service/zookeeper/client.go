@@ -29,7 +29,11 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}
-	return &client{l, o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
+	c := &client{l, o.Settings, service.RecipeOf(recipes, o.Settings)}
+	if !c.recipe.own {
+		return c, nil
+	}
+	return newOwnClient(c, o.Endpoints)
 }
 
 // client takes its locks by a recipe. All its nodes are of one session.

@@ -25,34 +25,16 @@ func newLibraryLock(w *asking) *libraryLock {
 // create begins to wait for the lock, and returns the path of the node. The library does not
 // tell it: it is the one that holds the GUID.
 func (l *libraryLock) create(ctx context.Context) (node string, err error) {
-	go func() { l.locked <- l.lock.LockWithData([]byte(l.of.id)) }()
-	for {
-		names, _, changed, err := l.of.ChildrenW(l.of.lock)
-		if err == zk.ErrNoNode {
-			if err = l.of.makeParents(); err == nil {
-				continue
-			}
-		}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		err := l.lock.LockWithData([]byte(l.of.id))
 		if err != nil {
-			return "", err
+			cancel(err)
 		}
-		for _, name := range names {
-			data, _, err := l.of.Get(l.of.lock + "/" + name)
-			if err == nil && string(data) == l.of.id {
-				return l.of.lock + "/" + name, nil
-			}
-		}
-		select {
-		case <-changed:
-		case err := <-l.locked:
-			if err != nil {
-				return "", err
-			}
-			l.locked <- nil
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
+		l.locked <- err
+	}()
+	node, _, err = l.of.awaitNode(ctx, func(_ string, data []byte, _ *zk.Stat) bool { return string(data) == l.of.id })
+	return node, err
 }
 
 // letGo has what is granted later be given back at once.

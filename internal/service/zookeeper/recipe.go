@@ -14,10 +14,11 @@ type recipe struct {
 	protected bool // a node whose creation was not answered is looked for, and found again
 	herd      bool // all who wait watch the first node
 	library   bool // it is the Lock of package zk
+	own       bool // it is package zklock
 }
 
 // recipes are all of them.
-var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite}
+var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead}
 
 var (
 	sequential = recipe{
@@ -43,6 +44,14 @@ var (
 	curatorWrite = recipe{
 		name: "curator-write", before: beforeWriter, protected: true,
 		about: "The writer's.",
+	}
+	ownLock = recipe{
+		name: "zklock", before: beforeWriter, own: true,
+		about: "Package zklock, whose nodes are those of curator-write.",
+	}
+	ownRead = recipe{
+		name: "zklock-read", before: beforeReader, mode: fence.Shared, own: true,
+		about: "Its lock for readers.",
 	}
 )
 

@@ -35,7 +35,7 @@ var clientSettings = []setting.Setting{
 	{Name: setting.Token, Default: tokenCzxid, Of: []string{tokenCzxid, tokenSequence},
 		About: "Which number it shows as its token. czxid: that of the transaction which created its node. sequence: the number in the name of its node, and one more, as 0 is no token."},
 	{Name: settingSuspended, Default: suspendedObeyed, Of: []string{suspendedObeyed, suspendedIgnored},
-		About: "What it makes of a connection that broke (Curator's SUSPENDED). obeyed: its tenures are over. ignored: they go on until its session has expired, or must have by its own clock (Curator's LOST)."},
+		About: "What it makes of a connection that broke (Curator's SUSPENDED). obeyed: its tenures are over. ignored: they go on until its session has expired, or must have by its own clock (Curator's LOST), with zklock until it may have."},
 	{Name: settingMember, Default: memberAny, Of: []string{memberAny, memberLeader, memberFollower},
 		About: "The member of ZooKeeper that it talks to. any: it knows all. leader: the one that leads when the story begins. follower: one that does not lead then."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},

@@ -30,9 +30,7 @@ func newTenure(w *asking) *tenure { return &tenure{of: w, done: make(chan struct
 
 // begin says that the lock was granted, and watches from then on whether it is lost.
 func (t *tenure) begin() {
-	t.mu.Lock()
-	t.acquired = true
-	t.mu.Unlock()
+	t.setAcquired(true)
 	suspended, lost := t.of.state()
 	if t.of.settings.Text(settingSuspended) == suspendedIgnored {
 		suspended = nil
@@ -48,6 +46,12 @@ func (t *tenure) begin() {
 		case <-t.done:
 		}
 	}()
+}
+
+func (t *tenure) setAcquired(is bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.acquired = is
 }
 
 // end closes done, once, and reports whether it was this time.
@@ -77,9 +81,7 @@ func (t *tenure) Err() error {
 
 func (t *tenure) Unlock(ctx context.Context) error {
 	t.end(nil)
-	t.mu.Lock()
-	t.acquired = false
-	t.mu.Unlock()
+	t.setAcquired(false)
 	switch err := t.of.delete(ctx); {
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrSessionExpired):
 		return lock.ErrLost
