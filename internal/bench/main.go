@@ -45,7 +45,7 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
 		},
 	}
 	cmd.Flags().BoolVar(&short, "short", false, "a few seconds: shows that it works, and no figure means anything")
-	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, growth, latency or shares")
+	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, zookeeper, growth, latency or shares")
 	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
 	cmd.AddCommand(roles()...)
 	return cmd
@@ -98,6 +98,7 @@ func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer
 		{"locks", b.locks},
 		{"redis", b.inRedis},
 		{"databases", b.inDatabases},
+		{"zookeeper", b.inZooKeeper},
 		{"growth", b.growth},
 		{"latency", b.latencies},
 		{"shares", b.shares},

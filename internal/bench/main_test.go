@@ -13,6 +13,7 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 )
 
 // TestMain makes the test's program one that bench can start its servers with.
@@ -27,6 +28,9 @@ func TestMain(m *testing.M) {
 // anything, but each has to be there, and go where it belongs.
 func TestShortRun(t *testing.T) {
 	need.Program(t, redisServer, "to measure it")
+	if where, bring := zkproc.Found(); where == "" {
+		need.Missing(t, "ZooKeeper", "to measure it", "go run ./cmd/"+bring)
+	}
 	doc := filepath.Join(t.TempDir(), "doc.md")
 	if err := os.WriteFile(doc, []byte("before\n"+markBegin+"\nold\n"+markEnd+"\nafter\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,6 +53,8 @@ func TestShortRun(t *testing.T) {
 		"### Lock and unlock in databases", "| SQLite | 16 | sqllock | ", "| SQLite | 1 | bare statements | ",
 		"### Hand-over in databases", "| SQLite | 16 | polling every 100 ms | ",
 		"### Fenced writes in databases", "| SQLite | 16 | UPDATE by fencesql | ", "| SQLite | 1 | transaction | ",
+		"### Lock and unlock in ZooKeeper", "| ZooKeeper | 16 | zklock | ",
+		"### Hand-over in ZooKeeper", "| 64 | bare requests | ",
 		"### From 1,000 to 5,000 keys", " of disk |", " of memory |", "### Start with 5,000 keys",
 		"### Latency at 70 %", "| bolt | ",
 		"### Beside greedy clients", "| 64 connections with batches of 1,024, a scope each | ", "| snapshots of 5,000 keys, one after another | ",
