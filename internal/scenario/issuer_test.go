@@ -46,3 +46,26 @@ variants: {only: {control: true, expect: {verdict: blocked, fair: true}}}
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// TestNoNetworkToCut: of a lock service that clients reach without a network, there are no
+// steps that cut one.
+func TestNoNetworkToCut(t *testing.T) {
+	local := scenario.Language{Services: slices.Clone(language.Services), Forms: language.Forms}
+	local.Services[0].Local = true
+	for step, want := range map[string]string{
+		"partition client1 from etcd": `s.yaml:3:17: gcsim cannot "partition"`,
+		"deafen client1 to etcd":      `s.yaml:3:17: want "deafen CLIENT to storage"`,
+	} {
+		data := `title: t
+clients: {client1: {lock: /l}}
+steps: [{gcsim: ` + step + `}]
+variants: {only: {control: true, expect: {verdict: blocked}}}
+`
+		if _, err := language.Parse("s.yaml", "s", []byte(data)); err != nil {
+			t.Error(err)
+		}
+		if _, err := local.Parse("s.yaml", "s", []byte(data)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type Service struct {
 	Unqueued bool
 	// Halfway says that its clients can stand in the middle of taking a lock.
 	Halfway bool
+	// Local says that its clients reach it without a network: no step cuts that.
+	Local bool
 	// Check finds settings that do not go together; nil: all do.
 	Check func(world setting.Values, clients map[string]Client) *Conflict
 	// Clash says why there cannot be two locks of these names side by side; "" where
@@ -112,6 +114,9 @@ func (l *Language) serviceNames() (names []string) {
 func (l *Language) forms(s *Service) map[string][]*Form {
 	all := make(map[string][]*Form)
 	for _, f := range slices.Concat(s.Forms, l.Forms) {
+		if s.Local && f.Other == TheService {
+			continue
+		}
 		named := *f
 		named.origin, named.nodes = f, s.Nodes
 		named.Usage = strings.ReplaceAll(f.Usage, "SERVICE", s.Name)
