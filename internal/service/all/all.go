@@ -7,6 +7,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/mariadb"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/sqlite"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 )
 
@@ -16,6 +17,7 @@ var List = []service.Service{
 	redis.Service{},
 	postgres.Service{},
 	mariadb.Service{},
+	sqlite.Service{},
 	zookeeper.Service{},
 }
 

@@ -63,7 +63,7 @@ func (w *watch) round(ctx context.Context) error {
 		}
 		w.account.Taken(h, h.At)
 	}
-	if err := w.log.Take(ctx, w.conn.Conn, w.account); err != nil {
+	if err := w.log.Take(ctx, w.conn, w.account); err != nil {
 		return err
 	}
 	w.account.Expire()

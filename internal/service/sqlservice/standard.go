@@ -11,14 +11,15 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Execer is a connection of database/sql.
-type Execer interface {
+// Conn is a connection of database/sql.
+type Conn interface {
 	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
 }
 
 // Changed runs a statement, in which $1 is the first argument, by a driver that knows only ?,
 // and reports whether it changed a row.
-func Changed(ctx context.Context, conn Execer, statement string, args ...any) (bool, error) {
+func Changed(ctx context.Context, conn Conn, statement string, args ...any) (bool, error) {
 	positional, inOrder := positional(statement, args)
 	result, err := conn.ExecContext(ctx, positional, inOrder...)
 	if err != nil {
@@ -55,7 +56,7 @@ type Log struct {
 // Take has an account take in what was committed since the last time. Numbers are given
 // before the commit, so a later one may be seen earlier; those of one lock may not, as the
 // lock's row is locked in between.
-func (l *Log) Take(ctx context.Context, conn *sql.Conn, a *Account) error {
+func (l *Log) Take(ctx context.Context, conn Conn, a *Account) error {
 	rows, err := conn.QueryContext(ctx, "SELECT number, source, name, owner, until, token FROM told ORDER BY number")
 	if err != nil {
 		return fmt.Errorf("read what triggers told: %w", err)

@@ -1,0 +1,49 @@
+-- The tables of all recipes, in the file of a run. Times are microseconds since 1970.
+
+CREATE TABLE token_lock (
+    name    text PRIMARY KEY,
+    owner   text,
+    expires integer,
+    token   integer NOT NULL DEFAULT 0
+);
+
+-- That of Spring Integration, whose schemas have none for SQLite.
+CREATE TABLE int_lock (
+    lock_key      text    NOT NULL,
+    region        text    NOT NULL,
+    client_id     text,
+    created_date  integer NOT NULL,
+    expired_after integer NOT NULL,
+    CONSTRAINT int_lock_pk PRIMARY KEY (lock_key, region)
+);
+
+-- What follows is the account. Triggers tell of rows, in the transaction that changes them.
+
+CREATE TABLE told (
+    number integer PRIMARY KEY AUTOINCREMENT,
+    source text    NOT NULL,
+    name   text    NOT NULL,
+    owner  text,
+    until  integer,
+    token  integer NOT NULL
+);
+
+CREATE TRIGGER token_lock_changed AFTER UPDATE ON token_lock BEGIN
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('token_lock', NEW.name, NEW.owner, NEW.expires, NEW.token);
+END;
+
+CREATE TRIGGER int_lock_inserted AFTER INSERT ON int_lock BEGIN
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('int_lock', NEW.lock_key, NEW.client_id, NEW.expired_after, 0);
+END;
+
+CREATE TRIGGER int_lock_changed AFTER UPDATE ON int_lock BEGIN
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('int_lock', NEW.lock_key, NEW.client_id, NEW.expired_after, 0);
+END;
+
+CREATE TRIGGER int_lock_deleted AFTER DELETE ON int_lock BEGIN
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('int_lock', OLD.lock_key, NULL, NULL, 0);
+END;

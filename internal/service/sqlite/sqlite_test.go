@@ -1,0 +1,42 @@
+package sqlite_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/sqlite"
+)
+
+// The test binary is its own storage, clients and janitor.
+func TestMain(m *testing.M) {
+	proctest.Play(lab.Roles(services)...)
+	os.Exit(m.Run())
+}
+
+// services are those of these tests.
+var services = []service.Service{sqlite.Service{}}
+
+// TestStories: what is shipped and what is not.
+func TestStories(t *testing.T) {
+	for _, s := range append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/sqlite/*.yaml")...) {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
+				t.Parallel()
+				labtest.Run(t, s, v, lab.Options{Services: services})
+			})
+		}
+	}
+}
+
+// TestAtRefuses: a file that is there already.
+func TestAtRefuses(t *testing.T) {
+	if _, _, err := (sqlite.Service{}).At("/tmp/x.db"); err == nil || !strings.Contains(err.Error(), "a file of its own") {
+		t.Errorf("a file: %v", err)
+	}
+}
