@@ -87,7 +87,7 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 	return s, s.make(ctx)
 }
 
-// Join is never asked for, as no run reaches a server.
+// Join is never asked for: before a run joins servers they are reached.
 func (Service) Join(service.Stage, []string) service.Servers { panic(errNoServer) }
 
 //go:embed sql/schema.sql

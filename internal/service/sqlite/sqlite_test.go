@@ -34,9 +34,13 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestAtRefuses: a file that is there already.
-func TestAtRefuses(t *testing.T) {
-	if _, _, err := (sqlite.Service{}).At("/tmp/x.db"); err == nil || !strings.Contains(err.Error(), "a file of its own") {
-		t.Errorf("a file: %v", err)
+// TestNoFileOfAnother: a run joins no file that is there already.
+func TestNoFileOfAnother(t *testing.T) {
+	const file, want = "/tmp/x.db", "a file of its own"
+	if _, _, err := (sqlite.Service{}).At(file); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("--sqlite: %v, want %s", err, want)
+	}
+	if err := (sqlite.Service{}).Reach(t.Context(), []string{file}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("--endpoints: %v, want %s", err, want)
 	}
 }

@@ -1,0 +1,15 @@
+package sqlite
+
+import (
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// TableRecipes are all recipes, for the table of what they do.
+func TableRecipes() (list []labtest.Recipe) {
+	for _, r := range recipes {
+		by := service.By + ": " + r.ID
+		list = append(list, labtest.Recipe{Name: r.ID, Service: Name, Client: by, Against: by, Token: r == &token})
+	}
+	return list
+}

@@ -1,0 +1,23 @@
+package sqlite_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/golden"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/service/sqlite"
+)
+
+// TestTable: what docs say of each recipe is what becomes of the stories.
+func TestTable(t *testing.T) {
+	properties := []labtest.Property{
+		labtest.Exclusive, labtest.Try, {Name: "fair", Story: "../sqlservice/testdata/table/fair.yaml"}, labtest.Expires, labtest.Token, labtest.Pause,
+		{Name: "clocks", Story: "../sqlservice/testdata/table/clock.yaml"},
+	}
+	head, err := os.ReadFile("testdata/table/head.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "../../../docs/sqlite/recipes.md", string(head)+labtest.Table(t, sqlite.Service{}, sqlite.TableRecipes(), properties))
+}
