@@ -5,6 +5,9 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
+// Immediate is the name of the recipe whose locks have no lease.
+var Immediate = immediate.ID
+
 // TableRecipes are all recipes, for the table of what they do.
 func TableRecipes() (list []labtest.Recipe) {
 	for _, r := range recipes {

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -34,7 +35,7 @@ func (Service) Words() scenario.Service {
 		Name: Name, About: "The lock service.",
 		Client: clientSettings, Unqueued: true, Halfway: true, Local: true,
 		Check: func(_ setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
-			return sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock)
+			return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
 		},
 	}
 }
@@ -77,63 +78,69 @@ var errNoServer = errors.New("sqlite: there are no servers, and so no --endpoint
 
 func (Service) Reach(context.Context, []string) error { return errNoServer }
 
-// Start makes the run's file.
+// Start makes the run's files.
 func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	path := filepath.Join(stage.Group().Dir, "locks.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
+	s := &servers{stage: stage, file: file(filepath.Join(stage.Group().Dir, "locks.db"))}
+	if err := s.file.make(ctx, schema); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	s := &servers{stage: stage, file: file(path)}
-	return s, s.make(ctx)
+	if err := s.file.account().make(ctx, accountSchema); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	return s, s.insertRows(ctx)
 }
 
 // Join is never asked for: before a run joins servers they are reached.
 func (Service) Join(service.Stage, []string) service.Servers { panic(errNoServer) }
 
-//go:embed sql/schema.sql
-var schema string
+var (
+	//go:embed sql/schema.sql
+	schema string
+	//go:embed sql/account.sql
+	accountSchema string
+)
 
-// servers are the file of a run.
+// account is the file beside a run's file that tells of its holders.
+func (f file) account() file { return f + "-held.db" }
+
+// make makes a file, and its tables.
+func (f file) make(ctx context.Context, tables string) error {
+	if err := os.WriteFile(string(f), nil, 0o600); err != nil {
+		return err
+	}
+	l, err := f.Connect(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer f.HangUp(l)
+	if _, err := l.ExecContext(ctx, tables); err != nil {
+		return fmt.Errorf("make the tables of %s: %w", f, err)
+	}
+	return nil
+}
+
+// servers are the files of a run.
 type servers struct {
 	stage service.Stage
 	file  file
 }
 
-// make makes the tables, and the rows that are there before anybody takes a lock.
-func (s *servers) make(ctx context.Context) error {
-	db, err := s.file.Connect(ctx, "")
+// insertRows inserts the rows that are there before anybody takes a lock.
+func (s *servers) insertRows(ctx context.Context) error {
+	l, err := s.file.Connect(ctx, "")
 	if err != nil {
 		return err
 	}
-	defer s.file.HangUp(db)
-	if _, err := db.ExecContext(ctx, schema); err != nil {
-		return fmt.Errorf("make the tables: %w", err)
-	}
+	defer s.file.HangUp(l)
 	for _, lock := range s.stage.Locks() {
-		if _, err := db.ExecContext(ctx, "INSERT INTO token_lock (name) VALUES (?)", lock); err != nil {
-			return fmt.Errorf("make the rows: %w", err)
+		if _, err := l.ExecContext(ctx, "INSERT INTO token_lock (name) VALUES (?)", lock); err != nil {
+			return fmt.Errorf("insert the rows of locks: %w", err)
 		}
 	}
 	return nil
 }
 
-// Observe implements service.Servers, as those below do. The file has this machine's clock.
-func (s *servers) Observe(ctx context.Context) error {
-	db, err := s.file.Connect(ctx, "")
-	if err != nil {
-		return fmt.Errorf("observer: %w", err)
-	}
-	account := sqlservice.NewAccount(Name, s.stage)
-	log := &sqlservice.Log{Locks: s.stage.Locks()}
-	round := func(ctx context.Context) error {
-		err := log.Take(ctx, db, account)
-		account.Expire()
-		return err
-	}
-	sqlservice.Follow(ctx, s.stage, nil, account, round, func() { s.file.HangUp(db) })
-	return nil
-}
-
+// Endpoints implements service.Servers, as those below do.
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{string(s.file)}, nil
 }

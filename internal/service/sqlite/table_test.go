@@ -11,8 +11,10 @@ import (
 
 // TestTable: what docs say of each recipe is what becomes of the stories.
 func TestTable(t *testing.T) {
+	pause := labtest.Pause // waits for the end of a lease
+	pause.Not = func(r labtest.Recipe) bool { return r.Name == sqlite.Immediate }
 	properties := []labtest.Property{
-		labtest.Exclusive, labtest.Try, {Name: "fair", Story: "../sqlservice/testdata/table/fair.yaml"}, labtest.Expires, labtest.Token, labtest.Pause,
+		labtest.Exclusive, labtest.Try, {Name: "fair", Story: "../sqlservice/testdata/table/fair.yaml"}, labtest.Expires, labtest.Token, pause,
 		{Name: "clocks", Story: "../sqlservice/testdata/table/clock.yaml"},
 	}
 	head, err := os.ReadFile("testdata/table/head.md")

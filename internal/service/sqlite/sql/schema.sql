@@ -28,6 +28,9 @@ CREATE TABLE told (
     token  integer NOT NULL
 );
 
+-- A row that is seen when its transaction is over.
+CREATE TABLE finished (owner text PRIMARY KEY);
+
 CREATE TRIGGER token_lock_changed AFTER UPDATE ON token_lock BEGIN
     INSERT INTO told (source, name, owner, until, token)
     VALUES ('token_lock', NEW.name, NEW.owner, NEW.expires, NEW.token);

@@ -1,0 +1,9 @@
+-- The file in which a holder of the run's file is told of, when it has taken the lock.
+
+CREATE TABLE held (
+    number  integer PRIMARY KEY AUTOINCREMENT,
+    name    text    NOT NULL,
+    owner   text    NOT NULL,
+    at      integer NOT NULL, -- microseconds since 1970
+    process integer NOT NULL
+);
