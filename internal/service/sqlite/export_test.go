@@ -1,9 +1,18 @@
 package sqlite
 
 import (
+	"context"
+
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service"
 )
+
+type (
+	File = file
+	Link = link
+)
+
+func (l *link) BeginImmediate(ctx context.Context) error { return l.beginImmediate(ctx) }
 
 // Immediate is the name of the recipe whose locks have no lease.
 var Immediate = immediate.ID
