@@ -114,18 +114,36 @@ func (l *Language) serviceNames() (names []string) {
 func (l *Language) forms(s *Service) map[string][]*Form {
 	all := make(map[string][]*Form)
 	for _, f := range slices.Concat(s.Forms, l.Forms) {
-		if s.Local && f.Other == TheService {
-			continue
+		if !s.lacks(f) {
+			named := f.of(s)
+			all[named.Actor] = append(all[named.Actor], named)
 		}
-		named := *f
-		named.origin, named.nodes = f, s.Nodes
-		named.Usage = strings.ReplaceAll(f.Usage, "SERVICE", s.Name)
-		for _, name := range []*string{&named.Actor, &named.Target, &named.Other} {
-			*name = strings.ReplaceAll(*name, TheService, s.Name)
-		}
-		all[named.Actor] = append(all[named.Actor], &named)
 	}
 	return all
+}
+
+// of is the form in a service's scenarios.
+func (f *Form) of(s *Service) *Form {
+	named := *f
+	named.origin, named.nodes = f, s.Nodes
+	named.Usage = strings.ReplaceAll(f.Usage, "SERVICE", s.Name)
+	for _, name := range []*string{&named.Actor, &named.Target, &named.Other} {
+		*name = strings.ReplaceAll(*name, TheService, s.Name)
+	}
+	return &named
+}
+
+// lacks reports whether a form is about a network to the service, which has none.
+func (s *Service) lacks(f *Form) bool { return s.Local && f.Other == TheService }
+
+// lacking are the forms that a service lacks.
+func (l *Language) lacking(s *Service) (list []*Form) {
+	for _, f := range l.Forms {
+		if s.lacks(f) {
+			list = append(list, f.of(s))
+		}
+	}
+	return list
 }
 
 // actors are those of a service's scenarios that have forms of their own.

@@ -23,6 +23,7 @@ type grammar struct {
 	clients  []string
 	actors   []string           // that are no clients
 	forms    map[string][]*Form // by actor; "" of a client
+	lacking  []*Form            // those about a network that is not there
 	reserved []string           // words that stand where a client's name could stand
 	nodes    *regexp.Regexp     // and the names of the lock service's nodes
 }
@@ -32,7 +33,7 @@ func (g *grammar) isReserved(word string) bool {
 }
 
 func (l *Language) grammar(s *Service, clients []string) *grammar {
-	return &grammar{clients, s.actors(), l.forms(s), slices.Concat(s.actors(), []string{TargetStorage, nameOfStep}, s.Words), regexp.MustCompile("^(?:" + s.Nodes + ")$")}
+	return &grammar{clients, s.actors(), l.forms(s), l.lacking(s), slices.Concat(s.actors(), []string{TargetStorage, nameOfStep}, s.Words), regexp.MustCompile("^(?:" + s.Nodes + ")$")}
 }
 
 // inUnits is a duration in seconds, or milliseconds where need be.
@@ -131,6 +132,11 @@ func (g *grammar) parse(e entry[word]) (Step, error) {
 			step.Client = client
 		}
 		return step, step.take(groups, e.value)
+	}
+	for _, f := range g.lacking {
+		if _, ok := f.match(text); ok {
+			return step, errorAt(e.value.node, "clients reach %s without a network: this cuts nothing. Leave it out", f.Other)
+		}
 	}
 	return step, g.unknownForm(e.value, actor, list)
 }
