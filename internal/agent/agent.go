@@ -29,11 +29,12 @@ type Config struct {
 	// Settings are those of setting.Client, and of the service.
 	Settings setting.Values
 	Locks    service.Client
-	Storage  *kvhttp.Client
+	// Storage is nil where the data lies in the lock service: Locks is a service.Store then.
+	Storage *kvhttp.Client
 	// AskedBefore is how many requests a client of that name has asked the storage for
 	// before: the IDs of this one's go on from there.
 	AskedBefore uint64
-	// Sender makes a connection to the storage for one "send".
+	// Sender makes a connection to the storage for one "send". nil: there is no storage.
 	Sender func() (*kvhttp.Client, error)
 	// Words is where people read what happens.
 	Words io.Writer

@@ -61,15 +61,21 @@ func (a *agent) count(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
+	attempts := 0
 	outcome := a.invoke(history.Event{Op: history.OpCount, Scope: a.Scope, Key: c.key})
 	for n := 1; n <= c.times && err == nil; n++ {
 		err = errAgain
 		for try := 0; try < maxTries && errors.Is(err, errAgain); try++ {
+			attempts++
 			err = a.increment(ctx, &c, n)
 		}
 		if err != nil {
 			err = fmt.Errorf("increment %d of %d: %w", n, c.times, err)
 		}
+	}
+	if attempts > c.times {
+		a.report(history.Event{Kind: history.KindNote, Scope: a.Scope,
+			Text: fmt.Sprintf("%s has made %d attempts at %d increments", a.Name, attempts, c.times)})
 	}
 	a.conclude(outcome, err)
 	return nil

@@ -3,13 +3,10 @@ package agent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -21,7 +18,7 @@ import (
 type request struct {
 	lock  string        // under which it is
 	ask   history.Event // without Kind and Request
-	held  *held         // of an unlock
+	held  *held         // of an unlock; else the grant under which it is, nil: none
 	first string        // ID of its first attempt; "": there was none yet
 	whole *string       // ID of the first write of the change that it is a part of; nil: it is none
 }
@@ -38,44 +35,25 @@ func (r *request) name(ask *history.Event, id string) {
 }
 
 // do asks for what answer says, and adds to it what a read finds.
-func (r *request) do(ctx context.Context, storage *kvhttp.Client, answer *history.Event) (err error) {
-	req := kv.Request{ID: answer.Request, Claim: fence.Claim{Scope: answer.Scope, Token: answer.Token, Sequence: answer.Sequence, Mode: answer.Mode}}
-	switch answer.Op {
-	case history.OpUnlock:
-		err = r.held.Unlock(ctx)
-	case history.OpRead:
-		var item kv.Item
-		item, err = storage.Read(ctx, req, answer.Key)
-		answer.Value = item.Value
-		if errors.Is(err, kv.ErrNotFound) {
-			answer.Missing, err = true, nil
-		}
-	case history.OpWrite:
-		_, err = storage.Write(ctx, req, answer.Key, answer.Value)
-	case history.OpDelete:
-		_, err = storage.Delete(ctx, req, answer.Key)
-	case history.OpChange:
-		var ops []kv.Op
-		for _, c := range answer.Changes {
-			ops = append(ops, kv.Op{Kind: kv.OpWrite, Key: c.Key, Value: c.Value})
-		}
-		_, err = storage.Batch(ctx, req, ops...)
+func (r *request) do(ctx context.Context, storage service.Data, answer *history.Event) error {
+	if answer.Op == history.OpUnlock {
+		return r.held.Unlock(ctx)
 	}
-	return err
+	return storage.Do(ctx, answer)
 }
 
 // start reports that r is asked, and returns the rest: to ask it, and to report
 // what became of it.
-func (a *agent) start(ctx context.Context, r *request) (rest func(context.Context, *kvhttp.Client) history.Event) {
+func (a *agent) start(ctx context.Context, r *request) (rest func(context.Context, service.Data) history.Event) {
 	if err := a.readToken(ctx, r); err != nil {
 		notSent := a.conclude(a.invoke(r.ask), err)
-		return func(context.Context, *kvhttp.Client) history.Event { return notSent }
+		return func(context.Context, service.Data) history.Event { return notSent }
 	}
 	if r.ask.Op == history.OpUnlock {
 		a.letGo(r.held)
 	}
 	ask := a.ask(r)
-	return func(ctx context.Context, storage *kvhttp.Client) history.Event {
+	return func(ctx context.Context, storage service.Data) history.Event {
 		ctx, cancel := context.WithTimeout(ctx, a.timeout)
 		defer cancel()
 		answer := ask
@@ -129,7 +107,7 @@ func (a *agent) ask(r *request) history.Event {
 // returns the last outcome.
 func (a *agent) perform(ctx context.Context, requests ...*request) (outcome history.Event) {
 	for _, r := range requests {
-		if outcome = a.start(ctx, r)(ctx, a.Storage); outcome.Kind != history.KindOK {
+		if outcome = a.start(ctx, r)(ctx, a.storage(r)); outcome.Kind != history.KindOK {
 			break
 		}
 	}
@@ -139,8 +117,8 @@ func (a *agent) perform(ctx context.Context, requests ...*request) (outcome hist
 // newRequest shows the token of the lock's last grant. Without a grant there is none,
 // and where that matters the storage refuses.
 func (a *agent) newRequest(op, lock, key, value string) *request {
-	r := &request{lock: lock, ask: a.about(lock)}
-	if a.find(lock) == nil && a.Settings[setting.Token] == setting.TokenMax {
+	r := &request{lock: lock, ask: a.about(lock), held: a.find(lock)}
+	if r.held == nil && a.Settings[setting.Token] == setting.TokenMax {
 		r.ask.Token = service.MaxToken
 	}
 	if a.Settings.Text(setting.Scope) == setting.ScopeKey {

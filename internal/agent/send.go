@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func (a *agent) send(ctx context.Context, line string) error {
 }
 
 func (a *agent) inBackground(ctx context.Context, rs ...*request) error {
+	if a.Sender == nil {
+		return errors.New("the data lies in the lock service: there is no storage to send to")
+	}
 	storage, err := a.Sender()
 	if err != nil {
 		return err
@@ -31,12 +35,13 @@ func (a *agent) inBackground(ctx context.Context, rs ...*request) error {
 	first := a.start(ctx, rs[0])
 	a.sends.Go(func() {
 		defer storage.Close()
-		outcome := first(ctx, storage)
+		data := overHTTP{storage}
+		outcome := first(ctx, data)
 		for _, r := range rs[1:] {
 			if outcome.Kind != history.KindOK {
 				return
 			}
-			outcome = a.start(ctx, r)(ctx, storage)
+			outcome = a.start(ctx, r)(ctx, data)
 		}
 	})
 	return nil

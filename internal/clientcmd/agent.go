@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/agent"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
 func agentCommand(c *config) *cobra.Command {
 	var sendStorage string
 	var askedBefore uint64
-	var asLines, inWords bool
+	var asLines, inWords, inService bool
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Obey commands on standard input, report what happens",
@@ -37,9 +38,17 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 			if err := send.Check(); err != nil {
 				return usage(cmd, fmt.Errorf("--send-storage: %w", err))
 			}
-			s, err := c.connect(cmd, c.askStorage)
+			askStorage, sender := c.askStorage, send.Client
+			if inService {
+				askStorage, sender = nil, nil
+			}
+			s, err := c.connect(cmd, askStorage)
 			if err != nil {
 				return err
+			}
+			if _, can := s.locks.(service.Store); inService && !can {
+				s.close()
+				return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s", c.service))
 			}
 			defer s.close()
 			in, out, words := cmd.InOrStdin(), cmd.OutOrStdout(), io.Discard
@@ -53,7 +62,7 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 				words = cmd.ErrOrStderr()
 			}
 			return agent.Run(cmd.Context(), in, out, agent.Config{
-				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: send.Client, AskedBefore: askedBefore, Words: words,
+				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
 			})
 		},
 	}
@@ -61,6 +70,7 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 	cmd.Flags().BoolVar(&inWords, "words", false, "where JSON lines are reported: report in words as well, on standard error")
 	cmd.Flags().StringVar(&sendStorage, "send-storage", "", `URL by which "send" reaches the storage, if not that of --storage`)
 	cmd.Flags().Uint64Var(&askedBefore, "asked-before", 0, "how many requests a client of that name has asked the storage for before; the IDs of this one's go on from there")
+	cmd.Flags().BoolVar(&inService, "in-service", false, "the data lies in the lock service: read and write it there, and ask no storage")
 	c.addSettings(cmd.Flags(), func(s setting.Setting) bool { return !everyClients(s) })
 	return cmd
 }

@@ -188,18 +188,21 @@ const (
 
 // Run says what a history is a history of.
 type Run struct {
-	Version  int      `json:"version,omitempty" jsonschema:"maximum=2"` // absent: 1
-	Scenario string   `json:"scenario"`                                 // the file's name without .yaml
-	Title    string   `json:"title"`
-	Variant  string   `json:"variant"`
-	Control  bool     `json:"control,omitempty"`
-	Fencing  bool     `json:"fencing"`
-	About    string   `json:"about,omitempty"` // what sets the variant apart, in words
-	Lesson   string   `json:"lesson,omitempty"`
-	Helps    string   `json:"helps,omitempty"`
-	Source   string   `json:"source,omitempty"`
-	Service  string   `json:"service,omitempty"` // absent: firstService
-	Lanes    []string `json:"lanes"`             // in the order in which to draw them
+	Version  int    `json:"version,omitempty" jsonschema:"maximum=2"` // absent: 1
+	Scenario string `json:"scenario"`                                 // the file's name without .yaml
+	Title    string `json:"title"`
+	Variant  string `json:"variant"`
+	Control  bool   `json:"control,omitempty"`
+	Fencing  bool   `json:"fencing"`
+	// InService: the data lies in the lock service, which tells in the lane of the storage
+	// what it did.
+	InService bool     `json:"in_service,omitempty"`
+	About     string   `json:"about,omitempty"` // what sets the variant apart, in words
+	Lesson    string   `json:"lesson,omitempty"`
+	Helps     string   `json:"helps,omitempty"`
+	Source    string   `json:"source,omitempty"`
+	Service   string   `json:"service,omitempty"` // absent: firstService
+	Lanes     []string `json:"lanes"`             // in the order in which to draw them
 	// Together are sets of keys that make sense only if one tenure wrote them all.
 	Together [][]string `json:"together,omitempty"`
 	// Tokens say which number each client shows as its token, by the words below.

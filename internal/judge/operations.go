@@ -14,6 +14,9 @@ import (
 // which claim a request came with, which is not its client's in every run, and
 // no more. An error says why they cannot be judged.
 func operations(events []history.Event) ([]linear.Op, error) {
+	if run := events[0].Run; run.InService {
+		return nil, fmt.Errorf("the data lies in %s, which compares no tokens", run.LockService())
+	}
 	now := clock(events)
 	answers := make(map[string]int)           // request → event
 	arrived := make(map[string]history.Event) // request → what the storage told of it

@@ -47,8 +47,7 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	storage := r.world.storage
-	n := &links{endpoints: endpoints, sends: storage.url()}
+	n := &links{endpoints: endpoints}
 	r.world.links[name] = n
 	if r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name() }) {
 		for i, endpoint := range endpoints {
@@ -59,6 +58,11 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 			n.service, endpoints[i] = append(n.service, l), l.Addr()
 		}
 	}
+	if r.inService() {
+		return nil
+	}
+	storage := r.world.storage
+	n.sends = storage.url()
 	if r.meddles(name, func(s scenario.Step) bool { return s.Send }) {
 		if n.storage, err = network.New(storage.addr); err != nil {
 			return err
@@ -79,14 +83,18 @@ func (r *run) linkTo(endpoint string) (*network.Link, error) {
 // startClient starts a process of a client.
 func (r *run) startClient(name string) error {
 	w := r.world
-	n, storage := w.links[name], w.storage.url()
+	n := w.links[name]
 	var env []string
 	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
 		env = gcEnv
 	}
 	args := []string{"client", "agent", "--name", name, "--service", r.service.Name(), "--endpoints", strings.Join(n.endpoints, ","), "--lock", r.ownLock(name),
-		"--storage", storage, "--send-storage", n.sends, "--connect-timeout", startDeadline.String(),
-		"--asked-before", strconv.Itoa(r.state.askedBy(name))}
+		"--connect-timeout", startDeadline.String(), "--asked-before", strconv.Itoa(r.state.askedBy(name))}
+	if r.inService() {
+		args = append(args, "--in-service")
+	} else {
+		args = append(args, "--storage", w.storage.url(), "--send-storage", n.sends)
+	}
 	if w.group.Lane != nil {
 		args = append(args, "--words")
 	}

@@ -153,8 +153,9 @@ func (r *run) start(ctx context.Context, o Options) error {
 		Version: history.Version, Service: r.service.Name(), Tokens: tokens,
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
 		Variant: r.variant.Name, About: r.variant.About, Control: r.variant.Control,
-		Fencing: r.variant.World.Storage.Fencing != scenario.FencingOff,
-		Lanes:   append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,
+		Fencing:   r.variant.World.Storage.Fencing != scenario.FencingOff,
+		InService: r.inService(),
+		Lanes:     append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,
 	}
 	if r.variant.World.Pauses > 0 {
 		begin.Seed = r.seed
@@ -212,12 +213,18 @@ func (r *run) settle(ctx context.Context) error {
 
 // finals reads what the storage holds at the end.
 func (r *run) finals(ctx context.Context) error {
-	client := kvhttp.NewClient(r.world.storage.url(), kvhttp.ClientOptions{})
-	defer client.Close()
+	read := r.readService
+	if !r.inService() {
+		client := kvhttp.NewClient(r.world.storage.url(), kvhttp.ClientOptions{})
+		defer client.Close()
+		read = func(ctx context.Context, key string) (kv.Item, error) {
+			return client.Read(ctx, kv.Request{ID: requestFinal}, key)
+		}
+	}
 	var found []history.Event
 	err := r.Meanwhile(ctx, "the storage to be read at the end", func(ctx context.Context) error {
 		for _, key := range r.scenario.Keys(r.variant) {
-			item, err := client.Read(ctx, kv.Request{ID: requestFinal}, key)
+			item, err := read(ctx, key)
 			missing := errors.Is(err, kv.ErrNotFound)
 			if err != nil && !missing {
 				return fmt.Errorf("read %s at the end: %w", key, err)
@@ -233,6 +240,15 @@ func (r *run) finals(ctx context.Context) error {
 		r.recorder.add(e)
 	}
 	return err
+}
+
+// readService reads what the lock service holds, where it is the storage, too.
+func (r *run) readService(ctx context.Context, key string) (kv.Item, error) {
+	value, has, err := r.servers.(service.Keeper).Final(ctx, key)
+	if err == nil && !has {
+		err = kv.ErrNotFound
+	}
+	return kv.Item{Value: value}, err
 }
 
 // requestFinal marks the lab's own reads, which are no part of the story.

@@ -158,7 +158,7 @@ func (r *run) startServers(ctx context.Context, o Options) error {
 	if r.variant.World.Storage.Bound == scenario.BoundIssuer {
 		err, started = <-started, nil
 	}
-	if err == nil {
+	if err == nil && !r.inService() {
 		err = r.startStorage(ctx)
 	}
 	if started != nil {

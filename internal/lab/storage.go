@@ -31,6 +31,9 @@ func (s *storage) url() string { return "http://" + s.addr }
 // faster.
 const storageAttempts = 5
 
+// inService reports whether the lock service is the storage, too.
+func (r *run) inService() bool { return r.variant.World.Storage.In == scenario.InService }
+
 func (r *run) startStorage(ctx context.Context) error {
 	v := r.variant.World.Storage
 	args := []string{"storage", "--journal", "-", "--fencing", v.Fencing, "--engine", v.Engine}

@@ -24,6 +24,7 @@ var pausesSettings = []setting.Setting{
 
 // storageSettings are those of what the lock is to protect.
 var storageSettings = []setting.Setting{
+	{Name: "in", Default: InProcess, Of: []string{InProcess, InService}, About: "Where the data lies. process: in a storage of its own, of which the settings below are. service: in the lock service, beside the locks; the recipe of a lock says what is compared."},
 	{Name: "engine", Default: EngineMemory, Of: []string{EngineMemory, EngineBolt}, About: "memory forgets all with its process; bolt is durable."},
 	{Name: "fencing", Default: FencingOn, Of: []string{FencingOn, FencingOff, FencingDiffers, FencingForgetful}, About: "How it checks tokens. differs (wrong): refuses every token that differs from the last. forgetful (wrong): a delete drops the mark. The wrong ones need the engine memory."},
 	{Name: "bound", Default: BoundNone, Of: []string{BoundNone, BoundIssuer}, About: "Whether it knows which tokens cannot have been given out yet. issuer: it asks the lock service for the last that was."},

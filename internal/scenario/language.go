@@ -32,8 +32,10 @@ type Service struct {
 	Halfway bool
 	// Local says that its clients reach it without a network: no step cuts that.
 	Local bool
+	// Stores says that it can be the storage, too: the data lies beside the locks.
+	Stores bool
 	// Check finds settings that do not go together; nil: all do.
-	Check func(world setting.Values, clients map[string]Client) *Conflict
+	Check func(world World, clients map[string]Client) *Conflict
 	// Clash says why there cannot be two locks of these names side by side; "" where
 	// there can. nil: any two can be.
 	Clash func(lock, other string) string

@@ -56,10 +56,17 @@ type World struct {
 
 // Storage is what the lock is to protect.
 type Storage struct {
+	In      string // InProcess or InService
 	Engine  string // EngineMemory or EngineBolt
 	Fencing string
 	Bound   string
 }
+
+// Where the data lies.
+const (
+	InProcess = "process" // of the storage
+	InService = "service" // the lock service is the storage, too
+)
 
 // The storage's engines.
 const (

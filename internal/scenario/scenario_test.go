@@ -63,11 +63,11 @@ func TestParse(t *testing.T) {
 	shared := client("/lock", "token: max", "session: client1", "delay: 1s")
 	plainWorld := scenario.World{
 		Service: "etcd", Settings: setting.Values{"members": "1", "restore": "plain"},
-		Storage: scenario.Storage{Engine: "memory", Fencing: "on", Bound: "none"},
+		Storage: scenario.Storage{In: "process", Engine: "memory", Fencing: "on", Bound: "none"},
 	}
 	setWorld := scenario.World{
 		Service: "etcd", Settings: setting.Values{"members": "3", "restore": "bumped"},
-		Storage: scenario.Storage{Engine: "bolt", Fencing: "off", Bound: "issuer"},
+		Storage: scenario.Storage{In: "process", Engine: "bolt", Fencing: "off", Bound: "issuer"},
 		Pauses:  1,
 	}
 	zero, two, no, yes := 0, 2, false, true

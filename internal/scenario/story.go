@@ -92,6 +92,9 @@ func (s *Story) check(step Step) string {
 			return wrong
 		}
 	}
+	if ofStorage := step.Send || step.Form.Target == TargetStorage || step.Other == TargetStorage; ofStorage && s.Variant.World.Storage.In == InService {
+		return "the data lies in " + s.Variant.World.Service + ": there is no storage to send to, and nothing can be done to one"
+	}
 	if step.Form.Check != nil {
 		if wrong := step.Form.Check(s, c, step); wrong != "" {
 			return wrong

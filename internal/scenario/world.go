@@ -165,7 +165,7 @@ func (s *Service) worldGroups() []settingGroup {
 func (s *settings) world() World {
 	return World{
 		Service: s.service.Name, Settings: s.servers.asValues(),
-		Storage: Storage{Engine: s.storage.text("engine"), Fencing: s.storage.text("fencing"), Bound: s.storage.text("bound")},
+		Storage: Storage{In: s.storage.text("in"), Engine: s.storage.text("engine"), Fencing: s.storage.text("fencing"), Bound: s.storage.text("bound")},
 		Pauses:  s.own.number(pausesName),
 	}
 }
@@ -190,8 +190,13 @@ func (s *settings) check() error {
 		locks = append(locks, lock)
 	}
 	if s.service.Check != nil {
-		if c := s.service.Check(s.servers.asValues(), s.asClients()); c != nil {
+		if c := s.service.Check(s.world(), s.asClients()); c != nil {
 			return s.conflict(c)
+		}
+	}
+	if s.storage.text("in") == InService {
+		if err := s.checkInService(); err != nil {
+			return err
 		}
 	}
 	storage := s.storage
@@ -205,6 +210,26 @@ func (s *settings) check() error {
 	}
 	if pauses := s.own.number(pausesName); pauses > 0 && pauses >= len(s.names) {
 		return errorAt(s.own.node(pausesName), "\"pauses\" cannot be %d with %d clients: want fewer pauses than clients", pauses, len(s.names))
+	}
+	return nil
+}
+
+// checkInService finds what a lock service that is the storage, too, does not have.
+func (s *settings) checkInService() error {
+	if !s.service.Stores {
+		return errorAt(s.storage.node("in"), "no data can lie in %s: want \"in: process\"", s.service.Name)
+	}
+	for _, name := range []string{"engine", "fencing", "bound"} {
+		if s.storage.given(name) {
+			return errorAt(s.storage.node(name), "the data lies in %s, and there is no storage that has a setting %q: leave it out", s.service.Name, name)
+		}
+	}
+	for _, client := range s.names {
+		for _, name := range []string{setting.Scope, setting.Numbered} {
+			if c := s.clients[client]; c.given(name) {
+				return errorAt(c.node(name), "the data lies in %s, which has no marks: leave %q out", s.service.Name, name)
+			}
+		}
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (Service) Where() string { return "HOST:PORT,… of members that are there 
 func (Service) Commands() []*cobra.Command { return []*cobra.Command{etcdcmd.Command()} }
 
 // check finds settings that do not go together.
-func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		if c := checkSession(name, clients); c != nil {
 			return c
@@ -79,7 +79,7 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 		if s, why := unfit(clients[name].Values); s != "" {
 			return &scenario.Conflict{Client: name, Setting: s, Text: why}
 		}
-		if clients[name].Text(settingMember) == memberFollower && world.Number(settingMembers) < 3 {
+		if clients[name].Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3 {
 			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "etcd has one member, which leads, and so no follower: it needs \"members: 3\""}
 		}
 	}

@@ -45,7 +45,7 @@ func (Service) Words() scenario.Service {
 		Name: Name, About: "The lock service.",
 		World: worldSettings, Client: clientSettings,
 		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true,
-		Check: func(_ setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+		Check: func(_ scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 			return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
 		},
 	}

@@ -40,7 +40,7 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if _, err := p.config(""); err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}
-	return &sqlservice.Client[*pgx.Conn]{Database: p, Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}, nil
+	return client{&sqlservice.Client[*pgx.Conn]{Database: p, Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}}, nil
 }
 
 var _ sqlservice.Holding[*pgx.Conn] = place{}

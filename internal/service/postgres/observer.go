@@ -65,10 +65,11 @@ func (w *watch) open(ctx context.Context, before *watch) error {
 		return err
 	}
 	var now time.Time
-	if err := w.conn.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+	asked := time.Now()
+	if err := w.conn.QueryRow(ctx, "SELECT clock_timestamp()", pgx.QueryExecModeSimpleProtocol).Scan(&now); err != nil {
 		return err
 	}
-	w.behind = time.Until(now)
+	w.behind = now.Sub(asked.Add(time.Since(asked) / 2))
 	if before != nil {
 		w.confirmed = before.confirmed
 		_, err := w.conn.Exec(ctx, "SELECT pg_replication_slot_advance($1, $2::text::pg_lsn)", w.of.slot(), w.confirmed)
@@ -140,9 +141,15 @@ func (w *watch) take(ctx context.Context, line string) error {
 		w.of.account.Taken(h, h.At.Add(-w.behind))
 		return err
 	}
+	if told, content, is := dataMessage(line); is {
+		return w.of.data.message(told, content, w.behind)
+	}
 	c, is, err := parseChange(line)
 	if !is || err != nil {
 		return err
+	}
+	if c.table == resourceTable {
+		return w.of.data.change(c, w.behind)
 	}
 	return w.row(c)
 }

@@ -13,7 +13,7 @@ type (
 )
 
 // recipes are all of them.
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction}
+var recipes = []*recipe{&token, &intLock, &intLockDBClock, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction, &version, &status}
 
 // noToken is what recipes show that have no number.
 const noToken = sqlservice.NoToken

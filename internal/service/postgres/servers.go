@@ -32,6 +32,7 @@ type servers struct {
 	place    place
 	database string // of the run; "": the server is
 	account  *sqlservice.Account
+	data     *dataAccount
 	watch    *watch
 }
 
@@ -74,7 +75,7 @@ func (s *servers) Observe(ctx context.Context) error {
 	if err := s.make(starting); err != nil {
 		return fmt.Errorf("make the run's database: %w", err)
 	}
-	s.account = sqlservice.NewAccount(Name, s.stage)
+	s.account, s.data = sqlservice.NewAccount(Name, s.stage), &dataAccount{stage: s.stage}
 	return s.observe(ctx, starting)
 }
 

@@ -6,9 +6,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +30,8 @@ var (
 	_ service.Service = Service{}
 	_ service.Shared  = Service{}
 	_ service.Bounded = Service{}
+	_ service.Keeper  = (*servers)(nil)
+	_ service.Store   = client{}
 )
 
 // nodes is what a story calls its server.
@@ -40,7 +44,7 @@ func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: Name, About: "The lock service.",
 		World: worldSettings, Client: clientSettings,
-		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true,
+		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true, Stores: true,
 		Check: check,
 	}
 }
@@ -83,8 +87,21 @@ func (s Service) At(where string) (service.Service, []string, error) {
 func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgresproc.Command()} }
 
 // check finds settings that do not go together.
-func check(_ setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
-	return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
+func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	return cmp.Or(checkCompare(w, clients), sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
+}
+
+// checkCompare finds a client that compares where there is nothing to compare.
+func checkCompare(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		switch by := service.RecipeOf(recipes, clients[name].Values); {
+		case by.Read != nil && w.Storage.In != scenario.InService:
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.ID + " compares the row that has the data: it needs \"storage: {in: service}\""}
+		case by.Read == nil && !clients[name].Flag(settingCompare):
+			return &scenario.Conflict{Client: name, Setting: settingCompare, Text: by.ID + " compares nothing: leave \"compare\" out"}
+		}
+	}
+	return nil
 }
 
 // Told implements service.Service, as those below do.
@@ -99,7 +116,11 @@ func (Service) Slot(tenure string) string { return tenure }
 
 // Bounds implements service.Bounded.
 func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	return sqlservice.Bounds(world.Time(settingIdle), clients)
+	bounds, handover = sqlservice.Bounds(world.Time(settingIdle), clients)
+	maps.DeleteFunc(bounds, func(name string, _ time.Duration) bool {
+		return service.RecipeOf(recipes, clients[name].Values).Read != nil // nobody waits for it
+	})
+	return bounds, handover
 }
 
 // reachDeadline is for how long a PostgreSQL that is there already is asked.

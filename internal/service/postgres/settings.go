@@ -15,7 +15,11 @@ var worldSettings = []setting.Setting{
 }
 
 // The settings of its clients.
+const settingCompare = "compare"
+
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
+	{Name: settingCompare, Kind: setting.Flag, Default: "true",
+		About: "Whether a write under version or status compares the row with what the client has read of it."},
 	sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
 }

@@ -105,13 +105,13 @@ func (Service) Commands() []*cobra.Command {
 }
 
 // check finds settings that do not go together.
-func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
-	if n := world.Number(settingNodes); n > 1 && world.Number(settingReplicas) > 0 {
+func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	if n := w.Settings.Number(settingNodes); n > 1 && w.Settings.Number(settingReplicas) > 0 {
 		return &scenario.Conflict{Setting: settingReplicas, Text: fmt.Sprintf("a node alone has a replica, and the world has %d nodes: want \"nodes: 1\"", n)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
-		by, n := service.RecipeOf(recipes, c.Values), world.Number(settingNodes)
+		by, n := service.RecipeOf(recipes, c.Values), w.Settings.Number(settingNodes)
 		switch {
 		case by.quorum != (n > 1):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, by.name)}
@@ -125,8 +125,8 @@ func check(world setting.Values, clients map[string]scenario.Client) *scenario.C
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
 		case by.shows == noToken && c.Text(setting.Token) != tokenGranted:
 			return &scenario.Conflict{Client: name, Setting: setting.Token, Text: by.name + " counts no token that could be read again: leave \"token\" out"}
-		case c.Number(settingWait) > world.Number(settingReplicas):
-			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), world.Number(settingReplicas))}
+		case c.Number(settingWait) > w.Settings.Number(settingReplicas):
+			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), w.Settings.Number(settingReplicas))}
 		}
 	}
 	return nil

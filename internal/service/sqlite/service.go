@@ -34,7 +34,7 @@ func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: Name, About: "The lock service.",
 		Client: clientSettings, Unqueued: true, Halfway: true, Local: true,
-		Check: func(_ setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+		Check: func(_ scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 			return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"sync"
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
@@ -16,6 +17,8 @@ type Client[C any] struct {
 	Database Database[C] // a Holding, if the recipe has a Hold
 	Settings setting.Values
 	Recipe   *Recipe[C]
+
+	reads sync.Map // name of a tenure → *ReadTenure[C]
 }
 
 // Reach implements service.Client, as those below do.
@@ -45,8 +48,11 @@ func (c *Client[C]) TryLock(ctx context.Context, scope, in string) (service.Tenu
 	if err != nil {
 		return nil, err
 	}
-	if c.Recipe.Hold != nil {
+	switch {
+	case c.Recipe.Hold != nil:
 		return w.tryHold(ctx)
+	case c.Recipe.Read != nil:
+		return w.read(ctx)
 	}
 	conn, err := c.Database.Connect(ctx, scope)
 	if err != nil {
@@ -106,8 +112,11 @@ func (w *asking[C]) undone(err error) error {
 // lock waits for the lock. It calls stands, unless that is nil, when the client waits for
 // another.
 func (w *asking[C]) lock(ctx context.Context, stands func()) (service.Tenure, error) {
-	if w.Recipe.Hold != nil {
+	switch {
+	case w.Recipe.Hold != nil:
 		return w.hold(ctx, stands)
+	case w.Recipe.Read != nil:
+		return w.read(ctx)
 	}
 	return w.ask(ctx, stands)
 }

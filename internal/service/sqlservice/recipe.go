@@ -13,7 +13,8 @@ import (
 )
 
 // Recipe is a way to take a lock that people use, by connections of the type C. It is one of
-// two kinds: a row that says who holds the lock until when, or a lock that a connection has.
+// three kinds: a row that says who holds the lock until when, a lock that a connection has,
+// or no lock at all, but a comparison with what was read.
 type Recipe[C any] struct {
 	// ID is what scenarios call it, and Text says what it is.
 	ID, Text string
@@ -27,7 +28,16 @@ type Recipe[C any] struct {
 	// is none the end of the transaction does so.
 	Hold, Release func(ctx context.Context, conn C, a *Attempt) error
 	Session       bool // the lock is the session's, and not a transaction's
+
+	// Read reads the row of the data, by which a tenure begins. Leave reads it again, by
+	// which the tenure ends.
+	Read, Leave Looking[C]
+	// Same reports whether the row is as a client has read it: only then is a change made.
+	Same func(read, now Seen) bool
 }
+
+// Looking reads what is compared of the row of the data.
+type Looking[C any] func(ctx context.Context, conn C, a *Attempt) (Seen, error)
 
 // Name implements service.Recipe, as the one below does.
 func (r *Recipe[C]) Name() string { return r.ID }

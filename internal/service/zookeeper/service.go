@@ -79,11 +79,11 @@ func (s Service) At(where string) (service.Service, []string, error) {
 func (Service) Commands() []*cobra.Command { return []*cobra.Command{zkproc.Command()} }
 
 // check finds settings that do not go together.
-func check(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
 		switch {
-		case c.Text(settingMember) == memberFollower && world.Number(settingMembers) < 3:
+		case c.Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3:
 			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
 		case c.Time(setting.TTL) > longestSession:
 			return &scenario.Conflict{Client: name, Setting: setting.TTL, Text: fmt.Sprintf("ZooKeeper grants sessions of %v at most here", longestSession)}

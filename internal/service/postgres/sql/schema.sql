@@ -16,6 +16,17 @@ CREATE TABLE token_lock (
     token   bigint NOT NULL DEFAULT 0
 );
 
+-- The data that a lock guards: what a version or a status is compared in. The columns
+-- tenure, request and at tell the account of the last change.
+CREATE TABLE resource (
+    name    text   PRIMARY KEY,
+    version bigint NOT NULL DEFAULT 1,
+    data    jsonb  NOT NULL DEFAULT '{}',
+    tenure  text,
+    request jsonb,
+    at      timestamptz
+);
+
 -- As Spring Integration's schema-postgresql.sql has it.
 CREATE TABLE int_lock (
     lock_key      char(36)     NOT NULL,

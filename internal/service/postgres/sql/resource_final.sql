@@ -1,0 +1,1 @@
+SELECT data->>$1 FROM resource WHERE data ? $1

@@ -1,0 +1,106 @@
+package sqlservice
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Seen is what is compared of the row that has the data of a lock.
+type Seen struct {
+	Version fence.Token `json:"version"`
+	Status  *string     `json:"status"` // nil: it has none
+}
+
+// StatusText is the status in words.
+func (s Seen) StatusText() string {
+	if s.Status == nil {
+		return "none"
+	}
+	return *s.Status
+}
+
+// read reads the row, which begins a tenure at once: nobody keeps anybody out.
+func (w *asking[C]) read(ctx context.Context) (service.Tenure, error) {
+	seen, err := w.see(ctx, w.Recipe.Read)
+	if err != nil {
+		return nil, w.failed(w.op, err)
+	}
+	if w.Recipe.Shows != NoToken {
+		w.Token = seen.Version
+	}
+	service.Stand(ctx, w.Owner)
+	t := &ReadTenure[C]{tenure: newTenure(w), seen: seen}
+	w.Client.reads.Store(w.Owner, t)
+	return t, nil
+}
+
+func (w *asking[C]) see(ctx context.Context, look Looking[C]) (seen Seen, err error) {
+	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
+	if err != nil {
+		return seen, err
+	}
+	defer w.Database.HangUp(conn)
+	return look(ctx, conn, &w.Attempt)
+}
+
+// ReadTenure is one that goes on as long as the row is as it was read, or as the client
+// itself has made it.
+type ReadTenure[C any] struct {
+	*tenure[C]
+
+	mu   sync.Mutex
+	seen Seen
+}
+
+// Reading is the tenure of a name that goes on by a comparison; nil: there is none.
+func (c *Client[C]) Reading(name string) *ReadTenure[C] {
+	if t, is := c.reads.Load(name); is {
+		return t.(*ReadTenure[C])
+	}
+	return nil
+}
+
+// Grant implements lock.Tenure, as the one below does. The tenure is shared: it keeps
+// nobody out.
+func (t *ReadTenure[C]) Grant() lock.Grant {
+	g := t.tenure.Grant()
+	g.Mode = fence.Shared
+	return g
+}
+
+func (t *ReadTenure[C]) Unlock(ctx context.Context) error {
+	t.end(nil)
+	t.of.Client.reads.Delete(t.Name())
+	now, err := t.of.see(ctx, t.of.Recipe.Leave)
+	if err == nil && !t.of.Recipe.Same(t.Seen(), now) {
+		return lock.ErrLost
+	}
+	return t.of.undone(err)
+}
+
+// Seen is the row as the client knows it.
+func (t *ReadTenure[C]) Seen() Seen {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seen
+}
+
+// Changed takes in the row as the client has made it.
+func (t *ReadTenure[C]) Changed(now Seen) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen = now
+}
+
+// Stale is the refusal of a change, as the row is another one now.
+func (t *ReadTenure[C]) Stale(now Seen) error {
+	if t.of.Recipe.Shows == NoToken {
+		return fmt.Errorf("%w: the status was %s, and is %s", fence.ErrStale, t.Seen().StatusText(), now.StatusText())
+	}
+	return &fence.StaleError{Scope: t.of.Attempt.Lock, Token: t.Seen().Version, Mark: now.Version}
+}

@@ -1,0 +1,30 @@
+package service
+
+import (
+	"context"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// Store is a Client whose service is the storage, too: what the lock protects lies where
+// the lock is. The service's account then tells of each request in the lane of the storage,
+// as history.KindApplied or history.KindRefused and by the ID of the request, in the order
+// of the service's own commits.
+type Store interface {
+	// Under is the data as a client reaches it under a tenure of its own; nil: it has none.
+	Under(t Tenure) Data
+}
+
+// Data is what can be asked of a storage.
+type Data interface {
+	// Do does what ask wants: a read, a write, a delete or a change, all of it or nothing.
+	// It adds to ask what a read finds. An error is a refusal (see package fence), or it
+	// says by lock.UnknownError that the outcome is indefinite.
+	Do(ctx context.Context, ask *history.Event) error
+}
+
+// Keeper are the Servers of such a service.
+type Keeper interface {
+	// Final is what a key holds at the end of a run, if it has a value.
+	Final(ctx context.Context, key string) (value string, has bool, err error)
+}
