@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/agent"
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
@@ -40,15 +39,14 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 			}
 			askStorage, sender := c.askStorage, send.Client
 			if inService {
+				if !c.stores() {
+					return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s", c.service))
+				}
 				askStorage, sender = nil, nil
 			}
 			s, err := c.connect(cmd, askStorage)
 			if err != nil {
 				return err
-			}
-			if _, can := s.locks.(service.Store); inService && !can {
-				s.close()
-				return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s", c.service))
 			}
 			defer s.close()
 			in, out, words := cmd.InOrStdin(), cmd.OutOrStdout(), io.Discard

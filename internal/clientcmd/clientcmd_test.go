@@ -140,6 +140,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"agent", "--delay", "-1s"}, 2, `--delay is "-1s", want a duration`},
 		{[]string{"agent", "--send-storage", "127.0.0.1:8080"}, 2, "--send-storage"},
 		{[]string{"agent", "--storage", "127.0.0.1:8080"}, 2, "want a URL like http://"},
+		{[]string{"agent", "--in-service"}, 2, "--in-service: no data can lie in etcd"},
 		{[]string{"agent", "lock"}, 2, "unknown command"},
 		{[]string{"exec", "--", "true"}, 2, "--lock NAME"},
 		{[]string{"exec", "--lock", "/lock"}, 2, "which command"},

@@ -83,6 +83,13 @@ func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) er
 	return s, nil
 }
 
+// stores reports whether data can lie in the lock service that was chosen.
+func (c *config) stores() bool {
+	return slices.ContainsFunc(c.services, func(s service.Service) bool {
+		return s.Name() == c.service && s.Words().Compares != nil
+	})
+}
+
 // dial makes a client of the lock service that was chosen, with the settings that were.
 func (c *config) dial() (*services, error) {
 	i := slices.IndexFunc(c.services, func(s service.Service) bool { return s.Name() == c.service })

@@ -153,7 +153,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 		Version: history.Version, Service: r.service.Name(), Tokens: tokens,
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
 		Variant: r.variant.Name, About: r.variant.About, Control: r.variant.Control,
-		Fencing:   r.variant.World.Storage.Fencing != scenario.FencingOff,
+		Fencing:   r.checks(),
 		InService: r.inService(),
 		Lanes:     append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,
 	}

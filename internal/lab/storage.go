@@ -34,6 +34,20 @@ const storageAttempts = 5
 // inService reports whether the lock service is the storage, too.
 func (r *run) inService() bool { return r.variant.World.Storage.In == scenario.InService }
 
+// checks reports whether each write is checked, wherever the data lies.
+func (r *run) checks() bool {
+	if !r.inService() {
+		return r.variant.World.Storage.Fencing != scenario.FencingOff
+	}
+	compares := r.service.Words().Compares
+	for _, client := range r.variant.Clients {
+		if !compares(client) {
+			return false
+		}
+	}
+	return true
+}
+
 func (r *run) startStorage(ctx context.Context) error {
 	v := r.variant.World.Storage
 	args := []string{"storage", "--journal", "-", "--fencing", v.Fencing, "--engine", v.Engine}

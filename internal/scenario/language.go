@@ -32,8 +32,9 @@ type Service struct {
 	Halfway bool
 	// Local says that its clients reach it without a network: no step cuts that.
 	Local bool
-	// Stores says that it can be the storage, too: the data lies beside the locks.
-	Stores bool
+	// Compares reports whether a client's writes compare anything where the data lies in the
+	// service, too. nil: no data can lie there.
+	Compares func(client Client) bool
 	// Check finds settings that do not go together; nil: all do.
 	Check func(world World, clients map[string]Client) *Conflict
 	// Clash says why there cannot be two locks of these names side by side; "" where

@@ -216,7 +216,7 @@ func (s *settings) check() error {
 
 // checkInService finds what a lock service that is the storage, too, does not have.
 func (s *settings) checkInService() error {
-	if !s.service.Stores {
+	if s.service.Compares == nil {
 		return errorAt(s.storage.node("in"), "no data can lie in %s: want \"in: process\"", s.service.Name)
 	}
 	for _, name := range []string{"engine", "fencing", "bound"} {

@@ -44,7 +44,7 @@ func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: Name, About: "The lock service.",
 		World: worldSettings, Client: clientSettings,
-		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true, Stores: true,
+		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true, Compares: compares,
 		Check: check,
 	}
 }
@@ -89,6 +89,11 @@ func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgrespro
 // check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	return cmp.Or(checkCompare(w, clients), sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
+}
+
+// compares reports whether a client's UPDATEs compare the row with what it has read.
+func compares(client scenario.Client) bool {
+	return service.RecipeOf(recipes, client.Values).Read != nil && client.Flag(settingCompare)
 }
 
 // checkCompare finds a client that compares where there is nothing to compare.

@@ -1,0 +1,42 @@
+package lab
+
+import (
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// storing is a service in which data can lie.
+type storing struct{ service.Service }
+
+func (storing) Words() scenario.Service {
+	return scenario.Service{Compares: func(c scenario.Client) bool { return c.Flag("compare") }}
+}
+
+// TestChecks: a run says that each write is checked only if each one is, wherever the data
+// lies.
+func TestChecks(t *testing.T) {
+	client := func(compare string) scenario.Client {
+		return scenario.Client{Values: setting.Values{"compare": compare}}
+	}
+	for _, tt := range []struct {
+		storage          scenario.Storage
+		client1, client2 string
+		want             bool
+	}{
+		{scenario.Storage{In: scenario.InProcess, Fencing: scenario.FencingOn}, "false", "false", true},
+		{scenario.Storage{In: scenario.InProcess, Fencing: scenario.FencingOff}, "true", "true", false},
+		{scenario.Storage{In: scenario.InService, Fencing: scenario.FencingOn}, "true", "true", true},
+		{scenario.Storage{In: scenario.InService, Fencing: scenario.FencingOn}, "true", "false", false},
+	} {
+		r := &run{service: storing{}, variant: &scenario.Variant{
+			World:   scenario.World{Storage: tt.storage},
+			Clients: map[string]scenario.Client{"client1": client(tt.client1), "client2": client(tt.client2)},
+		}}
+		if got := r.checks(); got != tt.want {
+			t.Errorf("%+v: %v, want %v", tt, got, tt.want)
+		}
+	}
+}
