@@ -24,6 +24,9 @@ func TestAgentsCount(t *testing.T) {
 				if e.Kind == "ok" {
 					ops[e.Op]++
 				}
+				if strings.Contains(e.Text, "attempts") {
+					t.Errorf("%+v, and none was in vain", e)
+				}
 				if e.Op == "count" && e.Kind != "invoke" {
 					if e.Kind != "ok" || ops["lock"] != 5 || ops["read"] != 5 || ops["write"] != 5 || ops["unlock"] != 5 {
 						t.Errorf("%+v after %v, want 5 of each", e, ops)
@@ -77,8 +80,12 @@ func TestAgentCountStands(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It stands there once only: where it is always refused it would go on for ever.
-	if e := last(a.until(t, "ok", "count")); e.Key != "n" {
+	events := a.until(t, "ok", "count")
+	if e := last(events); e.Key != "n" {
 		t.Errorf("%+v", e)
+	}
+	if e := events[len(events)-2]; e.Kind != history.KindNote || !strings.HasSuffix(e.Text, " has made 4 attempts at 3 increments") {
+		t.Errorf("%+v, want a note of the attempts", e)
 	}
 	w.WantValue(t, "n", "12")
 	a.say(t, "status") // it stands no more

@@ -45,7 +45,10 @@ func valid(s *jsonschema.Schema, line string) error {
 // TestSchemaOfHistories: it takes the lines of all histories that are here.
 func TestSchemaOfHistories(t *testing.T) {
 	s := compiled(t)
-	histories := map[string]string{"good": edited(t)}
+	histories := map[string]string{
+		"good":           edited(t),
+		"in the service": edited(t, edit{1, `"fencing":true`, `"fencing":true,"in_service":true`}),
+	}
 	for _, pattern := range []string{"../report/testdata/*.jsonl", "../../cmd/gcsim/testdata/*.jsonl"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || paths == nil {

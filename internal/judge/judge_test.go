@@ -339,6 +339,16 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// TestDataInTheService: a lock service that is the storage, too, compares no tokens.
+func TestDataInTheService(t *testing.T) {
+	events := tale(t, "c1 5 write k=1 ok\nfinal k 1")
+	events[0].Run.Service, events[0].Run.InService = "postgres", true
+	got := judged(events).Storage
+	if want := "the data lies in postgres, which compares no tokens"; got.Fenced != judge.Undecided || got.Reason != want {
+		t.Errorf("%+v, want it undecided: %s", got, want)
+	}
+}
+
 // TestClaimOfArrival: what counts is the claim that the storage saw.
 func TestClaimOfArrival(t *testing.T) {
 	events := tale(t, `
