@@ -50,3 +50,15 @@ func TestDataInTheService(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfReaders: nobody waits for a tenure that keeps nobody out, so no time bounds it.
+func TestBoundsOfReaders(t *testing.T) {
+	clients := map[string]scenario.Client{}
+	for _, by := range []string{"token", "version", "status"} {
+		clients[by] = scenario.Client{Values: setting.Values{"by": by, setting.TTL: "1s", "ahead": "0s"}}
+	}
+	bounds, _ := postgres.Service{}.Bounds(setting.Values{"idle": "0s"}, clients)
+	if len(bounds) != 1 || bounds["token"] == 0 {
+		t.Errorf("got %v, want a bound of token alone", bounds)
+	}
+}
