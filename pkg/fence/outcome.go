@@ -1,5 +1,7 @@
 package fence
 
+import "errors"
+
 // Outcome is what is known, by its error, of a call that was made: on a store that
 // is fenced, or on a lock. The zero Outcome is Unknown. A higher one is more certain.
 //
@@ -51,14 +53,18 @@ func (o Outcome) String() string {
 
 // New returns an error with the given text that has this outcome. Each is another
 // error, also where text and outcome are the same.
-func (o Outcome) New(text string) error { return &outcomeError{text, o} }
+func (o Outcome) New(text string) error { return o.Wrap(errors.New(text)) }
+
+// Wrap returns an error that has this outcome, whatever err says of itself. Its text is
+// that of err, which it wraps. err is not nil.
+func (o Outcome) Wrap(err error) error { return &outcomeError{err, o} }
 
 type outcomeError struct {
-	text    string
+	error
 	outcome Outcome
 }
 
-func (e *outcomeError) Error() string    { return e.text }
+func (e *outcomeError) Unwrap() error    { return e.error }
 func (e *outcomeError) Outcome() Outcome { return e.outcome }
 
 // OutcomeOf returns the outcome that err has: Definite where it is nil, what its

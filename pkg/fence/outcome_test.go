@@ -30,6 +30,8 @@ func TestOutcomeOf(t *testing.T) {
 		{errors.Join(lost, wrapped(unknown)), fence.Unknown},
 		{errors.Join(plain, plain), fence.Unknown},
 		{fmt.Errorf("%w: %w", fence.ErrNoBound, plain), fence.Definite},
+		{wrapped(fence.Definite.Wrap(plain)), fence.Definite},
+		{fence.Unknown.Wrap(lost), fence.Unknown},
 	} {
 		if got := fence.OutcomeOf(test.err); got != test.want {
 			t.Errorf("the outcome of %v is %v, want %v", test.err, got, test.want)

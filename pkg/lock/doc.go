@@ -50,7 +50,8 @@
 //	TryLock,         ErrLocked                         definite: nothing is held, and nothing left
 //	TryRLock         *UnknownError                     unknown: nothing is held; the service may
 //	                                                   count the caller in, for the TTL
-//	                 another                           nothing is held, and nothing left
+//	                 another                           definite for the packages below: nothing
+//	                                                   is held, and nothing left
 //	Unlock           nil                               definite: the lock is free
 //	                 ErrLost                           lost: nothing was freed
 //	                 *UnknownError                     unknown: the lock is free within the TTL

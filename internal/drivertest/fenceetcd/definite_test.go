@@ -43,7 +43,7 @@ func TestDefiniteErrors(t *testing.T) {
 				}
 			}
 			_, err := fenceetcd.Do(t.Context(), client, tt.claim, tt.ops...)
-			if err == nil || !fenceetcd.Definite(err) || tt.want != nil && !errors.Is(err, tt.want) {
+			if err == nil || !fenceetcd.Definite(err) || fence.OutcomeOf(err) != fence.Definite || tt.want != nil && !errors.Is(err, tt.want) {
 				t.Errorf("got %v, definite %v, want %v", err, fenceetcd.Definite(err), tt.want)
 			}
 		})

@@ -61,7 +61,7 @@ func Definite(err error) bool {
 // failed says what is known after etcd's error.
 func failed(what string, err error) error {
 	if Definite(err) {
-		return fmt.Errorf("fenceetcd: %s: nothing was done: %w", what, err)
+		return fence.Definite.Wrap(fmt.Errorf("fenceetcd: %s: nothing was done: %w", what, err))
 	}
-	return fmt.Errorf("fenceetcd: %s: outcome unknown: %w", what, err)
+	return fence.Unknown.Wrap(fmt.Errorf("fenceetcd: %s: outcome unknown: %w", what, err))
 }

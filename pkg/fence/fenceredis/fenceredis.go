@@ -240,30 +240,11 @@ type redisError string
 func (e redisError) Error() string { return string(e) }
 func (redisError) RedisError()     {}
 
-// failedError is an error of the call as a whole.
-type failedError struct {
-	what    string
-	err     error
-	outcome fence.Outcome
-}
-
-func (e *failedError) Error() string {
-	known := "outcome unknown"
-	if e.outcome == fence.Definite {
-		known = "nothing was done"
-	}
-	return fmt.Sprintf("fenceredis: %s: %s: %v", e.what, known, e.err)
-}
-
-func (e *failedError) Unwrap() error          { return e.err }
-func (e *failedError) Outcome() fence.Outcome { return e.outcome }
-
 // failed says what is known after an error of a call. What Redis itself says of the script
 // it says before the mark is raised: commands that fail later are answered as such.
 func failed(what string, err error) error {
-	outcome := fence.Unknown
 	if said := redis.Error(nil); errors.As(err, &said) {
-		outcome = fence.Definite
+		return fence.Definite.Wrap(fmt.Errorf("fenceredis: %s: nothing was done: %w", what, err))
 	}
-	return &failedError{what, err, outcome}
+	return fence.Unknown.Wrap(fmt.Errorf("fenceredis: %s: outcome unknown: %w", what, err))
 }

@@ -9,34 +9,17 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// failedError is an error that the database, or the way to it, had to do with.
-type failedError struct {
-	what    string
-	err     error
-	outcome fence.Outcome
-}
-
-func (e *failedError) Error() string {
-	known := "outcome unknown"
-	if e.outcome == fence.Definite {
-		known = "nothing was done"
-	}
-	return fmt.Sprintf("fencesql: %s: %s: %v", e.what, known, e.err)
-}
-
-func (e *failedError) Unwrap() error          { return e.err }
-func (e *failedError) Outcome() fence.Outcome { return e.outcome }
-
 // undone is an error of a transaction that is not committed: nothing of it remains.
-func undone(what string, err error) error { return &failedError{what, err, fence.Definite} }
+func undone(what string, err error) error {
+	return fence.Definite.Wrap(fmt.Errorf("fencesql: %s: nothing was done: %w", what, err))
+}
 
 // judged is an error of a statement that commits, or of a commit.
 func judged(what string, err error) error {
-	outcome := fence.Unknown
 	if codeOf(err).refused() {
-		outcome = fence.Definite
+		return undone(what, err)
 	}
-	return &failedError{what, err, outcome}
+	return fence.Unknown.Wrap(fmt.Errorf("fencesql: %s: outcome unknown: %w", what, err))
 }
 
 // Again reports whether an error says no more than that the transaction is to be made again:

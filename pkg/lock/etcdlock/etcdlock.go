@@ -65,11 +65,8 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
-
-// cleanupTimeout bounds how long a failed attempt takes to remove what it left
-// in etcd, after the caller's context is done.
-const cleanupTimeout = 2 * time.Second
 
 // Backend takes locks through one etcd client. It makes tenures of the concrete
 // type *Tenure. It needs no closing: a lease that nobody needs ends by itself.
@@ -122,7 +119,7 @@ func ModeOf(key string) fence.Mode {
 // moment, so that of two attempts on a free lock that come together both may be
 // told ErrLocked.
 func (b *Backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, way{op: "trylock", mode: fence.Exclusive})
+	return b.attempt(ctx, scope, attempt.TryLock)
 }
 
 // Lock is as lock.Backend says. Where the lease of the waiter ends, because etcd
@@ -130,29 +127,22 @@ func (b *Backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error
 // When ctx is done, Lock and TryLock need at most 2 s more, to remove what they
 // have put into etcd.
 func (b *Backend) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, way{op: "lock", mode: fence.Exclusive, wait: true})
+	return b.attempt(ctx, scope, attempt.Lock)
 }
 
 // TryRLock is as lock.Sharer says. It returns ErrLocked also where a writer only waits,
 // and where a TryLock that fails stands in the queue.
 func (b *Backend) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, way{op: "tryrlock", mode: fence.Shared})
+	return b.attempt(ctx, scope, attempt.TryRLock)
 }
 
 // RLock is as lock.Sharer says, and else as Lock. It waits for the writers that came
 // before, those that wait included.
 func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, way{op: "rlock", mode: fence.Shared, wait: true})
+	return b.attempt(ctx, scope, attempt.RLock)
 }
 
-// way is how an attempt asks for a lock.
-type way struct {
-	op   string // as lock.UnknownError names it
-	mode fence.Mode
-	wait bool
-}
-
-func (b *Backend) attempt(ctx context.Context, scope string, how way) (lock.Tenure, error) {
+func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
 	t, left, err := b.try(ctx, scope, how)
 	if errors.Is(err, errLeaseOver) { // nobody had noticed before; the next one is new
 		t, left, err = b.try(ctx, scope, how)
@@ -160,22 +150,15 @@ func (b *Backend) attempt(ctx context.Context, scope string, how way) (lock.Tenu
 	switch {
 	case err == nil:
 		return t, nil
-	case ctx.Err() != nil: // what caused err rather than how it came out of etcd's client
-		err = ctx.Err()
 	case errors.Is(err, errLeaseOver):
 		err = concurrency.ErrSessionExpired
 	}
-	err = fmt.Errorf("etcdlock: %s %q: %w", how.op, scope, err)
-	if left != nil {
-		return nil, &lock.UnknownError{Op: how.op, Scope: scope,
-			Err: fmt.Errorf("%w; and its key may be left: %w", err, left)}
-	}
-	return nil, err
+	return nil, attempt.Attempt{Package: "etcdlock", Way: how, Scope: scope}.Failed(ctx, err, "its key may be left", left)
 }
 
 // try takes the lock on the lease that there is. left is why a key of the attempt
 // may be left in etcd.
-func (b *Backend) try(ctx context.Context, scope string, how way) (t *Tenure, left, err error) {
+func (b *Backend) try(ctx context.Context, scope string, how attempt.Way) (t *Tenure, left, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -183,24 +166,11 @@ func (b *Backend) try(ctx context.Context, scope string, how way) (t *Tenure, le
 	if err != nil {
 		return nil, nil, err
 	}
-	late, stop := afterwards(ctx)
+	late, stop := attempt.Afterwards(ctx)
 	defer stop()
-	t = newTenure(b, l, scope, how.mode)
-	if err := t.take(ctx, late, how.wait); err != nil {
+	t = newTenure(b, l, scope, how.Mode)
+	if err := t.take(ctx, late, how.Wait); err != nil {
 		return nil, t.abandon(late, err), err
 	}
 	return t, nil, nil
-}
-
-// afterwards returns a context that ends cleanupTimeout after ctx.
-func afterwards(ctx context.Context) (_ context.Context, stop func()) {
-	late, end := context.WithCancel(context.WithoutCancel(ctx))
-	forget := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(cleanupTimeout):
-			end()
-		case <-late.Done():
-		}
-	})
-	return late, func() { forget(); end() }
 }

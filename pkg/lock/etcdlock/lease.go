@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // lease is what tenures and attempts of one Backend stand on together.
@@ -124,7 +125,7 @@ func (l *lease) live(ttl time.Duration) {
 	close(l.opened)
 	l.end(l.renew())
 	if context.Cause(l.life) == errUnused {
-		ctx, cancel := context.WithTimeout(l.client.Ctx(), cleanupTimeout)
+		ctx, cancel := context.WithTimeout(l.client.Ctx(), attempt.Cleanup)
 		defer cancel()
 		if _, err := l.client.Revoke(ctx, l.id); !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			l.left = err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Tenure is a tenure of a lock in etcd: a key that no other tenure ever has, on the
@@ -121,7 +122,7 @@ func (t *Tenure) abandon(ctx context.Context, why error) error {
 		t.release()
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, attempt.Cleanup)
 	defer cancel()
 	resp, err := t.lease.client.Delete(ctx, t.grant.Owner)
 	if err == nil && (t.stands || resp.Deleted > 0) {

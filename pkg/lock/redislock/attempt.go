@@ -9,11 +9,8 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
-
-// cleanupTimeout bounds how long a failed attempt takes to remove what it left in Redis,
-// after the caller's context is done.
-const cleanupTimeout = 2 * time.Second
 
 // service is what grants locks: a Redis, or several. Its methods may outlast their context
 // as go-redis does, which looks at it only between requests by default.
@@ -68,28 +65,24 @@ func (p *pending[T]) within(ctx context.Context) (none T, err error) {
 }
 
 // attempt makes one attempt, or waits.
-func (l *locker) attempt(ctx context.Context, op, scope string, mode fence.Mode, wait bool) (lock.Tenure, error) {
+func (l *locker) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
 	if scope == "" {
-		return nil, fmt.Errorf("redislock: %s: %w: it is empty", op, fence.ErrInvalidScope)
+		return nil, fmt.Errorf("redislock: %s: %w: it is empty", how.Op, fence.ErrInvalidScope)
 	}
+	tenure, left, err := l.try(ctx, scope, how)
+	if err != nil {
+		return nil, attempt.Attempt{Package: "redislock", Way: how, Scope: scope}.Failed(ctx, err, "the lock may be taken", left)
+	}
+	return tenure, nil
+}
+
+func (l *locker) try(ctx context.Context, scope string, how attempt.Way) (_ lock.Tenure, left, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("redislock: %s %q: %w", op, scope, err)
+		return nil, nil, err
 	}
-	late, stop := afterwards(ctx)
+	late, stop := attempt.Afterwards(ctx)
 	defer stop()
-	t := l.recipes[mode].ticket(l.options, scope, l.owner(mode), mode, wait)
-	tenure, left, err := l.stand(ctx, late, t)
-	switch {
-	case err == nil:
-		return tenure, nil
-	case ctx.Err() != nil: // what caused err
-		err = ctx.Err()
-	}
-	err = fmt.Errorf("redislock: %s %q: %w", op, scope, err)
-	if left != nil {
-		return nil, &lock.UnknownError{Op: op, Scope: scope, Err: fmt.Errorf("%w; and the lock may be taken: %w", err, left)}
-	}
-	return nil, err
+	return l.stand(ctx, late, l.recipes[how.Mode].ticket(l.options, scope, l.owner(how.Mode), how.Mode, how.Wait))
 }
 
 // stand asks for the lock until it is granted or, without wait, once. left is why
@@ -151,20 +144,4 @@ func (l *locker) takeBack(ctx context.Context, t ticket, asking *pending[answer]
 		return errors.New("the request may be on its way")
 	}
 	return err
-}
-
-// afterwards returns a context that ends cleanupTimeout after ctx.
-func afterwards(ctx context.Context) (_ context.Context, stop func()) {
-	if ctx.Done() == nil {
-		return ctx, func() {}
-	}
-	late, end := context.WithCancel(context.WithoutCancel(ctx))
-	forget := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(cleanupTimeout):
-			end()
-		case <-late.Done():
-		}
-	})
-	return late, func() { forget(); end() }
 }

@@ -89,6 +89,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 //go:embed lua
@@ -246,20 +247,20 @@ func (o options) channel(t ticket) string { return o.key(t.scope) + ":free" }
 // TryLock is as lock.Backend says. When ctx is done, TryLock and Lock take at most 2 s more:
 // they wait for the answer to their request, and take back what it has granted.
 func (e *Exclusive) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return e.locker.attempt(ctx, "trylock", scope, fence.Exclusive, false)
+	return e.locker.attempt(ctx, scope, attempt.TryLock)
 }
 
 // Lock is as lock.Backend says.
 func (e *Exclusive) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return e.locker.attempt(ctx, "lock", scope, fence.Exclusive, true)
+	return e.locker.attempt(ctx, scope, attempt.Lock)
 }
 
 // TryRLock is as lock.Sharer says. Otherwise it is as TryLock.
 func (b *Backend) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.locker.attempt(ctx, "tryrlock", scope, fence.Shared, false)
+	return b.locker.attempt(ctx, scope, attempt.TryRLock)
 }
 
 // RLock is as lock.Sharer says. Otherwise it is as Lock.
 func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.locker.attempt(ctx, "rlock", scope, fence.Shared, true)
+	return b.locker.attempt(ctx, scope, attempt.RLock)
 }

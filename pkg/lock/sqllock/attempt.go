@@ -8,40 +8,29 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
-// cleanupTimeout bounds how long an attempt goes on after its context is done, and how long
-// it tries to give back what it may have been granted.
-const cleanupTimeout = 2 * time.Second
-
 // attempt makes one attempt, or waits.
-func (b *Backend) attempt(ctx context.Context, op, scope string, wait bool) (lock.Tenure, error) {
+func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
 	key, err := b.table.format.key(scope)
 	if err != nil {
-		return nil, fmt.Errorf("sqllock: %s: %w", op, err)
+		return nil, fmt.Errorf("sqllock: %s: %w", how.Op, err)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, &definiteError{fmt.Errorf("sqllock: %s %q: %w", op, scope, err)}
+	tenure, left, err := b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner()}, how.Wait)
+	if err != nil {
+		return nil, attempt.Attempt{Package: "sqllock", Way: how, Scope: scope}.Failed(ctx, err, "the lock may be taken", left)
 	}
-	t := ticket{scope: scope, key: key, owner: b.table.format.owner()}
-	tenure, left, err := b.stand(ctx, t, wait)
-	switch {
-	case err == nil:
-		return tenure, nil
-	case ctx.Err() != nil: // what caused err
-		err = ctx.Err()
-	}
-	err = fmt.Errorf("sqllock: %s %q: %w", op, scope, err)
-	if left != nil {
-		return nil, &lock.UnknownError{Op: op, Scope: scope, Err: fmt.Errorf("%w; and the lock may be taken: %w", err, left)}
-	}
-	return nil, &definiteError{err}
+	return tenure, nil
 }
 
 // stand asks for the lock until it is granted or, without wait, once. left is why the lock
 // may be taken in spite of the error.
 func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure, left, err error) {
-	late, stop := afterwards(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	late, stop := attempt.Afterwards(ctx)
 	defer stop()
 	for {
 		asked := time.Now()
@@ -88,7 +77,7 @@ func (b *Backend) takeBack(ctx context.Context, t ticket, err error) error {
 	if err != nil && fence.OutcomeOf(err) == fence.Definite {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, attempt.Cleanup)
 	defer cancel()
 	_, freed, left := b.table.change(ctx, b.table.free, t, 0)
 	switch {
@@ -98,17 +87,4 @@ func (b *Backend) takeBack(ctx context.Context, t ticket, err error) error {
 		return errors.New("the request may be on its way")
 	}
 	return left
-}
-
-// afterwards returns a context that ends cleanupTimeout after ctx.
-func afterwards(ctx context.Context) (_ context.Context, stop func()) {
-	late, end := context.WithCancel(context.WithoutCancel(ctx))
-	forget := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(cleanupTimeout):
-			end()
-		case <-late.Done():
-		}
-	})
-	return late, func() { forget(); end() }
 }

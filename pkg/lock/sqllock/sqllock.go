@@ -77,6 +77,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Backend takes locks in one table. Its tenures have the concrete type *Tenure, or *Lease if
@@ -202,10 +203,10 @@ func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (
 // TryLock is as lock.Backend says. When ctx is done, TryLock and Lock take at most 2 s more:
 // they wait for the answer to their request, and take back what it has granted.
 func (b *Backend) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, "trylock", scope, false)
+	return b.attempt(ctx, scope, attempt.TryLock)
 }
 
 // Lock is as lock.Backend says.
 func (b *Backend) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, "lock", scope, true)
+	return b.attempt(ctx, scope, attempt.Lock)
 }

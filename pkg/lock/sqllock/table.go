@@ -82,7 +82,7 @@ func (t *table) ask(ctx context.Context, one ticket, ttl time.Duration) (answer,
 func (t *table) lookAt(ctx context.Context, one ticket) (left time.Duration, there bool, err error) {
 	ms, there, err := t.insist(ctx, t.query, t.look, one, 0)
 	if err != nil {
-		err = &definiteError{err}
+		err = fence.Definite.Wrap(err)
 	}
 	return time.Duration(max(ms, 0)) * time.Millisecond, there, err
 }
@@ -114,7 +114,7 @@ func (t *table) insist(ctx context.Context, send sender, s statement, one ticket
 			continue
 		}
 		if again || said.refused() {
-			err = &definiteError{err}
+			err = fence.Definite.Wrap(err)
 		}
 		return 0, false, err
 	}
@@ -193,15 +193,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
-
-// definiteError is the error of a call of which nothing is left in the database.
-type definiteError struct{ error }
-
-// Unwrap returns the cause.
-func (e *definiteError) Unwrap() error { return e.error }
-
-// Outcome returns fence.Definite.
-func (e *definiteError) Outcome() fence.Outcome { return fence.Definite }
 
 // checkTTL refuses what would be rounded.
 func checkTTL(ttl time.Duration) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Tenure is a tenure of a lock in ZooKeeper: a node that no other tenure ever has, in the
@@ -116,7 +117,7 @@ func (t *Tenure) sweep() {
 
 // abandon removes the node of an attempt that failed. It returns why the node may be left.
 func (t *Tenure) abandon(ctx context.Context) error {
-	late, stop := afterwards(ctx)
+	late, stop := attempt.Afterwards(ctx)
 	defer stop()
 	err := t.withdraw(late)
 	if err == nil || t.session.lost() {

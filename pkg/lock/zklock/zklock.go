@@ -68,11 +68,8 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
-
-// cleanupTimeout bounds how long a failed attempt takes to remove its node, after the
-// caller's context is done.
-const cleanupTimeout = 2 * time.Second
 
 // Exclusive takes locks alone. Its tenures have the concrete type *Tenure. Close ends it.
 type Exclusive struct {
@@ -189,34 +186,27 @@ func (e *Exclusive) lend() (*session, error) {
 // that of two attempts on a free lock that come together both may be told ErrLocked. When
 // ctx is done, TryLock and Lock need at most 2 s more, to remove their node.
 func (e *Exclusive) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return e.attempt(ctx, scope, way{op: "trylock", mode: fence.Exclusive})
+	return e.attempt(ctx, scope, attempt.TryLock)
 }
 
 // Lock is as lock.Backend says. A waiter whose session is over gets zk.ErrSessionExpired.
 func (e *Exclusive) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return e.attempt(ctx, scope, way{op: "lock", mode: fence.Exclusive, wait: true})
+	return e.attempt(ctx, scope, attempt.Lock)
 }
 
 // TryRLock is as lock.Sharer says. It returns ErrLocked also where a writer only waits, and
 // where a TryLock that fails stands in the queue.
 func (b *Backend) TryRLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, way{op: "tryrlock", mode: fence.Shared})
+	return b.attempt(ctx, scope, attempt.TryRLock)
 }
 
 // RLock is as lock.Sharer says, and else as Lock. It waits for the writers that came before,
 // those that wait included.
 func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return b.attempt(ctx, scope, way{op: "rlock", mode: fence.Shared, wait: true})
+	return b.attempt(ctx, scope, attempt.RLock)
 }
 
-// way is how an attempt asks for a lock.
-type way struct {
-	op   string // as lock.UnknownError names it
-	mode fence.Mode
-	wait bool
-}
-
-func (e *Exclusive) attempt(ctx context.Context, scope string, how way) (lock.Tenure, error) {
+func (e *Exclusive) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
 	t, left, err := e.try(ctx, scope, how)
 	if errors.Is(err, errOver) && left == nil { // nobody had noticed before; the next one is new
 		t, left, err = e.try(ctx, scope, how)
@@ -224,17 +214,12 @@ func (e *Exclusive) attempt(ctx context.Context, scope string, how way) (lock.Te
 	if err == nil {
 		return t, nil
 	}
-	err = fmt.Errorf("zklock: %s %q: %w", how.op, scope, err)
-	if left != nil {
-		return nil, &lock.UnknownError{Op: how.op, Scope: scope,
-			Err: fmt.Errorf("%w; and its node may be left: %w", err, left)}
-	}
-	return nil, err
+	return nil, attempt.Attempt{Package: "zklock", Way: how, Scope: scope}.Failed(ctx, err, "its node may be left", left)
 }
 
 // try takes the lock in the session that there is. left is why a node of the attempt may be
 // left.
-func (e *Exclusive) try(ctx context.Context, scope string, how way) (t *Tenure, left, err error) {
+func (e *Exclusive) try(ctx context.Context, scope string, how attempt.Way) (t *Tenure, left, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -242,8 +227,8 @@ func (e *Exclusive) try(ctx context.Context, scope string, how way) (t *Tenure, 
 	if err != nil {
 		return nil, nil, err
 	}
-	t = newTenure(s, scope, how.mode, e.kinds[how.mode])
-	if err := t.take(ctx, how.wait); err != nil {
+	t = newTenure(s, scope, how.Mode, e.kinds[how.Mode])
+	if err := t.take(ctx, how.Wait); err != nil {
 		left := t.abandon(ctx)
 		if ctx.Err() != nil { // what caused err rather than how it came out of the client
 			err = s.explain(ctx.Err())
@@ -251,17 +236,4 @@ func (e *Exclusive) try(ctx context.Context, scope string, how way) (t *Tenure, 
 		return nil, left, err
 	}
 	return t, nil, nil
-}
-
-// afterwards returns a context that ends cleanupTimeout after ctx.
-func afterwards(ctx context.Context) (_ context.Context, stop func()) {
-	late, end := context.WithCancel(context.WithoutCancel(ctx))
-	forget := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(cleanupTimeout):
-			end()
-		case <-late.Done():
-		}
-	})
-	return late, func() { forget(); end() }
 }

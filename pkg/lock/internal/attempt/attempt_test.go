@@ -1,0 +1,64 @@
+package attempt_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
+)
+
+// TestFailed: the error of an attempt says whether something is left, and why it failed.
+func TestFailed(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	refused := errors.New("refused")
+	for name, test := range map[string]struct {
+		ctx       context.Context
+		err, left error
+		outcome   fence.Outcome
+		is        []error
+		text      string
+	}{
+		"nothing is left": {t.Context(), refused, nil, fence.Definite, []error{refused},
+			`package: lock "scope": refused`},
+		"locked": {t.Context(), lock.ErrLocked, nil, fence.Definite, []error{lock.ErrLocked},
+			`package: lock "scope": lock: locked by another tenure`},
+		"the context is done": {done, refused, nil, fence.Definite, []error{context.Canceled},
+			`package: lock "scope": context canceled`},
+		"the context is done, and something is left": {done, refused, errors.New("no answer"), fence.Unknown, []error{context.Canceled},
+			`lock: lock "scope": outcome unknown: package: lock "scope": context canceled; and a key may be left: no answer`},
+	} {
+		err := attempt.Attempt{Package: "package", Way: attempt.Lock, Scope: "scope"}.Failed(test.ctx, test.err, "a key may be left", test.left)
+		if err.Error() != test.text || fence.OutcomeOf(err) != test.outcome {
+			t.Errorf("%s: %v, %q; want %v, %q", name, fence.OutcomeOf(err), err, test.outcome, test.text)
+		}
+		for _, target := range test.is {
+			if !errors.Is(err, target) {
+				t.Errorf("%s: %q is no %q", name, err, target)
+			}
+		}
+	}
+}
+
+// TestAfterwards: a context that goes on after another, by its stop at the latest.
+func TestAfterwards(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), t, "kept"), time.Hour)
+	late, stop := attempt.Afterwards(ctx)
+	cancel()
+	if late.Err() != nil || late.Value(t) != "kept" {
+		t.Errorf("it is done with the other (%v), or has lost its values", late.Err())
+	}
+	stop()
+	if late.Err() == nil {
+		t.Error("it goes on after its stop")
+	}
+	if late, stop := attempt.Afterwards(context.Background()); late.Done() != nil {
+		t.Error("it can end, and the other cannot")
+	} else {
+		stop()
+	}
+}
