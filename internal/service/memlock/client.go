@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service"
@@ -130,7 +129,7 @@ func (c *client) enter(ctx context.Context, op, scope, in string) (*tenure, erro
 	case err != nil:
 		return nil, &lock.UnknownError{Op: op, Scope: scope, Err: err}
 	}
-	t := &tenure{of: c, grant: lock.Grant{Scope: scope, Owner: p.Tenure, Token: p.Token}, done: make(chan struct{})}
+	t := &tenure{of: c, grant: lock.Grant{Scope: scope, Owner: p.Tenure, Token: p.Token}, Life: service.NewLife()}
 	go t.keep(asked)
 	return t, nil
 }
@@ -158,12 +157,10 @@ type queued struct {
 
 // tenure is one of a client, or a place in the queue that will be one.
 type tenure struct {
+	*service.Life
+
 	of    *client
 	grant lock.Grant
-	done  chan struct{}
-
-	mu  sync.Mutex
-	err error // why done is closed
 }
 
 func (t *tenure) path() string { return "/places/" + t.grant.Owner }
@@ -176,7 +173,7 @@ func (t *tenure) wait(ctx context.Context) error {
 		return nil
 	}
 	if errors.Is(err, errGone) {
-		t.end(lock.ErrLost)
+		t.End(lock.ErrLost)
 		return service.ErrRanOut
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.of.settings.Time(setting.Timeout))
@@ -194,7 +191,7 @@ func (t *tenure) keep(renewed time.Time) {
 	for {
 		select {
 		case <-time.After(ttl / 3):
-		case <-t.done:
+		case <-t.Done():
 			return
 		}
 		asked := time.Now()
@@ -205,36 +202,18 @@ func (t *tenure) keep(renewed time.Time) {
 		case err == nil:
 			renewed = asked
 		case errors.Is(err, errGone):
-			t.end(lock.ErrLost)
+			t.End(lock.ErrLost)
 		case time.Since(renewed) >= ttl:
-			t.end(lock.ErrCutOff)
+			t.End(lock.ErrCutOff)
 		}
-	}
-}
-
-// end closes done, once.
-func (t *tenure) end(why error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !isClosed(t.done) {
-		t.err = why
-		close(t.done)
 	}
 }
 
 // Grant implements lock.Tenure, as those below do.
 func (t *tenure) Grant() lock.Grant { return t.grant }
 
-func (t *tenure) Done() <-chan struct{} { return t.done }
-
-func (t *tenure) Err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
-}
-
 func (t *tenure) Unlock(ctx context.Context) error {
-	t.end(nil)
+	t.End(nil)
 	switch err := t.of.call(ctx, http.MethodDelete, t.path(), nil); {
 	case errors.Is(err, errGone):
 		return lock.ErrLost

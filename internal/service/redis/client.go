@@ -184,7 +184,7 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 	}
 	t := &tenure{
 		of: w.client, grant: lock.Grant{Scope: w.scope, Owner: w.owner, Token: a.token, Mode: w.recipe.mode},
-		until: a.asked.Add(a.ttl), done: make(chan struct{}),
+		until: a.asked.Add(a.ttl), Life: service.NewLife(),
 	}
 	go t.keep()
 	return t, nil

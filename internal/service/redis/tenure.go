@@ -29,13 +29,13 @@ var (
 
 // tenure is one of a client, by a recipe.
 type tenure struct {
+	*service.Life
+
 	of    *client
 	grant lock.Grant
-	done  chan struct{}
 
 	mu    sync.Mutex
 	until time.Time // the end of the lease, by the client's clock
-	err   error     // why done is closed
 }
 
 // bound is for how many TTLs a watchdog with a bound renews a lease.
@@ -54,14 +54,14 @@ func (t *tenure) keep() {
 		}
 		select {
 		case <-time.After(next):
-		case <-t.done:
+		case <-t.Done():
 			return
 		}
 		if renews {
 			t.renew(ttl)
 		}
 		if how != renewSet && !time.Now().Before(t.lease()) {
-			t.end(lock.ErrCutOff)
+			t.End(lock.ErrCutOff)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (t *tenure) renew(ttl time.Duration) {
 	switch {
 	case err != nil: // the next time, or never
 	case !mine:
-		t.end(lock.ErrLost)
+		t.End(lock.ErrLost)
 	default:
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -95,35 +95,13 @@ func (t *tenure) renew(ttl time.Duration) {
 	}
 }
 
-// end closes done, once, and reports whether it was this time.
-func (t *tenure) end(why error) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	select {
-	case <-t.done:
-		return false
-	default:
-	}
-	t.err = why
-	close(t.done)
-	return true
-}
-
 // Grant implements lock.Tenure, as those below do.
 func (t *tenure) Grant() lock.Grant { return t.grant }
-
-func (t *tenure) Done() <-chan struct{} { return t.done }
-
-func (t *tenure) Err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
-}
 
 // Unlock does what the client's setting says: where that is no comparison, whosever the
 // lock is by then.
 func (t *tenure) Unlock(ctx context.Context) error {
-	t.end(nil)
+	t.End(nil)
 	freed := 0
 	var failed error
 	for _, node := range t.of.nodes {

@@ -143,7 +143,7 @@ type heldTenure[C any] struct {
 func (t *heldTenure[C]) watch(ctx context.Context) {
 	defer close(t.stopped)
 	if t.of.holding().Ended(ctx, t.conn) {
-		t.end(lock.ErrLost)
+		t.End(lock.ErrLost)
 	}
 }
 
@@ -151,7 +151,7 @@ func (t *heldTenure[C]) watch(ctx context.Context) {
 func (t *heldTenure[C]) Unlock(ctx context.Context) error {
 	t.stop()
 	<-t.stopped
-	t.end(nil)
+	t.End(nil)
 	defer t.of.Database.HangUp(t.conn)
 	if t.Err() != nil {
 		return lock.ErrLost

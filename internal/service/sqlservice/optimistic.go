@@ -74,7 +74,7 @@ func (t *ReadTenure[C]) Grant() lock.Grant {
 }
 
 func (t *ReadTenure[C]) Unlock(ctx context.Context) error {
-	t.end(nil)
+	t.End(nil)
 	t.of.Client.reads.Delete(t.Name())
 	now, err := t.of.see(ctx, t.of.Recipe.Leave)
 	if err == nil && !t.of.Recipe.Same(t.Seen(), now) {

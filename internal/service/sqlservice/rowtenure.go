@@ -22,9 +22,9 @@ func (w *asking[C]) try(ctx context.Context, conn C) (service.Tenure, error) {
 	}
 	service.Stand(ctx, w.Owner)
 	t := &rowTenure[C]{newTenure(w)}
-	lease := time.AfterFunc(time.Until(asked.Add(w.TTL())), func() { t.end(lock.ErrCutOff) })
+	lease := time.AfterFunc(time.Until(asked.Add(w.TTL())), func() { t.End(lock.ErrCutOff) })
 	go func() {
-		<-t.done
+		<-t.Done()
 		lease.Stop()
 	}()
 	return t, nil
@@ -60,7 +60,7 @@ type rowTenure[C any] struct{ *tenure[C] }
 
 // Unlock implements lock.Tenure.
 func (t *rowTenure[C]) Unlock(ctx context.Context) error {
-	t.end(nil)
+	t.End(nil)
 	conn, err := t.of.Database.Connect(ctx, t.of.Attempt.Lock)
 	if err != nil {
 		return err

@@ -3,48 +3,26 @@ package sqlservice
 import (
 	"context"
 	"fmt"
-	"sync"
 
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
 // tenure is what those of both kinds have.
 type tenure[C any] struct {
-	of   *asking[C]
-	done chan struct{}
+	*service.Life
 
-	mu  sync.Mutex
-	err error // why done is closed
+	of *asking[C]
 }
 
 func newTenure[C any](w *asking[C]) *tenure[C] {
-	return &tenure[C]{of: w, done: make(chan struct{})}
-}
-
-// end closes done, once.
-func (t *tenure[C]) end(why error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	select {
-	case <-t.done:
-	default:
-		t.err = why
-		close(t.done)
-	}
+	return &tenure[C]{Life: service.NewLife(), of: w}
 }
 
 // Grant implements lock.Tenure, as those below do.
 func (t *tenure[C]) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.Attempt.Lock, Owner: t.of.Owner, Token: t.of.Token}
-}
-
-func (t *tenure[C]) Done() <-chan struct{} { return t.done }
-
-func (t *tenure[C]) Err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
 }
 
 // Name implements service.Tenure, as those below do.

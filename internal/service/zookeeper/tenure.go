@@ -18,15 +18,15 @@ import (
 
 // tenure is one of a client, or a place in the queue that will be one.
 type tenure struct {
-	of   *asking
-	done chan struct{}
+	*service.Life
+
+	of *asking
 
 	mu       sync.Mutex
-	acquired bool  // as the process has it: taken, and not released
-	err      error // why done is closed
+	acquired bool // as the process has it: taken, and not released
 }
 
-func newTenure(w *asking) *tenure { return &tenure{of: w, done: make(chan struct{})} }
+func newTenure(w *asking) *tenure { return &tenure{Life: service.NewLife(), of: w} }
 
 // begin says that the lock was granted, and watches from then on whether it is lost.
 func (t *tenure) begin() {
@@ -38,12 +38,12 @@ func (t *tenure) begin() {
 	go func() {
 		select {
 		case <-suspended:
-			if t.end(lock.ErrCutOff) {
+			if t.End(lock.ErrCutOff) {
 				t.of.abandon(t.of.node, nil) // nobody unlocks what is lost
 			}
 		case <-lost:
-			t.end(lock.ErrLost)
-		case <-t.done:
+			t.End(lock.ErrLost)
+		case <-t.Done():
 		}
 	}()
 }
@@ -54,33 +54,13 @@ func (t *tenure) setAcquired(is bool) {
 	t.acquired = is
 }
 
-// end closes done, once, and reports whether it was this time.
-func (t *tenure) end(why error) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if isClosed(t.done) {
-		return false
-	}
-	t.err = why
-	close(t.done)
-	return true
-}
-
 // Grant implements lock.Tenure, as those below do.
 func (t *tenure) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.lock, Owner: t.Name(), Token: fence.Token(t.of.czxid), Mode: t.of.recipe.mode}
 }
 
-func (t *tenure) Done() <-chan struct{} { return t.done }
-
-func (t *tenure) Err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
-}
-
 func (t *tenure) Unlock(ctx context.Context) error {
-	t.end(nil)
+	t.End(nil)
 	t.setAcquired(false)
 	switch err := t.of.delete(ctx); {
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrSessionExpired):

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/proc"
@@ -29,11 +28,10 @@ type Cluster struct {
 // Member is one of a Cluster. It keeps its addresses and its directory while its
 // process is gone.
 type Member struct {
+	proc.Node
+
 	group  *proc.Group
 	config etcdserver.Config
-
-	mu      sync.Mutex
-	process *proc.Process // the latest; nil before the first
 }
 
 // Start starts n members in g, whose program must have the command "etcd" of
@@ -91,7 +89,7 @@ func (c *Cluster) startAll(ctx context.Context) error {
 func (c *Cluster) kill() error {
 	var errs []error
 	for _, m := range c.Members {
-		if m.runs() {
+		if m.Runs() {
 			errs = append(errs, m.Process().Kill())
 		}
 	}
@@ -113,20 +111,12 @@ func (m *Member) Name() string { return m.config.Name }
 // Endpoint is the address for clients.
 func (m *Member) Endpoint() string { return m.config.ClientAddr }
 
-// Process is the member's process, to be killed, paused and resumed. After Restart
-// and Cluster.Restore it is another one.
-func (m *Member) Process() *proc.Process {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.process
-}
-
 // Restart starts a process for the member, whose last one must have ended, on its
 // data and addresses, and returns when it serves clients. That takes most of the
 // members: to bring back several that are missing for it, restart them at the same
 // time.
 func (m *Member) Restart(ctx context.Context) error {
-	if m.runs() {
+	if m.Runs() {
 		return fmt.Errorf("%s still runs: kill it first", m.Name())
 	}
 	if err := m.start(); err != nil {
@@ -135,29 +125,8 @@ func (m *Member) Restart(ctx context.Context) error {
 	return m.await(ctx)
 }
 
-// runs says whether the member has a process, which may stand still.
-func (m *Member) runs() bool {
-	p := m.Process()
-	if p == nil {
-		return false
-	}
-	select {
-	case <-p.Done():
-		return false
-	default:
-		return true
-	}
-}
-
 func (m *Member) start() error {
-	p, err := m.group.Start(m.config.Name, nil, etcdcmd.Args(m.config)...)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.process = p
-	return nil
+	return m.Begin(m.group, m.config.Name, nil, etcdcmd.Args(m.config)...)
 }
 
 // peerPeriod is how long a member that does not listen yet is left alone.

@@ -65,7 +65,7 @@ func (c *Cluster) link(configs []etcdserver.Config) error {
 // lead has a connection to a member go by the link from the one that made it.
 func (c *Cluster) lead(conn net.Conn, to *Member) {
 	for _, from := range c.Members {
-		if from.runs() && dialed(from.Process().PID(), conn) {
+		if from.Runs() && dialed(from.Process().PID(), conn) {
 			c.peers.links[way{from, to}].Take(conn)
 			return
 		}

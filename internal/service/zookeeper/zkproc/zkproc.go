@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -38,14 +37,13 @@ type Cluster struct{ Members []*Member }
 // Member is one of a Cluster. It keeps its name, its address and its directory while its
 // process is gone.
 type Member struct {
+	proc.Node
+
 	Name string // "zookeeper1" and so on
 	Addr string // for clients
 
 	group *proc.Group
 	dir   string
-
-	mu      sync.Mutex
-	process *proc.Process // the latest; nil before the first
 }
 
 // Start starts n members in g, whose program must have Command, and returns when all serve.
@@ -87,7 +85,7 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 func (c *Cluster) kill() error {
 	var errs []error
 	for _, m := range c.Members {
-		if m.runs() {
+		if m.Runs() {
 			errs = append(errs, m.Process().Kill())
 		}
 	}
@@ -155,29 +153,14 @@ func (m *Member) start() error {
 	args := append([]string{Arg, java()}, options...)
 	args = append(args, "-XX:ErrorFile="+filepath.Join(m.dir, "java.log"), "-cp", filepath.Join(libraries.Found(), "*"),
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config())
-	p, err := m.group.Start(m.Name, nil, args...)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.process = p
-	return nil
-}
-
-// Process is the member's process, to be killed, paused and resumed. After Restart it is
-// another one.
-func (m *Member) Process() *proc.Process {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.process
+	return m.Begin(m.group, m.Name, nil, args...)
 }
 
 // Restart starts a process for the member, whose last one must have ended, with what it has
 // kept, and returns when it serves. That takes most of the members: to bring back several
 // that are missing for it, restart them at the same time.
 func (m *Member) Restart(ctx context.Context) error {
-	if m.runs() {
+	if m.Runs() {
 		return fmt.Errorf("%s still runs: kill it first", m.Name)
 	}
 	if err := m.start(); err != nil {
@@ -192,18 +175,4 @@ func (m *Member) await(ctx context.Context) error {
 		_, err := m.mode(ctx)
 		return err
 	})
-}
-
-// runs says whether the member has a process, which may stand still.
-func (m *Member) runs() bool {
-	p := m.Process()
-	if p == nil {
-		return false
-	}
-	select {
-	case <-p.Done():
-		return false
-	default:
-		return true
-	}
 }

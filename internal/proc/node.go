@@ -1,0 +1,44 @@
+package proc
+
+import "sync"
+
+// Node is a program that can be started again after it has ended, as a new process. The zero
+// Node has had no process yet.
+type Node struct {
+	mu     sync.Mutex
+	latest *Process
+}
+
+// Begin starts a process for the node, as Group.Start does.
+func (n *Node) Begin(g *Group, name string, env []string, args ...string) error {
+	p, err := g.Start(name, env, args...)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.latest = p
+	return nil
+}
+
+// Process is the latest process of the node, to be killed, paused and resumed; nil before the
+// first.
+func (n *Node) Process() *Process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.latest
+}
+
+// Runs reports whether the node has a process, which may stand still.
+func (n *Node) Runs() bool {
+	p := n.Process()
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.Done():
+		return false
+	default:
+		return true
+	}
+}
