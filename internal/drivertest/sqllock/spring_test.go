@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/fencelab/fencelab/internal/drivertest/javapeer"
 	"github.com/fencelab/fencelab/internal/drivertest/sqltest"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
@@ -55,11 +57,22 @@ func testSpringRegions(t *testing.T, d *sqltest.Database) {
 }
 
 // TestSpring: locks of Spring's own JdbcLockRegistry, in Java, and ours exclude each other on
-// a PostgreSQL.
+// each database that Spring knows, also where Java has another time zone.
 func TestSpring(t *testing.T) {
-	d := withTables(t, sqltest.Postgres(t))
-	java, ours := springPeer(t, d), join(t, d, spring(sqllock.SpringTTL))
+	t.Setenv("TZ", "Asia/Tokyo") // of Java
+	folder := filepath.Join("testdata", "spring")
+	libraries := javapeer.Libraries(t, folder, "Spring's JdbcLockRegistry")
+	for name, source := range map[string]func(*testing.T, *sqltest.Database) string{"postgres": jdbcPostgres, "mariadb": jdbcMariaDB} {
+		t.Run(name, func(t *testing.T) {
+			d := withTables(t, sqltest.Databases()[name](t))
+			exclude(t, javapeer.Start(t, folder, libraries, source(t, d), scope), join(t, d, spring(sqllock.SpringTTL)))
+		})
+	}
+}
 
+// exclude has Java's lock and ours exclude each other.
+func exclude(t *testing.T, java *javapeer.Peer, ours party) {
+	t.Helper()
 	java.Do(t, "try", "locked")
 	ours.wantLocked(t)
 	waiting := inBackground(t.Context(), ours.Lock)
@@ -91,15 +104,23 @@ func TestSpring(t *testing.T) {
 	})
 }
 
-// springPeer runs the peer in testdata on a PostgreSQL.
-func springPeer(t *testing.T, d *sqltest.Database) *javapeer.Peer {
+// jdbcPostgres is what Java calls a database in PostgreSQL.
+func jdbcPostgres(t *testing.T, d *sqltest.Database) string {
 	t.Helper()
 	server, err := url.Parse(d.Source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := "jdbc:postgresql://" + server.Host + server.Path +
+	return "jdbc:postgresql://" + server.Host + server.Path +
 		"?user=" + server.User.Username() + "&currentSchema=" + schema(t, d.Open(t), d)
-	folder := filepath.Join("testdata", "spring")
-	return javapeer.Start(t, folder, javapeer.Libraries(t, folder, "Spring's JdbcLockRegistry"), source, scope)
+}
+
+// jdbcMariaDB is what Java calls one in MariaDB.
+func jdbcMariaDB(t *testing.T, d *sqltest.Database) string {
+	t.Helper()
+	config, err := mysql.ParseDSN(d.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "jdbc:mariadb://" + config.Addr + "/" + config.DBName + "?user=" + config.User
 }
