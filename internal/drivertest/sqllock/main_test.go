@@ -40,6 +40,7 @@ var tests = []struct {
 	{"scopes", testScopes},
 	{"row", testRow},
 	{"token of 64 bits", testTokenOf64Bits},
+	{"trigger", testTrigger},
 	{"first use", testFirstUse},
 	{"table", testTable},
 	{"loss is told", testLossIsTold},

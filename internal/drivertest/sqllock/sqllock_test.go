@@ -97,6 +97,42 @@ func testTokenOf64Bits(t *testing.T, d *sqltest.Database) {
 	wantUnlock(t, tenure)
 }
 
+// testTrigger: a trigger that writes down who had the lock, in rows with numbers of their own,
+// leaves the tokens as they are.
+func testTrigger(t *testing.T, d *sqltest.Database) {
+	a := join(t, d, own(long))
+	for _, statement := range auditing[d.Driver] {
+		execute(t, a.db, statement)
+	}
+	for token := range fence.Token(3) {
+		tenure := a.take(t)
+		if got := tenure.Grant().Token; got != token+1 {
+			t.Errorf("the token is %d, want %d", got, token+1)
+		}
+		wantUnlock(t, tenure)
+	}
+	if n := number(t, a.db, "SELECT COUNT(*) FROM audit WHERE owner <> ''"); n != 2 {
+		t.Errorf("the trigger has told of %d owners, want 2: the first is inserted", n)
+	}
+}
+
+// auditing makes a trigger.
+var auditing = map[string][]string{
+	"pgx": {
+		"DROP TABLE IF EXISTS audit", "CREATE TABLE audit (number serial PRIMARY KEY, owner text)",
+		"CREATE OR REPLACE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO audit (owner) VALUES (NEW.owner); RETURN NEW; END'",
+		"CREATE TRIGGER audit AFTER UPDATE ON fence_locks FOR EACH ROW EXECUTE FUNCTION tell()",
+	},
+	"mysql": {
+		"DROP TABLE IF EXISTS audit", "CREATE TABLE audit (number bigint AUTO_INCREMENT PRIMARY KEY, owner varchar(36)) AUTO_INCREMENT = 500",
+		"CREATE TRIGGER audit AFTER UPDATE ON fence_locks FOR EACH ROW INSERT INTO audit (owner) VALUES (NEW.owner)",
+	},
+	"sqlite": {
+		"DROP TABLE IF EXISTS audit", "CREATE TABLE audit (number integer PRIMARY KEY, owner text)",
+		"CREATE TRIGGER audit AFTER UPDATE ON fence_locks BEGIN INSERT INTO audit (owner) VALUES (NEW.owner); END",
+	},
+}
+
 // testCreate: several programs create the table as they start.
 func testCreate(t *testing.T, d *sqltest.Database) {
 	db := d.Open(t)

@@ -48,7 +48,9 @@
 // it back. A serialization failure, a deadlock, a lock wait timeout and SQLite's SQLITE_BUSY
 // say that the statement did nothing; the package then sends the statement again, until the
 // context is done. It does not matter whether the driver of MySQL counts the rows that an
-// UPDATE has changed or those that it has found (clientFoundRows).
+// UPDATE has changed or those that it has found (clientFoundRows). The table may have triggers.
+// With a trigger MySQL does not answer by the token, and the package asks for it by one
+// statement more.
 //
 // # Drivers
 //

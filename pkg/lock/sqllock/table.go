@@ -43,11 +43,16 @@ type table struct {
 	look  statement // how many ms the lease lasts
 	renew statement // the lease, if it is the owner's
 	free  statement // the row, if it is the owner's
+	token statement // the token, if the row is the owner's; of MySQL
 }
 
 func newTable(db *sql.DB, d Dialect, f format, o options) (*table, error) {
 	t := &table{db: db, dialect: d, format: f, poll: o.poll}
-	for name, s := range map[string]*statement{"take": &t.take, "enter": &t.enter, "look": &t.look, "renew": &t.renew, "free": &t.free} {
+	statements := map[string]*statement{"take": &t.take, "enter": &t.enter, "look": &t.look, "renew": &t.renew, "free": &t.free}
+	if d == MySQL && f.first > 0 {
+		statements["token"] = &t.token
+	}
+	for name, s := range statements {
 		var err error
 		if *s, err = d.statement(f.prefix+name, o.table); err != nil {
 			return nil, err
@@ -66,6 +71,9 @@ type answer struct {
 // ask takes the lock if it is free.
 func (t *table) ask(ctx context.Context, one ticket, ttl time.Duration) (answer, error) {
 	token, taken, err := t.change(ctx, t.take, one, ttl)
+	if taken && fence.Token(token) < t.format.first {
+		return t.read(ctx, one)
+	}
 	if err != nil || taken {
 		return answer{granted: taken, token: fence.Token(token)}, err
 	}
@@ -76,6 +84,18 @@ func (t *table) ask(ctx context.Context, one ticket, ttl time.Duration) (answer,
 	_, entered, err := t.change(ctx, t.enter, one, ttl)
 	return answer{granted: entered, token: t.format.first}, err
 }
+
+// read reads the token of a lock that was taken just now. MySQL's answer to the UPDATE has no
+// number if the table has a trigger. Where the row has another owner by now, the lock is gone.
+func (t *table) read(ctx context.Context, one ticket) (answer, error) {
+	token, granted, err := t.insist(ctx, t.query, t.token, one, 0)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", errNoNumber, err)
+	}
+	return answer{granted: granted, token: fence.Token(token)}, nil
+}
+
+var errNoNumber = fence.Unknown.New("the lock was taken, and its token cannot be read")
 
 // lookAt says how long the lease lasts, which is nothing where the lock is free, and whether
 // there is a row. It changes nothing, so that its errors are definite.

@@ -1,0 +1,3 @@
+SELECT token
+FROM :table
+WHERE scope = :scope AND owner = :owner
