@@ -1,0 +1,120 @@
+// Package esproc runs a node of OpenSearch, the free Elasticsearch, as a process of Java.
+package esproc
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// Arg is the first argument with which Start starts the group's program as a node.
+const Arg = "elasticsearch-node"
+
+// Command is the role: to be a process of Java.
+func Command() *cobra.Command {
+	return &cobra.Command{
+		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a node of OpenSearch", Hidden: true,
+		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return fmt.Errorf("elasticsearch: %w", proc.Exec(args))
+		},
+	}
+}
+
+var (
+	//go:embed Node.java
+	program []byte
+	//go:embed log4j2.properties
+	logging []byte
+)
+
+// options are those of Java: a small process that starts quickly and leaves no files behind.
+var options = []string{
+	"-Xmx192m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
+}
+
+// Node is one, the only one of its cluster.
+type Node struct {
+	Addr    string // for clients
+	Process *proc.Process
+}
+
+// Start starts a node in g, whose program must have Command, and returns when it serves.
+// Found must have found what it needs. It ends with the group. Its log, on standard error, has
+// errors alone.
+func Start(ctx context.Context, g *proc.Group) (*Node, error) {
+	if where, bring := Found(); where == "" {
+		return nil, fmt.Errorf("elasticsearch is missing: %s", bring)
+	}
+	dir, err := os.MkdirTemp(g.Dir, "elasticsearch")
+	if err != nil {
+		return nil, fmt.Errorf("elasticsearch: %w", err)
+	}
+	arguments, addr, err := prepare(dir)
+	if err != nil {
+		return nil, fmt.Errorf("elasticsearch: %w", err)
+	}
+	p, err := g.Start("elasticsearch1", nil, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{addr, p}
+	if err := p.Await(ctx, n.ping); err != nil {
+		return nil, errors.Join(err, p.Kill())
+	}
+	return n, nil
+}
+
+// prepare writes the files of a node, and returns the arguments of its process and its
+// address for clients.
+func prepare(dir string) (arguments []string, addr string, err error) {
+	free, err := ports.Free(2)
+	if err != nil {
+		return nil, "", err
+	}
+	host, clients, err := net.SplitHostPort(free[0])
+	if err != nil {
+		return nil, "", err
+	}
+	_, peers, err := net.SplitHostPort(free[1])
+	if err != nil {
+		return nil, "", err
+	}
+	config := filepath.Join(dir, "node_1", "config") // where the first node looks for it
+	source := filepath.Join(dir, "Node.java")
+	err = errors.Join(
+		os.MkdirAll(config, 0o700),
+		os.WriteFile(filepath.Join(config, "log4j2.properties"), logging, 0o600),
+		os.WriteFile(source, program, 0o600))
+	arguments = append([]string{Arg, java()}, options...)
+	arguments = append(arguments, "-XX:ErrorFile="+filepath.Join(dir, "java.log"), "-cp", filepath.Join(libraries.Found(), "*"),
+		source, dir, host, clients, peers)
+	return arguments, free[0], err
+}
+
+// ping asks once whether the node serves.
+func (n *Node) ping(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Addr+"/_cluster/health", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", n.Addr, resp.Status)
+	}
+	return nil
+}
