@@ -53,3 +53,4 @@ docs: ## the chapters' pictures and the table of all pitfalls, from a new run
 	go test ./internal/service/mariadb -run TestTable -update
 	go test ./internal/service/sqlite -run TestTable -update
 	go test ./internal/service/zookeeper -run TestTable -update
+	go test ./internal/service/elasticsearch -run TestTable -update

@@ -38,12 +38,17 @@ var timelines = []string{1: "Timeline", 2: "Two timelines", 3: "Three timelines"
 // forms are those of each picture, by how its file ends.
 var forms = map[string]svg.Layout{".svg": svg.Wide, "-narrow.svg": svg.Narrow}
 
-// allScenarios are all that gcsim brings with it, in order.
+// allScenarios are all that gcsim brings with it, in order: those of the first lock service
+// first.
 func allScenarios(t *testing.T) []*scenario.Scenario {
 	t.Helper()
-	files, err := filepath.Glob("scenarios/*/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios (%v)", err)
+	var files []string
+	for _, s := range all.List {
+		of, err := filepath.Glob("scenarios/" + s.Name() + "/*.yaml")
+		if err != nil || len(of) == 0 {
+			t.Fatalf("%s has no scenarios (%v)", s.Name(), err)
+		}
+		files = append(files, of...)
 	}
 	var list []*scenario.Scenario
 	for _, file := range files {

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
 	"github.com/fencelab/fencelab/internal/service/postgres"
@@ -19,6 +20,7 @@ var List = []service.Service{
 	mariadb.Service{},
 	sqlite.Service{},
 	zookeeper.Service{},
+	elasticsearch.Service{},
 }
 
 // Chapters is the folder of the chapters about a service's scenarios.

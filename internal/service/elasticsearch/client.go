@@ -1,0 +1,163 @@
+package elasticsearch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Name is what scenarios call the service.
+const Name = "elasticsearch"
+
+// Dialer makes clients of Elasticsearch.
+type Dialer struct{}
+
+// Name implements service.Dialer, as those below do.
+func (Dialer) Name() string { return Name }
+
+// ClientSettings are those of the recipes.
+func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
+
+// DefaultEndpoints is where Elasticsearch is by default.
+func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:9200"} }
+
+// Dial makes a client.
+func (Dialer) Dial(o service.Options) (service.Client, error) {
+	if len(o.Endpoints) != 1 {
+		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", o.Endpoints)
+	}
+	n, err := at(o.Endpoints[0])
+	if err != nil {
+		return nil, err
+	}
+	return &client{n.url, n.http, o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
+}
+
+// client takes its locks by a recipe.
+type client struct {
+	url      *url.URL
+	http     *http.Client
+	settings setting.Values
+	recipe   *recipe
+}
+
+// Reach implements service.Client, as those below do.
+func (c *client) Reach(ctx context.Context) error {
+	return (&node{c.url, c.http, ""}).call(ctx, http.MethodGet, "/", nil, nil)
+}
+
+func (c *client) Close(context.Context) error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// retry is how often a client that waits for a lock asks again.
+const retry = 50 * time.Millisecond
+
+// Lock asks until the lock is the client's.
+func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	w, err := c.asking("lock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	return w.ask(ctx, func() {})
+}
+
+// TryLock asks once.
+func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	w, err := c.asking("trylock", scope, in)
+	if err != nil {
+		return nil, err
+	}
+	t, err := w.try(ctx)
+	if err == lock.ErrLocked {
+		err = errors.Join(err, w.leave(ctx))
+	}
+	return t, err
+}
+
+// Enqueue asks in the background. It returns when the client waits for the lock, or when
+// that has ended.
+func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
+	w, err := c.asking("lock", scope, "")
+	if err != nil {
+		return nil, err
+	}
+	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
+		return w.ask(ctx, func() { stands(w.owner) })
+	})
+}
+
+// asking is a client that asks for a lock, perhaps more than once.
+type asking struct {
+	*client
+	*attempt
+	op string
+}
+
+func (c *client) asking(op, scope, in string) (*asking, error) {
+	if in != "" {
+		return nil, fmt.Errorf("%s: a client cannot take a lock in the tenure %q of another", Name, in)
+	}
+	owner := rand.Text()
+	return &asking{c, &attempt{node: &node{c.url, c.http, owner}, lock: scope, owner: owner, ttl: c.settings.Time(setting.TTL)}, op}, nil
+}
+
+// ask asks until the lock is the client's, or ctx is done. It calls stands when the lock is
+// another's.
+func (w *asking) ask(ctx context.Context, stands func()) (service.Tenure, error) {
+	late, stop := service.Patient(ctx, func() {})
+	defer stop()
+	for ctx.Err() == nil {
+		t, err := w.try(late)
+		if err != lock.ErrLocked {
+			return t, err
+		}
+		stands()
+		select {
+		case <-time.After(retry):
+		case <-ctx.Done():
+		}
+	}
+	return nil, errors.Join(ctx.Err(), w.leave(late))
+}
+
+// try asks once. The error is lock.ErrLocked where the lock is another's.
+func (w *asking) try(ctx context.Context) (service.Tenure, error) {
+	asked := time.Now()
+	taken, err := w.recipe.take(ctx, w.attempt)
+	if err != nil {
+		return nil, w.failed(w.op, err)
+	}
+	if !taken {
+		return nil, lock.ErrLocked
+	}
+	service.Stand(ctx, w.owner)
+	return begin(w, asked), nil
+}
+
+// leave does what a client does that has not got the lock.
+func (w *asking) leave(ctx context.Context) error {
+	if w.client.settings.Text(settingUnlock) != unlockAlways {
+		return nil
+	}
+	_, err := w.recipe.free(ctx, w.attempt)
+	return err
+}
+
+// failed is why a request failed. What Elasticsearch has refused has had no effect; of what it
+// did not answer that is not known.
+func (w *asking) failed(op string, err error) error {
+	if errors.As(err, new(*refusal)) {
+		return fmt.Errorf("%s %q: %w", op, w.lock, err)
+	}
+	return &lock.UnknownError{Op: op, Scope: w.lock, Err: err}
+}

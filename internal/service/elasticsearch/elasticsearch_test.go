@@ -1,0 +1,158 @@
+package elasticsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/elasticsearch"
+	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// The test binary is its own servers, storage, clients and janitor.
+func TestMain(m *testing.M) {
+	proctest.Play(lab.Roles(services)...)
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // runs mostly wait
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// services are those of these tests.
+var services = []service.Service{elasticsearch.Service{}}
+
+// needs leaves a test out where there is no OpenSearch.
+func needs(t *testing.T) {
+	t.Helper()
+	need.Programs(t, "to run OpenSearch", "java")
+	if where, bring := (elasticsearch.Service{}).Found(); where == "" {
+		need.Missing(t, "the jars of OpenSearch", "to tell the stories on", "go run ./cmd/"+bring)
+	}
+}
+
+// started is a node. It ends with the test.
+func started(t *testing.T) *esproc.Node {
+	t.Helper()
+	needs(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // Java starts slowly on a machine with much to do
+	defer cancel()
+	n, err := esproc.Start(ctx, proctest.Group(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// onNode is the service, with a node that the test has started.
+type onNode struct {
+	elasticsearch.Service
+	node *esproc.Node
+}
+
+// Launch implements service.Shared.
+func (s onNode) Launch(context.Context, *proc.Group, setting.Values) (service.Launched, error) {
+	return service.Launched{Endpoints: []string{s.node.Addr}, Processes: []*proc.Process{s.node.Process}}, nil
+}
+
+// TestStories: what is shipped and what is not, on one node. The runs leave nothing behind.
+func TestStories(t *testing.T) {
+	node := started(t)
+	url := "http://" + node.Addr
+	own := lab.Options{Services: []service.Service{onNode{node: node}}, Shared: &lab.Shared{Exe: os.Args[0]}}
+	t.Cleanup(func() {
+		if err := own.Shared.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	of, endpoints, err := elasticsearch.Service{}.At(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := of.Reach(t.Context(), endpoints); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("all", func(t *testing.T) {
+		tell(t, own, "testdata/*.yaml")
+		tell(t, own, "../../../scenarios/elasticsearch/*.yaml")
+		tell(t, lab.Options{Services: []service.Service{of}, Endpoints: endpoints}, "../../../scenarios/elasticsearch/0[13]-*.yaml")
+	})
+	if left := indices(t, url); len(left) > 0 {
+		t.Errorf("the runs have left %q behind", left)
+	}
+}
+
+// tell tells all stories of a pattern, side by side.
+func tell(t *testing.T, o lab.Options, pattern string) {
+	t.Helper()
+	for _, s := range labtest.Parse(t, services, pattern) {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
+				t.Parallel()
+				labtest.Run(t, s, v, o)
+			})
+		}
+	}
+}
+
+// indices are those of a node.
+func indices(t *testing.T, url string) (names []string) {
+	t.Helper()
+	resp, err := http.Get(url + "/_cat/indices?format=json&expand_wildcards=all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var rows []struct{ Index string }
+	if err := json.NewDecoder(resp.Body).Decode(&rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		names = append(names, r.Index)
+	}
+	return names
+}
+
+// TestReachNamesWhatIsMissing: nobody there.
+func TestReachNamesWhatIsMissing(t *testing.T) {
+	addr := proctest.Nobody(t)
+	err := elasticsearch.Service{}.Reach(t.Context(), []string{"http://user:secret@" + addr})
+	if err == nil || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), addr) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v, want an error with the address and without the password", err)
+	}
+}
+
+// TestAtRefuses: what is no place, and says what is.
+func TestAtRefuses(t *testing.T) {
+	for _, where := range []string{"127.0.0.1:9200", "ftp://h:1", "http://", "http://h:p/%zz"} {
+		if _, _, err := (elasticsearch.Service{}).At(where); err == nil || !strings.Contains(err.Error(), "want the URL of one that is there already") {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+}
+
+// TestIndexOf: a lock with a run's prefix is in the run's index.
+func TestIndexOf(t *testing.T) {
+	for lock, want := range map[string]string{
+		"": "fs-lock", "/lock": "fs-lock", "/gcsim-short/lock": "fs-lock",
+		"/gcsim-TADKZKKA4TAMFVYJYNAZU436VM":      "fs-lock-tadkzkka4tamfvyjynazu436vm",
+		"/gcsim-TADKZKKA4TAMFVYJYNAZU436VM/lock": "fs-lock-tadkzkka4tamfvyjynazu436vm",
+	} {
+		if got := elasticsearch.IndexOf(lock); got != want {
+			t.Errorf("%s is in %q, want %q", lock, got, want)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package elasticsearch
+
+import (
+	"net/http"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// TableRecipes are all recipes, for the table of what they do.
+func TableRecipes() (list []labtest.Recipe) {
+	for _, r := range recipes {
+		list = append(list, labtest.Recipe{
+			Name: r.name, Service: Name, Client: service.By + ": " + r.name, Against: service.By + ": " + r.name,
+			Token: r.shows == history.ShowsGrant,
+		})
+	}
+	return list
+}
+
+// Gate is the gate of a run with one lock before a node.
+func Gate(stage service.Stage, endpoint, lock string) (handler http.Handler, closeGate func(), err error) {
+	n, err := at(endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	g := &gate{node: n, account: newAccount(stage), locks: []string{lock}, fail: func(err error) { stage.Fail(nil, err) }}
+	return g, g.close, nil
+}
+
+// IndexOf is the index in which a lock is.
+var IndexOf = indexOf

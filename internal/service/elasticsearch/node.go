@@ -1,0 +1,165 @@
+package elasticsearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// node is Elasticsearch as a program reaches it: by a URL, with the user in it if there is one.
+type node struct {
+	url  *url.URL
+	http *http.Client
+	// attempt is in the header X-Opaque-Id of each request, by which Elasticsearch lets
+	// clients name requests; "" is none.
+	attempt string
+}
+
+func newNode(u *url.URL) *node {
+	return &node{url: u, http: &http.Client{Transport: new(http.Transport)}}
+}
+
+// at is the node at an address, HOST:PORT or a URL.
+func at(where string) (*node, error) {
+	if !strings.Contains(where, "://") {
+		where = "http://" + where
+	}
+	u, err := url.Parse(where)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%s is no http or https URL with a host", u.Redacted())
+	}
+	return newNode(u), nil
+}
+
+func (n *node) close() { n.http.CloseIdleConnections() }
+
+// opaqueID is Elasticsearch's header for a client's own name of a request.
+const opaqueID = "X-Opaque-Id"
+
+// send sends a request, and returns the answer with its body, whatever its status is. path
+// begins with a slash, and is escaped.
+func (n *node) send(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, []byte, error) {
+	base := *n.url
+	user := base.User
+	base.User = nil
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base.String(), "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header = header
+	if password, has := user.Password(); has {
+		req.SetBasicAuth(user.Username(), password)
+	}
+	resp, err := n.http.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	return resp, answer, err
+}
+
+// refusal is an answer by which a request had no effect.
+type refusal struct {
+	what   string // the request
+	status int
+	said   string
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("%s: status %d: %s", r.what, r.status, r.said) }
+
+// refused reports whether an error is a refusal of this status.
+func refused(err error, status int) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.status == status
+}
+
+// call sends a request with a body in JSON, unless that is nil, and reads the answer into out,
+// unless that is nil.
+func (n *node) call(ctx context.Context, method, path string, in, out any) error {
+	header := http.Header{"Content-Type": {"application/json"}}
+	if n.attempt != "" {
+		header.Set(opaqueID, n.attempt)
+	}
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return err
+		}
+	}
+	resp, answer, err := n.send(ctx, method, path, header, body)
+	if err != nil {
+		return err
+	}
+	what := method + " " + path
+	switch {
+	case resp.StatusCode >= 500: // it may have been done
+		return fmt.Errorf("%s: %s: %s", what, resp.Status, answer)
+	case resp.StatusCode >= 300:
+		return &refusal{what, resp.StatusCode, string(answer)}
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// The index of the locks. A run in servers that others use has one of its own, called by the
+// prefix of the run's locks; names of indices have no capitals.
+const (
+	index        = "fs-lock"
+	prefixBegins = "/gcsim-"
+	runLength    = 26
+)
+
+// indexOf is the index in which a lock is, or those are that begin with a prefix.
+func indexOf(lock string) string {
+	rest, is := strings.CutPrefix(lock, prefixBegins)
+	run, _, _ := strings.Cut(rest, "/")
+	if !is || len(run) != runLength {
+		return index
+	}
+	return index + "-" + strings.ToLower(run)
+}
+
+// path is that of what is done to the document of a lock.
+func path(do, lock string) string {
+	return "/" + indexOf(lock) + "/" + do + "/" + url.PathEscape(lock)
+}
+
+// document is that of a lock, as it is found.
+type document struct {
+	Found  bool  `json:"found"`
+	Seq    int64 `json:"_seq_no"`       // of its last change, higher each time
+	Term   int64 `json:"_primary_term"` // of that change
+	Source lease `json:"_source"`
+}
+
+// lease is what the documents of the recipes say, each a part of it.
+type lease struct {
+	ProcessID string `json:"process_id,omitempty"`
+	Owner     string `json:"owner,omitempty"`
+	Token     uint64 `json:"token,omitempty"`
+	TTL       int64  `json:"ttl_ms,omitempty"`
+}
+
+// get reads the document of a lock. The answer is of the last change, refreshed or not.
+func (n *node) get(ctx context.Context, lock string) (d document, err error) {
+	err = n.call(ctx, http.MethodGet, path("_doc", lock), nil, &d)
+	if refused(err, http.StatusNotFound) {
+		return document{}, nil
+	}
+	return d, err
+}

@@ -1,0 +1,125 @@
+package elasticsearch
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// servers are the one node of a run, and the gate before it.
+type servers struct {
+	stage service.Stage
+	where string // the node
+	node  *node
+	gate  *gate
+	addr  string // of the gate
+}
+
+// Start implements service.Service.
+func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	launched, err := s.Launch(ctx, stage.Group(), stage.World())
+	if err != nil {
+		return nil, err
+	}
+	stage.Guard(launched.Processes[0])
+	return s.Join(stage, launched.Endpoints), nil
+}
+
+// Launch implements service.Shared.
+func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
+	n, err := esproc.Start(ctx, g)
+	if err != nil {
+		return service.Launched{}, err
+	}
+	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process}}, nil
+}
+
+// Join implements service.Service.
+func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{stage: stage, where: endpoints[0]}
+}
+
+// observeDeadline is for how long a node is asked for the beginning of the account.
+const observeDeadline = time.Minute
+
+// settings are those of the run's index: one copy of the documents, in one order. Searches see
+// what was refreshed, which is done by clients alone.
+var settings = values{
+	"settings": values{"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1},
+	"mappings": values{"dynamic": false, "properties": values{"process_id": values{"type": "keyword"}}},
+}
+
+// Observe implements service.Servers, as those below do. It makes the run's index, and opens
+// the gate.
+func (s *servers) Observe(ctx context.Context) error {
+	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("no answer from Elasticsearch after %v", observeDeadline))
+	defer cancel()
+	n, err := at(s.where)
+	if err != nil {
+		return err
+	}
+	if err := n.call(starting, http.MethodPut, "/"+indexOf(s.stage.Prefix()), settings, nil); err != nil {
+		return fmt.Errorf("make the run's index: %w", err)
+	}
+	s.node = n
+	if err := warmUp(starting, n, s.stage.Prefix()); err != nil {
+		return fmt.Errorf("take locks for the first time: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.addr = listener.Addr().String()
+	s.gate = &gate{node: n, account: newAccount(s.stage), locks: s.stage.Locks(), fail: func(err error) { s.stage.Fail(nil, err) }}
+	server := &http.Server{Handler: s.gate, ReadHeaderTimeout: observeDeadline}
+	s.stage.Go(func() { _ = server.Serve(listener) })
+	s.stage.Go(func() {
+		<-ctx.Done()
+		_ = server.Close()
+	})
+	return nil
+}
+
+// warmUp has a node do once what clients will ask it for, on locks that are none of the run's:
+// the first requests of a node, and of an index, may take longer than a lease lasts.
+func warmUp(ctx context.Context, n *node, prefix string) error {
+	for _, r := range recipes {
+		a := &attempt{node: n, lock: prefix + "/warm-up/" + r.name, owner: "gcsim", ttl: time.Minute}
+		if _, err := r.take(ctx, a); err != nil {
+			return err
+		}
+		if _, err := r.free(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
+	return []string{s.addr}, nil
+}
+
+func (s *servers) IssuerArgs() []string { return nil }
+
+// Position is none: the account does not tell who waits.
+func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
+
+// Leave deletes the run's index. A change that came later would make the index anew.
+func (s *servers) Leave(ctx context.Context) {
+	if s.node == nil {
+		return
+	}
+	if s.gate != nil {
+		s.gate.close()
+	}
+	_ = s.node.call(ctx, http.MethodDelete, "/"+indexOf(s.stage.Prefix()), nil, nil)
+	s.node.close()
+}

@@ -1,0 +1,23 @@
+package elasticsearch
+
+import (
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// The settings of its clients.
+const (
+	settingUnlock = "unlock"
+	unlockHeld    = "held"
+	unlockAlways  = "always"
+
+	lookDocument = "document"
+)
+
+var clientSettings = []setting.Setting{
+	service.ByRecipe(recipes, &guarded),
+	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
+		About: "When it releases a lock. held: when it has held it. always: also when it did not get it, as a program does whose \"finally\" begins before the request for the lock."},
+	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},
+		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document says its name, which that of global does not."},
+}
