@@ -2,6 +2,7 @@ package mariadb
 
 import (
 	"context"
+	"database/sql/driver"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ func (place) Name() string { return Name }
 func (p place) Connect(ctx context.Context, lock string) (*link, error) {
 	return p.connect(ctx, databaseOf(lock))
 }
+
+func (p place) Pool(lock string) (driver.Connector, error) { return p.pool(databaseOf(lock)) }
 
 func (place) HangUp(l *link) { hangUp(l) }
 

@@ -3,6 +3,7 @@ package mariadb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -53,6 +54,16 @@ func (p place) config() (*mysql.Config, error) {
 	c.Loc, c.ParseTime = time.UTC, true
 	c.Params = map[string]string{"time_zone": "'+00:00'"}
 	return c, nil
+}
+
+// pool makes the connections of a pool to one of its databases.
+func (p place) pool(database string) (driver.Connector, error) {
+	c, err := p.config()
+	if err != nil {
+		return nil, err
+	}
+	c.DBName = database
+	return mysql.NewConnector(c)
 }
 
 // link is one connection.

@@ -2,10 +2,10 @@ package mariadb
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 type (
@@ -16,17 +16,7 @@ type (
 // recipes are all of them.
 var recipes = []*recipe{&token, &intLock, &intLockDBClock, &forUpdate, &forUpdateNaive, &getLock}
 
-//go:embed sql/token_take.sql
-var tokenTake string
-
-var token = sqlservice.Token(func(ctx context.Context, l *link, a *attempt) (bool, error) {
-	taken, err := changed(ctx, l, tokenTake, a.Lock, a.Owner, a.TTL().Microseconds())
-	if !taken || err != nil {
-		return false, err
-	}
-	// The answer to the UPDATE has the number only where no trigger inserts a row.
-	return true, l.QueryRowContext(ctx, "SELECT LAST_INSERT_ID()").Scan(&a.Token)
-}, changed)
+var token = sqlservice.Token[*link](sqllock.MySQL)
 
 var intLocks = sqlservice.IntLock[*link]{
 	Changed: changed,

@@ -77,14 +77,22 @@ func (s *servers) make(ctx context.Context) error {
 	}
 	defer hangUp(conn)
 	name := quoted(s.database)
-	if err := exec(ctx, conn, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4; USE "+name+"; "+schema); err != nil {
+	if err := exec(ctx, conn, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
+		return err
+	}
+	pool, err := s.place.pool(s.database)
+	if err != nil {
+		return err
+	}
+	if err := sqlservice.CreateTokenTable(ctx, pool, token.Dialect); err != nil {
+		return err
+	}
+	if err := exec(ctx, conn, "USE "+name+"; "+schema); err != nil {
 		return err
 	}
 	for _, lock := range s.stage.Locks() {
-		for _, table := range []string{"row_lock", "token_lock"} {
-			if err := exec(ctx, conn, "INSERT INTO "+table+" (name) VALUES (?)", lock); err != nil {
-				return err
-			}
+		if err := exec(ctx, conn, "INSERT INTO row_lock (name) VALUES (?)", lock); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -52,6 +52,6 @@ const intLockKey = "lock_key"
 
 // lockTables are those whose rows say who holds a lock.
 var lockTables = map[string]lockTable{
-	"token_lock": {"name", "owner", "expires", "2006-01-02 15:04:05.999999-07", "token"},
-	"int_lock":   {intLockKey, "client_id", "expired_after", "2006-01-02 15:04:05.999999", ""},
+	"fence_locks": {"scope", "owner", "expires", "2006-01-02 15:04:05.999999-07", "token"},
+	"int_lock":    {intLockKey, "client_id", "expired_after", "2006-01-02 15:04:05.999999", ""},
 }

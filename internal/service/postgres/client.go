@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql/driver"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -50,6 +51,10 @@ func (place) Name() string { return Name }
 
 func (p place) Connect(ctx context.Context, lock string) (*pgx.Conn, error) {
 	return p.connect(ctx, sqlservice.DatabaseOf(lock))
+}
+
+func (p place) Pool(lock string) (driver.Connector, error) {
+	return p.pool(sqlservice.DatabaseOf(lock))
 }
 
 func (place) HangUp(conn *pgx.Conn) { hangUp(conn) }

@@ -2,11 +2,13 @@ package postgres
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"net/url"
 	"os"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // urlEnv has the URL of a PostgreSQL that is there already, with its password, where no
@@ -38,7 +40,21 @@ func (p place) config(database string) (*pgx.ConnConfig, error) {
 	if database != "" {
 		u.Path = "/" + database
 	}
-	return pgx.ParseConfig(u.String())
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return nil, err
+	}
+	config.RuntimeParams["timezone"] = "UTC" // of int_lock's columns, which have none
+	return config, nil
+}
+
+// pool makes the connections of a pool.
+func (p place) pool(database string) (driver.Connector, error) {
+	config, err := p.config(database)
+	if err != nil {
+		return nil, err
+	}
+	return stdlib.GetConnector(*config), nil
 }
 
 // connect connects to one of its databases.
@@ -47,7 +63,6 @@ func (p place) connect(ctx context.Context, database string) (*pgx.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	config.RuntimeParams["timezone"] = "UTC" // of int_lock's columns, which have none
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", p.addr, err)

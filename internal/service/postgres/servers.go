@@ -84,6 +84,13 @@ func (s *servers) make(ctx context.Context) error {
 	if err := s.administer(ctx, "", func(conn *pgx.Conn) error { return s.makeDatabase(ctx, conn) }); err != nil {
 		return err
 	}
+	pool, err := s.place.pool(s.database)
+	if err != nil {
+		return err
+	}
+	if err := sqlservice.CreateTokenTable(ctx, pool, token.Dialect); err != nil {
+		return err
+	}
 	return s.administer(ctx, s.database, func(conn *pgx.Conn) error {
 		if _, err := conn.PgConn().Exec(ctx, schema).ReadAll(); err != nil {
 			return err

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -33,15 +34,25 @@ type link struct {
 // Name implements sqlservice.Holding, as those below do.
 func (file) Name() string { return Name }
 
-// Connect opens the file. Who finds it locked waits for the writer, up to as long as clients
-// wait for an answer. What was committed is with the kernel, and is not synced.
-func (f file) Connect(ctx context.Context, _ string) (*link, error) {
+// Pool makes connections that wait for a writer who has the file's lock, up to as long as
+// clients wait for an answer. What was committed is with the kernel, and is not synced.
+func (f file) Pool(string) (driver.Connector, error) {
 	source := url.URL{Scheme: "file", OmitHost: true, Path: string(f), RawQuery: "mode=rw&_time_integer_format=unix_micro" +
 		"&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"}
-	db, err := sql.Open("sqlite", source.String())
+	connector, err := sqlite.NewConnector(source.String())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f, err)
 	}
+	return connector, nil
+}
+
+// Connect opens the file.
+func (f file) Connect(ctx context.Context, _ string) (*link, error) {
+	pool, err := f.Pool("")
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(pool)
 	db.SetMaxOpenConns(1)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
 	"os"
@@ -12,6 +11,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 type (
@@ -23,21 +23,13 @@ type (
 var recipes = []*recipe{&token, &intLock, &intLockDBClock, &immediate}
 
 var (
-	//go:embed sql/token_take.sql
-	tokenTake string
 	//go:embed sql/now.sql
 	nowStatement string
 	//go:embed sql/tell.sql
 	tellStatement string
 )
 
-var token = sqlservice.Token(func(ctx context.Context, l *link, a *attempt) (bool, error) {
-	err := l.QueryRowContext(ctx, tokenTake, a.Lock, a.Owner, a.TTL().Microseconds()).Scan(&a.Token)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
-}, changed)
+var token = sqlservice.Token[*link](sqllock.SQLite)
 
 var intLocks = sqlservice.IntLock[*link]{Changed: changed, Exists: exists, Now: now}
 

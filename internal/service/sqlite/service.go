@@ -81,13 +81,10 @@ func (Service) Reach(context.Context, []string) error { return errNoServer }
 // Start makes the run's files.
 func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	s := &servers{stage: stage, file: file(filepath.Join(stage.Group().Dir, "locks.db"))}
-	if err := s.file.make(ctx, schema); err != nil {
+	if err := s.make(ctx); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	if err := s.file.account().make(ctx, accountSchema); err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
-	}
-	return s, s.insertRows(ctx)
+	return s, nil
 }
 
 // Join is never asked for: before a run joins servers they are reached.
@@ -103,11 +100,8 @@ var (
 // account is the file beside a run's file that tells of its holders.
 func (f file) account() file { return f + "-held.db" }
 
-// make makes a file, and its tables.
+// make makes the tables of a file that is there.
 func (f file) make(ctx context.Context, tables string) error {
-	if err := os.WriteFile(string(f), nil, 0o600); err != nil {
-		return err
-	}
 	l, err := f.Connect(ctx, "")
 	if err != nil {
 		return err
@@ -125,19 +119,24 @@ type servers struct {
 	file  file
 }
 
-// insertRows inserts the rows that are there before anybody takes a lock.
-func (s *servers) insertRows(ctx context.Context) error {
-	l, err := s.file.Connect(ctx, "")
+// make makes the files, and their tables.
+func (s *servers) make(ctx context.Context) error {
+	for _, f := range []file{s.file, s.file.account()} {
+		if err := os.WriteFile(string(f), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	pool, err := s.file.Pool("")
 	if err != nil {
 		return err
 	}
-	defer s.file.HangUp(l)
-	for _, lock := range s.stage.Locks() {
-		if _, err := l.ExecContext(ctx, "INSERT INTO token_lock (name) VALUES (?)", lock); err != nil {
-			return fmt.Errorf("insert the rows of locks: %w", err)
-		}
+	if err := sqlservice.CreateTokenTable(ctx, pool, token.Dialect); err != nil {
+		return err
 	}
-	return nil
+	if err := s.file.make(ctx, schema); err != nil {
+		return err
+	}
+	return s.file.account().make(ctx, accountSchema)
 }
 
 // Endpoints implements service.Servers, as those below do.

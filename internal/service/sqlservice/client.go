@@ -18,6 +18,7 @@ type Client[C any] struct {
 	Settings setting.Values
 	Recipe   *Recipe[C]
 
+	pools pools
 	reads sync.Map // name of a tenure → *ReadTenure[C]
 }
 
@@ -30,8 +31,10 @@ func (c *Client[C]) Reach(ctx context.Context) error {
 	return err
 }
 
-// Close has nothing to end.
-func (c *Client[C]) Close(context.Context) error { return nil }
+func (c *Client[C]) Close(context.Context) error {
+	c.pools.close()
+	return nil
+}
 
 // Lock waits for a lock.
 func (c *Client[C]) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
@@ -49,6 +52,8 @@ func (c *Client[C]) TryLock(ctx context.Context, scope, in string) (service.Tenu
 		return nil, err
 	}
 	switch {
+	case c.Recipe.Dialect != "":
+		return w.tryOwn(ctx)
 	case c.Recipe.Hold != nil:
 		return w.tryHold(ctx)
 	case c.Recipe.Read != nil:
@@ -70,7 +75,7 @@ func (c *Client[C]) Enqueue(ctx context.Context, scope string) (service.Place, e
 		return nil, err
 	}
 	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
-		return w.lock(ctx, func() { stands(w.Owner) })
+		return w.lock(ctx, stands)
 	})
 }
 
@@ -109,10 +114,12 @@ func (w *asking[C]) undone(err error) error {
 	return w.failed("unlock", err)
 }
 
-// lock waits for the lock. It calls stands, unless that is nil, when the client waits for
-// another.
-func (w *asking[C]) lock(ctx context.Context, stands func()) (service.Tenure, error) {
+// lock waits for the lock. It calls stands, unless that is nil, with the name of the tenure to
+// be when the client waits for another.
+func (w *asking[C]) lock(ctx context.Context, stands func(owner string)) (service.Tenure, error) {
 	switch {
+	case w.Recipe.Dialect != "":
+		return w.lockOwn(ctx, stands)
 	case w.Recipe.Hold != nil:
 		return w.hold(ctx, stands)
 	case w.Recipe.Read != nil:

@@ -2,6 +2,7 @@ package sqlservice
 
 import (
 	"context"
+	"database/sql/driver"
 	"net"
 	"strings"
 	"time"
@@ -14,6 +15,8 @@ type Database[C any] interface {
 	Connect(ctx context.Context, lock string) (C, error)
 	// HangUp closes a connection, whatever state it is in. What the connection had ends.
 	HangUp(conn C)
+	// Pool makes the connections of a pool to where a lock is.
+	Pool(lock string) (driver.Connector, error)
 	// Refused reports whether an error is the database's own answer, by which the
 	// request had no effect.
 	Refused(err error) bool

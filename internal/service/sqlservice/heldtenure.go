@@ -47,7 +47,7 @@ func (w *asking[C]) tryHold(ctx context.Context) (service.Tenure, error) {
 }
 
 // hold waits until the lock is the connection's, or ctx is done.
-func (w *asking[C]) hold(ctx context.Context, stands func()) (service.Tenure, error) {
+func (w *asking[C]) hold(ctx context.Context, stands func(owner string)) (service.Tenure, error) {
 	conn, err := w.begin(ctx, w.Client.Settings.Time(settingLockTimeout))
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (w *asking[C]) held(ctx context.Context, conn C, err error) (service.Tenure
 
 // watchWait calls stands once a connection waits for a lock. It asks by another, until ctx
 // is done.
-func (w *asking[C]) watchWait(ctx context.Context, waiting C, stands func()) {
+func (w *asking[C]) watchWait(ctx context.Context, waiting C, stands func(owner string)) {
 	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
 	if err != nil {
 		return // nobody is told, and who asked waits for the lock itself
@@ -124,7 +124,7 @@ func (w *asking[C]) watchWait(ctx context.Context, waiting C, stands func()) {
 			return
 		}
 		if waits {
-			stands()
+			stands(w.Owner)
 			return
 		}
 		time.Sleep(PollEvery)

@@ -19,6 +19,10 @@ var (
 	intLockFreeAny string
 )
 
+// Changing runs a statement, in which $1 is the first argument, and reports whether it changed
+// a row.
+type Changing[C any] func(ctx context.Context, conn C, statement string, args ...any) (bool, error)
+
 // IntLock are the locks of Spring Integration's JdbcLockRegistry: its table, its statements,
 // and the clock of the client, or that of the database in its place.
 type IntLock[C any] struct {

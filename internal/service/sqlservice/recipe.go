@@ -10,6 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 // Recipe is a way to take a lock that people use, by connections of the type C. It is one of
@@ -20,6 +21,9 @@ type Recipe[C any] struct {
 	ID, Text string
 	// Shows is what the number that it gives is, as in history.Run.Tokens.
 	Shows string
+
+	// Dialect is that in which package sqllock takes the lock; "": what follows does.
+	Dialect sqllock.Dialect
 
 	// Take makes one attempt to have the row say that the lock is the client's. Free
 	// undoes that, and reports whether it was so.

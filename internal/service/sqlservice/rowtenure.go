@@ -31,7 +31,7 @@ func (w *asking[C]) try(ctx context.Context, conn C) (service.Tenure, error) {
 }
 
 // ask asks until the lock is the client's, or ctx is done.
-func (w *asking[C]) ask(ctx context.Context, stands func()) (service.Tenure, error) {
+func (w *asking[C]) ask(ctx context.Context, stands func(owner string)) (service.Tenure, error) {
 	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (w *asking[C]) ask(ctx context.Context, stands func()) (service.Tenure, err
 			return t, err
 		}
 		if stands != nil {
-			stands()
+			stands(w.Owner)
 		}
 		select {
 		case <-time.After(retry):

@@ -2,7 +2,6 @@ package sqlservice
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -34,5 +33,5 @@ func (t *tenure[C]) Shown() (token fence.Token, remark string) { return t.of.Tok
 
 // Look is never asked for: no setting names a way of the service's own.
 func (t *tenure[C]) Look(_ context.Context, how string) (said string, err error) {
-	return "", fmt.Errorf("%s: there is no look %q", t.of.Database.Name(), how)
+	return "", noLook(t.of.Database.Name(), how)
 }

@@ -1,4 +1,4 @@
--- The tables of all recipes, in the database of a run. Names are compared by their bytes.
+-- The tables of all recipes but token, in the database of a run. Names are compared by their bytes.
 
 CREATE TABLE row_lock (
     name varchar(200) COLLATE utf8mb4_bin PRIMARY KEY
@@ -6,13 +6,6 @@ CREATE TABLE row_lock (
 
 CREATE TABLE naive_lock (
     name varchar(200) COLLATE utf8mb4_bin PRIMARY KEY
-) ENGINE = InnoDB;
-
-CREATE TABLE token_lock (
-    name    varchar(200) COLLATE utf8mb4_bin PRIMARY KEY,
-    owner   varchar(36),
-    expires datetime(6),
-    token   bigint NOT NULL DEFAULT 0
 ) ENGINE = InnoDB;
 
 -- As Spring Integration's schema-mysql.sql has it.
@@ -36,9 +29,13 @@ CREATE TABLE told (
     token  bigint NOT NULL
 ) ENGINE = InnoDB;
 
-CREATE TRIGGER token_lock_changed AFTER UPDATE ON token_lock FOR EACH ROW
+CREATE TRIGGER fence_locks_inserted AFTER INSERT ON fence_locks FOR EACH ROW
     INSERT INTO told (source, name, owner, until, token)
-    VALUES ('token_lock', NEW.name, NEW.owner, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expires), NEW.token);
+    VALUES ('fence_locks', NEW.scope, NEW.owner, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expires), NEW.token);
+
+CREATE TRIGGER fence_locks_changed AFTER UPDATE ON fence_locks FOR EACH ROW
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('fence_locks', NEW.scope, NEW.owner, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expires), NEW.token);
 
 CREATE TRIGGER int_lock_inserted AFTER INSERT ON int_lock FOR EACH ROW
     INSERT INTO told (source, name, owner, until, token)

@@ -1,4 +1,4 @@
--- The tables of all recipes, in the database of a run.
+-- The tables of all recipes but token, in the database of a run.
 
 CREATE TABLE row_lock (
     name text PRIMARY KEY
@@ -7,13 +7,6 @@ CREATE TABLE row_lock (
 -- Nothing keeps this table from having two rows of one name.
 CREATE TABLE naive_lock (
     name text
-);
-
-CREATE TABLE token_lock (
-    name    text PRIMARY KEY,
-    owner   text,
-    expires timestamptz,
-    token   bigint NOT NULL DEFAULT 0
 );
 
 -- The data that a lock guards: what a version or a status is compared in. The columns

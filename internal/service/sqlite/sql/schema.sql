@@ -1,11 +1,4 @@
--- The tables of all recipes, in the file of a run. Times are microseconds since 1970.
-
-CREATE TABLE token_lock (
-    name    text PRIMARY KEY,
-    owner   text,
-    expires integer,
-    token   integer NOT NULL DEFAULT 0
-);
+-- The tables of all recipes but token, in the file of a run. Times are microseconds since 1970.
 
 -- That of Spring Integration, whose schemas have none for SQLite.
 CREATE TABLE int_lock (
@@ -31,9 +24,14 @@ CREATE TABLE told (
 -- A row that is seen when its transaction is over.
 CREATE TABLE finished (owner text PRIMARY KEY);
 
-CREATE TRIGGER token_lock_changed AFTER UPDATE ON token_lock BEGIN
+CREATE TRIGGER fence_locks_inserted AFTER INSERT ON fence_locks BEGIN
     INSERT INTO told (source, name, owner, until, token)
-    VALUES ('token_lock', NEW.name, NEW.owner, NEW.expires, NEW.token);
+    VALUES ('fence_locks', NEW.scope, NEW.owner, 1000 * NEW.expires, NEW.token);
+END;
+
+CREATE TRIGGER fence_locks_changed AFTER UPDATE ON fence_locks BEGIN
+    INSERT INTO told (source, name, owner, until, token)
+    VALUES ('fence_locks', NEW.scope, NEW.owner, 1000 * NEW.expires, NEW.token);
 END;
 
 CREATE TRIGGER int_lock_inserted AFTER INSERT ON int_lock BEGIN
