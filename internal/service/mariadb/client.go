@@ -96,11 +96,15 @@ func (place) Waits(ctx context.Context, by, l *link) (waits bool, err error) {
 	if waits || err != nil {
 		return waits, err
 	}
-	var engine, name, status string
-	if err := by.QueryRowContext(ctx, "SHOW ENGINE INNODB STATUS").Scan(&engine, &name, &status); err != nil {
-		return false, err
-	}
-	return waitsBy(status, l.id), nil
+	status, err := statusOf(ctx, by)
+	return waitsBy(status, l.id), err
+}
+
+// statusOf is what InnoDB says of itself.
+func statusOf(ctx context.Context, l *link) (status string, err error) {
+	var engine, name string
+	err = l.QueryRowContext(ctx, "SHOW ENGINE INNODB STATUS").Scan(&engine, &name, &status)
+	return status, err
 }
 
 // waitsBy reports whether InnoDB's status says that a connection waits for a lock.

@@ -102,26 +102,32 @@ func TestWaitsBy(t *testing.T) {
 	}
 }
 
-// started is a server. It ends with the test.
-func started(t *testing.T) *mariadbproc.Server {
+// started is a server with some settings. It ends with the test.
+func started(t *testing.T, settings ...string) *mariadbproc.Server {
 	t.Helper()
-	s, err := mariadbproc.Start(t.Context(), proctest.Group(t), program(t, "to be there already"))
+	s, err := mariadbproc.Start(t.Context(), proctest.Group(t), program(t, "to be there already"), settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// left are the databases of a server that are none of its own.
-func left(t *testing.T, s *mariadbproc.Server) (names []string) {
+// opened is a pool of connections of root. It closes with the test.
+func opened(t *testing.T, s *mariadbproc.Server) *sql.DB {
 	t.Helper()
 	connector, err := mysql.NewConnector(s.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := sql.OpenDB(connector)
-	defer db.Close()
-	rows, err := db.QueryContext(context.Background(), "SELECT schema_name FROM information_schema.SCHEMATA WHERE schema_name NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')")
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// left are the databases of a server that are none of its own.
+func left(t *testing.T, s *mariadbproc.Server) (names []string) {
+	t.Helper()
+	rows, err := opened(t, s).QueryContext(context.Background(), "SELECT schema_name FROM information_schema.SCHEMATA WHERE schema_name NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +165,54 @@ func TestMariaDBThatIsThere(t *testing.T) {
 	}
 	if names := left(t, server); len(names) > 0 {
 		t.Errorf("the runs have left %q", names)
+	}
+}
+
+// TestReachRefuses: a user who may not do what runs do is told what is missing, and a database
+// that could not be made in full is gone.
+func TestReachRefuses(t *testing.T) {
+	t.Setenv("FENCELAB_MARIADB_URL", "")
+	server := started(t, "log-bin=binary", "server-id=1")
+	db := opened(t, server)
+	of, endpoints, err := mariadb.Service{}.At("mariadb://plain@" + server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, next := range []struct{ statement, refused string }{
+		{"CREATE USER plain", "GRANT ALL ON `gcsim-%`.*"},
+		{"GRANT ALL ON `gcsim-%`.* TO plain", "PROCESS privilege"},
+		{"GRANT PROCESS ON *.* TO plain", "you do not have the SUPER privilege and binary logging is enabled"},
+		{"SET GLOBAL log_bin_trust_function_creators = 1", ""},
+	} {
+		if _, err := db.ExecContext(t.Context(), next.statement); err != nil {
+			t.Fatal(err)
+		}
+		err := of.Reach(t.Context(), endpoints)
+		refused := err != nil && strings.Contains(strings.ToLower(err.Error()), strings.ToLower(next.refused))
+		if refused != (next.refused != "") || !refused && err != nil {
+			t.Errorf("after %s: %v, want %q", next.statement, err, next.refused)
+		}
+	}
+	if names := left(t, server); len(names) > 0 {
+		t.Errorf("the attempts have left %q", names)
+	}
+}
+
+// TestLacks: only a server of the run's own can be told when to end sessions.
+func TestLacks(t *testing.T) {
+	t.Setenv("FENCELAB_MARIADB_URL", "")
+	there, _, err := mariadb.Service{}.At("mariadb://root@127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range parse(t, "../../../scenarios/mariadb/03-silent-session.yaml")[0].Variants {
+		idle := v.Name == "ended"
+		if says := there.(service.Lacking).Lacks(&v); strings.Contains(says, "wait_timeout of its own") != idle {
+			t.Errorf("%s: a server that is there already lacks %q", v.Name, says)
+		}
+		if says := (mariadb.Service{}).Lacks(&v); says != "" {
+			t.Errorf("%s: a server of the run's own lacks %q", v.Name, says)
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package mariadb
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,18 +78,7 @@ func (s *servers) make(ctx context.Context) error {
 		return err
 	}
 	defer hangUp(conn)
-	name := quoted(s.database)
-	if err := exec(ctx, conn, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
-		return err
-	}
-	pool, err := s.place.pool(s.database)
-	if err != nil {
-		return err
-	}
-	if err := sqlservice.CreateTokenTable(ctx, pool, token.Dialect); err != nil {
-		return err
-	}
-	if err := exec(ctx, conn, "USE "+name+"; "+schema); err != nil {
+	if err := s.place.makeDatabase(ctx, conn, s.database); err != nil {
 		return err
 	}
 	for _, lock := range s.stage.Locks() {
@@ -96,6 +87,31 @@ func (s *servers) make(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// makeDatabase makes a database with the tables, triggers and procedures of all recipes.
+func (p place) makeDatabase(ctx context.Context, conn *link, database string) error {
+	name := quoted(database)
+	if err := exec(ctx, conn, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
+		return err
+	}
+	pool, err := p.pool(database)
+	if err != nil {
+		return err
+	}
+	if err := sqlservice.CreateTokenTable(ctx, pool, token.Dialect); err != nil {
+		return err
+	}
+	return exec(ctx, conn, "USE "+name+"; "+schema)
+}
+
+// try does what a run does that needs rights: it makes a database, and reads who waits for a
+// lock. It leaves nothing behind.
+func (p place) try(ctx context.Context, conn *link) error {
+	database := "gcsim-" + rand.Text()
+	made := p.makeDatabase(ctx, conn, database)
+	_, err := statusOf(ctx, conn)
+	return errors.Join(made, err, exec(ctx, conn, "DROP DATABASE IF EXISTS "+quoted(database)))
 }
 
 // process is the server's; nil where it was there already.

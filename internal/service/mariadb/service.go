@@ -110,17 +110,24 @@ func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) 
 // reachDeadline is for how long a MariaDB that is there already is asked.
 const reachDeadline = 10 * time.Second
 
-// Reach implements service.Service.
+// Reach implements service.Service. It tries what a run needs rights for.
 func (Service) Reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 || !sqlservice.IsAddress(endpoints[0]) {
 		return fmt.Errorf("mariadb at %q: want one HOST:PORT", endpoints)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
 	defer cancel()
-	conn, err := placeAt(endpoints[0]).connect(ctx, "")
+	place := placeAt(endpoints[0])
+	conn, err := place.connect(ctx, "")
 	if err != nil {
 		return fmt.Errorf("mariadb: %w", err)
 	}
-	hangUp(conn)
+	defer hangUp(conn)
+	if err := place.try(ctx, conn); err != nil {
+		return fmt.Errorf("mariadb: its user has no right to what runs do. %s: %w", wantRights, err)
+	}
 	return nil
 }
+
+// wantRights is what the user of a MariaDB needs that is there already.
+const wantRights = "It needs GRANT ALL ON `gcsim-%`.*, and GRANT PROCESS ON *.*; where the server writes a binary log it also needs SUPER, or the server log_bin_trust_function_creators = 1"
