@@ -51,6 +51,8 @@ func (p place) Connect(ctx context.Context, lock string) (*link, error) {
 
 func (p place) Pool(lock string) (driver.Connector, error) { return p.pool(databaseOf(lock)) }
 
+func (p place) Beside(ctx context.Context) (*link, error) { return p.connect(ctx, "") }
+
 func (place) HangUp(l *link) { hangUp(l) }
 
 func (place) Refused(err error) bool { return errors.As(err, new(*mysql.MySQLError)) }
@@ -76,7 +78,7 @@ func (place) GaveUp(err error) bool { return isNumber(err, lockWaitTimeout) }
 
 // Cancel asks by another connection.
 func (p place) Cancel(ctx context.Context, l *link) {
-	other, err := p.connect(ctx, "")
+	other, err := p.Beside(ctx)
 	if err != nil {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
 var (
@@ -26,8 +28,11 @@ var (
 			return err
 		},
 		Release: func(ctx context.Context, conn *pgx.Conn, a *attempt) error {
-			_, err := conn.Exec(ctx, advisoryFree, a.Lock)
-			return err
+			var had bool
+			if err := conn.QueryRow(ctx, advisoryFree, a.Lock).Scan(&had); err != nil || had {
+				return err
+			}
+			return sqlservice.ErrElsewhere
 		},
 	}
 	// advisoryTransaction is one that the transaction has.

@@ -34,14 +34,18 @@ func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:5432"} }
 
 // Dial makes a client.
 func (Dialer) Dial(o service.Options) (service.Client, error) {
-	if len(o.Endpoints) != 1 {
-		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", o.Endpoints)
+	if n := len(o.Endpoints); n != 1 && n != 2 {
+		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT, or that of a pooler and that of the server behind it", o.Endpoints)
 	}
-	p := placeAt(o.Endpoints[0])
-	if _, err := p.config(""); err != nil {
+	first, server := placeAt(o.Endpoints[0]), placeAt(o.Endpoints[len(o.Endpoints)-1])
+	if _, err := first.config(""); err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}
-	return client{&sqlservice.Client[*pgx.Conn]{Database: p, Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}}, nil
+	c := &sqlservice.Client[*pgx.Conn]{Database: server, Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}
+	if first != server {
+		c.Database = pooled{first, server}
+	}
+	return client{c}, nil
 }
 
 var _ sqlservice.Holding[*pgx.Conn] = place{}
@@ -56,6 +60,8 @@ func (p place) Connect(ctx context.Context, lock string) (*pgx.Conn, error) {
 func (p place) Pool(lock string) (driver.Connector, error) {
 	return p.pool(sqlservice.DatabaseOf(lock))
 }
+
+func (p place) Beside(ctx context.Context) (*pgx.Conn, error) { return p.connect(ctx, "") }
 
 func (place) HangUp(conn *pgx.Conn) { hangUp(conn) }
 

@@ -63,6 +63,11 @@ func (p place) connect(ctx context.Context, database string) (*pgx.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
+	return p.connectBy(ctx, config)
+}
+
+// connectBy is connect, by what config has returned.
+func (p place) connectBy(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", p.addr, err)

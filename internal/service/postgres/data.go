@@ -52,7 +52,7 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 	if err != nil {
 		return err
 	}
-	defer hangUp(conn)
+	defer d.of.Database.HangUp(conn)
 	var refused error
 	if ask.Op == history.OpRead {
 		err = d.read(ctx, conn, ask)

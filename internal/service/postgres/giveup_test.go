@@ -32,18 +32,3 @@ func TestGivenUp(t *testing.T) {
 		})
 	}
 }
-
-// TestSettingsThatDoNotGoTogether: each is refused, with what to do.
-func TestSettingsThatDoNotGoTogether(t *testing.T) {
-	for settings, want := range map[string]string{
-		"by: for-update, unlock: delete": `for-update has an unlock of its own: leave "unlock" out`,
-		"by: token, give-up: leave":      `token has no request that waits in the database: it asks again and again. Leave "give-up" out`,
-		"by: int-lock, lock-timeout: 1s": `int-lock has no request that waits in the database: it asks again and again. Leave "lock-timeout" out`,
-	} {
-		file := "title: t\nworld: {postgres: {}, storage: {fencing: off}}\nclients:\n  client1: {lock: /lock, " + settings + "}\n" +
-			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
-		if _, err := lab.Language(services).Parse("x.yaml", "x", []byte(file)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", settings, err, want)
-		}
-	}
-}

@@ -42,6 +42,14 @@ func program(t *testing.T, why string) string {
 	return p
 }
 
+// pooler leaves out a test of a variant that has a pooler, where there is none.
+func pooler(t *testing.T, v *scenario.Variant) {
+	t.Helper()
+	if (postgres.Service{}).Lacks(v) != "" {
+		need.Program(t, "pgbouncer", "to stand between clients and server")
+	}
+}
+
 // parse reads scenarios.
 func parse(t *testing.T, pattern string) []*scenario.Scenario {
 	t.Helper()
@@ -62,6 +70,7 @@ func TestStories(t *testing.T) {
 			v := &s.Variants[i]
 			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
 				t.Parallel()
+				pooler(t, v)
 				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 			})
 		}

@@ -29,6 +29,7 @@ var (
 type servers struct {
 	stage    service.Stage
 	server   *postgresproc.Server // nil: it was there already
+	pooler   string               // its address; "": there is none
 	place    place
 	database string // of the run; "": the server is
 	account  *sqlservice.Account
@@ -46,7 +47,23 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 		return nil, err
 	}
 	stage.Guard(server.Process())
-	return &servers{stage: stage, server: server, place: place{ownURL, server.Addr}}, nil
+	s := &servers{stage: stage, server: server, place: place{ownURL, server.Addr}}
+	if isPooled(stage.World()) {
+		err = s.startPooler(ctx)
+	}
+	return s, err
+}
+
+// startPooler starts a pooler before the server.
+func (s *servers) startPooler(ctx context.Context) error {
+	world := s.stage.World()
+	pooler, err := postgresproc.StartPooler(ctx, s.stage.Group(), postgresproc.PoolerProgram(), s.server.Addr, world.Text(settingPooler), world.Number(settingPool))
+	if err != nil {
+		return err
+	}
+	s.stage.Guard(pooler.Process)
+	s.pooler = pooler.Addr
+	return nil
 }
 
 // Launch implements service.Shared.
@@ -136,7 +153,12 @@ func (s *servers) administer(ctx context.Context, database string, do func(*pgx.
 	return do(conn)
 }
 
-func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
+// Endpoints are the one that the client takes its locks at, and the server's where that is
+// another one.
+func (s *servers) Endpoints(_ context.Context, client setting.Values) ([]string, error) {
+	if s.pooler != "" && client.Text(settingThrough) == throughPooler {
+		return []string{s.pooler, s.place.addr}, nil
+	}
 	return []string{s.place.addr}, nil
 }
 

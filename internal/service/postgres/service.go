@@ -32,6 +32,7 @@ var (
 	_ service.Bounded = Service{}
 	_ service.Keeper  = (*servers)(nil)
 	_ service.Store   = client{}
+	_ service.Lacking = Service{}
 )
 
 // nodes is what a story calls its server.
@@ -45,7 +46,7 @@ func (Service) Words() scenario.Service {
 		Name: Name, About: "The lock service.",
 		World: worldSettings, Client: clientSettings,
 		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true, Compares: compares,
-		Check: check,
+		Check: check, Own: needsOwn,
 	}
 }
 
@@ -57,6 +58,14 @@ func (Service) Faults() []*service.Fault {
 // Found is "" where there is no postgres.
 func (Service) Found() (where, bring string) {
 	return postgresproc.Program(), postgresproc.Install
+}
+
+// Lacks implements service.Lacking.
+func (Service) Lacks(v *scenario.Variant) string {
+	if isPooled(v.World.Settings) && postgresproc.PoolerProgram() == "" {
+		return "pgbouncer is missing: " + postgresproc.PoolerInstall
+	}
+	return ""
 }
 
 // Where says what At takes.
@@ -86,9 +95,22 @@ func (s Service) At(where string) (service.Service, []string, error) {
 // Commands has the process of a server.
 func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgresproc.Command()} }
 
+// needsOwn says why a variant needs a PostgreSQL of its own. Transactions behind a pooler are
+// long, and the account of another run would wait for their end before it begins.
+func needsOwn(world setting.Values, _ map[string]scenario.Client) (why []string) {
+	if isPooled(world) {
+		why = append(why, "puts a pgbouncer before PostgreSQL")
+	}
+	return why
+}
+
 // check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-	return cmp.Or(checkCompare(w, clients), sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
+	return cmp.Or(
+		checkCompare(w, clients),
+		sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock),
+		sqlservice.CheckWait(recipes, clients),
+		checkPooler(w.Settings, clients))
 }
 
 // compares reports whether a client's UPDATEs compare the row with what it has read.
@@ -108,6 +130,25 @@ func checkCompare(w scenario.World, clients map[string]scenario.Client) *scenari
 	}
 	return nil
 }
+
+// checkPooler finds what is said of a pooler where there is none.
+func checkPooler(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
+	const none = "there is no pgbouncer: want \"pooler: transaction\", or leave %q out"
+	if isPooled(world) {
+		return nil
+	}
+	if world.Text(settingPool) != defaultPool {
+		return &scenario.Conflict{Setting: settingPool, Text: fmt.Sprintf(none, settingPool)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		if clients[name].Text(settingThrough) != throughPooler {
+			return &scenario.Conflict{Client: name, Setting: settingThrough, Text: fmt.Sprintf(none, settingThrough)}
+		}
+	}
+	return nil
+}
+
+func isPooled(world setting.Values) bool { return world.Text(settingPooler) != poolerNone }
 
 // Told implements service.Service, as those below do.
 func (Service) Told(client string, all map[string]scenario.Client) setting.Values {

@@ -6,20 +6,40 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// The settings of its server.
-const settingIdle = "idle"
+// The settings of its server, and of what is before it.
+const (
+	settingIdle = "idle"
+
+	settingPooler = "pooler"
+	poolerNone    = "none"
+
+	settingPool = "pool"
+	defaultPool = "20"
+)
 
 var worldSettings = []setting.Setting{
 	{Name: settingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
 		About: "After what time the database ends the session of a client that asks for nothing, and its transaction (idle_in_transaction_session_timeout, idle_session_timeout). 0s: never."},
+	{Name: settingPooler, Default: poolerNone, Of: []string{poolerNone, "transaction", "session"},
+		About: "Whether a pgbouncer is between the clients and the server, and for how long it gives a client one of its connections to the server (pool_mode). none: there is none. transaction: for a transaction. session: until the client hangs up."},
+	{Name: settingPool, Kind: setting.Number, Default: defaultPool, Pattern: `^[1-9][0-9]?$`, Want: "a number from 1 to 99",
+		About: "How many connections to the server the pgbouncer has at most (default_pool_size)."},
 }
 
 // The settings of its clients.
-const settingCompare = "compare"
+const (
+	settingCompare = "compare"
+
+	settingThrough = "through"
+	throughPooler  = "pooler"
+	throughServer  = "server"
+)
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
 	{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "Whether a write under version or status compares the row with what the client has read of it."},
 	sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
+	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
+		About: "Where it connects to if there is a pgbouncer. pooler: to that. server: to the server itself."},
 }

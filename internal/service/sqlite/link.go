@@ -61,6 +61,8 @@ func (f file) Connect(ctx context.Context, _ string) (*link, error) {
 	return &link{DB: db, file: f, canceled: make(chan struct{})}, nil
 }
 
+func (f file) Beside(ctx context.Context) (*link, error) { return f.Connect(ctx, "") }
+
 func (file) HangUp(l *link) { _ = l.Close() }
 
 func (file) Refused(err error) bool { return errors.As(err, new(*sqlite.Error)) }

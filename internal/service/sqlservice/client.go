@@ -3,6 +3,7 @@ package sqlservice
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -102,12 +103,16 @@ func (w *asking[C]) failed(op string, err error) error {
 	return &lock.UnknownError{Op: op, Scope: w.Attempt.Lock, Err: err}
 }
 
+// ErrElsewhere is why a Release has released nothing. Behind a pooler the session that has the
+// lock may be another one.
+var ErrElsewhere = errors.New("this session of the database does not have the lock")
+
 // undone is what an unlock returns. One that the database has refused finds the lock gone,
 // with the connection that had it.
 func (w *asking[C]) undone(err error) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.Is(err, ErrElsewhere):
+		return err
 	case w.Database.Refused(err):
 		return fmt.Errorf("%w: %w", lock.ErrLost, err)
 	}

@@ -35,7 +35,9 @@ type Holding[C any] interface {
 	// so.
 	Cancel(ctx context.Context, conn C)
 	Canceled(err error) bool
-	// Waits asks by a connection whether another waits for a lock.
+	// Beside connects past a pooler, if there is one.
+	Beside(ctx context.Context) (C, error)
+	// Waits asks by a connection from Beside whether another waits for a lock.
 	Waits(ctx context.Context, by, conn C) (bool, error)
 	// Ended waits until a connection has ended, or ctx is done, and reports which.
 	Ended(ctx context.Context, conn C) bool

@@ -113,7 +113,7 @@ func (w *asking[C]) held(ctx context.Context, conn C, err error) (service.Tenure
 // watchWait calls stands once a connection waits for a lock. It asks by another, until ctx
 // is done.
 func (w *asking[C]) watchWait(ctx context.Context, waiting C, stands func(owner string)) {
-	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
+	conn, err := w.holding().Beside(ctx)
 	if err != nil {
 		return // nobody is told, and who asked waits for the lock itself
 	}

@@ -95,14 +95,15 @@ func (s *Server) Restart(ctx context.Context) (err error) {
 	if s.process, err = s.group.Start("postgres", nil, args...); err != nil {
 		return err
 	}
-	if err := s.process.Await(ctx, s.ping); err != nil {
+	if err := s.process.Await(ctx, func(ctx context.Context) error { return ping(ctx, s.URL()) }); err != nil {
 		return err
 	}
 	return s.forget(ctx)
 }
 
-func (s *Server) ping(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, s.URL())
+// ping connects once.
+func ping(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -110,8 +111,10 @@ func (s *Server) ping(ctx context.Context) error {
 }
 
 // URL is how clients reach the server, as the superuser.
-func (s *Server) URL() string {
-	return "postgres://" + superuser + "@" + s.Addr + "/postgres?sslmode=disable"
+func (s *Server) URL() string { return urlOf(s.Addr, "postgres") }
+
+func urlOf(addr, database string) string {
+	return "postgres://" + superuser + "@" + addr + "/" + database + "?sslmode=disable"
 }
 
 // Process is the postmaster. Each connection has a process of its own, which outlives it for

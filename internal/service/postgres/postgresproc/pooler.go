@@ -1,0 +1,81 @@
+package postgresproc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// PoolerInstall is the command that brings pgbouncer.
+const PoolerInstall = "apt-get install pgbouncer"
+
+// PoolerProgram is where pgbouncer is, "" where there is none: on PATH, or where Debian puts
+// it.
+func PoolerProgram() string { return proc.Look("pgbouncer", "../sbin") }
+
+// poolerConsole is the database by which pgbouncer tells of itself. A ping there opens no
+// connection to the server.
+const poolerConsole = "pgbouncer"
+
+// Pooler is a pgbouncer before a server.
+type Pooler struct {
+	Addr    string
+	Process *proc.Process
+}
+
+// poolerConfig lets everybody in, as the server does. It has no socket but that of TCP, and
+// says what it does on standard error.
+const poolerConfig = `[databases]
+* = host=%s port=%s user=` + superuser + `
+[pgbouncer]
+listen_addr = %s
+listen_port = %s
+unix_socket_dir =
+auth_type = any
+pool_mode = %s
+default_pool_size = %d
+`
+
+// StartPooler starts a pgbouncer in a group, before the server at an address, and returns when it
+// serves. g's program must have Command. program is what PoolerProgram returns, mode is its
+// pool_mode, and size how many connections to the server it has at most.
+//
+// Like PostgreSQL it refuses to run as root, and is nobody's then.
+func StartPooler(ctx context.Context, g *proc.Group, program, server, mode string, size int) (*Pooler, error) {
+	free, err := ports.Free(1)
+	if err != nil {
+		return nil, err
+	}
+	config, err := writePoolerConfig(g, server, free[0], mode, size)
+	if err != nil {
+		return nil, fmt.Errorf("pgbouncer: %w", err)
+	}
+	p, err := g.Start("pgbouncer", nil, Arg, program, config)
+	if err != nil {
+		return nil, err
+	}
+	return &Pooler{free[0], p}, p.Await(ctx, func(ctx context.Context) error { return ping(ctx, urlOf(free[0], poolerConsole)) })
+}
+
+// writePoolerConfig returns where the file is.
+func writePoolerConfig(g *proc.Group, server, addr, mode string, size int) (file string, err error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	serverHost, serverPort, err := net.SplitHostPort(server)
+	if err != nil {
+		return "", err
+	}
+	dir, err := makeDir(g.Dir)
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(dir, "pgbouncer.ini")
+	return file, os.WriteFile(file, fmt.Appendf(nil, poolerConfig, serverHost, serverPort, host, port, mode, size), 0o644)
+}
