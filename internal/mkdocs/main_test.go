@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,5 +45,27 @@ func TestTableHasAllScenarios(t *testing.T) {
 	}
 	if _, err := table("etcd", all[1:]); err == nil || !strings.Contains(err.Error(), "row of "+all[0].Name) {
 		t.Errorf("a row without a scenario: got error %v", err)
+	}
+}
+
+// TestWithoutPrefix: the copy of a history lacks the prefix of the run, and nothing else.
+func TestWithoutPrefix(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"scope":"/gcsim-TADKZKKA4TAMFVYJYNAZU436VM/lock"}`: `{"scope":"/lock"}`,
+		`{"scope":"/lock","text":"/gcsim-kept"}`:             `{"scope":"/lock","text":"/gcsim-kept"}`,
+	} {
+		history := filepath.Join(t.TempDir(), "history.jsonl")
+		if err := os.WriteFile(history, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		copies, err := withoutPrefix(t.TempDir(), []string{history, history})
+		if err != nil || len(copies) != 2 || copies[0] == copies[1] {
+			t.Fatalf("the copies are %q, error %v", copies, err)
+		}
+		for _, file := range copies {
+			if got, err := os.ReadFile(file); err != nil || string(got) != want {
+				t.Errorf("the copy of %s is %s, error %v, want %s", text, got, err, want)
+			}
+		}
 	}
 }
