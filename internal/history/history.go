@@ -30,7 +30,7 @@ const (
 	// The lock service's own account, seen by an observer that is none of the
 	// clients. Lane: the lock service.
 	KindGranted Kind = "granted" // tenure Tenure of Client begins
-	KindEnded   Kind = "ended"   // it ends: Cause CauseExpired, CauseReleased or CauseRevoked, and then Text can say why
+	KindEnded   Kind = "ended"   // it ends: Cause CauseExpired, CauseReleased or CauseRevoked; Text can say how it expired without a lease, or why it was revoked
 	KindQueued  Kind = "queued"  // Client stands in the queue behind a holder; Tenure and Token are those that it will have
 
 	// The storage's own account, in the order in which it did things (Index).

@@ -101,7 +101,7 @@ func (r *recorder) inAccountOrder(events []history.Event) {
 func (r *recorder) releasedBy(unlock history.Event) {
 	for _, i := range r.ends[r.slot(unlock.Tenure)] {
 		if unlock.At <= r.fresh[i].At {
-			r.fresh[i].Cause, r.fresh[i].Took = history.CauseReleased, 0
+			r.fresh[i].Cause, r.fresh[i].Took, r.fresh[i].Text = history.CauseReleased, 0, ""
 		}
 	}
 }

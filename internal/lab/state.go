@@ -429,8 +429,8 @@ func (s *state) tenure(e history.Event) {
 			e.Took = e.At - c.frozen.At
 		}
 	}
-	if e.Cause != history.CauseRevoked {
-		e.Text = "" // it says why that would have been
+	if e.Cause == history.CauseReleased {
+		e.Text = "" // it says what else would have been
 	}
 	s.recorder.add(e)
 }

@@ -171,10 +171,11 @@ func TestLateClients(t *testing.T) {
 func TestReleaseThatEtcdTellsFirst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		unlock time.Duration // when the client lets go; the end is at 20
-		want   string
+		cause  string
+		text   string
 	}{
-		"the client let go":          {10, history.CauseReleased},
-		"it let go of what was over": {30, history.CauseExpired},
+		"the client let go":          {10, history.CauseReleased, ""},
+		"it let go of what was over": {30, history.CauseExpired, "with its connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []history.Event
@@ -183,13 +184,13 @@ func TestReleaseThatEtcdTellsFirst(t *testing.T) {
 			at := func(d time.Duration) time.Duration { return time.Duration(r.began.UnixNano()) + d }
 			s.take(history.Event{At: at(1), Lane: "etcd", Kind: history.KindGranted, Scope: "/lock", Tenure: "/lock/1"})
 			s.take(history.Event{At: at(2), Lane: "client1", Kind: history.KindOK, Op: history.OpLock, Tenure: "/lock/1"})
-			s.take(history.Event{At: at(20), Lane: "etcd", Kind: history.KindEnded, Scope: "/lock", Tenure: "/lock/1"})
+			s.take(history.Event{At: at(20), Lane: "etcd", Kind: history.KindEnded, Scope: "/lock", Tenure: "/lock/1", Text: "with its connection"})
 			s.take(history.Event{At: at(tt.unlock), Lane: "client1", Kind: history.KindInvoke, Op: history.OpUnlock, Tenure: "/lock/1"})
 			r.flush()
 			for _, e := range got {
 				if e.Kind == history.KindEnded {
-					if e.Cause != tt.want {
-						t.Errorf("it ended %s, want %s", e.Cause, tt.want)
+					if e.Cause != tt.cause || e.Text != tt.text {
+						t.Errorf("it ended %s %q, want %s %q", e.Cause, e.Text, tt.cause, tt.text)
 					}
 					return
 				}

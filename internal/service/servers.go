@@ -130,7 +130,8 @@ type Stage interface {
 	// Tell takes in an event of the service's account: that a tenure was granted, that
 	// one ended, that a client queued. Its time is that since 1970. An end before its
 	// lease ran out can have the cause history.CauseRevoked, and a text that says why.
-	// That holds unless the tenure's own client let go of it; other causes are the run's
+	// A text with no cause says with what a tenure ends that has no lease.
+	// Both hold unless the tenure's own client let go of it; other causes are the run's
 	// to find.
 	Tell(e history.Event)
 	// Fail ends the run, unless p was meant to end. p is nil where no process ended.

@@ -65,6 +65,8 @@ func (b *Builder) ended(e history.Event, r *request) {
 	case e.Cause == history.CauseReleased && client != nil && client.State == Running:
 		row.Lane, row.To = e.Client, e.Lane
 		row.Text = append(releases(e, g, r), since(r, e, "(it took %s)")...)
+	case e.Cause == history.CauseExpired && e.Text != "": // it had no lease
+		row.Class, row.Text = ClassExpiry, Say("%s's tenure of %s ended %s%s", who, what, e.Text, whileStopped(client, e))
 	case e.Cause == history.CauseExpired:
 		row.Class, row.Text = ClassExpiry, Say("%s's lease on %s expired%s", who, what, whileStopped(client, e))
 	case e.Cause == history.CauseRevoked:

@@ -160,6 +160,13 @@ func TestRowsOfFaults(t *testing.T) {
 			},
 			[]string{"grant lock service>c c holds /l: no token", "expiry lock service> c's lease on /l was revoked: redis1 has evicted its key"},
 		},
+		"a tenure without a lease ends with something else": {
+			[]history.Event{
+				at(1, "etcd", "granted", tenure("c", "t", 0)), at(2, "c", "pause", history.Event{Cause: "SIGSTOP"}),
+				at(7, "etcd", "ended", history.Event{Client: "c", Scope: "/l", Tenure: "t", Cause: "expired", Text: "with its connection"}),
+			},
+			[]string{"grant lock service>c c holds /l: no token", "pause c> c is stopped (SIGSTOP)", "expiry lock service> c's tenure of /l ended with its connection, 5 ms after it was stopped"},
+		},
 		"who holds the lock asks nobody for it": {
 			[]history.Event{at(1, "c", "invoke", lock), at(2, "c", "fail", history.Event{Op: "lock", Scope: "/l", Reason: "held"})},
 			[]string{"fail c> c's lock of /l failed: held"},

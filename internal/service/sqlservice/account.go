@@ -74,6 +74,9 @@ func (a *Account) Expire() {
 	}
 }
 
+// withConnection is how a tenure ends that has no lease.
+const withConnection = "with its connection"
+
 // Taken takes in that a connection has a lock since a time of this machine's clock.
 func (a *Account) Taken(h Holder, at time.Time) {
 	t := &tenureOf{lock: h.Lock, owner: h.Owner, holder: h}
@@ -97,7 +100,7 @@ func (a *Account) Check(lock string, goesOn func(Holder) (bool, error)) error {
 		if on {
 			still = append(still, t)
 		} else {
-			a.ended(t)
+			a.tell(history.Event{Kind: history.KindEnded, Scope: t.lock, Tenure: t.owner, Text: withConnection})
 		}
 	}
 	a.held = still
