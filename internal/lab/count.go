@@ -51,7 +51,7 @@ type victim struct {
 }
 
 // count makes all clients increment a key side by side, and stops whom chance
-// has chosen, until a successor has written.
+// has chosen, until a successor has written, or nobody else is left to.
 func (r *run) count(ctx context.Context, s scenario.Step) error {
 	halts := r.draw(s.Times)
 	stood, counted := make(map[string]int), make(map[string]int)
@@ -68,10 +68,12 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 	}
 	var victims []*victim
 	return r.await(ctx, "the end of all counts", r.countDeadline(s.Times), func() (bool, error) {
-		over := true
+		over, left := true, 0
 		for _, client := range r.scenario.Clients {
 			c := r.state.client(client)
-			over = over && c.counted > counted[client]
+			if c.counted == counted[client] {
+				over, left = false, left+1
+			}
 			if c.stands > stood[client] {
 				stood[client] = c.stands
 				if err := r.pause(ctx, client, 0); err != nil {
@@ -81,8 +83,9 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 			}
 		}
 		var err error
+		alone := left == len(victims) // who has not counted is stopped
 		victims = slices.DeleteFunc(victims, func(v *victim) bool {
-			if err != nil || !r.overtaken(v) {
+			if err != nil || !r.overtaken(v) && !alone {
 				return false
 			}
 			if err = r.resume(v.client); err == nil {

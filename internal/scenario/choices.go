@@ -19,7 +19,7 @@ const (
 
 // pausesSettings are the world's own.
 var pausesSettings = []setting.Setting{
-	{Name: pausesName, Kind: setting.Number, Default: "0", About: "How often a count is disturbed: a holder chosen at random is stopped between its look and its write, until a successor has written. Fewer than there are clients."},
+	{Name: pausesName, Kind: setting.Number, Default: "0", About: "How often a count is disturbed: a holder chosen at random is stopped between its look and its write, until a successor has written, or nobody else is left to. Fewer than there are clients."},
 }
 
 // storageSettings are those of what the lock is to protect.
