@@ -2,12 +2,15 @@ package sqlite_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlite"
 )
@@ -31,6 +34,25 @@ func TestStories(t *testing.T) {
 				labtest.Run(t, s, v, lab.Options{Services: services})
 			})
 		}
+	}
+}
+
+// TestWaitIsNamed: a client that waits is known by the owner by which package sqllock gets the
+// lock.
+func TestWaitIsNamed(t *testing.T) {
+	s := labtest.Parse(t, services, "testdata/queue.yaml")[0]
+	i := slices.IndexFunc(s.Variants, func(v scenario.Variant) bool { return v.Name == "token" })
+	var waits, granted string
+	for _, e := range labtest.Run(t, s, &s.Variants[i], lab.Options{Services: services}) {
+		switch {
+		case e.Kind == history.KindNote && e.Op == "queue":
+			waits = e.Tenure
+		case e.Kind == history.KindGranted && e.Client == "client2" && granted == "":
+			granted = e.Tenure
+		}
+	}
+	if waits == "" || waits != granted {
+		t.Errorf("%q waits, and %q gets the lock", waits, granted)
 	}
 }
 
