@@ -28,7 +28,7 @@ FUZZ = \
 	./internal/kv:FuzzReadSnapshot ./internal/kv:FuzzSnapshot ./internal/kv:FuzzBoltItem \
 	./internal/kvhttp:FuzzRequests ./internal/kvhttp:FuzzBatch ./internal/kvhttp:FuzzFloor ./internal/kvhttp:FuzzContribLock \
 	./internal/access:FuzzTokensFile ./internal/access:FuzzAuthorization \
-	./internal/scenario:FuzzParse
+	./internal/scenario:FuzzParse ./internal/laws:FuzzAnswer
 fuzz: ## every decoder of what comes from outside, one after another (minimising findings would take most of the time)
 	set -e; for f in $(FUZZ); do go test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x "$${f%:*}"; done
 
