@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/foreign"
+	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
@@ -16,8 +17,13 @@ func main() { cli.Main(command()) }
 // language is what scenarios can say.
 var language = lab.Language(all.List)
 
-func command() *cobra.Command {
-	run := runCommand()
+func command() *cobra.Command { return commandWith(kernel.Missing()) }
+
+// commandWith is gcsim. Where noLinux is an error, the commands that start or stop
+// processes return it.
+func commandWith(noLinux error) *cobra.Command {
+	run, lane, pause := runCommand(), laneCommand(), pauseCommand()
+	needLinux(noLinux, run, lane, pause)
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
@@ -47,8 +53,18 @@ that checks tokens.`,
 	}
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(),
-		lawsCommand(), checkCommand(), replayCommand(), drawCommand(), pauseCommand(), laneCommand(), versionCommand())
+		lawsCommand(), checkCommand(), replayCommand(), drawCommand(), pause, lane, versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
 	root.AddCommand(foreign.Command())
 	return root
+}
+
+// needLinux has commands return an error before they do anything, if it is one.
+func needLinux(missing error, commands ...*cobra.Command) {
+	if missing == nil {
+		return
+	}
+	for _, c := range commands {
+		c.RunE = func(*cobra.Command, []string) error { return &cli.ExitError{Code: exitCannot, Err: missing} }
+	}
 }

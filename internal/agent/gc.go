@@ -12,9 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/kernel"
 )
 
 // stopTheWorld in the environment makes Go collect with the world stopped. It
@@ -79,19 +78,10 @@ func collect() (end time.Time, took time.Duration) {
 // nothing else to do: of the time that it took here, the part in which the program
 // ran. With one processor that is all of it where nobody else wants to run.
 func measure() time.Duration {
-	start, before := time.Now(), processorTime()
+	start, before := time.Now(), kernel.ProcessorTime()
 	_, took := collect()
-	share := float64(processorTime()-before) / float64(time.Since(start))
+	share := float64(kernel.ProcessorTime()-before) / float64(time.Since(start))
 	return time.Duration(float64(took) * min(share, 1))
-}
-
-// processorTime is what the program has used so far.
-func processorTime() time.Duration {
-	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		return 0 // it is no error that the kernel knows
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // load fills the heap until a collection takes as long as arg says.

@@ -19,9 +19,9 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -145,15 +145,15 @@ func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, g
 	defer runtime.UnlockOSThread()
 	// A command in a group of its own could not read its terminal, and Ctrl-Z would stop
 	// the command alone.
-	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: !onTerminal(child.Stdin), Pdeathsig: syscall.SIGKILL}
+	group := !onTerminal(child.Stdin)
+	child.SysProcAttr = kernel.Dying(group, nil)
 	if err := child.Start(); err != nil {
 		return -1, cannotRun(err)
 	}
-	group := child.SysProcAttr.Setpgid
 	// Where all are gone already there is none to tell.
 	tell := func(s syscall.Signal) {
 		if group {
-			_ = unix.Kill(-child.Process.Pid, s)
+			_ = kernel.SignalGroup(child.Process.Pid, s)
 		} else {
 			_ = child.Process.Signal(s)
 		}
@@ -176,7 +176,7 @@ func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, g
 			lost = nil
 			log.Warn("the lock is lost: ending the command", "signal", "SIGTERM", "grace", grace)
 			tell(syscall.SIGTERM)
-			tell(syscall.SIGCONT) // stopped, it could not act on it
+			tell(kernel.Continue) // stopped, it could not act on it
 			impatient = time.After(grace)
 		case <-impatient:
 			impatient = nil

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
+	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc"
 )
@@ -118,7 +118,7 @@ func (s *Storage) Kill() error {
 	if s.process == nil {
 		return nil
 	}
-	if err := unix.Kill(-s.process.PID(), syscall.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+	if err := kernel.SignalGroup(s.process.PID(), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("kill %s: %w", s.Name, err)
 	}
 	<-s.process.Done()

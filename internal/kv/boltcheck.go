@@ -7,7 +7,8 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"os"
-	"syscall"
+
+	"github.com/fencelab/fencelab/internal/kernel"
 )
 
 // boltMeta is a meta page of bbolt's file format, version 2, whose numbers have
@@ -48,7 +49,7 @@ func checkBoltFile(path string) error {
 		return err
 	}
 	defer file.Close()
-	if syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil {
+	if kernel.Share(file) != nil {
 		return nil // in use: it changes, and opening it will say so
 	}
 	info, err := file.Stat()

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/fencelab/fencelab/internal/kernel"
 )
 
 // parent is who started this process, before it can have changed its user.
@@ -21,7 +21,7 @@ var parent = os.Getppid()
 // as well. So Exec says it once more, on the thread that stays.
 func Exec(argv []string) error {
 	runtime.LockOSThread()
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
+	if err := kernel.DieWithParent(); err != nil {
 		return fmt.Errorf("start %s: %w", argv[0], err)
 	}
 	if os.Getppid() != parent {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/fencelab/fencelab/internal/kernel"
 )
 
 // Foreign is a process that is not this one's child.
@@ -21,7 +21,7 @@ type Foreign struct {
 // Find finds a process by its id. Until Close, signals go to it and to no other
 // that may get the same id.
 func Find(pid int) (*Foreign, error) {
-	fd, err := unix.PidfdOpen(pid, 0)
+	fd, err := kernel.Pidfd(pid)
 	if err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
@@ -29,12 +29,12 @@ func Find(pid int) (*Foreign, error) {
 }
 
 // Close forgets the process.
-func (f *Foreign) Close() error { return unix.Close(f.pidfd) }
+func (f *Foreign) Close() error { return kernel.Close(f.pidfd) }
 
 // Pause stops the process and returns when all its threads stand still. Where
 // that does not come to be, it lets it go on again.
 func (f *Foreign) Pause(ctx context.Context) error {
-	if err := f.signal(syscall.SIGSTOP); err != nil {
+	if err := f.signal(kernel.Stop); err != nil {
 		return err
 	}
 	// The kernel tells of a stop only to the parent, so this looks again and again.
@@ -58,13 +58,13 @@ func (f *Foreign) Pause(ctx context.Context) error {
 }
 
 // Resume lets it go on.
-func (f *Foreign) Resume() error { return f.signal(syscall.SIGCONT) }
+func (f *Foreign) Resume() error { return f.signal(kernel.Continue) }
 
 // Kill kills the process. It does not wait for the end.
 func (f *Foreign) Kill() error { return f.signal(syscall.SIGKILL) }
 
 func (f *Foreign) signal(s syscall.Signal) error {
-	if err := unix.PidfdSendSignal(f.pidfd, s, nil, 0); err != nil {
+	if err := kernel.Signal(f.pidfd, s); err != nil {
 		return fmt.Errorf("send %v to process %d: %w", s, f.PID, err)
 	}
 	return nil

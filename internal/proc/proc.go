@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/fencelab/fencelab/internal/kernel"
 )
 
 // Process is a child process.
@@ -66,6 +66,9 @@ const JanitorArg = "janitor"
 // then removes the directory. So that a kill -9 of this process leaves no files
 // behind either.
 func NewGroup(exe string) (*Group, error) {
+	if err := kernel.Missing(); err != nil {
+		return nil, err
+	}
 	dir := unusedName()
 	watch, alive, err := os.Pipe()
 	if err != nil {
@@ -75,7 +78,7 @@ func NewGroup(exe string) (*Group, error) {
 	g := &Group{Dir: dir, exe: exe, spawn: make(chan func()), alive: alive}
 	g.janitor = exec.Command(exe, JanitorArg, dir)
 	g.janitor.Stdin, g.janitor.Stderr = watch, &g.complaints
-	g.janitor.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
+	g.janitor.SysProcAttr = kernel.Apart()
 	if err := g.janitor.Start(); err != nil {
 		alive.Close()
 		return nil, advise(fmt.Errorf("start the janitor: %w", err))
@@ -117,11 +120,7 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	p.cmd.Stderr = io.MultiWriter(&p.stderr, lane)
 	p.cmd.WaitDelay = stderrDelay // a grandchild may hold it open
 	p.cmd.ExtraFiles = []*os.File{g.alive}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{
-		Setpgid:   true, // Ctrl-C is for the parent to act on
-		Pdeathsig: syscall.SIGKILL,
-		PidFD:     &p.pidfd,
-	}
+	p.cmd.SysProcAttr = kernel.Dying(true, &p.pidfd) // Ctrl-C is for the parent to act on
 	var err error
 	if p.Stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, advise(fmt.Errorf("start %s: %w", name, err))
@@ -171,7 +170,7 @@ func (g *Group) Close() error {
 	for _, p := range procs {
 		<-p.done
 		p.Stdout.Close()
-		unix.Close(p.pidfd)
+		kernel.Close(p.pidfd)
 	}
 	for _, do := range after {
 		do()
@@ -198,17 +197,17 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Signal sends a signal.
 func (p *Process) Signal(s syscall.Signal) error {
-	if err := unix.PidfdSendSignal(p.pidfd, s, nil, 0); err != nil {
+	if err := kernel.Signal(p.pidfd, s); err != nil {
 		return fmt.Errorf("send %v to %s: %w", s, p.Name, err)
 	}
 	return nil
 }
 
 // Pause stops the process and returns once the kernel says that it stands still.
-func (p *Process) Pause() error { return p.signalAndWait(syscall.SIGSTOP, unix.WSTOPPED) }
+func (p *Process) Pause() error { return p.signalAndWait(kernel.Stop, kernel.AwaitStop) }
 
 // Resume lets a stopped process go on.
-func (p *Process) Resume() error { return p.signalAndWait(syscall.SIGCONT, unix.WCONTINUED) }
+func (p *Process) Resume() error { return p.signalAndWait(kernel.Continue, kernel.AwaitContinue) }
 
 // Kill kills the process and returns once it is gone.
 func (p *Process) Kill() error {
@@ -219,33 +218,18 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Codes of a siginfo that tell of an end; see waitid(2).
-const (
-	cldExited = 1
-	cldKilled = 2
-	cldDumped = 3
-)
-
-func (p *Process) signalAndWait(s syscall.Signal, state int) error {
+func (p *Process) signalAndWait(s syscall.Signal, await func(pidfd int) (ended bool, err error)) error {
 	if err := p.Signal(s); err != nil {
 		return err
 	}
-	for {
-		// WNOWAIT leaves the state for exec.Cmd.Wait, which takes ends only.
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PIDFD, p.pidfd, &info, state|unix.WEXITED|unix.WNOWAIT, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("wait for %s after %v: %w", p.Name, s, err)
-		}
-		switch info.Code {
-		case cldExited, cldKilled, cldDumped:
-			return p.Ended()
-		}
-		return nil
+	ended, err := await(p.pidfd)
+	if err != nil {
+		return fmt.Errorf("wait for %s after %v: %w", p.Name, s, err)
 	}
+	if ended {
+		return p.Ended()
+	}
+	return nil
 }
 
 // Ended says how the process ended and what it last said on standard error.

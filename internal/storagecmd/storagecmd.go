@@ -14,13 +14,13 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/tracing"
@@ -254,9 +254,9 @@ const otherFiles = 100
 
 // mostConnections is how many connections the limit of open files allows.
 func mostConnections() int64 {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > math.MaxInt64 {
+	files, err := kernel.OpenFiles()
+	if err != nil || files > math.MaxInt64 {
 		return math.MaxInt64
 	}
-	return max(1, int64(files.Cur)-otherFiles)
+	return max(1, int64(files)-otherFiles)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -13,8 +12,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-	"golang.org/x/sys/unix"
 
+	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
@@ -118,26 +117,16 @@ func (l *link) ended(ctx context.Context) bool {
 		return true
 	}
 	forget := context.AfterFunc(ctx, func() { _ = l.socket.SetReadDeadline(time.Unix(1, 0)) })
-	_ = raw.Read(func(fd uintptr) bool { return readable(fd) })
+	_ = raw.Read(func(fd uintptr) bool { return kernel.Readable(fd) })
 	if !forget() { // the deadline is set, or is about to be
 		<-ctx.Done()
 	}
 	over := true
-	if err := raw.Control(func(fd uintptr) { over = readable(fd) }); err != nil {
+	if err := raw.Control(func(fd uintptr) { over = kernel.Readable(fd) }); err != nil {
 		return true
 	}
 	_ = l.socket.SetReadDeadline(time.Time{})
 	return over
-}
-
-// readable reports whether a read would return at once. It reads nothing.
-func readable(fd uintptr) bool {
-	for {
-		_, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		if !errors.Is(err, unix.EINTR) {
-			return !errors.Is(err, unix.EAGAIN)
-		}
-	}
 }
 
 // databaseOf is the database that has a lock.

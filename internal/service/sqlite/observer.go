@@ -6,8 +6,7 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
@@ -114,12 +113,8 @@ const writeLock = 120
 
 // writer is the process that has the file's lock; 0 is none. It is the kernel that knows.
 func (w *watch) writer() (process int, err error) {
-	asked := unix.Flock_t{Type: unix.F_WRLCK, Start: writeLock, Len: 1}
-	if err := unix.FcntlFlock(w.index.Fd(), unix.F_GETLK, &asked); err != nil {
+	if process, err = kernel.Writer(w.index, writeLock); err != nil {
 		return 0, fmt.Errorf("ask who has the file's lock: %w", err)
 	}
-	if asked.Type == unix.F_UNLCK {
-		return 0, nil
-	}
-	return int(asked.Pid), nil
+	return process, nil
 }

@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
+	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/proc"
 )
 
@@ -54,7 +53,7 @@ func leaveRoot() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(gid), syscall.Setuid(uid)); err != nil {
+	if err := kernel.Become(uid, gid); err != nil {
 		return fmt.Errorf("as root it needs to become nobody: %w", err)
 	}
 	return nil
@@ -135,8 +134,8 @@ func forgetSegment(segment []string) error {
 	if err != nil {
 		return fmt.Errorf("postgres: segment: %w", err)
 	}
-	if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil {
-		return fmt.Errorf("postgres: segment %d: %w", id, err)
+	if err := kernel.RemoveSegment(id); err != nil {
+		return fmt.Errorf("postgres: %w", err)
 	}
 	return nil
 }

@@ -1,0 +1,127 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The signals that stop a process and let it go on.
+const (
+	Stop     = syscall.SIGSTOP
+	Continue = syscall.SIGCONT
+)
+
+// Apart has a process begin in a process group of its own: Ctrl-C is not for it.
+func Apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// Dying has a process die with the thread that starts it; group: it has a process group of
+// its own. A pidfd that is not nil gets the process's.
+func Dying(group bool, pidfd *int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL, PidFD: pidfd}
+}
+
+// DieWithParent has this thread's process die with the thread that started it.
+func DieWithParent() error {
+	return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0)
+}
+
+// Pidfd opens a process. Signals by what it returns reach no other that gets the same id.
+func Pidfd(pid int) (int, error) { return unix.PidfdOpen(pid, 0) }
+
+// Close closes a pidfd.
+func Close(pidfd int) error { return unix.Close(pidfd) }
+
+// Signal sends a signal to the process of a pidfd.
+func Signal(pidfd int, s syscall.Signal) error { return unix.PidfdSendSignal(pidfd, s, nil, 0) }
+
+// SignalGroup sends a signal to all processes of a group.
+func SignalGroup(group int, s syscall.Signal) error { return unix.Kill(-group, s) }
+
+// Codes of a siginfo that tell of an end; see waitid(2).
+const (
+	cldExited = 1
+	cldKilled = 2
+	cldDumped = 3
+)
+
+// AwaitStop returns when a child stands still or has ended, and reports whether it has
+// ended.
+func AwaitStop(pidfd int) (ended bool, err error) { return await(pidfd, unix.WSTOPPED) }
+
+// AwaitContinue returns when a child goes on or has ended, and reports whether it has ended.
+func AwaitContinue(pidfd int) (ended bool, err error) { return await(pidfd, unix.WCONTINUED) }
+
+func await(pidfd, state int) (ended bool, err error) {
+	for {
+		// WNOWAIT leaves the state for exec.Cmd.Wait, which takes ends only.
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PIDFD, pidfd, &info, state|unix.WEXITED|unix.WNOWAIT, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		return info.Code == cldExited || info.Code == cldKilled || info.Code == cldDumped, err
+	}
+}
+
+// ProcessorTime is what this program has used of the processors so far.
+func ProcessorTime() time.Duration {
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		return 0 // it is no error that the kernel knows
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// OpenFiles is how many files this process may have open.
+func OpenFiles() (uint64, error) {
+	var files syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files)
+	return files.Cur, err
+}
+
+// Share takes a shared lock of a file, if nobody has an exclusive one.
+func Share(file *os.File) error {
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+}
+
+// Writer is the process that has a lock on a byte of a file; 0 is none.
+func Writer(file *os.File, at int64) (process int, err error) {
+	asked := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: at, Len: 1}
+	if err := unix.FcntlFlock(file.Fd(), unix.F_GETLK, &asked); err != nil {
+		return 0, err
+	}
+	if asked.Type == unix.F_UNLCK {
+		return 0, nil
+	}
+	return int(asked.Pid), nil
+}
+
+// Readable reports whether a read of a socket would return at once. It reads nothing.
+func Readable(fd uintptr) bool {
+	for {
+		_, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		if !errors.Is(err, unix.EINTR) {
+			return !errors.Is(err, unix.EAGAIN)
+		}
+	}
+}
+
+// Become makes this process another user's.
+func Become(uid, gid int) error {
+	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(gid), syscall.Setuid(uid))
+}
+
+// RemoveSegment has a segment of System V's shared memory go with the last process that
+// uses it.
+func RemoveSegment(id int) error {
+	if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil {
+		return fmt.Errorf("segment %d: %w", id, err)
+	}
+	return nil
+}
