@@ -1,6 +1,6 @@
 # Everything here is a go command that can be typed as well.
 
-.PHONY: run test race mutants bench fuzz lint tidy demo docs
+.PHONY: run test race mutants bench fuzz lint tidy demo docs dist
 
 run: ## the main story
 	go run ./cmd/gcsim
@@ -36,6 +36,7 @@ lint:
 	test -z "$$(gofmt -l .)" || { gofmt -l .; false; }
 	go vet work
 	go tool staticcheck work
+	for system in darwin windows; do GOOS=$$system go build -o /dev/null ./cmd/gcsim || exit; done
 	.ci/tidy -diff
 
 tidy: ## each module's go.mod and go.sum, after a change of what is imported
@@ -54,3 +55,6 @@ docs: ## the chapters' pictures and the table of all pitfalls, from a new run
 	go test ./internal/service/sqlite -run TestTable -update
 	go test ./internal/service/zookeeper -run TestTable -update
 	go test ./internal/service/elasticsearch -run TestTable -update
+
+dist: ## the files of a release, of the commit that stands here, in dist
+	.ci/dist

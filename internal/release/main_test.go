@@ -35,6 +35,11 @@ func versionsIn(t *testing.T, root string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	action := actionVersion.FindSubmatch(read(t, root, actionFile))
+	if action == nil {
+		t.Fatalf("%s names no version", actionFile)
+	}
+	versions[actionFile] = string(action[2])
 	for _, r := range work.Replace {
 		own("go.work", r.Old.Path, r.Old.Version)
 	}
@@ -129,7 +134,7 @@ func copyRepository(t *testing.T) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := []string{"go.work"}
+	files := []string{"go.work", actionFile}
 	for _, m := range modules {
 		files = append(files, path.Join(m.folder, "go.mod"))
 	}

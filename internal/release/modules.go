@@ -56,21 +56,27 @@ func checkVersion(version string) error {
 	return nil
 }
 
+// actionFile is the GitHub Action, which gets a release's gcsim.
+const actionFile = "action.yml"
+
+// actionVersion finds the version in the action: what stands before it, and it.
+var actionVersion = regexp.MustCompile(`(?m)(default: )(v\S+)`)
+
 // setVersion has go.work and each go.mod say this version of the repository's
-// modules.
+// modules, and the action get it.
 func setVersion(root string, modules []module, version string) error {
 	own := regexp.MustCompile(`(?m)(\s` + regexp.QuoteMeta(modules[0].path) + `(?:/\S+)? )v\S+`)
-	files := []string{"go.work"}
+	places := map[string]*regexp.Regexp{"go.work": own, actionFile: actionVersion}
 	for _, m := range modules {
-		files = append(files, filepath.Join(m.folder, "go.mod"))
+		places[filepath.Join(m.folder, "go.mod")] = own
 	}
-	for _, file := range files {
+	for file, place := range places {
 		name := filepath.Join(root, file)
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(name, own.ReplaceAll(text, []byte("${1}"+version)), 0o644); err != nil {
+		if err := os.WriteFile(name, place.ReplaceAll(text, []byte("${1}"+version)), 0o644); err != nil {
 			return err
 		}
 	}
