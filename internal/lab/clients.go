@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,15 +112,36 @@ func (r *run) startClient(name string) error {
 	w.readers.Go(func() {
 		defer close(c.gone)
 		r.readLines(p, p.Stdout, func(b []byte) error {
-			var e history.Event
-			if err := json.Unmarshal(b, &e); err != nil {
-				return err
+			e, err := saidBy(name, b)
+			if err == nil {
+				r.Tell(e)
 			}
-			r.Tell(e)
-			return nil
+			return err
 		})
 	})
 	return nil
+}
+
+// saidBy is the event in a line of a client, which speaks for itself alone.
+func saidBy(client string, line []byte) (history.Event, error) {
+	var e history.Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		return e, err
+	}
+	if e.Lane != client {
+		return e, fmt.Errorf("its lane is %q, want %q: a client tells of itself alone", e.Lane, client)
+	}
+	if !slices.Contains(clientKinds, e.Kind) {
+		return e, fmt.Errorf("its kind is %q: a client tells of %v", e.Kind, clientKinds)
+	}
+	return e, nil
+}
+
+// clientKinds are the kinds of events that a client tells of. All others belong to other
+// accounts.
+var clientKinds = []history.Kind{
+	history.KindInvoke, history.KindOK, history.KindFail, history.KindUnknown, history.KindLost,
+	history.KindPause, history.KindResume, history.KindError, history.KindNote,
 }
 
 // meddles reports whether some step about a client is such.

@@ -72,14 +72,21 @@ func firstLine(ctx context.Context, p *proc.Process) ([]byte, *bufio.Reader, err
 	}
 }
 
+// longestLine is how many bytes a line of a process may have: many times what a scenario
+// can make it say.
+const longestLine = 1 << 20
+
 // readLines hands over each line of a process until its end, which ends the run
-// if it was not meant to be.
+// if it was not meant to be. A line is gone when the next one is read.
 func (r *run) readLines(p *proc.Process, in io.Reader, line func([]byte) error) {
-	br := bufio.NewReader(in)
+	br := bufio.NewReaderSize(in, longestLine)
 	for {
-		b, err := br.ReadBytes('\n')
-		if err == nil {
+		b, err := br.ReadSlice('\n')
+		switch {
+		case err == nil:
 			err = line(b)
+		case errors.Is(err, bufio.ErrBufferFull):
+			err = fmt.Errorf("its line is longer than %d bytes", longestLine)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -87,7 +94,7 @@ func (r *run) readLines(p *proc.Process, in io.Reader, line func([]byte) error) 
 			r.Fail(p, p.Ended())
 			return
 		case err != nil:
-			r.Fail(p, fmt.Errorf("%s says %q: %w", p.Name, b, err))
+			r.Fail(p, fmt.Errorf("%s says %.200q: %w", p.Name, b, err))
 			return
 		}
 	}
