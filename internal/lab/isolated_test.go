@@ -47,6 +47,7 @@ steps:
   - client1: write k=1
   - client2: unlock
   - gcsim: heal leader
+  - client1: await loss
   - client1: lock
   - client1: write k=3
   - client1: unlock
