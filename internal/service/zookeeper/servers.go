@@ -21,6 +21,7 @@ type servers struct {
 	observer  *observer
 	led       *zkproc.Member   // and was stopped or killed
 	gone      []*zkproc.Member // that are dead or stand still
+	requests  map[string]int   // of each session, by the last count; nil before the first
 }
 
 // Start implements service.Service.

@@ -52,7 +52,7 @@ func (Service) Words() scenario.Service {
 
 // Faults are steps that no other service has.
 func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&pauseLeader, &resumeLeader, &killLeader, &killMember, &restartMember, &pauseMember, &resumeMember, &removeParent}
+	return []*service.Fault{&pauseLeader, &resumeLeader, &killLeader, &killMember, &restartMember, &pauseMember, &resumeMember, &removeParent, &countRequests}
 }
 
 // Found is "" where Java or a jar is missing.

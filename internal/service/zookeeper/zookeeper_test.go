@@ -2,11 +2,13 @@ package zookeeper_test
 
 import (
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
@@ -57,6 +59,36 @@ func TestStories(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestHerd: a release wakes all who wait for the first node, and one of those who wait for the
+// node before their own. ZooKeeper's count says so.
+func TestHerd(t *testing.T) {
+	needs(t)
+	const waiting = 6
+	for _, s := range labtest.Parse(t, services, "../../../scenarios/zookeeper/07-herd.yaml") {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			if v.Control {
+				continue
+			}
+			t.Run(v.Name, func(t *testing.T) {
+				t.Parallel()
+				n := released(labtest.Run(t, s, v, lab.Options{Services: services}))
+				if herd := v.Name == "herd"; herd != (n >= 2*waiting) || !herd && n > waiting {
+					t.Errorf("a release costs %d requests, and %d clients wait", n, waiting)
+				}
+			})
+		}
+	}
+}
+
+// released is how many requests a release has cost.
+func released(events []history.Event) (n int) {
+	for _, e := range events {
+		_, _ = fmt.Sscanf(e.Text, "ZooKeeper has had %d requests", &n) // the last one counts
+	}
+	return n
 }
 
 // TestThereAlready: runs use a ZooKeeper of others, and leave nothing behind.

@@ -109,7 +109,7 @@ initLimit=300
 syncLimit=20
 maxClientCnxns=0
 admin.enableServer=false
-4lw.commands.whitelist=srvr
+4lw.commands.whitelist=srvr,cons,dump,wchp
 `
 
 // configure writes the files of a member's directory. id is its number, from 1. peers are

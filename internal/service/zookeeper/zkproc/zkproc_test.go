@@ -174,3 +174,48 @@ func TestMissing(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// TestRequests: a member counts what the sessions with nodes ask, and waits with its answer
+// until who stands in a queue watches.
+func TestRequests(t *testing.T) {
+	ctx, c := bounded(t), zktest.Start(t, 1)
+	server := c.Members[0]
+	first, second := zktest.Connect(t, c.Endpoints(), time.Minute), zktest.Connect(t, c.Endpoints(), time.Minute)
+	if _, err := first.Create("/lock", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	var nodes []string
+	for _, client := range []*zk.Conn{first, second} {
+		node, err := client.Create("/lock/", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, node)
+	}
+	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if n, err := server.Requests(soon, nil); err == nil {
+		t.Errorf("it counts %v, and one client watches nothing yet", n)
+	}
+	if _, _, _, err := second.GetW(nodes[0]); err != nil {
+		t.Fatal(err)
+	}
+	before, err := server.Requests(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Delete(nodes[0], -1); err != nil {
+		t.Fatal(err)
+	}
+	after, err := server.Requests(ctx, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for session, n := range after {
+		asked += n - before[session]
+	}
+	if len(before) != 2 || len(after) != 2 || asked != 1 {
+		t.Errorf("it counts %v, and then %v: want two sessions, and one request more", before, after)
+	}
+}
