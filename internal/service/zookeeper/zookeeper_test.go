@@ -91,6 +91,26 @@ func released(events []history.Event) (n int) {
 	return n
 }
 
+// TestCountWantsOneMember: each member counts for itself.
+func TestCountWantsOneMember(t *testing.T) {
+	const story = `title: t
+world:
+  zookeeper: {members: 3}
+clients:
+  client1: {lock: /lock}
+steps:
+  - client1: lock
+  - gcsim: count requests
+variants:
+  all:
+    expect: {verdict: safe}
+`
+	_, err := lab.Language(services).Parse("t.yaml", "t", []byte(story))
+	if err == nil || !strings.Contains(err.Error(), `ZooKeeper has 3 members, and each counts for itself: it needs "members: 1"`) {
+		t.Errorf("got %v, want an error that says that it needs one member", err)
+	}
+}
+
 // TestThereAlready: runs use a ZooKeeper of others, and leave nothing behind.
 func TestThereAlready(t *testing.T) {
 	cluster := zktest.Start(t, 1)
