@@ -45,7 +45,9 @@ func (r *recorder) now() time.Duration { return time.Since(r.began) }
 // this run.
 func (r *recorder) since(t time.Time) time.Duration { return t.Sub(r.began) }
 
+// add records an event. By another clock it may have been before the run: nothing was.
 func (r *recorder) add(e history.Event) {
+	e.At = max(e.At, 0)
 	switch i := len(r.fresh); {
 	case e.Kind == history.KindEnded:
 		r.ends[r.slot(e.Tenure)] = append(r.ends[r.slot(e.Tenure)], i)
