@@ -45,6 +45,24 @@ func (l Libraries) Found() string {
 	return dir
 }
 
+// InstallJava is the command that brings Java.
+const InstallJava = "apt-get install default-jdk-headless"
+
+// Java is the program that runs jars, "" where there is none.
+func Java() string {
+	path, _ := exec.LookPath("java")
+	return path
+}
+
+// FoundToRun is as Found, and "" where Java is missing. Then bring is the command that brings
+// what is missing; that for the jars is get.
+func (l Libraries) FoundToRun(get string) (where, bring string) {
+	if Java() == "" {
+		return "", InstallJava
+	}
+	return l.Found(), get
+}
+
 // Get fetches the jars, and tells progress about it. Where they are there it returns at once.
 func (l Libraries) Get(ctx context.Context, progress io.Writer) error {
 	if l.Found() != "" {

@@ -57,17 +57,7 @@ func (w *watch) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, h := range holders {
-		if err := w.account.Check(h.Lock, w.goesOn(ctx)); err != nil {
-			return err
-		}
-		w.account.Taken(h, h.At)
-	}
-	if err := w.log.Take(ctx, w.conn, w.account); err != nil {
-		return err
-	}
-	w.account.Expire()
-	return w.account.Check("", w.goesOn(ctx))
+	return w.log.Round(ctx, w.conn, w.account, holders, w.goesOn(ctx))
 }
 
 // newHolders are the locks that connections have taken.

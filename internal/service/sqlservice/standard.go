@@ -53,6 +53,22 @@ type Log struct {
 	seen map[int64]bool
 }
 
+// Round takes in what happened since the last one: the locks that connections have taken, and
+// then what rows say. goesOn asks whether a connection still has its lock.
+func (l *Log) Round(ctx context.Context, conn Conn, a *Account, taken []Holder, goesOn func(Holder) (bool, error)) error {
+	for _, h := range taken {
+		if err := a.Check(h.Lock, goesOn); err != nil {
+			return err
+		}
+		a.Taken(h, h.At)
+	}
+	if err := l.Take(ctx, conn, a); err != nil {
+		return err
+	}
+	a.Expire()
+	return a.Check("", goesOn)
+}
+
 // Take has an account take in what was committed since the last time. Numbers are given
 // before the commit, so a later one may be seen earlier; those of one lock may not, as the
 // lock's row is locked in between.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/maven"
 	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc"
 )
@@ -96,7 +97,7 @@ func prepare(dir string) (arguments []string, addr string, err error) {
 		os.MkdirAll(config, 0o700),
 		os.WriteFile(filepath.Join(config, "log4j2.properties"), logging, 0o600),
 		os.WriteFile(source, program, 0o600))
-	arguments = append([]string{Arg, java()}, options...)
+	arguments = append([]string{Arg, maven.Java()}, options...)
 	arguments = append(arguments, "-XX:ErrorFile="+filepath.Join(dir, "java.log"), "-cp", filepath.Join(libraries.Found(), "*"),
 		source, dir, host, clients, peers)
 	return arguments, free[0], err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/maven"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 )
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 func TestMissing(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
-	if where, bring := esproc.Found(); where != "" || bring != esproc.InstallJava {
+	if where, bring := esproc.Found(); where != "" || bring != maven.InstallJava {
 		t.Errorf("without Java it is found in %q, or brought by %q", where, bring)
 	}
 	if err := os.WriteFile(filepath.Join(bin, "java"), nil, 0o755); err != nil {

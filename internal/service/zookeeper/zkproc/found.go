@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"io"
-	"os/exec"
 
 	"github.com/fencelab/fencelab/internal/maven"
 )
@@ -15,27 +14,13 @@ var pom []byte
 // libraries are ZooKeeper and what it needs.
 var libraries = maven.Libraries{Name: "zookeeper", POM: pom}
 
-// Commands that bring what a server needs.
-const (
-	InstallJava = "apt-get install default-jdk-headless"
-	GetJars     = "gcsim services get zookeeper"
-)
+// GetJars is the command that brings the jars.
+const GetJars = "gcsim services get zookeeper"
 
 // Found says where ZooKeeper is, "" where a part of what it needs is missing, and then bring
 // is the command that brings that part.
-func Found() (where, bring string) {
-	if java() == "" {
-		return "", InstallJava
-	}
-	return libraries.Found(), GetJars
-}
+func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
 
 // Get fetches the jars into the user's cache, and tells progress about it. Where they are
 // there it returns at once.
 func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }
-
-// java is the program, "" where there is none.
-func java() string {
-	path, _ := exec.LookPath("java")
-	return path
-}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/maven"
 	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc"
 )
@@ -150,7 +151,7 @@ var options = []string{
 
 // start starts the member's process.
 func (m *Member) start() error {
-	args := append([]string{Arg, java()}, options...)
+	args := append([]string{Arg, maven.Java()}, options...)
 	args = append(args, "-XX:ErrorFile="+filepath.Join(m.dir, "java.log"), "-cp", filepath.Join(libraries.Found(), "*"),
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config())
 	return m.Begin(m.group, m.Name, nil, args...)

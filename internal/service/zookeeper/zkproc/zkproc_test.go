@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/maven"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
@@ -159,7 +160,7 @@ func TestLeader(t *testing.T) {
 func TestMissing(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
-	if where, bring := zkproc.Found(); where != "" || bring != zkproc.InstallJava {
+	if where, bring := zkproc.Found(); where != "" || bring != maven.InstallJava {
 		t.Errorf("without Java it is found in %q, or brought by %q", where, bring)
 	}
 	if err := os.WriteFile(filepath.Join(bin, "java"), nil, 0o755); err != nil {
