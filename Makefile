@@ -45,16 +45,16 @@ tidy: ## each module's go.mod and go.sum, after a change of what is imported
 demo: ## the main story with a lane for each process
 	go tool goreman start
 
-docs: ## the chapters' pictures and the table of all pitfalls, from a new run
+docs: ## the chapters' pictures, the table of all pitfalls and that of all locks, from a new run
 	go run ./cmd/gcsim run -o gcsim-out
 	go run ./cmd/gcsim run clock-jump --redis embedded -o gcsim-out
-	go run ./internal/mkdocs gcsim-out
 	go test ./internal/service/redis -run TestTable -update
 	go test ./internal/service/postgres -run TestTable -update
 	go test ./internal/service/mariadb -run TestTable -update
 	go test ./internal/service/sqlite -run TestTable -update
 	go test ./internal/service/zookeeper -run TestTable -update
 	go test ./internal/service/elasticsearch -run TestTable -update
+	go run ./internal/mkdocs gcsim-out
 
 dist: ## the files of a release, of the commit that stands here, in dist
 	.ci/dist

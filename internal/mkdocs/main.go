@@ -1,5 +1,5 @@
-// Command mkdocs makes what is made of docs/: the table of all pitfalls, and
-// from the results of a run one picture per scenario.
+// Command mkdocs makes what is made of docs/: the table of all pitfalls, the table of all
+// locks, and from the results of a run one picture per scenario.
 package main
 
 import (
@@ -26,9 +26,10 @@ import (
 
 const usage = `usage: go run ./internal/mkdocs [OUT], in the repository's root
 
-It writes README.md of each folder of chapters, and, from what "gcsim run -o OUT"
-left in OUT, the pictures: in the folder's pictures/, and of the main story
-docs/unfenced.svg and docs/fenced.svg. Each has a form for phones, called -narrow.`
+It writes README.md of each folder of chapters; docs/locks.md, from the recipes.md of each
+service; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
+pictures/, and of the main story docs/unfenced.svg and docs/fenced.svg. Each has a form
+for phones, called -narrow.`
 
 func main() {
 	log.SetFlags(0)
@@ -53,6 +54,13 @@ func run(out []string) error {
 		if err := os.WriteFile(all.Chapters(s.Name())+"/README.md", []byte(text), 0o666); err != nil {
 			return err
 		}
+	}
+	text, err := locks(os.DirFS("."))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile("docs/locks.md", []byte(text), 0o666); err != nil {
+		return err
 	}
 	if len(out) == 0 {
 		return nil

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// repository is the root of all files.
+var repository = os.DirFS("../..")
+
+// TestLocksAreCurrent: docs/locks.md is what this makes of the tables of the services.
+func TestLocksAreCurrent(t *testing.T) {
+	want, err := locks(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := fs.ReadFile(repository, "docs/locks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/locks.md is not current: run go run ./internal/mkdocs")
+	}
+}
+
+// tables are copies of the tables of all services, to be changed.
+func tables(t *testing.T) fstest.MapFS {
+	t.Helper()
+	files := make(fstest.MapFS)
+	for _, s := range all.List[1:] {
+		file := all.Chapters(s.Name()) + "/recipes.md"
+		text, err := fs.ReadFile(repository, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[file] = &fstest.MapFile{Data: text}
+	}
+	return files
+}
+
+// TestLocksFollowTables: what changes in the table of a service changes in that of all
+// locks, which has only the columns that all tables have.
+func TestLocksFollowTables(t *testing.T) {
+	for _, c := range []struct{ service, old, new, want string }{
+		{"redis", "| `lua` | yes | no | no | yes | no | yes |", "| `lua` | yes | no | no | yes | no | no |", "| [redis](redis/recipes.md) | `lua` | yes | yes | no | no | – | no |"},
+		{"sqlite", "| `immediate` |", "| `new` |", "| [sqlite](sqlite/recipes.md) | `new` | yes | yes | no | yes | – | – |"},
+		{"mariadb", "| fair |", "| just |", "| service | recipe | exclusive | try | expires | token | pause |"},
+	} {
+		files := tables(t)
+		file := files["docs/"+c.service+"/recipes.md"]
+		file.Data = []byte(strings.Replace(string(file.Data), c.old, c.new, 1))
+		text, err := locks(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(strings.Split(text, "\n"), c.want) {
+			t.Errorf("with %s for %s in the table of %s: docs/locks.md lacks %s", c.new, c.old, c.service, c.want)
+		}
+	}
+}
+
+// TestLocksRefuse: tables that cannot be one are errors that say which.
+func TestLocksRefuse(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"| `global` | yes ", "| `global` ", "docs/elasticsearch/recipes.md: the row of `global` has 7 cells, want 8"},
+		{"A client that does not want to wait", "A client that waits", `the column "try" means "A client that waits`},
+		{"- *try*: ", "", `the column "try" means "" for elasticsearch`},
+		{"| ", "", "docs/elasticsearch/recipes.md has no table of recipes"},
+	} {
+		files := tables(t)
+		file := files["docs/elasticsearch/recipes.md"]
+		file.Data = []byte(strings.ReplaceAll(string(file.Data), c.old, c.new))
+		if _, err := locks(files); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("with %q for %q: got error %v, want %q", c.new, c.old, err, c.want)
+		}
+	}
+	files := tables(t)
+	delete(files, "docs/zookeeper/recipes.md")
+	if _, err := locks(files); err == nil || !strings.Contains(err.Error(), "docs/zookeeper/recipes.md") {
+		t.Errorf("without ZooKeeper's table: got error %v", err)
+	}
+}
+
+// TestLocksNameLaws: each law that docs/locks.md names is there.
+func TestLocksNameLaws(t *testing.T) {
+	text, err := locks(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	laws := regexp.MustCompile("`TestLaws/([a-z_]+)`").FindAllStringSubmatch(text, -1)
+	if len(laws) == 0 {
+		t.Error("docs/locks.md names no laws")
+	}
+	for _, m := range laws {
+		name := strings.ReplaceAll(m[1], "_", " ")
+		if !slices.ContainsFunc(locktest.Laws, func(l locktest.Law) bool { return l.Name == name }) {
+			t.Errorf("docs/locks.md names %s, and there is no such law", m[0])
+		}
+	}
+}
