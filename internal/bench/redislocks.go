@@ -14,6 +14,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
@@ -42,6 +43,17 @@ func (b *bench) inRedis() error {
 
 // locking takes the lock of a scope, and waits for it. unlock gives it back.
 type locking func(ctx context.Context, scope string) (unlock func(context.Context) error, err error)
+
+// lockingBy locks by a backend.
+func lockingBy(b lock.Backend) locking {
+	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		tenure, err := b.Lock(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		return tenure.Unlock, nil
+	}
+}
 
 // redisLock is a way to lock in Redis, with a TTL.
 type redisLock struct {
@@ -137,13 +149,7 @@ func connectRedis(addr string) *redis.Client {
 func byRedislock(some ...redislock.Option) func(*redis.Client, time.Duration) (locking, error) {
 	return func(client *redis.Client, ttl time.Duration) (locking, error) {
 		backend, err := redislock.New(client, ttl, some...)
-		return func(ctx context.Context, scope string) (func(context.Context) error, error) {
-			tenure, err := backend.Lock(ctx, scope)
-			if err != nil {
-				return nil, err
-			}
-			return tenure.Unlock, nil
-		}, err
+		return lockingBy(backend), err
 	}
 }
 

@@ -65,13 +65,7 @@ func bySQLLock(d *database, db *sql.DB) (locking, error) {
 		return nil, err
 	}
 	backend, err := sqllock.New(db, d.locks, lockTTL)
-	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
-		tenure, err := backend.Lock(ctx, scope)
-		if err != nil {
-			return nil, err
-		}
-		return tenure.Unlock, nil
-	}, err
+	return lockingBy(backend), err
 }
 
 // byStatements locks by the least that a lock takes, in the table of sqllock, and polls as

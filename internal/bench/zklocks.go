@@ -54,14 +54,7 @@ func zkLocks(servers []string) (ours, bare locking, end func(), err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	ours = func(ctx context.Context, scope string) (func(context.Context) error, error) {
-		t, err := backend.Lock(ctx, scope)
-		if err != nil {
-			return nil, err
-		}
-		return t.Unlock, nil
-	}
-	return ours, byRequests(conn), func() { backend.Close(); conn.Close() }, nil
+	return lockingBy(backend), byRequests(conn), func() { backend.Close(); conn.Close() }, nil
 }
 
 // byRequests locks by the least that a lock takes: a node, a look at the queue, and a watch

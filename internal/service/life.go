@@ -1,20 +1,31 @@
 package service
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // Life is the part of a Tenure that ends once: its Done and its Err, as lock.Tenure says.
 type Life struct {
-	done chan struct{}
+	ctx  context.Context
+	over context.CancelFunc
 
 	mu  sync.Mutex
-	err error // why done is closed
+	err error // why ctx is done
 }
 
 // NewLife begins a life.
-func NewLife() *Life { return &Life{done: make(chan struct{})} }
+func NewLife() *Life {
+	l := new(Life)
+	l.ctx, l.over = context.WithCancel(context.Background())
+	return l
+}
+
+// Context is done when the life has ended.
+func (l *Life) Context() context.Context { return l.ctx }
 
 // Done implements lock.Tenure, as Err does.
-func (l *Life) Done() <-chan struct{} { return l.done }
+func (l *Life) Done() <-chan struct{} { return l.ctx.Done() }
 
 func (l *Life) Err() error {
 	l.mu.Lock()
@@ -27,12 +38,10 @@ func (l *Life) Err() error {
 func (l *Life) End(why error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-l.done:
+	if l.ctx.Err() != nil {
 		return false
-	default:
 	}
 	l.err = why
-	close(l.done)
+	l.over()
 	return true
 }

@@ -2,17 +2,31 @@
 package labtest
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )
+
+// Main is the TestMain of a lock service, whose test binary is its own servers, storage, clients
+// and janitor. So many tests run side by side, as runs mostly wait.
+func Main(m *testing.M, services []service.Service, parallel int) {
+	proctest.Play(lab.Roles(services)...)
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // Parse reads the scenarios of a pattern of file names.
 func Parse(t *testing.T, services []service.Service, pattern string) (list []*scenario.Scenario) {

@@ -3,7 +3,6 @@ package elasticsearch_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"net/http"
 	"os"
 	"strings"
@@ -22,14 +21,7 @@ import (
 )
 
 // The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) {
-	proctest.Play(lab.Roles(services)...)
-	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil { // runs mostly wait
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
 var services = []service.Service{elasticsearch.Service{}}

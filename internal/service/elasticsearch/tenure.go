@@ -3,7 +3,6 @@ package elasticsearch
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service"
@@ -13,19 +12,14 @@ import (
 
 // tenure is one of a client, by a recipe.
 type tenure struct {
+	*service.Life
 	of   *asking
-	ctx  context.Context // done when the tenure is over
-	over context.CancelFunc
 	kept chan struct{} // closed when nobody renews the lease any more
-
-	mu  sync.Mutex
-	err error // why the tenure is over
 }
 
 // begin begins the tenure of a client that has taken the lock, and asked for it at a time.
 func begin(w *asking, asked time.Time) *tenure {
-	t := &tenure{of: w, kept: make(chan struct{})}
-	t.ctx, t.over = context.WithCancel(context.Background())
+	t := &tenure{Life: service.NewLife(), of: w, kept: make(chan struct{})}
 	go t.keep(asked)
 	return t
 }
@@ -41,34 +35,24 @@ func (t *tenure) keep(began time.Time) {
 		until := began.Add(ttl)
 		select {
 		case <-time.After(min(ttl/3, time.Until(until))):
-		case <-t.ctx.Done():
+		case <-t.Done():
 			return
 		}
 		asked := time.Now()
 		if !asked.Before(until) {
-			t.end(lock.ErrCutOff)
+			t.End(lock.ErrCutOff)
 			return
 		}
-		ctx, cancel := context.WithDeadline(t.ctx, until)
+		ctx, cancel := context.WithDeadline(t.Context(), until)
 		mine, err := t.of.recipe.renew(ctx, t.of.attempt)
 		cancel()
 		switch {
 		case err != nil: // the next time, or never
 		case !mine:
-			t.end(lock.ErrLost)
+			t.End(lock.ErrLost)
 		default:
 			began = asked
 		}
-	}
-}
-
-// end says that the tenure is over, once.
-func (t *tenure) end(why error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ctx.Err() == nil {
-		t.err = why
-		t.over()
 	}
 }
 
@@ -77,16 +61,8 @@ func (t *tenure) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.lock, Owner: t.of.owner, Token: t.of.token}
 }
 
-func (t *tenure) Done() <-chan struct{} { return t.ctx.Done() }
-
-func (t *tenure) Err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
-}
-
 func (t *tenure) Unlock(ctx context.Context) error {
-	t.end(nil)
+	t.End(nil)
 	<-t.kept
 	mine, err := t.of.recipe.free(ctx, t.of.attempt)
 	switch {

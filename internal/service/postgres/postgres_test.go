@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -20,14 +19,7 @@ import (
 )
 
 // The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) {
-	proctest.Play(lab.Roles(services)...)
-	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil { // runs mostly wait
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
 var services = []service.Service{postgres.Service{}}

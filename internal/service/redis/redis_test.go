@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"flag"
 	"math/big"
 	"net"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/ports"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis"
@@ -29,14 +27,7 @@ import (
 )
 
 // The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) {
-	proctest.Play(lab.Roles(services)...)
-	flag.Parse()
-	if err := flag.Set("test.parallel", "8"); err != nil { // runs mostly wait
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { labtest.Main(m, services, 8) }
 
 // services are those of these tests.
 var services = []service.Service{redis.Service{}}

@@ -1,7 +1,6 @@
 package zookeeper_test
 
 import (
-	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -12,21 +11,13 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
 )
 
 // The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) {
-	proctest.Play(lab.Roles(services)...)
-	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil { // runs mostly wait, but a member's start does not
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
 var services = []service.Service{zookeeper.Service{}}

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Lease is a tenure with a fixed lease.
@@ -35,7 +35,7 @@ func (l *Lease) Until() time.Time {
 // Extend is as lock.Extender says. A lease that is over by the holder's clock is not
 // extended, even where Redis still has it.
 func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
-	if err := checkTTL(d); err != nil {
+	if err := attempt.CheckTTL("redislock", d); err != nil {
 		return err
 	}
 	service := l.locker.service
@@ -66,12 +66,4 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 
 func (l *Lease) unknown(err error) error {
 	return &lock.UnknownError{Op: "extend", Scope: l.grant.Scope, Err: fmt.Errorf("redislock: %w", err)}
-}
-
-// checkTTL refuses what Redis would round.
-func checkTTL(ttl time.Duration) error {
-	if ttl < time.Millisecond || ttl%time.Millisecond != 0 {
-		return fence.Definite.New(fmt.Sprintf("redislock: a TTL of %v, want whole milliseconds, 1ms or more", ttl))
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // redlock is the lock of one node: a string with the owner, as in RedLock, redsync and
@@ -47,7 +48,7 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 	if len(clients) < 3 {
 		return nil, fence.Definite.New(fmt.Sprintf("redislock: a quorum of %d Redis, want 3 or more: of fewer a majority does without none", len(clients)))
 	}
-	if err := checkTTL(ttl); err != nil {
+	if err := attempt.CheckTTL("redislock", ttl); err != nil {
 		return nil, err
 	}
 	if ttl < 100*time.Millisecond {

@@ -202,7 +202,7 @@ func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Back
 }
 
 func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes, owner func(fence.Mode) string, o options) (*locker, error) {
-	if err := checkTTL(ttl); err != nil {
+	if err := attempt.CheckTTL("redislock", ttl); err != nil {
 		return nil, err
 	}
 	if o.fair && !recipes[fence.Exclusive].queues {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // RedissonTTL is the default TTL of Redisson's locks, its lockWatchdogTimeout.
@@ -106,7 +107,7 @@ func RedissonFenced(client redis.UniversalClient, ttl time.Duration, some ...Opt
 // same wait; RedissonWait is Redisson's default. Redisson reads the clock of its client, and
 // the scripts of this package read the clock of Redis.
 func RedissonFair(client redis.UniversalClient, ttl, wait time.Duration, some ...Option) (*Exclusive, error) {
-	if err := checkTTL(wait); err != nil {
+	if err := attempt.CheckTTL("redislock", wait); err != nil {
 		return nil, fmt.Errorf("the wait of a fair lock: %w", err)
 	}
 	r := redissonFair

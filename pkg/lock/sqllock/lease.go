@@ -8,6 +8,7 @@ import (
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // Lease is a tenure with a fixed lease.
@@ -38,7 +39,7 @@ func (l *Lease) Until() time.Time {
 // Extend is as lock.Extender says. A lease that is over by the holder's clock is not
 // extended, even if the database still has it.
 func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
-	if err := checkTTL(d); err != nil {
+	if err := attempt.CheckTTL("sqllock", d); err != nil {
 		return err
 	}
 	asked, held, err := time.Now(), false, error(nil)

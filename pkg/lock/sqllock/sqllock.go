@@ -192,7 +192,7 @@ func ownKey(scope string) (string, error) {
 }
 
 func newBackend(db *sql.DB, d Dialect, ttl time.Duration, o options, f format) (*Backend, error) {
-	if err := checkTTL(ttl); err != nil {
+	if err := attempt.CheckTTL("sqllock", ttl); err != nil {
 		return nil, err
 	}
 	t, err := newTable(db, d, f, o)

@@ -213,11 +213,3 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
-
-// checkTTL refuses what would be rounded.
-func checkTTL(ttl time.Duration) error {
-	if ttl < time.Millisecond || ttl%time.Millisecond != 0 {
-		return fence.Definite.New(fmt.Sprintf("sqllock: a TTL of %v, want whole milliseconds, 1ms or more", ttl))
-	}
-	return nil
-}

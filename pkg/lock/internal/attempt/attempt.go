@@ -37,6 +37,14 @@ type Attempt struct {
 	Scope string
 }
 
+// CheckTTL refuses a TTL that the service of a package would round.
+func CheckTTL(pkg string, ttl time.Duration) error {
+	if ttl < time.Millisecond || ttl%time.Millisecond != 0 {
+		return fence.Definite.New(fmt.Sprintf("%s: a TTL of %v, want whole milliseconds, 1ms or more", pkg, ttl))
+	}
+	return nil
+}
+
 // Failed returns the error of an attempt that failed because of err. If ctx is done, its
 // error is the cause. left is why something may be left in the lock service, and remains says
 // what that is. Where left is nil, nothing is left, and the error is definite.
