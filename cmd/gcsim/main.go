@@ -22,8 +22,8 @@ func command() *cobra.Command { return commandWith(kernel.Missing()) }
 // commandWith is gcsim. Where noLinux is an error, the commands that start or stop
 // processes return it.
 func commandWith(noLinux error) *cobra.Command {
-	run, lane, pause := runCommand(), laneCommand(), pauseCommand()
-	needLinux(noLinux, run, lane, pause)
+	run, lane, pause, learn := runCommand(), laneCommand(), pauseCommand(), learnCommand()
+	needLinux(noLinux, run, lane, pause, learn)
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
@@ -47,12 +47,13 @@ that checks tokens.`,
   gcsim check out/01-gc-pause/fenced/history.jsonl
   gcsim replay --slow out/01-gc-pause/*/history.jsonl
   gcsim laws URL             is a storage of your own fenced?
-  gcsim new mine             write one of your own`,
+  gcsim new mine             write one of your own
+  gcsim learn                the exercises of the course`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run.RunE(cmd, []string{mainStory}) },
 	}
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(),
+	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
 		lawsCommand(), checkCommand(), replayCommand(), drawCommand(), pause, lane, versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
 	root.AddCommand(foreign.Command())

@@ -1,5 +1,6 @@
-// Command mkdocs makes what is made of docs/: the table of all pitfalls, the table of all
-// locks, and from the results of a run one picture per scenario.
+// Command mkdocs makes what is made of docs/: the table of all pitfalls and the ways between
+// chapters, the table of all locks, the slides of the course, and from the results of a run one
+// picture per scenario.
 package main
 
 import (
@@ -26,8 +27,9 @@ import (
 
 const usage = `usage: go run ./internal/mkdocs [OUT], in the repository's root
 
-It writes README.md of each folder of chapters; docs/locks.md, from the recipes.md of each
-service; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
+It writes README.md of each folder of chapters, and the last line of each chapter, which
+says where to go from there; docs/locks.md, from the recipes.md of each service; the slides
+of the course; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
 pictures/, and of the main story docs/unfenced.svg and docs/fenced.svg. Each has a form
 for phones, called -narrow.`
 
@@ -46,20 +48,34 @@ func run(out []string) error {
 	if err != nil {
 		return err
 	}
+	repository := os.DirFS(".")
 	for _, s := range all.List {
 		text, err := table(s.Name(), list)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(all.Chapters(s.Name())+"/README.md", []byte(text), 0o666); err != nil {
+		made, err := withWays(repository, s.Name(), list)
+		if err != nil {
 			return err
 		}
+		made[all.Chapters(s.Name())+"/README.md"] = text
+		for file, text := range made {
+			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+				return err
+			}
+		}
 	}
-	text, err := locks(os.DirFS("."))
+	text, err := locks(repository)
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile("docs/locks.md", []byte(text), 0o666); err != nil {
+		return err
+	}
+	if text, err = slides(repository, list); err != nil {
+		return err
+	}
+	if err := os.WriteFile(slidesFile, []byte(text), 0o666); err != nil {
 		return err
 	}
 	if len(out) == 0 {

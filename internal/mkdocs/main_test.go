@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,18 +10,32 @@ import (
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-// TestTablesAreCurrent: README.md of each folder is what this makes of the scenarios.
-func TestTablesAreCurrent(t *testing.T) {
+// TestCurrent: README.md of each folder, the ways between chapters and the slides are what this
+// makes of scenarios, chapters and lessons.
+func TestCurrent(t *testing.T) {
 	list, err := load()
 	if err != nil {
 		t.Fatal(err)
 	}
+	repository := os.DirFS("../..")
+	text, err := slides(repository, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]string{slidesFile: text}
 	for _, s := range all.List {
-		want, err := table(s.Name(), list)
+		text, err := table(s.Name(), list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := all.Chapters(s.Name()) + "/README.md"
+		made[all.Chapters(s.Name())+"/README.md"] = text
+		chapters, err := withWays(repository, s.Name(), list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(made, chapters)
+	}
+	for file, want := range made {
 		got, err := os.ReadFile("../../" + file)
 		if err != nil {
 			t.Fatal(err)

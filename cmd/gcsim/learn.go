@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/learn"
+	"github.com/fencelab/fencelab/internal/report/terminal"
+	"github.com/fencelab/fencelab/internal/service/all"
+)
+
+func learnCommand() *cobra.Command {
+	var look look
+	cmd := &cobra.Command{
+		Use:   "learn [N]",
+		Short: "Set up an exercise of the course, or say whether it is solved",
+		Long: `learn lists the lessons of the course. "learn 3" sets up the exercise of lesson 3, in
+the directory lesson-03, and says what is to be done. Where that directory is there
+already, learn checks what you did: it runs your story, or judges your storage, and
+says what is missing. To begin anew, remove the directory.
+
+The lessons are in docs/course.
+
+Exit status: 0 if the exercise was set up or is solved, 1 if it is not solved yet,
+2 if it could not be checked.`,
+		Example: `  gcsim learn
+  gcsim learn 1`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lessons, err := learn.Lessons()
+			if err != nil {
+				return &cli.ExitError{Code: exitCannot, Err: err}
+			}
+			if len(args) == 0 {
+				return listLessons(cmd, lessons)
+			}
+			n, err := strconv.Atoi(args[0])
+			if err != nil || n < 1 || n > len(lessons) {
+				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons))}
+			}
+			return doLesson(cmd, lessons[n-1], look)
+		},
+	}
+	look.flags(cmd.Flags())
+	return cmd
+}
+
+func listLessons(cmd *cobra.Command, lessons []learn.Lesson) error {
+	for _, l := range lessons {
+		begun, err := l.IsSetUp()
+		if err != nil {
+			return &cli.ExitError{Code: exitCannot, Err: err}
+		}
+		state := ""
+		if begun {
+			state = "  " + l.Dir()
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%2d. %-50s %2d minutes%s\n", l.Number, l.Title, l.Minutes, state)
+	}
+	fmt.Fprint(cmd.OutOrStdout(), "\nBegin with docs/course/README.md, and:\n  "+self()+" learn 1\n")
+	return nil
+}
+
+// doLesson sets up the exercise of a lesson, or checks it.
+func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
+	out := cmd.OutOrStdout()
+	text, err := look.on(out)
+	if err != nil {
+		return &cli.ExitError{Code: exitCannot, Err: err}
+	}
+	begun, err := l.IsSetUp()
+	if err != nil {
+		return &cli.ExitError{Code: exitCannot, Err: err}
+	}
+	if !begun {
+		files, err := l.SetUp()
+		if err != nil {
+			return &cli.ExitError{Code: exitCannot, Err: err}
+		}
+		fmt.Fprintf(out, "Lesson %d: %s\nIts page: %s\n\n", l.Number, l.Title, l.Page())
+		p := prose{w: out, width: min(cmp.Or(text.Width, defaultProse), 100)}
+		for part := range strings.SplitSeq(l.Task, "\n\n") {
+			p.paragraph("", part)
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "Written: %s\nWhen you think that it is solved: %s learn %d\n", strings.Join(files, ", "), self(), l.Number)
+		return nil
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return &cli.ExitError{Code: exitCannot, Err: err}
+	}
+	missing, err := l.Check(cmd.Context(), learn.Options{
+		Exe:      exe,
+		Services: all.List,
+		Judged: func(events []history.Event, _ judge.Judgement) error {
+			return draw(terminal.New(out, text), resultOf(events, nil))
+		},
+		Law: func(_ laws.Report, r laws.Result) { _ = r.Text(out) },
+	})
+	switch {
+	case cmd.Context().Err() != nil:
+		return &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
+	case err != nil:
+		return &cli.ExitError{Code: exitCannot, Err: err}
+	case len(missing) > 0:
+		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nThe task is in %s; to begin anew, remove %s.", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
+	}
+	fmt.Fprintf(out, "\nSolved. %s\n", next(l))
+	return nil
+}
+
+// next says what comes after a lesson.
+func next(l learn.Lesson) string {
+	if lessons, err := learn.Lessons(); err == nil && l.Number < len(lessons) {
+		return fmt.Sprintf("The next one: %s learn %d", self(), l.Number+1)
+	}
+	return "That was the last one."
+}

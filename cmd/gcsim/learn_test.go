@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/cli"
+)
+
+// TestLearn: the lessons are listed, and an exercise is set up where nothing is in its way.
+func TestLearn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("lesson-03", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		arg, want string
+		code      int
+	}{
+		{"2", "Written: lesson-02/story.yaml", 0},
+		{"3", "", exitCannot}, // a file is in the way
+		{"0", "", exitCannot},
+		{"two", "", exitCannot},
+	} {
+		var out bytes.Buffer
+		root := command()
+		root.SetArgs([]string{"learn", c.arg})
+		root.SetOut(&out)
+		code := 0
+		var exit *cli.ExitError
+		if err := root.Execute(); errors.As(err, &exit) {
+			code = exit.Code
+		}
+		if code != c.code || !strings.Contains(out.String(), c.want) {
+			t.Errorf("gcsim learn %s: status %d, want %d and %q in\n%s", c.arg, code, c.code, c.want, out.String())
+		}
+	}
+	if err := os.Remove("lesson-03"); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	root := command()
+	root.SetArgs([]string{"learn"})
+	root.SetOut(&out)
+	if err := root.Execute(); err != nil || !strings.Contains(out.String(), " 2. The token") || !strings.Contains(out.String(), "lesson-02\n") {
+		t.Errorf("gcsim learn: %v\n%s", err, out.String())
+	}
+}

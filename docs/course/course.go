@@ -1,0 +1,11 @@
+// Package course holds the pages and the exercises of the course.
+package course
+
+import "embed"
+
+// FS has the page of each lesson, lesson-NN.md, and for each lesson two directories:
+// exercises/NN/start, with which its exercise begins, and exercises/NN/answer, in which the
+// exercise is solved.
+//
+//go:embed *.md exercises
+var FS embed.FS

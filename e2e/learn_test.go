@@ -1,0 +1,31 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestLearn: an exercise is set up, not solved, solved, and stays so.
+func TestLearn(t *testing.T) {
+	answer := read(t, "../docs/course/exercises/02/answer/story.yaml")
+	w := newWorld(t)
+	dir := t.TempDir()
+	learn := func(says string, status int) {
+		t.Helper()
+		p := w.prepare("gcsim", "learn", "2")
+		p.cmd.Dir = dir
+		if err := p.start(); err != nil {
+			t.Fatal(err)
+		}
+		p.want(status)
+		p.says(says)
+	}
+	learn("Written: lesson-02/story.yaml", 0)
+	learn("not solved yet:\n  the verdict is blocked, want safe", 1)
+	if err := os.WriteFile(filepath.Join(dir, "lesson-02", "story.yaml"), []byte(answer), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	learn("Solved. The next one: ", 0)
+	learn("Solved. The next one: ", 0)
+}

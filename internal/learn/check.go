@@ -1,0 +1,62 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// Options of Check.
+type Options struct {
+	Exe      string // a program that has the roles of packages lab and foreign
+	Services []service.Service
+	// Judged is told of a story that was run.
+	Judged func([]history.Event, judge.Judgement) error
+	// Law is told of each law that was judged.
+	Law func(laws.Report, laws.Result)
+}
+
+// Check says what is missing in a solution of the exercise; nothing where the exercise is
+// solved. An error says why the solution cannot be checked.
+func (l Lesson) Check(ctx context.Context, o Options) (missing []string, err error) {
+	missing, err = l.kind.check(ctx, l, o)
+	if err != nil {
+		err = fmt.Errorf("%s cannot be checked: %w", l.Dir(), err)
+	}
+	return missing, err
+}
+
+// exercise is a kind of exercise.
+type exercise interface {
+	check(context.Context, Lesson, Options) (missing []string, err error)
+}
+
+// exercises are those of the lessons, in order.
+var exercises = []exercise{
+	story{verdict: history.Safe, may: steps, keep: [][]string{
+		{"client1: lock", "client1: begin write key0=from-client-1", "gcsim: pause client1", "gcsim: resume client1", "client1: finish"},
+		{"client2: lock", "client2: write key0=from-client-2"},
+	}},
+	story{verdict: history.Safe, may: storage},
+	story{verdict: history.Corrupted, may: steps, keep: [][]string{
+		{"client1: lock", "client1: begin write key0=from-client-1", "client1: finish"},
+		{"client2: lock", "client2: write key0=from-client-2"},
+	}},
+	story{verdict: history.Safe, may: clients},
+	story{verdict: history.Safe, may: steps, keep: [][]string{{
+		"client1: lock", "client1: write counter=1", "client1: begin write counter=2", "gcsim: pause client1", "etcd: await expiry of client1",
+		"client2: lock", "client2: read counter", "gcsim: resume client1", "client1: finish", "client2: write counter=2",
+	}}},
+	story{verdict: history.Safe, may: steps, keep: [][]string{{
+		"client1: lock", "client1: begin write b=from-client-1", "gcsim: revoke client1", "client2: lock", "client2: write a=from-client-2", "client1: finish",
+	}}},
+	story{verdict: history.Safe, may: storage},
+	story{verdict: history.Safe, may: clients},
+	story{verdict: history.Safe, may: clients | servers, stale: 1},
+	storageCommand{fails: "CheckAndWriteAreOneStep", holds: []string{"StaleWriteRefused", "NewerTokenReplaces", "DeleteKeepsMark", "RestartKeepsMark"}},
+	storageCommand{},
+}

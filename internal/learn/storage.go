@@ -1,0 +1,52 @@
+package learn
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/laws"
+)
+
+// storageCommand is an exercise about a storage, which the line in commandFile starts.
+type storageCommand struct {
+	fails string   // a law that it has to break; "" where all have to hold
+	holds []string // laws that have to hold; nil: all that are not left out
+}
+
+const commandFile = "command"
+
+func (e storageCommand) check(ctx context.Context, l Lesson, o Options) (missing []string, err error) {
+	text, err := os.ReadFile(filepath.Join(l.Dir(), commandFile))
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(l.Dir())
+	if err != nil {
+		return nil, err
+	}
+	command := "env -C '" + strings.ReplaceAll(dir, "'", `'\''`) + "' " + strings.TrimSpace(string(text))
+	only := e.holds
+	if e.fails != "" {
+		only = append(slices.Clone(only), e.fails)
+	}
+	report, err := laws.Judge(ctx, laws.Options{Commands: []string{command}, Exe: o.Exe, Timeout: lawTimeout, Only: only, Tell: o.Law})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range report.Results {
+		want := cmp.Or(map[string]string{e.fails: laws.Fails}[r.Law], laws.Holds)
+		if r.Outcome != want && (r.Outcome != laws.LeftOut || e.holds != nil) {
+			missing = append(missing, fmt.Sprintf("%s: want %q, got %q", r.Law, want, r.Outcome))
+		}
+	}
+	return missing, nil
+}
+
+// lawTimeout is for how long a request may take.
+const lawTimeout = 10 * time.Second
