@@ -246,9 +246,6 @@ func testSerialization(t *testing.T, d *sqltest.Database) {
 // testRowsChangedOrFound: a renewal at the same time by the clock leaves the row as it was,
 // and MySQL counts no row that was changed.
 func testRowsChangedOrFound(t *testing.T, d *sqltest.Database) {
-	if d.Driver != "mysql" {
-		t.Skip("it counts the rows that it found")
-	}
 	for _, counts := range []string{"clientFoundRows=false", "clientFoundRows=true"} {
 		t.Run("own, "+counts, func(t *testing.T) {
 			db := with(d, counts).Open(t)

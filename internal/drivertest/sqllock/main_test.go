@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,11 +32,13 @@ var dialects = map[string]sqllock.Dialect{"pgx": sqllock.PostgreSQL, "mysql": sq
 
 func dialect(d *sqltest.Database) sqllock.Dialect { return dialects[d.Driver] }
 
-// tests are those that each database is put to.
-var tests = []struct {
+type test struct {
 	name string
 	test func(*testing.T, *sqltest.Database)
-}{
+}
+
+// tests are those that each database is put to.
+var tests = []test{
 	{"create", testCreate},
 	{"scopes", testScopes},
 	{"row", testRow},
@@ -44,10 +47,8 @@ var tests = []struct {
 	{"first use", testFirstUse},
 	{"table", testTable},
 	{"loss is told", testLossIsTold},
-	{"zones", testZones},
 	{"waiters leave the pool alone", testWaitersLeaveThePoolAlone},
 	{"waiter is served", testWaiterIsServed},
-	{"killed server", testKilledServer},
 	{"refusal", testRefusal},
 	{"answers lost", testAnswersLost},
 	{"request lost", testRequestLost},
@@ -57,9 +58,20 @@ var tests = []struct {
 	{"asked again", testAskedAgain},
 	{"ends with its context", testEndsWithItsContext},
 	{"serialization", testSerialization},
-	{"rows changed or found", testRowsChangedOrFound},
+}
+
+// serverTests are those of databases that are servers, which Spring knows.
+var serverTests = []test{
+	{"zones", testZones},
+	{"killed server", testKilledServer},
 	{"spring's row", testSpringRow},
 	{"spring's regions", testSpringRegions},
+}
+
+// testsOf are those that only some databases are put to, by the names of their drivers.
+var testsOf = map[string][]test{
+	"pgx":   serverTests,
+	"mysql": append(serverTests, test{"rows changed or found", testRowsChangedOrFound}),
 }
 
 // TestDatabases has one database of each kind for all tests.
@@ -68,7 +80,7 @@ func TestDatabases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait more than they do
 			d := make(t)
-			for _, one := range tests {
+			for _, one := range slices.Concat(tests, testsOf[d.Driver]) {
 				t.Run(one.name, func(t *testing.T) { one.test(t, withTables(t, d)) })
 			}
 		})

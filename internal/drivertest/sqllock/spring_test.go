@@ -15,9 +15,6 @@ import (
 
 // testSpringRow: what Spring sees of a lock, and that its row goes.
 func testSpringRow(t *testing.T, d *sqltest.Database) {
-	if d.Driver == "sqlite" {
-		t.Skip("Spring does not know it")
-	}
 	a := join(t, d, spring(long))
 	tenure := a.take(t)
 	var key, region, client string
@@ -39,9 +36,6 @@ func testSpringRow(t *testing.T, d *sqltest.Database) {
 }
 
 func testSpringRegions(t *testing.T, d *sqltest.Database) {
-	if d.Driver == "sqlite" {
-		t.Skip("Spring does not know it")
-	}
 	a := join(t, d, spring(long))
 	b := join(t, d, func(db *sql.DB, d sqllock.Dialect) (*sqllock.Backend, error) {
 		return sqllock.Spring(db, d, "other", long)

@@ -223,9 +223,6 @@ func testLossIsTold(t *testing.T, d *sqltest.Database) {
 // testZones: clients in several time zones have one clock.
 func testZones(t *testing.T, d *sqltest.Database) {
 	zone := map[string]string{"pgx": "timezone=%s", "mysql": "parseTime=true&loc=Asia%%2FTokyo&time_zone='%s'"}[d.Driver]
-	if zone == "" {
-		t.Skip("it has no sessions")
-	}
 	for name, make := range map[string]maker{"own": own(long), "spring": spring(long)} {
 		t.Run(name, func(t *testing.T) {
 			in := func(name string) party { return join(t, with(d, fmt.Sprintf(zone, name)), make) }
@@ -290,9 +287,6 @@ func testWaiterIsServed(t *testing.T, d *sqltest.Database) {
 
 // testKilledServer: who waits is told, and the holder goes on when the server does.
 func testKilledServer(t *testing.T, d *sqltest.Database) {
-	if d.Driver == "sqlite" {
-		t.Skip("it has no server")
-	}
 	a, b := join(t, d, own(long)), join(t, d, own(long))
 	a.db.SetMaxIdleConns(0) // none is kept that breaks
 	holder := a.take(t)
