@@ -91,7 +91,7 @@ func (w *asking[C]) lockOwn(ctx context.Context, stands func(owner string)) (ser
 	}
 	asking := ctx
 	if stands != nil {
-		asking = context.WithValue(ctx, hearKey{}, &hearing{stands: stands})
+		asking = context.WithValue(ctx, hearKey{}, &hearing{lock: w.Attempt.Lock, stands: stands})
 	}
 	return own(ctx, w.Database.Name())(p.Lock(asking, w.Attempt.Lock))
 }
@@ -128,9 +128,10 @@ func (t *ownTenure) Look(_ context.Context, how string) (said string, err error)
 func noLook(database, how string) error { return fmt.Errorf("%s: there is no look %q", database, how) }
 
 // hearing is what is heard of a wait for a lock: package sqllock tells of its owner only when
-// it has the lock. Its first statement wants to take the lock, and has the owner first. Then
-// it looks at the row; who looks again waits.
+// it has the lock. The texts in its first statement, which wants to take the lock, are the
+// lock and the owner. Then it looks at the row; who looks again waits.
 type hearing struct {
+	lock   string
 	stands func(owner string)
 
 	mu    sync.Mutex
@@ -147,8 +148,10 @@ func hear(ctx context.Context, statement string, args []driver.NamedValue) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.owner == "" {
-		h.owner, _ = args[0].Value.(string)
+	for _, arg := range args {
+		if text, is := arg.Value.(string); is && text != h.lock && h.owner == "" {
+			h.owner = text
+		}
 	}
 	if !strings.HasPrefix(statement, "SELECT") {
 		return
