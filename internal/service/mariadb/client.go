@@ -37,12 +37,13 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", o.Endpoints)
 	}
-	return &sqlservice.Client[*link]{Database: placeAt(o.Endpoints[0]), Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}, nil
+	c := &sqlservice.Client[*link]{Database: placeAt(o.Endpoints[0]), Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}
+	return sqlservice.KeepingClient[*link]{Client: c}, nil
 }
 
-var _ sqlservice.Holding[*link] = place{}
+var _ sqlservice.Keeping[*link] = place{}
 
-// Name implements sqlservice.Holding, as those below do.
+// Name implements sqlservice.Keeping, as those below do.
 func (place) Name() string { return Name }
 
 func (p place) Connect(ctx context.Context, lock string) (*link, error) {

@@ -190,20 +190,25 @@ func TestReachRefuses(t *testing.T) {
 	}
 }
 
-// TestLacks: only a server of the run's own can be told when to end sessions.
+// TestLacks: only a server of the run's own can be told when to end sessions and transactions.
 func TestLacks(t *testing.T) {
 	t.Setenv("FENCELAB_MARIADB_URL", "")
 	there, _, err := mariadb.Service{}.At("mariadb://root@127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range parse(t, "../../../scenarios/mariadb/03-silent-session.yaml")[0].Variants {
-		idle := v.Name == "ended"
-		if says := there.(service.Lacking).Lacks(&v); strings.Contains(says, "wait_timeout of its own") != idle {
-			t.Errorf("%s: a server that is there already lacks %q", v.Name, says)
-		}
-		if says := (mariadb.Service{}).Lacks(&v); says != "" {
-			t.Errorf("%s: a server of the run's own lacks %q", v.Name, says)
+	lacks := map[string]string{
+		"ended":             "a MariaDB that is there already has a wait_timeout of its own",
+		"server-rolls-back": "a MariaDB that is there already has an innodb_rollback_on_timeout of its own",
+	}
+	for _, name := range []string{"03-silent-session", "05-half-committed"} {
+		for _, v := range parse(t, "../../../scenarios/mariadb/"+name+".yaml")[0].Variants {
+			if says := there.(service.Lacking).Lacks(&v); says != lacks[v.Name] {
+				t.Errorf("%s: a server that is there already lacks %q, want %q", v.Name, says, lacks[v.Name])
+			}
+			if says := (mariadb.Service{}).Lacks(&v); says != "" {
+				t.Errorf("%s: a server of the run's own lacks %q", v.Name, says)
+			}
 		}
 	}
 }

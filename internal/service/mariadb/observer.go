@@ -19,6 +19,7 @@ type watch struct {
 	*sqlservice.Watch
 	account *sqlservice.Account
 	log     *sqlservice.Log
+	data    *dataLog
 	conn    *link
 	held    int64 // the number of the last lock of a connection that was told
 }
@@ -29,7 +30,7 @@ func (s *servers) observe(ctx, starting context.Context) error {
 	if err != nil {
 		return fmt.Errorf("observer: %w", err)
 	}
-	w := &watch{account: s.account, log: s.log, conn: conn}
+	w := &watch{account: s.account, log: s.log, data: s.data, conn: conn}
 	if s.watch != nil {
 		w.held = s.watch.held
 	}
@@ -51,13 +52,23 @@ func (w *watch) open(ctx context.Context) error {
 	return nil
 }
 
-// round takes in what happened since the last one.
+// round takes in what happened since the last one. The data is read first: the grant under
+// which something happened to the data is then there, too.
 func (w *watch) round(ctx context.Context) error {
+	w.data.account.Asking()
+	data, err := w.data.read(ctx, w.conn, w.log.Behind)
+	if err != nil {
+		return err
+	}
 	holders, err := w.newHolders(ctx)
 	if err != nil {
 		return err
 	}
-	return w.log.Round(ctx, w.conn, w.account, holders, w.goesOn(ctx))
+	if err := w.log.Round(ctx, w.conn, w.account, holders, w.goesOn(ctx)); err != nil {
+		return err
+	}
+	w.data.take(data)
+	return nil
 }
 
 // newHolders are the locks that connections have taken.

@@ -27,6 +27,8 @@ type servers struct {
 	database string // of the run
 	account  *sqlservice.Account
 	log      *sqlservice.Log
+	data     *dataLog
+	holds    map[string]*link // key → who has its row locked
 	watch    *watch
 }
 
@@ -67,6 +69,8 @@ func (s *servers) Observe(ctx context.Context) error {
 	}
 	s.account = sqlservice.NewAccount(Name, s.stage)
 	s.log = &sqlservice.Log{Locks: s.stage.Locks()}
+	s.data = &dataLog{sqlservice.NewDataAccount(Name, s.stage, recipes), make(map[int64]bool)}
+	s.holds = make(map[string]*link)
 	return s.observe(ctx, starting)
 }
 
@@ -82,8 +86,10 @@ func (s *servers) make(ctx context.Context) error {
 		return err
 	}
 	for _, lock := range s.stage.Locks() {
-		if err := exec(ctx, conn, "INSERT INTO row_lock (name) VALUES (?)", lock); err != nil {
-			return err
+		for _, table := range []string{"row_lock", "resource"} {
+			if err := exec(ctx, conn, "INSERT INTO "+table+" (name) VALUES (?)", lock); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -142,6 +148,9 @@ func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil
 func (s *servers) Leave(ctx context.Context) {
 	if s.watch != nil {
 		s.watch.End()
+	}
+	for _, l := range s.holds {
+		hangUp(l)
 	}
 	conn, err := s.place.connect(ctx, "")
 	if err != nil {

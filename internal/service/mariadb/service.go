@@ -32,12 +32,14 @@ var (
 	_ service.Bounded  = Service{}
 	_ service.Lacking  = Service{}
 	_ service.Greeting = Service{}
+	_ service.Keeper   = (*servers)(nil)
+	_ service.Store    = sqlservice.KeepingClient[*link]{}
 )
 
 // nodes is what a story calls its server.
 var nodes = service.Nodes{Name: Name, One: "server of MariaDB", Many: "MariaDB"}
 
-var faults = sqlservice.Faults(nodes)
+var faults = append(sqlservice.Faults(nodes), &hold, &letGo)
 
 // Words implements service.Service, as those below do.
 func (Service) Words() scenario.Service {
@@ -45,10 +47,18 @@ func (Service) Words() scenario.Service {
 		Name: Name, About: "The lock service.",
 		World: worldSettings, Client: clientSettings,
 		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true,
-		Check: func(_ scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-			return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
-		},
+		Compares: func(client scenario.Client) bool { return sqlservice.Compares(recipes, client) },
+		Check:    check,
 	}
+}
+
+// check finds settings that do not go together.
+func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	return cmp.Or(
+		sqlservice.CheckCompare(recipes, w, clients),
+		sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock),
+		sqlservice.CheckWait(recipes, w, clients),
+		checkOnTimeout(w, clients))
 }
 
 // Faults are steps that no other service has.
@@ -83,8 +93,13 @@ func (Service) Greets() {}
 
 // Lacks implements service.Lacking.
 func (s Service) Lacks(v *scenario.Variant) string {
-	if s.there && v.World.Service == Name && v.World.Settings.Time(settingIdle) > 0 {
+	switch {
+	case !s.there || v.World.Service != Name:
+		return ""
+	case v.World.Settings.Time(settingIdle) > 0:
 		return "a MariaDB that is there already has a wait_timeout of its own"
+	case v.World.Settings.Flag(settingRollback):
+		return "a MariaDB that is there already has an innodb_rollback_on_timeout of its own"
 	}
 	return ""
 }
@@ -104,7 +119,7 @@ func (Service) Slot(tenure string) string { return tenure }
 
 // Bounds implements service.Bounded.
 func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	return sqlservice.Bounds(world.Time(settingIdle), clients)
+	return sqlservice.Bounds(recipes, world.Time(settingIdle), clients)
 }
 
 // reachDeadline is for how long a MariaDB that is there already is asked.

@@ -45,12 +45,12 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if first != server {
 		c.Database = pooled{first, server}
 	}
-	return client{c}, nil
+	return sqlservice.KeepingClient[*pgx.Conn]{Client: c}, nil
 }
 
-var _ sqlservice.Holding[*pgx.Conn] = place{}
+var _ sqlservice.Keeping[*pgx.Conn] = place{}
 
-// Name implements sqlservice.Holding, as those below do.
+// Name implements sqlservice.Keeping, as those below do.
 func (place) Name() string { return Name }
 
 func (p place) Connect(ctx context.Context, lock string) (*pgx.Conn, error) {

@@ -6,16 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/pkg/lock"
 )
 
 var (
+	//go:embed sql/resource_look.sql
+	resourceLook string
 	//go:embed sql/resource_read.sql
 	resourceRead string
 	//go:embed sql/resource_write.sql
@@ -26,113 +28,46 @@ var (
 	resourceFinal string
 )
 
-// client is one for whom the data lies in the database, too.
-type client struct {
-	*sqlservice.Client[*pgx.Conn]
+// Those that keep nobody out.
+var (
+	version = sqlservice.Version(look)
+	status  = sqlservice.Status(look)
+)
+
+// messagePrefix is how the messages begin that tell the account of the data.
+const messagePrefix = "fencelab-"
+
+// look reads the row by a recipe, and has a message tell of it.
+func look(by, kind string) sqlservice.Looking[*pgx.Conn] {
+	return func(ctx context.Context, conn *pgx.Conn, a *attempt) (seen sqlservice.Seen, err error) {
+		err = conn.QueryRow(ctx, resourceLook, a.Lock, messagePrefix+kind, a.Owner, by).Scan(&seen.Version, &seen.Status, nil)
+		return seen, err
+	}
 }
 
-// Under implements service.Store.
-func (c client) Under(t service.Tenure) service.Data {
-	d := data{of: c}
-	if t != nil {
-		d.under = c.Reading(t.Name())
-	}
-	return d
+// Find implements sqlservice.Keeping, as the one below does.
+func (place) Find(ctx context.Context, conn *pgx.Conn, lock, key string, told []history.Event) (value *string, err error) {
+	err = conn.QueryRow(ctx, resourceRead, lock, key, sqlservice.InJSON(told)).Scan(&value, nil)
+	return value, err
 }
 
-// data is that in the rows of locks, as a client reaches it under a tenure.
-type data struct {
-	of    client
-	under *sqlservice.ReadTenure[*pgx.Conn] // nil: nothing is compared
-}
-
-// Do implements service.Data.
-func (d data) Do(ctx context.Context, ask *history.Event) error {
-	conn, err := d.of.Database.Connect(ctx, ask.Scope)
-	if err != nil {
-		return err
-	}
-	defer d.of.Database.HangUp(conn)
-	var refused error
-	if ask.Op == history.OpRead {
-		err = d.read(ctx, conn, ask)
-	} else {
-		refused, err = d.write(ctx, conn, ask)
-	}
-	switch {
-	case d.of.Database.Refused(err):
-		return fmt.Errorf("%s of %q: %w", ask.Op, ask.Scope, err)
-	case errors.Is(err, pgx.ErrNoRows):
-		return fmt.Errorf("%s: there is no row of the lock %q", ask.Op, ask.Scope)
-	case err != nil:
-		return &lock.UnknownError{Op: ask.Op, Scope: ask.Scope, Err: err}
-	}
-	return refused
-}
-
-func (d data) read(ctx context.Context, conn *pgx.Conn, ask *history.Event) error {
-	var value *string
-	err := conn.QueryRow(ctx, resourceRead, ask.Scope, ask.Key, toldOf(ask)).Scan(&value, nil)
-	ask.Missing = value == nil
-	if value != nil {
-		ask.Value = *value
-	}
-	return err
-}
-
-// write is one UPDATE. refused is why it has changed no row.
-func (d data) write(ctx context.Context, conn *pgx.Conn, ask *history.Event) (refused, err error) {
+// Change is one UPDATE.
+func (place) Change(ctx context.Context, conn *pgx.Conn, c *sqlservice.Change) (now sqlservice.Seen, made bool, err error) {
 	set, deleted := make(map[string]string), []string{}
-	for _, e := range eachKey(ask) {
+	for _, e := range c.Told {
 		if e.Op == history.OpDelete {
 			deleted = append(deleted, e.Key)
 		} else {
 			set[e.Key] = e.Value
 		}
 	}
-	compare, read, tenure := "", sqlservice.Seen{}, ""
-	if d.under != nil {
-		read, tenure = d.under.Seen(), d.under.Name()
-		if d.of.Settings.Flag(settingCompare) {
-			compare = d.of.Recipe.ID
-		}
+	told := sqlservice.InJSON(c.Told)
+	err = conn.QueryRow(ctx, resourceWrite, c.Lock, set, deleted, told, c.Compare, c.Read.Version, c.Read.Status, c.Tenure).Scan(&now.Version, &now.Status)
+	if c.Compare == "" || !errors.Is(err, pgx.ErrNoRows) {
+		return now, err == nil, err
 	}
-	told := toldOf(ask)
-	var now sqlservice.Seen
-	err = conn.QueryRow(ctx, resourceWrite, ask.Scope, set, deleted, told, compare, read.Version, read.Status, tenure).Scan(&now.Version, &now.Status)
-	switch {
-	case err == nil && d.under != nil:
-		d.under.Changed(now)
-	case compare != "" && errors.Is(err, pgx.ErrNoRows):
-		err = conn.QueryRow(ctx, resourceRefused, ask.Scope, told).Scan(&now.Version, &now.Status, nil)
-		return d.under.Stale(now), err
-	}
-	return nil, err
-}
-
-// eachKey is what the account is to tell of a request: an event for each key.
-func eachKey(ask *history.Event) (list []history.Event) {
-	e := history.Event{
-		Lane: history.LaneStorage, Op: ask.Op, Request: ask.Request, Key: ask.Key, Value: ask.Value,
-		Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode,
-	}
-	if ask.Op != history.OpChange {
-		return []history.Event{e}
-	}
-	for _, c := range ask.Changes {
-		e.Op, e.Key, e.Value = history.OpWrite, c.Key, c.Value
-		list = append(list, e)
-	}
-	return list
-}
-
-// toldOf is that as JSON.
-func toldOf(ask *history.Event) json.RawMessage {
-	text, err := json.Marshal(eachKey(ask))
-	if err != nil {
-		panic(err) // an event always can be
-	}
-	return text
+	err = conn.QueryRow(ctx, resourceRefused, c.Lock, told).Scan(&now.Version, &now.Status, nil)
+	return now, false, err
 }
 
 // Final implements service.Keeper.
@@ -144,4 +79,64 @@ func (s *servers) Final(ctx context.Context, key string) (value string, has bool
 		return "", false, nil
 	}
 	return value, err == nil, err
+}
+
+// resourceTable has the data, in the row of each lock.
+const resourceTable = "resource"
+
+// resourceTime is how the log has a time.
+const resourceTime = "2006-01-02 15:04:05.999999-07"
+
+var messageLine = regexp.MustCompile(`(?s)^message: transactional: 1 prefix: ` + messagePrefix + `(\w+), sz: \d+ content:(\{.*)$`)
+
+// dataMessage reads a line of the log that is a message of one of the statements here.
+func dataMessage(line string) (kind, content string, is bool) {
+	found := messageLine.FindStringSubmatch(line)
+	if found == nil {
+		return "", "", false
+	}
+	return found[1], found[2], true
+}
+
+// message takes in what a message tells.
+func (w *watch) message(kind, content string) error {
+	var told sqlservice.DataTold
+	if err := json.Unmarshal([]byte(content), &told); err != nil {
+		return err
+	}
+	told.At = told.At.Add(-w.behind)
+	w.of.data.Take(kind, told)
+	return nil
+}
+
+// dataRow takes in that the row of a lock's data has changed.
+func (w *watch) dataRow(c change) error {
+	if c.columns["request"] == "" {
+		return nil // it was made
+	}
+	told := sqlservice.DataTold{Lock: c.columns["name"], Owner: c.columns["tenure"]}
+	var data map[string]string
+	at, err := time.Parse(resourceTime, c.columns["at"])
+	if err == nil {
+		_, err = fmt.Sscan(c.columns["version"], &told.Version)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(c.columns["data"]), &data)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(c.columns["request"]), &told.Events)
+	}
+	if err != nil {
+		return err
+	}
+	told.At = at.Add(-w.behind)
+	if status, has := data["status"]; has {
+		told.Status = &status
+	}
+	for i, e := range told.Events {
+		value, has := data[e.Key]
+		told.Events[i].Value, told.Events[i].Missing = value, !has && e.Op != history.OpDelete
+	}
+	w.of.data.Take(sqlservice.ToldChanged, told)
+	return nil
 }

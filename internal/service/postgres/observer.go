@@ -88,6 +88,7 @@ func (w *watch) confirm(ctx context.Context) error {
 
 // round takes in what happened since the last one.
 func (w *watch) round(ctx context.Context) error {
+	w.of.data.Asking()
 	if _, err := w.conn.Exec(ctx, flushStatement); err != nil {
 		return err
 	}
@@ -141,15 +142,15 @@ func (w *watch) take(ctx context.Context, line string) error {
 		w.of.account.Taken(h, h.At.Add(-w.behind))
 		return err
 	}
-	if told, content, is := dataMessage(line); is {
-		return w.of.data.message(told, content, w.behind)
+	if kind, content, is := dataMessage(line); is {
+		return w.message(kind, content)
 	}
 	c, is, err := parseChange(line)
 	if !is || err != nil {
 		return err
 	}
 	if c.table == resourceTable {
-		return w.of.data.change(c, w.behind)
+		return w.dataRow(c)
 	}
 	return w.row(c)
 }

@@ -22,7 +22,7 @@ type pooled struct {
 	server place // behind it
 }
 
-var _ sqlservice.Holding[*pgx.Conn] = pooled{}
+var _ sqlservice.Keeping[*pgx.Conn] = pooled{}
 
 // sessionName is the setting of a session that has the name of the connection. A pooler
 // hands it on, but not the number of the session's process.
@@ -39,7 +39,7 @@ func (p pooled) config(lock string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// Connect implements sqlservice.Holding, as those below do.
+// Connect implements sqlservice.Keeping, as those below do.
 func (p pooled) Connect(ctx context.Context, lock string) (*pgx.Conn, error) {
 	config, err := p.config(lock)
 	if err != nil {

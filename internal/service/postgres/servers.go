@@ -33,7 +33,7 @@ type servers struct {
 	place    place
 	database string // of the run; "": the server is
 	account  *sqlservice.Account
-	data     *dataAccount
+	data     *sqlservice.DataAccount[*pgx.Conn]
 	watch    *watch
 }
 
@@ -92,7 +92,7 @@ func (s *servers) Observe(ctx context.Context) error {
 	if err := s.make(starting); err != nil {
 		return fmt.Errorf("make the run's database: %w", err)
 	}
-	s.account, s.data = sqlservice.NewAccount(Name, s.stage), &dataAccount{stage: s.stage}
+	s.account, s.data = sqlservice.NewAccount(Name, s.stage), sqlservice.NewDataAccount(Name, s.stage, recipes)
 	return s.observe(ctx, starting)
 }
 

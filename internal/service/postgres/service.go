@@ -31,7 +31,7 @@ var (
 	_ service.Shared  = Service{}
 	_ service.Bounded = Service{}
 	_ service.Keeper  = (*servers)(nil)
-	_ service.Store   = client{}
+	_ service.Store   = sqlservice.KeepingClient[*pgx.Conn]{}
 	_ service.Lacking = Service{}
 )
 
@@ -45,8 +45,9 @@ func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: Name, About: "The lock service.",
 		World: worldSettings, Client: clientSettings,
-		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true, Compares: compares,
-		Check: check, Own: needsOwn,
+		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true,
+		Compares: func(client scenario.Client) bool { return sqlservice.Compares(recipes, client) },
+		Check:    check, Own: needsOwn,
 	}
 }
 
@@ -107,28 +108,10 @@ func needsOwn(world setting.Values, _ map[string]scenario.Client) (why []string)
 // check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	return cmp.Or(
-		checkCompare(w, clients),
+		sqlservice.CheckCompare(recipes, w, clients),
 		sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock),
-		sqlservice.CheckWait(recipes, clients),
+		sqlservice.CheckWait(recipes, w, clients),
 		checkPooler(w.Settings, clients))
-}
-
-// compares reports whether a client's UPDATEs compare the row with what it has read.
-func compares(client scenario.Client) bool {
-	return service.RecipeOf(recipes, client.Values).Read != nil && client.Flag(settingCompare)
-}
-
-// checkCompare finds a client that compares where there is nothing to compare.
-func checkCompare(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		switch by := service.RecipeOf(recipes, clients[name].Values); {
-		case by.Read != nil && w.Storage.In != scenario.InService:
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.ID + " compares the row that has the data: it needs \"storage: {in: service}\""}
-		case by.Read == nil && !clients[name].Flag(settingCompare):
-			return &scenario.Conflict{Client: name, Setting: settingCompare, Text: by.ID + " compares nothing: leave \"compare\" out"}
-		}
-	}
-	return nil
 }
 
 // checkPooler finds what is said of a pooler where there is none.
@@ -162,11 +145,7 @@ func (Service) Slot(tenure string) string { return tenure }
 
 // Bounds implements service.Bounded.
 func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds, handover = sqlservice.Bounds(world.Time(settingIdle), clients)
-	maps.DeleteFunc(bounds, func(name string, _ time.Duration) bool {
-		return service.RecipeOf(recipes, clients[name].Values).Read != nil // nobody waits for it
-	})
-	return bounds, handover
+	return sqlservice.Bounds(recipes, world.Time(settingIdle), clients)
 }
 
 // reachDeadline is for how long a PostgreSQL that is there already is asked.

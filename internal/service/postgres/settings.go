@@ -28,8 +28,6 @@ var worldSettings = []setting.Setting{
 
 // The settings of its clients.
 const (
-	settingCompare = "compare"
-
 	settingThrough = "through"
 	throughPooler  = "pooler"
 	throughServer  = "server"
@@ -37,9 +35,7 @@ const (
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
-	{Name: settingCompare, Kind: setting.Flag, Default: "true",
-		About: "Whether a write under version or status compares the row with what the client has read of it."},
-	sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
+	sqlservice.Compare, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
 	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
 		About: "Where it connects to if there is a pgbouncer. pooler: to that. server: to the server itself."},
 }

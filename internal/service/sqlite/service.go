@@ -34,8 +34,8 @@ func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: Name, About: "The lock service.",
 		Client: clientSettings, Unqueued: true, Halfway: true, Local: true,
-		Check: func(_ scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-			return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, clients))
+		Check: func(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+			return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, w, clients))
 		},
 	}
 }
@@ -70,7 +70,7 @@ func (Service) Slot(tenure string) string { return tenure }
 
 // Bounds implements service.Bounded.
 func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	return sqlservice.Bounds(0, clients)
+	return sqlservice.Bounds(recipes, 0, clients)
 }
 
 // errNoServer is of what only servers that are there already can be asked.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -23,6 +24,37 @@ func (s Seen) StatusText() string {
 	}
 	return *s.Status
 }
+
+// Looks makes a look at the row of a lock, by a recipe of this ID. The account is told of it as
+// kind says.
+type Looks[C any] func(by, kind string) Looking[C]
+
+// Version keeps nobody out. Everybody reads, and has a tenure at once, which goes on as long
+// as the row is as it was read.
+func Version[C any](look Looks[C]) Recipe[C] {
+	return Recipe[C]{
+		ID: byVersion, Shows: history.ShowsGrant,
+		Text: "No lock: a version in the row of the data, which each UPDATE makes one higher, and compares with the one that the client has read.",
+		Read: look(byVersion, ToldReads), Leave: look(byVersion, ToldEnds),
+		Same: func(read, now Seen) bool { return read.Version == now.Version },
+	}
+}
+
+// Status is as Version, by the value of a key.
+func Status[C any](look Looks[C]) Recipe[C] {
+	return Recipe[C]{
+		ID: byStatus, Shows: NoToken,
+		Text: "No lock: as version, but the UPDATE compares the value of the key status.",
+		Read: look(byStatus, ToldReads), Leave: look(byStatus, ToldEnds),
+		Same: func(read, now Seen) bool { return read.StatusText() == now.StatusText() },
+	}
+}
+
+// What recipes compare.
+const (
+	byVersion = "version"
+	byStatus  = "status"
+)
 
 // read reads the row, which begins a tenure at once: nobody keeps anybody out.
 func (w *asking[C]) read(ctx context.Context) (service.Tenure, error) {

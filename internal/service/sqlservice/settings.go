@@ -18,6 +18,8 @@ const (
 	unlockCompare = "compare"
 	unlockDelete  = "delete"
 
+	settingCompare = "compare"
+
 	settingLockTimeout = "lock-timeout"
 
 	settingGiveUp = "give-up"
@@ -31,8 +33,10 @@ var (
 		About: "How far its clock is ahead of the others, for int-lock, which compares by it."}
 	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
 		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has the client's own value. delete: it deletes the row."}
+	Compare = setting.Setting{Name: settingCompare, Kind: setting.Flag, Default: "true",
+		About: "Whether a write under version or status compares the row with what the client has read of it."}
 	LockTimeout = setting.Setting{Name: settingLockTimeout, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
-		About: "For how long its request waits in the database for a lock, before the database refuses it. 0s: for ever."}
+		About: "For how long its request waits in the database for a lock, before the database refuses it; where the data lies there, for the lock of a row, too. 0s: for ever."}
 	GiveUp = setting.Setting{Name: settingGiveUp, Default: giveUpCancel, Of: []string{giveUpCancel, giveUpLeave},
 		About: "What it does with a request that waits in the database for a lock, when its own time for it is over. cancel: it has the database cancel the request. leave: it goes on without the answer; the request stays in the database, and the connection stays open, as in a pool."}
 	Look = setting.Setting{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
@@ -52,15 +56,35 @@ func CheckUnlock[C any](recipes []*Recipe[C], clients map[string]scenario.Client
 }
 
 // CheckWait finds a client that chooses what becomes of its request for a lock while that waits
-// in the database, and whose recipe has no such request.
-func CheckWait[C any](recipes []*Recipe[C], clients map[string]scenario.Client) *scenario.Conflict {
+// in the database, and whose recipe has no such request. Where the data lies in the database
+// its writes wait there, too.
+func CheckWait[C any](recipes []*Recipe[C], w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		by := service.RecipeOf(recipes, clients[name].Values)
 		for _, s := range []setting.Setting{LockTimeout, GiveUp} {
-			if by.Hold == nil && clients[name].Text(s.Name) != s.Default {
+			waits := by.Hold != nil || s.Name == settingLockTimeout && w.Storage.In == scenario.InService
+			if !waits && clients[name].Text(s.Name) != s.Default {
 				return &scenario.Conflict{Client: name, Setting: s.Name,
 					Text: fmt.Sprintf("%s has no request that waits in the database: it asks again and again. Leave %q out", by.ID, s.Name)}
 			}
+		}
+	}
+	return nil
+}
+
+// Compares reports whether a client's UPDATEs compare the row with what it has read.
+func Compares[C any](recipes []*Recipe[C], client scenario.Client) bool {
+	return service.RecipeOf(recipes, client.Values).Read != nil && client.Flag(settingCompare)
+}
+
+// CheckCompare finds a client that compares where there is nothing to compare.
+func CheckCompare[C any](recipes []*Recipe[C], w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		switch by := service.RecipeOf(recipes, clients[name].Values); {
+		case by.Read != nil && w.Storage.In != scenario.InService:
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.ID + " compares the row that has the data: it needs \"storage: {in: service}\""}
+		case by.Read == nil && !clients[name].Flag(settingCompare):
+			return &scenario.Conflict{Client: name, Setting: settingCompare, Text: by.ID + " compares nothing: leave \"compare\" out"}
 		}
 	}
 	return nil
@@ -71,11 +95,14 @@ const slack = 3 * time.Second
 
 // Bounds are those of service.Bounded, where a database ends the sessions of clients that
 // ask for nothing for a time. A client whose clock is ahead gets a lease that lasts longer. A
-// lock that a connection has is to last no longer than others.
-func Bounds(idle time.Duration, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+// lock that a connection has is to last no longer than others. Nobody waits for a tenure that
+// keeps nobody out.
+func Bounds[C any](recipes []*Recipe[C], idle time.Duration, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
 	bounds = make(map[string]time.Duration)
 	for name, c := range clients {
-		bounds[name] = max(c.Time(setting.TTL), idle) + c.Time(settingAhead) + slack
+		if service.RecipeOf(recipes, c.Values).Read == nil {
+			bounds[name] = max(c.Time(setting.TTL), idle) + c.Time(settingAhead) + slack
+		}
 	}
 	return bounds, slack
 }

@@ -8,6 +8,22 @@ CREATE TABLE naive_lock (
     name varchar(200) COLLATE utf8mb4_bin PRIMARY KEY
 ) ENGINE = InnoDB;
 
+-- The data that a lock guards: what a version or a status is compared in. The column tenure
+-- tells the account of the last change.
+CREATE TABLE resource (
+    name    varchar(200) COLLATE utf8mb4_bin PRIMARY KEY,
+    version bigint NOT NULL DEFAULT 1,
+    status  text   COLLATE utf8mb4_bin,
+    tenure  varchar(36)
+) ENGINE = InnoDB;
+
+-- A row for each key. The column request tells the account of the last change.
+CREATE TABLE item (
+    name    varchar(200) COLLATE utf8mb4_bin PRIMARY KEY,
+    value   longtext,
+    request longtext NOT NULL
+) ENGINE = InnoDB;
+
 -- As Spring Integration's schema-mysql.sql has it.
 CREATE TABLE int_lock (
     lock_key      char(36)     NOT NULL,
@@ -48,6 +64,26 @@ CREATE TRIGGER int_lock_changed AFTER UPDATE ON int_lock FOR EACH ROW
 CREATE TRIGGER int_lock_deleted AFTER DELETE ON int_lock FOR EACH ROW
     INSERT INTO told (source, name, owner, until, token)
     VALUES ('int_lock', OLD.lock_key, NULL, NULL, 0);
+
+-- What happens to the data. The content is as in sqlservice.DataTold.
+CREATE TABLE data_told (
+    number  bigint AUTO_INCREMENT PRIMARY KEY,
+    kind    varchar(20) NOT NULL,
+    at      bigint      NOT NULL DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))),
+    content longtext    NOT NULL
+) ENGINE = InnoDB;
+
+CREATE TRIGGER resource_changed AFTER UPDATE ON resource FOR EACH ROW
+    INSERT INTO data_told (kind, content)
+    VALUES ('changed', JSON_OBJECT('lock', NEW.name, 'owner', NEW.tenure, 'version', NEW.version, 'status', NEW.status));
+
+CREATE PROCEDURE tell_item(request longtext, value longtext)
+    INSERT INTO data_told (kind, content)
+    VALUES ('done', CONCAT('{"events": [', request, '], "value": ', IFNULL(JSON_QUOTE(value), 'null'), '}'));
+
+CREATE TRIGGER item_inserted AFTER INSERT ON item FOR EACH ROW CALL tell_item(NEW.request, NEW.value);
+
+CREATE TRIGGER item_changed AFTER UPDATE ON item FOR EACH ROW CALL tell_item(NEW.request, NEW.value);
 
 -- A lock of a connection is told of when it is taken, whatever becomes of the transaction:
 -- MyISAM has no transactions.

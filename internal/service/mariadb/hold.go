@@ -1,0 +1,93 @@
+package mariadb
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+//go:embed sql/item_hold.sql
+var itemHold string
+
+// keyHeld is what a story says of a key whose row is locked.
+const keyHeld = "the row of %s is held"
+
+// hold locks a row in a transaction of gcsim's own.
+var hold = service.Fault{
+	Form: scenario.Form{
+		Actor: scenario.ActorLab, Usage: "hold KEY",
+		About: "Somebody who asks for no lock has the row of a key locked, as a report has or a person at a console, until \"let KEY go\".",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
+			fact := fmt.Sprintf(keyHeld, step.Key)
+			switch {
+			case s.Variant.World.Storage.In != scenario.InService:
+				return "the data does not lie in MariaDB, and no key has a row there: it needs \"storage: {in: service}\""
+			case s.Facts[fact]:
+				return fact + " already"
+			}
+			s.Facts[fact] = true
+			return ""
+		},
+	},
+	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+		s, at := of.(*servers), stage.Now()
+		if err := s.hold(ctx, step.Key); err != nil {
+			return fmt.Errorf("hold the row of %s: %w", step.Key, err)
+		}
+		stage.Remark(at, "somebody who asks for no lock has locked the row of "+step.Key)
+		return nil
+	},
+}
+
+// letGo ends the transaction of hold.
+var letGo = service.Fault{
+	Form: scenario.Form{
+		Actor: scenario.ActorLab, Usage: "let KEY go",
+		About: "Nobody has the row of a key locked any more.",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
+			fact := fmt.Sprintf(keyHeld, step.Key)
+			if !s.Facts[fact] {
+				return fmt.Sprintf("nobody holds the row of %s here: it needs a step \"gcsim: hold %[1]s\" before", step.Key)
+			}
+			s.Facts[fact] = false
+			return ""
+		},
+	},
+	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+		s, at := of.(*servers), stage.Now()
+		l := s.holds[step.Key]
+		delete(s.holds, step.Key)
+		defer hangUp(l)
+		if err := exec(ctx, l, "ROLLBACK"); err != nil {
+			return fmt.Errorf("let the row of %s go: %w", step.Key, err)
+		}
+		stage.Remark(at, "the row of "+step.Key+" is let go")
+		return nil
+	},
+}
+
+// hold locks the row of a key, by a connection that keeps it.
+func (s *servers) hold(ctx context.Context, key string) error {
+	l, err := s.place.connect(ctx, s.database)
+	if err != nil {
+		return err
+	}
+	err = exec(ctx, l, "START TRANSACTION")
+	var has int
+	if err == nil {
+		err = l.QueryRowContext(ctx, itemHold, key).Scan(&has)
+	}
+	if err == nil && has == 0 {
+		err = errors.New("there is none: want a step before that writes the key")
+	}
+	if err != nil {
+		hangUp(l)
+		return err
+	}
+	s.holds[key] = l
+	return nil
+}

@@ -1,0 +1,1 @@
+SELECT number, kind, at, content FROM data_told ORDER BY number

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM item WHERE name = ? FOR UPDATE

@@ -1,0 +1,1 @@
+SELECT version, status FROM resource WHERE name = ? LOCK IN SHARE MODE
