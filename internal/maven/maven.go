@@ -20,6 +20,8 @@ const Install = "apt-get install maven"
 type Libraries struct {
 	Name string // of their folder
 	POM  []byte // a pom.xml whose dependencies they are
+	// Unpack, unless it is nil, makes of the folder of the jars what it is to be.
+	Unpack func(dir string) error
 }
 
 // dir is the folder in which they are kept. A POM with other versions has another one.
@@ -87,6 +89,11 @@ func (l Libraries) Get(ctx context.Context, progress io.Writer) error {
 	defer os.RemoveAll(fetching)
 	if err := l.fetch(ctx, program, fetching); err != nil {
 		return err
+	}
+	if l.Unpack != nil {
+		if err := l.Unpack(filepath.Join(fetching, "jars")); err != nil {
+			return fmt.Errorf("%s: unpack what Maven has fetched: %w", l.Name, err)
+		}
 	}
 	// Whoever is here at the same time has fetched the same.
 	if err := os.Rename(filepath.Join(fetching, "jars"), dir); err != nil && l.Found() == "" {

@@ -67,6 +67,26 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// TestUnpack: what is found is what Unpack has made of the jars.
+func TestUnpack(t *testing.T) {
+	l := libraries(t, copies)
+	l.Unpack = func(dir string) error {
+		return os.Rename(filepath.Join(dir, "a.jar"), filepath.Join(dir, "a"))
+	}
+	if err := l.Get(t.Context(), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, l.Found()); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("it has %q, want a alone", got)
+	}
+	l = libraries(t, copies)
+	l.Unpack = func(string) error { return errors.New("no archive") }
+	want := "books: unpack what Maven has fetched: no archive"
+	if err := l.Get(t.Context(), io.Discard); err == nil || err.Error() != want || l.Found() != "" {
+		t.Errorf("got %v, and it is in %q, want %s", err, l.Found(), want)
+	}
+}
+
 // TestGetFails: an error says what to do, and what failed leaves nothing to be found.
 func TestGetFails(t *testing.T) {
 	for name, tt := range map[string]struct{ script, want string }{

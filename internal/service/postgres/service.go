@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/url"
@@ -29,6 +30,7 @@ type Service struct{ Dialer }
 var (
 	_ service.Service = Service{}
 	_ service.Shared  = Service{}
+	_ service.Getter  = Service{}
 	_ service.Bounded = Service{}
 	_ service.Keeper  = (*servers)(nil)
 	_ service.Store   = sqlservice.KeepingClient[*pgx.Conn]{}
@@ -59,6 +61,11 @@ func (Service) Faults() []*service.Fault {
 // Found is "" where there is no postgres.
 func (Service) Found() (where, bring string) {
 	return postgresproc.Program(), postgresproc.Install
+}
+
+// Get implements service.Getter.
+func (Service) Get(ctx context.Context, progress io.Writer) error {
+	return postgresproc.Get(ctx, progress)
 }
 
 // Lacks implements service.Lacking.

@@ -18,13 +18,6 @@ import (
 	"github.com/fencelab/fencelab/internal/proc"
 )
 
-// Install is the command that brings postgres.
-const Install = "apt-get install postgresql"
-
-// Program is where postgres is, "" where there is none: on PATH, or the newest where Debian
-// puts it. The program initdb is beside it.
-func Program() string { return proc.Look("postgres", "../lib/postgresql/*/bin") }
-
 // Server is a PostgreSQL. It keeps its address and its directory while it is killed.
 type Server struct {
 	Addr string
@@ -43,6 +36,9 @@ type Server struct {
 // PostgreSQL refuses to run as root. Where this process is root's, the server is nobody's,
 // and g's directory lets nobody through.
 func Start(ctx context.Context, g *proc.Group, program string, settings ...string) (*Server, error) {
+	if err := mayEnter(filepath.Dir(program), "a postgres elsewhere on PATH"); err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
 	free, err := ports.Free(1)
 	if err != nil {
 		return nil, err

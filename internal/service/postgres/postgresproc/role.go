@@ -75,8 +75,8 @@ func nobody() (uid, gid int, err error) {
 
 // makeDir makes a directory for data in a group's. It belongs to who runs the server.
 func makeDir(of string) (string, error) {
-	if at := closed(filepath.Dir(of)); at != "" && os.Geteuid() == 0 {
-		return "", fmt.Errorf("it does not run as root, but as nobody, and nobody may not enter %s: want chmod o+x %[1]s, or a TMPDIR that all may enter", at)
+	if err := mayEnter(filepath.Dir(of), "a TMPDIR that all may enter"); err != nil {
+		return "", err
 	}
 	dir, err := os.MkdirTemp(of, "postgres")
 	if err != nil || os.Geteuid() != 0 {
@@ -87,6 +87,15 @@ func makeDir(of string) (string, error) {
 		return "", err
 	}
 	return dir, errors.Join(os.Chown(dir, uid, gid), os.Chown(of, -1, gid), os.Chmod(of, 0o710))
+}
+
+// mayEnter says that PostgreSQL may not enter a directory, and what there is to want; otherwise
+// is what would do as well as another mode.
+func mayEnter(dir, otherwise string) error {
+	if at := closed(dir); at != "" && os.Geteuid() == 0 {
+		return fmt.Errorf("it does not run as root, but as nobody, and nobody may not enter %s: want chmod o+x %[1]s, or %s", at, otherwise)
+	}
+	return nil
 }
 
 // closed is the first of a directory and those above it that only its owner may enter; "":
