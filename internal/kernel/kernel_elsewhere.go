@@ -23,6 +23,7 @@ func Signal(int, syscall.Signal) error      { return Missing() }
 func SignalGroup(int, syscall.Signal) error { return Missing() }
 func AwaitStop(int) (bool, error)           { return false, Missing() }
 func AwaitContinue(int) (bool, error)       { return false, Missing() }
+func AwaitEnd(int) error                    { return Missing() }
 func ProcessorTime() time.Duration          { return 0 }
 func OpenFiles() (uint64, error)            { return 0, Missing() }
 func Share(*os.File) error                  { return Missing() }

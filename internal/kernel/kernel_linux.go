@@ -57,6 +57,12 @@ func AwaitStop(pidfd int) (ended bool, err error) { return await(pidfd, unix.WST
 // AwaitContinue returns when a child goes on or has ended, and reports whether it has ended.
 func AwaitContinue(pidfd int) (ended bool, err error) { return await(pidfd, unix.WCONTINUED) }
 
+// AwaitEnd returns when a child has ended. Its id is nobody else's until its parent waits for it.
+func AwaitEnd(pidfd int) error {
+	_, err := await(pidfd, 0)
+	return err
+}
+
 func await(pidfd, state int) (ended bool, err error) {
 	for {
 		// WNOWAIT leaves the state for exec.Cmd.Wait, which takes ends only.

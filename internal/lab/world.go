@@ -72,30 +72,8 @@ func firstLine(ctx context.Context, p *proc.Process) ([]byte, *bufio.Reader, err
 	}
 }
 
-// longestLine is how many bytes a line of a process may have: many times what a scenario
-// can make it say.
-const longestLine = 1 << 20
-
 // readLines hands over each line of a process until its end, which ends the run
 // if it was not meant to be. A line is gone when the next one is read.
 func (r *run) readLines(p *proc.Process, in io.Reader, line func([]byte) error) {
-	br := bufio.NewReaderSize(in, longestLine)
-	for {
-		b, err := br.ReadSlice('\n')
-		switch {
-		case err == nil:
-			err = line(b)
-		case errors.Is(err, bufio.ErrBufferFull):
-			err = fmt.Errorf("its line is longer than %d bytes", longestLine)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			// What it began to say without an end was cut off by its death.
-			r.Fail(p, p.Ended())
-			return
-		case err != nil:
-			r.Fail(p, fmt.Errorf("%s says %.200q: %w", p.Name, b, err))
-			return
-		}
-	}
+	r.Fail(p, p.ReadLines(in, line))
 }

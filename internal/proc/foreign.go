@@ -41,7 +41,7 @@ func (f *Foreign) Pause(ctx context.Context) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
-		stopped, err := f.stopped()
+		stopped, err := stopped(f.PID)
 		if err != nil {
 			return fmt.Errorf("process %d has ended: %w", f.PID, err)
 		}
@@ -70,9 +70,9 @@ func (f *Foreign) signal(s syscall.Signal) error {
 	return nil
 }
 
-// stopped reads the states of all threads; see proc(5).
-func (f *Foreign) stopped() (bool, error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", f.PID))
+// stopped reports whether all threads of a process stand still; see proc(5).
+func stopped(pid int) (bool, error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {
 		return false, err
 	}

@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,7 +29,8 @@ type Process struct {
 	Stdout io.ReadCloser
 
 	cmd    *exec.Cmd
-	pidfd  int // signals by it cannot hit another process that got the same id
+	pidfd  int     // signals by it cannot hit another process that got the same id
+	family *family // nil: the process is alone
 	stderr tail
 	done   chan struct{}
 	err    error // of Wait, once done is closed
@@ -112,6 +115,22 @@ func Janitor(dir string, stdin io.Reader) error {
 // Start starts a child. env is added to this process's environment.
 func (g *Group) Start(name string, env []string, args ...string) (*Process, error) {
 	p := &Process{Name: name, cmd: exec.Command(g.exe, args...), done: make(chan struct{})}
+	return p, g.start(name, env, p)
+}
+
+// StartCommand starts a child that is a program of the user's: the first word of command is its
+// name or path, the others are its first arguments. Errors show the command. Signals go to the
+// child's whole process group, and what is left of the group ends with the child.
+func (g *Group) StartCommand(name string, env, command []string, args ...string) (*Process, error) {
+	p := &Process{
+		Name: fmt.Sprintf("%s (%.200s)", name, strings.Join(command, " ")), done: make(chan struct{}), family: new(family),
+		cmd: exec.Command(command[0], slices.Concat(command[1:], args)...),
+	}
+	return p, g.start(name, env, p)
+}
+
+// start starts p, whose lane has a name.
+func (g *Group) start(name string, env []string, p *Process) error {
 	p.cmd.Env = append(os.Environ(), env...)
 	lane := io.Discard
 	if g.Lane != nil {
@@ -123,12 +142,12 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	p.cmd.SysProcAttr = kernel.Dying(true, &p.pidfd) // Ctrl-C is for the parent to act on
 	var err error
 	if p.Stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, advise(fmt.Errorf("start %s: %w", name, err))
+		return advise(fmt.Errorf("start %s: %w", p.Name, err))
 	}
 	// A pipe of our own: exec's would be closed by Wait before all is read.
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, advise(fmt.Errorf("start %s: %w", name, err))
+		return advise(fmt.Errorf("start %s: %w", p.Name, err))
 	}
 	defer w.Close()
 	p.Stdout, p.cmd.Stdout = r, w
@@ -136,10 +155,13 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	g.spawn <- func() { started <- p.cmd.Start() }
 	if err := <-started; err != nil {
 		r.Close()
-		return nil, advise(fmt.Errorf("start %s: %w", name, err))
+		return advise(fmt.Errorf("start %s: %w", p.Name, err))
 	}
 	fmt.Fprintf(lane, "%s is process %d\n", name, p.PID())
 	go func() {
+		if p.family != nil {
+			p.family.end(p.pidfd, p.PID())
+		}
 		p.err = p.cmd.Wait()
 		fmt.Fprintf(lane, "%s has ended (%s)\n", name, p.how())
 		close(p.done)
@@ -147,7 +169,7 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.procs = append(g.procs, p)
-	return p, nil
+	return nil
 }
 
 // After has Close do something when all processes have ended.
@@ -197,14 +219,23 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Signal sends a signal.
 func (p *Process) Signal(s syscall.Signal) error {
-	if err := kernel.Signal(p.pidfd, s); err != nil {
+	send := func() error { return kernel.Signal(p.pidfd, s) }
+	if p.family != nil {
+		send = func() error { return p.family.signal(p.PID(), s) }
+	}
+	if err := send(); err != nil {
 		return fmt.Errorf("send %v to %s: %w", s, p.Name, err)
 	}
 	return nil
 }
 
 // Pause stops the process and returns once the kernel says that it stands still.
-func (p *Process) Pause() error { return p.signalAndWait(kernel.Stop, kernel.AwaitStop) }
+func (p *Process) Pause() error {
+	if err := p.signalAndWait(kernel.Stop, kernel.AwaitStop); err != nil || p.family == nil {
+		return err
+	}
+	return p.family.awaitStop(p)
+}
 
 // Resume lets a stopped process go on.
 func (p *Process) Resume() error { return p.signalAndWait(kernel.Continue, kernel.AwaitContinue) }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc"
 )
 
@@ -110,6 +111,51 @@ func TestPauseAndResume(t *testing.T) {
 		if err != nil || line != "while it stood still\n" {
 			t.Fatalf("after Resume it said %q, %v", line, err)
 		}
+	}
+}
+
+// TestCommand: what a command of the user's has started stands still, goes on and ends with it.
+func TestCommand(t *testing.T) {
+	shell := need.Program(t, "sh", "to start a process that starts another")
+	g := newGroup(t)
+	defer g.Close()
+	start := func(script string) (p *proc.Process, child int) {
+		t.Helper()
+		p, err := g.StartCommand("child", nil, []string{shell, "-c"}, script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fscan(p.Stdout, &child); err != nil {
+			t.Fatal(err)
+		}
+		return p, child
+	}
+	p, child := start("sleep 3600 & echo $!; wait")
+	if err := p.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if s := state(t, child); s != "T" {
+		t.Errorf("after Pause the state of its child is %s, want T (stopped)", s)
+	}
+	if err := p.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if s := state(t, child); s == "T" {
+		t.Error("after Resume its child stands still")
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	awaitGone(t, child, filepath.Join(g.Dir, "none"))
+
+	p, child = start("sleep 3600 & echo $!; echo last words >&2; exit 3")
+	<-p.Done()
+	awaitGone(t, child, filepath.Join(g.Dir, "none"))
+	if err := p.Ended(); !strings.Contains(err.Error(), "child ("+shell+" -c) ended (exit status 3)") || !strings.Contains(err.Error(), "last words") {
+		t.Errorf("got %v, want the command, its status and its last words", err)
+	}
+	if err := p.Signal(syscall.SIGTERM); err == nil {
+		t.Error("a process that has ended was sent a signal")
 	}
 }
 

@@ -1,0 +1,91 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/kernel"
+)
+
+// family is the process group of a child that may start processes of its own. The child leads
+// the group, whose id is the child's.
+type family struct {
+	mu   sync.Mutex
+	over bool // the child has ended, and soon its id may be another process's
+}
+
+// signal sends a signal to the whole group.
+func (f *family) signal(leader int, s syscall.Signal) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over {
+		return os.ErrProcessDone
+	}
+	return kernel.SignalGroup(leader, s)
+}
+
+// end waits for the end of the leader, and kills what is left of the group.
+func (f *family) end(pidfd, leader int) {
+	_ = kernel.AwaitEnd(pidfd) // a child of this process is there until it is waited for
+	_ = f.signal(leader, syscall.SIGKILL)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+}
+
+// stopDeadline is for how long a group that was sent SIGSTOP may go on.
+const stopDeadline = 10 * time.Second
+
+// awaitStop returns when all processes of a group that was sent SIGSTOP stand still. The kernel
+// tells of a stop only to the parent, so this looks again and again.
+func (f *family) awaitStop(leader *Process) error {
+	deadline := time.After(stopDeadline)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		going := 0
+		for _, pid := range members(leader.PID()) {
+			still, err := stopped(pid)
+			if err == nil && !still { // else it has ended
+				going = pid
+			}
+		}
+		if going == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-leader.Done():
+			return leader.Ended()
+		case <-deadline:
+			return fmt.Errorf("%s was stopped, but its process %d goes on after %v", leader.Name, going, stopDeadline)
+		}
+	}
+}
+
+// members are the processes of a group; see proc(5).
+func members(group int) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has just ended
+		}
+		_, rest, _ := strings.Cut(string(b), ") ")
+		const groupField = 2 // after the state and the parent
+		fields := strings.Fields(rest)
+		if len(fields) <= groupField || fields[groupField] != strconv.Itoa(group) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
