@@ -63,6 +63,9 @@ func Read(r io.Reader) ([]Event, error) {
 	}
 }
 
+// ParseLine reads a line that is not the first of a history.
+func ParseLine(line []byte) (Event, error) { return parse(line, false) }
+
 // parse reads a line, and refuses what would be judged as if it were not there or
 // were something else.
 func parse(line []byte, first bool) (e Event, err error) {
@@ -199,6 +202,10 @@ var Kinds = map[Kind]Needs{
 	KindEnd:       {},
 	KindNote:      {},
 }
+
+// ClientKinds are the kinds of events that a client tells of. All others belong to other
+// accounts.
+var ClientKinds = []Kind{KindInvoke, KindOK, KindFail, KindUnknown, KindLost, KindPause, KindResume, KindError, KindNote}
 
 // refusals are the reasons of KindRefused.
 var refusals = []string{"stale", "missing", "invalid", "ahead"}

@@ -2,13 +2,12 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"os/exec"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
-	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/agent"
 	"github.com/fencelab/fencelab/internal/network"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -32,14 +31,18 @@ func (r *run) startClients(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.await(ctx, "the clients", startDeadline, func() (bool, error) {
-		for _, name := range r.scenario.Clients {
-			if r.state.client(name).notes == 0 {
-				return false, nil
-			}
+	for _, name := range r.scenario.Clients {
+		if err := r.awaitReady(ctx, name); err != nil {
+			return err
 		}
-		return true, nil
-	})
+	}
+	return nil
+}
+
+// awaitReady waits until a client says that it is ready.
+func (r *run) awaitReady(ctx context.Context, name string) error {
+	c := r.state.client(name)
+	return r.await(ctx, r.world.clients[name].Name+" to be ready", startDeadline, func() (bool, error) { return c.notes > 0, nil })
 }
 
 // connectClient makes the networks of a client, which its processes share.
@@ -89,21 +92,16 @@ func (r *run) startClient(name string) error {
 	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
 		env = gcEnv
 	}
-	args := []string{"client", "agent", "--name", name, "--service", r.service.Name(), "--endpoints", strings.Join(n.endpoints, ","), "--lock", r.ownLock(name),
-		"--connect-timeout", startDeadline.String(), "--asked-before", strconv.Itoa(r.state.askedBy(name))}
-	if r.inService() {
-		args = append(args, "--in-service")
-	} else {
-		args = append(args, "--storage", w.storage.url(), "--send-storage", n.sends)
+	args := agent.Args{
+		Name: name, Service: r.service.Name(), Endpoints: n.endpoints, Lock: r.ownLock(name),
+		ConnectTimeout: startDeadline, AskedBefore: r.state.askedBy(name), Words: w.group.Lane != nil,
+		Known: slices.Concat(setting.Client, r.service.ClientSettings()), Settings: r.service.Told(name, r.variant.Clients),
 	}
-	if w.group.Lane != nil {
-		args = append(args, "--words")
+	if !r.inService() {
+		args.Storage, args.SendStorage = w.storage.url(), n.sends
 	}
-	told := r.service.Told(name, r.variant.Clients)
-	for _, s := range slices.Concat(setting.Client, r.service.ClientSettings()) {
-		args = append(args, "--"+s.Name+"="+told.Text(s.Name))
-	}
-	p, err := w.group.Start(name, env, args...)
+	said := &agent.Reader{Client: name, Began: time.Now()}
+	p, err := r.launchClient(name, env, args.List())
 	if err != nil {
 		return err
 	}
@@ -112,7 +110,7 @@ func (r *run) startClient(name string) error {
 	w.readers.Go(func() {
 		defer close(c.gone)
 		r.readLines(p, p.Stdout, func(b []byte) error {
-			e, err := saidBy(name, b)
+			e, err := said.Event(b)
 			if err == nil {
 				r.Tell(e)
 			}
@@ -122,26 +120,26 @@ func (r *run) startClient(name string) error {
 	return nil
 }
 
-// saidBy is the event in a line of a client, which speaks for itself alone.
-func saidBy(client string, line []byte) (history.Event, error) {
-	var e history.Event
-	if err := json.Unmarshal(line, &e); err != nil {
-		return e, err
+// launchClient starts the program of a client: the user's, if the scenario names one.
+func (r *run) launchClient(name string, env, args []string) (*proc.Process, error) {
+	if command := r.variant.Clients[name].Command.Words; command != nil {
+		return r.world.group.StartCommand(name, env, command, args...)
 	}
-	if e.Lane != client {
-		return e, fmt.Errorf("its lane is %q, want %q: a client tells of itself alone", e.Lane, client)
-	}
-	if !slices.Contains(clientKinds, e.Kind) {
-		return e, fmt.Errorf("its kind is %q: a client tells of %v", e.Kind, clientKinds)
-	}
-	return e, nil
+	return r.world.group.Start(name, env, append([]string{"client", "agent"}, args...)...)
 }
 
-// clientKinds are the kinds of events that a client tells of. All others belong to other
-// accounts.
-var clientKinds = []history.Kind{
-	history.KindInvoke, history.KindOK, history.KindFail, history.KindUnknown, history.KindLost,
-	history.KindPause, history.KindResume, history.KindError, history.KindNote,
+// findCommands sees that the programs of clients are there before anything is started.
+func (r *run) findCommands() error {
+	for _, name := range r.scenario.Clients {
+		c := r.variant.Clients[name].Command
+		if c.Words == nil {
+			continue
+		}
+		if _, err := exec.LookPath(c.Words[0]); err != nil {
+			return fmt.Errorf("%s.yaml:%d:%d: the command of %s cannot be run: %w", r.scenario.Name, c.Line, c.Column, name, err)
+		}
+	}
+	return nil
 }
 
 // meddles reports whether some step about a client is such.

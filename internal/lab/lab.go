@@ -104,6 +104,9 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if err := r.findCommands(); err != nil {
+		return nil, err
+	}
 	if r.world, err = newWorld(o.Exe); err != nil {
 		return nil, fmt.Errorf("start the world: %w", err)
 	}

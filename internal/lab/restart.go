@@ -38,8 +38,7 @@ func (r *run) restart(ctx context.Context, client string) error {
 	if err := r.startClient(client); err != nil {
 		return err
 	}
-	c := r.state.client(client)
-	return r.await(ctx, client+" to be ready", startDeadline, func() (bool, error) { return c.notes > 0, nil })
+	return r.awaitReady(ctx, client)
 }
 
 // restartStorageFault starts it again, with the same address and files.

@@ -1,13 +1,12 @@
 package lab
 
 import (
-	"encoding/json"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/agent"
 )
 
 // endless is a line without an end.
@@ -36,8 +35,9 @@ func TestBadLines(t *testing.T) {
 			r := victims(t)
 			p := r.idle(t, "client1")
 			r.world.readers.Go(func() {
+				said := &agent.Reader{Client: "client1", Began: time.Unix(0, 0)}
 				r.readLines(p, tt.says, func(b []byte) error {
-					_, err := saidBy("client1", b)
+					_, err := said.Event(b)
 					return err
 				})
 			})
@@ -50,27 +50,4 @@ func TestBadLines(t *testing.T) {
 			}
 		})
 	}
-}
-
-// FuzzSaidBy: whatever a client writes, the run takes in nothing but events of this
-// client.
-func FuzzSaidBy(f *testing.F) {
-	for _, line := range []string{
-		`{"at":1,"lane":"client1","kind":"ok","op":"lock","scope":"/lock","tenure":"1","token":"7"}`,
-		`{"at":1,"lane":"storage","kind":"applied"}`, `{"lane":"client1","kind":"granted"}`, `{"lane":`, "null", "",
-	} {
-		f.Add([]byte(line))
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		e, err := saidBy("client1", line)
-		if err != nil {
-			return
-		}
-		if e.Lane != "client1" || e.Kind == history.KindGranted || e.Kind == history.KindApplied {
-			t.Errorf("%q is taken as %+v", line, e)
-		}
-		if _, err := json.Marshal(e); err != nil {
-			t.Errorf("%q is taken, and cannot be recorded: %v", line, err)
-		}
-	})
 }

@@ -92,7 +92,7 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 	if err := r.command(s.Client, r.line(s)); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("%s's %s", s.Client, s.Verb)
+	what := fmt.Sprintf("%s's %s", r.world.clients[s.Client].Name, s.Verb)
 	if holder := r.state.holder(r.lockOf(s)); s.Verb == scenario.Lock && holder != "" {
 		what += " (" + holder + " holds it)"
 	}

@@ -14,6 +14,7 @@ import (
 const (
 	storageName = "storage" // of the storage's, below world
 	lockName    = "lock"
+	commandName = "command"
 	pausesName  = "pauses"
 )
 
@@ -33,7 +34,8 @@ var storageSettings = []setting.Setting{
 // clientSettings are those of a service's clients.
 func (s *Service) clientSettings() []setting.Setting {
 	lock := setting.Setting{Name: lockName, Required: true, Pattern: "^" + lockPattern + "$", Want: "a name without spaces, like /lock", About: "The lock that it takes where a step names none."}
-	return slices.Concat([]setting.Setting{lock}, setting.Client, s.Client)
+	command := setting.Setting{Name: commandName, Kind: setting.Words, About: "A program of your own that is the client, and its arguments; gcsim adds others. It speaks the protocol of docs/agent.md. Without it the client is gcsim's own."}
+	return slices.Concat([]setting.Setting{lock, command}, setting.Client, s.Client)
 }
 
 // choices are the values of some settings, and where they stand.
@@ -139,6 +141,8 @@ func leafFor(k setting.Kind) leaf {
 		return new(flag)
 	case setting.Time:
 		return new(span)
+	case setting.Words:
+		return new(list)
 	}
 	return new(word)
 }

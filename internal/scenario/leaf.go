@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,13 +35,21 @@ func readLeaf(n ast.Node, l leaf) error {
 	return nil
 }
 
-// textOf is a scalar as it is written: 010 is 010, not 8.
+// textOf is a scalar as it is written: 010 is 010, not 8. A list of scalars is a JSON array
+// of these texts.
 func textOf(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.StringNode:
 		return n.Value
 	case *ast.LiteralNode:
 		return n.Value.Value
+	case *ast.SequenceNode:
+		var texts []string
+		for _, item := range n.Values {
+			texts = append(texts, textOf(item))
+		}
+		list, _ := json.Marshal(texts) // texts can be written
+		return string(list)
 	}
 	return n.GetToken().Value
 }
@@ -99,6 +109,17 @@ func (w *whole) pointer() *int {
 		return nil
 	}
 	return &w.number
+}
+
+// list is a list of texts, or of what looks like another kind of scalar.
+type list struct{ word }
+
+func (l *list) read(n ast.Node) error { return readLeaf(n, l) }
+func (l *list) want() string          { return "a list of texts, like [python3, client.py]" }
+
+func (l *list) is(n ast.Node) bool {
+	s, ok := n.(*ast.SequenceNode)
+	return ok && len(s.Values) > 0 && !slices.ContainsFunc(s.Values, func(item ast.Node) bool { _, scalar := item.(ast.ScalarNode); return !scalar })
 }
 
 // flag is true or false.

@@ -91,8 +91,15 @@ const (
 // Client is a lock client: the lock that it takes where a step names none, and what it
 // chose of setting.Client and of its service's.
 type Client struct {
-	Lock string
+	Lock    string
+	Command Command
 	setting.Values
+}
+
+// Command is a program of the user's that is a client, and its first arguments.
+type Command struct {
+	Words        []string // none: the client is the lab's own
+	Line, Column int      // in the file
 }
 
 // Actors of steps that are no clients.

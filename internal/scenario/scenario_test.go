@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	s := parse(t, text(t, "testdata/full.yaml"))
 	client := func(lock string, chosen ...string) scenario.Client {
 		values := setting.Values{
-			"lock": lock, "ttl": "1s", "timeout": "5s", "token": "revision", "scope": "lock", "member": "any",
+			"lock": lock, "command": "", "ttl": "1s", "timeout": "5s", "token": "revision", "scope": "lock", "member": "any",
 			"keepalive": "0s", "keepalive-timeout": "20s",
 			"session": "own", "mode": "exclusive", "claims": "by-mode", "look": "begin", "reads": "fenced", "numbered": "false", "change": "batch", "delay": "0s",
 		}
@@ -111,6 +111,30 @@ func TestParse(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a", "b", "k"}, s.Keys(&s.Variants[0])); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestCommands: a client can be a program of the user's, in a variant as well.
+func TestCommands(t *testing.T) {
+	s := parse(t, `title: t
+clients:
+  c: {lock: /l, command: [python3, my client.py, 8080, "a \"b\""]}
+  d: {lock: /l}
+steps: [c: lock]
+variants:
+  v: {expect: {verdict: safe}}
+  w: {set: {clients.*.command: [node, client.js]}, expect: {verdict: safe}}
+`)
+	node := scenario.Command{Words: []string{"node", "client.js"}, Line: 8, Column: 32}
+	for i, want := range []map[string]scenario.Command{
+		{"c": {Words: []string{"python3", "my client.py", "8080", `a "b"`}, Line: 3, Column: 26}, "d": {}},
+		{"c": node, "d": node},
+	} {
+		for name, command := range want {
+			if diff := cmp.Diff(command, s.Variants[i].Clients[name].Command); diff != "" {
+				t.Errorf("%s, %s: %s", s.Variants[i].Name, name, diff)
+			}
+		}
 	}
 }
 

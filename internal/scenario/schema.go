@@ -177,6 +177,9 @@ func schemaFor(s setting.Setting) *jsonschema.Schema {
 		}
 	case setting.Flag:
 		is.Type, of = "boolean", func(text string) any { return text == "true" }
+	case setting.Words:
+		is.Type, is.Items, is.MinItems = "array", schemaOf(reflect.TypeFor[plain]()), &one
+		of = func(string) any { return nil } // there is none by default
 	}
 	for _, text := range s.Of {
 		is.Enum = append(is.Enum, of(text))

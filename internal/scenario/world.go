@@ -173,9 +173,19 @@ func (s *settings) world() World {
 func (s *settings) asClients() map[string]Client {
 	all := make(map[string]Client)
 	for name, c := range s.clients {
-		all[name] = Client{c.text(lockName), c.asValues()}
+		values := c.asValues()
+		all[name] = Client{Lock: c.text(lockName), Command: c.command(values), Values: values}
 	}
 	return all
+}
+
+// command is that of a client.
+func (c choices) command(values setting.Values) Command {
+	if !c.given(commandName) {
+		return Command{}
+	}
+	at := errorAt(c.node(commandName), "")
+	return Command{Words: values.Words(commandName), Line: at.Line, Column: at.Column}
 }
 
 // check finds settings that do not go together.

@@ -5,6 +5,7 @@ package setting
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -39,6 +40,7 @@ const (
 	Number      // a whole number
 	Flag        // true or false
 	Time        // a duration, as package time writes it
+	Words       // a list of texts, as a JSON array; "" is none
 )
 
 // Values are what was chosen, by the settings' names, as it is written.
@@ -71,6 +73,16 @@ func (v Values) Flag(name string) bool { return parsed(v, name, strconv.ParseBoo
 
 // Time is the value of a Time.
 func (v Values) Time(name string) time.Duration { return parsed(v, name, time.ParseDuration) }
+
+// Words is the value of a Words.
+func (v Values) Words(name string) []string { return parsed(v, name, words) }
+
+func words(text string) (list []string, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &list)
+	}
+	return list, err
+}
 
 func parsed[T any](v Values, name string, parse func(string) (T, error)) T {
 	value, err := parse(v.Text(name))
@@ -121,6 +133,8 @@ func (s Setting) takes(text string) bool {
 		_, err = strconv.ParseBool(text)
 	case Time:
 		_, err = time.ParseDuration(text)
+	case Words:
+		_, err = words(text)
 	}
 	return err == nil
 }
@@ -130,7 +144,7 @@ func (s Setting) want() string {
 	if len(s.Of) > 0 {
 		return strings.Join(s.Of, ", ")
 	}
-	return cmp.Or(s.Want, map[Kind]string{Number: "a whole number", Flag: "true or false", Time: "a duration, like 5s or 500ms"}[s.Kind], "another text")
+	return cmp.Or(s.Want, map[Kind]string{Number: "a whole number", Flag: "true or false", Time: "a duration, like 5s or 500ms", Words: `a JSON array of texts, like ["a", "b"]`}[s.Kind], "another text")
 }
 
 // Value makes a flag of a setting, by the methods of pflag.Value. It keeps what is

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// Bounds of what a client says.
+const (
+	maxSaid  = 64 << 20    // bytes, in all
+	maxAhead = time.Second // by which its clock may be ahead of that of the reader
+)
+
+// Reader takes in what a client says, line by line, and refuses what no client says: a client
+// need not be an agent of this package. The zero value refuses everything.
+type Reader struct {
+	Client string    // which speaks for itself alone
+	Began  time.Time // when the client was started: it speaks of no earlier time
+
+	greeted bool
+	last    time.Duration
+	said    int
+}
+
+// Event is the event in a line. Its At is the time since 1970.
+func (r *Reader) Event(line []byte) (e history.Event, err error) {
+	if r.said += len(line); r.said > maxSaid {
+		return e, fmt.Errorf("it has said more than %d bytes", maxSaid)
+	}
+	if err := json.Unmarshal(line, &e); err != nil {
+		return e, err
+	}
+	switch {
+	case e.Lane != r.Client:
+		return e, fmt.Errorf("its lane is %q, want %q: a client tells of itself alone", e.Lane, r.Client)
+	case !slices.Contains(history.ClientKinds, e.Kind):
+		return e, fmt.Errorf("its kind is %q: a client tells of %v", e.Kind, history.ClientKinds)
+	case e.Client != r.Client:
+		return e, fmt.Errorf("its client is %q, want %q: a client tells of itself alone", e.Client, r.Client)
+	}
+	if err := r.checkTime(e.At); err != nil {
+		return e, err
+	}
+	if !r.greeted {
+		r.greeted = true
+		return e, greeting(e)
+	}
+	return e, nil
+}
+
+// checkTime refuses times that do not follow from one another on the machine's clock.
+func (r *Reader) checkTime(at time.Duration) error {
+	last := r.last
+	r.last = at
+	switch {
+	case at < time.Duration(r.Began.UnixNano()):
+		return fmt.Errorf("its at is %d, before the client was started: want nanoseconds since 1970", at)
+	case at > time.Duration(time.Now().Add(maxAhead).UnixNano()):
+		return fmt.Errorf("its at is %d, which is yet to come: want nanoseconds since 1970, by this machine's clock", at)
+	case at < last:
+		return fmt.Errorf("its at is %d, and that of the event before is %d: want one that is not lower", at, last)
+	}
+	return nil
+}
+
+// greeting refuses a first event that does not say the protocol's version.
+func greeting(e history.Event) error {
+	switch {
+	case e.Kind != history.KindNote || e.Key != "protocol":
+		return errors.New(`its first event is not that by which a client says that it is ready: want the kind "note" and the key "protocol"`)
+	case e.Value != Protocol:
+		return fmt.Errorf("its version of the protocol is %q, and this gcsim speaks %q", e.Value, Protocol)
+	}
+	return nil
+}
