@@ -2,19 +2,22 @@ package history_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/history/schema"
 )
 
-func compiled(t *testing.T) *jsonschema.Schema {
+func compiled(t *testing.T, of func() ([]byte, error)) *jsonschema.Schema {
 	t.Helper()
-	b, err := schema.Of()
+	b, err := of()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +47,7 @@ func valid(s *jsonschema.Schema, line string) error {
 
 // TestSchemaOfHistories: it takes the lines of all histories that are here.
 func TestSchemaOfHistories(t *testing.T) {
-	s := compiled(t)
+	s := compiled(t, schema.Of)
 	histories := map[string]string{
 		"good":           edited(t),
 		"in the service": edited(t, edit{1, `"fencing":true`, `"fencing":true,"in_service":true`}),
@@ -74,7 +77,7 @@ func TestSchemaOfHistories(t *testing.T) {
 // TestSchemaRefuses: what Read refuses in a line the schema refuses, but for what JSON
 // itself cannot tell.
 func TestSchemaRefuses(t *testing.T) {
-	s := compiled(t)
+	s := compiled(t, schema.Of)
 	for name, tt := range wrongLines {
 		if name == "a field twice" || name == "a huge token" { // by one digit of 19
 			continue
@@ -83,5 +86,40 @@ func TestSchemaRefuses(t *testing.T) {
 		if err := valid(s, lines[tt.edit.line-1]); err == nil {
 			t.Errorf("%s: the schema takes %s", name, lines[tt.edit.line-1])
 		}
+	}
+}
+
+// TestSchemaOfAgents: it takes what clients said in all histories that are here, and refuses what
+// no client says.
+func TestSchemaOfAgents(t *testing.T) {
+	s := compiled(t, schema.OfAgent)
+	said := 0
+	for line := range strings.Lines(edited(t)) {
+		e, err := history.ParseLine([]byte(line))
+		if err != nil || !slices.Contains(history.ClientKinds, e.Kind) || e.Step != "" {
+			continue
+		}
+		if said++; e.Client == "" {
+			line = strings.Replace(line, "{", fmt.Sprintf(`{"client":%q,`, e.Lane), 1)
+		}
+		if err := valid(s, line); err != nil {
+			t.Errorf("%s%v", line, err)
+		}
+	}
+	if said == 0 {
+		t.Error("no client says anything")
+	}
+	const good = `{"at":1,"lane":"c","client":"c","kind":"ok","op":"lock","scope":"/l","tenure":"t","token":"1"}`
+	for _, tt := range [][2]string{
+		{`"kind":"ok"`, `"kind":"granted"`}, {`"kind":"ok"`, `"kind":"run"`}, {`"kind":"ok"`, `"kind":"error"`}, {`"client":"c",`, ""},
+		{`"tenure":"t",`, ""}, {`"scope":"/l",`, ""}, {`"op":"lock"`, `"op":"luck"`}, {`"token":"1"`, `"token":1`}, {`"token":"1"`, `"index":1`}, {`"at":1,`, ""},
+	} {
+		bad := strings.Replace(good, tt[0], tt[1], 1)
+		if err := valid(s, bad); bad == good || err == nil {
+			t.Errorf("the schema takes %s", bad)
+		}
+	}
+	if err := valid(s, good); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package schema has the JSON schema of histories.
+// Package schema has the JSON schemas of histories, and of what clients say.
 package schema
 
 import (
@@ -17,12 +17,44 @@ import (
 // Of is the JSON schema (draft 2020-12) of a line of a history. What history.Check looks at
 // takes more than one line, and is not in it; nor is that no field may stand twice.
 func Of() ([]byte, error) {
-	s := reflector.Reflect(&history.Event{})
+	s := schemaOf(slices.Sorted(maps.Keys(history.Kinds)))
 	s.Title = "a line of a fencelab history"
 	s.Description = "The first line is of kind run, the last one of kind end. docs/histories.md says what the fields mean."
-	for _, kind := range slices.Sorted(maps.Keys(history.Kinds)) {
+	return written(s)
+}
+
+// OfAgent is the JSON schema of a line that a client says. That the first line says the version
+// of the protocol, and what answers what, takes more than one line, and is not in it.
+func OfAgent() ([]byte, error) {
+	s := schemaOf(history.ClientKinds)
+	s.Title = "a line that a client of fencelab says"
+	s.Description = "at is in nanoseconds since 1970. docs/agent.md says which lines answer which command."
+	s.Required = append(s.Required, "client")
+	granted := &jsonschema.Schema{If: with("op", history.OpLock, history.OpTryLock), Then: filled("scope", "tenure")}
+	s.AllOf = append(s.AllOf,
+		&jsonschema.Schema{If: with("kind", history.KindOK), Then: &jsonschema.Schema{AllOf: []*jsonschema.Schema{granted}}},
+		&jsonschema.Schema{If: with("kind", history.KindError), Then: filled("text")},
+	)
+	for _, field := range othersFields {
+		s.Properties.Set(field, jsonschema.FalseSchema)
+	}
+	return written(s)
+}
+
+// othersFields are those of an event that no client has.
+var othersFields = []string{"run", "index", "step"}
+
+// schemaOf is the schema of events of some kinds.
+func schemaOf(kinds []history.Kind) *jsonschema.Schema {
+	s := reflector.Reflect(&history.Event{})
+	s.Properties.Set("kind", &jsonschema.Schema{Type: "string", Enum: anyOf(kinds)})
+	for _, kind := range kinds {
 		s.AllOf = append(s.AllOf, &jsonschema.Schema{If: with("kind", kind), Then: needs(kind)})
 	}
+	return s
+}
+
+func written(s *jsonschema.Schema) ([]byte, error) {
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("schema of histories: %w", err)
@@ -30,14 +62,23 @@ func Of() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
+// filled is where fields are there and not empty.
+func filled(fields ...string) *jsonschema.Schema {
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: fields}
+	for _, field := range fields {
+		s.Properties.Set(field, &jsonschema.Schema{MinLength: &one})
+	}
+	return s
+}
+
+var one = uint64(1)
+
 var reflector = &jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[fence.Token]():
 		return &jsonschema.Schema{Type: "string", Pattern: "^[1-9][0-9]{0,18}$", Description: "from 1 to 2^63-1, in decimal"}
 	case reflect.TypeFor[fence.Mode]():
 		return &jsonschema.Schema{Type: "string", Enum: []any{fence.Exclusive.String(), fence.Shared.String()}}
-	case reflect.TypeFor[history.Kind]():
-		return &jsonschema.Schema{Type: "string", Enum: anyOf(slices.Sorted(maps.Keys(history.Kinds)))}
 	}
 	return nil
 }}
@@ -52,8 +93,7 @@ func needs(kind history.Kind) *jsonschema.Schema {
 		if len(values) > 0 {
 			property.Enum = anyOf(values)
 		} else if field != "run" {
-			property.MinLength = new(uint64)
-			*property.MinLength = 1
+			property.MinLength = &one
 		}
 		s.Properties.Set(field, property)
 	}
