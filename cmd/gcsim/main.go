@@ -22,8 +22,8 @@ func command() *cobra.Command { return commandWith(kernel.Missing()) }
 // commandWith is gcsim. Where noLinux is an error, the commands that start or stop
 // processes return it.
 func commandWith(noLinux error) *cobra.Command {
-	run, lane, pause, learn := runCommand(), laneCommand(), pauseCommand(), learnCommand()
-	needLinux(noLinux, run, lane, pause, learn)
+	run, lane, pause, learn, check := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand()
+	needLinux(noLinux, run, lane, pause, learn, check)
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
@@ -47,6 +47,7 @@ that checks tokens.`,
   gcsim check out/01-gc-pause/fenced/history.jsonl
   gcsim replay --slow out/01-gc-pause/*/history.jsonl
   gcsim laws URL             is a storage of your own fenced?
+  gcsim agent-check COMMAND  does a client of your own speak the protocol?
   gcsim new mine             write one of your own
   gcsim learn                the exercises of the course`,
 		Args: cobra.NoArgs,
@@ -54,7 +55,7 @@ that checks tokens.`,
 	}
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
-		lawsCommand(), checkCommand(), replayCommand(), drawCommand(), pause, lane, versionCommand())
+		lawsCommand(), check, checkCommand(), replayCommand(), drawCommand(), pause, lane, versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
 	root.AddCommand(foreign.Command())
 	return root

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/agentcheck"
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/all"
+)
+
+func agentCheckCommand() *cobra.Command {
+	var o agentcheck.Options
+	var name string
+	var settings map[string]string
+	var json bool
+	cmd := &cobra.Command{
+		Use:   "agent-check [flags] COMMAND [ARGUMENT]...",
+		Short: "Check a client of your own: what does it get wrong of the agent's protocol?",
+		Long: `agent-check plays dialogues with a client that is a program of your own, at a real
+lock service and a real storage, and says which rules of the protocol it obeys: what
+it says is compared with the accounts of the lock service and of the storage. The
+protocol is described in docs/agent.md. A client that passes can take part in a
+scenario, by "command".
+
+gcsim adds the arguments of the protocol to those of the command. Each check has
+processes of its own.
+
+Exit status: 0 if all rules hold, 1 if one is broken, 2 if the client could not be
+checked.`,
+		Example: `  gcsim agent-check --service NAME --set by=RECIPE python3 client.py
+  gcsim agent-check gcsim client agent`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Command = args
+			report, err := agentCheck(cmd, o, name, settings, json)
+			switch {
+			case cmd.Context().Err() != nil:
+				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
+			case err != nil:
+				return &cli.ExitError{Code: exitCannot, Err: err}
+			case report.Count(agentcheck.NotJudged) > 0:
+				return &cli.ExitError{Code: exitCannot, Err: errors.New(report.Summary())}
+			case report.Count(agentcheck.Fails) > 0:
+				return &cli.ExitError{Code: exitDiffers, Err: errors.New(report.Summary())}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false) // what follows the command is the command's
+	f.StringVar(&name, "service", all.List[0].Name(), "the lock service: "+strings.Join(service.Names(all.List), ", "))
+	f.StringToStringVar(&settings, "set", nil, "a setting of the client, such as by=RECIPE; may be repeated")
+	f.StringArrayVar(&o.Only, "check", nil, "the name of a check to make; may be repeated (default: all)")
+	f.DurationVar(&o.Patience, "timeout", 10*time.Second, "for how long an answer is waited for")
+	f.BoolVar(&json, "json", false, "print the results as one JSON document instead of text")
+	return cmd
+}
+
+// agentCheck checks the client and prints what comes of it.
+func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings map[string]string, json bool) (report agentcheck.Report, err error) {
+	if o.Patience <= 0 {
+		return report, fmt.Errorf("want a --timeout above 0, got %v", o.Patience)
+	}
+	if o.Service, err = serviceOf(name); err != nil {
+		return report, err
+	}
+	if o.Exe, err = os.Executable(); err != nil {
+		return report, err
+	}
+	o.Settings = settings
+	out := cmd.OutOrStdout()
+	var printed error
+	if !json {
+		o.Tell = func(r agentcheck.Result) { printed = errors.Join(printed, r.Text(out)) }
+	}
+	if report, err = agentcheck.Judge(cmd.Context(), o); err != nil {
+		return report, err
+	}
+	if json {
+		printed = report.JSON(out)
+	} else {
+		_, err = fmt.Fprintf(out, "\n%s\n", report.Summary())
+		printed = errors.Join(printed, err)
+	}
+	if printed != nil {
+		return report, fmt.Errorf("print: %w", printed)
+	}
+	return report, nil
+}
+
+// serviceOf is the lock service of a name, if its servers can be started here.
+func serviceOf(name string) (service.Service, error) {
+	i := slices.IndexFunc(all.List, func(s service.Service) bool { return s.Name() == name })
+	if i < 0 {
+		return nil, fmt.Errorf("--service is %q, want %s", name, strings.Join(service.Names(all.List), ", "))
+	}
+	s := all.List[i]
+	if where, bring := s.Found(); where == "" {
+		return nil, fmt.Errorf("%s is missing: %s", name, bring)
+	}
+	return s, nil
+}

@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/need"
+)
+
+const clients = "../examples/client/"
+
+// inOther are the clients in other languages, and what runs them.
+func inOther(t *testing.T) map[string]string {
+	t.Helper()
+	need.Files(t, clients)
+	return map[string]string{
+		"python": need.Program(t, "python3", "to run a client in Python") + " " + clients + "client.py",
+		"node":   need.Program(t, "node", "to run a client in JavaScript") + " " + clients + "client.js",
+	}
+}
+
+// TestClientsInOtherLanguages: the main story with them has the verdicts that it has with
+// gcsim's own clients.
+func TestClientsInOtherLanguages(t *testing.T) {
+	inOther(t)
+	w := newWorld(t)
+	story := filepath.Join(t.TempDir(), "gc-pause.yaml")
+	text := strings.ReplaceAll(read(t, clients+"gc-pause.yaml"), "examples/client/", clients)
+	if err := os.WriteFile(story, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := w.start("gcsim", "run", "--redis", "embedded", story)
+	p.want(0)
+	p.says("python", "node", "unfenced", "safe, as expected", "corrupted, as expected of the control")
+}
+
+// TestAgentCheck: they obey the protocol, and a mistake in them is found.
+func TestAgentCheck(t *testing.T) {
+	for name, command := range inOther(t) {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			args := []string{"agent-check", "--service", "redis", "--set", "by=fenced"}
+			p := w.start("gcsim", append(args, strings.Fields(command)...)...)
+			p.want(0)
+			p.says("holds      SaysReady", "holds      LateWriteIsSent", "agent-check: 16 hold, 0 fail, 0 could not be judged")
+
+			words := strings.Fields(command)
+			careless := filepath.Join(t.TempDir(), filepath.Base(words[1]))
+			const shown = `"X-Request-Id"`
+			text := read(t, words[1])
+			if !strings.Contains(text, shown) {
+				t.Fatalf("%s does not show %s", words[1], shown)
+			}
+			if err := os.WriteFile(careless, []byte(strings.Replace(text, shown, `"X-Request"`, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p = w.start("gcsim", append(args, "--timeout", "5s", "--check", "RequestIsSent", words[0], careless)...)
+			p.want(1)
+			p.says("FAILS      RequestIsSent", "the end of the dialogue:", "requestissent > write key0=1", `"requestissent-1"`)
+		})
+	}
+	w := newWorld(t)
+	p := w.start("gcsim", "agent-check", "no-such-program")
+	p.want(2)
+	p.says("no-such-program")
+}
