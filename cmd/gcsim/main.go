@@ -22,8 +22,8 @@ func command() *cobra.Command { return commandWith(kernel.Missing()) }
 // commandWith is gcsim. Where noLinux is an error, the commands that start or stop
 // processes return it.
 func commandWith(noLinux error) *cobra.Command {
-	run, lane, pause, learn, check := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand()
-	needLinux(noLinux, run, lane, pause, learn, check)
+	run, lane, pause, learn, check, watch := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand(), watchCommand()
+	needLinux(noLinux, run, lane, pause, learn, check, watch)
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
@@ -48,6 +48,7 @@ that checks tokens.`,
   gcsim replay --slow out/01-gc-pause/*/history.jsonl
   gcsim laws URL             is a storage of your own fenced?
   gcsim agent-check COMMAND  does a client of your own speak the protocol?
+  gcsim watch -- COMMAND     is a program of your own safe from a pause?
   gcsim new mine             write one of your own
   gcsim learn                the exercises of the course`,
 		Args: cobra.NoArgs,
@@ -55,7 +56,7 @@ that checks tokens.`,
 	}
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
-		lawsCommand(), check, checkCommand(), replayCommand(), drawCommand(), pause, lane, versionCommand())
+		lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), pause, lane, versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
 	root.AddCommand(foreign.Command())
 	return root

@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/need"
+)
+
+// TestWatchExec: a command under a lock of etcd, by "client exec", which ends the command when the
+// lock is lost. What the command has sent arrives all the same, with its token.
+func TestWatchExec(t *testing.T) {
+	need.Programs(t, "to watch a command under a lock", "sh", "curl")
+	w := newWorld(t)
+	write := `curl -sS -X PUT -H "Fencing-Scope: $FENCING_SCOPE" -H "Fencing-Token: $FENCING_TOKEN" -d x $FENCELAB_STORAGE/v1/kv/key`
+	p := w.start("gcsim", "watch", "--", "sh", "-c", filepath.Join(bin, "client")+` exec --ttl 1s --endpoints $FENCELAB_ETCD --lock $FENCELAB_LOCK -- sh -c '`+write+`'`)
+	p.want(0)
+	p.says("it holds /lock with token 2, and is stopped", "the late request of the command", "/v1/kv/key: 412", "safe: no late write got in")
+}
+
+// TestWatch: a program whose storage does not check its token is found, also if the program looks
+// right before it writes; and one that shows its token is safe.
+func TestWatch(t *testing.T) {
+	const program = "../examples/watch/backup.py"
+	need.Files(t, "../examples/watch")
+	python := need.Program(t, "python3", "to watch a program in Python")
+	w := newWorld(t)
+	storage, unfenced := w.storage("--fencing", "off")
+	defer storage.end()
+	defer storage.signal(15)
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		status int
+		says   []string
+	}{
+		{"careful", []string{"--", python, program}, 0, []string{
+			"it holds /backup with token 1, and is stopped", "its lease has run out after", "another client takes the lock with token 2",
+			"/v1/kv/backup: 204", "/v1/kv/backup: 412", "the storage refuses it: HTTP Error 412", "safe: no late write got in",
+		}},
+		{"careless", []string{"--to", unfenced, "--", python, program, "--careless"}, 1, []string{"the late request of the command, PUT " + unfenced + "/v1/kv/backup: 204", "corrupted: "}},
+		{"with a token that nobody checks", []string{"--to", unfenced, "--", python, program}, 1, []string{"corrupted: "}},
+		{"that looks, stopped before it looks", []string{"--at", "grant", "--to", unfenced, "--", python, program, "--careless"}, 0, []string{"it wrote nothing after it went on", "safe: "}},
+		{"that the storage refuses in any case", []string{"--", python, program, "--careless"}, 2, []string{"could not be seen: ", "428", "what becomes of a late write shows nothing"}},
+		{"without a lock", []string{"--", python, "-c", "print('done')"}, 2, []string{"could not be seen: it ended before it wrote anything", "done"}},
+		{"that waits for something else", []string{"--patience", "1s", "--", python, "-c", "import time; time.sleep(3600)"}, 2, []string{"could not be seen: it went on for 1s before it wrote anything"}},
+		{"that is not there", []string{"--", "no-such-program"}, 2, []string{"no-such-program"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			p := w.start("gcsim", append([]string{"watch", "--service", "redis", "--set", "by=fenced", "--lock", "/backup"}, tt.args...)...)
+			p.want(tt.status)
+			p.says(tt.says...)
+		})
+	}
+}
