@@ -131,7 +131,7 @@ func newChecker(events []Event) *checker {
 				a.waiter = e.Client
 			}
 			a.ever = a.ever || e.Kind == KindGranted
-		case KindApplied, KindRefused, KindDuplicate:
+		case KindApplied, KindRefused, KindDuplicate, KindUnanswered:
 			if a := c.asked[e.Request]; a != nil {
 				a.did = cmp.Or(a.did, e.Kind)
 				a.applied = a.applied || e.Kind == KindApplied

@@ -103,6 +103,7 @@ func TestCheck(t *testing.T) {
 			{tenure, 4, "and not in which tenure"}, {tenure, 5, ""}, {tenure, 7, ""}, {tenure, 8, ""}, {tenure, 10, ""}, {tenure, 17, ""}}},
 
 		"applied, and nobody asked":   {[]edit{none(13), none(15)}, []want{{request, 13, `the storage tells of "c2-1", and nobody asked for that`}}},
+		"told of what had no answer":  {[]edit{{14, `"kind":"applied"`, `"kind":"unanswered"`}}, []want{{request, 15, "the storage gave no answer to that"}}},
 		"applied without a request":   {[]edit{{14, `"request":"c2-1",`, ""}}, []want{{request, 14, "has no request"}, {request, 15, "does not have that read"}}},
 		"answered without a request":  {[]edit{{15, `"request":"c2-1",`, ""}}, []want{{request, 15, "has no request"}}},
 		"answered, and nobody asked":  {[]edit{none(13), none(14)}, []want{{request, 13, "nobody asked"}}},

@@ -18,8 +18,10 @@ func (c *checker) request(i int, e Event) {
 	}
 }
 
-// isStorage reports whether the storage tells what it did about a request.
-func isStorage(k Kind) bool { return k == KindApplied || k == KindRefused || k == KindDuplicate }
+// isStorage reports whether the storage tells what became of a request.
+func isStorage(k Kind) bool {
+	return k == KindApplied || k == KindRefused || k == KindDuplicate || k == KindUnanswered
+}
 
 func (c *checker) invoked(i int, e Event) {
 	if a := c.asked[e.Request]; a != nil && a.at != i {
@@ -64,6 +66,8 @@ func (c *checker) answered(e Event) {
 		c.wrong(ProblemRequest, "%q is answered a second time", e.Request)
 	case a.invoke.Lane != e.Lane || a.invoke.Op != e.Op:
 		c.wrong(ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, a.invoke.Op, a.invoke.Lane)
+	case e.Kind != KindUnknown && a.did == KindUnanswered:
+		c.wrong(ProblemRequest, "%s was told what became of %q, and the storage gave no answer to that", e.Lane, e.Request)
 	case e.Kind == KindOK && e.Op == OpRead && !a.applied:
 		c.wrong(ProblemRequest, "%s was told what %q found, and the storage's account does not have that read", e.Lane, e.Request)
 	case e.Kind == KindFail && a.did == "" && slices.Contains(toldRefusals, e.Reason):
@@ -105,7 +109,7 @@ func (c *checker) done(e Event) {
 }
 
 // toldAs are the storage's kinds in words.
-var toldAs = map[Kind]string{KindApplied: "applied", KindRefused: "refused", KindDuplicate: "done before"}
+var toldAs = map[Kind]string{KindApplied: "applied", KindRefused: "refused", KindDuplicate: "done before", KindUnanswered: "left without an answer"}
 
 // isOf reports whether what the storage tells of is what was asked for.
 func isOf(told, asked Event) bool {

@@ -40,7 +40,9 @@ const (
 	// A request was answered as a duplicate: by its sequence number the storage knew
 	// that it had done it before, and did not do it again.
 	KindDuplicate Kind = "duplicate"
-	KindFinal     Kind = "final" // at the end: Key holds Value (Missing: no value)
+	// A request had no answer: whether it took place, and when, cannot be known.
+	KindUnanswered Kind = "unanswered"
+	KindFinal      Kind = "final" // at the end: Key holds Value (Missing: no value)
 
 	// What a client says of itself. Lane: the client.
 	KindInvoke  Kind = "invoke"  // it sends Op
@@ -139,14 +141,15 @@ type Change struct {
 	Value string `json:"value"`
 }
 
-// The verdicts.
+// The verdicts. Undecided is none that can be expected: what would decide could not be seen.
 const (
 	Safe      = "safe"
 	Corrupted = "corrupted" // a write of an earlier tenure landed after a later one began its work, or an acknowledged write is lost
 	Blocked   = "blocked"   // the rightful holder was refused, or a lock was not granted that was free or should have been
+	Undecided = "undecided" // nothing of that was seen, and the storage left open what it did
 )
 
-// Verdicts are all there are.
+// Verdicts are all that can be expected.
 var Verdicts = []string{Safe, Corrupted, Blocked}
 
 // Version of the histories that this package writes. In those of version 1, which
@@ -157,7 +160,7 @@ const Version = 2
 // Violation is one thing that must not happen, and the two events that make it:
 // their places in the history, from 0. Before is -1 where one event is enough.
 type Violation struct {
-	Verdict string        `json:"verdict,omitempty"` // Corrupted or Blocked; "" of Overlap and Passed
+	Verdict string        `json:"verdict,omitempty"` // Corrupted or Blocked; "" of Overlap, Passed and Unanswered
 	Kind    ViolationKind `json:"kind"`
 	Text    string        `json:"text"`
 	Before  int           `json:"before"`
@@ -167,9 +170,9 @@ type Violation struct {
 // ViolationKind says which rule is broken; docs/histories.md has the rules.
 type ViolationKind string
 
-// The kinds of violations: those of Corrupted, and three of Blocked. Overlap and Passed
-// are none by themselves: the lock service's tenures were not exclusive, or not granted
-// in the order of requests.
+// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed and
+// Unanswered are none by themselves: the lock service's tenures were not exclusive, or not
+// granted in the order of requests, or the storage gave no answer.
 const (
 	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
 	Unheld     ViolationKind = "unheld"      // a change of no tenure came after a tenure's work
@@ -184,6 +187,7 @@ const (
 	Orphaned   ViolationKind = "orphaned"    // a lock was held too long after nobody could renew it
 	Overlap    ViolationKind = "overlap"     // a tenure began before one that it cannot share its lock with was over
 	Passed     ViolationKind = "passed"      // a tenure was granted before one that had queued earlier
+	Unanswered ViolationKind = "unanswered"  // the storage left open what became of a request
 )
 
 // Run says what a history is a history of.

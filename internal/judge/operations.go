@@ -107,6 +107,7 @@ func output(in linear.Input, answer, there history.Event, did bool) (out linear.
 		if out.Mark == 0 {
 			out.Mark = int64(there.Mark)
 		}
+		out.Bare = out.Mark == 0
 		refusals := []linear.Outcome{linear.Stale, linear.Missing, linear.Invalid, linear.Ahead}
 		return out, slices.Contains(refusals, out.Outcome)
 	case in.Kind == linear.Read:

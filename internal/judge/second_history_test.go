@@ -22,10 +22,11 @@ type secondWorld struct {
 
 	version int
 	// How the world is: how careful clients are, whether the storage checks tokens,
-	// whether it tells places in its order, and how often what should not be is.
-	careful, fencing, indexed, timid bool
-	sharing                          float64 // how often a tenure is a shared one
-	mishap, trouble                  float64
+	// whether it tells places in its order, whether it leaves requests without an answer,
+	// and how often what should not be is.
+	careful, fencing, indexed, silent, timid bool
+	sharing                                  float64 // how often a tenure is a shared one
+	mishap, trouble                          float64
 
 	clients  map[string]*secondClient
 	names    []string
@@ -72,7 +73,8 @@ func (l *secondLock) takes(t *secondTenure) bool {
 type secondRequest struct {
 	ask      secondFields
 	first    string // request of the first attempt
-	did      string // what the storage did: applied, refused or duplicate
+	did      string // what the storage tells: applied, refused, duplicate or unanswered
+	done     bool   // though it does not tell
 	reason   string
 	attempts int
 }
@@ -108,6 +110,7 @@ func newSecondWorld(seed uint64, steps int) *secondWorld {
 	}
 	w.sharing = []float64{0, 0, 0.4, 0.7}[w.IntN(4)]
 	w.trouble = []float64{0, 0.6, 0.8}[w.IntN(3)]
+	w.silent = w.chance(0.25)
 	w.clients, w.locks = make(map[string]*secondClient), make(map[string]*secondLock)
 	w.storage = secondStorage{marks: make(map[string][3]int64), keys: make(map[string][]*secondStored), done: make(map[string]bool)}
 	for _, lock := range secondLocks {

@@ -108,7 +108,7 @@ func (w *secondWorld) wrongTenure() {
 func (w *secondWorld) wrongRequest() {
 	asks := with("request", ofKind("invoke"))
 	answers := with("request", ofKind("ok", "fail", "unknown"))
-	did := ofKind("applied", "refused", "duplicate")
+	did := ofKind("applied", "refused", "duplicate", "unanswered")
 	other, _ := w.pick(asks)
 	if other == nil {
 		w.tell("c1", "ok", secondFields{"op": "write", "key": "k1", "value": "a", "request": "r1"})
@@ -220,7 +220,7 @@ func (w *secondWorld) wrongPart(asks func(secondFields) bool, other secondFields
 }
 
 func (w *secondWorld) wrongIndex() {
-	placed := with("index", ofKind("applied", "refused", "duplicate"))
+	placed := with("index", ofKind("applied", "refused", "duplicate", "unanswered"))
 	switch w.IntN(4) {
 	case 0:
 		w.set(placed, "index", nil)
@@ -229,7 +229,7 @@ func (w *secondWorld) wrongIndex() {
 	case 2:
 		w.drop(ofKind("kill", "restart"))
 	default:
-		w.set(ofKind("applied", "refused", "duplicate"), "index", int64(1+w.IntN(6)))
+		w.set(ofKind("applied", "refused", "duplicate", "unanswered"), "index", int64(1+w.IntN(6)))
 	}
 }
 

@@ -69,7 +69,7 @@ func (e *secondEvent) startsStorage() bool {
 
 // did says whether the storage tells what it did with a request.
 func (e *secondEvent) did() bool {
-	return e.kind == "applied" || e.kind == "refused" || e.kind == "duplicate"
+	return e.kind == "applied" || e.kind == "refused" || e.kind == "duplicate" || e.kind == "unanswered"
 }
 
 func (e *secondEvent) answers() bool {
@@ -86,6 +86,18 @@ func (e *secondEvent) asksForChange() bool { return e.ofStorageOp() && e.op != "
 
 func (e *secondEvent) toldOfLock() bool {
 	return e.kind == "ok" && (e.op == "lock" || e.op == "trylock")
+}
+
+// unanswered is the requests of which nobody knows what became of them.
+func (h *secondHistory) unanswered() []*secondEvent {
+	return h.all(func(e *secondEvent) bool { return e.kind == "unanswered" })
+}
+
+// open says whether a change of the key had no answer before that place.
+func (h *secondHistory) open(key string, place int) bool {
+	return !h.off["open keys"] && slices.ContainsFunc(h.order[:place], func(e *secondEvent) bool {
+		return e.kind == "unanswered" && e.op != "read" && e.key == key
+	})
 }
 
 // changesKey says whether e is a change: an applied write or delete.
@@ -241,7 +253,7 @@ func (h *secondHistory) loseWithRestarts() {
 	h.gone = make(map[*secondEvent]*secondEvent)
 	found := make(map[*secondEvent]bool)
 	for _, e := range h.order {
-		if !e.finds() || h.off["lost: with a restart"] {
+		if !e.finds() || h.off["lost: with a restart"] || h.open(e.key, e.place) {
 			continue
 		}
 		restart := h.lastRestart(e.place)

@@ -26,6 +26,7 @@ var secondProblemRules = []secondRule{
 	{"request", "request: another claim shown", (*secondHistory).didByAnother},
 	{"request", "request: told of twice", (*secondHistory).didTwice},
 	{"request", "request: done and refused", (*secondHistory).didAndRefused},
+	{"request", "request: told of what had no answer", (*secondHistory).toldUnanswered},
 	{"request", "request: read that the storage knows nothing of", (*secondHistory).readUnseen},
 	{"request", "request: refusal that the storage knows nothing of", (*secondHistory).refusalUnseen},
 	{"request", "request: retry_of", (*secondHistory).retryOfNothing},
@@ -174,7 +175,7 @@ func (h *secondHistory) didTwice() []*secondEvent {
 }
 
 func (h *secondHistory) didAndRefused() []*secondEvent {
-	return h.again(func(e *secondEvent) bool { return e.kind == "applied" || e.kind == "refused" }, func(a, b *secondEvent) bool {
+	return h.again((*secondEvent).did, func(a, b *secondEvent) bool {
 		return sameRequest(a, b) && a.kind != b.kind
 	})
 }
@@ -182,6 +183,10 @@ func (h *secondHistory) didAndRefused() []*secondEvent {
 // tells says whether the storage's account has e's request as of that kind.
 func (h *secondHistory) tells(kind string, e *secondEvent) bool {
 	return h.any(func(o *secondEvent) bool { return o.kind == kind && sameRequest(o, e) })
+}
+
+func (h *secondHistory) toldUnanswered() []*secondEvent {
+	return h.all(func(e *secondEvent) bool { return (e.kind == "ok" || e.kind == "fail") && h.tells("unanswered", e) })
 }
 
 func (h *secondHistory) readUnseen() []*secondEvent {

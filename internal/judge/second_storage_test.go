@@ -272,6 +272,11 @@ func (w *secondWorld) handle(r *secondRequest) {
 	}
 	r.did = "applied"
 	switch {
+	case w.silent && w.chance(0.3):
+		r.did, r.done = "unanswered", r.ask["op"] != "read" && w.chance(0.7)
+		if r.done && token >= mark[0] && !shared {
+			w.storage.marks[scope] = [3]int64{token, sequence, mark[2]}
+		}
 	case w.fencing && token == 0 && r.ask["op"] != "read":
 		r.did, r.reason = "refused", "missing"
 	case w.fencing && token != 0 && (token < refusing || token == mark[0] && sequence != 0 && sequence < mark[1]):
@@ -321,7 +326,7 @@ func (w *secondWorld) tellStored(r *secondRequest, e secondFields) {
 		return
 	}
 	key := e["key"].(string)
-	if r.did == "applied" {
+	if r.did == "applied" || r.done {
 		switch e["op"] {
 		case "read":
 			e["value"], e["missing"] = w.storage.find(w, key)
@@ -365,7 +370,7 @@ func (w *secondWorld) answer(r *secondRequest) {
 	}
 	kind := "ok"
 	switch {
-	case r.did == "" || w.chance(0.15):
+	case r.did == "" || r.did == "unanswered" && w.chance(0.9) || w.chance(0.15):
 		kind = "unknown"
 	case r.did == "refused":
 		kind, told["reason"] = "fail", r.reason

@@ -93,6 +93,8 @@ func (h *secondHistory) judge() secondJudgement {
 		j.Name = "corrupted"
 	case len(j.Violations) > 0:
 		j.Name = "blocked"
+	case len(h.unanswered()) > 0 && !h.off["undecided"]:
+		j.Name = "undecided"
 	default:
 		j.Name = "safe"
 	}
@@ -186,7 +188,7 @@ var secondFieldTypes = map[string]string{
 var secondNeeds = map[string][]string{
 	"run":    {"run"},
 	"queued": {"tenure", "client", "scope"}, "granted": {"tenure", "client", "scope"}, "ended": {"tenure"},
-	"applied": {"op"}, "refused": {"op", "reason"}, "duplicate": {"op"}, "final": {"key"},
+	"applied": {"op"}, "refused": {"op", "reason"}, "duplicate": {"op"}, "unanswered": {"op"}, "final": {"key"},
 	"invoke": {"op"}, "ok": {"op"}, "fail": {"op"}, "unknown": {"op"}, "lost": {"tenure"},
 	"pause": {}, "resume": {}, "kill": {}, "restart": {}, "network": {}, "note": {}, "error": {}, "end": {},
 }

@@ -15,7 +15,7 @@ func (h *secondHistory) torn(kind string) (found []*secondEvent) {
 	for _, set := range h.events[0].together {
 		said := make(map[*secondEvent]bool)
 		for _, e := range h.order {
-			if !e.finds() || !slices.Contains(set, e.key) || h.whole(set, e.place) || !h.reliesOn(e, set) {
+			if !e.finds() || !slices.Contains(set, e.key) || h.whole(set, e.place) || !h.reliesOn(e, set) || h.opens(set, e.place) {
 				continue
 			}
 			last := h.latest(set, e.place)
@@ -26,6 +26,11 @@ func (h *secondHistory) torn(kind string) (found []*secondEvent) {
 		}
 	}
 	return found
+}
+
+// opens says whether one of the keys is open at that place.
+func (h *secondHistory) opens(set []string, place int) bool {
+	return slices.ContainsFunc(set, func(key string) bool { return h.open(key, place) })
 }
 
 // lastChanges are those of the keys of a set, nil for a key that was never changed.

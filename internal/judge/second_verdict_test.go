@@ -33,7 +33,7 @@ var secondExceptions = []string{
 	"lost: a duplicate", "lost: a duplicate of version 1", "tenures: those that share", "stale: once", "stale: reads", "stale: reads of those that share", "stale: after changes alone", "stale: of those that share", "unheld: once", "unheld: by scope",
 	"unguarded: after its end", "unguarded: own", "shared: once", "late: acknowledged before",
 	"torn: complete", "torn: parts", "torn: one client without tenure", "torn: once", "torn: earlier tenures only",
-	"refused: once", "refused: no token", "refused: sequence", "refused: ahead",
+	"refused: once", "refused: no token", "refused: sequence", "refused: sequence that had no answer", "refused: ahead", "undecided", "open keys",
 	"not-granted: without reason", "not-granted: nobody came", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
 	"hindered: pause", "hindered: kill", "hindered: partition", "hindered: deafen", "hindered: delay",
 	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",
@@ -130,7 +130,7 @@ func (h *secondHistory) unheld() []*secondEvent {
 func (h *secondHistory) unguarded() []*secondEvent {
 	return h.ofChanges(func(e, tenure *secondEvent) bool {
 		last := h.lastChange(e.key, e.place)
-		if tenure == nil || last == nil || h.tenureOf(last) == nil {
+		if tenure == nil || last == nil || h.tenureOf(last) == nil || h.open(e.key, e.place) {
 			return false
 		}
 		other := h.tenureOf(last)
@@ -181,7 +181,9 @@ func (h *secondHistory) late() []*secondEvent {
 }
 
 func (h *secondHistory) lostFound() []*secondEvent {
-	return h.all(func(e *secondEvent) bool { return e.finds() && !leaves(h.lastChange(e.key, e.place), e) })
+	return h.all(func(e *secondEvent) bool {
+		return e.finds() && !leaves(h.lastChange(e.key, e.place), e) && !h.open(e.key, e.place)
+	})
 }
 
 func (h *secondHistory) lostAcknowledged() []*secondEvent {
@@ -230,9 +232,10 @@ func (h *secondHistory) refusedHolder() []*secondEvent {
 		if !h.holds(tenure, e.place) {
 			return false
 		}
-		behind := e.token == e.mark && e.sequence > 0 && len(h.uses(e.place, func(use, of *secondEvent) bool {
-			return of == tenure && use.sequence > e.sequence
-		})) > 0
+		behind := e.token == e.mark && e.sequence > 0 && slices.ContainsFunc(h.order[:e.place], func(o *secondEvent) bool {
+			done := o.kind == "applied" || o.kind == "unanswered" && !h.off["refused: sequence that had no answer"]
+			return done && h.tenureOf(o) == tenure && o.sequence > e.sequence
+		})
 		switch {
 		case e.token == 0:
 			return h.off["refused: no token"]

@@ -69,7 +69,7 @@ type Output struct {
 	Outcome  Outcome `json:"outcome"`
 	Value    string  `json:"value,omitempty"`    // of a read
 	Token    int64   `json:"token,omitempty"`    // of a read: which wrote the value
-	Bare     bool    `json:"bare,omitempty"`     // of a read: that token was not told
+	Bare     bool    `json:"bare,omitempty"`     // that token was not told; of a refusal as stale: the mark was not
 	Mark     int64   `json:"mark,omitempty"`     // of a mark, or that was told with a refusal as stale
 	Sequence int64   `json:"sequence,omitempty"` // of the mark; with a refusal 0 where it was not told
 	Shared   int64   `json:"shared,omitempty"`   // of a mark: the shared one, if that is above

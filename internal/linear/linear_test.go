@@ -173,6 +173,12 @@ var histories = []struct {
 	{"ahead, of a bound that was not told", true, []linear.Op{
 		at(1, 2, write(9, "a=1"), refused(linear.Ahead)), at(3, 4, write(3, "a=2"), done),
 	}},
+	{"the mark that refused was not told", true, []linear.Op{
+		at(1, 2, write(9, "a=1"), done), at(3, 4, write(3, "a=2"), linear.Output{Outcome: linear.Stale, Bare: true}),
+	}},
+	{"nor is there one", false, []linear.Op{
+		at(1, 2, write(3, "a=1"), done), at(3, 4, write(3, "a=2"), linear.Output{Outcome: linear.Stale, Bare: true}),
+	}},
 	{"which token wrote it was not told", true, []linear.Op{
 		at(1, 2, write(3, "a=1"), done), at(3, 4, read(0, "a"), linear.Output{Outcome: linear.Done, Value: "1", Bare: true}),
 	}},

@@ -71,7 +71,7 @@ func (s scope) step(in Input, out Output) (bool, scope) {
 		return out.Outcome == Done && out.Mark == s.mark && out.Sequence == s.sequence && out.Shared == s.shared, s
 	case should == Stale:
 		told := out.Sequence == 0 || out.Sequence == s.sequence
-		return out.Outcome == Stale && out.Mark == s.refusing(in) && told, s
+		return out.Outcome == Stale && (out.Bare || out.Mark == s.refusing(in)) && told, s
 	case should != Done:
 		return out.Outcome == should, s
 	case in.Kind == Read:
@@ -205,7 +205,7 @@ func (out Output) String() string {
 		return out.Value
 	case out.Outcome == Done && out.Value != "":
 		return fmt.Sprintf("%s by %d", out.Value, out.Token)
-	case out.Outcome == Done && out.Mark != 0, out.Outcome == Stale:
+	case out.Outcome == Done && out.Mark != 0, out.Outcome == Stale && !out.Bare:
 		return fmt.Sprintf("%s, mark %d.%d", out.Outcome, out.Mark, out.Sequence)
 	case out.Outcome == Ahead && out.Bound != 0:
 		return fmt.Sprintf("ahead of %d", out.Bound)

@@ -41,7 +41,7 @@ var anyEvent = rapid.Custom(func(t *rapid.T) history.Event {
 		At:   time.Duration(rapid.OneOf(rapid.Int64Range(0, int64(5*time.Second)), rapid.Int64()).Draw(t, "at")),
 		Lane: lane,
 		Kind: history.Kind(rapid.SampledFrom([]string{"granted", "ended", "applied", "refused", "final", "invoke", "ok", "fail", "unknown",
-			"lost", "pause", "resume", "kill", "restart", "network", "queued", "duplicate", "error", "end", "note", "run", "\x00?"}).Draw(t, "kind")),
+			"lost", "pause", "resume", "kill", "restart", "network", "queued", "duplicate", "unanswered", "error", "end", "note", "run", "\x00?"}).Draw(t, "kind")),
 		Op:       rapid.SampledFrom([]string{"lock", "trylock", "unlock", "read", "write", "delete", "change", "count", "", "<?"}).Draw(t, "op"),
 		Client:   rapid.OneOf(rapid.Just(lane), anyLane).Draw(t, "client"),
 		Tenure:   rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "tenure"),

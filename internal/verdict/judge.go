@@ -22,6 +22,7 @@ type judge struct {
 	lanes    map[string]*lane
 	came     map[string]int    // tenure → the event by which it came
 	queues   bool              // the lock service tells of its queue
+	open     map[string]bool   // keys of which a change had no answer: nobody knows what they hold
 	place    int               // of the event that is judged, in the order of judgement
 	gone     map[int][]*change // restart of the storage → changes that are gone since, of each key the last one first
 
@@ -32,6 +33,7 @@ type judge struct {
 	violations []history.Violation
 	overlaps   []history.Violation
 	passed     []history.Violation
+	unanswered []history.Violation
 }
 
 func newJudge(events []history.Event) *judge {
@@ -47,6 +49,7 @@ func newJudge(events []history.Event) *judge {
 		newest:   make(map[own]acknowledged),
 		lanes:    make(map[string]*lane),
 		came:     make(map[string]int),
+		open:     make(map[string]bool),
 		final:    make(map[string]string),
 	}
 	for _, keys := range events[0].Run.Together {
@@ -75,6 +78,8 @@ func (j *judge) judge(i int, e history.Event) {
 		j.apply(i, e)
 	case history.KindRefused:
 		j.refuse(i, e)
+	case history.KindUnanswered:
+		j.leave(i, e)
 	case history.KindOK:
 		if a := j.attempts[e.Request]; a != nil {
 			j.acknowledge(a)
@@ -217,7 +222,7 @@ func (j *judge) guard(e history.Event) *scope {
 // guards it.
 func (j *judge) guarded(i int, e history.Event, a *attempt, t *tenure) {
 	last := j.lastOf(e.Key)
-	if last == nil {
+	if last == nil || j.open[e.Key] {
 		return
 	}
 	u := last.tenure
@@ -248,6 +253,22 @@ func (j *judge) refuse(i int, e history.Event) {
 	case e.Reason == "ahead" && e.Token != t.token: // it showed what nobody was granted
 	default:
 		j.violate(history.Refusal, t.event, i, "%s was refused (%s), but its client held the lock", j.name(i), e.Reason)
+	}
+}
+
+// leave takes in that a request had no answer: it may have been done at any time since, or
+// never. It is said once for each attempt.
+func (j *judge) leave(i int, e history.Event) {
+	a := j.attempt(e)
+	if t := j.tenures[a.tenure]; t != nil {
+		t.sequence = max(t.sequence, e.Sequence)
+	}
+	if e.Op != history.OpRead {
+		j.open[e.Key] = true
+	}
+	if !a.left {
+		a.left = true
+		j.unanswered = append(j.unanswered, history.Violation{Kind: history.Unanswered, Before: -1, Event: i, Text: j.name(i) + " had no answer"})
 	}
 }
 

@@ -27,7 +27,7 @@ func inOrder(events []history.Event) []int {
 		switch {
 		case e.Lane == history.LaneStorage && (e.Kind == history.KindKill || e.Kind == history.KindRestart):
 			settle()
-		case e.Kind == history.KindApplied || e.Kind == history.KindRefused || e.Kind == history.KindDuplicate:
+		case e.Kind == history.KindApplied || e.Kind == history.KindRefused || e.Kind == history.KindDuplicate || e.Kind == history.KindUnanswered:
 			places = append(places, i)
 		}
 	}

@@ -27,6 +27,7 @@ type attempt struct {
 	first     int      // the first event of that; -1: none
 	duplicate bool     // the storage said that it was done before
 	refused   bool     // and that was judged
+	left      bool     // it had no answer, and that was said
 	stray     bool     // it came after a later tenure, and that was said
 }
 

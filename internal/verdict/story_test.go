@@ -31,6 +31,7 @@ import (
 //	applied #r k=v        or what is said here ("k=" with nothing: no value)
 //	half #r               it does the first part of it
 //	duplicate #r          it says that it was done before
+//	unanswered #r         it gives no answer
 //	refused #r why [N M]  it refuses it, which showed token N (default 1), by the mark M
 //	ok #r, fail #r, unknown #r  the client is told
 //	try C, notry C        C tries to take the lock without waiting; it fails
@@ -132,8 +133,8 @@ func (s *teller) line(word []string) {
 		s.applied(word)
 	case "half":
 		s.tell(s.byStorage(word[1], history.KindApplied)[0])
-	case "duplicate":
-		for _, e := range s.byStorage(word[1], history.KindDuplicate) {
+	case "duplicate", "unanswered":
+		for _, e := range s.byStorage(word[1], history.Kind(word[0])) {
 			s.tell(e)
 		}
 	case "refused":

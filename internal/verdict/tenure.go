@@ -53,7 +53,7 @@ type tenure struct {
 	mode    fence.Mode
 	worked  map[string]int // client → its last request that was applied
 	said    bool           // that two of them did
-	// sequence is the highest of its requests that were applied.
+	// sequence is the highest of its requests that were applied, or had no answer.
 	sequence int64
 	// Of a shared tenure: that it has begun its work, and the first change under another
 	// one since then; 0: there was none.

@@ -44,7 +44,7 @@ func newSet(keys []string) *set { return &set{keys: keys, said: make(map[int]boo
 // read, or, where t is nil, everybody at the end. Who reads without the lock
 // must be prepared for anything.
 func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
-	if !slices.Contains(s.keys, e.Key) || e.Op == history.OpWrite || e.Op == history.OpDelete || j.whole(s) {
+	if !slices.Contains(s.keys, e.Key) || e.Op == history.OpWrite || e.Op == history.OpDelete || j.isOpen(s) || j.whole(s) {
 		return
 	}
 	last := j.lastOfAll(s)
@@ -58,6 +58,11 @@ func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
 		saw = j.name(i) + " finds them so"
 	}
 	j.violate(history.Torn, last.event, i, "%s is half of a change: %s belong together, and %s", j.name(last.event), strings.Join(s.keys, ", "), saw)
+}
+
+// isOpen reports whether nobody knows what one of the keys holds.
+func (j *judge) isOpen(s *set) bool {
+	return slices.ContainsFunc(s.keys, func(key string) bool { return j.open[key] })
 }
 
 // lastOfAll is the last change of any key of a set, of which one was changed.

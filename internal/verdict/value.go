@@ -12,6 +12,7 @@ import (
 type values struct {
 	*judge
 	changes map[string][]*change // key → those of it that are there, the last one last
+	open    map[string]bool      // those of which a change had no answer
 	restart int                  // of the storage: the last event of it
 	lost    map[int][]*change    // restart → what it lost
 }
@@ -28,12 +29,14 @@ type change struct {
 // compareValues holds what was found against what was written, and says what was
 // lost with which restart.
 func (j *judge) compareValues(order []int) (lost map[int][]*change) {
-	v := values{judge: j, changes: make(map[string][]*change), lost: make(map[int][]*change)}
+	v := values{judge: j, changes: make(map[string][]*change), open: make(map[string]bool), lost: make(map[int][]*change)}
 	for _, i := range order {
 		e := j.events[i]
 		switch {
 		case e.Kind == history.KindRestart && e.Lane == history.LaneStorage:
 			v.restart = i
+		case e.Kind == history.KindUnanswered && e.Op != history.OpRead:
+			v.open[e.Key] = true
 		case e.Kind == history.KindFinal, e.Kind == history.KindApplied && e.Op == history.OpRead:
 			v.found(i, e)
 		case e.Kind == history.KindApplied:
@@ -45,6 +48,9 @@ func (j *judge) compareValues(order []int) (lost map[int][]*change) {
 
 // found takes in what a key held.
 func (v *values) found(i int, e history.Event) {
+	if v.open[e.Key] {
+		return
+	}
 	changes := v.changes[e.Key]
 	for n := len(changes); n > 0 && !v.left(changes[n-1], e) && v.mayBeLost(changes[n-1]); n-- {
 		v.lost[v.restart] = append(v.lost[v.restart], changes[n-1])

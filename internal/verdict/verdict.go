@@ -17,7 +17,7 @@ import (
 
 // Verdict is the judgement of a run.
 type Verdict struct {
-	Name       string              `json:"verdict"` // history.Safe, Corrupted or Blocked
+	Name       string              `json:"verdict"` // history.Safe, Corrupted, Blocked or Undecided
 	Violations []history.Violation `json:"violations,omitempty"`
 	Stale      int                 `json:"stale"`              // requests refused as stale
 	Refused    int                 `json:"refused"`            // requests refused, for whatever reason
@@ -26,6 +26,9 @@ type Verdict struct {
 	Overlaps   []history.Violation `json:"overlaps,omitempty"` // where Exclusive is false: the two grants
 	Fair       *bool               `json:"fair,omitempty"`     // the lock service granted in the order of requests; nil: it does not tell of its queue
 	Passed     []history.Violation `json:"passed,omitempty"`   // where Fair is false: who had queued, and the grant that came before theirs
+	// Unanswered are the requests of which the storage left open what became of them. With
+	// one of them a verdict is never Safe.
+	Unanswered []history.Violation `json:"unanswered,omitempty"`
 	Final      map[string]string   `json:"final"`
 	// Mismatches are what is not as the run expects; none: it came out as it must.
 	Mismatches []string `json:"mismatches,omitempty"`
@@ -47,7 +50,7 @@ func Judge(events []history.Event) Verdict {
 	v := Verdict{
 		Name: history.Safe, Violations: j.violations,
 		Stale: j.stale, Refused: j.refused, Ordered: !j.disordered, Final: j.final,
-		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps, Passed: j.passed, steps: steps(events),
+		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps, Passed: j.passed, Unanswered: j.unanswered, steps: steps(events),
 	}
 	if j.queues {
 		fair := len(j.passed) == 0
@@ -58,6 +61,9 @@ func Judge(events []history.Event) Verdict {
 			v.Name = violation.Verdict
 		}
 	}
+	if v.Name == history.Safe && len(v.Unanswered) > 0 {
+		v.Name = history.Undecided
+	}
 	v.compare(events[0].Run.Expect)
 	return v
 }
@@ -67,7 +73,11 @@ func (v *Verdict) compare(want history.Expect) {
 	mismatch := func(format string, args ...any) {
 		v.Mismatches = append(v.Mismatches, fmt.Sprintf(format, args...))
 	}
-	if v.Name != want.WantedVerdict() {
+	switch {
+	case v.Name == want.WantedVerdict():
+	case v.Name == history.Undecided:
+		mismatch("the verdict is %s, expected %s: %s", v.Name, want.WantedVerdict(), v.Unanswered[0].Text)
+	default:
 		mismatch("the verdict is %s, expected %s", v.Name, want.WantedVerdict())
 	}
 	if want.Stale != nil && v.Stale != *want.Stale {
@@ -151,8 +161,10 @@ func refusal(reason string) string {
 	return ""
 }
 
-// Noted are what make facts false, which is no harm by itself.
-func (v Verdict) Noted() []history.Violation { return slices.Concat(v.Overlaps, v.Passed) }
+// Noted are what make facts false, which is no harm by itself, and what cannot be known.
+func (v Verdict) Noted() []history.Violation {
+	return slices.Concat(v.Overlaps, v.Passed, v.Unanswered)
+}
 
 // OK reports whether the run came out as it must.
 func (v Verdict) OK() bool { return len(v.Mismatches) == 0 }

@@ -41,7 +41,7 @@ var errNotRun = Definite.New("fence: the operation did not run")
 type StaleError struct {
 	Scope string
 	Token Token // given
-	Mark  Token // the mark that refused: the highest token admitted in MarkMode
+	Mark  Token // the mark that refused: the highest token admitted in MarkMode; 0: the store does not name it
 	// MarkMode is Shared where an exclusive claim is older than a shared one. A
 	// shared claim is always refused by an exclusive mark.
 	MarkMode Mode
@@ -52,6 +52,8 @@ type StaleError struct {
 
 func (e *StaleError) Error() string {
 	switch {
+	case e.Mark == 0:
+		return fmt.Sprintf("%v: %d in scope %q is older than the highest admitted", ErrStale, e.Token, e.Scope)
 	case e.Token > e.Mark: // by a store that refuses what differs, and so breaks the rule
 		return fmt.Sprintf("%v: %d in scope %q differs from the last admitted, %d", ErrStale, e.Token, e.Scope, e.Mark)
 	case e.Token == e.Mark:

@@ -104,6 +104,9 @@ func (b *Builder) request(e history.Event, r *request) {
 		row.Text = append(row.Text, refusal(e)...)
 	case history.KindDuplicate:
 		row.Text = append(row.Text, Say("a duplicate, done before and not done again")...)
+	case history.KindUnanswered:
+		row.Class = ClassNote
+		row.Text = because(append(row.Text, Strong("NO ANSWER")...), e)
 	default:
 		if mark := e.Mark.String(); e.Mark != 0 && b.run.Fencing && b.marks[e.Scope] != mark {
 			b.marks[e.Scope], row.Mark = mark, mark

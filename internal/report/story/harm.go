@@ -53,7 +53,7 @@ func classOf(v history.Violation) Class {
 }
 
 // untrue are the facts that are false where there is such a finding.
-var untrue = map[history.ViolationKind]string{history.Overlap: "NOT EXCLUSIVE", history.Passed: "NOT FAIR"}
+var untrue = map[history.ViolationKind]string{history.Overlap: "NOT EXCLUSIVE", history.Passed: "NOT FAIR", history.Unanswered: "UNDECIDED"}
 
 // eventAt is the event at a place of the history, with what its client says of it.
 func (b *Builder) eventAt(place int) history.Event {
@@ -112,6 +112,8 @@ func fault(v history.Violation, e, before history.Event) (sign string, t Text) {
 		if e.Kind == history.KindFail || e.Kind == history.KindUnknown {
 			return ",", append(Say("though the lock was"), Strong("FREE")...)
 		}
+	case history.Unanswered:
+		return ":", Say("nobody knows whether it was done")
 	case history.Overlap:
 		return ",", append(Say("though %s's tenure is not over:", who), Strong("%s", untrue[v.Kind])...)
 	case history.Passed:

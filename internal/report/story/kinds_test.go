@@ -210,6 +210,10 @@ func TestRowsOfFaults(t *testing.T) {
 			[]history.Event{at(1, "c", "invoke", write("c", "1", "c-1", "x")), at(2, "storage", "duplicate", write("c", "1", "c-1", "x")), at(3, "c", "ok", write("c", "1", "c-1", "x")), at(4, "gcsim", "end", history.Event{})},
 			[]string{"admit c>storage c writes k=x, no token: a duplicate, done before and not done again"},
 		},
+		"no answer": {
+			[]history.Event{at(1, "c", "invoke", write("c", "1", "c-1", "x")), at(2, "storage", "unanswered", write("c", "1", "c-1", "x")), at(3, "c", "unknown", write("c", "1", "c-1", "x")), at(4, "gcsim", "end", history.Event{})},
+			[]string{"note c>storage c writes k=x, no token: NO ANSWER", "unknown c> c does not know whether its write of k=x took effect"},
+		},
 		"what was applied and denied has two rows": {
 			[]history.Event{at(1, "c", "invoke", write("c", "1", "c-1", "x")), at(2, "c", "fail", write("c", "1", "c-1", "x")), at(3, "storage", "applied", write("c", "1", "c-1", "x"))},
 			[]string{"fail storage>c c's write of k=x failed", "admit c>storage c writes k=x, no token: applied unchecked"},

@@ -188,6 +188,8 @@ func refusal(e history.Event) Text {
 	switch {
 	case e.Reason == "stale" && e.Token != 0 && e.Token == e.Mark:
 		return append(Strong("REFUSED as stale:"), Say("a later request of this tenure was done")...)
+	case e.Reason == "stale" && e.Mark == 0: // the storage does not tell its mark
+		return Strong("REFUSED as stale")
 	case e.Reason == "stale":
 		return slices.Concat(Strong("REFUSED as stale:"), Say("the"), Strong("%s", numbered("mark"+Tie+"is", e.Mark)))
 	case e.Reason == "missing":

@@ -116,7 +116,7 @@ func (rs *requests) about(e history.Event) *request {
 		if e.Op = history.OpUnlock; e.Cause == history.CauseReleased {
 			return rs.open[askingOf(e.Client, e)]
 		}
-	case history.KindApplied, history.KindRefused, history.KindDuplicate:
+	case history.KindApplied, history.KindRefused, history.KindDuplicate, history.KindUnanswered:
 		return rs.find(e.Client, e)
 	case history.KindOK, history.KindFail, history.KindUnknown:
 		return rs.find(e.Lane, e)
@@ -141,7 +141,7 @@ func (rs *requests) learn(r *request, e history.Event) {
 	case history.KindUnknown:
 		r.wait()
 		return
-	case history.KindGranted, history.KindEnded, history.KindApplied, history.KindRefused, history.KindDuplicate:
+	case history.KindGranted, history.KindEnded, history.KindApplied, history.KindRefused, history.KindDuplicate, history.KindUnanswered:
 		r.account = e.Kind
 	}
 	if e.Kind == history.KindFail || e.Kind == history.KindOK && r.account != "" {

@@ -182,7 +182,7 @@ func (b *Builder) tell(e history.Event, r *request) {
 		b.queued(e, r)
 	case history.KindEnded:
 		b.ended(e, r)
-	case history.KindApplied, history.KindRefused, history.KindDuplicate:
+	case history.KindApplied, history.KindRefused, history.KindDuplicate, history.KindUnanswered:
 		l.revive()
 		b.request(e, r)
 	case history.KindFinal:
