@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"time"
 
@@ -121,12 +120,8 @@ func (o lawsOptions) check(urls []string, f *pflag.FlagSet) error {
 		return fmt.Errorf("want a --timeout above 0, got %v", o.Timeout)
 	}
 	for _, text := range urls {
-		u, err := url.Parse(text)
-		if err != nil {
+		if err := checkStorageURL(text); err != nil {
 			return err
-		}
-		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("%q is no URL of a storage: want one such as http://127.0.0.1:8080", text)
 		}
 	}
 	return notEmpty(f)

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -58,7 +57,6 @@ that checks tokens.`,
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
 		lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), pause, lane, versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
-	root.AddCommand(foreign.Command())
 	return root
 }
 

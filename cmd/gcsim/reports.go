@@ -54,7 +54,7 @@ func (o *reports) fileFlags(f *pflag.FlagSet) {
 // notEmpty refuses flags that were given an empty value, by a variable that is not
 // set.
 func notEmpty(f *pflag.FlagSet) error {
-	names := append(service.Names(all.List), "endpoints", "lanes", "out")
+	names := append(service.Names(all.List), "endpoints", "lanes", "out", "storage-url", "storage-command")
 	for _, to := range formats {
 		names = append(names, to.flag)
 	}

@@ -33,6 +33,7 @@ type runOptions struct {
 	pace
 	side, repeat int
 	places
+	storage ownStorage
 	lanes   string
 	seed    uint64
 	verbose bool
@@ -63,6 +64,7 @@ Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not
   gcsim run gc-pause               one of them: by number, name or both
   gcsim run my-scenario.yaml       one of your own
   gcsim run --repeat 20 healthy    is it flaky?
+  gcsim run --storage-url http://127.0.0.1:8080 gc-pause    with a storage of your own
   gcsim run --junit junit.xml --json > runs.json`,
 		ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,6 +77,7 @@ Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not
 	f.IntVarP(&o.side, "jobs", "j", defaultSide, "how many runs to make side by side")
 	f.IntVar(&o.repeat, "repeat", 1, "how often to run each variant")
 	o.places.flags(f)
+	o.storage.flags(f)
 	f.StringVar(&o.lanes, "lanes", "", "address of a unix socket, such as @demo: wait there for a \"gcsim lane\" for each process, and show in it what the process says; runs are made one after the other")
 	f.Uint64Var(&o.seed, "seed", 0, "for random choices; each round has the next number (default: random, and printed)")
 	f.StringVar(&o.require, "require", os.Getenv(requireEnv), "\"all\": a scenario whose lock service is missing is an error, and not skipped (default: what "+requireEnv+" says)")
@@ -109,6 +112,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		return nil, fmt.Errorf("want --require all, or nothing, got %q", o.require)
 	}
 	if err := notEmpty(cmd.Flags()); err != nil {
+		return nil, err
+	}
+	if err := o.storage.check(); err != nil {
 		return nil, err
 	}
 	text, err := o.look.on(cmd.OutOrStdout())
@@ -157,6 +163,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		return nil, err
 	}
 	if err := found.reach(cmd.Context()); err != nil {
+		return nil, err
+	}
+	if err := o.storage.place(cmd.Context(), exe, jobs); err != nil {
 		return nil, err
 	}
 	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1

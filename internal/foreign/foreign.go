@@ -118,10 +118,24 @@ func (s *Storage) Kill() error {
 	if s.process == nil {
 		return nil
 	}
-	if err := kernel.SignalGroup(s.process.PID(), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("kill %s: %w", s.Name, err)
+	if err := s.signal(syscall.SIGKILL); err != nil {
+		return err
 	}
 	<-s.process.Done()
+	return nil
+}
+
+// Pause stops it, with all processes in its process group, and returns once the kernel says
+// that the first of them stands still.
+func (s *Storage) Pause() error { return errors.Join(s.process.Pause(), s.signal(kernel.Stop)) }
+
+// Resume lets it go on.
+func (s *Storage) Resume() error { return errors.Join(s.signal(kernel.Continue), s.process.Resume()) }
+
+func (s *Storage) signal(signal syscall.Signal) error {
+	if err := kernel.SignalGroup(s.process.PID(), signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("send %v to %s: %w", signal, s.Name, err)
+	}
 	return nil
 }
 

@@ -68,7 +68,11 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	storage := r.world.storage
 	n.sends = storage.url()
 	if r.meddles(name, func(s scenario.Step) bool { return s.Send }) {
-		if n.storage, err = network.New(storage.addr); err != nil {
+		link := network.New
+		if storage.theirs != nil {
+			link = network.NewAfterHead
+		}
+		if n.storage, err = link(storage.addr); err != nil {
 			return err
 		}
 		n.sends = "http://" + n.storage.Addr()

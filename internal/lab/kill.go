@@ -51,7 +51,7 @@ func (r *run) killStorage(ctx context.Context) error {
 	s := r.world.storage
 	at := r.recorder.now()
 	r.Mean(s.process)
-	if err := s.process.Kill(); err != nil {
+	if err := s.kill(); err != nil {
 		return err
 	}
 	if err := r.AwaitClosed(ctx, "the end of the storage's journal", s.gone); err != nil {

@@ -33,6 +33,9 @@ type Options struct {
 	Endpoints []string
 	// Shared are servers that several runs use; nil: each run has its own.
 	Shared *Shared
+	// Foreign is the storage, if that is not ours. A command that the variant names for its
+	// storage is one as well.
+	Foreign *Foreign
 	// Lane, if not nil, is where people read what the processes of a lane of the history
 	// say, as it is said. A run with lanes has servers of its own.
 	Lane func(name string) io.Writer
@@ -131,6 +134,9 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if err := r.settle(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.settleForeign(ctx); err != nil {
+		return nil, err
+	}
 	return nil, r.finals(ctx)
 }
 
@@ -155,7 +161,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 	begin := history.Run{
 		Version: history.Version, Service: r.service.Name(), Tokens: tokens,
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
-		Variant: r.variant.Name, About: r.variant.About, Control: r.variant.Control,
+		Variant: r.variant.Name, About: r.about(o), Control: r.variant.Control,
 		Fencing:   r.checks(),
 		InService: r.inService(),
 		Lanes:     append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,
@@ -167,6 +173,18 @@ func (r *run) start(ctx context.Context, o Options) error {
 	r.recorder.begin(begin)
 	r.Go(r.watchMachine)
 	return nil
+}
+
+// about is what sets the variant apart, and whose the storage is, if that is not ours.
+func (r *run) about(o Options) string {
+	f := r.foreign(o)
+	switch {
+	case f == nil || r.inService():
+		return r.variant.About
+	case r.variant.About == "":
+		return f.String()
+	}
+	return r.variant.About + "; " + f.String()
 }
 
 // await takes in what the world's accounts say until done, or until within has

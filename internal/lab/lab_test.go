@@ -21,7 +21,7 @@ import (
 
 // The test binary is its own etcd, storage, clients and janitor.
 func TestMain(m *testing.M) {
-	proctest.Play(lab.Roles(all.List)...)
+	proctest.Play(append(lab.Roles(all.List), oddStorage())...)
 	os.Exit(m.Run())
 }
 

@@ -159,7 +159,7 @@ func (r *run) startServers(ctx context.Context, o Options) error {
 		err, started = <-started, nil
 	}
 	if err == nil && !r.inService() {
-		err = r.startStorage(ctx)
+		err = r.startStorage(ctx, o)
 	}
 	if started != nil {
 		err = errors.Join(err, <-started)

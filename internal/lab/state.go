@@ -167,7 +167,7 @@ func (s *state) take(e history.Event) {
 		}
 		s.tenure(e)
 		return
-	case history.KindApplied, history.KindRefused, history.KindDuplicate:
+	case history.KindApplied, history.KindRefused, history.KindDuplicate, history.KindUnanswered:
 		if e.Request == requestFinal {
 			return
 		}

@@ -17,15 +17,45 @@ import (
 )
 
 // storage is what the lock is to protect: a process that keeps its address and
-// its files when it is started again.
+// its files when it is started again, or one that is not ours.
 type storage struct {
 	addr    string
 	args    []string
-	process *proc.Process
+	process *proc.Process // nil: it is there already
 	gone    chan struct{} // closed when all that the process told was taken in
+	theirs  *theirs       // nil: it is ours
 }
 
 func (s *storage) url() string { return "http://" + s.addr }
+
+// close breaks off what is under way to one that is not ours.
+func (s *storage) close() {
+	if s.theirs != nil {
+		s.theirs.gate.Close()
+	}
+}
+
+func (s *storage) kill() error {
+	if s.theirs != nil {
+		s.theirs.gate.Leave()
+		return s.theirs.command.Kill()
+	}
+	return s.process.Kill()
+}
+
+func (s *storage) pause() error {
+	if s.theirs != nil {
+		return s.theirs.command.Pause()
+	}
+	return s.process.Pause()
+}
+
+func (s *storage) resume() error {
+	if s.theirs != nil {
+		return s.theirs.command.Resume()
+	}
+	return s.process.Resume()
+}
 
 // storageAttempts is for how many ports startStorage goes on when others are
 // faster.
@@ -48,7 +78,10 @@ func (r *run) checks() bool {
 	return true
 }
 
-func (r *run) startStorage(ctx context.Context) error {
+func (r *run) startStorage(ctx context.Context, o Options) error {
+	if f := r.foreign(o); f != nil {
+		return r.startForeign(ctx, *f)
+	}
 	v := r.variant.World.Storage
 	args := []string{"storage", "--journal", "-", "--fencing", v.Fencing, "--engine", v.Engine}
 	if v.Engine == scenario.EngineBolt {
@@ -76,6 +109,9 @@ func (r *run) startStorage(ctx context.Context) error {
 // launchStorage starts its process and begins to take in its journal.
 func (r *run) launchStorage(ctx context.Context) error {
 	s := r.world.storage
+	if s.theirs != nil {
+		return r.launchForeign(ctx)
+	}
 	p, err := r.world.group.Start("storage", nil, append(s.args, "--listen", s.addr)...)
 	if err != nil {
 		return err

@@ -39,6 +39,9 @@ func (w *world) close() error {
 	for _, n := range w.links {
 		n.close()
 	}
+	if w.storage != nil {
+		w.storage.close()
+	}
 	w.readers.Wait()
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
@@ -49,11 +50,11 @@ func (s contrib) Write(ctx context.Context, c fence.Claim, key, value string) er
 	switch {
 	case err != nil:
 		return err
-	case a.ok() && *said.Err == "":
+	case a.OK() && *said.Err == "":
 		return nil
 	case c.Token <= 0:
-		return s.outcome(c, answer{status: http.StatusBadRequest, body: a.body}, true)
-	case a.ok() && strings.Contains(*said.Err, "version"):
+		return s.outcome(c, foreign.Answer{Status: http.StatusBadRequest, Body: a.Body}, true)
+	case a.OK() && strings.Contains(*said.Err, "version"):
 		return fmt.Errorf("%w: %s", fence.ErrStale, *said.Err)
 	}
 	return fmt.Errorf("the storage answered %v", a)
@@ -69,17 +70,17 @@ func (s contrib) Read(ctx context.Context, c fence.Claim, key string) (value str
 	if err != nil {
 		return "", false, err
 	}
-	if !a.ok() {
+	if !a.OK() {
 		return "", false, fmt.Errorf("the storage answered %v", a)
 	}
 	return said.Val, said.Val != "", nil
 }
 
 // post returns an answer that has the form of the protocol.
-func (s contrib) post(ctx context.Context, r contribRequest) (answer, contribAnswer, error) {
+func (s contrib) post(ctx context.Context, r contribRequest) (foreign.Answer, contribAnswer, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return answer{}, contribAnswer{}, err
+		return foreign.Answer{}, contribAnswer{}, err
 	}
 	a, err := s.ask(ctx, http.MethodPost, "/", []string{"Content-Type: application/json"}, string(body))
 	if err != nil {
@@ -94,8 +95,8 @@ func (s contrib) post(ctx context.Context, r contribRequest) (answer, contribAns
 }
 
 // parseContrib reads an answer of contrib/lock's form.
-func parseContrib(a answer) (said contribAnswer, err error) {
-	if err = json.Unmarshal([]byte(a.body), &said); err == nil && said.Err == nil {
+func parseContrib(a foreign.Answer) (said contribAnswer, err error) {
+	if err = json.Unmarshal([]byte(a.Body), &said); err == nil && said.Err == nil {
 		err = errors.New("it has no member err")
 	}
 	return said, err

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -41,8 +42,8 @@ func FuzzAnswer(f *testing.F) {
 		"HTTP/1.1 200 OK\r\n\r\n" + `{"val":"","version":34,"err":"given version (33) is different from the existing version (34)"}`,
 		"HTTP/1.1 200 OK\r\n\r\n" + `{"val":"value","version":1e99,"err":null}`,
 		"HTTP/1.1 200 OK\r\n\r\n" + `{"val":"value","version":34}`,
-		"HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 2*maxShown),
-		"HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", maxAnswer+1),
+		"HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 2*foreign.MaxShown),
+		"HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", foreign.MaxAnswer+1),
 	} {
 		f.Add([]byte(text))
 	}
@@ -51,15 +52,15 @@ func FuzzAnswer(f *testing.F) {
 		a, err := c.ask(t.Context(), storageURL, Exchange{Method: http.MethodPut, Path: "/"})
 		whole := err == nil
 		wantNamed(t, "a request", whole, err)
-		if whole && (len(a.body) > maxAnswer || cutOff(a)) {
-			t.Errorf("an answer of %d bytes was taken for whole; its headers: %v", len(a.body), a.header)
+		if whole && (len(a.Body) > foreign.MaxAnswer || cutOff(a)) {
+			t.Errorf("an answer of %d bytes was taken for whole; its headers: %v", len(a.Body), a.Header)
 		}
 		v := view{client: c, base: storageURL}
 		fuzzV1(t, v1{v}, a, whole)
 		fuzzContrib(t, contrib{v}, a, whole)
 		log, _ := c.logged()
 		for _, e := range log {
-			if len(e.Answer) > maxShown+len("…") {
+			if len(e.Answer) > foreign.MaxShown+len("…") {
 				t.Errorf("%d bytes of an answer were kept", len(e.Answer))
 			}
 		}
@@ -87,10 +88,10 @@ func toldBy(text []byte) *client {
 
 // cutOff reports whether an answer announced more than came. To 101, 204 and 304 no body
 // belongs, whatever was announced.
-func cutOff(a answer) bool {
-	announced, err := strconv.Atoi(a.header.Get("Content-Length"))
+func cutOff(a foreign.Answer) bool {
+	announced, err := strconv.Atoi(a.Header.Get("Content-Length"))
 	bodiless := []int{http.StatusSwitchingProtocols, http.StatusNoContent, http.StatusNotModified}
-	return err == nil && announced > len(a.body) && !slices.Contains(bodiless, a.status)
+	return err == nil && announced > len(a.Body) && !slices.Contains(bodiless, a.Status)
 }
 
 // wantNamed wants an error that names the storage where there was no whole answer.
@@ -105,45 +106,45 @@ func wantNamed(t *testing.T, what string, whole bool, err error) {
 	}
 }
 
-func fuzzV1(t *testing.T, s v1, a answer, whole bool) {
+func fuzzV1(t *testing.T, s v1, a foreign.Answer, whole bool) {
 	ctx, claim := t.Context(), fence.Claim{Scope: asked, Token: 33}
-	gone := a.status == http.StatusNotFound
+	gone := a.Status == http.StatusNotFound
 	err := s.Write(ctx, claim, asked, "value")
-	wantOutcome(t, "a write", a, whole, a.ok(), err)
+	wantOutcome(t, "a write", a, whole, a.OK(), err)
 	err = s.Delete(ctx, claim, asked)
-	wantOutcome(t, "a delete", a, whole, a.ok() || gone, err)
+	wantOutcome(t, "a delete", a, whole, a.OK() || gone, err)
 	value, ok, err := s.Read(ctx, claim, asked)
-	wantOutcome(t, "a read", a, whole, a.ok() || gone, err)
-	if ok != (whole && a.ok()) || ok && value != a.body {
+	wantOutcome(t, "a read", a, whole, a.OK() || gone, err)
+	if ok != (whole && a.OK()) || ok && value != a.Body {
 		t.Errorf("a read answered by %v: %q, %v", a, value, ok)
 	}
 }
 
-func fuzzContrib(t *testing.T, s contrib, a answer, whole bool) {
+func fuzzContrib(t *testing.T, s contrib, a foreign.Answer, whole bool) {
 	said, err := parseContrib(a)
 	formed := whole && err == nil
 	err = s.Write(t.Context(), fence.Claim{Scope: asked, Token: 33}, asked, "value")
 	wantNamed(t, "a write to contrib/lock", formed, err)
-	if done := formed && a.ok() && *said.Err == ""; done != (err == nil) {
+	if done := formed && a.OK() && *said.Err == ""; done != (err == nil) {
 		t.Errorf("a write to contrib/lock answered by %v: %v", a, err)
 	}
 	_, _, err = s.Read(t.Context(), fence.Claim{Scope: asked}, asked)
 	wantNamed(t, "a read from contrib/lock", formed, err)
-	if done := formed && a.ok(); done != (err == nil) {
+	if done := formed && a.OK(); done != (err == nil) {
 		t.Errorf("a read from contrib/lock answered by %v: %v", a, err)
 	}
 }
 
 // wantOutcome wants success by a whole answer that says so, and by no other; a refusal as
 // stale by 412 alone; and an open outcome of an answer that leaves it open.
-func wantOutcome(t *testing.T, what string, a answer, whole, done bool, err error) {
+func wantOutcome(t *testing.T, what string, a foreign.Answer, whole, done bool, err error) {
 	t.Helper()
-	wantNamed(t, what, whole && a.status < 500, err)
+	wantNamed(t, what, whole && a.Status < 500, err)
 	said := fmt.Sprintf("%s answered by %v (whole: %v)", what, a, whole)
 	if (whole && done) != (err == nil) {
 		t.Errorf("%s: %v", said, err)
 	}
-	if stale := whole && a.status == http.StatusPreconditionFailed; stale != errors.Is(err, fence.ErrStale) {
+	if stale := whole && a.Status == http.StatusPreconditionFailed; stale != errors.Is(err, fence.ErrStale) {
 		t.Errorf("%s: %v, stale: %v", said, err, stale)
 	}
 }

@@ -101,35 +101,64 @@ type judge struct {
 	speaks Speaks
 }
 
+// Ask finds out what a storage speaks. An error says why it cannot be asked, or that it speaks
+// nothing.
+func Ask(ctx context.Context, o Options) (speaks Speaks, err error) {
+	j, end, err := begin(o)
+	if err != nil {
+		return speaks, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	err = j.learn(ctx)
+	return j.speaks, err
+}
+
+// begin is the judge of a storage, and what ends that.
+func begin(o Options) (j *judge, end func() error, err error) {
+	j = &judge{client: newClient(o.Timeout), mark: "laws-" + strings.ToLower(rand.Text()[:6])}
+	if len(o.Commands) == 0 {
+		j.place = there(trimmed(o.URLs))
+		return j, func() error { return nil }, nil
+	}
+	group, err := proc.NewGroup(o.Exe)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &run{group: group, commands: o.Commands}
+	j.place = r
+	return j, func() error { return errors.Join(r.kill(), group.Close()) }, nil
+}
+
+// learn finds out what the storage speaks.
+func (j *judge) learn(ctx context.Context) (err error) {
+	if j.speaks, err = j.ask(ctx); err != nil {
+		if isUnanswered(err) {
+			err = errors.Join(err, j.place.ended())
+		}
+		return err
+	}
+	if r, ok := j.place.(*run); ok {
+		if j.speaks.Durable, err = r.isDurable(ctx, j.open); err != nil {
+			return fmt.Errorf("the storage was killed and started again: %w", err)
+		}
+	}
+	return nil
+}
+
 // Judge judges a storage. An error says why it cannot be judged at all.
 func Judge(ctx context.Context, o Options) (report Report, err error) {
 	list, err := chosen(o.Only)
 	if err != nil {
 		return report, err
 	}
-	j := &judge{client: newClient(o.Timeout), mark: "laws-" + strings.ToLower(rand.Text()[:6])}
-	if len(o.Commands) > 0 {
-		group, err := proc.NewGroup(o.Exe)
-		if err != nil {
-			return report, err
-		}
-		r := &run{group: group, commands: o.Commands}
-		j.place = r
-		defer func() { err = errors.Join(err, r.kill(), group.Close()) }()
-	} else {
-		j.place = there(trimmed(o.URLs))
-	}
-	report.Storage = j.place.String()
-	if j.speaks, err = j.ask(ctx); err != nil {
-		if isUnanswered(err) {
-			err = errors.Join(err, j.place.ended())
-		}
+	j, end, err := begin(o)
+	if err != nil {
 		return report, err
 	}
-	if r, ok := j.place.(*run); ok {
-		if j.speaks.Durable, err = r.isDurable(ctx, j.open); err != nil {
-			return report, fmt.Errorf("the storage was killed and started again: %w", err)
-		}
+	defer func() { err = errors.Join(err, end()) }()
+	report.Storage = j.place.String()
+	if err := j.learn(ctx); err != nil {
+		return report, err
 	}
 	report.Speaks = j.speaks
 	dead := 0

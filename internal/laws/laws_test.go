@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -297,13 +298,13 @@ func TestRightStoragesPass(t *testing.T) {
 		{
 			name:   "the smallest",
 			open:   func(t *testing.T) laws.Options { return laws.Options{URLs: serve(t, newTiny(nil))} },
-			speaks: laws.Speaks{Protocol: "/v1"},
+			speaks: laws.Speaks{Protocol: "/v1", Parallel: true},
 			left:   []string{"RestartKeepsMark", "SequenceOrders", "SharedClaimsShare", "BatchIsFenced", "HeadIsARead", "RefusalNamesBothTokens"},
 		},
 		{
 			name:   "the smallest, as a command",
 			open:   func(t *testing.T) laws.Options { return laws.Options{Commands: []string{command(t, "none")}} },
-			speaks: laws.Speaks{Protocol: "/v1", Durable: true},
+			speaks: laws.Speaks{Protocol: "/v1", Parallel: true, Durable: true},
 			left:   []string{"ProcessesShareMarks"},
 		},
 		{
@@ -312,7 +313,7 @@ func TestRightStoragesPass(t *testing.T) {
 				url := serve(t, kvhttp.NewHandler(kv.NewMemory(kv.Options{}), kvhttp.Options{}))[0]
 				return laws.Options{URLs: []string{url, url + "/"}}
 			},
-			speaks: laws.Speaks{Protocol: "/v1", Sequence: true, Shared: true, Marks: true, Batch: true},
+			speaks: laws.Speaks{Protocol: "/v1", Sequence: true, Shared: true, Marks: true, Batch: true, Duplicates: true, Parallel: true},
 			left:   []string{"AheadRefused", "FailureKeepsMark", "RestartKeepsBothMarks", "RestartKeepsEveryMark", "RestartKeepsMark", "SharedAheadRefused"},
 		},
 	} {
@@ -343,5 +344,32 @@ func TestRightStoragesPass(t *testing.T) {
 				t.Errorf("left out %q, want %q", left, tt.left)
 			}
 		})
+	}
+}
+
+// TestAsk: of a storage that serves one connection at a time, a read waits for the body of a
+// write.
+func TestAsk(t *testing.T) {
+	s := newTiny(nil)
+	var turn sync.Mutex
+	serial := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turn.Lock()
+		defer turn.Unlock()
+		s.ServeHTTP(w, r)
+	})
+	for _, tt := range []struct {
+		handler http.Handler
+		want    laws.Speaks
+	}{
+		{s, laws.Speaks{Protocol: "/v1", Parallel: true}},
+		{serial, laws.Speaks{Protocol: "/v1"}},
+	} {
+		got, err := laws.Ask(t.Context(), laws.Options{URLs: serve(t, tt.handler), Timeout: 10 * time.Second})
+		if err != nil || got != tt.want {
+			t.Errorf("it speaks %+v, %v, want %+v", got, err, tt.want)
+		}
+	}
+	if _, err := laws.Ask(t.Context(), laws.Options{URLs: serve(t, http.NotFoundHandler()), Timeout: 10 * time.Second}); err == nil || !strings.Contains(err.Error(), "speaks neither") {
+		t.Errorf("of one that finds nothing: %v", err)
 	}
 }

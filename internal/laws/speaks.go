@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
 // The protocols.
@@ -22,8 +24,15 @@ type Speaks struct {
 	Shared   bool   `json:"shared"`   // it knows Fencing-Mode: shared
 	Marks    bool   `json:"marks"`    // a stale refusal names the mark
 	Batch    bool   `json:"batch"`    // POST /v1/batch
-	Durable  bool   `json:"durable"`  // it keeps its data when it is killed; never of a storage that is there already
+	// Duplicates says that the answer to what was done before has Fencing-Duplicate: true.
+	Duplicates bool `json:"duplicates"`
+	// Parallel says that it serves others while the body of a request is on its way.
+	Parallel bool `json:"parallel"`
+	Durable  bool `json:"durable"` // it keeps its data when it is killed; never of a storage that is there already
 }
+
+// ByScope reports whether requests name the lock under which they are.
+func (s Speaks) ByScope() bool { return s.Protocol == protocolV1 }
 
 // String tells of it in a line.
 func (s Speaks) String() string {
@@ -73,7 +82,9 @@ func (j *judge) ask(ctx context.Context) (Speaks, error) {
 		says.Shared = j.asksShared(ctx)
 	}
 	says.Sequence = j.asksSequence(ctx)
+	says.Duplicates = says.Sequence && j.asksDuplicate(ctx)
 	says.Batch = j.asksBatch(ctx)
+	says.Parallel = j.asksParallel(ctx)
 	return says, nil
 }
 
@@ -131,10 +142,41 @@ func (j *judge) asksSequence(ctx context.Context) bool {
 	return err == nil && value == "2"
 }
 
+// asksDuplicate: the answer to the same request once more says that it was done before.
+func (j *judge) asksDuplicate(ctx context.Context) bool {
+	v := v1{j.view()}
+	c := tokenOf(34)
+	c.Sequence = 1
+	var a foreign.Answer
+	for range 2 {
+		var err error
+		if a, err = v.ask(ctx, http.MethodPut, v.path(asked), v.header(c), "value"); err != nil {
+			return false
+		}
+	}
+	return a.OK() && a.Header.Get(fencehttp.HeaderDuplicate) == "true"
+}
+
+// asksParallel: a read is answered while the storage waits for the body of a write.
+func (j *judge) asksParallel(ctx context.Context) bool {
+	v := v1{j.view()}
+	late := Exchange{Method: http.MethodPut, Path: v.path(asked), Header: v.header(tokenOf(34)), Body: "late"}
+	conn, err := dial(ctx, v.base, late)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	within, cancel := context.WithTimeout(ctx, heldUp)
+	defer cancel()
+	_, _, held := v.Read(within, fence.Claim{Scope: asked}, asked)
+	_, err = finish(conn, late.Body, j.client.timeout)
+	return held == nil && err == nil
+}
+
 func (j *judge) asksBatch(ctx context.Context) bool {
 	v := v1{j.view()}
 	a, err := v.batch(ctx, tokenOf(34), asked, "value")
-	if err != nil || !a.ok() {
+	if err != nil || !a.OK() {
 		return false
 	}
 	value, _, err := v.Read(ctx, fence.Claim{Scope: asked}, asked)
@@ -142,7 +184,7 @@ func (j *judge) asksBatch(ctx context.Context) bool {
 }
 
 // batch writes a value at a key by a batch of one.
-func (s v1) batch(ctx context.Context, c fence.Claim, key, value string) (answer, error) {
+func (s v1) batch(ctx context.Context, c fence.Claim, key, value string) (foreign.Answer, error) {
 	body := fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": %q}]}`, s.name(key), value)
 	return s.ask(ctx, http.MethodPost, "/v1/batch", append(s.header(c), "Content-Type: application/json"), body)
 }

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
+	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
-
-const pathKV = "/v1/kv/"
 
 // view is a part of a storage that looks empty: all its scopes and keys have a prefix that
 // nobody has used before.
@@ -35,15 +33,11 @@ type v1 struct{ view }
 
 func (s v1) at(base string) store { s.base = base; return s }
 
-// name is what a scope or a key is called in the storage. Slashes at its beginning stay
-// there: a storage may take them off.
-func (v view) name(s string) string {
-	rest := strings.TrimLeft(s, "/")
-	return s[:len(s)-len(rest)] + v.prefix + rest
-}
+// name is what a scope or a key is called in the storage.
+func (v view) name(s string) string { return foreign.Prefixed(v.prefix, s) }
 
 // path is where a key is.
-func (v view) path(key string) string { return pathKV + url.PathEscape(v.name(key)) }
+func (v view) path(key string) string { return foreign.PathKV + url.PathEscape(v.name(key)) }
 
 // header has the headers of a claim.
 func (v view) header(c fence.Claim) []string {
@@ -61,7 +55,7 @@ func (v view) header(c fence.Claim) []string {
 	return lines
 }
 
-func (v view) ask(ctx context.Context, method, path string, header []string, body string) (answer, error) {
+func (v view) ask(ctx context.Context, method, path string, header []string, body string) (foreign.Answer, error) {
 	return v.client.ask(ctx, v.base, Exchange{Method: method, Path: path, Header: header, Body: body})
 }
 
@@ -79,34 +73,34 @@ func (s v1) Delete(ctx context.Context, c fence.Claim, key string) error {
 	if err != nil {
 		return err
 	}
-	if a.status == http.StatusNotFound {
-		a.status = http.StatusNoContent
+	if a.Status == http.StatusNotFound {
+		a.Status = http.StatusNoContent
 	}
 	return s.outcome(c, a, true)
 }
 
 func (s v1) Read(ctx context.Context, c fence.Claim, key string) (value string, ok bool, err error) {
 	a, err := s.ask(ctx, http.MethodGet, s.path(key), s.header(c), "")
-	if err != nil || a.status == http.StatusNotFound {
+	if err != nil || a.Status == http.StatusNotFound {
 		return "", false, err
 	}
-	return a.body, a.ok(), s.outcome(c, a, false)
+	return a.Body, a.OK(), s.outcome(c, a, false)
 }
 
 // outcome is what an answer means, to a change or a read.
-func (v view) outcome(c fence.Claim, a answer, change bool) error {
+func (v view) outcome(c fence.Claim, a foreign.Answer, change bool) error {
 	switch {
-	case a.ok():
+	case a.OK():
 		return nil
-	case a.refused() && c.Token == 0 && change:
+	case a.Refused() && c.Token == 0 && change:
 		return fmt.Errorf("%w: %v", fence.ErrNoToken, a)
-	case a.refused() && c.Token < 0:
+	case a.Refused() && c.Token < 0:
 		return fmt.Errorf("%w: %v", fence.ErrInvalidToken, a)
-	case a.refused() && c.Mode == fence.Shared && c.Sequence != 0:
+	case a.Refused() && c.Mode == fence.Shared && c.Sequence != 0:
 		return fmt.Errorf("%w: %v", fence.ErrInvalidSequence, a)
-	case a.status == http.StatusPreconditionFailed && c.Token != 0:
+	case a.Status == http.StatusPreconditionFailed && c.Token != 0:
 		return v.stale(c, a)
-	case a.status >= 500:
+	case a.Status >= 500:
 		did := fmt.Sprintf("answered %v, which leaves open what became of the request", a)
 		return &UnansweredError{Storage: v.base, Asked: fmt.Sprintf("%+v", c), Did: did}
 	}
@@ -114,10 +108,10 @@ func (v view) outcome(c fence.Claim, a answer, change bool) error {
 }
 
 // stale is the refusal that an answer tells of, with the mark where the answer names it.
-func (v view) stale(c fence.Claim, a answer) error {
+func (v view) stale(c fence.Claim, a foreign.Answer) error {
 	var p fencehttp.Problem
 	var stale *fence.StaleError
-	if json.Unmarshal([]byte(a.body), &p) != nil || !errors.As(p.Err(), &stale) {
+	if json.Unmarshal([]byte(a.Body), &p) != nil || !errors.As(p.Err(), &stale) {
 		return fmt.Errorf("%w: %v", fence.ErrStale, a)
 	}
 	if stale.Scope == v.name(c.Scope) {

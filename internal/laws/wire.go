@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -98,7 +99,7 @@ func (s *steps) refused(e Exchange, what string) {
 	switch {
 	case err != nil:
 		s.err = fmt.Errorf("%s: %w, want it refused", what, err)
-	case !a.refused():
+	case !a.Refused():
 		s.err = fmt.Errorf("%s: the storage answered %v, want it refused with a status from 400 to 499", what, a)
 	}
 }
@@ -117,7 +118,7 @@ func onlyNumbersAreTokens(ctx context.Context, j *judge) error {
 		"", "0", "-1", "-36", "abc", "36abc", "36.0", "36.5", "1e3", "0x24", "Infinity", "NaN", "true", "null", "36, 37", "36 37",
 		"9223372036854775808", "18446744073709551615", "18446744073709551616", "18446744073709551652", strings.Repeat("9", 400),
 	} {
-		what := fmt.Sprintf("token %q", shown(text))
+		what := fmt.Sprintf("token %q", foreign.Shown(text))
 		header := []string{s.scope(), token(text)}
 		s.refused(Exchange{Method: http.MethodPut, Path: s.path(key), Header: header, Body: "garbage"}, "a write with "+what)
 		s.refused(Exchange{Method: http.MethodDelete, Path: s.path(key), Header: header}, "a delete with "+what)
@@ -172,11 +173,11 @@ func otherWaysAreClosed(ctx context.Context, j *judge) error {
 	}
 	name := s.name(key)
 	stale := []string{s.scope(), token("34")}
-	encoded := pathKV + fmt.Sprintf("%%%02X", name[0]) + name[1:]
+	encoded := foreign.PathKV + fmt.Sprintf("%%%02X", name[0]) + name[1:]
 	var ways []Exchange
 	for _, path := range []string{
-		s.path(key) + "?token=36", s.path(key) + "?Fencing-Token=36", s.path(key) + "/", "/" + s.path(key), pathKV + "./" + name,
-		pathKV + "x/../" + name, encoded, "/v1/KV/" + name, "/V1/kv/" + name, "/kv/" + name, "/" + name,
+		s.path(key) + "?token=36", s.path(key) + "?Fencing-Token=36", s.path(key) + "/", "/" + s.path(key), foreign.PathKV + "./" + name,
+		foreign.PathKV + "x/../" + name, encoded, "/v1/KV/" + name, "/V1/kv/" + name, "/kv/" + name, "/" + name,
 	} {
 		for _, method := range []string{http.MethodPut, http.MethodDelete} {
 			ways = append(ways, Exchange{Method: method, Path: path, Header: stale})
@@ -222,21 +223,21 @@ func headIsARead(ctx context.Context, j *judge) error {
 	if err != nil {
 		return err
 	}
-	head := func(t string) (answer, error) {
+	head := func(t string) (foreign.Answer, error) {
 		return s.ask(ctx, http.MethodHead, s.path(key), []string{s.scope(), token(t)}, "")
 	}
 	fresh, err := head("36")
 	if err != nil {
 		return fmt.Errorf("a HEAD with token 36: %w", err)
 	}
-	if !fresh.ok() {
+	if !fresh.OK() {
 		return fmt.Errorf("%w: the storage answers %v to a HEAD", fencetest.ErrNotApplicable, fresh)
 	}
 	stale, err := head("34")
 	if err != nil {
 		return fmt.Errorf("a HEAD with token 34: %w", err)
 	}
-	if stale.ok() {
+	if stale.OK() {
 		return fmt.Errorf("a HEAD with token 34: the storage answered %v, want it refused with 412", stale)
 	}
 	s.write(35, "stale after a HEAD with token 36", fence.ErrStale)
@@ -260,7 +261,7 @@ func lateBodyIsNoWayIn(ctx context.Context, j *judge) error {
 	defer cancel()
 	conn, err := dial(ctx, s.base, late)
 	if err != nil {
-		return s.client.note(s.base, late, answer{}, err)
+		return s.client.note(s.base, late, foreign.Answer{}, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -274,24 +275,35 @@ func lateBodyIsNoWayIn(ctx context.Context, j *judge) error {
 		written <- err
 	case <-timer.C: // it serves one at a time
 	}
-	if _, err = io.WriteString(conn, late.Body); err == nil {
-		var resp *http.Response
-		if resp, err = http.ReadResponse(bufio.NewReader(io.LimitReader(conn, maxHeaders+maxAnswer)), nil); err == nil {
-			var a answer
-			a, err = read(resp)
-			resp.Body.Close()
-			_ = s.client.note(s.base, late, a, nil)
-		}
+	a, err := finish(conn, late.Body, s.client.timeout)
+	if err == nil {
+		_ = s.client.note(s.base, late, a, nil)
 	}
 	if first := <-written; first != nil {
 		return fmt.Errorf("a write with token 37, while the body of a write with 36 was on its way: %w", first)
 	}
 	if err != nil {
-		return fmt.Errorf("a write with token 36 whose body came late: %w", s.client.note(s.base, late, answer{}, err))
+		return fmt.Errorf("a write with token 36 whose body came late: %w", s.client.note(s.base, late, foreign.Answer{}, err))
 	}
 	s.stays("new", "a write with token 36 whose headers came before that with 37, and its body after it,")
 	s.write(36, "stale", fence.ErrStale)
 	return s.err
+}
+
+// finish sends the body of a request, and returns the answer.
+func finish(conn net.Conn, body string, within time.Duration) (a foreign.Answer, err error) {
+	if err := conn.SetDeadline(time.Now().Add(within)); err != nil {
+		return a, err
+	}
+	if _, err := io.WriteString(conn, body); err != nil {
+		return a, err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, foreign.MaxHeaders+foreign.MaxAnswer)), nil)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	return foreign.Read(resp)
 }
 
 // dial sends all of a request but its body.
@@ -341,7 +353,7 @@ func batchIsFenced(ctx context.Context, j *judge) error {
 		switch {
 		case err != nil:
 			s.err = fmt.Errorf("a batch with token %d: %w", t, err)
-		case a.ok() != want:
+		case a.OK() != want:
 			s.err = fmt.Errorf("a batch with token %d: the storage answered %v, want admitted: %v", t, a, want)
 		}
 	}

@@ -1,6 +1,9 @@
 package network
 
-import "net"
+import (
+	"bytes"
+	"net"
+)
 
 // conn is a client's connection, and the one to the service that goes with it.
 type conn struct {
@@ -31,16 +34,36 @@ func (c *conn) run() {
 		if err != nil {
 			break
 		}
-		if !c.passTx() || c.service == nil && !c.begin(answered) {
-			return
+		head := 0
+		if c.link.heads && c.link.Tx.opens() != nil {
+			head = headOf(buf[:n])
 		}
-		if _, err := c.service.Write(buf[:n]); err != nil {
+		if head > 0 && !c.send(buf[:head], answered) || !c.passTx() || !c.send(buf[head:n], answered) {
 			break
 		}
 	}
 	if c.service != nil {
 		<-answered
 	}
+}
+
+// headOf is how many bytes of what a client sends are the headers of a request with a body;
+// 0: it is something else.
+func headOf(b []byte) int {
+	const end = "\r\n\r\n"
+	if i := bytes.Index(b, []byte(end)); i >= 0 && i+len(end) < len(b) {
+		return i + len(end)
+	}
+	return 0
+}
+
+// send passes something on, and reports whether somebody is there to take it.
+func (c *conn) send(b []byte, answered chan struct{}) bool {
+	if c.service == nil && !c.begin(answered) {
+		return false
+	}
+	_, err := c.service.Write(b)
+	return err == nil
 }
 
 // begin connects to the service. Where nobody serves the client's connection breaks.

@@ -19,6 +19,7 @@ type Link struct {
 	listener *Listener // nil: it is given its connections by Take
 	to       string
 	greets   bool // the service speaks first
+	heads    bool // the headers of a request never wait for its body
 	running  sync.WaitGroup
 	holds    chan struct{}
 
@@ -34,6 +35,14 @@ func New(to string) (*Link, error) { return NewTaking(to).listen() }
 func NewGreeted(to string) (*Link, error) {
 	l := NewTaking(to)
 	l.greets = true
+	return l.listen()
+}
+
+// NewAfterHead makes a link to a service that speaks HTTP. While Tx is shut the headers of a
+// request with a body go on, and what comes after them waits.
+func NewAfterHead(to string) (*Link, error) {
+	l := NewTaking(to)
+	l.heads = true
 	return l.listen()
 }
 

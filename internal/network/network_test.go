@@ -264,3 +264,40 @@ func TestLinksShareAnAddress(t *testing.T) {
 	first.Tx.Open()
 	hear(t, got, "by the first\n")
 }
+
+// TestAfterHead: the headers of a request go on while its body waits; a request without a body
+// waits as it is, and an open link passes on all.
+func TestAfterHead(t *testing.T) {
+	addr, got := echo(t)
+	l, err := network.NewAfterHead(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	first, second := dial(t, l), dial(t, l)
+	const head, bare = "PUT /k HTTP/1.1\r\nContent-Length: 5\r\n\r\n", "DELETE /k HTTP/1.1\r\n\r\n"
+	say(t, first, head+"body\n")
+	hear(t, got, "PUT /k HTTP/1.1\r\n")
+	hear(t, got, "Content-Length: 5\r\n")
+	hear(t, got, "\r\n")
+	hear(t, got, "body\n")
+	l.Tx.Shut()
+	say(t, first, head+"late\n")
+	hear(t, got, "PUT /k HTTP/1.1\r\n")
+	hear(t, got, "Content-Length: 5\r\n")
+	hear(t, got, "\r\n")
+	say(t, second, bare)
+	for l.Held() < 2 {
+		<-l.Holds()
+	}
+	l.Pass()
+	hear(t, got, "late\n")
+	l.Pass()
+	hear(t, got, "DELETE /k HTTP/1.1\r\n")
+	hear(t, got, "\r\n")
+	select {
+	case line := <-got:
+		t.Errorf("%q came as well", line)
+	default:
+	}
+}

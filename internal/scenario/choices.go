@@ -18,6 +18,9 @@ const (
 	pausesName  = "pauses"
 )
 
+// noCommand stands for the storage that is gcsim's own.
+const noCommand = "none"
+
 // pausesSettings are the world's own.
 var pausesSettings = []setting.Setting{
 	{Name: pausesName, Kind: setting.Number, Default: "0", About: "How often a count is disturbed: a holder chosen at random is stopped between its look and its write, until a successor has written, or nobody else is left to. Fewer than there are clients."},
@@ -29,6 +32,7 @@ var storageSettings = []setting.Setting{
 	{Name: "engine", Default: EngineMemory, Of: []string{EngineMemory, EngineBolt}, About: "memory forgets all with its process; bolt is durable."},
 	{Name: "fencing", Default: FencingOn, Of: []string{FencingOn, FencingOff, FencingDiffers, FencingForgetful}, About: "How it checks tokens. differs (wrong): refuses every token that differs from the last. forgetful (wrong): a delete drops the mark. The wrong ones need the engine memory."},
 	{Name: "bound", Default: BoundNone, Of: []string{BoundNone, BoundIssuer}, About: "Whether it knows which tokens cannot have been given out yet. issuer: it asks the lock service for the last that was."},
+	{Name: "command", Default: noCommand, Pattern: `^(none|.*\{(addr|port)\}.*)$`, Want: "a line for sh with {addr} or {port}, like \"python3 storage.py --listen {addr} --dir {dir}\"", About: "A storage of your own: a line for sh that runs it, in which {addr} is the address to listen on, {port} its port, and {dir} the directory for its files. It has none of the settings above. none: gcsim's own."},
 }
 
 // clientSettings are those of a service's clients.

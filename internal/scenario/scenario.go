@@ -60,6 +60,7 @@ type Storage struct {
 	Engine  string // EngineMemory or EngineBolt
 	Fencing string
 	Bound   string
+	Command string // that runs it, as package foreign has it; "": it is gcsim's own
 }
 
 // Where the data lies.

@@ -165,9 +165,17 @@ func (s *Service) worldGroups() []settingGroup {
 func (s *settings) world() World {
 	return World{
 		Service: s.service.Name, Settings: s.servers.asValues(),
-		Storage: Storage{In: s.storage.text("in"), Engine: s.storage.text("engine"), Fencing: s.storage.text("fencing"), Bound: s.storage.text("bound")},
+		Storage: Storage{In: s.storage.text("in"), Engine: s.storage.text("engine"), Fencing: s.storage.text("fencing"), Bound: s.storage.text("bound"), Command: s.command()},
 		Pauses:  s.own.number(pausesName),
 	}
+}
+
+// command runs the storage; "" where it is gcsim's own.
+func (s *settings) command() string {
+	if command := s.storage.text("command"); command != noCommand {
+		return command
+	}
+	return ""
 }
 
 func (s *settings) asClients() map[string]Client {
@@ -209,6 +217,13 @@ func (s *settings) check() error {
 			return err
 		}
 	}
+	if s.command() != "" {
+		for _, name := range []string{"engine", "fencing", "bound"} {
+			if s.storage.given(name) {
+				return errorAt(s.storage.node(name), "a storage of your own has no setting %q: leave it out", name)
+			}
+		}
+	}
 	storage := s.storage
 	fencing := storage.text("fencing")
 	wrong := slices.Contains([]string{FencingDiffers, FencingForgetful}, fencing)
@@ -229,7 +244,7 @@ func (s *settings) checkInService() error {
 	if s.service.Compares == nil {
 		return errorAt(s.storage.node("in"), "no data can lie in %s: want \"in: process\"", s.service.Name)
 	}
-	for _, name := range []string{"engine", "fencing", "bound"} {
+	for _, name := range []string{"engine", "fencing", "bound", "command"} {
 		if s.storage.given(name) {
 			return errorAt(s.storage.node(name), "the data lies in %s, and there is no storage that has a setting %q: leave it out", s.service.Name, name)
 		}

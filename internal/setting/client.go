@@ -29,6 +29,9 @@ const (
 	LookNothing = "nothing"
 	LookSession = "session" // at the client's own session, which may not know yet
 
+	ModeExclusive = "exclusive" // it holds its locks alone
+	ModeShared    = "shared"    // together with others that share them
+
 	ClaimsByMode    = "by-mode"   // shared where the tenure is
 	ClaimsExclusive = "exclusive" // whatever the tenure is
 )
@@ -39,6 +42,7 @@ const (
 	Token   = "token"
 	Session = "session"
 	Look    = "look"
+	Mode    = "mode"
 	Claims  = "claims"
 )
 

@@ -7,13 +7,14 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
 // shares reports whether the client takes its locks together with others.
-func (c *client) shares() bool { return c.settings.Text(settingMode) == modeShared }
+func (c *client) shares() bool { return c.settings.Text(setting.Mode) == setting.ModeShared }
 
 // reader is a place in the queue of one who shares the lock, by etcdlock, and then its
 // tenure.

@@ -38,7 +38,7 @@ func TestPlaceOfAReader(t *testing.T) {
 	}
 	t.Cleanup(server.Close)
 	writer := dial(t, server.Endpoint(), nil)
-	reader := dial(t, server.Endpoint(), setting.Values{settingMode: modeShared, setting.TTL: "60s"})
+	reader := dial(t, server.Endpoint(), setting.Values{setting.Mode: setting.ModeShared, setting.TTL: "60s"})
 	held, err := writer.Lock(t.Context(), "/lock", "")
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestSettingsOfAReader(t *testing.T) {
 		{setting.Values{setting.Numbered: "true", setting.Claims: setting.ClaimsExclusive}, ""},
 		{setting.Values{setting.Look: setting.LookSession}, ""},
 	} {
-		tt.chosen[settingMode] = modeShared
+		tt.chosen[setting.Mode] = setting.ModeShared
 		c, err := Dialer{}.Dial(service.Options{Endpoints: []string{"127.0.0.1:1"}, Settings: settingsWith(tt.chosen)})
 		if err == nil {
 			_ = c.Close(t.Context())

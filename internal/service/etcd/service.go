@@ -117,7 +117,7 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 		wrong.Text = fmt.Sprintf("\"session\" cannot be %s%s", session, scenario.Hint(session, append(ownOrKept, others...)))
 	case !slices.Contains(ownOrKept, owner.Text(setting.Session)):
 		wrong.Text = fmt.Sprintf("%s has no session of its own to share: it shares that of %s", session, owner.Text(setting.Session))
-	case owner.Text(settingMode) == modeShared:
+	case owner.Text(setting.Mode) == setting.ModeShared:
 		wrong.Text = fmt.Sprintf("%s has no session to share: its mode is shared, and it keeps none", session)
 	default:
 		return nil

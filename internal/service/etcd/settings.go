@@ -20,10 +20,6 @@ const (
 
 	lookIsOwner = "is-owner"
 	lookFirst   = "first"
-
-	settingMode   = "mode"
-	modeExclusive = "exclusive" // it holds its locks alone
-	modeShared    = "shared"    // together with others that share them
 )
 
 var clientSettings = []setting.Setting{
@@ -41,7 +37,7 @@ var clientSettings = []setting.Setting{
 		About: "What its locks stand on. own: each tenure has a key of its own. kept: one session, and so one key, for all its tenures. Or the name of the client whose session it shares, and which keeps it.",
 	},
 	{
-		Name: settingMode, Default: modeExclusive, Of: []string{modeExclusive, modeShared},
+		Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared},
 		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with others that share them, as a reader.",
 	},
 	{
@@ -57,7 +53,7 @@ var clientSettings = []setting.Setting{
 // unfit names a setting of a client that does not go together with how it takes its
 // locks, and says why; name is "" where there is none.
 func unfit(client setting.Values) (name, why string) {
-	if client.Text(settingMode) == modeExclusive {
+	if client.Text(setting.Mode) == setting.ModeExclusive {
 		return "", ""
 	}
 	look := client.Text(setting.Look)
