@@ -17,6 +17,7 @@ require (
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceredis v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencesql v0.1.0
+	github.com/fencelab/fencelab/pkg/lock/eslock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/etcdlock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/redislock v0.1.0
 	github.com/fencelab/fencelab/pkg/lock/sqllock v0.1.0

@@ -38,6 +38,8 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/lock/locktest":         {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/lock/internal/attempt": {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/fence/fencesql":        {own("pkg/fence")}, // its users choose the driver
+		"./pkg/internal/esdoc":        {own("pkg/fence")},
+		"./pkg/lock/eslock":           {own("pkg/fence"), own("pkg/internal/esdoc"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/sqllock":          {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./internal/history":          {own("pkg/fence")},
 		"./internal/verdict":          {own("pkg/fence"), own("internal/history")},

@@ -56,6 +56,8 @@ func TestOutside(t *testing.T) {
 			[]string{own("pkg"), own("pkg/lock/redislock"), "github.com/redis/go-redis/v9"}, 0, "redislock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
 		{"sqllock", []string{"pkg/lock/sqllock"},
 			[]string{own("pkg"), own("pkg/lock/sqllock")}, 3, "sqllock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
+		{"eslock", []string{"pkg/lock/eslock"},
+			[]string{own("pkg"), own("pkg/lock/eslock")}, 3, "eslock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
 		{"zklock", []string{"pkg/lock/zklock"},
 			[]string{own("pkg"), own("pkg/lock/zklock"), "github.com/go-zookeeper/zk"}, 4, "zklock: a timeout of 0s, want whole milliseconds, 1ms or more\n"},
 		{"fencebolt", []string{"pkg/fence/fencebolt"},

@@ -48,6 +48,9 @@ var options = []string{
 type Node struct {
 	Addr    string // for clients
 	Process *proc.Process
+
+	group     *proc.Group
+	arguments []string
 }
 
 // Start starts a node in g, whose program must have Command, and returns when it serves.
@@ -65,15 +68,31 @@ func Start(ctx context.Context, g *proc.Group) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
-	p, err := g.Start("elasticsearch1", nil, arguments...)
-	if err != nil {
+	n := &Node{Addr: addr, group: g, arguments: arguments}
+	if err := n.start(ctx); err != nil {
 		return nil, err
 	}
-	n := &Node{addr, p}
-	if err := p.Await(ctx, n.ping); err != nil {
-		return nil, errors.Join(err, p.Kill())
-	}
 	return n, nil
+}
+
+// start starts a process for the node, and returns when it serves.
+func (n *Node) start(ctx context.Context) (err error) {
+	if n.Process, err = n.group.Start("elasticsearch1", nil, n.arguments...); err != nil {
+		return err
+	}
+	if err := n.Process.Await(ctx, n.ping); err != nil {
+		return errors.Join(err, n.Process.Kill())
+	}
+	return nil
+}
+
+// Restart kills the node's process, starts another one with what the node has kept, and
+// returns when it serves.
+func (n *Node) Restart(ctx context.Context) error {
+	if err := n.Process.Kill(); err != nil {
+		return err
+	}
+	return n.start(ctx)
 }
 
 // prepare writes the files of a node, and returns the arguments of its process and its
@@ -103,9 +122,9 @@ func prepare(dir string) (arguments []string, addr string, err error) {
 	return arguments, free[0], err
 }
 
-// ping asks once whether the node serves.
+// ping asks once whether the node serves all documents that it has.
 func (n *Node) ping(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Addr+"/_cluster/health", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Addr+"/_cluster/health?wait_for_status=yellow&timeout=1s", nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,93 @@
+// Package estest is for tests that need a node of OpenSearch.
+package estest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
+)
+
+// Deadline is for what is sure to happen. Java starts slowly on a machine with much to do.
+const Deadline = 3 * time.Minute
+
+// Need leaves a test out where there is no OpenSearch.
+func Need(t testing.TB) {
+	t.Helper()
+	need.Programs(t, "to run OpenSearch", "java")
+	if where, bring := esproc.Found(); where == "" {
+		need.Missing(t, "the jars of OpenSearch", "to test with a node", "go run ./cmd/"+bring)
+	}
+}
+
+// Start starts a node for one test, with which it ends.
+func Start(t testing.TB) *esproc.Node {
+	t.Helper()
+	Need(t)
+	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
+	defer cancel()
+	n, err := esproc.Start(ctx, proctest.Group(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Main is the TestMain of a program whose tests start nodes, and share one.
+func Main(m *testing.M, shared *Node) {
+	proctest.Play(esproc.Command(), lab.Janitor())
+	code := m.Run()
+	if err := shared.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// Node is one for all tests of a program. The first that asks for it starts it. TestMain
+// closes it.
+type Node struct {
+	mu    sync.Mutex
+	group *proc.Group
+	node  *esproc.Node
+}
+
+// Get is the node.
+func (n *Node) Get(t testing.TB) *esproc.Node {
+	t.Helper()
+	Need(t)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.node != nil {
+		return n.node
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
+	defer cancel()
+	var err error
+	if n.group == nil {
+		n.group, err = proc.NewGroup(os.Args[0])
+	}
+	if err == nil {
+		n.node, err = esproc.Start(ctx, n.group)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n.node
+}
+
+// Close ends the node, if there is one.
+func (n *Node) Close() error {
+	if n.group == nil {
+		return nil
+	}
+	return n.group.Close()
+}

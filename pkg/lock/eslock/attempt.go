@@ -1,0 +1,101 @@
+package eslock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
+)
+
+// attempt makes one attempt, or waits.
+func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if err := checkScope(scope); err != nil {
+		return nil, fmt.Errorf("eslock: %s: %w", how.Op, err)
+	}
+	g := lock.Grant{Scope: scope, Owner: b.owner(), Mode: how.Mode}
+	tenure, left, err := b.stand(ctx, g, how.Wait)
+	if err != nil {
+		return nil, attempt.Attempt{Package: "eslock", Way: how, Scope: scope}.Failed(ctx, err, "the lock may be taken", left)
+	}
+	return tenure, nil
+}
+
+// stand asks for the lock until it is granted or, without wait, once. left is why the lock
+// may be taken in spite of the error.
+func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure, left, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	late, stop := attempt.Afterwards(ctx)
+	defer stop()
+	for {
+		asked := time.Now()
+		r, granted, err := b.take(late, &g)
+		until := asked.Add(b.ttl)
+		switch {
+		case err != nil:
+			return nil, b.takeBack(late, g, err), err
+		case granted && ctx.Err() == nil && time.Now().Before(until):
+			return b.newTenure(g, r, until), nil, nil
+		case granted: // and nobody wants it any more, or the answer took as long as the lease
+			left := b.takeBack(late, g, nil)
+			if left != nil || !wait || ctx.Err() != nil {
+				return nil, left, errLate
+			}
+		case !wait:
+			return nil, nil, lock.ErrLocked
+		}
+		select {
+		case <-time.After(b.poll/2 + rand.N(b.poll)):
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+}
+
+var errLate = errors.New("the lease was over when the answer came")
+
+// take takes the lock if no holder is in its way, and notes the token in the grant.
+func (b *Backend) take(ctx context.Context, g *lock.Grant) (record, bool, error) {
+	for {
+		asked := time.Now()
+		read, err := b.index.read(ctx, g.Scope)
+		if err != nil {
+			return record{}, false, err
+		}
+		now := document{Token: read.Token + 1, Holders: b.watch.alive(g.Scope, read.Holders, asked)}
+		for _, h := range now.Holders {
+			if h.Mode != fence.Shared || g.Mode != fence.Shared {
+				return record{}, false, nil
+			}
+		}
+		g.Token = now.Token
+		now.Holders = append(now.Holders, holder{Owner: g.Owner, Token: g.Token, Mode: g.Mode, TTL: b.ttl.Milliseconds()})
+		left, written, err := b.index.write(ctx, g.Scope, read, now)
+		if err != nil || written {
+			return left, written, err
+		}
+	}
+}
+
+// takeBack frees the lock that an attempt may have, which ended with err. It returns why the
+// lock may be taken nevertheless. It changes the document in any case: then a request of the
+// attempt that is still on its way does not find the document as it was read.
+func (b *Backend) takeBack(ctx context.Context, g lock.Grant, err error) error {
+	if err != nil && fence.OutcomeOf(err) == fence.Definite {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, attempt.Cleanup)
+	defer cancel()
+	_, _, left := b.index.change(ctx, g.Scope, record{}, func(d *document) bool {
+		d.remove(g.Owner)
+		d.Token = max(d.Token, g.Token)
+		return true
+	})
+	return left
+}
