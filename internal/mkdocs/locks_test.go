@@ -70,7 +70,7 @@ func TestLocksFollowTables(t *testing.T) {
 // TestLocksRefuse: tables that cannot be one are errors that say which.
 func TestLocksRefuse(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"| `global` | yes ", "| `global` ", "docs/elasticsearch/recipes.md: the row of `global` has 7 cells, want 8"},
+		{"| `global` | yes ", "| `global` ", "docs/elasticsearch/recipes.md: the row of `global` has 8 cells, want 9"},
 		{"A client that does not want to wait", "A client that waits", `the column "try" means "A client that waits`},
 		{"- *try*: ", "", `the column "try" means "" for elasticsearch`},
 		{"| ", "", "docs/elasticsearch/recipes.md has no table of recipes"},

@@ -200,10 +200,10 @@ func TestLossIsTold(t *testing.T) {
 // first and do the change when it is told to.
 type lossy struct {
 	addr string
-	lose atomic.Bool   // the answer of the next change
-	hold atomic.Bool   // the next change, until late is closed
+	lose atomic.Bool // the answer of the next change
+	hold atomic.Bool // the next change, until late is closed
 	late chan struct{}
-	done chan int    // the status of a change that was late
+	done chan int // the status of a change that was late
 }
 
 func newLossy(t *testing.T, node string) *lossy {

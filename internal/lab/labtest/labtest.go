@@ -3,6 +3,7 @@ package labtest
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,14 +19,22 @@ import (
 )
 
 // Main is the TestMain of a lock service, whose test binary is its own servers, storage, clients
-// and janitor. So many tests run side by side, as runs mostly wait.
-func Main(m *testing.M, services []service.Service, parallel int) {
+// and janitor. So many tests run side by side, as runs mostly wait. ends end what the tests have
+// shared.
+func Main(m *testing.M, services []service.Service, parallel int, ends ...func() error) {
 	proctest.Play(lab.Roles(services)...)
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, end := range ends {
+		if err := end(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 // Parse reads the scenarios of a pattern of file names.

@@ -154,6 +154,12 @@ func TestRowsOfFaults(t *testing.T) {
 			},
 			[]string{"grant lock service>c c holds /l: no token", "release c>lock service c's unlock of its old tenure, no token, releases its new one of /l"},
 		},
+		"an unlock of one lock releases another one, too": {
+			[]history.Event{
+				at(1, "etcd", "granted", history.Event{Client: "c", Scope: "/m", Tenure: "t /m"}), at(2, "c", "invoke", history.Event{Op: "unlock", Scope: "/l", Tenure: "t"}), at(3, "etcd", "ended", history.Event{Client: "c", Scope: "/m", Tenure: "t /m", Cause: "released"}),
+			},
+			[]string{"grant lock service>c c holds /m: no token", "send c>lock service c releases /l (not answered yet)", "release c>lock service c releases /m"},
+		},
 		"a lease is revoked, and the lock service says why": {
 			[]history.Event{
 				at(1, "etcd", "granted", tenure("c", "t", 0)), at(2, "etcd", "ended", history.Event{Client: "c", Scope: "/l", Tenure: "t", Cause: "revoked", Text: "redis1 has evicted its key"}),

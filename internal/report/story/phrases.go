@@ -63,9 +63,9 @@ func shows(e history.Event, granted string) Text {
 }
 
 // releases says that a client let go. again is its request where that was about
-// an older tenure than the one that it ended.
+// an older tenure of the lock than the one that it ended.
 func releases(e history.Event, g *tenure, again *request) Text {
-	if g == nil || again == nil || again.invoke.Tenure == "" || again.invoke.Tenure == g.id {
+	if g == nil || again == nil || again.invoke.Tenure == "" || again.invoke.Tenure == g.id || again.invoke.Scope != e.Scope {
 		return Say("%s releases %s", name(e.Client), lock(e.Scope))
 	}
 	says := append(Say("%s's unlock of its old tenure,", name(e.Client)), token(again.invoke, "", ",")...)

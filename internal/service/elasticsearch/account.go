@@ -1,6 +1,8 @@
 package elasticsearch
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,19 +17,31 @@ type account struct {
 	stage service.Stage
 
 	mu   sync.Mutex
-	held map[string]*tenureOf // lock → the tenure that its document tells of
+	last map[string]document // lock → its document
+	held map[string]tenures  // lock → those that its document tells of
 }
+
+// tenures are some, by name.
+type tenures map[string]*tenureOf
 
 // tenureOf is one that a document tells of.
 type tenureOf struct {
 	lock, name string
-	at         document  // that says so
-	until      time.Time // the end of its lease; zero: it has none
-	over       bool      // the lease has ended, and nobody has taken the lock since
+	holding
+	until time.Time // the end of its lease; zero: it has none
+	over  bool      // the lease has ended, and nobody has taken the lock since
+}
+
+// holding is what a document says of a tenure.
+type holding struct {
+	mode     fence.Mode
+	token    fence.Token
+	ttl      time.Duration // of its lease; 0: it has none
+	renewals int64         // of the lease
 }
 
 func newAccount(stage service.Stage) *account {
-	return &account{stage: stage, held: make(map[string]*tenureOf)}
+	return &account{stage: stage, last: make(map[string]document), held: make(map[string]tenures)}
 }
 
 // see takes in the document of a lock after a request. sent is when the request was sent: the
@@ -36,52 +50,70 @@ func newAccount(stage service.Stage) *account {
 func (a *account) see(lock string, d document, attempt string, sent time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	before := a.held[lock]
-	if before != nil && before.at.Seq == d.Seq && before.at.Term == d.Term && d.Found {
+	before := a.last[lock]
+	if before.Found == d.Found && before.Seq == d.Seq && before.Term == d.Term {
 		return // it was not changed
 	}
-	name := holder(d, attempt)
-	if before != nil && before.name == name {
-		before.at = d
-		if !before.over {
-			before.until = leaseOf(d, sent)
+	a.last[lock] = d
+	held, now := a.held[lock], a.holdings(lock, before, d, attempt)
+	a.held[lock] = make(tenures)
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		if _, still := now[name]; !still {
+			a.end(held[name], d)
 		}
-		return
 	}
-	if before != nil {
-		delete(a.held, lock)
-		a.end(before, d)
-	}
-	if name != "" {
-		a.begin(&tenureOf{lock: lock, name: name, at: d, until: leaseOf(d, sent)})
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		t := held[name]
+		switch h := now[name]; {
+		case t == nil:
+			t = &tenureOf{lock: lock, name: name, holding: h, until: h.leaseFrom(sent)}
+			a.begin(t)
+		case t.renewals != h.renewals && !t.over:
+			t.until = h.leaseFrom(sent)
+			fallthrough
+		default:
+			t.holding = h
+		}
+		a.held[lock][name] = t
 	}
 }
 
-// holder is the name of the tenure that a document tells of; "": nobody holds the lock.
-func holder(d document, attempt string) string {
-	switch s := d.Source; {
-	case !d.Found:
-		return ""
-	case s.ProcessID != "":
-		return s.ProcessID
+// holdings are those that the document of a lock tells of, by the names of their tenures. It
+// was another one before.
+func (a *account) holdings(lock string, before, now document, attempt string) map[string]holding {
+	list := make(map[string]holding)
+	switch s := now.Source; {
+	case !now.Found:
 	case s.Token > 0:
-		return s.Owner
+		for _, h := range s.Holders {
+			list[h.Owner] = holding{mode: h.Mode, token: h.Token, ttl: time.Duration(h.TTL) * time.Millisecond, renewals: h.Renewals}
+		}
+	case s.LockType == typeShared: // it counts its holders. Who takes one off that it has not added takes off another's
+		for name, t := range a.held[lock] {
+			list[name] = t.holding
+		}
+		if name := tenureIn(lock, attempt); s.LockCount > before.Source.LockCount {
+			list[name] = holding{mode: fence.Shared}
+		} else {
+			delete(list, name)
+		}
+	default:
+		list[tenureIn(lock, attempt)] = holding{}
 	}
-	return attempt
+	return list
 }
 
-// leaseOf is when the lease of a document ends; zero: it has none.
-func leaseOf(d document, sent time.Time) time.Time {
-	if d.Source.TTL == 0 {
+// leaseFrom is when a lease ends that begins at a time; zero: there is none.
+func (h holding) leaseFrom(began time.Time) time.Time {
+	if h.ttl == 0 {
 		return time.Time{}
 	}
-	return sent.Add(time.Duration(d.Source.TTL) * time.Millisecond)
+	return began.Add(h.ttl)
 }
 
 // begin tells of a tenure, and then of the end of its lease.
 func (a *account) begin(t *tenureOf) {
-	a.held[t.lock] = t
-	a.tell(history.Event{Kind: history.KindGranted, Scope: t.lock, Tenure: t.name, Token: fence.Token(t.at.Source.Token)})
+	a.tell(history.Event{Kind: history.KindGranted, Scope: t.lock, Tenure: t.name, Token: t.token, Mode: t.mode})
 	if !t.until.IsZero() {
 		time.AfterFunc(time.Until(t.until), func() { a.expire(t) })
 	}
@@ -92,14 +124,14 @@ func (a *account) begin(t *tenureOf) {
 func (a *account) expire(t *tenureOf) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.held[t.lock] != t {
+	if a.held[t.lock][t.name] != t {
 		return
 	}
 	if left := time.Until(t.until); left > 0 {
 		time.AfterFunc(left, func() { a.expire(t) })
 		return
 	}
-	a.end(t, t.at)
+	a.end(t, a.last[t.lock])
 }
 
 // end tells of the end of a tenure, once. now is the document by then.

@@ -12,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/eslock"
 )
 
 // Name is what scenarios call the service.
@@ -100,7 +101,8 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 type asking struct {
 	*client
 	*attempt
-	op string
+	op  string
+	own *eslock.Backend // of a recipe that is package eslock
 }
 
 func (c *client) asking(op, scope, in string) (*asking, error) {
@@ -108,7 +110,15 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 		return nil, fmt.Errorf("%s: a client cannot take a lock in the tenure %q of another", Name, in)
 	}
 	owner := rand.Text()
-	return &asking{c, &attempt{node: &node{c.url, c.http, owner}, lock: scope, owner: owner, ttl: c.settings.Time(setting.TTL)}, op}, nil
+	a := &attempt{node: &node{c.url, c.http, attemptOf(owner, scope)}, lock: scope, owner: owner, settings: c.settings}
+	w := &asking{client: c, attempt: a, op: op}
+	if c.recipe.own {
+		var err error
+		if w.own, err = a.backend(); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
 }
 
 // ask asks until the lock is the client's, or ctx is done. It calls stands when the lock is
@@ -132,7 +142,9 @@ func (w *asking) ask(ctx context.Context, stands func()) (service.Tenure, error)
 
 // try asks once. The error is lock.ErrLocked where the lock is another's.
 func (w *asking) try(ctx context.Context) (service.Tenure, error) {
-	asked := time.Now()
+	if w.recipe.own {
+		return w.tryOwn(ctx)
+	}
 	taken, err := w.recipe.take(ctx, w.attempt)
 	if err != nil {
 		return nil, w.failed(w.op, err)
@@ -141,13 +153,18 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 		return nil, lock.ErrLocked
 	}
 	service.Stand(ctx, w.owner)
-	return begin(w, asked), nil
+	return &tenure{service.NewLife(), w}, nil
 }
 
 // leave does what a client does that has not got the lock.
 func (w *asking) leave(ctx context.Context) error {
-	if w.client.settings.Text(settingUnlock) != unlockAlways {
-		return nil
+	if w.recipe.back != nil {
+		if err := w.recipe.back(ctx, w.attempt); err != nil {
+			return err
+		}
+	}
+	if w.recipe.own || w.client.settings.Text(settingUnlock) != unlockAlways {
+		return nil // package eslock releases only what it holds
 	}
 	_, err := w.recipe.free(ctx, w.attempt)
 	return err

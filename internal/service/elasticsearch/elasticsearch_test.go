@@ -5,50 +5,31 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
+	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // The test binary is its own servers, storage, clients and janitor.
-func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
+func TestMain(m *testing.M) { labtest.Main(m, services, 4, node.Close) }
 
 // services are those of these tests.
 var services = []service.Service{elasticsearch.Service{}}
 
-// needs leaves a test out where there is no OpenSearch.
-func needs(t *testing.T) {
-	t.Helper()
-	need.Programs(t, "to run OpenSearch", "java")
-	if where, bring := (elasticsearch.Service{}).Found(); where == "" {
-		need.Missing(t, "the jars of OpenSearch", "to tell the stories on", "go run ./cmd/"+bring)
-	}
-}
+// node is that of all tests.
+var node estest.Node
 
-// started is a node. It ends with the test.
-func started(t *testing.T) *esproc.Node {
-	t.Helper()
-	needs(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // Java starts slowly on a machine with much to do
-	defer cancel()
-	n, err := esproc.Start(ctx, proctest.Group(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// onNode is the service, with a node that the test has started.
+// onNode is the service, with a node that is there.
 type onNode struct {
 	elasticsearch.Service
 	node *esproc.Node
@@ -61,7 +42,7 @@ func (s onNode) Launch(context.Context, *proc.Group, setting.Values) (service.La
 
 // TestStories: what is shipped and what is not, on one node. The runs leave nothing behind.
 func TestStories(t *testing.T) {
-	node := started(t)
+	node := node.Get(t)
 	url := "http://" + node.Addr
 	own := lab.Options{Services: []service.Service{onNode{node: node}}, Shared: &lab.Shared{Exe: os.Args[0]}}
 	t.Cleanup(func() {
@@ -145,6 +126,19 @@ func TestIndexOf(t *testing.T) {
 	} {
 		if got := elasticsearch.IndexOf(lock); got != want {
 			t.Errorf("%s is in %q, want %q", lock, got, want)
+		}
+	}
+}
+
+// TestParentsOf: the prefix of a run is no directory.
+func TestParentsOf(t *testing.T) {
+	for path, want := range map[string][]string{
+		"/lock": nil, "lock": nil, "/a/b/c": {"/a", "/a/b"},
+		"/gcsim-TADKZKKA4TAMFVYJYNAZU436VM/lock":  nil,
+		"/gcsim-TADKZKKA4TAMFVYJYNAZU436VM/a/b/c": {"/gcsim-TADKZKKA4TAMFVYJYNAZU436VM/a", "/gcsim-TADKZKKA4TAMFVYJYNAZU436VM/a/b"},
+	} {
+		if got := elasticsearch.ParentsOf(path); !slices.Equal(got, want) {
+			t.Errorf("%s is in %q, want %q", path, got, want)
 		}
 	}
 }

@@ -6,14 +6,21 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // TableRecipes are all recipes, for the table of what they do.
 func TableRecipes() (list []labtest.Recipe) {
+	writers := map[*recipe]*recipe{&shared: &exclusive, &guardedRead: &guarded} // of readers
 	for _, r := range recipes {
+		against := r
+		if writer := writers[r]; writer != nil {
+			against = writer
+		}
 		list = append(list, labtest.Recipe{
-			Name: r.name, Service: Name, Client: service.By + ": " + r.name, Against: service.By + ": " + r.name,
-			Token: r.shows == history.ShowsGrant,
+			Name: r.name, Service: Name, Client: service.By + ": " + r.name, Against: service.By + ": " + against.name,
+			Token:  r.shows == history.ShowsGrant && r.mode == fence.Exclusive, // the stories of tokens have no readers
+			Shared: r.mode == fence.Shared,
 		})
 	}
 	return list
@@ -28,6 +35,9 @@ func Gate(stage service.Stage, endpoint, lock string) (handler http.Handler, clo
 	g := &gate{node: n, account: newAccount(stage), locks: []string{lock}, fail: func(err error) { stage.Fail(nil, err) }}
 	return g, g.close, nil
 }
+
+// ParentsOf are the directories that a path is in, from the top.
+var ParentsOf = parentsOf
 
 // IndexOf is the index in which a lock is.
 var IndexOf = indexOf

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -90,7 +91,7 @@ const accountDeadline = 10 * time.Second
 func (g *gate) see(attempt string, sent time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), accountDeadline)
 	defer cancel()
-	for _, lock := range g.locks {
+	for _, lock := range ownLast(g.locks, attempt) {
 		d, err := g.node.get(ctx, lock)
 		if err != nil {
 			return err
@@ -98,4 +99,16 @@ func (g *gate) see(attempt string, sent time.Time) error {
 		g.account.see(lock, d, attempt, sent)
 	}
 	return nil
+}
+
+// ownLast are locks, that of an attempt last: what else the attempt takes, it takes for this
+// one.
+func ownLast(locks []string, attempt string) []string {
+	place := func(lock string) int {
+		if isOf(attempt, lock) {
+			return 1
+		}
+		return 0
+	}
+	return slices.SortedStableFunc(slices.Values(locks), func(a, b string) int { return place(a) - place(b) })
 }

@@ -9,7 +9,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // node is Elasticsearch as a program reaches it: by a URL, with the user in it if there is one.
@@ -17,7 +20,7 @@ type node struct {
 	url  *url.URL
 	http *http.Client
 	// attempt is in the header X-Opaque-Id of each request, by which Elasticsearch lets
-	// clients name requests; "" is none.
+	// clients name requests, as attemptOf has it; "" is none.
 	attempt string
 }
 
@@ -44,6 +47,25 @@ func (n *node) close() { n.http.CloseIdleConnections() }
 
 // opaqueID is Elasticsearch's header for a client's own name of a request.
 const opaqueID = "X-Opaque-Id"
+
+// attemptOf is the name of the requests by which a client takes a lock, and releases it.
+func attemptOf(owner, lock string) string { return owner + " " + url.PathEscape(lock) }
+
+// isOf reports whether an attempt is one to take a lock.
+func isOf(attempt, lock string) bool {
+	_, of, _ := strings.Cut(attempt, " ")
+	return of == url.PathEscape(lock)
+}
+
+// tenureIn is the name of an attempt's tenure in a lock: the owner in the lock that the
+// attempt is to take. It can take documents of other locks besides.
+func tenureIn(lock, attempt string) string {
+	owner, _, _ := strings.Cut(attempt, " ")
+	if isOf(attempt, lock) {
+		return owner
+	}
+	return owner + " " + lock
+}
 
 // send sends a request, and returns the answer with its body, whatever its status is. path
 // begins with a slash, and is escaped.
@@ -93,7 +115,7 @@ func (n *node) call(ctx context.Context, method, path string, in, out any) error
 	var body []byte
 	if in != nil {
 		var err error
-		if body, err = json.Marshal(in); err != nil {
+		if body, err = encode(in); err != nil {
 			return err
 		}
 	}
@@ -116,6 +138,23 @@ func (n *node) call(ctx context.Context, method, path string, in, out any) error
 	return nil
 }
 
+// lines are a body of several objects in JSON, one a line, as _bulk wants it.
+type lines []any
+
+func encode(in any) ([]byte, error) {
+	several, is := in.(lines)
+	if !is {
+		return json.Marshal(in)
+	}
+	var b bytes.Buffer
+	for _, line := range several {
+		if err := json.NewEncoder(&b).Encode(line); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
 // The index of the locks. A run in servers that others use has one of its own, called by the
 // prefix of the run's locks; names of indices have no capitals.
 const (
@@ -124,14 +163,23 @@ const (
 	runLength    = 26
 )
 
-// indexOf is the index in which a lock is, or those are that begin with a prefix.
-func indexOf(lock string) string {
+// prefixOf is the prefix of its run that a lock's name begins with; "": it has none.
+func prefixOf(lock string) string {
 	rest, is := strings.CutPrefix(lock, prefixBegins)
 	run, _, _ := strings.Cut(rest, "/")
 	if !is || len(run) != runLength {
+		return ""
+	}
+	return prefixBegins + run
+}
+
+// indexOf is the index in which a lock is, or those are that begin with a prefix.
+func indexOf(lock string) string {
+	prefix := prefixOf(lock)
+	if prefix == "" {
 		return index
 	}
-	return index + "-" + strings.ToLower(run)
+	return index + "-" + strings.ToLower(strings.TrimPrefix(prefix, prefixBegins))
 }
 
 // path is that of what is done to the document of a lock.
@@ -141,18 +189,34 @@ func path(do, lock string) string {
 
 // document is that of a lock, as it is found.
 type document struct {
-	Found  bool  `json:"found"`
-	Seq    int64 `json:"_seq_no"`       // of its last change, higher each time
-	Term   int64 `json:"_primary_term"` // of that change
-	Source lease `json:"_source"`
+	Found  bool    `json:"found"`
+	Seq    int64   `json:"_seq_no"`       // of its last change, higher each time
+	Term   int64   `json:"_primary_term"` // of that change
+	Source content `json:"_source"`
 }
 
-// lease is what the documents of the recipes say, each a part of it.
-type lease struct {
+// content is what the documents of the recipes say, each a part of it.
+type content struct {
 	ProcessID string `json:"process_id,omitempty"`
-	Owner     string `json:"owner,omitempty"`
-	Token     uint64 `json:"token,omitempty"`
-	TTL       int64  `json:"ttl_ms,omitempty"`
+	LockType  string `json:"lock_type,omitempty"`
+	LockCount int64  `json:"lock_count,omitempty"`
+	// Of package eslock.
+	Token   fence.Token `json:"token,omitempty"`
+	Holders []holder    `json:"holders,omitempty"`
+}
+
+// holder is one in a document of package eslock.
+type holder struct {
+	Owner    string      `json:"owner"`
+	Token    fence.Token `json:"token"`
+	Mode     fence.Mode  `json:"mode"`
+	TTL      int64       `json:"ttl_ms"`
+	Renewals int64       `json:"renewals"`
+}
+
+// names reports whether a document names the owner of a lock.
+func (c content) names(owner string) bool {
+	return c.ProcessID == owner || slices.ContainsFunc(c.Holders, func(h holder) bool { return h.Owner == owner })
 }
 
 // get reads the document of a lock. The answer is of the last change, refreshed or not.

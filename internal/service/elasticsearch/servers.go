@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/proc"
@@ -91,12 +92,14 @@ func (s *servers) Observe(ctx context.Context) error {
 // warmUp has a node do once what clients will ask it for, on locks that are none of the run's:
 // the first requests of a node, and of an index, may take longer than a lease lasts.
 func warmUp(ctx context.Context, n *node, prefix string) error {
+	settings := setting.Defaults(slices.Concat(setting.Client, clientSettings))
+	settings[setting.TTL] = observeDeadline.String()
 	for _, r := range recipes {
-		a := &attempt{node: n, lock: prefix + "/warm-up/" + r.name, owner: "gcsim", ttl: time.Minute}
-		if _, err := r.take(ctx, a); err != nil {
+		t, err := (&client{n.url, n.http, settings, r}).TryLock(ctx, prefix+"/warm-up/"+r.name, "")
+		if err != nil {
 			return err
 		}
-		if _, err := r.free(ctx, a); err != nil {
+		if err := t.Unlock(ctx); err != nil {
 			return err
 		}
 	}

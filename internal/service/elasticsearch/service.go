@@ -65,8 +65,12 @@ func (Service) Told(client string, all map[string]scenario.Client) setting.Value
 
 func (Service) Shows(client setting.Values) string { return service.RecipeOf(recipes, client).shows }
 
-// Slot is the owner, which clients choose anew for each tenure.
-func (Service) Slot(tenure string) string { return tenure }
+// Slot is the owner, which clients choose anew for each tenure: they release together what
+// they have taken together.
+func (Service) Slot(tenure string) string {
+	owner, _, _ := strings.Cut(tenure, " ")
+	return owner
+}
 
 // slack is how long a machine that is busy may take to do what is due.
 const slack = 3 * time.Second

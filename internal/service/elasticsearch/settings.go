@@ -11,6 +11,10 @@ const (
 	unlockHeld    = "held"
 	unlockAlways  = "always"
 
+	settingRefresh = "refresh"
+	settingAlso    = "also"
+	alsoNone       = "none"
+
 	lookDocument = "document"
 )
 
@@ -18,6 +22,10 @@ var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &guarded),
 	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
 		About: "When it releases a lock. held: when it has held it. always: also when it did not get it, as a program does whose \"finally\" begins before the request for the lock."},
+	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
+		About: "Whether it refreshes the index before it deletes by query, with the recipes document and bulk. Without that the query does not find what was created since the last refresh."},
+	{Name: settingAlso, Default: alsoNone, Pattern: `^[a-z0-9.-]+(\+[a-z0-9.-]+)*$`, Want: "names with + between them, like a+b",
+		About: "Names with + between them: the documents in the lock's directory that the recipe bulk takes with that of the lock. none: no others."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},
-		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document says its name, which that of global does not."},
+		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document says its name, as those of global-guarded, global-guarded-read, document and bulk do."},
 }
