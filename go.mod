@@ -14,6 +14,7 @@ require (
 	github.com/charmbracelet/x/term v0.2.2
 	github.com/fencelab/fencelab/pkg v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencebolt v0.1.0
+	github.com/fencelab/fencelab/pkg/fence/fencees v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceetcd v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fenceredis v0.1.0
 	github.com/fencelab/fencelab/pkg/fence/fencesql v0.1.0

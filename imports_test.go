@@ -37,6 +37,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/lock":                  {own("pkg/fence")},
 		"./pkg/lock/locktest":         {own("pkg/fence"), own("pkg/lock")},
 		"./pkg/lock/internal/attempt": {own("pkg/fence"), own("pkg/lock")},
+		"./pkg/fence/fencees":         {own("pkg/fence"), own("pkg/internal/esdoc")},
 		"./pkg/fence/fencesql":        {own("pkg/fence")}, // its users choose the driver
 		"./pkg/internal/esdoc":        {own("pkg/fence")},
 		"./pkg/lock/eslock":           {own("pkg/fence"), own("pkg/internal/esdoc"), own("pkg/lock"), own("pkg/lock/internal/attempt")},

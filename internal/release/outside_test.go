@@ -60,6 +60,8 @@ func TestOutside(t *testing.T) {
 			[]string{own("pkg"), own("pkg/lock/eslock")}, 3, "eslock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
 		{"zklock", []string{"pkg/lock/zklock"},
 			[]string{own("pkg"), own("pkg/lock/zklock"), "github.com/go-zookeeper/zk"}, 4, "zklock: a timeout of 0s, want whole milliseconds, 1ms or more\n"},
+		{"fencees", []string{"pkg/fence/fencees"},
+			[]string{own("pkg"), own("pkg/fence/fencees")}, 3, "fencees: the address is none: want a URL like http://HOST:9200\n"},
 		{"fencebolt", []string{"pkg/fence/fencebolt"},
 			[]string{own("pkg"), own("pkg/fence/fencebolt"), "go.etcd.io/bbolt"}, 0, "false\ntrue\n"},
 	} {

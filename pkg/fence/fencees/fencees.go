@@ -1,0 +1,202 @@
+// Package fencees keeps fencing marks in Elasticsearch or OpenSearch, each in the document of
+// the data that it protects.
+//
+//	store, err := fencees.New("http://127.0.0.1:9200", "orders")
+//	…
+//	err = store.Do(ctx, claim, func(data json.RawMessage) (json.RawMessage, error) {
+//		return json.RawMessage(`{"status": "paid"}`), nil
+//	})
+//
+// A document has one scope, whose name is its ID, and all that the lock of the scope guards:
+// Elasticsearch does a change of one document as one step, and has no other steps. The field
+// "data" is the caller's, and the field "fence" is the mark. The package changes the document
+// only if it is as it was read (if_seq_no, if_primary_term), so that check, mark and data are
+// one step. There are no scripts.
+//
+// # What loses a mark
+//
+//   - A delete of the document. Delete data by Do, which leaves the document, with its mark.
+//   - A write of the document in another way, without the field "fence".
+//   - A restore of a snapshot, a crash with index.translog.durability: async, or the loss of a
+//     shard that has no replica.
+//
+// # External versions are no marks
+//
+// A token as an external version (version_type=external_gte) looks like a mark: Elasticsearch
+// refuses a version that is lower than the document's. But it remembers the version of a
+// document that was deleted for a while only (index.gc_deletes, 60 s by default). After that
+// it takes any version, and a stale write brings the document back. There is no sequence, and
+// no shared mode either.
+package fencees
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/internal/esdoc"
+)
+
+// Store is an index whose documents have marks. It has no state of its own: any number of
+// them may stand before one index.
+type Store struct {
+	// Bound returns the highest token that the issuer can have given out for the claim's
+	// scope, as that of fence.Register. Nil: no bound is known, and one huge token locks out
+	// all others.
+	Bound func(fence.Claim) (fence.Token, error)
+
+	index *esdoc.Index
+}
+
+// Option is a choice for New.
+type Option func(*options)
+
+type options struct{ http *http.Client }
+
+// HTTP is the client that sends the requests, such as one that knows a certificate or adds an
+// API key. Without this option it is http.DefaultClient.
+func HTTP(client *http.Client) Option { return func(o *options) { o.http = client } }
+
+// New returns a store in an index. address is the URL of a node, or of what stands before the
+// nodes, and may have a user and a password.
+func New(address, index string, some ...Option) (*Store, error) {
+	o := options{http: http.DefaultClient}
+	for _, choice := range some {
+		choice(&o)
+	}
+	x, err := esdoc.New(address, index, o.http)
+	if err != nil {
+		return nil, fmt.Errorf("fencees: %w", err)
+	}
+	return &Store{index: x}, nil
+}
+
+// Create creates the index, if it is not there, without fields to search for. Who wants to
+// search creates it in another way, with the data's fields below "data".
+func (s *Store) Create(ctx context.Context) error {
+	if err := s.index.Create(ctx); err != nil {
+		return fmt.Errorf("fencees: %w", err)
+	}
+	return nil
+}
+
+// document is one of the index.
+type document struct {
+	Fence *mark           `json:"fence"`
+	Data  json.RawMessage `json:"data,omitempty"`
+}
+
+// mark is that of a document.
+type mark struct {
+	Token    fence.Token `json:"token"`
+	Sequence int64       `json:"sequence,omitempty"`
+	Shared   fence.Token `json:"shared,omitempty"`
+}
+
+func (d document) mark() fence.Mark {
+	if d.Fence == nil {
+		return fence.Mark{}
+	}
+	return fence.Mark(*d.Fence)
+}
+
+// Do changes the data of c's scope by edit, if c is admitted, and raises the mark, in one step.
+// edit gets the data, nil where there is none, and returns the data to keep, nil to delete it.
+// A read raises the mark, too: its edit returns what it gets. edit may be called again with
+// other data, where somebody has changed the document meanwhile; its last call counts. Where
+// edit fails, Do changes nothing and returns edit's error.
+//
+// With a refusal, as Mark.Admit of package fence has them, or with fence.ErrDuplicate,
+// neither data nor mark has changed. A token beyond the bound is refused with a
+// *fence.AheadError; where Bound returns an error, Do returns fence.ErrNoBound. A token
+// that was admitted before was issued, whatever Bound says.
+//
+// Of every other error fence.OutcomeOf says what is known: Definite where nothing was done,
+// else Unknown.
+func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMessage) (json.RawMessage, error)) error {
+	if err := checkScope(c.Scope); err != nil {
+		return err
+	}
+	if _, err := (fence.Mark{}).Admit(c); err != nil {
+		return err
+	}
+	for {
+		done, err := s.attempt(ctx, c, edit)
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-time.After(rand.N(again)):
+		case <-ctx.Done():
+			return fence.Definite.Wrap(fmt.Errorf("fencees: scope %q, token %d: nothing was done: %w", c.Scope, c.Token, ctx.Err()))
+		}
+	}
+}
+
+// again is how long a change waits at most that somebody else came before, so that those who
+// change one document do not meet again and again.
+const again = 10 * time.Millisecond
+
+// attempt is Do, if nobody changes the document meanwhile.
+func (s *Store) attempt(ctx context.Context, c fence.Claim, edit func(json.RawMessage) (json.RawMessage, error)) (done bool, err error) {
+	var d document
+	read, err := s.index.Get(ctx, c.Scope, &d)
+	if err != nil {
+		return false, failed(c, err)
+	}
+	before := d.mark()
+	if s.Bound != nil && c.Token > before.Highest() {
+		if err := c.CheckBound(s.Bound); err != nil {
+			return false, err
+		}
+	}
+	now, err := before.Admit(c)
+	if err != nil {
+		return false, err
+	}
+	if d.Data, err = edit(d.Data); err != nil {
+		return false, err
+	}
+	kept := mark(now.Done(c))
+	d.Fence = &kept
+	_, written, err := s.index.Put(ctx, c.Scope, read, d)
+	if err != nil {
+		return false, failed(c, err)
+	}
+	return written, nil
+}
+
+// failed says in which scope an error was.
+func failed(c fence.Claim, err error) error {
+	return fmt.Errorf("fencees: scope %q, token %d: %w", c.Scope, c.Token, err)
+}
+
+// Read returns the data of a scope, nil where there is none, and its mark. It shows no token
+// and raises no mark.
+func (s *Store) Read(ctx context.Context, scope string) (json.RawMessage, fence.Mark, error) {
+	if err := checkScope(scope); err != nil {
+		return nil, fence.Mark{}, err
+	}
+	var d document
+	if _, err := s.index.Get(ctx, scope, &d); err != nil {
+		return nil, fence.Mark{}, fmt.Errorf("fencees: scope %q: %w", scope, err)
+	}
+	return d.Data, d.mark(), nil
+}
+
+func checkScope(scope string) error {
+	switch {
+	case scope == "":
+		return fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
+	case len(scope) > esdoc.Longest:
+		return fmt.Errorf("%w: it has %d bytes, want %d at most", fence.ErrInvalidScope, len(scope), esdoc.Longest)
+	case !utf8.ValidString(scope):
+		return fmt.Errorf("%w: %q is no UTF-8", fence.ErrInvalidScope, scope)
+	}
+	return nil
+}
