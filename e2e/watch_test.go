@@ -40,7 +40,7 @@ func TestWatch(t *testing.T) {
 		}},
 		{"careless", []string{"--to", unfenced, "--", python, program, "--careless"}, 1, []string{"the late request of the command, PUT " + unfenced + "/v1/kv/backup: 204", "corrupted: "}},
 		{"with a token that nobody checks", []string{"--to", unfenced, "--", python, program}, 1, []string{"corrupted: "}},
-		{"that looks, stopped before it looks", []string{"--at", "grant", "--to", unfenced, "--", python, program, "--careless"}, 0, []string{"it wrote nothing after it went on", "safe: "}},
+		{"careful, stopped when it has the lock", []string{"--at", "grant", "--", python, program}, 0, []string{"it holds /backup with token 1, and is stopped", "safe: "}},
 		{"that the storage refuses in any case", []string{"--", python, program, "--careless"}, 2, []string{"could not be seen: ", "428", "what becomes of a late write shows nothing"}},
 		{"without a lock", []string{"--", python, "-c", "print('done')"}, 2, []string{"could not be seen: it ended before it wrote anything", "done"}},
 		{"that waits for something else", []string{"--patience", "1s", "--", python, "-c", "import time; time.sleep(3600)"}, 2, []string{"could not be seen: it went on for 1s before it wrote anything"}},
