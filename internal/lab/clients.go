@@ -53,7 +53,8 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	}
 	n := &links{endpoints: endpoints}
 	r.world.links[name] = n
-	if r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name() }) {
+	reached := !r.service.Words().Local
+	if reached && r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name() }) {
 		for i, endpoint := range endpoints {
 			l, err := r.linkTo(endpoint)
 			if err != nil {
@@ -146,7 +147,7 @@ func (r *run) findCommands() error {
 	return nil
 }
 
-// meddles reports whether some step about a client is such.
+// meddles reports whether some step about a client is such, or may yet be.
 func (r *run) meddles(client string, such func(scenario.Step) bool) bool {
-	return slices.ContainsFunc(r.variant.Steps, func(s scenario.Step) bool { return s.Client == client && such(s) })
+	return r.open || slices.ContainsFunc(r.variant.Steps, func(s scenario.Step) bool { return s.Client == client && such(s) })
 }

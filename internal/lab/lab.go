@@ -26,6 +26,16 @@ type Options struct {
 	Exe string
 	// Emit, if not nil, is told of events live: of each step's when it is over.
 	Emit func([]history.Event)
+	// Next, if not nil, brings the steps: it is called when the step before is over, and
+	// returns a channel on which the next one comes. Meanwhile the world goes on. The
+	// story is over when the channel is closed. The variant's own steps are then what
+	// the world is made ready for: the locks that they name, and their faults of the
+	// lock service; no other ones can come.
+	Next func() <-chan scenario.Step
+	// Look, if not nil, is shown the history so far, in order, while the run goes on:
+	// whenever a step is over, and every now and then meanwhile. The history is the
+	// callee's to keep.
+	Look func([]history.Event)
 	// Services are the lock services that there are.
 	Services []service.Service
 	// Endpoints are those of servers that are there already. Without any the run
@@ -62,6 +72,10 @@ type run struct {
 	prefix   string // of the locks' names, where others use the servers as well
 	seed     uint64
 	patience time.Duration
+	open     bool            // its steps come from outside
+	done     []scenario.Step // so far
+	look     func([]history.Event)
+	looked   time.Time
 	world    *world
 	recorder *recorder
 	state    *state
@@ -86,6 +100,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	}
 	r := &run{
 		service: o.Services[of], scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
+		open: o.Next != nil, look: o.Look,
 		hub:    make(chan history.Event),
 		broken: make(chan failure),
 		over:   make(chan struct{}),
@@ -125,11 +140,12 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if err := r.start(ctx, o); err != nil {
 		return nil, fmt.Errorf("start the world: %w", err)
 	}
-	for _, step := range v.Steps {
-		if err := r.step(ctx, step); err != nil {
-			return nil, fmt.Errorf("%s.yaml line %d, step %q: %w", s.Name, step.Line, step, err)
-		}
-		r.recorder.flush()
+	next := o.Next
+	if next == nil {
+		next = listed(v.Steps)
+	}
+	if err := r.play(ctx, next); err != nil {
+		return nil, err
 	}
 	if err := r.settle(ctx); err != nil {
 		return nil, err
@@ -203,10 +219,10 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 		}
 		select {
 		case e := <-r.hub:
-			r.state.take(e)
-			if e.Kind == history.KindError {
-				return fmt.Errorf("waiting for %s: %s says: %s", what, e.Lane, e.Text)
+			if err := r.hear(e); err != nil {
+				return fmt.Errorf("waiting for %s: %w", what, err)
 			}
+			r.show(lookPause)
 		case f := <-r.broken:
 			if !r.world.isMeant(f.process) {
 				return fmt.Errorf("waiting for %s: %w", what, f.err)
@@ -219,6 +235,15 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// hear takes in an event of an account. An account that cannot go on is an error.
+func (r *run) hear(e history.Event) error {
+	r.state.take(e)
+	if e.Kind == history.KindError {
+		return fmt.Errorf("%s says: %s", e.Lane, e.Text)
+	}
+	return nil
 }
 
 // settle awaits what clients are yet to be told of that they sent.
@@ -244,7 +269,7 @@ func (r *run) finals(ctx context.Context) error {
 	}
 	var found []history.Event
 	err := r.Meanwhile(ctx, "the storage to be read at the end", func(ctx context.Context) error {
-		for _, key := range r.scenario.Keys(r.variant) {
+		for _, key := range r.keys() {
 			item, err := read(ctx, key)
 			missing := errors.Is(err, kv.ErrNotFound)
 			if err != nil && !missing {

@@ -128,6 +128,15 @@ func (r *recorder) flush() {
 	clear(r.strays)
 }
 
+// soFar are the events of all accounts until now, in order. What is under way is not
+// complete: another account may yet tell of it.
+func (r *recorder) soFar() []history.Event {
+	events := slices.Concat(r.old, r.fresh)
+	r.inAccountOrder(events)
+	history.Sort(events)
+	return events
+}
+
 // end records the last event of all.
 func (r *recorder) end(last history.Event) {
 	r.flush()

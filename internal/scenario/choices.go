@@ -35,6 +35,9 @@ var storageSettings = []setting.Setting{
 	{Name: "command", Default: noCommand, Pattern: `^(none|.*\{(addr|port)\}.*)$`, Want: "a line for sh with {addr} or {port}, like \"python3 storage.py --listen {addr} --dir {dir}\"", About: "A storage of your own: a line for sh that runs it, in which {addr} is the address to listen on, {port} its port, and {dir} the directory for its files. It has none of the settings above. none: gcsim's own."},
 }
 
+// StorageSettings are those of what the lock is to protect.
+func StorageSettings() []setting.Setting { return slices.Clone(storageSettings) }
+
 // clientSettings are those of a service's clients.
 func (s *Service) clientSettings() []setting.Setting {
 	lock := setting.Setting{Name: lockName, Required: true, Pattern: "^" + lockPattern + "$", Want: "a name without spaces, like /lock", About: "The lock that it takes where a step names none."}

@@ -78,8 +78,9 @@ type Form struct {
 	// the step is about; nil where it is about none.
 	Check func(s *Story, c *ClientStory, step Step) string
 
-	origin *Form  // of one in the words of a service
-	nodes  string // of the service
+	origin  *Form          // of one in the words of a service
+	nodes   string         // of the service
+	matcher *regexp.Regexp // of its pattern; nil before the first match
 }
 
 // noLock are words that mean something else where a lock's name can stand.
@@ -179,13 +180,15 @@ func (f *Form) pattern() string {
 
 // match returns what the named groups of the form's pattern hold in a text.
 func (f *Form) match(text string) (map[string]string, bool) {
-	re := regexp.MustCompile(f.pattern())
-	found := re.FindStringSubmatch(text)
+	if f.matcher == nil {
+		f.matcher = regexp.MustCompile(f.pattern())
+	}
+	found := f.matcher.FindStringSubmatch(text)
 	if found == nil {
 		return nil, false
 	}
 	groups := make(map[string]string)
-	for i, name := range re.SubexpNames() {
+	for i, name := range f.matcher.SubexpNames() {
 		groups[name] = found[i]
 	}
 	return groups, true

@@ -55,13 +55,18 @@ const (
 	Killed    = "kill"
 )
 
-// follow returns the first step that cannot happen.
-func (s *Story) follow(steps []placedStep) *strictyaml.Error {
+// begin stands at the beginning.
+func (s *Story) begin() {
 	s.Clients, s.Facts, s.Written = make(map[string]*ClientStory), make(map[string]bool), make(map[string]bool)
 	for _, name := range s.Names {
 		s.Clients[name] = &ClientStory{}
 		s.locks = append(s.locks, s.Variant.Clients[name].Lock)
 	}
+}
+
+// follow returns the first step that cannot happen.
+func (s *Story) follow(steps []placedStep) *strictyaml.Error {
+	s.begin()
 	var last placedStep // after which the storage does not serve
 	for _, step := range steps {
 		served := !s.StorageDead && !s.StorageStill
@@ -72,13 +77,21 @@ func (s *Story) follow(steps []placedStep) *strictyaml.Error {
 			last = step
 		}
 	}
-	switch {
-	case s.StorageDead:
-		return errorAt(last.text.node, "the story ends with the storage dead, and nobody can look what it holds: it needs a step \"gcsim: restart storage\"")
-	case s.StorageStill:
-		return errorAt(last.text.node, "the story ends with the storage stopped, and nobody can look what it holds: it needs a step \"gcsim: resume storage\"")
+	if wrong := s.checkEnd(); wrong != "" {
+		return errorAt(last.text.node, "%s", wrong)
 	}
 	return nil
+}
+
+// checkEnd says why the story cannot end here, "" if it can.
+func (s *Story) checkEnd() string {
+	switch {
+	case s.StorageDead:
+		return "the story ends with the storage dead, and nobody can look what it holds: it needs a step \"gcsim: restart storage\""
+	case s.StorageStill:
+		return "the story ends with the storage stopped, and nobody can look what it holds: it needs a step \"gcsim: resume storage\""
+	}
+	return ""
 }
 
 // check says what is wrong with a step, "" if nothing is.

@@ -1,0 +1,85 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// listed is Options.Next of a story whose steps are all known.
+func listed(steps []scenario.Step) func() <-chan scenario.Step {
+	all := make(chan scenario.Step, len(steps))
+	for _, step := range steps {
+		all <- step
+	}
+	close(all)
+	return func() <-chan scenario.Step { return all }
+}
+
+// play does step after step, until there are no more.
+func (r *run) play(ctx context.Context, next func() <-chan scenario.Step) error {
+	for {
+		r.show(0)
+		step, more, err := r.awaitStep(ctx, next())
+		if err != nil || !more {
+			return err
+		}
+		r.done = append(r.done, step)
+		if err := r.step(ctx, step); err != nil {
+			return fmt.Errorf("%s.yaml line %d, step %q: %w", r.scenario.Name, step.Line, step, err)
+		}
+		r.recorder.flush()
+	}
+}
+
+// awaitStep returns the next step, if there is one more. Until it comes, the run takes in
+// what the world's accounts say: leases run out whether or not there is a step.
+func (r *run) awaitStep(ctx context.Context, next <-chan scenario.Step) (step scenario.Step, more bool, err error) {
+	const what = "the next step"
+	for {
+		select { // what is there already comes before what the accounts have to say
+		case step, more = <-next:
+			return step, more, nil
+		default:
+		}
+		select {
+		case step, more = <-next:
+			return step, more, nil
+		case e := <-r.hub:
+			if err := r.hear(e); err != nil {
+				return step, false, fmt.Errorf("waiting for %s: %w", what, err)
+			}
+			r.show(0)
+		case f := <-r.broken:
+			if !r.world.isMeant(f.process) {
+				return step, false, fmt.Errorf("waiting for %s: %w", what, f.err)
+			}
+		case <-ctx.Done():
+			return step, false, context.Cause(ctx)
+		}
+	}
+}
+
+// lookPause is the least time from look to look while a step goes on: a count has
+// thousands of events.
+const lookPause = 100 * time.Millisecond
+
+// show shows the history so far, if the last look was so long ago.
+func (r *run) show(ago time.Duration) {
+	began := len(r.recorder.old) > 0
+	if r.look == nil || !began || time.Since(r.looked) < ago {
+		return
+	}
+	r.look(r.recorder.soFar())
+	r.looked = time.Now()
+}
+
+// keys are those of the storage that the story so far, or what is expected of it,
+// speaks of.
+func (r *run) keys() []string {
+	told := *r.variant
+	told.Steps = r.done
+	return r.scenario.Keys(&told)
+}

@@ -1,0 +1,110 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// Format writes a scenario with one variant, whose story is these steps and whose
+// expected verdict is this one. Parse reads what Format writes.
+func (l *Language) Format(s *Scenario, v *Variant, steps []Step, verdict string) ([]byte, error) {
+	doc := yaml.MapSlice{{Key: "title", Value: s.Title}}
+	for _, text := range []yaml.MapItem{{Key: "lesson", Value: s.Lesson}, {Key: "helps", Value: s.Helps}, {Key: "source", Value: s.Source}} {
+		if text.Value != "" {
+			doc = append(doc, text)
+		}
+	}
+	doc = append(doc, yaml.MapItem{Key: "world", Value: l.formatWorld(v)})
+	if together := writtenTogether(s, steps); len(together) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "together", Value: together})
+	}
+	var clients yaml.MapSlice
+	for _, name := range s.Clients {
+		c := v.Clients[name]
+		chosen := yaml.MapSlice{{Key: lockName, Value: c.Lock}}
+		chosen = append(chosen, formatted(l.service(v.World.Service).clientSettings()[1:], c.Values)...)
+		clients = append(clients, yaml.MapItem{Key: name, Value: chosen})
+	}
+	var lines []yaml.MapSlice
+	for _, step := range steps {
+		lines = append(lines, yaml.MapSlice{{Key: step.Actor, Value: step.Text}})
+	}
+	variant := yaml.MapSlice{}
+	if v.About != "" {
+		variant = append(variant, yaml.MapItem{Key: "about", Value: v.About})
+	}
+	variant = append(variant, yaml.MapItem{Key: "expect", Value: yaml.MapSlice{{Key: "verdict", Value: verdict}}})
+	doc = append(doc,
+		yaml.MapItem{Key: "clients", Value: clients},
+		yaml.MapItem{Key: "steps", Value: lines},
+		yaml.MapItem{Key: "variants", Value: yaml.MapSlice{{Key: v.Name, Value: variant}}})
+	text, err := yaml.MarshalWithOptions(doc, yaml.UseLiteralStyleIfMultiline(true))
+	if err != nil {
+		return nil, fmt.Errorf("write scenario %s: %w", s.Name, err)
+	}
+	return text, nil
+}
+
+// formatWorld is what a variant's clients meet, where that is not the default. The lock
+// service is always named.
+func (l *Language) formatWorld(v *Variant) yaml.MapSlice {
+	servers := formatted(l.service(v.World.Service).World, v.World.Settings)
+	if servers == nil {
+		servers = yaml.MapSlice{}
+	}
+	world := yaml.MapSlice{{Key: v.World.Service, Value: servers}}
+	own := v.World.Storage
+	storage := formatted(storageSettings, setting.Values{"in": own.In, "engine": own.Engine, "fencing": own.Fencing, "bound": own.Bound})
+	if len(storage) > 0 {
+		world = append(world, yaml.MapItem{Key: storageName, Value: storage})
+	}
+	if v.World.Pauses > 0 {
+		world = append(world, yaml.MapItem{Key: pausesName, Value: v.World.Pauses})
+	}
+	return world
+}
+
+// formatted are the values that are not the defaults.
+func formatted(list []setting.Setting, values setting.Values) (chosen yaml.MapSlice) {
+	for _, s := range list {
+		text, given := values[s.Name]
+		if !given || text == s.Default {
+			continue
+		}
+		var value any = text
+		switch s.Kind {
+		case setting.Number:
+			value = values.Number(s.Name)
+		case setting.Flag:
+			value, _ = strconv.ParseBool(text) // which the parser has looked at
+		}
+		chosen = append(chosen, yaml.MapItem{Key: s.Name, Value: value})
+	}
+	return chosen
+}
+
+// writtenTogether are the scenario's sets of keys that these steps write.
+func writtenTogether(s *Scenario, steps []Step) (sets [][]string) {
+	written := make(map[string]bool)
+	for _, step := range steps {
+		if step.Verb != Read && step.Key != "" {
+			written[step.Key] = true
+		}
+		for _, c := range step.Changes {
+			written[c.Key] = true
+		}
+	}
+	keys := slices.Collect(maps.Keys(written))
+	for _, set := range s.Together {
+		if !slices.ContainsFunc(set, func(key string) bool { return !slices.Contains(keys, key) }) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}

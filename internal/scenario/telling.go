@@ -1,0 +1,181 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Telling is a story that is told step by step: each step is checked where the story
+// stands by then. The variant's own steps are a plan, which need not be kept to. A Telling
+// is not for several goroutines at once.
+type Telling struct {
+	scenario *Scenario
+	variant  *Variant
+	service  *Service
+	grammar  *grammar
+	told     []Step
+}
+
+// Tell begins to tell a variant of a scenario.
+func (l *Language) Tell(s *Scenario, v *Variant) *Telling {
+	service := l.service(v.World.Service)
+	return &Telling{s, v, service, l.grammar(service, s.Clients), nil}
+}
+
+// Told are the steps so far.
+func (t *Telling) Told() []Step { return slices.Clone(t.told) }
+
+// Take takes a step, as in "client1: lock", if it can happen now. The error says why it
+// cannot.
+func (t *Telling) Take(line string) (Step, error) {
+	step, err := t.Parse(line)
+	if err != nil {
+		return step, err
+	}
+	if wrong := t.wrong(t.now(), step); wrong != "" {
+		return step, errors.New(wrong)
+	}
+	step.Line = len(t.told) + 1
+	t.told = append(t.told, step)
+	return step, nil
+}
+
+// CanEnd says why the story cannot end now; nil: it can.
+func (t *Telling) CanEnd() error {
+	if wrong := t.now().checkEnd(); wrong != "" {
+		return errors.New(wrong)
+	}
+	return nil
+}
+
+// Parse reads a step, whether or not it can happen now.
+func (t *Telling) Parse(line string) (Step, error) {
+	if strings.ContainsFunc(line, unprintable) || strings.ContainsAny(line, "\n\t") {
+		return Step{}, fmt.Errorf("a step is one line without control characters: %q", line)
+	}
+	actor, text, is := strings.Cut(strings.TrimSpace(line), ":")
+	text = strings.TrimSpace(text)
+	if !is || text == "" {
+		return Step{}, fmt.Errorf("%q is no step: want \"actor: what it does\", like \"client1: lock\"", line)
+	}
+	return t.grammar.parse(entry[word]{wordOf(actor), wordOf(text)})
+}
+
+// wordOf is a text that stands in no file.
+func wordOf(text string) word {
+	at := &token.Position{Line: 1, Column: 1}
+	return word{place{ast.String(token.String(text, text, at))}, text}
+}
+
+// now is where the story stands.
+func (t *Telling) now() *Story {
+	s := &Story{Variant: t.variant, Names: t.scenario.Clients, service: t.service}
+	s.begin()
+	for _, step := range t.told {
+		s.check(step) // which found nothing wrong when it was taken
+	}
+	return s
+}
+
+// wrong says why a step cannot come now. The world is made before the story is told: it
+// has the locks, and the faults of the lock service, of which the plan speaks.
+func (t *Telling) wrong(s *Story, step Step) string {
+	if step.Lock != "" && !slices.Contains(t.locks(), step.Lock) {
+		return fmt.Sprintf("this world has no lock %q%s", step.Lock, Hint(step.Lock, t.locks()))
+	}
+	if slices.Contains(t.service.Forms, step.Form) && !t.plans(step.Form) {
+		return fmt.Sprintf("%q is a fault of %s for which this world is not made: load a scenario that has such a step", step.Text, t.service.Name)
+	}
+	return s.check(step)
+}
+
+// locks are those of the clients, and those that the plan names.
+func (t *Telling) locks() (locks []string) {
+	for _, name := range t.scenario.Clients {
+		locks = append(locks, t.variant.Clients[name].Lock)
+	}
+	for _, step := range t.variant.Steps {
+		if step.Lock != "" {
+			locks = append(locks, step.Lock)
+		}
+	}
+	slices.Sort(locks)
+	return slices.Compact(locks)
+}
+
+func (t *Telling) plans(f *Form) bool {
+	return slices.ContainsFunc(t.variant.Steps, func(s Step) bool { return s.Form == f })
+}
+
+// Choice is a step that can come next.
+type Choice struct {
+	Step  Step
+	About string // what happens, in sentences
+}
+
+// Choices are steps that can come next, one of each form and client, in the order of the
+// language. Those that only wait are left out: what they wait for may never come.
+func (t *Telling) Choices() (list []Choice) {
+	actors := slices.Concat(t.grammar.clients, t.grammar.actors)
+	for _, actor := range actors {
+		forms := t.grammar.forms[actor]
+		if slices.Contains(t.grammar.clients, actor) {
+			forms = t.grammar.forms[""]
+		}
+		for _, f := range forms {
+			if strings.HasPrefix(f.Usage, "await ") && f.Actor != ActorLab {
+				continue
+			}
+			for _, text := range t.examples(f, actor) {
+				step, err := t.Parse(actor + ": " + text)
+				known := slices.ContainsFunc(list, func(c Choice) bool { return c.Step.String() == step.String() })
+				if err == nil && !known && t.wrong(t.now(), step) == "" {
+					list = append(list, Choice{step, f.About})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// examples are texts of a form: of one about a client, one for each client.
+func (t *Telling) examples(f *Form, actor string) (texts []string) {
+	key, writes := t.key(), 1
+	for _, s := range t.told {
+		if s.Actor == actor && s.Key+s.Value != "" {
+			writes++
+		}
+	}
+	value := fmt.Sprintf("%s-%d", actor, writes)
+	text := strings.NewReplacer(
+		"KEY=VALUE KEY=VALUE …", fmt.Sprintf("%s=%s other=%[2]s", key, value),
+		"KEY=VALUE", key+"="+value,
+		"KEY TIMES", key+" 5",
+		"KEY", key,
+		" [within TIME]", " within 10s",
+		" [for TIME]", "", " [under NAME]", "", " [of NAME]", "", " [NAME]", "",
+		"TIME", "10s",
+	).Replace(f.Usage)
+	if !strings.Contains(text, "CLIENT") {
+		return []string{text}
+	}
+	for _, client := range t.grammar.clients {
+		texts = append(texts, strings.ReplaceAll(text, "CLIENT", client))
+	}
+	return texts
+}
+
+// key is one that the story, or the plan, speaks of.
+func (t *Telling) key() string {
+	for _, s := range slices.Concat(t.told, t.variant.Steps) {
+		if s.Key != "" {
+			return s.Key
+		}
+	}
+	return "key0"
+}
