@@ -35,7 +35,7 @@ func lockServices(t *testing.T) (names []string) {
 // neutral are the packages that know lock services by internal/service alone.
 var neutral = []string{
 	"internal/lab", "internal/scenario", "internal/history", "internal/verdict", "internal/judge", "internal/report",
-	"internal/agent", "internal/setting", "internal/service", "cmd/gcsim",
+	"internal/agent", "internal/setting", "internal/service", "internal/serve", "cmd/gcsim",
 }
 
 // mayName are the files of those that name a lock service all the same, and how often.

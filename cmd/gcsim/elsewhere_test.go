@@ -12,7 +12,7 @@ import (
 // others work.
 func TestElsewhere(t *testing.T) {
 	missing := errors.New("no Linux here")
-	for _, args := range [][]string{{}, {"run", "gc-pause"}, {"pause", "--pid", "4711"}, {"learn", "1"}, {"lane", "etcd", "--at", "/tmp/x"}} {
+	for _, args := range [][]string{{}, {"run", "gc-pause"}, {"pause", "--pid", "4711"}, {"learn", "1"}, {"serve"}, {"lane", "etcd", "--at", "/tmp/x"}} {
 		root := commandWith(missing)
 		root.SetArgs(args)
 		var exit *cli.ExitError

@@ -21,8 +21,8 @@ func command() *cobra.Command { return commandWith(kernel.Missing()) }
 // commandWith is gcsim. Where noLinux is an error, the commands that start or stop
 // processes return it.
 func commandWith(noLinux error) *cobra.Command {
-	run, lane, pause, learn, check, watch := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand(), watchCommand()
-	needLinux(noLinux, run, lane, pause, learn, check, watch)
+	run, lane, pause, learn, check, watch, serve := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand(), watchCommand(), serveCommand()
+	needLinux(noLinux, run, lane, pause, learn, check, watch, serve)
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
@@ -44,6 +44,7 @@ that checks tokens.`,
   gcsim run                  run all
   gcsim run -o out           and keep the results: open out/index.html
   gcsim check out/01-gc-pause/fenced/history.jsonl
+  gcsim serve                stop a lock holder yourself, in your browser
   gcsim replay --slow out/01-gc-pause/*/history.jsonl
   gcsim laws URL             is a storage of your own fenced?
   gcsim agent-check COMMAND  does a client of your own speak the protocol?
@@ -55,7 +56,7 @@ that checks tokens.`,
 	}
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, listCommand(), servicesCommand(), explainCommand(), newCommand(), schemaCommand(), learn,
-		lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), pause, lane, versionCommand())
+		lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), serve, pause, lane, versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
 	return root
 }

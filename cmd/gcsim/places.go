@@ -21,6 +21,11 @@ type places struct {
 
 func (p *places) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&p.endpoints, "endpoints", nil, "addresses of a lock service that is there already; runs that need one of their own are skipped")
+	p.whereFlags(f)
+}
+
+// whereFlags are those that say of each service where it is.
+func (p *places) whereFlags(f *pflag.FlagSet) {
 	p.where = make(map[string]*string)
 	for _, s := range all.List {
 		p.where[s.Name()] = f.String(s.Name(), "", fmt.Sprintf("where %s is: %s (default: what \"gcsim services\" says)", s.Name(), s.Where()))

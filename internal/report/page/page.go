@@ -107,7 +107,7 @@ type picture struct {
 type file struct{ Name, Link string }
 
 func newPage(results []story.Result, address func(scenario string) string) page {
-	style := css()
+	style := Style()
 	p := page{
 		Style: template.CSS(style), Script: template.JS(script),
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script)),
@@ -196,9 +196,9 @@ func paragraphs(s string) (list []string) {
 	return list
 }
 
-// css is the style of the page and the diagrams in it. The dark look is for
+// Style is the style of the page and the diagrams in it. The dark look is for
 // who asked for it, by the system or by the button.
-func css() string {
+func Style() string {
 	dark := darkStyle + ".diagram {\n" + svg.DarkStyle + "}\n"
 	return lightStyle + ".diagram {\n" + svg.LightStyle + "}\n" +
 		"@media (prefers-color-scheme: dark) {\n:root:not([data-theme=light]) {\n" + dark + "}\n}\n" +

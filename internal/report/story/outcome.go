@@ -28,6 +28,7 @@ type Outcome struct {
 	Mismatches []string            // what did not come out as expected
 	Facts      Facts
 	Trouble    string // why there is no verdict; "": there is one
+	Free       bool   // nothing is expected of the run: somebody tells its story while it goes on
 }
 
 // Facts are what is known beside the verdict.
@@ -84,6 +85,9 @@ func (o Outcome) Expectation(control bool) string {
 func (o Outcome) Headline(verdict string, control bool) Text {
 	if o.Trouble != "" {
 		return Strong("not judged")
+	}
+	if o.Free {
+		return words(cmp.Or(o.Tone(), Bold), "%s", verdict)
 	}
 	return append(words(cmp.Or(o.Tone(), Bold), "%s,", verdict), words(o.ExpectedTone(), "%s", o.Expectation(control))...)
 }

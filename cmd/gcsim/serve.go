@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/serve"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// Where the page is served. Nothing but loopback: the page starts processes.
+const (
+	serveHost = "127.0.0.1"
+	servePort = 8090
+)
+
+// headerTimeout is how long a request's header may take.
+const headerTimeout = 10 * time.Second
+
+func serveCommand() *cobra.Command {
+	var places places
+	var port, worlds int
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Stop lock holders yourself, on a page in your browser",
+		Long: `serve serves a page on loopback, and prints its address. On the page you tell a story
+step by step: client1 takes the lock and begins a write, you stop client1, its lease
+runs out, client2 takes the lock, you let client1 go on. The processes are real. The
+page draws and judges what happened after each step. It has challenges, and loads each
+scenario.
+
+Each world is processes of its own. It ends when no page has shown it for ten seconds,
+or when nobody has done anything for ten minutes.`,
+		Example: `  gcsim serve
+  gcsim serve --port 0       on any free port`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := serveOn(cmd, places, port, worlds); err != nil {
+				return &cli.ExitError{Code: exitCannot, Err: err}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&port, "port", servePort, "port of "+serveHost+" to listen on; 0: any free one")
+	f.IntVar(&worlds, "worlds", 10, "how many worlds can be open at once")
+	places.whereFlags(f)
+	return cmd
+}
+
+// serveOn serves until the command is ended.
+func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error) {
+	if worlds < 1 {
+		return fmt.Errorf("want --worlds of 1 or more, got %d", worlds)
+	}
+	list, err := builtin()
+	if err != nil {
+		return err
+	}
+	found, err := places.find(list)
+	if err != nil {
+		return err
+	}
+	if err := found.reach(cmd.Context()); err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	shared := &lab.Shared{Exe: exe}
+	defer func() { failed = errors.Join(failed, shared.Close()) }()
+	worldsOf := serve.New(serve.Options{
+		Language: language, Scenarios: list, Judge: resultOf, Chapter: chapterAddress, Worlds: worlds,
+		Missing: found.missingService,
+		Lab: func(v *scenario.Variant) (lab.Options, error) {
+			if why := found.skips(v); why != "" {
+				return lab.Options{}, errors.New(why)
+			}
+			return lab.Options{Exe: exe, Services: found.services, Endpoints: found.endpoints[v.World.Service], Shared: shared}, nil
+		},
+	})
+	defer worldsOf.Close()
+	listener, err := net.Listen("tcp", net.JoinHostPort(serveHost, strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d is in use: say another, or --port 0 for any free one: %w", port, err)
+	}
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: worldsOf, ReadHeaderTimeout: headerTimeout}
+	stop := context.AfterFunc(cmd.Context(), func() {
+		worldsOf.Close() // which ends the streams that Shutdown would wait for
+		server.Close()
+	})
+	defer stop()
+	fmt.Fprintf(cmd.OutOrStdout(), "Open http://%s in your browser. Ctrl-C ends gcsim and all worlds.\n", listener.Addr())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// chapterAddress is where everybody can read the chapter about a scenario; "" where there
+// is none.
+func chapterAddress(name string) string {
+	if file := chapterFile(name); file != "" {
+		return published + file
+	}
+	return ""
+}
+
+// missingService is why no scenario of a lock service can be run; "" where they can.
+func (f found) missingService(name string) string {
+	i := slices.IndexFunc(f.services, func(s service.Service) bool { return s.Name() == name })
+	return f.lacks(f.services[i])
+}

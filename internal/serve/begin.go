@@ -1,0 +1,169 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// wish is what a world is to be: one of a challenge, of a scenario that is known by name,
+// of a scenario's text, or of settings.
+type wish struct {
+	Challenge string `json:"challenge"`
+	Solution  bool   `json:"solution"` // the challenge's is the plan
+	Scenario  string `json:"scenario"`
+	Story     string `json:"story"`
+	Variant   string `json:"variant"`
+	Setup     *setup `json:"setup"`
+	Play      int    `json:"play"` // so many steps are done at once
+}
+
+// setup is a world by its settings.
+type setup struct {
+	Service  string            `json:"service"`
+	Clients  int               `json:"clients"`
+	Locks    int               `json:"locks"`
+	Storage  map[string]string `json:"storage"`
+	Settings map[string]string `json:"settings"` // of all clients
+	Servers  map[string]string `json:"servers"`
+}
+
+// Bounds of a setup.
+const (
+	mostClients = 6
+	byHand      = "by-hand"
+)
+
+// begin finds what a wish is for.
+func (s *Server) begin(w wish) (b beginning, err error) {
+	defer func() {
+		if err != nil {
+			err = problem{http.StatusBadRequest, err.Error()}
+		}
+	}()
+	switch {
+	case w.Challenge != "":
+		return s.beginChallenge(w)
+	case w.Setup != nil:
+		if w.Story, err = s.text(*w.Setup); err != nil {
+			return b, err
+		}
+		w.Variant = byHand
+		fallthrough
+	case w.Story != "":
+		if b.scenario, err = s.Language.Parse("the scenario", byHand, []byte(w.Story)); err != nil {
+			return b, err
+		}
+		if b.variant, err = variantOf(b.scenario, w.Variant); err != nil {
+			return b, err
+		}
+	case w.Scenario != "":
+		if b.scenario, b.variant, err = s.builtin(w.Scenario, w.Variant); err != nil {
+			return b, err
+		}
+	default:
+		return b, fmt.Errorf("want a challenge, a scenario, a story or a setup")
+	}
+	b.plan = lines(b.variant.Steps)
+	return b, b.play(w.Play)
+}
+
+// beginChallenge begins a challenge, whose settings are its own; of a story only the steps
+// count.
+func (s *Server) beginChallenge(w wish) (b beginning, err error) {
+	if b.challenge, err = challenge(w.Challenge); err != nil {
+		return b, err
+	}
+	if b.scenario, b.variant, err = s.builtin(b.challenge.Scenario, b.challenge.variant); err != nil {
+		return b, err
+	}
+	switch {
+	case w.Solution:
+		b.plan = lines(b.variant.Steps)
+	case w.Story != "":
+		told, err := s.Language.Parse("the scenario", byHand, []byte(w.Story))
+		if err != nil {
+			return b, err
+		}
+		b.plan = lines(told.Variants[0].Steps)
+	}
+	return b, b.play(w.Play)
+}
+
+func (b *beginning) play(first int) error {
+	if first < 0 || first > len(b.plan) {
+		return fmt.Errorf("%d steps cannot be done: the story has %d", first, len(b.plan))
+	}
+	b.first = first
+	return nil
+}
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
+// text is the scenario of a setup. Its plan is the main story. What the settings are the
+// parser looks at.
+func (s *Server) text(u setup) (string, error) {
+	if u.Clients < 2 || u.Clients > mostClients {
+		return "", fmt.Errorf("want 2 to %d clients, got %d", mostClients, u.Clients)
+	}
+	if u.Locks < 1 || u.Locks > u.Clients {
+		return "", fmt.Errorf("want 1 to %d locks, got %d", u.Clients, u.Locks)
+	}
+	var of *scenario.Service
+	for i := range s.Language.Services {
+		if s.Language.Services[i].Name == u.Service {
+			of = &s.Language.Services[i]
+		}
+	}
+	if of == nil {
+		return "", fmt.Errorf("there is no lock service %q", u.Service)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "title: A story by hand\nworld:\n  %s: {%s}\n", of.Name, inline(of.World, u.Servers))
+	if len(u.Storage) > 0 {
+		fmt.Fprintf(&b, "  storage: {%s}\n", inline(nil, u.Storage))
+	}
+	b.WriteString("clients:\n")
+	for i := range u.Clients {
+		lock := "/lock"
+		if n := i % u.Locks; n > 0 {
+			lock += strconv.Itoa(n + 1)
+		}
+		fmt.Fprintf(&b, "  client%d: {lock: %s", i+1, lock)
+		if chosen := inline(append(of.Client, setting.Client...), u.Settings); chosen != "" {
+			b.WriteString(", " + chosen)
+		}
+		b.WriteString("}\n")
+	}
+	b.WriteString("steps:\n")
+	for _, step := range []string{
+		"client1: lock", "client1: begin write key0=from-client-1", "gcsim: pause client1",
+		of.Name + ": await expiry of client1", "client2: lock", "client2: write key0=from-client-2",
+		"gcsim: resume client1", "client1: finish",
+	} {
+		fmt.Fprintf(&b, "  - %s\n", step)
+	}
+	fmt.Fprintf(&b, "variants:\n  %s: {expect: {verdict: safe}}\n", byHand)
+	return b.String(), nil
+}
+
+// inline are settings as a mapping has them between its braces: numbers and flags as they
+// are, all else quoted.
+func inline(list []setting.Setting, values map[string]string) string {
+	var parts []string
+	for _, name := range sortedKeys(values) {
+		value := values[name]
+		s, _ := setting.Find(list, name)
+		plain := s.Kind == setting.Number && digits.MatchString(value) || s.Kind == setting.Flag && (value == "true" || value == "false")
+		if !plain {
+			value = strconv.Quote(value)
+		}
+		parts = append(parts, strconv.Quote(name)+": "+value)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,586 @@
+package serve_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/serve"
+	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/scenarios"
+)
+
+// The test binary is its own lock services, storages, clients and janitors.
+func TestMain(m *testing.M) {
+	proctest.Play(lab.Roles(all.List)...)
+	os.Exit(m.Run())
+}
+
+var language = lab.Language(all.List)
+
+// shipped are the scenarios that gcsim brings with it.
+func shipped(t testing.TB) (list []*scenario.Scenario) {
+	t.Helper()
+	files, err := fs.Glob(scenarios.FS, "*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := fs.ReadFile(scenarios.FS, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := language.Parse(file, strings.TrimSuffix(path.Base(file), ".yaml"), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// judged is as gcsim judges.
+func judged(events []history.Event, err error) story.Result {
+	r := story.Result{Events: events, Err: err}
+	if err != nil {
+		return r
+	}
+	j, err := judge.Judge(events)
+	if r.Err = err; err == nil {
+		r.Outcome = story.Outcome{Name: j.Name, OK: j.OK(), Violations: j.Violations, Noted: j.Noted()}
+	}
+	return r
+}
+
+func options(t testing.TB) serve.Options {
+	return serve.Options{
+		Language: language, Scenarios: shipped(t), Judge: judged,
+		Chapter: func(name string) string { return "http://chapters.example/" + name },
+		Missing: func(string) string { return "" },
+		Lab: func(*scenario.Variant) (lab.Options, error) {
+			return lab.Options{Exe: os.Args[0], Services: all.List}, nil
+		},
+	}
+}
+
+// site is a server and its address.
+type site struct {
+	*serve.Server
+	t    testing.TB
+	http *httptest.Server
+	URL  string
+}
+
+// open serves until the end of the test, and sees that no file is left then.
+func open(t testing.TB, o serve.Options) *site {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	s := serve.New(o)
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.Close()
+		h.Close()
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("files are left: %v %v", left, err)
+		}
+	})
+	return &site{s, t, h, h.URL}
+}
+
+// ask sends a request, and returns status and body of the answer.
+func (s *site) ask(method, path string, body any, header ...string) (int, string) {
+	s.t.Helper()
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.StatusCode, string(answer)
+}
+
+// must is ask that wants a status.
+func (s *site) must(status int, method, path string, body any, header ...string) string {
+	s.t.Helper()
+	got, text := s.ask(method, path, body, header...)
+	if got != status {
+		s.t.Fatalf("%s %s: %d %s, want %d", method, path, got, text, status)
+	}
+	return text
+}
+
+type wish map[string]any
+
+// begin begins a world and returns its path.
+func (s *site) begin(w wish) string {
+	s.t.Helper()
+	var begun struct{ ID string }
+	if err := json.Unmarshal([]byte(s.must(200, "POST", "/api/worlds", w)), &begun); err != nil {
+		s.t.Fatal(err)
+	}
+	return "/api/worlds/" + begun.ID
+}
+
+// shown is what a page is told of a world.
+type shown struct {
+	Version        int
+	Phase, Trouble string
+	Steps, Plan    []string
+	Choices        []struct{ Step string }
+	Clients        []struct {
+		Name, State     string
+		Holds, Believes bool
+	}
+	Events    int
+	Verdict   struct{ Name string }
+	Story     string
+	Challenge *struct{ Solved bool }
+}
+
+// reader is a page that shows a world.
+type reader struct {
+	t     testing.TB
+	body  io.ReadCloser
+	lines *bufio.Scanner
+	last  shown
+}
+
+// watch shows a world until the reader is closed.
+func (s *site) watch(world string, header ...string) *reader {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), "GET", s.URL+world+"/events", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if resp.StatusCode != 200 {
+		s.t.Fatalf("watch %s: %s", world, resp.Status)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	r := &reader{t: s.t, body: resp.Body, lines: lines}
+	s.t.Cleanup(func() { resp.Body.Close() })
+	return r
+}
+
+// await reads until the world is such.
+func (r *reader) await(what string, such func(shown) bool) shown {
+	r.t.Helper()
+	if r.last.Version > 0 && such(r.last) {
+		return r.last
+	}
+	for r.lines.Scan() {
+		data, is := strings.CutPrefix(r.lines.Text(), "data: ")
+		if !is {
+			continue
+		}
+		r.last = shown{}
+		if err := json.Unmarshal([]byte(data), &r.last); err != nil {
+			r.t.Fatal(err)
+		}
+		if such(r.last) {
+			return r.last
+		}
+		if r.last.Phase == "failed" {
+			break
+		}
+	}
+	r.t.Fatalf("waiting for %s: %v; the last state is %+v", what, r.lines.Err(), r.last)
+	return shown{}
+}
+
+// turn waits until the world waits for a step and has done so many.
+func (r *reader) turn(steps int) shown {
+	r.t.Helper()
+	return r.await(fmt.Sprintf("step %d", steps+1), func(s shown) bool { return s.Phase == "waiting" && len(s.Steps) >= steps })
+}
+
+var mainSetup = wish{"setup": wish{"service": "etcd", "clients": 2, "locks": 1, "storage": wish{"fencing": "off"}, "settings": wish{"ttl": "1s"}}}
+
+// TestMainStory: a person tells the main story. That client1's lease has run out becomes
+// a step by itself. The verdict is there as soon as client1 has written, the story is
+// judged at its end, and what is saved runs and comes out the same.
+func TestMainStory(t *testing.T) {
+	s := open(t, options(t))
+	world := s.begin(mainSetup)
+	page := s.watch(world)
+	do := func(step string) {
+		t.Helper()
+		n := len(page.turn(0).Steps)
+		s.must(204, "POST", world+"/steps", wish{"step": step})
+		page.turn(n + 1)
+	}
+	first := page.turn(0)
+	if len(first.Plan) != 8 || len(first.Steps) != 0 {
+		t.Errorf("it begins with the steps %q and the plan %q", first.Steps, first.Plan)
+	}
+	do("client1: trylock")
+	do("client1: begin write key0=from-client-1")
+	do("gcsim: pause client1")
+	page.await("the end of client1's lease", func(s shown) bool {
+		return slices.Contains(s.Steps, "etcd: await expiry of client1") && s.Phase == "waiting"
+	})
+	if c := page.last.Clients[0]; c.State != "paused" || c.Holds || !c.Believes {
+		t.Errorf("client1 is %+v", c)
+	}
+	do("client2: lock within 10s")
+	do("client2: write key0=from-client-2")
+	if page.last.Verdict.Name != history.Safe {
+		t.Errorf("the verdict is %s before any harm", page.last.Verdict.Name)
+	}
+	do("gcsim: resume client1")
+	do("client1: finish")
+	if page.last.Verdict.Name != history.Corrupted {
+		t.Errorf("the verdict is %s", page.last.Verdict.Name)
+	}
+	if status, text := s.ask("POST", world+"/steps", wish{"step": "client1: finish"}); status != 409 || !strings.Contains(text, "client1 has begun nothing here") {
+		t.Errorf("a step that cannot be: %d %s", status, text)
+	}
+	for _, want := range []string{"wide", "narrow", "CORRUPTED", "write key0=from-client-1"} {
+		if drawn := s.must(200, "GET", fmt.Sprintf("%s/picture?events=%d", world, page.last.Events), nil); !strings.Contains(drawn, want) {
+			t.Errorf("the picture has no %q", want)
+		}
+	}
+	if early := s.must(200, "GET", world+"/picture?events=3", nil); strings.Contains(early, "CORRUPTED") || !strings.Contains(early, "client1") {
+		t.Error("the picture of the beginning tells the end")
+	}
+	s.must(204, "POST", world+"/end", nil)
+	over := page.await("the end", func(s shown) bool { return s.Phase == "over" })
+	events, err := history.Read(strings.NewReader(s.must(200, "GET", world+"/history.jsonl", nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := judged(events, nil); r.Err != nil || r.Outcome.Name != history.Corrupted {
+		t.Errorf("the history that was downloaded: %v %s", r.Err, r.Outcome.Name)
+	}
+	saved := s.must(200, "GET", world+"/scenario.yaml", nil)
+	if saved != over.Story {
+		t.Errorf("saved\n%s\nshown\n%s", saved, over.Story)
+	}
+	again, err := language.Parse("saved.yaml", "saved", []byte(saved))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err = lab.Run(t.Context(), again, &again.Variants[0], lab.Options{Exe: os.Args[0], Services: all.List})
+	if r := judged(events, err); r.Err != nil || !r.Outcome.OK {
+		t.Errorf("told again: %v, %+v", r.Err, r.Outcome)
+	}
+}
+
+// TestForkAndLink: a world that begins with a story and a number of steps has done these,
+// and plans the others; another step than the planned one ends the plan.
+func TestForkAndLink(t *testing.T) {
+	s := open(t, options(t))
+	first := s.begin(mainSetup)
+	story := s.watch(first).turn(0).Story
+	fork := s.begin(wish{"story": story, "variant": "by-hand", "play": 3})
+	page := s.watch(fork)
+	now := page.turn(3)
+	if len(now.Steps) < 3 || len(now.Steps)+len(now.Plan) != 8 {
+		t.Errorf("steps %q, plan %q", now.Steps, now.Plan)
+	}
+	page.await("the end of client1's lease", func(s shown) bool { return len(s.Plan) == 4 && s.Phase == "waiting" })
+	s.must(204, "POST", fork+"/steps", wish{"step": "client2: read key0"})
+	if now = page.turn(5); len(now.Plan) != 0 {
+		t.Errorf("the plan is still %q", now.Plan)
+	}
+	rest := s.begin(wish{"story": story})
+	s.must(204, "POST", rest+"/rest", nil)
+	if now = s.watch(rest).turn(8); now.Verdict.Name != history.Corrupted {
+		t.Errorf("the whole plan: %s", now.Verdict.Name)
+	}
+}
+
+// TestChallenges: each is solved by its solution, and not before client1 goes on.
+func TestChallenges(t *testing.T) {
+	s := open(t, options(t))
+	for _, c := range serve.Challenges {
+		t.Run(c.ID, func(t *testing.T) {
+			s := &site{s.Server, t, s.http, s.URL}
+			world := s.begin(wish{"challenge": c.ID, "solution": true})
+			page := s.watch(world)
+			plan := page.turn(0).Plan
+			for i, step := range plan {
+				now := page.turn(i)
+				if now.Challenge.Solved && i <= slices.Index(plan, "client1: finish") {
+					t.Errorf("it is solved before %q", step)
+				}
+				if len(now.Steps) > i {
+					continue // the lease has run out by itself
+				}
+				s.must(204, "POST", world+"/steps", wish{"step": step})
+			}
+			if now := page.turn(len(plan)); !now.Challenge.Solved {
+				t.Errorf("it is not solved: %+v", now)
+			}
+			empty := s.begin(wish{"challenge": c.ID})
+			if now := s.watch(empty).turn(0); len(now.Plan) > 0 || now.Challenge.Solved {
+				t.Errorf("without its solution it begins with %+v", now)
+			}
+			s.must(204, "DELETE", empty, nil)
+			s.must(204, "DELETE", world, nil)
+		})
+	}
+}
+
+// TestReconnect: a page that has the newest state is not told it again; one that has an
+// older one is told the newest.
+func TestReconnect(t *testing.T) {
+	s := open(t, options(t))
+	world := s.begin(mainSetup)
+	page := s.watch(world)
+	known := page.turn(0).Version
+	page.body.Close()
+	again := s.watch(world, "Last-Event-ID", fmt.Sprint(known))
+	s.must(204, "POST", world+"/steps", wish{"step": "client1: lock"})
+	again.await("something new", func(shown) bool { return true })
+	if again.last.Version <= known {
+		t.Errorf("version %d is told again to who has %d", again.last.Version, known)
+	}
+	late := s.watch(world, "Last-Event-ID", "1")
+	if now := late.turn(1); len(now.Steps) != 1 {
+		t.Errorf("who comes back is told %+v", now)
+	}
+}
+
+// TestForeignPagesReachNothing: a page of another site can neither begin a world nor look
+// at one, nor can a page whose name leads to loopback.
+func TestForeignPagesReachNothing(t *testing.T) {
+	s := open(t, options(t))
+	world := s.begin(mainSetup)
+	for _, foreign := range []struct {
+		status int
+		header []string
+	}{
+		{403, []string{"Origin", "http://evil.example"}},
+		{403, []string{"Origin", "null"}},
+		{403, []string{"Sec-Fetch-Site", "cross-site"}},
+		{403, []string{"Sec-Fetch-Site", "same-site", "Origin", "http://localhost:1"}},
+		{421, []string{"Host", "evil.example"}},
+	} {
+		for _, asked := range []struct{ method, path string }{
+			{"POST", "/api/worlds"}, {"POST", world + "/steps"}, {"DELETE", world}, {"GET", world + "/events"}, {"GET", "/api/menu"},
+		} {
+			if status, text := s.ask(asked.method, asked.path, mainSetup, foreign.header...); status != foreign.status {
+				t.Errorf("%s %s with %q: %d %s", asked.method, asked.path, foreign.header, status, text)
+			}
+		}
+	}
+	if now := s.watch(world).turn(0); len(now.Steps) != 0 {
+		t.Errorf("a foreign page has done %q", now.Steps)
+	}
+	own := s.must(200, "GET", "/", nil, "Sec-Fetch-Site", "none")
+	if !strings.Contains(own, "<title>fencelab") {
+		t.Error("the page is not there")
+	}
+	for _, name := range []string{"localhost", "127.0.0.1", "[::1]:80"} {
+		s.must(200, "GET", "/", nil, "Host", name)
+	}
+}
+
+// TestBadWishes: what cannot be is refused, and says why.
+func TestBadWishes(t *testing.T) {
+	s := open(t, options(t))
+	setup := func(change wish) wish {
+		w := wish{"service": "etcd", "clients": 2, "locks": 1}
+		for name, value := range change {
+			w[name] = value
+		}
+		return wish{"setup": w}
+	}
+	for _, bad := range []struct {
+		wish wish
+		want string
+	}{
+		{wish{}, "want a challenge"},
+		{wish{"challenge": "none"}, `no challenge \"none\"`},
+		{wish{"scenario": "none"}, `no scenario \"none\"`},
+		{wish{"scenario": "01-gc-pause", "variant": "none"}, `no variant \"none\"`},
+		{wish{"scenario": "01-gc-pause", "play": 9}, "9 steps cannot be done: the story has 8"},
+		{wish{"story": "title: x"}, "is missing"},
+		{wish{"unknown": 1}, "unknown field"},
+		{setup(wish{"clients": 1}), "2 to 6 clients"},
+		{setup(wish{"locks": 3}), "1 to 2 locks"},
+		{setup(wish{"service": "none"}), `no lock service \"none\"`},
+		{setup(wish{"settings": wish{"ttl": "1"}}), "ttl"},
+		{setup(wish{"settings": wish{"ttl": "1s}, client9: {lock: /x"}}), "ttl"},
+		{setup(wish{"servers": wish{"members": "2"}}), "members"},
+		{setup(wish{"storage": wish{"fencing": "maybe"}}), "fencing"},
+	} {
+		if status, text := s.ask("POST", "/api/worlds", bad.wish); status != 400 || !strings.Contains(text, bad.want) {
+			t.Errorf("%v: %d %s, want %q", bad.wish, status, text, bad.want)
+		}
+	}
+	if status, text := s.ask("GET", "/api/worlds/none/events", nil); status != 404 || !strings.Contains(text, "no world") {
+		t.Errorf("a world that is not there: %d %s", status, text)
+	}
+}
+
+// TestLimit: so many worlds can be open at once, and no more, which is said. A story that
+// has ended makes room, though its page is still there.
+func TestLimit(t *testing.T) {
+	o := options(t)
+	o.Worlds = 2
+	s := open(t, o)
+	first := s.begin(mainSetup)
+	s.begin(mainSetup)
+	if status, text := s.ask("POST", "/api/worlds", mainSetup); status != 503 || !strings.Contains(text, "2 worlds are open") {
+		t.Errorf("one more: %d %s", status, text)
+	}
+	page := s.watch(first)
+	page.turn(0)
+	s.must(204, "POST", first+"/end", nil)
+	page.await("the end", func(s shown) bool { return s.Phase == "over" })
+	s.begin(mainSetup)
+}
+
+// TestWorldsEnd: a world ends that no page shows any more, and one in which nobody does
+// anything; of the second one the page says so.
+func TestWorldsEnd(t *testing.T) {
+	o := options(t)
+	o.Alone, o.Idle = 50*time.Millisecond, time.Second
+	s := open(t, o)
+	world := s.begin(mainSetup)
+	page := s.watch(world)
+	failed := page.await("the idle limit", func(s shown) bool { return s.Phase == "failed" })
+	if !strings.Contains(failed.Trouble, "nobody did anything for 1s") {
+		t.Errorf("it ended because of %q", failed.Trouble)
+	}
+	page.body.Close()
+	gone := func() bool { status, _ := s.ask("GET", world+"/picture?events=0", nil); return status == 404 }
+	for deadline := time.Now().Add(10 * time.Second); !gone(); {
+		if time.Now().After(deadline) {
+			t.Fatal("a world without a page stays")
+		}
+		time.Sleep(10 * time.Millisecond) // from one look to the next
+	}
+}
+
+// TestLabThatCannot: why a world cannot be is said.
+func TestLabThatCannot(t *testing.T) {
+	o := options(t)
+	o.Lab = func(*scenario.Variant) (lab.Options, error) { return lab.Options{}, errors.New("it is missing") }
+	s := open(t, o)
+	if status, text := s.ask("POST", "/api/worlds", mainSetup); status != 409 || !strings.Contains(text, "it is missing") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestNothingIsLeft: of 50 worlds that are opened and closed, one after the other, no
+// process, no descriptor, no goroutine and no file is left.
+func TestNothingIsLeft(t *testing.T) {
+	o := options(t)
+	o.Alone = time.Millisecond
+	s := open(t, o)
+	var descriptors, processes int
+	var running goleak.Option
+	for i := range 51 {
+		world := s.begin(mainSetup)
+		page := s.watch(world)
+		page.turn(0)
+		s.must(204, "POST", world+"/steps", wish{"step": "client1: lock"})
+		if i%2 == 0 {
+			page.turn(1)
+		}
+		page.body.Close()
+		for s.begun(world) {
+			time.Sleep(5 * time.Millisecond) // from one look to the next
+		}
+		http.DefaultClient.CloseIdleConnections()
+		if i == 0 { // what is made once is there now
+			running = goleak.IgnoreCurrent()
+			descriptors, processes = count(t, "/proc/self/fd"), children(t)
+		}
+	}
+	if err := goleak.Find(running); err != nil {
+		t.Error(err)
+	}
+	if now := children(t); now > processes {
+		t.Errorf("%d processes are left, and %d were there after the first world", now, processes)
+	}
+	for deadline := time.Now().Add(10 * time.Second); count(t, "/proc/self/fd") > descriptors; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d descriptors are open, and %d were after the first world", count(t, "/proc/self/fd"), descriptors)
+		}
+		time.Sleep(10 * time.Millisecond) // from one look to the next: both ends close their connections
+	}
+}
+
+// begun reports whether a world is there.
+func (s *site) begun(world string) bool {
+	status, _ := s.ask("GET", world+"/picture?events=0", nil)
+	return status == 200
+}
+
+func count(t *testing.T, dir string) int {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// children is how many processes this one has started that are still there.
+func children(t *testing.T) (n int) {
+	t.Helper()
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		list, err := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		n += len(bytes.Fields(list))
+	}
+	return n
+}

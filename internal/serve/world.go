@@ -1,0 +1,278 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// mostSteps is how many steps a story can have: a run keeps all that happens in memory.
+const mostSteps = 200
+
+// beginning is how a world begins.
+type beginning struct {
+	scenario  *scenario.Scenario
+	variant   *scenario.Variant
+	challenge *Challenge
+	plan      []string // steps that are proposed
+	first     int      // so many of them are done at once
+}
+
+// world is a story that is told by requests, and its run.
+type world struct {
+	id     string
+	server *Server
+	beginning
+	cancel context.CancelCauseFunc
+	over   chan struct{} // closed when the run has ended: no process is left
+	left   chan struct{} // closed when nobody needs the world any more
+
+	mu      sync.Mutex
+	telling *scenario.Telling
+	steps   chan scenario.Step
+	asked   int             // how often the run has asked for a step
+	ended   bool            // there will be no more steps
+	events  []history.Event // so far; never changed, but replaced
+	seen    map[string]bool // tenures whose end was looked at
+	began   time.Time       // when the run's clock was 0
+	result  *story.Result   // when it is over
+	version int
+	changed chan struct{} // closed with each version
+	readers int
+	gone    bool        // left is closed
+	alone   *time.Timer // runs while there are no readers
+	idle    *time.Timer // runs while the story waits for a step
+}
+
+func newWorld(id string, s *Server, b beginning) *world {
+	return &world{
+		id: id, server: s, beginning: b, over: make(chan struct{}), left: make(chan struct{}),
+		telling: s.Language.Tell(b.scenario, b.variant), steps: make(chan scenario.Step, mostSteps),
+		seen: make(map[string]bool), changed: make(chan struct{}),
+	}
+}
+
+func (w *world) isOver() bool {
+	select {
+	case <-w.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// run makes the run, to its end.
+func (w *world) run(ctx context.Context, o lab.Options) {
+	o.Next, o.Look = w.next, w.look
+	events, err := lab.Run(ctx, w.scenario, w.variant, o)
+	result := story.Result{Scenario: w.scenario.Name, Err: err}
+	if len(events) > 0 {
+		result = w.server.Judge(events, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(events) > 0 {
+		w.events = events
+	}
+	w.result, w.ended = &result, true
+	if w.idle != nil {
+		w.idle.Stop()
+	}
+	close(w.over)
+	w.change()
+}
+
+// next is lab.Options.Next.
+func (w *world) next() <-chan scenario.Step {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked++
+	if over := w.overSteps(); over > 0 {
+		w.awaitExpired(&w.telling.Told()[over-1])
+	}
+	if w.idle == nil {
+		idle := w.server.Idle
+		w.idle = time.AfterFunc(idle, func() { w.cancel(fmt.Errorf("nobody did anything for %v", idle)) })
+	}
+	w.idle.Reset(w.server.Idle)
+	w.change()
+	return w.steps
+}
+
+// look is lab.Options.Look.
+func (w *world) look(events []history.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = events
+	last := events[len(events)-1]
+	if began := time.Now().Add(-last.At); w.began.IsZero() || began.Before(w.began) {
+		w.began = began
+	}
+	if w.waits() {
+		w.awaitExpired(nil)
+	}
+	w.change()
+}
+
+// awaitExpired makes a step of each lease that has run out for no step to wait for: so
+// the story comes out the same when it is told again. It ran out during the step last, or,
+// where that is nil, while the story waited for one.
+func (w *world) awaitExpired(last *scenario.Step) {
+	latest := make(map[string]string) // client → tenure
+	for _, e := range w.events {
+		if e.Kind == history.KindGranted {
+			latest[e.Client] = e.Tenure
+		}
+	}
+	for _, e := range w.events {
+		if e.Kind != history.KindEnded || w.seen[e.Tenure] {
+			continue
+		}
+		w.seen[e.Tenure] = true
+		line := fmt.Sprintf("%s: await expiry of %s", w.variant.World.Service, e.Client)
+		waited := last != nil && (last.String() == line || slices.Contains(asks, last.Verb))
+		if e.Cause == history.CauseExpired && latest[e.Client] == e.Tenure && !waited && w.waits() {
+			_ = w.takeOne(line) // it is none of the story where it cannot be
+		}
+	}
+}
+
+// asks are the steps that wait themselves for what is in their way.
+var asks = []scenario.Verb{scenario.Lock, scenario.TryLock, scenario.Queue}
+
+// waits reports whether the run waits for a step. The caller has the lock, here and below.
+func (w *world) waits() bool { return w.asked > 0 && w.overSteps() == len(w.telling.Told()) }
+
+// overSteps is how many steps are over.
+func (w *world) overSteps() int { return max(0, w.asked-1) }
+
+// change tells all readers that there is something new.
+func (w *world) change() {
+	w.version++
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// take has steps be done, in order, until one of them cannot be.
+func (w *world) take(lines ...string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.change()
+	for _, line := range lines {
+		if err := w.takeOne(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) takeOne(line string) error {
+	switch {
+	case w.ended:
+		return problem{http.StatusConflict, "this story is over: go back to one of its steps, or begin another"}
+	case len(w.telling.Told()) == mostSteps:
+		return problem{http.StatusConflict, fmt.Sprintf("a story has %d steps at most", mostSteps)}
+	}
+	step, err := w.telling.Take(line)
+	if err != nil {
+		return problem{http.StatusConflict, err.Error()}
+	}
+	if len(w.plan) > 0 && w.plan[0] == step.String() {
+		w.plan = w.plan[1:]
+	} else {
+		w.plan = nil // the story goes another way
+	}
+	w.steps <- step // it has room for all of them
+	return nil
+}
+
+// rest has the steps of the plan be done.
+func (w *world) rest() error {
+	w.mu.Lock()
+	plan := w.plan
+	w.mu.Unlock()
+	return w.take(plan...)
+}
+
+// end ends the story: what the storage holds is read, and the run is judged.
+func (w *world) end() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return nil
+	}
+	if err := w.telling.CanEnd(); err != nil {
+		return problem{http.StatusConflict, err.Error()}
+	}
+	w.ended = true
+	close(w.steps)
+	w.change()
+	return nil
+}
+
+// enter and leave count the pages that show the world. When the last one has been gone for
+// a while, the world ends.
+func (w *world) enter() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.readers++
+	w.alone.Stop()
+}
+
+func (w *world) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.readers--; w.readers == 0 {
+		w.alone.Reset(w.server.Alone)
+	}
+}
+
+// opening is how long a page may take that has asked for a world and is to show it.
+const opening = 10 * time.Second
+
+// wait begins to wait for a first reader.
+func (w *world) wait() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.alone = time.AfterFunc(w.server.Alone+opening, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.readers == 0 {
+			w.forget(errAlone)
+		}
+	})
+}
+
+// forget ends the world, and then nobody finds it any more.
+func (w *world) forget(why error) {
+	if w.cancel(why); !w.gone {
+		w.gone = true
+		close(w.left)
+	}
+}
+
+// problem is an answer that is no success.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p problem) Error() string { return p.text }
+
+// statusOf is that of an answer.
+func statusOf(err error) int {
+	var p problem
+	if errors.As(err, &p) {
+		return p.status
+	}
+	return http.StatusInternalServerError
+}
