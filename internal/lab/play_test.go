@@ -131,3 +131,33 @@ func TestWorldIsReady(t *testing.T) {
 	}
 	wantAll(t, sketch(events), "client1 network partition", "etcd ended expired client1", "client1 network heal", "client2 network deliver", "storage applied write key0=late")
 }
+
+// TestNothingToFinish: a client that does not hold the lock looks, and begins nothing. That
+// it is to finish is noted, and the run goes on.
+func TestNothingToFinish(t *testing.T) {
+	events := played(t, `
+title: Nothing to finish
+clients:
+  client1: {lock: /lock}
+steps:
+  - client1: begin write key0=a
+  - client1: finish
+  - client1: begin write key0=b
+  - client1: send finish
+  - client1: lock
+  - client1: begin write key0=c
+  - client1: finish
+variants:
+  fenced: {expect: {verdict: safe, final: {key0: c}}}
+`)
+	wantAll(t, sketch(events), "client1 note\nclient1 invoke lock", "storage applied write key0=c")
+	notes := 0
+	for _, e := range events {
+		if e.Text == "client1 has nothing to finish: it began nothing" {
+			notes++
+		}
+	}
+	if notes != 2 {
+		t.Errorf("it is noted %d times, want 2", notes)
+	}
+}

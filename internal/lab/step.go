@@ -88,6 +88,9 @@ func (r *run) claim(s scenario.Step) *claim {
 // accounts say of it.
 func (r *run) act(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
+	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {
+		return nil
+	}
 	before, stood, noted := c.replies, c.stands, c.notes
 	if err := r.command(s.Client, r.line(s)); err != nil {
 		return err
@@ -109,6 +112,18 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 		over := c.replies == before+len(r.requests(s)) || c.replies > before && c.reply.Kind != history.KindOK
 		return over && !(s.Verb == scenario.Begin && c.reply.Kind == history.KindOK) && r.state.told(c.reply), nil
 	})
+}
+
+// nothingBegun reports whether a client has looked whether it holds its lock, did not, and
+// so began nothing, which it notes. That is known only while the run goes on.
+func (r *run) nothingBegun(client string) bool {
+	c := r.state.client(client)
+	if c.reply.Kind != history.KindFail && c.reply.Kind != history.KindUnknown {
+		return false
+	}
+	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNote,
+		Text: client + " has nothing to finish: it began nothing"})
+	return true
 }
 
 // line is a step as the agent of its client reads it.
@@ -159,6 +174,9 @@ func (r *run) requests(s scenario.Step) []history.Change {
 // that stands still does it as soon as it can.
 func (r *run) send(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
+	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {
+		return nil
+	}
 	c.sending = r.requests(s)
 	n := len(c.sending)
 	if err := r.command(s.Client, r.line(s)); err != nil || c.frozen.Kind == history.KindPause {

@@ -119,7 +119,8 @@ type Choice struct {
 }
 
 // Choices are steps that can come next, one of each form and client, in the order of the
-// language. Those that only wait are left out: what they wait for may never come.
+// language. Left out are those that are often in vain: the ones that only wait, or retry,
+// and a client's sends, unless something keeps the client or its network waiting.
 func (t *Telling) Choices() (list []Choice) {
 	actors := slices.Concat(t.grammar.clients, t.grammar.actors)
 	for _, actor := range actors {
@@ -128,7 +129,7 @@ func (t *Telling) Choices() (list []Choice) {
 			forms = t.grammar.forms[""]
 		}
 		for _, f := range forms {
-			if strings.HasPrefix(f.Usage, "await ") && f.Actor != ActorLab {
+			if !t.proposes(f, actor) {
 				continue
 			}
 			for _, text := range t.examples(f, actor) {
@@ -141,6 +142,18 @@ func (t *Telling) Choices() (list []Choice) {
 		}
 	}
 	return list
+}
+
+// proposes reports whether the steps of a form are among the choices.
+func (t *Telling) proposes(f *Form, actor string) bool {
+	c := t.now().Clients[actor]
+	switch {
+	case strings.HasSuffix(f.Usage, string(Retry)):
+		return false
+	case f.sent():
+		return c != nil && (c.Stopped != "" || c.Delayed)
+	}
+	return !strings.HasPrefix(f.Usage, "await ") || f.Actor == ActorLab
 }
 
 // examples are texts of a form: of one about a client, one for each client.

@@ -129,3 +129,37 @@ func TestFormat(t *testing.T) {
 		}
 	}
 }
+
+// TestChoicesInVain: a client's sends are choices while it stands still, or while its
+// network waits, and a retry never is.
+func TestChoicesInVain(t *testing.T) {
+	sends := func(told *scenario.Telling) (n int) {
+		for _, c := range told.Choices() {
+			if c.Step.Verb == scenario.Retry {
+				t.Errorf("%q is a choice", c.Step)
+			}
+			if c.Step.Send {
+				n++
+			}
+		}
+		return n
+	}
+	told := tell(t, twoClients)
+	for _, step := range []struct {
+		line  string
+		sends bool
+	}{
+		{"client1: write key0=a", false},
+		{"client1: begin write key0=b", false},
+		{"gcsim: pause client1", true},
+		{"gcsim: resume client1", false},
+		{"gcsim: delay client1 to storage", true},
+	} {
+		if _, err := told.Take(step.line); err != nil {
+			t.Fatal(err)
+		}
+		if n := sends(told); n > 0 != step.sends {
+			t.Errorf("after %q there are %d sends", step.line, n)
+		}
+	}
+}
