@@ -127,8 +127,15 @@ func (b *tab) await(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, pageTimeout)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool]("Boolean("+expression+")", chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
-		b.t.Fatalf("waiting for %s: %v; the page says\n%s", expression, err, b.get("document.body.innerText"))
+	for {
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		switch {
+		case err == nil && is:
+			return
+		case ctx.Err() != nil:
+			b.t.Fatalf("waiting for %s: %v; the page says\n%s", expression, err, b.get("document.body.innerText"))
+		}
+		time.Sleep(20 * time.Millisecond) // from one look to the next; a page that is just loaded may not answer
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -61,8 +62,7 @@ func (s *Server) routes() http.Handler {
 			return err
 		}
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, err = io.WriteString(w, style(string(own)))
-		return err
+		return send(w, style(string(own)))
 	})
 	handle("GET /api/menu", s.menu)
 	handle("POST /api/worlds", s.post)
@@ -106,9 +106,14 @@ func file(name, kind string) handler {
 			return err
 		}
 		w.Header().Set("Content-Type", kind)
-		_, err = w.Write(b)
-		return err
+		return send(w, string(b))
 	}
+}
+
+// send sends the answer. Who does not read it to its end has gone away.
+func send(w io.Writer, text string) error {
+	_, _ = io.WriteString(w, text)
+	return nil
 }
 
 // none answers a request that brings nothing back.
@@ -120,8 +125,12 @@ func none(w http.ResponseWriter, err error) error {
 }
 
 func answer(w http.ResponseWriter, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(v)
+	return send(w, string(b))
 }
 
 // read reads a request's body.
@@ -172,17 +181,20 @@ func picture(w http.ResponseWriter, r *http.Request, of *world) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, err = io.WriteString(w, drawn)
-	return err
+	return send(w, drawn)
 }
 
 func download(w http.ResponseWriter, _ *http.Request, of *world) error {
 	of.mu.Lock()
 	events := of.events
 	of.mu.Unlock()
+	var b strings.Builder
+	if err := history.Write(&b, events); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Content-Disposition", "attachment")
-	return history.Write(w, events)
+	return send(w, b.String())
 }
 
 func save(w http.ResponseWriter, _ *http.Request, of *world) error {
@@ -192,8 +204,7 @@ func save(w http.ResponseWriter, _ *http.Request, of *world) error {
 	}
 	w.Header().Set("Content-Type", "application/yaml")
 	w.Header().Set("Content-Disposition", "attachment")
-	_, err := io.WriteString(w, s.Story)
-	return err
+	return send(w, s.Story)
 }
 
 // sign is how often a stream shows that it is alive.
