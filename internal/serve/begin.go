@@ -69,6 +69,11 @@ func (s *Server) begin(w wish) (b beginning, err error) {
 	default:
 		return b, fmt.Errorf("want a challenge, a scenario, a story or a setup")
 	}
+	for name, c := range b.variant.Clients {
+		if len(c.Command.Words) > 0 { // a link has a story in it, and must not start what it names
+			return b, fmt.Errorf("%s is a program of its own, %q, which a page does not start: use \"gcsim run\"", name, c.Command.Words)
+		}
+	}
 	b.plan = lines(b.variant.Steps)
 	return b, b.play(w.Play)
 }

@@ -167,10 +167,12 @@ func (b *tab) picture(name string) {
 	}
 }
 
-// turn waits until the world waits for a step and so many are done.
+// turn waits until the world waits for a step, so many are done, and the picture shows
+// them: before that, what is below the picture moves away from who clicks on it.
 func (b *tab) turn(steps int) {
 	b.t.Helper()
-	b.await(fmt.Sprintf("document.getElementById('world').dataset.phase === 'waiting' && document.querySelectorAll('#steps li').length >= %d", steps))
+	b.await(fmt.Sprintf("document.getElementById('world').dataset.phase === 'waiting' && document.querySelectorAll('#steps li').length >= %d"+
+		" && document.getElementById('picture').dataset.events === document.getElementById('slider').max", steps))
 }
 
 func step(line string) string { return fmt.Sprintf("[data-step=%q]", line) }
@@ -256,6 +258,7 @@ func TestPageChallenges(t *testing.T) {
 		b.click("#solution")
 		b.click("#rest")
 		b.await("document.getElementById('solved').checkVisibility()")
+		b.turn(8)
 		b.picture("challenge-" + c.ID)
 	}
 	b.clean()

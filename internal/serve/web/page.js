@@ -115,6 +115,7 @@ function watch(id) {
   following = true;
   fill($("clients"));
   fill($("picture"));
+  delete $("picture").dataset.events;
   const mine = (source = new EventSource("/api/worlds/" + id + "/events"));
   mine.addEventListener("message", (e) => {
     if (mine !== source) return;
