@@ -69,8 +69,12 @@ func (s *Server) begin(w wish) (b beginning, err error) {
 	default:
 		return b, fmt.Errorf("want a challenge, a scenario, a story or a setup")
 	}
+	// A link has a story in it, and must not start what it names.
+	if command := b.variant.World.Storage.Command; command != "" {
+		return b, fmt.Errorf("the storage is a program of its own, %q, which a page does not start: use \"gcsim run\"", command)
+	}
 	for name, c := range b.variant.Clients {
-		if len(c.Command.Words) > 0 { // a link has a story in it, and must not start what it names
+		if len(c.Command.Words) > 0 {
 			return b, fmt.Errorf("%s is a program of its own, %q, which a page does not start: use \"gcsim run\"", name, c.Command.Words)
 		}
 	}

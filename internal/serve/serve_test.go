@@ -448,6 +448,8 @@ func TestBadWishes(t *testing.T) {
 		{wish{"story": "title: x"}, "is missing"},
 		{wish{"story": "title: x\nclients:\n  client1: {lock: /lock, command: [touch, pwned]}\nsteps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"}, "a page does not start"},
 		{wish{"setup": wish{"service": "etcd", "clients": 2, "locks": 1, "settings": wish{"command": "touch"}}}, "command"},
+		{wish{"story": "title: x\nworld:\n  storage: {command: touch pwned}\nclients:\n  client1: {lock: /lock}\nsteps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"}, "a page does not start"},
+		{setup(wish{"storage": wish{"command": "touch pwned"}}), "a page does not start"},
 		{wish{"unknown": 1}, "unknown field"},
 		{setup(wish{"clients": 1}), "2 to 6 clients"},
 		{setup(wish{"locks": 3}), "1 to 2 locks"},
