@@ -106,7 +106,12 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 		Judged: func(events []history.Event, _ judge.Judgement) error {
 			return draw(terminal.New(out, text), resultOf(events, nil))
 		},
-		Law: func(_ laws.Report, r laws.Result) { _ = r.Text(out) },
+		Law: func(report laws.Report, r laws.Result) {
+			if r.Outcome == laws.Fails && report.Count(laws.Fails) > 1 { // the first one is shown, which is enough to begin with
+				r.Requests, r.Again = nil, nil
+			}
+			_ = r.Text(out)
+		},
 	})
 	switch {
 	case cmd.Context().Err() != nil:

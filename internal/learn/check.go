@@ -37,26 +37,28 @@ type exercise interface {
 
 // exercises are those of the lessons, in order.
 var exercises = []exercise{
-	story{verdict: history.Safe, may: steps, keep: [][]string{
-		{"client1: lock", "client1: begin write key0=from-client-1", "gcsim: pause client1", "gcsim: resume client1", "client1: finish"},
-		{"client2: lock", "client2: write key0=from-client-2"},
-	}},
-	story{verdict: history.Safe, may: storage},
+	story{verdict: history.Safe, may: steps, keep: [][]string{{ // client1's write comes first
+		"client1: lock", "client1: begin write key0=from-client-1", "gcsim: pause client1", "gcsim: resume client1", "client1: finish",
+		"client2: lock", "client2: write key0=from-client-2",
+	}}},
+	story{verdict: history.Safe, may: storage, counts: true},
 	story{verdict: history.Corrupted, may: steps, keep: [][]string{
 		{"client1: lock", "client1: begin write key0=from-client-1", "client1: finish"},
 		{"client2: lock", "client2: write key0=from-client-2"},
 	}},
-	story{verdict: history.Safe, may: clients},
-	story{verdict: history.Safe, may: steps, keep: [][]string{{
+	story{verdict: history.Safe, may: clients, counts: true},
+	story{verdict: history.Safe, may: steps, counts: true, keep: [][]string{{
 		"client1: lock", "client1: write counter=1", "client1: begin write counter=2", "gcsim: pause client1", "etcd: await expiry of client1",
 		"client2: lock", "client2: read counter", "gcsim: resume client1", "client1: finish", "client2: write counter=2",
 	}}},
-	story{verdict: history.Safe, may: steps, keep: [][]string{{
+	story{verdict: history.Safe, may: steps, counts: true, keep: [][]string{{
 		"client1: lock", "client1: begin write b=from-client-1", "gcsim: revoke client1", "client2: lock", "client2: write a=from-client-2", "client1: finish",
 	}}},
-	story{verdict: history.Safe, may: storage},
-	story{verdict: history.Safe, may: clients},
-	story{verdict: history.Safe, may: clients | servers, stale: 1},
+	story{verdict: history.Safe, may: storage, counts: true},
+	story{verdict: history.Safe, may: clients, counts: true},
+	story{verdict: history.Safe, may: clients | servers, counts: true, stale: 1, not: map[string]string{
+		"token-apart": "it counts the token in a step of its own, and the pitfall of docs/redis/07-token-apart.md is open",
+	}},
 	storageCommand{fails: "CheckAndWriteAreOneStep", holds: []string{"StaleWriteRefused", "NewerTokenReplaces", "DeleteKeepsMark", "RestartKeepsMark"}},
 	storageCommand{},
 }

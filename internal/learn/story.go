@@ -30,8 +30,10 @@ const (
 type story struct {
 	verdict string
 	may     parts
-	keep    [][]string // texts of steps that must stay, each list in its order
-	stale   int        // how many requests must have been refused as stale, at least
+	keep    [][]string        // texts of steps that must stay, each list in its order
+	counts  bool              // what is expected has to say how many requests are stale
+	stale   int               // how many must have been refused as stale, at least
+	not     map[string]string // recipes that no client may use, and why
 }
 
 const storyFile = "story.yaml"
@@ -42,7 +44,7 @@ func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string
 		if err != nil {
 			return nil, err
 		}
-		return language.Parse(file, l.Dir(), text)
+		return language.Parse(file, "story", text)
 	}
 	file := filepath.Join(l.Dir(), storyFile)
 	text, err := os.ReadFile(file)
@@ -59,7 +61,7 @@ func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string
 		return []string{fmt.Sprintf("%s has %d variants, want one", file, len(s.Variants))}, nil
 	}
 	v := &s.Variants[0]
-	if missing := e.changes(&start.Variants[0], v); len(missing) > 0 {
+	if missing := append(e.changes(&start.Variants[0], v), e.unsaid(v)...); len(missing) > 0 {
 		return missing, nil
 	}
 	events, err := lab.Run(ctx, s, v, lab.Options{Exe: o.Exe, Services: o.Services})
@@ -108,6 +110,22 @@ func (e story) changes(start, v *scenario.Variant) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// unsaid says which expectations are not there, and which recipes must not be.
+func (e story) unsaid(v *scenario.Variant) (missing []string) {
+	if len(v.Expect.Final)+len(v.Expect.Missing) == 0 {
+		missing = append(missing, "expect does not say the final value")
+	}
+	if e.counts && v.Expect.Stale == nil {
+		missing = append(missing, "expect does not say how many requests are stale")
+	}
+	for name, c := range v.Clients {
+		if why := e.not[c.Values["by"]]; why != "" {
+			missing = append(missing, fmt.Sprintf("%s has by: %s: %s", name, c.Values["by"], why))
+		}
+	}
+	return missing
 }
 
 // texts are the steps as they are written.
