@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -387,16 +388,20 @@ func serviceNames() (names []string) {
 	return names
 }
 
-// TestCommandsNameScenarios: what the documents tell to run or to explain is there.
+// TestCommandsNameScenarios: what the documents tell to run or to explain is there, as a scenario
+// or as a file.
 func TestCommandsNameScenarios(t *testing.T) {
 	known := append(serviceNames(), "my", "my.yaml", "NAME", "FILE", "01-gc-pause")
 	for _, s := range allScenarios(t) {
 		_, short, _ := strings.Cut(s.Name, "-")
 		known = append(known, short)
 	}
-	command := regexp.MustCompile(`gcsim (?:run|explain)(?: --repeat 20)? ([A-Za-z0-9][\w.-]*)`)
+	command := regexp.MustCompile(`gcsim (?:run|explain)(?: --repeat 20)? ([A-Za-z0-9][\w./-]*)`)
 	for _, doc := range append(inDocs(t, "*.md"), "README.md", "CONTRIBUTING.md") {
 		for _, m := range command.FindAllStringSubmatch(read(t, doc), -1) {
+			if _, err := os.Stat(m[1]); err == nil { // a file of the repository
+				continue
+			}
 			if !slices.Contains(known, m[1]) {
 				t.Errorf("%s: %q: no scenario is called %s", doc, m[0], m[1])
 			}
