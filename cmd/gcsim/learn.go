@@ -119,7 +119,7 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 	case err != nil:
 		return &cli.ExitError{Code: exitCannot, Err: err}
 	case len(missing) > 0:
-		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nThe task is in %s; to begin anew, remove %s.", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
+		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
 	}
 	fmt.Fprintf(out, "\nSolved. %s\n", next(l))
 	return nil
