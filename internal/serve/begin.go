@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -20,7 +21,8 @@ type wish struct {
 	Story     string `json:"story"`
 	Variant   string `json:"variant"`
 	Setup     *setup `json:"setup"`
-	Play      int    `json:"play"` // so many steps are done at once
+	Fenced    bool   `json:"fenced"` // the storage checks tokens, whatever the story says
+	Play      int    `json:"play"`   // so many steps are done at once
 }
 
 // setup is a world by its settings.
@@ -78,6 +80,11 @@ func (s *Server) begin(w wish) (b beginning, err error) {
 			return b, fmt.Errorf("%s is a program of its own, %q, which a page does not start: use \"gcsim run\"", name, c.Command.Words)
 		}
 	}
+	if w.Fenced {
+		fenced := *b.variant
+		fenced.World.Storage.Fencing = scenario.FencingOn
+		b.variant = &fenced
+	}
 	b.plan = lines(b.variant.Steps)
 	return b, b.play(w.Play)
 }
@@ -90,6 +97,15 @@ func (s *Server) beginChallenge(w wish) (b beginning, err error) {
 	}
 	if b.scenario, b.variant, err = s.builtin(b.challenge.Scenario, b.challenge.variant); err != nil {
 		return b, err
+	}
+	if b.challenge.slow != "" {
+		patient := *b.variant
+		patient.Clients = maps.Clone(patient.Clients)
+		holder := patient.Clients["client1"]
+		holder.Values = maps.Clone(holder.Values)
+		holder.Values[setting.TTL] = b.challenge.slow
+		patient.Clients["client1"] = holder
+		b.variant = &patient
 	}
 	switch {
 	case w.Solution:

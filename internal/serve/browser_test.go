@@ -242,6 +242,16 @@ func TestPageMainStory(t *testing.T) {
 	b.await("document.getElementById('world').dataset.phase === 'over'")
 	b.await("document.getElementById('verdict').innerText === 'Verdict: corrupted'")
 	b.picture("over-1200")
+
+	before := b.get("location.pathname")
+	b.click("#fenced")
+	b.await("location.pathname !== " + fmt.Sprintf("%q", before))
+	b.turn(0)
+	b.click("#rest")
+	b.turn(9)
+	b.await("document.getElementById('verdict').innerText === 'Verdict so far: safe'")
+	b.await(`/key0=\S+, by client2; the mark of .lock is \d+/.test(document.getElementById('storage').textContent)`)
+	b.await("!document.getElementById('again').checkVisibility()")
 	b.clean()
 }
 

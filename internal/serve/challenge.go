@@ -15,6 +15,7 @@ type Challenge struct {
 	Hint     string `json:"hint"`
 	Scenario string `json:"scenario"`
 	variant  string
+	slow     string // the TTL of client1's lease, which nobody renews: a person is slower than gcsim; "": the scenario's
 }
 
 // Challenges are all of them, the easiest first.
@@ -35,7 +36,7 @@ var Challenges = []*Challenge{
 		Hint: "The storage knows of a new holder by the first token that it is shown. What does a new holder do before it writes?",
 	},
 	{
-		ID: "redlock", Title: "… with RedLock", Scenario: "19-redlock-paused", variant: "redlock",
+		ID: "redlock", Title: "… with RedLock", Scenario: "19-redlock-paused", variant: "redlock", slow: "10s",
 		Task: "Make the storage lose client2's write, though client1 has the lock on three nodes.",
 		Hint: "Three nodes do what one does: they end a lease. It is the client that stands still.",
 	},

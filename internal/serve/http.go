@@ -281,6 +281,7 @@ type menuScenario struct {
 	Title    string   `json:"title"`
 	Service  string   `json:"service"`
 	Variants []string `json:"variants"`
+	Control  string   `json:"control"` // the variant that fails as the scenario teaches
 }
 
 func (s *Server) menu(w http.ResponseWriter, _ *http.Request) error {
@@ -293,7 +294,9 @@ func (s *Server) menu(w http.ResponseWriter, _ *http.Request) error {
 	for _, known := range s.Scenarios {
 		one := menuScenario{Name: known.Name, Title: known.Title, Service: known.Variants[0].World.Service}
 		for _, v := range known.Variants {
-			one.Variants = append(one.Variants, v.Name)
+			if one.Variants = append(one.Variants, v.Name); v.Control {
+				one.Control = v.Name
+			}
 		}
 		m.Scenarios = append(m.Scenarios, one)
 	}

@@ -607,3 +607,32 @@ func children(t *testing.T) (n int) {
 	}
 	return n
 }
+
+// TestPlanOutlivesExpiry: a lease that runs out while a person thinks does not end the plan.
+func TestPlanOutlivesExpiry(t *testing.T) {
+	s := open(t, options(t))
+	world := s.begin(wish{"setup": wish{"service": "redis", "clients": 2, "locks": 1, "storage": wish{"fencing": "off"}, "settings": wish{"ttl": "1s", "by": "set-nx-px"}}})
+	page := s.watch(world)
+	plan := page.turn(0).Plan
+	s.must(204, "POST", world+"/steps", wish{"step": plan[0]})
+	after := page.await("the end of client1's lease", func(s shown) bool {
+		return slices.Contains(s.Steps, "redis: await expiry of client1") && s.Phase == "waiting"
+	})
+	if !slices.Equal(after.Plan, plan[1:]) {
+		t.Errorf("the plan is %q, want %q", after.Plan, plan[1:])
+	}
+}
+
+// TestWithFencing: a story is told once more with a storage that checks tokens.
+func TestWithFencing(t *testing.T) {
+	s := open(t, options(t))
+	for fenced, want := range map[bool]string{false: history.Corrupted, true: history.Safe} {
+		world := s.begin(wish{"scenario": "01-gc-pause", "variant": "unfenced", "fenced": fenced})
+		page := s.watch(world)
+		page.turn(0)
+		s.must(204, "POST", world+"/rest", nil)
+		if last := page.turn(8); last.Verdict.Name != want {
+			t.Errorf("fenced %t: the verdict is %s, want %s", fenced, last.Verdict.Name, want)
+		}
+	}
+}

@@ -36,6 +36,12 @@ type state struct {
 	Verdict said     `json:"verdict"`
 	Story   string   `json:"story"` // the scenario; "" where there is no step yet
 
+	Lesson string `json:"lesson"` // of the scenario
+	Helps  string `json:"helps"`
+	Fenced bool   `json:"fenced"` // the storage checks tokens
+	Keys   []held `json:"keys"`   // of the storage
+	Marks  []mark `json:"marks"`
+
 	Challenge *challengeState `json:"challenge,omitempty"`
 }
 
@@ -94,7 +100,9 @@ func (w *world) state() (state, <-chan struct{}) {
 		ID: w.id, Version: w.version, Title: w.scenario.Title, Variant: w.variant.Name,
 		Steps: lines(told), Plan: slices.Clone(w.plan), Choices: []choice{}, Events: len(w.events),
 		Phase: phaseStarting, Rows: []row{}, Story: w.story(),
+		Lesson: w.scenario.Lesson, Helps: w.scenario.Helps, Fenced: w.variant.World.Storage.Fencing == scenario.FencingOn,
 	}
+	s.Keys, s.Marks = holds(w.events, w.variant.World.Storage)
 	if s.Plan == nil {
 		s.Plan = []string{}
 	}

@@ -141,7 +141,10 @@ func (w *world) awaitExpired(last *scenario.Step) {
 		line := fmt.Sprintf("%s: await expiry of %s", w.variant.World.Service, e.Client)
 		waited := last != nil && (last.String() == line || slices.Contains(asks, last.Verb))
 		if e.Cause == history.CauseExpired && latest[e.Client] == e.Tenure && !waited && w.waits() {
-			_ = w.takeOne(line) // it is none of the story where it cannot be
+			plan := w.plan
+			if err := w.takeOne(line); err == nil && w.plan == nil { // it is none of the story where it cannot be
+				w.plan = plan // that the lease ran out is no other way
+			}
 		}
 	}
 }

@@ -113,6 +113,7 @@ function watch(id) {
   if (source) source.close();
   state = undefined;
   following = true;
+  $("live").textContent = "";
   fill($("clients"));
   fill($("picture"));
   delete $("picture").dataset.events;
@@ -181,7 +182,7 @@ function show(s) {
   showChallenge(s);
   $("phase").textContent = {
     starting: "The processes start …",
-    waiting: "It is your turn.",
+    waiting: s.steps.length && !s.plan.length ? "It is your turn. Go on, or end the story and have it judged." : "It is your turn.",
     busy: "Going on: " + s.doing,
     over: "The story is over. Nothing of the world runs any more.",
     failed: "The story could not go on: " + s.trouble,
@@ -194,6 +195,10 @@ function show(s) {
   $("next").textContent = "Next: " + (s.plan[0] || "");
   $("next").disabled = $("rest").disabled = !can;
   $("end").disabled = !can || s.steps.length === 0;
+  if (can && wantsNext) {
+    if (document.activeElement === document.body) ($("plan").hidden ? $("phase") : $("next")).focus({ preventScroll: true });
+    wantsNext = false;
+  }
   $("typed").hidden = s.phase === "over" || s.phase === "failed";
   $("typed").querySelector("button").disabled = !can;
   showClients(s, can);
@@ -203,6 +208,7 @@ function show(s) {
   fill($("verdict"), s.verdict.name ? "Verdict so far: " : "", element("b", { className: s.verdict.tone, textContent: s.verdict.name }));
   if (s.phase === "over") $("verdict").firstChild.textContent = "Verdict: ";
   fill($("findings"), ...s.verdict.findings.map((text) => element("li", { textContent: text })));
+  showStorage(s);
   fill($("rows"), ...s.rows.map((r) => element("li", { className: r.harm ? "bad" : "", textContent: r.at + " s: " + r.text })));
   showSteps(s);
   $("yaml").href = "/api/worlds/" + s.id + "/scenario.yaml";
@@ -227,8 +233,33 @@ function showChallenge(s) {
   $("solved").hidden = !s.challenge.solved;
 }
 
-// act has the world do a step.
-const act = (step) => tell(() => ask("POST", "/api/worlds/" + state.id + "/steps", { step }));
+// showStorage says what the storage holds, and what helps where that is not what it should be.
+function showStorage(s) {
+  const keys = s.keys.map((k) => k.key + "=" + k.value + (k.client ? ", by " + k.client : ""));
+  const marks = s.marks.map((m) => "the mark of " + m.scope + " is " + m.mark);
+  $("storage").textContent = "The storage holds " + (keys.join("; ") || "nothing") + (marks.length ? "; " + marks.join(", ") : "") + ".";
+  $("again").hidden = s.fenced || Boolean(s.challenge) || s.verdict.name !== "corrupted";
+  const [lesson, helps] = $("lesson").querySelectorAll("p");
+  lesson.textContent = s.lesson;
+  helps.textContent = s.helps && "What helps: " + s.helps;
+  $("lesson").hidden = !s.lesson || Boolean(s.challenge && !s.challenge.solved);
+}
+
+let acted; // the state that a step was asked for: a second click is not another step
+
+// act has the world do a step. The picture shows what comes of it.
+const act = (step) => tell(async () => {
+  const now = state.id + " " + state.version;
+  if (acted === now) return;
+  acted = now;
+  following = true;
+  try {
+    await ask("POST", "/api/worlds/" + state.id + "/steps", { step });
+  } catch (e) {
+    acted = undefined;
+    throw e;
+  }
+});
 
 function button(c, text, can) {
   const b = element("button", { type: "button", textContent: text, title: c.about, disabled: !can });
@@ -266,6 +297,7 @@ function showClients(s, can) {
 
 // status says how a client is.
 function status(c) {
+  if (state.phase === "over" || state.phase === "failed") return "Its process has ended.";
   const is = { running: "It runs", paused: "It stands still", dead: "It is dead" }[c.state];
   if (c.holds) return is + ". It holds the lock.";
   return is + (c.believes ? ". It believes that it holds the lock, and does not." : ". It does not hold the lock.");
@@ -289,9 +321,14 @@ function tick() {
     const runs = c.state === "running" || over;
     const since = Math.max(0, offset + performance.now() - c.since);
     meter.value = !c.holds ? 0 : runs ? c.ttl : Math.max(0, c.ttl - since);
+    meter.style.visibility = runs ? "hidden" : "";
     const ttl = c.ttl / 1000 + " s";
+    if (over) {
+      text.textContent = "";
+      continue;
+    }
     if (!c.holds) text.textContent = runs || !c.believes ? "No lease. A lease of " + c.name + " lasts for " + ttl + "." : "The lease of " + ttl + " is over.";
-    else if (runs) text.textContent = "The lease lasts for " + ttl + " after each renewal.";
+    else if (runs) text.textContent = "The lease lasts for " + ttl + ", and longer only if " + c.name + " renews it.";
     else text.textContent = "No renewal for " + (since / 1000).toFixed(1) + " s of " + ttl + (since > c.ttl ? ": the lock service ends the lease at its next look." : ".");
   }
 }
@@ -374,7 +411,12 @@ $("picture").addEventListener("keydown", (e) => {
   e.preventDefault();
 });
 
-$("next").addEventListener("click", () => act(state.plan[0]));
+let wantsNext = false; // the focus is to come back to it
+$("next").addEventListener("click", () => {
+  wantsNext = true;
+  act(state.plan[0]);
+});
+$("fenced").addEventListener("click", () => tell(() => open({ story: state.story, variant: state.variant, fenced: true })));
 $("rest").addEventListener("click", () => tell(() => ask("POST", "/api/worlds/" + state.id + "/rest")));
 $("end").addEventListener("click", () => tell(() => ask("POST", "/api/worlds/" + state.id + "/end")));
 $("solution").addEventListener("click", () => tell(() => open({ challenge: state.challenge.id, solution: true })));
@@ -422,7 +464,7 @@ function setup() {
 
 function showVariants() {
   const s = menu.scenarios.find((s) => s.name === $("name").value);
-  options($("variant"), s.variants);
+  options($("variant"), s.variants, s.control);
 }
 
 $("setup").addEventListener("submit", (e) => {
