@@ -99,7 +99,7 @@ func (s *Storage) Start(ctx context.Context) error {
 		if within.Err() != nil {
 			err = errors.Join(context.Cause(within), err)
 		}
-		return fmt.Errorf("start %q: %w", line, err)
+		return fmt.Errorf("start sh -c %q: %w", "exec "+line, err)
 	}
 	return nil
 }
@@ -122,6 +122,11 @@ func (s *Storage) Kill() error {
 		return err
 	}
 	<-s.process.Done()
+	within, cancel := context.WithTimeout(context.Background(), startDeadline)
+	defer cancel()
+	if s.listens(within) == nil {
+		return fmt.Errorf("%s was killed, and still takes connections on %s: its command %q leaves its process group, and has to stay in the foreground", s.Name, s.addr, s.Command)
+	}
 	return nil
 }
 

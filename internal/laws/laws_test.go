@@ -7,10 +7,12 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -217,6 +219,8 @@ var holes = []hole{
 		s.split = func() { time.Sleep(rand.N(time.Millisecond)) } // time for somebody else
 	}},
 	{name: "the check comes before the body", found: []string{"LateBodyIsNoWayIn"}, change: func(s *tiny) { s.early = true }},
+	{name: "the check comes before a large body", found: []string{"LateBodyIsNoWayIn"}, change: func(s *tiny) { s.earlyFrom = 32 << 10 }},
+	{name: "the check comes before a chunked body", found: []string{"LateBodyIsNoWayIn"}, change: func(s *tiny) { s.earlyChunked = true }},
 	{name: "it ends at a bad token", command: true, change: endAtBadToken},
 	{name: "marks are forgotten at a restart", found: []string{"RestartKeepsMark"}, command: true, change: func(s *tiny) { s.volatile = true }},
 }
@@ -371,5 +375,36 @@ func TestAsk(t *testing.T) {
 	}
 	if _, err := laws.Ask(t.Context(), laws.Options{URLs: serve(t, http.NotFoundHandler()), Timeout: 10 * time.Second}); err == nil || !strings.Contains(err.Error(), "speaks neither") {
 		t.Errorf("of one that finds nothing: %v", err)
+	}
+}
+
+// TestCommandLeavesItsGroup: a storage that cannot be killed, as its command has left its
+// process group, is no storage whose restarts can be judged; and nobody waits for its end.
+func TestCommandLeavesItsGroup(t *testing.T) {
+	need.Programs(t, "to run a storage that leaves its process group", "sh", "setsid")
+	dir := t.TempDir()
+	pid, script := filepath.Join(dir, "pid"), filepath.Join(dir, "script")
+	away := fmt.Sprintf("setsid sh -c 'echo $$ >>%s; exec \"$@\"' sh '%s' %s none $1 $2 & wait", pid, os.Args[0], storageArg)
+	if err := os.WriteFile(script, []byte(away), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := laws.Judge(t.Context(), laws.Options{
+		Commands: []string{"sh " + script + " {addr} {dir}"}, Exe: os.Args[0], Timeout: time.Minute, Only: []string{"StaleWriteRefused"},
+	})
+	text, missing := os.ReadFile(pid)
+	if missing != nil {
+		t.Fatal(missing)
+	}
+	for _, one := range strings.Fields(string(text)) {
+		id, wrong := strconv.Atoi(one)
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		_ = syscall.Kill(id, syscall.SIGKILL)
+	}
+	for _, want := range []string{"was killed, and still takes connections", "a process still runs that has left the process group"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }

@@ -121,11 +121,13 @@ func (j *judge) asksShared(ctx context.Context) bool {
 	for _, token := range []fence.Token{36, 34} {
 		c := tokenOf(token)
 		c.Mode = fence.Shared
-		if v.Write(ctx, c, asked, "value") != nil {
+		if v.Write(ctx, c, asked, fmt.Sprint(token)) != nil {
 			return false
 		}
 	}
-	return true
+	// An exclusive claim is stale by now: else the storage has refused nothing that was shared
+	// because of a hole.
+	return errors.Is(v.Write(ctx, tokenOf(35), asked, "35"), fence.ErrStale)
 }
 
 // asksSequence: a request with a lower number than one that was done changes nothing.
@@ -161,7 +163,7 @@ func (j *judge) asksDuplicate(ctx context.Context) bool {
 func (j *judge) asksParallel(ctx context.Context) bool {
 	v := v1{j.view()}
 	late := Exchange{Method: http.MethodPut, Path: v.path(asked), Header: v.header(tokenOf(34)), Body: "late"}
-	conn, err := dial(ctx, v.base, late)
+	conn, err := dial(ctx, v.base, late, contentLength(len(late.Body)))
 	if err != nil {
 		return false
 	}

@@ -20,16 +20,18 @@ type tiny struct {
 	state state
 	file  string // "": in memory
 
-	token     func(text string) (uint64, bool) // how a token is read
-	stale     func(token, mark uint64) bool
-	scope     func(scope, key string) string                                        // what a mark is kept under
-	noScope   string                                                                // what a request without a scope is of; "": its key
-	keep      func(token, mark uint64, method string, key bool) uint64              // the mark after an admitted request
-	refuse    func(w http.ResponseWriter, s *tiny, key, value string, token uint64) // how a stale request is answered
-	unchecked func(r *http.Request) bool                                            // who need not show a token
-	split     func()                                                                // what may happen between check and operation; nil: they are one step
-	early     bool                                                                  // the check comes before the body
-	volatile  bool                                                                  // a restart keeps the data alone
+	token        func(text string) (uint64, bool) // how a token is read
+	stale        func(token, mark uint64) bool
+	scope        func(scope, key string) string                                        // what a mark is kept under
+	noScope      string                                                                // what a request without a scope is of; "": its key
+	keep         func(token, mark uint64, method string, key bool) uint64              // the mark after an admitted request
+	refuse       func(w http.ResponseWriter, s *tiny, key, value string, token uint64) // how a stale request is answered
+	unchecked    func(r *http.Request) bool                                            // who need not show a token
+	split        func()                                                                // what may happen between check and operation; nil: they are one step
+	early        bool                                                                  // the check comes before the body
+	earlyFrom    int64                                                                 // … of so many bytes; 0: of none
+	earlyChunked bool                                                                  // … whose length is not told
+	volatile     bool                                                                  // a restart keeps the data alone
 }
 
 type state struct {
@@ -76,7 +78,8 @@ func (s *tiny) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	scope = s.scope(scope, key)
 	var value []byte
-	if !s.early {
+	early := s.early || s.earlyFrom > 0 && r.ContentLength >= s.earlyFrom || s.earlyChunked && r.ContentLength < 0
+	if !early {
 		value, _ = io.ReadAll(r.Body)
 	}
 	s.mu.Lock()
@@ -103,7 +106,7 @@ func (s *tiny) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.split()
 		s.mu.Lock()
 	}
-	if s.early {
+	if early {
 		s.mu.Unlock()
 		value, _ = io.ReadAll(r.Body)
 		s.mu.Lock()

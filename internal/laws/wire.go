@@ -251,23 +251,48 @@ const (
 	heldUp      = 2 * time.Second
 )
 
+// lateBody is a body that comes late.
+type lateBody struct {
+	what    string
+	size    int
+	chunked bool // its length is not told before
+	must    bool // a storage has to take it; others it may refuse
+}
+
+var lateBodies = []lateBody{
+	{"body", 4, false, true},
+	{"body of 256 KiB", 256 << 10, false, false}, // which a storage may pass on as it comes
+	{"chunked body", 4, true, false},
+}
+
 func lateBodyIsNoWayIn(ctx context.Context, j *judge) error {
 	s, err := j.beginWire(ctx)
 	if err != nil {
 		return err
 	}
-	late := Exchange{Method: http.MethodPut, Path: s.path(key), Header: []string{s.scope(), token("36")}, Body: "late", Late: true}
+	for i, body := range lateBodies {
+		if err := body.isNoWayIn(ctx, s, fence.Token(36+2*i)); err != nil {
+			return err
+		}
+	}
+	return s.err
+}
+
+// isNoWayIn makes a write with a token, whose body comes after a write with the next token.
+func (b lateBody) isNoWayIn(ctx context.Context, s *steps, old fence.Token) error {
+	late := Exchange{Method: http.MethodPut, Path: s.path(key), Header: []string{s.scope(), token(fmt.Sprint(old))}, Body: "late", Late: true}
 	ctx, cancel := context.WithTimeout(ctx, s.client.timeout)
 	defer cancel()
-	conn, err := dial(ctx, s.base, late)
+	conn, err := dial(ctx, s.base, late, b.framing())
 	if err != nil {
 		return s.client.note(s.base, late, foreign.Answer{}, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	time.Sleep(headersRead) // stands for no event that can be seen
+	value := fmt.Sprintf("new %d", old+1)
 	written := make(chan error, 1)
-	go func() { written <- s.Write(ctx, claim(37), key, "new") }()
+	go func() { written <- s.Write(ctx, claim(old+1), key, value) }()
 	timer := time.NewTimer(heldUp)
 	defer timer.Stop()
 	select {
@@ -275,19 +300,38 @@ func lateBodyIsNoWayIn(ctx context.Context, j *judge) error {
 		written <- err
 	case <-timer.C: // it serves one at a time
 	}
-	a, err := finish(conn, late.Body, s.client.timeout)
+	a, err := finish(conn, b.text(), s.client.timeout)
 	if err == nil {
 		_ = s.client.note(s.base, late, a, nil)
 	}
 	if first := <-written; first != nil {
-		return fmt.Errorf("a write with token 37, while the body of a write with 36 was on its way: %w", first)
+		return fmt.Errorf("a write with token %d, while the %s of a write with %d was on its way: %w", old+1, b.what, old, first)
 	}
-	if err != nil {
-		return fmt.Errorf("a write with token 36 whose body came late: %w", s.client.note(s.base, late, foreign.Answer{}, err))
+	if err != nil && b.must {
+		return fmt.Errorf("a write with token %d whose %s came late: %w", old, b.what, s.client.note(s.base, late, foreign.Answer{}, err))
 	}
-	s.stays("new", "a write with token 36 whose headers came before that with 37, and its body after it,")
-	s.write(36, "stale", fence.ErrStale)
+	s.stays(value, fmt.Sprintf("a write with token %d whose headers came before that with %d, and its %s after it,", old, old+1, b.what))
+	s.write(old, "stale", fence.ErrStale)
 	return s.err
+}
+
+// framing is the header that says how long the body is.
+func (b lateBody) framing() string {
+	if b.chunked {
+		return "Transfer-Encoding: chunked"
+	}
+	return contentLength(b.size)
+}
+
+func contentLength(n int) string { return fmt.Sprintf("Content-Length: %d", n) }
+
+// text is the body as it is sent.
+func (b lateBody) text() string {
+	body := strings.Repeat("late", b.size/4)
+	if b.chunked {
+		body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	}
+	return body
 }
 
 // finish sends the body of a request, and returns the answer.
@@ -306,8 +350,8 @@ func finish(conn net.Conn, body string, within time.Duration) (a foreign.Answer,
 	return foreign.Read(resp)
 }
 
-// dial sends all of a request but its body.
-func dial(ctx context.Context, base string, e Exchange) (net.Conn, error) {
+// dial sends all of a request but its body. framing is the header that says how long that is.
+func dial(ctx context.Context, base string, e Exchange, framing string) (net.Conn, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, err
@@ -323,7 +367,7 @@ func dial(ctx context.Context, base string, e Exchange) (net.Conn, error) {
 		return nil, err
 	}
 	lines := append([]string{fmt.Sprintf("%s %s%s HTTP/1.1", e.Method, u.EscapedPath(), e.Path), "Host: " + u.Host, "Connection: close"}, e.Header...)
-	_, err = fmt.Fprintf(conn, "%s\r\nContent-Length: %d\r\n\r\n", strings.Join(lines, "\r\n"), len(e.Body))
+	_, err = fmt.Fprintf(conn, "%s\r\n%s\r\n\r\n", strings.Join(lines, "\r\n"), framing)
 	return conn, err
 }
 

@@ -203,9 +203,18 @@ func (g *Group) Close() error {
 	return errors.Join(err, g.awaitJanitor())
 }
 
-// awaitJanitor returns when the janitor has ended, and its error.
+// leftDelay is for how long the janitor may wait for processes that have to be gone by then.
+const leftDelay = 10 * time.Second
+
+// awaitJanitor returns when the janitor has ended, and its error. A process that has left the
+// group of the child that started it is not known here; the janitor would wait for its end.
 func (g *Group) awaitJanitor() error {
-	if err := g.janitor.Wait(); err != nil {
+	waits := time.AfterFunc(leftDelay, func() { _ = g.janitor.Process.Kill() })
+	err := g.janitor.Wait()
+	if !waits.Stop() {
+		return errors.New("a process still runs that has left the process group of the command that started it: look for it, and end it; a command has to stay in the foreground")
+	}
+	if err != nil {
 		return ended("the janitor, which removes "+g.Dir, err.Error(), g.complaints.String())
 	}
 	return nil

@@ -102,6 +102,7 @@ type byHand struct {
 	keep      func(r request) fence.Mark             // the mark afterwards
 	deafReads bool                                   // reads ignore tokens
 	lazyReads bool                                   // what a read does to a mark is not durable
+	brief     bool                                   // a refused request makes no mark durable
 }
 
 func newByHand(admit func(fence.Mark, fence.Claim) (fence.Mark, error)) *byHand {
@@ -129,7 +130,7 @@ func (s *byHand) do(kind string, c fence.Claim, key string, do func()) error {
 	_, r.there = s.data[key]
 	r.after, r.err = s.admit(r.before, c)
 	s.marks[name] = s.keep(r)
-	if kind != read || !s.lazyReads {
+	if (kind != read || !s.lazyReads) && (r.err == nil || !s.brief) {
 		s.durable[name] = s.marks[name]
 	}
 	if r.err == nil {
@@ -169,6 +170,16 @@ func (s *byHand) crash() fencetest.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.marks = maps.Clone(s.durable)
+	return s
+}
+
+// onceKept is a store that reads its marks when it is opened, and keeps only what is changed
+// from then on.
+type onceKept struct{ *byHand }
+
+func (s onceKept) crash() fencetest.Store {
+	s.byHand.crash()
+	s.durable = make(map[string]fence.Mark)
 	return s
 }
 
@@ -647,6 +658,46 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			},
 		},
 		{
+			name: "a write is refused that follows from a read of its tenure",
+			open: keeping(func(r request) fence.Mark {
+				if m := kept(r); r.op != read || r.err != nil || r.claim.Token == 0 {
+					return m
+				}
+				return fence.Mark{Token: r.claim.Token + 1}
+			}),
+			caught: []string{"EqualTokenAdmitted", "ReadRaisesMark", "SequenceOutlivesOthers"},
+		},
+		{
+			name: "an empty value is not checked",
+			open: func() fencetest.Store {
+				return writes{newCorrect(), func(s *correct, c fence.Claim, key, value string) error {
+					if value == "" {
+						s.set(key, value)
+						return nil
+					}
+					return s.Write(context.Background(), c, key, value)
+				}}
+			},
+			caught: []string{"StaleWriteRefused"},
+		},
+		{
+			name: "a value that is there already raises no mark",
+			open: func() fencetest.Store {
+				return writes{newCorrect(), func(s *correct, c fence.Claim, key, value string) error {
+					if old, there := s.get(key); there && old == value && c.Token > 0 {
+						return nil
+					}
+					return s.Write(context.Background(), c, key, value)
+				}}
+			},
+			caught: []string{"StaleWriteRefused"},
+		},
+		{
+			name:   "marks outlive one restart and no second one",
+			open:   func() fencetest.Store { s := newByHand(rule); s.brief = true; return onceKept{s} },
+			caught: []string{"RestartKeepsEveryMark", "RestartKeepsMark"},
+		},
+		{
 			name: "reads ignore the token",
 			open: func() fencetest.Store { s := newByHand(rule); s.deafReads = true; return s },
 			caught: []string{
@@ -785,7 +836,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteKeepsMark",
 				"DeleteRaisesMark", "InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused", "ProcessesShareMarks",
-				"ProcessesShareTheStep", "ReadRaisesMark", "RefusalChangesNothing", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
+				"ProcessesShareTheStep", "ReadRaisesMark", "RefusalChangesNothing", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
 				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceOrders",
 				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused", "TokensCompareAsNumbers",
 			},

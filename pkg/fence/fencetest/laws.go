@@ -29,6 +29,10 @@ func staleWriteRefused(ctx context.Context, sub Subject) error {
 	s.write(claim(34), lock, "new", admitted)
 	s.write(claim(33), lock, "stale", fence.ErrStale)
 	s.write(claim(1), lock, "older", fence.ErrStale)
+	s.write(claim(33), lock, "", fence.ErrStale) // an empty value is a value
+	s.read(unfenced, lock, "new", admitted)
+	s.write(claim(35), lock, "new", admitted) // a value that is there already raises the mark as well
+	s.write(claim(34), lock, "stale", fence.ErrStale)
 	s.read(unfenced, lock, "new", admitted)
 	return s.err
 }
@@ -135,8 +139,8 @@ func restartKeepsMark(ctx context.Context, sub Subject) error {
 		if !sub.NoSequence {
 			s.write(seq(35, 1), lock, "late retry", fence.ErrStale)
 		}
-		s.write(claim(35), lock, "newer", admitted)
 	}
+	s.write(claim(35), lock, "newer", admitted)
 	return s.err
 }
 
@@ -197,6 +201,8 @@ func readRaisesMark(ctx context.Context, sub Subject) error {
 	s.read(claim(34), lock, "seen", admitted)
 	s.write(claim(33), lock, "stale", fence.ErrStale)
 	s.read(claim(34), lock, "seen", admitted)
+	s.write(claim(34), lock, "follows", admitted) // from what it has read
+	s.read(unfenced, lock, "follows", admitted)
 	if s.err != nil {
 		return s.err
 	}
