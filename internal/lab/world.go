@@ -76,7 +76,12 @@ func firstLine(ctx context.Context, p *proc.Process) ([]byte, *bufio.Reader, err
 }
 
 // readLines hands over each line of a process until its end, which ends the run
-// if it was not meant to be. A line is gone when the next one is read.
+// if it was not meant to be. So does a line that is refused. A line is gone when the next
+// one is read.
 func (r *run) readLines(p *proc.Process, in io.Reader, line func([]byte) error) {
-	r.Fail(p, p.ReadLines(in, line))
+	err := p.ReadLines(in, line)
+	if refused := new(proc.LineError); errors.As(err, &refused) {
+		p = nil
+	}
+	r.Fail(p, err)
 }

@@ -11,9 +11,23 @@ import (
 // can make it say.
 const longestLine = 1 << 20
 
+// LineError is that a process said a line which is refused.
+type LineError struct {
+	Process string
+	Line    string // how it begins
+	Err     error  // why
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("%s says %q: %v", e.Process, e.Line, e.Err) }
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+// shownLine is how many bytes of a line a LineError shows.
+const shownLine = 200
+
 // ReadLines hands over each line that the process says until its end, and returns how it ended.
 // A line is gone when the next one is read. A line that is refused, or too long, ends it as
-// well: then the error shows how the line begins.
+// well: then the error is a LineError.
 func (p *Process) ReadLines(in io.Reader, line func([]byte) error) error {
 	br := bufio.NewReaderSize(in, longestLine)
 	for {
@@ -29,7 +43,7 @@ func (p *Process) ReadLines(in io.Reader, line func([]byte) error) error {
 			// What it began to say without an end was cut off by its death.
 			return p.Ended()
 		case err != nil:
-			return fmt.Errorf("%s says %.200q: %w", p.Name, b, err)
+			return &LineError{p.Name, string(b[:min(len(b), shownLine)]), err}
 		}
 	}
 }
