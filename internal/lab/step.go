@@ -99,7 +99,8 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 	if holder := r.state.holder(r.lockOf(s)); s.Verb == scenario.Lock && holder != "" {
 		what += " (" + holder + " holds it)"
 	}
-	return r.await(ctx, what, r.within(s.Client)+s.For, func() (bool, error) {
+	var reply history.Event
+	err := r.await(ctx, what, r.within(s.Client)+s.For, func() (bool, error) {
 		if s.Verb == scenario.Begin && c.stands > stood {
 			return true, nil // no request, and so no reply
 		}
@@ -110,8 +111,19 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 			return true, nil // of a lock that was taken again: its tenure goes on
 		}
 		over := c.replies == before+len(r.requests(s)) || c.replies > before && c.reply.Kind != history.KindOK
-		return over && !(s.Verb == scenario.Begin && c.reply.Kind == history.KindOK) && r.state.told(c.reply), nil
+		if over = over && !(s.Verb == scenario.Begin && c.reply.Kind == history.KindOK); over {
+			reply = c.reply
+		}
+		return over, nil
 	})
+	if err != nil {
+		return err
+	}
+	teller := "the lock service"
+	if reply.Request != "" {
+		teller = "the storage"
+	}
+	return r.await(ctx, teller+" to tell of "+what, r.within(s.Client), func() (bool, error) { return r.state.told(reply), nil })
 }
 
 // nothingBegun reports whether a client has looked whether it holds its lock, did not, and
