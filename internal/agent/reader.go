@@ -10,12 +10,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Bounds of what a client says.
-const (
-	maxSaid  = 64 << 20    // bytes, in all
-	maxAhead = time.Second // by which its clock may be ahead of that of the reader
-)
-
 // Reader takes in what a client says, line by line, and refuses what no client says: a client
 // need not be an agent of this package. The zero value refuses everything.
 type Reader struct {
@@ -23,14 +17,13 @@ type Reader struct {
 	Began  time.Time // when the client was started: it speaks of no earlier time
 
 	greeted bool
-	last    time.Duration
-	said    int
+	said    history.Said
 }
 
 // Event is the event in a line. Its At is the time since 1970.
 func (r *Reader) Event(line []byte) (e history.Event, err error) {
-	if r.said += len(line); r.said > maxSaid {
-		return e, fmt.Errorf("it has said more than %d bytes", maxSaid)
+	if err := r.said.Line(line); err != nil {
+		return e, err
 	}
 	if err := json.Unmarshal(line, &e); err != nil {
 		return e, err
@@ -43,7 +36,7 @@ func (r *Reader) Event(line []byte) (e history.Event, err error) {
 	case e.Client != r.Client:
 		return e, fmt.Errorf("its client is %q, want %q: a client tells of itself alone", e.Client, r.Client)
 	}
-	if err := r.checkTime(e.At); err != nil {
+	if err := r.said.Time(e.At, r.Began); err != nil {
 		return e, err
 	}
 	if !r.greeted {
@@ -51,21 +44,6 @@ func (r *Reader) Event(line []byte) (e history.Event, err error) {
 		return e, greeting(e)
 	}
 	return e, nil
-}
-
-// checkTime refuses times that do not follow from one another on the machine's clock.
-func (r *Reader) checkTime(at time.Duration) error {
-	last := r.last
-	r.last = at
-	switch {
-	case at < time.Duration(r.Began.UnixNano()):
-		return fmt.Errorf("its at is %d, before the client was started: want nanoseconds since 1970", at)
-	case at > time.Duration(time.Now().Add(maxAhead).UnixNano()):
-		return fmt.Errorf("its at is %d, which is yet to come: want nanoseconds since 1970, by this machine's clock", at)
-	case at < last:
-		return fmt.Errorf("its at is %d, and that of the event before is %d: want one that is not lower", at, last)
-	}
-	return nil
 }
 
 // greeting refuses a first event that does not say the protocol's version.

@@ -35,10 +35,10 @@ func TestReaderRefuses(t *testing.T) {
 		"the lock service's":        {[]string{good, `{"lane":"client1","kind":"granted"}`}, `its kind is "granted"`},
 		"another version":           {[]string{ready(now, "2")}, `its version of the protocol is "2", and this gcsim speaks "1"`},
 		"no greeting":               {[]string{at(now)}, "its first event is not that by which a client says that it is ready"},
-		"milliseconds":              {[]string{ready(now/1e6, Protocol)}, "before the client was started: want nanoseconds"},
+		"milliseconds":              {[]string{ready(now/1e6, Protocol)}, "before it was started: want nanoseconds"},
 		"a clock that is ahead":     {[]string{good, at(now + int64(time.Hour))}, "which is yet to come"},
 		"a time that goes backward": {[]string{good, at(now + 2), at(now + 1)}, "want one that is not lower"},
-		"too much":                  {[]string{good, strings.Repeat(" ", maxSaid)}, "it has said more than"},
+		"too much":                  {[]string{good, strings.Repeat(" ", 64<<20)}, "it has said more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Reader{Client: "client1", Began: time.Unix(0, now)}
