@@ -1,5 +1,5 @@
-// Package foreign runs a storage that is a command of the user's, as a process that can be
-// killed and started again on the same data.
+// Package foreign runs a storage or a lock service that is a command of the user's, as a
+// process that can be killed and started again on the same data.
 package foreign
 
 import (
@@ -23,22 +23,22 @@ import (
 
 // Arg is the first argument with which Start starts the group's program as a role that
 // becomes the command.
-const Arg = "foreign-storage"
+const Arg = "foreign"
 
 // What stands in a command for what Start chooses.
 const (
 	argAddr = "{addr}" // where to listen, such as 127.0.0.1:10000
 	argPort = "{port}" // of that address
-	argDir  = "{dir}"  // the directory for the storage's files
+	argDir  = "{dir}"  // the directory for its files
 )
 
-// startDeadline is for how long a storage may take until it listens.
+// startDeadline is for how long a server may take until it listens.
 const startDeadline = 30 * time.Second
 
 // Command is the role: to become a command of a shell.
 func Command() *cobra.Command {
 	return &cobra.Command{
-		Use: Arg + " COMMAND", Short: "Be a storage of the user's", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: Arg + " COMMAND", Short: "Be a server of the user's", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			shell, err := exec.LookPath("sh")
 			if err != nil {
@@ -49,41 +49,51 @@ func Command() *cobra.Command {
 	}
 }
 
-// Storage is a storage that a command runs.
-type Storage struct {
+// Server is a storage or a lock service that a command runs.
+type Server struct {
 	Name    string // in errors
 	Command string // for a shell
 	Dir     string // for its files; every Start gets the same
+	// Stays: every Start gets the same address, too.
+	Stays bool
+	// Listen begins to read what a process of it says on standard output. nil: nobody wants
+	// to know.
+	Listen func(*proc.Process)
 
 	group   *proc.Group
 	process *proc.Process
 	addr    string
 }
 
-// New returns a storage that does not run yet. Its directory is made.
-func New(g *proc.Group, name, command, dir string) (*Storage, error) {
+// New returns a server that does not run yet. Its directory is made.
+func New(g *proc.Group, name, command, dir string) (*Server, error) {
 	if !strings.Contains(command, argAddr) && !strings.Contains(command, argPort) {
 		return nil, fmt.Errorf("the command %q names neither %s nor %s: it must listen where it is told to", command, argAddr, argPort)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return &Storage{Name: name, Command: command, Dir: dir, group: g}, nil
+	return &Server{Name: name, Command: command, Dir: dir, group: g}, nil
 }
 
-// URL is where it is asked. Every Start changes it.
-func (s *Storage) URL() string { return "http://" + s.addr }
+// Addr is where it listens. A Start changes it, unless it stays.
+func (s *Server) Addr() string { return s.addr }
+
+// URL is where it is asked by HTTP.
+func (s *Server) URL() string { return "http://" + s.addr }
 
 // Process is the one that runs, or ran last.
-func (s *Storage) Process() *proc.Process { return s.process }
+func (s *Server) Process() *proc.Process { return s.process }
 
-// Start starts it on a free port, and returns when it takes connections.
-func (s *Storage) Start(ctx context.Context) error {
-	addrs, err := ports.Free(1)
-	if err != nil {
-		return err
+// Start starts it on a port that is free, or its own, and returns when it takes connections.
+func (s *Server) Start(ctx context.Context) error {
+	if s.addr == "" || !s.Stays {
+		addrs, err := ports.Free(1)
+		if err != nil {
+			return err
+		}
+		s.addr = addrs[0]
 	}
-	s.addr = addrs[0]
 	_, port, err := net.SplitHostPort(s.addr)
 	if err != nil {
 		return err
@@ -92,7 +102,11 @@ func (s *Storage) Start(ctx context.Context) error {
 	if s.process, err = s.group.Start(s.Name, nil, Arg, line); err != nil {
 		return err
 	}
-	go io.Copy(io.Discard, s.process.Stdout) // a full pipe would stop it
+	if s.Listen != nil {
+		s.Listen(s.process)
+	} else {
+		go io.Copy(io.Discard, s.process.Stdout) // a full pipe would stop it
+	}
 	within, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it does not listen on %s after %v", s.addr, startDeadline))
 	defer cancel()
 	if err := s.process.Await(within, s.listens); err != nil {
@@ -104,7 +118,7 @@ func (s *Storage) Start(ctx context.Context) error {
 	return nil
 }
 
-func (s *Storage) listens(ctx context.Context) error {
+func (s *Server) listens(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.addr)
 	if err != nil {
 		return err
@@ -114,7 +128,7 @@ func (s *Storage) listens(ctx context.Context) error {
 
 // Kill ends it as kill -9 does, with all processes that it has started in its process
 // group, and returns once it is gone. One that is gone already is as good.
-func (s *Storage) Kill() error {
+func (s *Server) Kill() error {
 	if s.process == nil {
 		return nil
 	}
@@ -132,12 +146,12 @@ func (s *Storage) Kill() error {
 
 // Pause stops it, with all processes in its process group, and returns once the kernel says
 // that the first of them stands still.
-func (s *Storage) Pause() error { return errors.Join(s.process.Pause(), s.signal(kernel.Stop)) }
+func (s *Server) Pause() error { return errors.Join(s.process.Pause(), s.signal(kernel.Stop)) }
 
 // Resume lets it go on.
-func (s *Storage) Resume() error { return errors.Join(s.signal(kernel.Continue), s.process.Resume()) }
+func (s *Server) Resume() error { return errors.Join(s.signal(kernel.Continue), s.process.Resume()) }
 
-func (s *Storage) signal(signal syscall.Signal) error {
+func (s *Server) signal(signal syscall.Signal) error {
 	if err := kernel.SignalGroup(s.process.PID(), signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("send %v to %s: %w", signal, s.Name, err)
 	}
@@ -145,7 +159,7 @@ func (s *Storage) signal(signal syscall.Signal) error {
 }
 
 // Ended says how it ended; nil where it still runs when until comes.
-func (s *Storage) Ended(until <-chan time.Time) error {
+func (s *Server) Ended(until <-chan time.Time) error {
 	select {
 	case <-s.process.Done():
 		return s.process.Ended()

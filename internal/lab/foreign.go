@@ -32,7 +32,7 @@ func (f Foreign) String() string {
 type theirs struct {
 	Foreign
 	gate    *foreign.Gate
-	command *foreign.Storage // nil: it is there already
+	command *foreign.Server // nil: it is there already
 }
 
 // foreign is the storage that is not ours; nil: it is.

@@ -44,7 +44,7 @@ type run struct {
 	group    *proc.Group
 	commands []string
 	begun    int // how many directories there were
-	storages []*foreign.Storage
+	storages []*foreign.Server
 }
 
 func (r *run) String() string { return strings.Join(r.commands, " and ") }
