@@ -14,7 +14,7 @@ import (
 func main() { cli.Main(command()) }
 
 // language is what scenarios can say.
-var language = lab.Language(all.List)
+var language = lab.Language(all.Named)
 
 func command() *cobra.Command { return commandWith(kernel.Missing()) }
 

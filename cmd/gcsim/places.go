@@ -41,7 +41,7 @@ type found struct {
 // find is where the lock services of scenarios are.
 func (p places) find(list []*scenario.Scenario) (found, error) {
 	f := found{endpoints: make(map[string][]string)}
-	for _, s := range all.List {
+	for _, s := range all.Named {
 		if where := p.where[s.Name()]; where != nil && *where != "" {
 			at, endpoints, err := s.At(*where)
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
 // Where the page is served. Nothing but loopback: the page starts processes.
@@ -84,7 +85,7 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 	shared := &lab.Shared{Exe: exe}
 	defer func() { failed = errors.Join(failed, shared.Close()) }()
 	worldsOf := serve.New(serve.Options{
-		Language: language, Scenarios: list, Judge: resultOf, Chapter: chapterAddress, Worlds: worlds,
+		Language: lab.Language(all.List), Scenarios: list, Judge: resultOf, Chapter: chapterAddress, Worlds: worlds,
 		Missing: found.missingService,
 		Lab: func(v *scenario.Variant) (lab.Options, error) {
 			if why := found.skips(v); why != "" {

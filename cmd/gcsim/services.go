@@ -23,7 +23,7 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, s := range all.List {
+			for _, s := range all.Named {
 				own, err := ofService(s.Name())
 				if err != nil {
 					return err

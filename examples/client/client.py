@@ -1,5 +1,6 @@
 """A lock client on Redis, in Python 3 with its standard library: the client of a scenario by
-command: [python3, examples/client/client.py], with service redis and by: fenced.
+command: [python3, examples/client/client.py], with service redis and by: fenced. With service
+custom it is a client of examples/lockservice/server.py.
 
 It obeys lock, unlock, read, write, delete, begin write, begin delete and finish, and answers
 all else by an error. docs/agent.md in fencelab describes the protocol.
@@ -11,7 +12,7 @@ return redis.call('INCR', KEYS[2])"""
 FREE = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end return redis.call('DEL', KEYS[1])"
 METHODS = {"read": "GET", "write": "PUT", "delete": "DELETE"}
 # What this client does, where a scenario could choose something else.
-FIXED = {"service": "redis", "by": "fenced", "scope": "lock", "reads": "fenced", "numbered": "false",
+FIXED = {"mode": "exclusive", "by": "fenced", "scope": "lock", "reads": "fenced", "numbered": "false",
          "delay": "0s", "look": "begin", "unlock": "compare", "renew": "none", "wait": "0", "token": "granted"}
 REASONS = {400: "invalid", 412: "stale", 422: "ahead", 428: "missing"}
 
@@ -69,6 +70,29 @@ def redis(*words):
         return int(line[1:]) if line.startswith(b":") else line
 
 
+def own(*words):
+    """Asks the lock service of examples/lockservice once, over a connection of its own."""
+    host, port = ARGS["endpoints"].rsplit(":", 1)
+    with socket.create_connection((host, int(port)), TIMEOUT) as conn:
+        conn.sendall((" ".join(words) + "\n").encode())
+        line = conn.makefile().readline()
+        if not line.endswith("\n") or line == "what?\n":
+            raise OSError("the lock service says %r" % line)
+        return line.split()
+
+
+# How the lock services are asked: for a sign of life, for the token of a grant or nothing, and
+# whether a tenure was let go of that was not over.
+SERVICES = {
+    "redis": (lambda: redis("PING"),
+              lambda lock, owner: redis("EVAL", TAKE, 2, lock, "fencelab_token:{%s}" % lock, owner, int(TTL * 1000)),
+              lambda lock, owner: redis("EVAL", FREE, 1, lock, owner)),
+    "custom": (lambda: own("ping"),
+               lambda lock, owner: (own("lock", lock, owner, str(int(TTL * 1000))) + [None])[1],
+               lambda lock, owner: own("unlock", lock, owner) == ["released"]),
+}
+
+
 class Tenure:
     """A grant of a lock, until the end of its lease by this client's clock."""
 
@@ -111,10 +135,10 @@ def lock(text):
     while True:
         now = time.monotonic()
         try:
-            token = redis("EVAL", TAKE, 2, name, "fencelab_token:{%s}" % name, owner, int(TTL * 1000))
+            token = take(name, owner)
         except ConnectionRefusedError as err:
             return say("fail", **e, text=str(err))
-        except OSError as err:  # Redis may have done it
+        except OSError as err:  # the lock service may have done it
             return say("unknown", **e, text=str(err))
         if token:
             break
@@ -135,7 +159,7 @@ def unlock(text):
         return say("fail", **e, text="it holds nothing")
     t.released = not t.lost()
     try:
-        mine = redis("EVAL", FREE, 1, name, t.owner)
+        mine = free(name, t.owner)
     except OSError as err:
         return say("unknown", **e, text=str(err))
     say("ok", **e) if mine else say("fail", **e, text="that tenure is over")
@@ -207,6 +231,10 @@ def obey(line):
         raise Wrong("unknown command %s" % verb)
 
 
+if ARGS["service"] not in SERVICES:
+    print("this client has no --service %s, want one of %s" % (ARGS["service"], ", ".join(SERVICES)), file=sys.stderr)
+    sys.exit(2)
+reach, take, free = SERVICES[ARGS["service"]]
 for name, value in FIXED.items():
     if ARGS.get(name, value) != value:
         print("this client has --%s %s alone, not %s" % (name, value, ARGS[name]), file=sys.stderr)
@@ -214,10 +242,10 @@ for name, value in FIXED.items():
 GOES.set()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 try:
-    redis("PING")
+    reach()
     socket.create_connection(urllib.parse.urlsplit(ARGS["storage"]).netloc.rsplit(":", 1), TIMEOUT).close()
 except OSError as err:
-    print("cannot reach Redis or the storage: %s" % err, file=sys.stderr)
+    print("cannot reach the lock service or the storage: %s" % err, file=sys.stderr)
     sys.exit(1)
 say("note", key="protocol", value="1", text="ready")
 try:

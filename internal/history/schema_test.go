@@ -123,3 +123,27 @@ func TestSchemaOfAgents(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSchemaOfLockServices: it takes a grant and an end, and nothing else.
+func TestSchemaOfLockServices(t *testing.T) {
+	s := compiled(t, schema.OfLockService)
+	const granted, ended = `{"at":1,"kind":"granted","scope":"/l","tenure":"a","token":"7"}`, `{"at":2,"kind":"ended","scope":"/l","tenure":"a","cause":"expired"}`
+	for _, line := range []string{
+		granted, ended, strings.Replace(granted, `,"token":"7"`, "", 1), strings.Replace(granted, `"7"`, `"7","mode":"shared"`, 1),
+		strings.Replace(ended, "expired", `released","text":"by hand`, 1), strings.Replace(ended, "expired", "revoked", 1),
+	} {
+		if err := valid(s, line); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	for _, line := range []string{
+		"{}", strings.Replace(granted, "granted", "queued", 1), strings.Replace(granted, "/l", "", 1), strings.Replace(granted, `"a"`, `""`, 1),
+		strings.Replace(granted, `"at":1,`, "", 1), strings.Replace(granted, `"7"`, "7", 1), strings.Replace(granted, `"7"`, `"0"`, 1), strings.Replace(granted, `"7"`, `"7","mode":"half"`, 1),
+		strings.Replace(granted, `"7"`, `"7","cause":"expired"`, 1), strings.Replace(granted, `"7"`, `"7","text":"x"`, 1), strings.Replace(granted, `"7"`, `"7","lane":"x"`, 1),
+		strings.Replace(ended, "expired", "lost", 1), strings.Replace(ended, `,"cause":"expired"`, "", 1), strings.Replace(ended, `"a"`, `"a","token":"7"`, 1), strings.Replace(ended, `"a"`, `"a","mode":"shared"`, 1),
+	} {
+		if err := valid(s, line); err == nil {
+			t.Errorf("it takes %s", line)
+		}
+	}
+}

@@ -22,7 +22,7 @@ import (
 )
 
 // language is that of gcsim.
-var language = lab.Language(all.List)
+var language = lab.Language(all.Named)
 
 func text(t testing.TB, file string) string {
 	t.Helper()

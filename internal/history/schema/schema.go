@@ -1,4 +1,4 @@
-// Package schema has the JSON schemas of histories, and of what clients say.
+// Package schema has the JSON schemas of histories, and of what clients and lock services say.
 package schema
 
 import (
@@ -39,6 +39,40 @@ func OfAgent() ([]byte, error) {
 		s.Properties.Set(field, jsonschema.FalseSchema)
 	}
 	return written(s)
+}
+
+// OfLockService is the JSON schema of a line that a lock service of the user's says. That what
+// ends was granted, and what follows what, takes more than one line, and is not in it.
+func OfLockService() ([]byte, error) {
+	s := reflector.Reflect(&history.Event{})
+	s.Title = "a line that a lock service for fencelab says"
+	s.Description = "at is in nanoseconds since 1970. docs/your-lock-service.md says when a line is due."
+	all := s.Properties
+	s.Properties = jsonschema.NewProperties()
+	for _, field := range []string{"at", "kind", "scope", "tenure", "token", "mode", "cause", "text"} {
+		property, _ := all.Get(field)
+		s.Properties.Set(field, property)
+	}
+	s.Properties.Set("kind", &jsonschema.Schema{Type: "string", Enum: anyOf([]history.Kind{history.KindGranted, history.KindEnded})})
+	s.Required = []string{"at", "kind", "scope", "tenure"}
+	ends := without("token", "mode")
+	ends.Required = []string{"cause"}
+	ends.Properties.Set("cause", &jsonschema.Schema{Enum: anyOf(history.Kinds[history.KindEnded].Causes)})
+	s.AllOf = []*jsonschema.Schema{
+		filled("scope", "tenure"),
+		{If: with("kind", history.KindGranted), Then: without("cause", "text")},
+		{If: with("kind", history.KindEnded), Then: ends},
+	}
+	return written(s)
+}
+
+// without is where fields are not there.
+func without(fields ...string) *jsonschema.Schema {
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	for _, field := range fields {
+		s.Properties.Set(field, jsonschema.FalseSchema)
+	}
+	return s
 }
 
 // othersFields are those of an event that no client has.

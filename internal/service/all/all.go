@@ -2,7 +2,10 @@
 package all
 
 import (
+	"slices"
+
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/custom"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
@@ -12,7 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 )
 
-// List is all of them. The first is meant where nobody names one.
+// List is all that have scenarios and chapters. The first is meant where nobody names one.
 var List = []service.Service{
 	etcd.Service{},
 	redis.Service{},
@@ -22,6 +25,9 @@ var List = []service.Service{
 	zookeeper.Service{},
 	elasticsearch.Service{},
 }
+
+// Named are all that a scenario can name: those, and one that the user brings.
+var Named = append(slices.Clone(List), custom.Service{})
 
 // Chapters is the folder of the chapters about a service's scenarios.
 func Chapters(service string) string {

@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/need"
+)
+
+// lockService writes the story of the lock service that is an example, with a program in which
+// a text is replaced by another one.
+func lockService(t *testing.T, old, new string) (story string) {
+	t.Helper()
+	const example = "../examples/lockservice/"
+	need.Files(t, example)
+	need.Files(t, clients)
+	need.Program(t, "python3", "to run a lock service in Python")
+	need.Program(t, "sh", "to run a lock service by a command")
+	program := read(t, example+"server.py")
+	if !strings.Contains(program, old) {
+		t.Fatalf("server.py has no %q", old)
+	}
+	dir := t.TempDir()
+	server := filepath.Join(dir, "server.py")
+	story = filepath.Join(dir, "restart.yaml")
+	text := strings.NewReplacer("examples/lockservice/server.py", server, "examples/client/", clients).Replace(read(t, example+"restart.yaml"))
+	if old != "" {
+		text, _, _ = strings.Cut(text, "  forgotten:") // one variant shows it
+	}
+	for file, text := range map[string]string{server: strings.Replace(program, old, new, 1), story: text} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return story
+}
+
+// TestLockServiceOfOnesOwn: one that keeps its count is safe, and one that does not is not.
+func TestLockServiceOfOnesOwn(t *testing.T) {
+	w := newWorld(t)
+	p := w.start("gcsim", "run", "--json", lockService(t, "", ""))
+	p.want(0)
+	got := runsOf(t, p)
+	for run, want := range map[string]string{"restart kept": "safe", "restart forgotten": "corrupted", "restart unfenced": "corrupted"} {
+		if got[run] != want {
+			t.Errorf("%s: %s, want %s", run, got[run], want)
+		}
+	}
+	w.awaitNothingLeft()
+}
+
+// TestCarelessLockService: what is careless in a program corrupts the data.
+func TestCarelessLockService(t *testing.T) {
+	for name, tt := range map[string]struct{ old, new string }{
+		"forgets its count":    {`STATE = json.load(file)`, `STATE = json.load(file) | {"token": 0}`},
+		"gives all one token":  {`STATE["token"] += 1`, `STATE["token"] = 1`},
+		"gives falling tokens": {`STATE["token"] += 1`, `STATE["token"] = (STATE["token"] or 1000) - 1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newWorld(t).start("gcsim", "run", lockService(t, tt.old, tt.new))
+			p.want(1)
+			p.says("verdict: corrupted, NOT as expected", "tokens did not grow in the order of the grants")
+		})
+	}
+}
+
+// TestLockServiceThatSaysWhatCannotBe: the run ends with an error that names the command and what
+// it said, and nothing is judged.
+func TestLockServiceThatSaysWhatCannotBe(t *testing.T) {
+	const says = `print(json.dumps(event), flush=True)`
+	for name, tt := range map[string]struct{ old, new, want string }{
+		"garbage":             {says, `print("a lock is", kind, flush=True)`, `custom says "a lock is granted\n": want a JSON line as docs/your-lock-service.md describes`},
+		"a long line":         {says, `print("x" * 2000000, flush=True)`, "its line is longer than 1048576 bytes"},
+		"half a line":         {says, `print(json.dumps(event)[:20], end="", flush=True); os._exit(3)`, "custom ended (exit status 3)"},
+		"a grant twice":       {says, says + `; print(json.dumps(event), flush=True)`, "is granted a second time"},
+		"an end without one":  {`say("ended", lock, owner`, `say("ended", lock, "nobody"`, `the tenure "nobody" ends, and was not granted`},
+		"milliseconds":        {"time.time_ns()", "time.time_ns() // 1000000", "before it was started: want nanoseconds since 1970"},
+		"nothing, and is end": {`say("granted"`, `os._exit(4); say("granted"`, "custom ended (exit status 4)"},
+		"nothing":             {says, "pass", "still waiting for the lock service to tell of client2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			p := w.start("gcsim", "run", lockService(t, tt.old, tt.new))
+			p.want(2)
+			p.says(tt.want)
+			if out := p.output(); strings.Contains(out, "safe") || tt.old == says && tt.new != "pass" && !strings.Contains(out, "the lock service's command \"python3 ") {
+				t.Errorf("it is judged, or the command is not named:\n%s", out)
+			}
+			w.awaitNothingLeft()
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package custom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/foreign"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// servers are the one process of a run, and what it says.
+type servers struct {
+	stage   service.Stage
+	server  *foreign.Server // nil: there is none
+	account *account
+	told    chan struct{} // closed when all that the process said was taken in
+}
+
+// Start implements service.Service.
+func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	server, err := foreign.New(stage.Group(), name, stage.World().Text(settingCommand), filepath.Join(stage.Group().Dir, name))
+	if err != nil {
+		return nil, err
+	}
+	s := &servers{stage: stage, server: server, account: newAccount(time.Now())}
+	server.Stays, server.Listen = true, s.listen
+	return s, server.Start(ctx)
+}
+
+// listen begins to take in what a process says. The process ends the run when it ends
+// without being told to, and when it says what cannot be.
+func (s *servers) listen(p *proc.Process) {
+	told := make(chan struct{})
+	s.told = told
+	s.stage.Go(func() {
+		defer close(told)
+		err := p.ReadLines(p.Stdout, func(line []byte) error {
+			e, err := s.account.event(line)
+			if err == nil {
+				s.stage.Tell(e)
+			}
+			return err
+		})
+		if refused := new(proc.LineError); errors.As(err, &refused) {
+			p = nil // whoever ends it: its account is of no use
+		}
+		s.stage.Fail(p, fmt.Errorf("the lock service's command %q: %w", s.server.Command, err))
+	})
+}
+
+// Observe implements service.Servers, as Endpoints does. The account began with the process.
+func (s *servers) Observe(context.Context) error {
+	if s.server == nil {
+		return errNoAccount
+	}
+	return nil
+}
+
+func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
+	return []string{s.server.Addr()}, nil
+}
+
+var kill = nodes.Kill(func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+	s, at := of.(*servers), stage.Now()
+	stage.Mean(s.server.Process())
+	if err := s.server.Kill(); err != nil {
+		return err
+	}
+	stage.Remark(at, "the lock service is killed")
+	return stage.AwaitClosed(ctx, "the end of what the lock service said", s.told)
+})
+
+var restart = nodes.Restart(func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+	if err := stage.Meanwhile(ctx, "the lock service to listen", of.(*servers).server.Start); err != nil {
+		return err
+	}
+	stage.Remark(stage.Now(), "the lock service is started again")
+	return nil
+})
+
+var pause = nodes.Pause(signal("the lock service is stopped", (*foreign.Server).Pause))
+
+var resume = nodes.Resume(signal("the lock service goes on", (*foreign.Server).Resume))
+
+// signal does something to the process; how says so.
+func signal(how string, do func(*foreign.Server) error) service.Doing {
+	return func(_ context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+		at := stage.Now()
+		err := do(of.(*servers).server)
+		if err == nil {
+			stage.Remark(at, how)
+		}
+		return err
+	}
+}

@@ -1,0 +1,114 @@
+// Package custom is a lock service that the user brings: a command, which says as lines on
+// its standard output what begins and ends. docs/your-lock-service.md describes it.
+package custom
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+const (
+	name = "custom"
+
+	settingCommand = "command"
+
+	tokenGranted = "granted"
+	tokenNone    = "none"
+
+	page = "docs/your-lock-service.md"
+)
+
+var worldSettings = []setting.Setting{
+	{Name: settingCommand, Pattern: `\{(addr|port)\}`, Want: `a line for sh with {addr} or {port}, like "python3 server.py --listen {addr} --dir {dir}"`,
+		About: "A line for sh that runs the lock service, in which {addr} is the address to listen on, {port} its port, and {dir} the directory for its files. It says what begins and ends, as " + page + " describes."},
+}
+
+var clientSettings = []setting.Setting{
+	{Name: setting.Token, Default: tokenGranted, Of: []string{tokenGranted, tokenNone}, About: "What it shows to the storage. granted: the token of its grant, by the lock service's word. none: no token."},
+	{Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared}, About: "Whether it holds its locks alone, or together with others that share them."},
+}
+
+// Service is the lock service that a command runs.
+type Service struct{}
+
+var _ service.Service = Service{}
+
+// nodes is what a story calls its only process.
+var nodes = service.Nodes{Name: name, One: "process of the lock service", Many: "the lock service"}
+
+// errNoAccount is why a server that is there already is of no use.
+var errNoAccount = errors.New("a lock service of your own tells of its tenures by its standard output, so gcsim has to start it: name its command in the scenario, as " + page + " says, and leave its address out")
+
+// errNoClient is why a client of such a service is a program of the user's.
+var errNoClient = errors.New("gcsim has no client for a lock service of your own: give it a \"command\"; docs/your-client.md says what the command does")
+
+// Name implements service.Dialer, as those below do.
+func (Service) Name() string { return name }
+
+func (Service) ClientSettings() []setting.Setting { return clientSettings }
+
+func (Service) DefaultEndpoints() []string { return nil }
+
+func (Service) Dial(service.Options) (service.Client, error) { return nil, errNoClient }
+
+// Words implements service.Service, as those below do.
+func (Service) Words() scenario.Service {
+	return scenario.Service{
+		Name: name, About: "A lock service of your own.", World: worldSettings, Client: clientSettings,
+		Nodes: nodes.Name + "1", Unqueued: true, Check: check,
+	}
+}
+
+// check finds a world without a command, and clients without one.
+func check(world scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	if world.Settings.Text(settingCommand) == "" {
+		return &scenario.Conflict{Setting: settingCommand, Text: "a lock service of your own needs a command: want world: {" + name + ": {command: LINE}}"}
+	}
+	for client, c := range clients {
+		if c.Command.Words == nil {
+			return &scenario.Conflict{Client: client, Setting: "lock", Text: errNoClient.Error()}
+		}
+	}
+	return nil
+}
+
+func (Service) Faults() []*service.Fault { return []*service.Fault{&kill, &restart, &pause, &resume} }
+
+func (Service) Found() (where, bring string) { return "yours: " + page, "" }
+
+func (Service) At(string) (service.Service, []string, error) { return nil, nil, errNoAccount }
+
+func (Service) Where() string { return "a command, named in the scenario" }
+
+func (Service) Commands() []*cobra.Command { return nil }
+
+func (Service) Reach(context.Context, []string) error { return errNoAccount }
+
+func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
+	return all[client].Values
+}
+
+func (Service) Shows(client setting.Values) string {
+	return map[string]string{tokenGranted: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
+}
+
+func (Service) Slot(tenure string) string { return tenure }
+
+// Join implements service.Service. There is nothing to join: Observe says why.
+func (Service) Join(stage service.Stage, _ []string) service.Servers { return &servers{stage: stage} }
+
+// Position implements service.Servers. It is none: the account does not tell who waits.
+func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
+
+// IssuerArgs implements service.Servers, as Leave does.
+func (s *servers) IssuerArgs() []string { return nil }
+
+func (s *servers) Leave(context.Context) {}
