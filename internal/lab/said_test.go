@@ -20,7 +20,7 @@ func (endless) Read(b []byte) (int, error) {
 }
 
 // TestBadLines: a client that writes what is no event of its own ends the run, and the
-// error says who wrote what.
+// error says who wrote what. So does one that is killed afterwards.
 func TestBadLines(t *testing.T) {
 	for name, tt := range map[string]struct {
 		says io.Reader
@@ -34,6 +34,7 @@ func TestBadLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := victims(t)
 			p := r.idle(t, "client1")
+			r.Mean(p) // that it is to be killed excuses nothing that it said before
 			r.world.readers.Go(func() {
 				said := &agent.Reader{Client: "client1", Began: time.Unix(0, 0)}
 				r.readLines(p, tt.says, func(b []byte) error {
