@@ -5,6 +5,8 @@ package custom
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -72,8 +74,8 @@ func check(world scenario.World, clients map[string]scenario.Client) *scenario.C
 	if world.Settings.Text(settingCommand) == "" {
 		return &scenario.Conflict{Setting: settingCommand, Text: "a lock service of your own needs a command: want world: {" + name + ": {command: LINE}}"}
 	}
-	for client, c := range clients {
-		if c.Command.Words == nil {
+	for _, client := range slices.Sorted(maps.Keys(clients)) {
+		if clients[client].Command.Words == nil {
 			return &scenario.Conflict{Client: client, Setting: "lock", Text: errNoClient.Error()}
 		}
 	}
