@@ -82,6 +82,19 @@ type law struct {
 	check     func(ctx context.Context, j *judge) error
 }
 
+// Law is a law of a fenced storage.
+type Law struct {
+	Name, Doc string
+}
+
+// List has all laws, in the order in which they are judged.
+func List() (list []Law) {
+	for _, l := range all() {
+		list = append(list, Law{l.name, l.doc})
+	}
+	return list
+}
+
 // all are the laws in the order in which they are judged.
 func all() []law {
 	var list []law
@@ -189,7 +202,7 @@ func chosen(names []string) ([]law, error) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(list, func(l law) bool { return l.name == name }) {
-			return nil, fmt.Errorf("there is no law %q: want a name as in the table of all laws", name)
+			return nil, fmt.Errorf("there is no law %q: docs/laws.md has the names of all", name)
 		}
 	}
 	return slices.DeleteFunc(list, func(l law) bool { return !slices.Contains(names, l.name) }), nil

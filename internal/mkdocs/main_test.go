@@ -22,7 +22,7 @@ func TestCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := map[string]string{slidesFile: text}
+	made := map[string]string{slidesFile: text, lawsFile: lawsTable()}
 	for _, s := range all.List {
 		text, err := table(s.Name(), list)
 		if err != nil {
