@@ -78,7 +78,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: services, Exe: os.Args[0], Patience: 5 * time.Second})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "start \""+strings.Split(command, "{")[0]) {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "start sh -c \"exec "+strings.Split(command, "{")[0]) {
 			t.Errorf("%q: %v, want %q", command, err, want)
 		}
 	}
