@@ -7,14 +7,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-// TestAllScenarios runs every scenario in every variant.
+// TestAllScenarios runs every scenario in every variant, those of one lock service after the
+// other's.
 func TestAllScenarios(t *testing.T) {
-	w := newWorld(t)
-	p := w.start("gcsim", "run")
-	p.want(0)
-	p.says(": all as expected")
+	for _, s := range all.List {
+		t.Run(s.Name(), func(t *testing.T) {
+			w := newWorld(t)
+			p := w.start("gcsim", "run", s.Name())
+			if p.end(); strings.Contains(p.output(), "nothing was run") {
+				need.Missing(t, s.Name(), "to run its scenarios", "go run ./cmd/gcsim services")
+			}
+			p.want(0)
+		})
+	}
 }
 
 // TestScenariosNeedTheirProtection takes the protection away, by one line in each
