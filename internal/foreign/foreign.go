@@ -9,21 +9,12 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc"
 )
-
-// Arg is the first argument with which Start starts the group's program as a role that
-// becomes the command.
-const Arg = "foreign"
 
 // What stands in a command for what Start chooses.
 const (
@@ -34,20 +25,6 @@ const (
 
 // startDeadline is for how long a server may take until it listens.
 const startDeadline = 30 * time.Second
-
-// Command is the role: to become a command of a shell.
-func Command() *cobra.Command {
-	return &cobra.Command{
-		Use: Arg + " COMMAND", Short: "Be a server of the user's", Hidden: true, Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			shell, err := exec.LookPath("sh")
-			if err != nil {
-				return fmt.Errorf("run %q: %w", args[0], err)
-			}
-			return proc.Exec([]string{shell, "-c", "exec " + args[0]})
-		},
-	}
-}
 
 // Server is a storage or a lock service that a command runs.
 type Server struct {
@@ -99,7 +76,7 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	line := strings.NewReplacer(argAddr, s.addr, argPort, port, argDir, s.Dir).Replace(s.Command)
-	if s.process, err = s.group.Start(s.Name, nil, Arg, line); err != nil {
+	if s.process, err = s.group.StartLine(s.Name, line); err != nil {
 		return err
 	}
 	if s.Listen != nil {
@@ -132,28 +109,13 @@ func (s *Server) Kill() error {
 	if s.process == nil {
 		return nil
 	}
-	if err := s.signal(syscall.SIGKILL); err != nil {
+	if err := s.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	<-s.process.Done()
 	within, cancel := context.WithTimeout(context.Background(), startDeadline)
 	defer cancel()
 	if s.listens(within) == nil {
 		return fmt.Errorf("%s was killed, and still takes connections on %s: its command %q leaves its process group, and has to stay in the foreground", s.Name, s.addr, s.Command)
-	}
-	return nil
-}
-
-// Pause stops it, with all processes in its process group, and returns once the kernel says
-// that the first of them stands still.
-func (s *Server) Pause() error { return errors.Join(s.process.Pause(), s.signal(kernel.Stop)) }
-
-// Resume lets it go on.
-func (s *Server) Resume() error { return errors.Join(s.signal(kernel.Continue), s.process.Resume()) }
-
-func (s *Server) signal(signal syscall.Signal) error {
-	if err := kernel.SignalGroup(s.process.PID(), signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("send %v to %s: %w", signal, s.Name, err)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ var pauseStorageFault = action{
 		}},
 	do: func(r *run, _ context.Context, _ scenario.Step) error {
 		at := r.recorder.now()
-		if err := r.world.storage.pause(); err != nil {
+		if err := r.world.storage.process.Pause(); err != nil {
 			return err
 		}
 		r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindPause, Cause: history.CauseStop})
@@ -105,7 +105,7 @@ var resumeStorageFault = action{
 	do: func(r *run, _ context.Context, _ scenario.Step) error {
 		at := r.recorder.now()
 		r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindResume, Cause: history.CauseStop})
-		return r.world.storage.resume()
+		return r.world.storage.process.Resume()
 	},
 }
 

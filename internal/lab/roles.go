@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/clientcmd"
-	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/storagecmd"
@@ -17,7 +16,7 @@ import (
 // Roles are the commands that the lab starts processes with. The program that
 // Options.Exe names must have them.
 func Roles(services []service.Service) []*cobra.Command {
-	roles := []*cobra.Command{storagecmd.Command(), foreign.Command(), clientcmd.Command(services), Janitor()}
+	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), Janitor()}
 	for _, role := range roles {
 		role.Hidden = true
 	}

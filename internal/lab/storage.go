@@ -43,20 +43,6 @@ func (s *storage) kill() error {
 	return s.process.Kill()
 }
 
-func (s *storage) pause() error {
-	if s.theirs != nil {
-		return s.theirs.command.Pause()
-	}
-	return s.process.Pause()
-}
-
-func (s *storage) resume() error {
-	if s.theirs != nil {
-		return s.theirs.command.Resume()
-	}
-	return s.process.Resume()
-}
-
 // storageAttempts is for how many ports startStorage goes on when others are
 // faster.
 const storageAttempts = 5

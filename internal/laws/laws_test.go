@@ -18,7 +18,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/lab"
@@ -31,7 +30,7 @@ import (
 const storageArg = "tiny-storage"
 
 func TestMain(m *testing.M) {
-	proctest.Play(lab.Janitor(), foreign.Command(), &cobra.Command{
+	proctest.Play(lab.Janitor(), &cobra.Command{
 		Use: storageArg, Args: cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s := newTiny(holeOf(args[0]))

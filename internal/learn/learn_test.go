@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/docs/course"
-	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
@@ -23,7 +22,7 @@ import (
 
 // The test binary is its own servers, storage, clients and janitor.
 func TestMain(m *testing.M) {
-	proctest.Play(append(lab.Roles(all.List), foreign.Command())...)
+	proctest.Play(lab.Roles(all.List)...)
 	os.Exit(m.Run())
 }
 

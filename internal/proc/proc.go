@@ -122,11 +122,20 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 // name or path, the others are its first arguments. Errors show the command. Signals go to the
 // child's whole process group, and what is left of the group ends with the child.
 func (g *Group) StartCommand(name string, env, command []string, args ...string) (*Process, error) {
-	p := &Process{
-		Name: fmt.Sprintf("%s (%.200s)", name, strings.Join(command, " ")), done: make(chan struct{}), family: new(family),
-		cmd: exec.Command(command[0], slices.Concat(command[1:], args)...),
-	}
+	shown := fmt.Sprintf("%s (%.200s)", name, strings.Join(command, " "))
+	p := leader(shown, exec.Command(command[0], slices.Concat(command[1:], args)...))
 	return p, g.start(name, env, p)
+}
+
+// StartLine is as StartCommand, for a program that is a line for sh. Errors do not show the line.
+func (g *Group) StartLine(name, line string) (*Process, error) {
+	p := leader(name, exec.Command("sh", "-c", "exec "+line))
+	return p, g.start(name, nil, p)
+}
+
+// leader is a child that is to lead a process group.
+func leader(name string, cmd *exec.Cmd) *Process {
+	return &Process{Name: name, cmd: cmd, done: make(chan struct{}), family: new(family)}
 }
 
 // start starts p, whose lane has a name.

@@ -84,15 +84,15 @@ var restart = nodes.Restart(func(ctx context.Context, of service.Servers, stage 
 	return nil
 })
 
-var pause = nodes.Pause(signal("the lock service is stopped", (*foreign.Server).Pause))
+var pause = nodes.Pause(signal("the lock service is stopped", (*proc.Process).Pause))
 
-var resume = nodes.Resume(signal("the lock service goes on", (*foreign.Server).Resume))
+var resume = nodes.Resume(signal("the lock service goes on", (*proc.Process).Resume))
 
 // signal does something to the process; how says so.
-func signal(how string, do func(*foreign.Server) error) service.Doing {
+func signal(how string, do func(*proc.Process) error) service.Doing {
 	return func(_ context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
 		at := stage.Now()
-		err := do(of.(*servers).server)
+		err := do(of.(*servers).server.Process())
 		if err == nil {
 			stage.Remark(at, how)
 		}
