@@ -36,7 +36,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/internal/esdoc"
@@ -119,7 +118,7 @@ func (d document) mark() fence.Mark {
 // Of every other error fence.OutcomeOf says what is known: Definite where nothing was done,
 // else Unknown.
 func (s *Store) Do(ctx context.Context, c fence.Claim, edit func(data json.RawMessage) (json.RawMessage, error)) error {
-	if err := checkScope(c.Scope); err != nil {
+	if err := esdoc.CheckScope(c.Scope); err != nil {
 		return err
 	}
 	if _, err := (fence.Mark{}).Admit(c); err != nil {
@@ -179,7 +178,7 @@ func failed(c fence.Claim, err error) error {
 // Read returns the data of a scope, nil where there is none, and its mark. It shows no token
 // and raises no mark.
 func (s *Store) Read(ctx context.Context, scope string) (json.RawMessage, fence.Mark, error) {
-	if err := checkScope(scope); err != nil {
+	if err := esdoc.CheckScope(scope); err != nil {
 		return nil, fence.Mark{}, err
 	}
 	var d document
@@ -189,14 +188,3 @@ func (s *Store) Read(ctx context.Context, scope string) (json.RawMessage, fence.
 	return d.Data, d.mark(), nil
 }
 
-func checkScope(scope string) error {
-	switch {
-	case scope == "":
-		return fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
-	case len(scope) > esdoc.Longest:
-		return fmt.Errorf("%w: it has %d bytes, want %d at most", fence.ErrInvalidScope, len(scope), esdoc.Longest)
-	case !utf8.ValidString(scope):
-		return fmt.Errorf("%w: %q is no UTF-8", fence.ErrInvalidScope, scope)
-	}
-	return nil
-}

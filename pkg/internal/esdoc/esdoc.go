@@ -12,12 +12,27 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Longest is how many bytes the ID of a document may have.
-const Longest = 512
+// longest is how many bytes the ID of a document may have.
+const longest = 512
+
+// CheckScope is an error, which wraps fence.ErrInvalidScope, where a scope can't be the ID of a
+// document.
+func CheckScope(scope string) error {
+	switch {
+	case scope == "":
+		return fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
+	case len(scope) > longest:
+		return fmt.Errorf("%w: it has %d bytes, want %d at most", fence.ErrInvalidScope, len(scope), longest)
+	case !utf8.ValidString(scope):
+		return fmt.Errorf("%w: %q is no UTF-8", fence.ErrInvalidScope, scope)
+	}
+	return nil
+}
 
 // Version is which state of a document was read, or written.
 type Version struct {

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/internal/esdoc"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
 
 // attempt makes one attempt, or waits.
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
-	if err := checkScope(scope); err != nil {
+	if err := esdoc.CheckScope(scope); err != nil {
 		return nil, fmt.Errorf("eslock: %s: %w", how.Op, err)
 	}
 	g := lock.Grant{Scope: scope, Owner: b.owner(), Mode: how.Mode}

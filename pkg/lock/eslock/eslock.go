@@ -52,7 +52,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/internal/esdoc"
@@ -145,18 +144,6 @@ func New(address string, ttl time.Duration, some ...Option) (*Backend, error) {
 		return nil, err
 	}
 	return &Backend{index: x, watch: newWatch(), ttl: ttl, poll: o.poll, owner: o.owner}, nil
-}
-
-func checkScope(scope string) error {
-	switch {
-	case scope == "":
-		return fmt.Errorf("%w: it is empty", fence.ErrInvalidScope)
-	case len(scope) > esdoc.Longest:
-		return fmt.Errorf("%w: it has %d bytes, want %d at most", fence.ErrInvalidScope, len(scope), esdoc.Longest)
-	case !utf8.ValidString(scope):
-		return fmt.Errorf("%w: %q is no UTF-8", fence.ErrInvalidScope, scope)
-	}
-	return nil
 }
 
 // TryLock is as lock.Backend says. When ctx is done, the methods of Backend take at most 2 s
