@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	example "github.com/fencelab/fencelab/examples/storage"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/laws"
@@ -59,6 +60,6 @@ var exercises = []exercise{
 	story{verdict: history.Safe, may: clients | servers, counts: true, stale: 1, not: map[string]string{
 		"token-apart": "it counts the token in a step of its own, and the pitfall of docs/redis/07-token-apart.md is open",
 	}},
-	storageCommand{fails: "CheckAndWriteAreOneStep", holds: []string{"StaleWriteRefused", "NewerTokenReplaces", "DeleteKeepsMark", "RestartKeepsMark"}},
+	storageCommand{program: example.Python, fails: "CheckAndWriteAreOneStep", holds: []string{"StaleWriteRefused", "NewerTokenReplaces", "DeleteKeepsMark", "RestartKeepsMark"}},
 	storageCommand{},
 }

@@ -80,7 +80,12 @@ func (l Lesson) SetUp() (files []string, err error) {
 	if err := os.CopyFS(l.Dir(), start); err != nil {
 		return nil, err
 	}
-	err = fs.WalkDir(start, ".", func(name string, d fs.DirEntry, err error) error {
+	if e, ok := l.kind.(storageCommand); ok && e.program != nil {
+		if err := os.WriteFile(filepath.Join(l.Dir(), programFile), e.program, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	err = fs.WalkDir(os.DirFS(l.Dir()), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			files = append(files, filepath.Join(l.Dir(), name))
 		}

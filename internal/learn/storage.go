@@ -15,11 +15,15 @@ import (
 
 // storageCommand is an exercise about a storage, which the line in commandFile starts.
 type storageCommand struct {
-	fails string   // a law that it has to break; "" where all have to hold
-	holds []string // laws that have to hold; nil: all that are not left out
+	program []byte   // programFile, with which it begins; nil: the one among the lesson's files
+	fails   string   // a law that it has to break; "" where all have to hold
+	holds   []string // laws that have to hold; nil: all that are not left out
 }
 
-const commandFile = "command"
+const (
+	commandFile = "command"
+	programFile = "storage.py"
+)
 
 func (e storageCommand) check(ctx context.Context, l Lesson, o Options) (missing []string, err error) {
 	text, err := os.ReadFile(filepath.Join(l.Dir(), commandFile))
