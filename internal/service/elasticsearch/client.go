@@ -50,9 +50,14 @@ type client struct {
 	recipe   *recipe
 }
 
+var _ service.Store = (*client)(nil)
+
+// newNodeOf is the node as a client reaches it.
+func newNodeOf(c *client) *node { return &node{url: c.url, http: c.http} }
+
 // Reach implements service.Client, as those below do.
 func (c *client) Reach(ctx context.Context) error {
-	return (&node{c.url, c.http, ""}).call(ctx, http.MethodGet, "/", nil, nil)
+	return newNodeOf(c).call(ctx, http.MethodGet, "/", nil, nil)
 }
 
 func (c *client) Close(context.Context) error {
@@ -110,7 +115,8 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 		return nil, fmt.Errorf("%s: a client cannot take a lock in the tenure %q of another", Name, in)
 	}
 	owner := rand.Text()
-	a := &attempt{node: &node{c.url, c.http, attemptOf(owner, scope)}, lock: scope, owner: owner, settings: c.settings}
+	a := &attempt{node: newNodeOf(c), lock: scope, owner: owner, settings: c.settings}
+	a.attempt = attemptOf(owner, scope)
 	w := &asking{client: c, attempt: a, op: op}
 	if c.recipe.own {
 		var err error

@@ -9,15 +9,19 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
 )
 
 // gate stands between a run's clients and the node. It lets changes through one after the
 // other. After each it reads the documents of the locks, and the client has its answer when
 // the account has them: also where the change has no answer, or one that does not say which
-// documents it has changed. So the account has the node's own order.
+// documents it has changed. So the account has the node's own order. Requests for the data are
+// let through in the same way, reads as well.
 type gate struct {
 	node    *node
 	account *account
+	files   *files
 	locks   []string
 	fail    func(error)
 
@@ -56,10 +60,17 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var resp *http.Response
 	var answer []byte
-	if r.Method == http.MethodGet {
+	question, err := questionOf(r.Header)
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	case question != nil:
+		resp, answer, err = g.ask(*question, r.Header.Get(opaqueID), send)
+	case r.Method == http.MethodGet:
 		resp, answer, err = send()
-	} else {
-		resp, answer, err = g.change(r.Header.Get(opaqueID), send)
+	default:
+		resp, answer, err = g.change(r, send)
 	}
 	if err != nil {
 		panic(http.ErrAbortHandler) // the outcome is not known: the client gets no answer
@@ -71,18 +82,67 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // change sends a request that may change documents, and has the account take in what came
 // of it.
-func (g *gate) change(attempt string, send func() (*http.Response, []byte, error)) (*http.Response, []byte, error) {
+func (g *gate) change(r *http.Request, send func() (*http.Response, []byte, error)) (*http.Response, []byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, nil, errClosed
 	}
-	sent := time.Now()
+	attempt, sent := r.Header.Get(opaqueID), time.Now()
 	resp, answer, err := send()
-	if seen := g.see(attempt, sent); seen != nil {
+	seen := g.see(attempt, sent)
+	if lock := g.lockOf(attempt); seen == nil && lock != "" && err == nil && resp.StatusCode < 300 {
+		switch {
+		case searches(r):
+			seen = g.files.opened(lock, attempt, answer)
+		case ends(r):
+			g.files.closed(lock, attempt)
+		}
+	}
+	g.failed(seen)
+	return resp, answer, err
+}
+
+// lockOf is the lock that an attempt is for; "": none of the run's.
+func (g *gate) lockOf(attempt string) string {
+	i := slices.IndexFunc(g.locks, func(lock string) bool { return isOf(attempt, lock) })
+	if i < 0 {
+		return ""
+	}
+	return g.locks[i]
+}
+
+// ask sends a request for the data, and has the account take in what came of it.
+func (g *gate) ask(question history.Event, attempt string, send func() (*http.Response, []byte, error)) (*http.Response, []byte, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, nil, errClosed
+	}
+	resp, answer, err := send()
+	status := 0
+	if err == nil {
+		status = resp.StatusCode
+	}
+	if question.Op == history.OpRead {
+		g.failed(g.files.read(question, status, answer))
+		return resp, answer, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), accountDeadline)
+	defer cancel()
+	now, seen := g.node.file(ctx, question.Scope, question.Key)
+	if seen == nil {
+		g.files.changed(question, attempt, status, now)
+	}
+	g.failed(seen)
+	return resp, answer, err
+}
+
+// failed ends the run where the account does not know what came of a request.
+func (g *gate) failed(seen error) {
+	if seen != nil {
 		g.fail(fmt.Errorf("the account of %s: %w", Name, seen))
 	}
-	return resp, answer, err
 }
 
 // accountDeadline is for how long the account waits for the documents of the locks.

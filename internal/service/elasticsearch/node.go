@@ -22,6 +22,8 @@ type node struct {
 	// attempt is in the header X-Opaque-Id of each request, by which Elasticsearch lets
 	// clients name requests, as attemptOf has it; "" is none.
 	attempt string
+	// asked is in a header of requests for the data, for the gate: what it is to tell of them.
+	asked string
 }
 
 func newNode(u *url.URL) *node {
@@ -45,8 +47,11 @@ func at(where string) (*node, error) {
 
 func (n *node) close() { n.http.CloseIdleConnections() }
 
-// opaqueID is Elasticsearch's header for a client's own name of a request.
-const opaqueID = "X-Opaque-Id"
+// Headers of requests: Elasticsearch's for a client's own name of a request, and the gate's.
+const (
+	opaqueID    = "X-Opaque-Id"
+	askedHeader = "X-Gcsim-Asked"
+)
 
 // attemptOf is the name of the requests by which a client takes a lock, and releases it.
 func attemptOf(owner, lock string) string { return owner + " " + url.PathEscape(lock) }
@@ -112,6 +117,9 @@ func (n *node) call(ctx context.Context, method, path string, in, out any) error
 	if n.attempt != "" {
 		header.Set(opaqueID, n.attempt)
 	}
+	if n.asked != "" {
+		header.Set(askedHeader, n.asked)
+	}
 	var body []byte
 	if in != nil {
 		var err error
@@ -155,10 +163,11 @@ func encode(in any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// The index of the locks. A run in servers that others use has one of its own, called by the
-// prefix of the run's locks; names of indices have no capitals.
+// The index of the locks, and that of the data. A run in servers that others use has its own,
+// called by the prefix of the run's locks; names of indices have no capitals.
 const (
 	index        = "fs-lock"
+	dataIndex    = "fs-files"
 	prefixBegins = "/gcsim-"
 	runLength    = 26
 )
@@ -174,7 +183,12 @@ func prefixOf(lock string) string {
 }
 
 // indexOf is the index in which a lock is, or those are that begin with a prefix.
-func indexOf(lock string) string {
+func indexOf(lock string) string { return ownIndex(index, lock) }
+
+// filesOf is the index in which the data is that a lock guards.
+func filesOf(lock string) string { return ownIndex(dataIndex, lock) }
+
+func ownIndex(index, lock string) string {
 	prefix := prefixOf(lock)
 	if prefix == "" {
 		return index

@@ -30,7 +30,7 @@ func (r *recipe) Name() string { return r.name }
 func (r *recipe) About() string { return r.about }
 
 // recipes are all of them.
-var recipes = []*recipe{&global, &guarded, &guardedRead, &perDocument, &bulk, &shared, &exclusive, &tree}
+var recipes = []*recipe{&global, &guarded, &guardedRead, &perDocument, &bulk, &shared, &exclusive, &tree, &versions}
 
 // attempt is one to take a lock, by one request or several, and what came of it.
 type attempt struct {
@@ -38,6 +38,7 @@ type attempt struct {
 	lock, owner string
 	settings    setting.Values // of the client
 	shares      int            // so many of the lock's parents, by the recipe tree
+	found       *findings      // by the recipe versions
 }
 
 // global is the lock of the whole index in the guide: a document that is there or not.

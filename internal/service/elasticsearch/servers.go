@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
@@ -51,14 +53,19 @@ func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
 // observeDeadline is for how long a node is asked for the beginning of the account.
 const observeDeadline = time.Minute
 
-// settings are those of the run's index: one copy of the documents, in one order. Searches see
+// settings are those of the run's indices: one copy of the documents, in one order. Searches see
 // what was refreshed, which is done by clients alone.
 var settings = values{
 	"settings": values{"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1},
 	"mappings": values{"dynamic": false, "properties": values{"process_id": values{"type": "keyword"}}},
 }
 
-// Observe implements service.Servers, as those below do. It makes the run's index, and opens
+// indices are the run's.
+func (s *servers) indices() []string {
+	return []string{indexOf(s.stage.Prefix()), filesOf(s.stage.Prefix())}
+}
+
+// Observe implements service.Servers, as those below do. It makes the run's indices, and opens
 // the gate.
 func (s *servers) Observe(ctx context.Context) error {
 	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("no answer from Elasticsearch after %v", observeDeadline))
@@ -67,8 +74,10 @@ func (s *servers) Observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.call(starting, http.MethodPut, "/"+indexOf(s.stage.Prefix()), settings, nil); err != nil {
-		return fmt.Errorf("make the run's index: %w", err)
+	for _, index := range s.indices() {
+		if err := n.call(starting, http.MethodPut, "/"+index, settings, nil); err != nil {
+			return fmt.Errorf("make the index %s: %w", index, err)
+		}
 	}
 	s.node = n
 	if err := warmUp(starting, n, s.stage.Prefix()); err != nil {
@@ -79,7 +88,7 @@ func (s *servers) Observe(ctx context.Context) error {
 		return err
 	}
 	s.addr = listener.Addr().String()
-	s.gate = &gate{node: n, account: newAccount(s.stage), locks: s.stage.Locks(), fail: func(err error) { s.stage.Fail(nil, err) }}
+	s.gate = &gate{node: n, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Locks(), fail: func(err error) { s.stage.Fail(nil, err) }}
 	server := &http.Server{Handler: s.gate, ReadHeaderTimeout: observeDeadline}
 	s.stage.Go(func() { _ = server.Serve(listener) })
 	s.stage.Go(func() {
@@ -95,9 +104,17 @@ func warmUp(ctx context.Context, n *node, prefix string) error {
 	settings := setting.Defaults(slices.Concat(setting.Client, clientSettings))
 	settings[setting.TTL] = observeDeadline.String()
 	for _, r := range recipes {
-		t, err := (&client{n.url, n.http, settings, r}).TryLock(ctx, prefix+"/warm-up/"+r.name, "")
+		c, scope := &client{n.url, n.http, settings, r}, prefix+"/warm-up/"+r.name
+		t, err := c.TryLock(ctx, scope, "")
 		if err != nil {
 			return err
+		}
+		if r == &versions {
+			for _, op := range []string{history.OpWrite, history.OpDelete} {
+				if err := c.Under(t).Do(ctx, &history.Event{Op: op, Scope: scope, Key: "warm-up"}); err != nil {
+					return err
+				}
+			}
 		}
 		if err := t.Unlock(ctx); err != nil {
 			return err
@@ -115,7 +132,7 @@ func (s *servers) IssuerArgs() []string { return nil }
 // Position is none: the account does not tell who waits.
 func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
-// Leave deletes the run's index. A change that came later would make the index anew.
+// Leave deletes the run's indices. A change that came later would make its index anew.
 func (s *servers) Leave(ctx context.Context) {
 	if s.node == nil {
 		return
@@ -123,6 +140,6 @@ func (s *servers) Leave(ctx context.Context) {
 	if s.gate != nil {
 		s.gate.close()
 	}
-	_ = s.node.call(ctx, http.MethodDelete, "/"+indexOf(s.stage.Prefix()), nil, nil)
+	_ = s.node.call(ctx, http.MethodDelete, "/"+strings.Join(s.indices(), ","), nil, nil)
 	s.node.close()
 }

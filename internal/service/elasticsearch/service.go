@@ -26,11 +26,12 @@ var (
 	_ service.Shared  = Service{}
 	_ service.Getter  = Service{}
 	_ service.Bounded = Service{}
+	_ service.Keeper  = (*servers)(nil)
 )
 
 // Words implements service.Service, as those below do.
 func (Service) Words() scenario.Service {
-	return scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Unqueued: true, Halfway: true}
+	return scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Unqueued: true, Halfway: true, Compares: compares, Check: check}
 }
 
 // Faults are none: nothing is done to a node.
@@ -77,9 +78,13 @@ const slack = 3 * time.Second
 
 // Bounds implements service.Bounded. A lock without a lease is to last no longer than others.
 // Who waits for one with a lease begins to measure the lease when it first sees the document.
+// Nobody waits for a tenure that keeps nobody out.
 func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
 	bounds = make(map[string]time.Duration)
 	for name, c := range clients {
+		if service.RecipeOf(recipes, c.Values) == &versions {
+			continue
+		}
 		bounds[name] = c.Time(setting.TTL) + slack
 		handover = max(handover, bounds[name])
 	}

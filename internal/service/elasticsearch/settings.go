@@ -1,6 +1,10 @@
 package elasticsearch
 
 import (
+	"maps"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 )
@@ -15,6 +19,8 @@ const (
 	settingAlso    = "also"
 	alsoNone       = "none"
 
+	settingCompare = "compare"
+
 	lookDocument = "document"
 )
 
@@ -23,9 +29,34 @@ var clientSettings = []setting.Setting{
 	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
 		About: "When it releases a lock. held: when it has held it. always: also when it did not get it, as a program does whose \"finally\" begins before the request for the lock."},
 	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
-		About: "Whether it refreshes the index before it deletes by query, with the recipes document and bulk. Without that the query does not find what was created since the last refresh."},
+		About: "Whether it refreshes the index before it deletes by query, with the recipes document and bulk, or searches, with versions. Without that the query does not find what was created since the last refresh."},
 	{Name: settingAlso, Default: alsoNone, Pattern: `^[a-z0-9.-]+(\+[a-z0-9.-]+)*$`, Want: "names with + between them, like a+b",
 		About: "Names with + between them: the documents in the lock's directory that the recipe bulk takes with that of the lock. none: no others."},
+	{Name: settingCompare, Kind: setting.Flag, Default: "true",
+		About: "With the recipe versions: whether a change is made only if the document is as the client has found it, or made it."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},
 		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out; without a lease it believes that it holds the lock. document: it asks Elasticsearch whether the document says its name, as those of global-guarded, global-guarded-read, document and bulk do."},
+}
+
+// compares reports whether a client's changes compare a document with what it has found.
+func compares(c scenario.Client) bool {
+	return service.RecipeOf(recipes, c.Values) == &versions && c.Flag(settingCompare)
+}
+
+// check finds settings that do not go together.
+func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	inService := w.Storage.In == scenario.InService
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		c := clients[name]
+		by := service.RecipeOf(recipes, c.Values)
+		switch {
+		case by == &versions && !inService:
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " compares the documents that have the data: it needs \"storage: {in: service}\""}
+		case by != &versions && !c.Flag(settingCompare):
+			return &scenario.Conflict{Client: name, Setting: settingCompare, Text: by.name + " compares nothing: leave \"compare\" out"}
+		case inService && c.Text(setting.Change) != setting.ChangeSingly:
+			return &scenario.Conflict{Client: name, Setting: setting.Change, Text: "Elasticsearch changes no two documents in one step: want \"change: singly\""}
+		}
+	}
+	return nil
 }

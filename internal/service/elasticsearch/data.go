@@ -1,0 +1,140 @@
+package elasticsearch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// Under implements service.Store.
+func (c *client) Under(t service.Tenure) service.Data {
+	d := data{of: c}
+	if t == nil {
+		return d
+	}
+	d.tenure = t.Name()
+	if held, is := t.(*tenure); is {
+		d.found = held.of.found
+	}
+	return d
+}
+
+// data is that in Elasticsearch, a document for each key, as a client reaches it under a
+// tenure.
+type data struct {
+	of     *client
+	tenure string    // "": none
+	found  *findings // nil: it has searched for nothing
+}
+
+// file is the document of a key, as it is found.
+type file struct {
+	Found bool `json:"found"`
+	version
+	Source fileContent `json:"_source"`
+}
+
+type fileContent struct {
+	Value string `json:"value"`
+}
+
+// filePath is that of what is done to the document of a key.
+func filePath(do, lock, key string) string {
+	return "/" + filesOf(lock) + "/" + do + "/" + url.PathEscape(key)
+}
+
+// file reads the document of a key that a lock guards. The answer is of the last change.
+func (n *node) file(ctx context.Context, lock, key string) (f file, err error) {
+	err = n.call(ctx, http.MethodGet, filePath("_doc", lock, key), nil, &f)
+	if refused(err, http.StatusNotFound) {
+		return file{}, nil
+	}
+	return f, err
+}
+
+// Do implements service.Data: a change of several keys is none of Elasticsearch's.
+func (d data) Do(ctx context.Context, ask *history.Event) error {
+	n := newNodeOf(d.of)
+	if d.tenure != "" {
+		n.attempt = attemptOf(d.tenure, ask.Scope)
+	}
+	n.asked = asked(ask)
+	var err error
+	switch ask.Op {
+	case history.OpRead:
+		var f file
+		if f, err = n.file(ctx, ask.Scope, ask.Key); err == nil {
+			ask.Value, ask.Missing = f.Source.Value, !f.Found
+		}
+	case history.OpWrite, history.OpDelete:
+		err = d.change(ctx, n, ask)
+	default:
+		return fmt.Errorf("%s %s: Elasticsearch changes no two documents in one step", Name, ask.Op)
+	}
+	switch {
+	case refused(err, http.StatusConflict):
+		return fmt.Errorf("%w: the document of %s is not as it was found", fence.ErrStale, ask.Key)
+	case errors.As(err, new(*refusal)):
+		return fmt.Errorf("%s of %q: %w", ask.Op, ask.Key, err)
+	case err != nil:
+		return &lock.UnknownError{Op: ask.Op, Scope: ask.Scope, Err: err}
+	}
+	return nil
+}
+
+// change makes a document what a write or a delete wants, on condition where the client
+// compares.
+func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
+	compares := d.found != nil && d.of.settings.Flag(settingCompare)
+	method, do, condition := http.MethodPut, "_doc", ""
+	var content any = fileContent{ask.Value}
+	if ask.Op == history.OpDelete {
+		method, content = http.MethodDelete, nil
+	}
+	if compares {
+		switch v := d.found.version(ask.Key); {
+		case v != version{}:
+			condition = fmt.Sprintf("?if_seq_no=%d&if_primary_term=%d", v.Seq, v.Term)
+		case ask.Op == history.OpWrite:
+			do = "_create"
+		}
+	}
+	var made version
+	err := n.call(ctx, method, filePath(do, ask.Scope, ask.Key)+condition, content, &made)
+	if ask.Op == history.OpDelete {
+		made = version{}
+		if refused(err, http.StatusNotFound) { // there is nothing to delete
+			err = nil
+		}
+	}
+	if err == nil && d.found != nil {
+		d.found.made(ask.Key, made)
+	}
+	return err
+}
+
+// asked is what the gate's account is to tell of a request, for its header.
+func asked(ask *history.Event) string {
+	text, err := json.Marshal(history.Event{
+		Lane: history.LaneStorage, Op: ask.Op, Request: ask.Request, Key: ask.Key, Value: ask.Value,
+		Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode,
+	})
+	if err != nil {
+		panic(err) // an event always can be
+	}
+	return url.PathEscape(string(text))
+}
+
+// Final implements service.Keeper.
+func (s *servers) Final(ctx context.Context, key string) (value string, has bool, err error) {
+	f, err := s.node.file(ctx, s.stage.Prefix()+"/", key)
+	return f.Source.Value, f.Found, err
+}

@@ -1,0 +1,136 @@
+package elasticsearch
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// files is the account of the data, in the order in which the gate lets requests through. It
+// is that of the tenures of those who have searched for documents, too. The gate's mutex
+// guards it.
+type files struct {
+	stage     service.Stage
+	index     int64              // of the last request
+	last      map[string]version // key → that of its document
+	searchers []*searcher
+}
+
+// searcher is a tenure that goes on as long as the documents are as its client has found
+// them, or made them.
+type searcher struct {
+	lock, name string
+	versions   map[string]version
+}
+
+func newFiles(stage service.Stage) *files {
+	return &files{stage: stage, last: make(map[string]version)}
+}
+
+// questionOf is what a client asks of the data by a request; nil: nothing.
+func questionOf(header http.Header) (*history.Event, error) {
+	text, err := url.PathUnescape(header.Get(askedHeader))
+	if err != nil || text == "" {
+		return nil, err
+	}
+	var e history.Event
+	return &e, json.Unmarshal([]byte(text), &e)
+}
+
+// read tells of a read, by its answer.
+func (a *files) read(e history.Event, status int, answer []byte) error {
+	var f file
+	if status != http.StatusOK && status != http.StatusNotFound {
+		return nil
+	}
+	if err := json.Unmarshal(answer, &f); err != nil {
+		return err
+	}
+	e.Value, e.Missing = f.Source.Value, !f.Found
+	a.tell(history.KindApplied, e)
+	return nil
+}
+
+// changed tells of a change: what the document is by now, and which status the answer has
+// had, 0 without an answer. Where the answer is lost the document says whether it was changed.
+func (a *files) changed(e history.Event, attempt string, status int, now file) {
+	before := a.last[e.Key]
+	a.last[e.Key] = now.version
+	deletesNothing := e.Op == history.OpDelete && status == http.StatusNotFound
+	switch {
+	case now.version != before || deletesNothing:
+		a.tell(history.KindApplied, e)
+		a.outrun(e.Key, now.version, attempt)
+	case status == http.StatusConflict:
+		e.Reason = string(fencehttp.ReasonStale)
+		a.tell(history.KindRefused, e)
+	}
+}
+
+// tell tells of a request.
+func (a *files) tell(kind history.Kind, e history.Event) {
+	a.index++
+	e.Kind, e.Index, e.At = kind, a.index, time.Duration(time.Now().UnixNano())
+	a.stage.Tell(e)
+}
+
+// opened begins the tenure of who has searched for documents.
+func (a *files) opened(lock, attempt string, answer []byte) error {
+	var f found
+	if err := json.Unmarshal(answer, &f); err != nil {
+		return err
+	}
+	s := &searcher{lock, tenureIn(lock, attempt), f.versions()}
+	a.searchers = append(a.searchers, s)
+	a.tellOf(s, history.Event{Kind: history.KindGranted, Mode: fence.Shared})
+	return nil
+}
+
+// closed ends the tenure of who has searched.
+func (a *files) closed(lock, attempt string) {
+	a.endAll("", func(s *searcher) bool { return s.name == tenureIn(lock, attempt) })
+}
+
+// outrun ends the tenures of those who have found a document that is another one now. Who has
+// changed it knows.
+func (a *files) outrun(key string, now version, attempt string) {
+	a.endAll("a document is not as it was found", func(s *searcher) bool {
+		if s.name == tenureIn(s.lock, attempt) {
+			s.versions[key] = now
+			return false
+		}
+		return s.versions[key] != now
+	})
+}
+
+// endAll ends the tenures of which over is true.
+func (a *files) endAll(why string, over func(*searcher) bool) {
+	a.searchers = slices.DeleteFunc(a.searchers, func(s *searcher) bool {
+		if !over(s) {
+			return false
+		}
+		a.tellOf(s, history.Event{Kind: history.KindEnded, Cause: history.CauseRevoked, Text: why})
+		return true
+	})
+}
+
+// tellOf tells of a tenure.
+func (a *files) tellOf(s *searcher, e history.Event) {
+	e.At, e.Lane, e.Scope, e.Tenure = time.Duration(time.Now().UnixNano()), Name, s.lock, s.name
+	a.stage.Tell(e)
+}
+
+// searches reports whether a request begins a search, and ends whether one ends a search.
+func searches(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, search)
+}
+
+func ends(r *http.Request) bool { return r.Method == http.MethodDelete && r.URL.Path == scroll }

@@ -1,0 +1,199 @@
+package elasticsearch_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service/elasticsearch"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// askData sends a request for the data, as the owner of a tenure, and returns what it is told
+// of it and which status it has; 0 is no answer.
+func askData(t *testing.T, s *stage, method, url, owner, op string) (told []history.Event, status int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Opaque-Id", owner+" %2Flock")
+	if op != "" {
+		req.Header.Set("X-Gcsim-Asked", question(op))
+	}
+	answered := make(chan int)
+	go func() {
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		resp.Body.Close()
+		answered <- resp.StatusCode
+	}()
+	for {
+		select {
+		case e := <-s.told:
+			told = append(told, e)
+		case status := <-answered:
+			return told, status
+		}
+	}
+}
+
+func question(op string) string {
+	return url.PathEscape(fmt.Sprintf(`{"lane": "storage", "op": %q, "request": "r", "key": "k", "scope": "/lock"}`, op))
+}
+
+// inWords are events, the first letters of a tenure's name with them.
+func inWords(events []history.Event) (list []string) {
+	for _, e := range events {
+		text := fmt.Sprint(e.Kind, " ", e.Op, e.Tenure)
+		if e.Index > 0 {
+			text += fmt.Sprint(" ", e.Index)
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// TestAccountOfData: it tells of each request in its order, whatever the client is told.
+func TestAccountOfData(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		node   http.Handler
+		asks   []string // method, op
+		want   []string
+		status int // of the last
+	}{
+		{"answered", new(oneLock), []string{"GET read", "PUT write", "GET read", "DELETE delete"},
+			[]string{"applied read 1", "applied write 2", "applied read 3", "applied delete 4"}, 200},
+		{"lost", &oneLock{lost: true}, []string{"PUT write", "DELETE delete"}, []string{"applied write 1", "applied delete 2"}, 0},
+		{"not done", failing(503), []string{"PUT write"}, nil, 503},
+		{"refused", failing(409), []string{"PUT write"}, []string{"refused write 1"}, 409},
+		{"wrong", failing(400), []string{"PUT write"}, nil, 400},
+		{"nothing to delete", failing(404), []string{"DELETE delete"}, []string{"applied delete 1"}, 404},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, url, _ := gated(t, tt.node)
+			var told []string
+			var status int
+			for _, ask := range tt.asks {
+				method, op, _ := strings.Cut(ask, " ")
+				var events []history.Event
+				events, status = askData(t, s, method, url+"/fs-files/_doc/k", "a", op)
+				told = append(told, inWords(events)...)
+			}
+			if !slices.Equal(told, tt.want) || status != tt.status {
+				t.Errorf("told %q and answered %d, want %q and %d", told, status, tt.want, tt.status)
+			}
+		})
+	}
+}
+
+// failing is a node that has no document, and answers changes like this.
+func failing(status int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"found": false}`)
+			return
+		}
+		w.WriteHeader(status)
+	})
+}
+
+// TestSearchers: who has searched has a tenure until another has changed what it has found, or
+// it ends its search.
+func TestSearchers(t *testing.T) {
+	node := new(oneLock)
+	s, url, _ := gated(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "_search") {
+			node.mu.Lock()
+			defer node.mu.Unlock()
+			hits := ""
+			if node.there {
+				hits = fmt.Sprintf(`{"_id": "k", "_seq_no": %d, "_primary_term": 1}`, node.seq)
+			}
+			fmt.Fprintf(w, `{"_scroll_id": "s", "hits": {"hits": [%s]}}`, hits)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/fs-lock") {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		node.ServeHTTP(w, r)
+	}))
+	begin := func(owner string) []history.Event {
+		told, _ := askData(t, s, http.MethodPost, url+"/fs-files/_search?scroll=1m", owner, "")
+		return told
+	}
+	end := func(owner string) []history.Event {
+		told, _ := askData(t, s, http.MethodDelete, url+"/_search/scroll", owner, "")
+		return told
+	}
+	write := func(owner string) []history.Event {
+		told, _ := askData(t, s, http.MethodPut, url+"/fs-files/_doc/k", owner, "write")
+		return told
+	}
+	for _, step := range []struct {
+		what string
+		told []history.Event
+		want []string
+	}{
+		{"a finds nothing", begin("a"), []string{"granted a"}},
+		{"a makes the document", write("a"), []string{"applied write 1"}},
+		{"b finds it", begin("b"), []string{"granted b"}},
+		{"b changes it", write("b"), []string{"applied write 2", "ended a"}},
+		{"c finds it", begin("c"), []string{"granted c"}},
+		{"c ends its search", end("c"), []string{"ended c"}},
+		{"a, whose tenure is over, changes it all the same", write("a"), []string{"applied write 3", "ended b"}},
+		{"a ends its search", end("a"), nil},
+	} {
+		if told := inWords(step.told); !slices.Equal(told, step.want) {
+			t.Errorf("%s: told %q, want %q", step.what, told, step.want)
+		}
+	}
+}
+
+// TestDataInElasticsearch: settings that make no sense are refused, with what to do.
+func TestDataInElasticsearch(t *testing.T) {
+	for _, tt := range []struct{ storage, client, want string }{
+		{"fencing: off", "by: versions", `versions compares the documents that have the data: it needs "storage: {in: service}"`},
+		{"in: service", "by: tree, change: singly, compare: false", `tree compares nothing: leave "compare" out`},
+		{"in: service", "by: versions", `Elasticsearch changes no two documents in one step: want "change: singly"`},
+		{"in: service", "by: versions, change: singly, compare: false", ""},
+		{"in: service", "change: singly", ""},
+	} {
+		file := "title: t\nworld: {elasticsearch: {}, storage: {" + tt.storage + "}}\nclients:\n  client1: {lock: /lock, " + tt.client + "}\n" +
+			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
+		_, err := lab.Language(services).Parse("x.yaml", "x", []byte(file))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
+// TestCompares: only a search gives something to compare.
+func TestCompares(t *testing.T) {
+	clients := make(map[string]scenario.Client)
+	for _, tt := range []struct {
+		by, compare string
+		want        bool
+	}{{"versions", "true", true}, {"versions", "false", false}, {"global-guarded", "true", false}} {
+		client := scenario.Client{Values: setting.Values{"by": tt.by, "compare": tt.compare, setting.TTL: "1s"}}
+		clients[tt.by] = client
+		if got := (elasticsearch.Service{}).Words().Compares(client); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+	if bounds, _ := (elasticsearch.Service{}).Bounds(nil, clients); len(bounds) != 1 || bounds["global-guarded"] == 0 {
+		t.Errorf("got the bounds %v, want that of global-guarded alone: nobody waits for the other", bounds)
+	}
+}
