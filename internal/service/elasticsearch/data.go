@@ -121,16 +121,18 @@ func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
 	return err
 }
 
-// asked is what the gate's account is to tell of a request, for its header.
+// asked is the header by which the gate's account knows a request.
 func asked(ask *history.Event) string {
-	text, err := json.Marshal(history.Event{
-		Lane: history.LaneStorage, Op: ask.Op, Request: ask.Request, Key: ask.Key, Value: ask.Value,
-		Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode,
-	})
+	text, err := json.Marshal(shownBy(ask))
 	if err != nil {
 		panic(err) // an event always can be
 	}
 	return url.PathEscape(string(text))
+}
+
+// shownBy is what of a question no request of Elasticsearch tells.
+func shownBy(ask *history.Event) history.Event {
+	return history.Event{Request: ask.Request, Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode}
 }
 
 // Final implements service.Keeper.

@@ -106,7 +106,7 @@ func also(lock, names string) (list []string) {
 func freeDocuments(ctx context.Context, a *attempt) (bool, error) {
 	of := "/" + indexOf(a.lock)
 	if a.settings.Flag(settingRefresh) {
-		if err := a.call(ctx, http.MethodPost, of+"/_refresh", nil, nil); err != nil {
+		if err := a.call(ctx, http.MethodPost, of+refresh, nil, nil); err != nil {
 			return false, err
 		}
 	}

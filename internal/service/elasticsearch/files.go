@@ -2,6 +2,7 @@ package elasticsearch
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -35,15 +36,47 @@ func newFiles(stage service.Stage) *files {
 	return &files{stage: stage, last: make(map[string]version)}
 }
 
-// questionOf is what a client asks of the data by a request; nil: nothing.
-func questionOf(header http.Header) (*history.Event, error) {
-	text, err := url.PathUnescape(header.Get(askedHeader))
-	if err != nil || text == "" {
+// questionOf is what a client asks of the data by a request; nil: nothing. What is done is what
+// the node gets. The header has only what the node is not told: which request this is, and what
+// it shows.
+func questionOf(r *http.Request, body []byte) (*history.Event, error) {
+	index, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	if index != dataIndex && !strings.HasPrefix(index, dataIndex+"-") {
+		return nil, nil
+	}
+	do, escaped, ofKey := strings.Cut(rest, "/")
+	op := fileOps[r.Method]
+	switch {
+	case !ofKey && (r.Method == http.MethodGet || "/"+do == search || "/"+do == refresh):
+		return nil, nil
+	case !ofKey || op == "" || do != "_doc" && do != "_create":
+		return nil, fmt.Errorf("the account of the data does not know %s %s", r.Method, r.URL.Path)
+	}
+	shown, err := url.PathUnescape(r.Header.Get(askedHeader))
+	if err != nil {
 		return nil, err
 	}
 	var e history.Event
-	return &e, json.Unmarshal([]byte(text), &e)
+	if err := json.Unmarshal([]byte(shown), &e); err != nil {
+		return nil, fmt.Errorf("the header %s: %w", askedHeader, err)
+	}
+	e = shownBy(&e)
+	e.Lane, e.Op = history.LaneStorage, op
+	if e.Key, err = url.PathUnescape(escaped); err != nil {
+		return nil, err
+	}
+	if op == history.OpWrite {
+		var content fileContent
+		if err := json.Unmarshal(body, &content); err != nil {
+			return nil, err
+		}
+		e.Value = content.Value
+	}
+	return &e, nil
 }
+
+// fileOps are what requests do to the document of a key.
+var fileOps = map[string]string{http.MethodGet: history.OpRead, http.MethodPut: history.OpWrite, http.MethodDelete: history.OpDelete}
 
 // read tells of a read, by its answer.
 func (a *files) read(e history.Event, status int, answer []byte) error {

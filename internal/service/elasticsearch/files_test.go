@@ -16,17 +16,15 @@ import (
 )
 
 // askData sends a request for the data, as the owner of a tenure, and returns what it is told
-// of it and which status it has; 0 is no answer.
-func askData(t *testing.T, s *stage, method, url, owner, op string) (told []history.Event, status int) {
+// of it and which status it has; 0 is no answer. What the header says of a change is not true.
+func askData(t *testing.T, s *stage, method, to, owner string) (told []history.Event, status int) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("{}"))
+	req, err := http.NewRequestWithContext(t.Context(), method, to, strings.NewReader(`{"value": "v"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("X-Opaque-Id", owner+" %2Flock")
-	if op != "" {
-		req.Header.Set("X-Gcsim-Asked", question(op))
-	}
+	req.Header.Set("X-Gcsim-Asked", url.PathEscape(`{"request": "r", "scope": "/lock", "lane": "client1", "op": "delete", "key": "other", "value": "other"}`))
 	answered := make(chan int)
 	go func() {
 		resp, err := http.DefaultClient.Do(req)
@@ -47,16 +45,12 @@ func askData(t *testing.T, s *stage, method, url, owner, op string) (told []hist
 	}
 }
 
-func question(op string) string {
-	return url.PathEscape(fmt.Sprintf(`{"lane": "storage", "op": %q, "request": "r", "key": "k", "scope": "/lock"}`, op))
-}
-
 // inWords are events, the first letters of a tenure's name with them.
 func inWords(events []history.Event) (list []string) {
 	for _, e := range events {
-		text := fmt.Sprint(e.Kind, " ", e.Op, e.Tenure)
+		text := fmt.Sprint(e.Kind, " ", e.Tenure)
 		if e.Index > 0 {
-			text += fmt.Sprint(" ", e.Index)
+			text = strings.TrimSpace(fmt.Sprint(e.Lane, " ", e.Request, " ", e.Index, " ", e.Kind, " ", e.Op, " ", e.Key, " ", e.Value))
 		}
 		list = append(list, text)
 	}
@@ -68,26 +62,26 @@ func TestAccountOfData(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		node   http.Handler
-		asks   []string // method, op
+		asks   []string // methods
 		want   []string
 		status int // of the last
 	}{
-		{"answered", new(oneLock), []string{"GET read", "PUT write", "GET read", "DELETE delete"},
-			[]string{"applied read 1", "applied write 2", "applied read 3", "applied delete 4"}, 200},
-		{"lost", &oneLock{lost: true}, []string{"PUT write", "DELETE delete"}, []string{"applied write 1", "applied delete 2"}, 0},
-		{"not done", failing(503), []string{"PUT write"}, nil, 503},
-		{"refused", failing(409), []string{"PUT write"}, []string{"refused write 1"}, 409},
-		{"wrong", failing(400), []string{"PUT write"}, nil, 400},
-		{"nothing to delete", failing(404), []string{"DELETE delete"}, []string{"applied delete 1"}, 404},
+		{"answered", new(oneLock), []string{"GET", "PUT", "GET", "DELETE"},
+			[]string{"storage r 1 applied read k", "storage r 2 applied write k v", "storage r 3 applied read k", "storage r 4 applied delete k"}, 200},
+		{"lost", &oneLock{lost: true}, []string{"PUT", "DELETE"}, []string{"storage r 1 applied write k v", "storage r 2 applied delete k"}, 0},
+		{"not done", failing(503), []string{"PUT"}, nil, 503},
+		{"refused", failing(409), []string{"PUT"}, []string{"storage r 1 refused write k v"}, 409},
+		{"wrong", failing(400), []string{"PUT"}, nil, 400},
+		{"no change of one document", new(oneLock), []string{"POST"}, nil, 400},
+		{"nothing to delete", failing(404), []string{"DELETE"}, []string{"storage r 1 applied delete k"}, 404},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, url, _ := gated(t, tt.node)
 			var told []string
 			var status int
-			for _, ask := range tt.asks {
-				method, op, _ := strings.Cut(ask, " ")
+			for _, method := range tt.asks {
 				var events []history.Event
-				events, status = askData(t, s, method, url+"/fs-files/_doc/k", "a", op)
+				events, status = askData(t, s, method, url+"/fs-files/_doc/k", "a")
 				told = append(told, inWords(events)...)
 			}
 			if !slices.Equal(told, tt.want) || status != tt.status {
@@ -131,15 +125,15 @@ func TestSearchers(t *testing.T) {
 		node.ServeHTTP(w, r)
 	}))
 	begin := func(owner string) []history.Event {
-		told, _ := askData(t, s, http.MethodPost, url+"/fs-files/_search?scroll=1m", owner, "")
+		told, _ := askData(t, s, http.MethodPost, url+"/fs-files/_search?scroll=1m", owner)
 		return told
 	}
 	end := func(owner string) []history.Event {
-		told, _ := askData(t, s, http.MethodDelete, url+"/_search/scroll", owner, "")
+		told, _ := askData(t, s, http.MethodDelete, url+"/_search/scroll", owner)
 		return told
 	}
 	write := func(owner string) []history.Event {
-		told, _ := askData(t, s, http.MethodPut, url+"/fs-files/_doc/k", owner, "write")
+		told, _ := askData(t, s, http.MethodPut, url+"/fs-files/_doc/k", owner)
 		return told
 	}
 	for _, step := range []struct {
@@ -148,12 +142,12 @@ func TestSearchers(t *testing.T) {
 		want []string
 	}{
 		{"a finds nothing", begin("a"), []string{"granted a"}},
-		{"a makes the document", write("a"), []string{"applied write 1"}},
+		{"a makes the document", write("a"), []string{"storage r 1 applied write k v"}},
 		{"b finds it", begin("b"), []string{"granted b"}},
-		{"b changes it", write("b"), []string{"applied write 2", "ended a"}},
+		{"b changes it", write("b"), []string{"storage r 2 applied write k v", "ended a"}},
 		{"c finds it", begin("c"), []string{"granted c"}},
 		{"c ends its search", end("c"), []string{"ended c"}},
-		{"a, whose tenure is over, changes it all the same", write("a"), []string{"applied write 3", "ended b"}},
+		{"a, whose tenure is over, changes it all the same", write("a"), []string{"storage r 3 applied write k v", "ended b"}},
 		{"a ends its search", end("a"), nil},
 	} {
 		if told := inWords(step.told); !slices.Equal(told, step.want) {

@@ -60,7 +60,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var resp *http.Response
 	var answer []byte
-	question, err := questionOf(r.Header)
+	question, err := questionOf(r, body)
 	switch {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -66,6 +66,7 @@ func (f found) versions() map[string]version {
 }
 
 const (
+	refresh     = "/_refresh"
 	search      = "/_search"
 	scroll      = "/_search/scroll"
 	scrollQuery = "?scroll=1m" // for how long Elasticsearch knows a search of which it hears nothing
@@ -76,7 +77,7 @@ const (
 func findFiles(ctx context.Context, a *attempt) (bool, error) {
 	of := "/" + filesOf(a.lock)
 	if a.settings.Flag(settingRefresh) {
-		if err := a.call(ctx, http.MethodPost, of+"/_refresh", nil, nil); err != nil {
+		if err := a.call(ctx, http.MethodPost, of+refresh, nil, nil); err != nil {
 			return false, err
 		}
 	}
