@@ -91,7 +91,7 @@ var sources sync.Once
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	sources.Do(func() {
-		for _, root := range []string{"../cmd", "../docs/course", "../internal", "../pkg", "../scenarios"} {
+		for _, root := range []string{"../cmd", "../docs/course", "../internal", "../peers", "../pkg", "../scenarios"} {
 			need.Files(t, root)
 		}
 	})

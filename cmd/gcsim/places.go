@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -115,11 +116,14 @@ func (f found) place(jobs []*job) {
 // skips is why a variant is not run; "" where it is.
 func (f found) skips(v *scenario.Variant) string {
 	name := v.World.Service
+	i := slices.IndexFunc(f.services, func(s service.Service) bool { return s.Name() == name })
+	s := f.services[i]
+	if lacks := lab.Lacks(s, v); lacks != "" {
+		return lacks
+	}
 	if len(f.endpoints[name]) > 0 {
 		return v.Own
 	}
-	i := slices.IndexFunc(f.services, func(s service.Service) bool { return s.Name() == name })
-	s := f.services[i]
 	if l, may := s.(service.Lacking); may && f.lacks(s) == "" {
 		return l.Lacks(v)
 	}

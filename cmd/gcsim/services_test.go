@@ -47,7 +47,7 @@ func TestGet(t *testing.T) {
 		"one":           {names: []string{"a"}, prints: "fetching\na: in the cache\n"},
 		"all":           {names: []string{"all"}, prints: "fetching\na: in the cache\nfetching\nb: in the cache\n"},
 		"twice":         {names: []string{"a", "all", "a"}, prints: "fetching\na: in the cache\nfetching\nb: in the cache\n"},
-		"unknown":       {names: []string{"a", "c"}, says: `there is no lock service "c": want one of a, b, poor, all`},
+		"unknown":       {names: []string{"a", "c"}, says: `there is no "c": want one of a, b, poor, all`},
 		"not a getter":  {names: []string{"poor"}, says: "poor is missing: buy one"},
 		"fails":         {names: []string{"b", "a"}, broken: fetched{err: errors.New("no network")}, prints: "fetching\na: in the cache\nfetching\n", says: "no network"},
 		"still missing": {names: []string{"b"}, broken: fetched{poor: true}, prints: "fetching\n", says: "b is missing: buy one"},
@@ -56,7 +56,7 @@ func TestGet(t *testing.T) {
 			a, b := fetched{name: "a", got: new(bool)}, tt.broken
 			b.name, b.got = "b", new(bool)
 			var prints strings.Builder
-			cmd := getCommand([]service.Service{a, b, poor{}})
+			cmd := getCommand([]part{a, b, poor{}})
 			cmd.SilenceErrors, cmd.SilenceUsage = true, true
 			cmd.SetOut(&prints)
 			cmd.SetErr(&prints)

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/agent"
 	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -125,9 +127,28 @@ func (r *run) startClient(name string) error {
 	return nil
 }
 
-// launchClient starts the program of a client: the user's, if the scenario names one.
+// Lacks is what the clients of a variant lack, and the command that brings it; "" is nothing.
+func Lacks(s service.Service, v *scenario.Variant) string {
+	for _, c := range v.Clients {
+		if service.PeerOf(s, c) == "" {
+			continue
+		}
+		if where, bring := peers.Found(); where == "" {
+			return "the clients in Java are missing: " + bring
+		}
+	}
+	return ""
+}
+
+// launchClient starts the program of a client: the user's, if the scenario names one, or one in
+// Java, if that is the client's recipe.
 func (r *run) launchClient(name string, env, args []string) (*proc.Process, error) {
-	if command := r.variant.Clients[name].Command.Words; command != nil {
+	c := r.variant.Clients[name]
+	command := c.Command.Words
+	if peer := service.PeerOf(r.service, c); peer != "" {
+		command = peers.Command(peer, r.world.group.Dir, name, c.Values)
+	}
+	if command != nil {
 		return r.world.group.StartCommand(name, env, command, args...)
 	}
 	return r.world.group.Start(name, env, append([]string{"client", "agent"}, args...)...)
@@ -135,6 +156,9 @@ func (r *run) launchClient(name string, env, args []string) (*proc.Process, erro
 
 // findCommands sees that the programs of clients are there before anything is started.
 func (r *run) findCommands() error {
+	if lacks := Lacks(r.service, r.variant); lacks != "" {
+		return errors.New(lacks)
+	}
 	for _, name := range r.scenario.Clients {
 		c := r.variant.Clients[name].Command
 		if c.Words == nil {

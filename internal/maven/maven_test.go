@@ -90,7 +90,7 @@ func TestUnpack(t *testing.T) {
 // TestGetFails: an error says what to do, and what failed leaves nothing to be found.
 func TestGetFails(t *testing.T) {
 	for name, tt := range map[string]struct{ script, want string }{
-		"missing": {"", "books is fetched by Maven, and Maven is missing: apt-get install maven"},
+		"missing": {"", "Maven fetches books, and Maven is missing: apt-get install maven"},
 		"failed": {copies + "echo no route; exit 1",
 			"books: Maven failed (exit status 1); it needs the network, or a mirror in ~/.m2/settings.xml; it said:\nno route"},
 	} {

@@ -59,6 +59,23 @@ type Getter interface {
 	Get(ctx context.Context, progress io.Writer) error
 }
 
+// Peered is a Service some of whose clients can be programs in Java: see package peers.
+type Peered interface {
+	// Peer is the folder below peers/java that has the program of a client with these
+	// settings; "" where the client is gcsim's own.
+	Peer(client setting.Values) string
+}
+
+// PeerOf is the folder below peers/java that has the program of a client; "" where another
+// program is the client.
+func PeerOf(s Service, c scenario.Client) string {
+	p, can := s.(Peered)
+	if !can || c.Command.Words != nil {
+		return ""
+	}
+	return p.Peer(c.Values)
+}
+
 // Shared is a Service whose servers take long to start. They are started once for all
 // runs that need none of their own, and each of these joins them.
 type Shared interface {

@@ -27,16 +27,17 @@ type recipe struct {
 	library  library                  // in place of take
 	path     func(lock string) string // what the library calls a lock; nil: as the story does
 	reenters bool                     // a holder can take the lock again
+	peer     string                   // the folder below peers/java of the program that takes it; "": this one does
 	quorum   bool                     // it needs three nodes or more; others need one
 }
 
 // recipes are all of them.
-var recipes = []*recipe{
+var recipes = append([]*recipe{
 	&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &shortRead, &ownLock, &ownFair,
 	&redisson, &redissonSpin, &redissonFenced, &redissonFair, &redissonRead, &redissonWrite, &redissonMulti, &spring,
 	&redissonReentrant, &ownReentrant,
 	&redlock, &redlockNaive, &redlockPatient,
-}
+}, inJava...)
 
 // attempt is one to take a lock.
 type attempt struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
@@ -32,6 +33,7 @@ var (
 	_ service.Service = Service{}
 	_ service.Bounded = Service{}
 	_ service.Lacking = Service{}
+	_ service.Peered  = Service{}
 )
 
 // nodes is what a story calls its nodes.
@@ -117,14 +119,18 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, by.name)}
 		case by.quorum && by.library == nil && c.Text(settingRenew) != renewNone:
 			return &scenario.Conflict{Client: name, Setting: settingRenew, Text: by.name + " renews nothing: leave \"renew\" out"}
-		case by.library != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
+		case (by.library != nil || by.peer != "") && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
 		case by.free != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare || c.Number(settingWait) > 0):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " has a lease that nothing renews, and an unlock of its own: leave \"renew\", \"unlock\" and \"wait\" out"}
-		case by.library != nil && c.Number(settingWait) > 0:
+		case (by.library != nil || by.peer != "") && c.Number(settingWait) > 0:
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
 		case by.shows == noToken && c.Text(setting.Token) != tokenGranted:
 			return &scenario.Conflict{Client: name, Setting: setting.Token, Text: by.name + " counts no token that could be read again: leave \"token\" out"}
+		case by.peer != "" && (c.Text(setting.Token) != tokenGranted || c.Text(setting.Look) == lookOwner || c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: owner\", and nothing else than the defaults of \"token\", \"numbered\" and \"delay\""}
+		case by.peer == "" && c.Text(peers.Collector.Name) != peers.Collector.Default:
+			return &scenario.Conflict{Client: name, Setting: peers.Collector.Name, Text: by.name + " runs in no JVM: leave \"collector\" out"}
 		case c.Number(settingWait) > w.Settings.Number(settingReplicas):
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), w.Settings.Number(settingReplicas))}
 		}

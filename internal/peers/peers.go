@@ -1,0 +1,56 @@
+// Package peers is clients in Java: the locks of others as they are, in programs that take part
+// in stories as gcsim's own clients do. Their sources are in peers/java; the user's own Maven
+// compiles them, once.
+package peers
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+
+	"github.com/fencelab/fencelab/internal/maven"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/peers/java"
+)
+
+// Name is what the command calls them that brings them.
+const Name = "java"
+
+// Prefix begins the names of their recipes.
+const Prefix = Name + "/"
+
+var project = maven.Project{Name: "java-peers", Files: java.FS, Group: "fencelab.peers"}
+
+// Found says where they are, "" where a part of what they need is missing, and then bring is
+// the command that brings that part.
+func Found() (where, bring string) {
+	if maven.Java() == "" {
+		return "", maven.InstallJava
+	}
+	return project.Found(), "gcsim services get " + Name
+}
+
+// Get compiles them into the user's cache, and tells progress about it. Where they are there it
+// returns at once.
+func Get(ctx context.Context, progress io.Writer) error { return project.Get(ctx, progress) }
+
+// Collector is the setting of a client in Java that chooses how its JVM collects garbage.
+var Collector = setting.Setting{
+	Name: "collector", Default: "serial", Of: []string{"serial", "g1", "zgc"},
+	About: "Of a client in Java: the garbage collector of its JVM. serial: one thread, which stops the program for the whole collection. g1 and zgc do most of the work while the program runs.",
+}
+
+var collectors = map[string][]string{
+	"serial": {"-XX:+UseSerialGC", "-Xmn512m"},                     // so large that a collection in between is rare
+	"g1":     {"-XX:+UseG1GC", "-XX:+ExplicitGCInvokesConcurrent"}, // else System.gc() is none of its own collections
+	"zgc":    {"-XX:+UseZGC"},
+}
+
+// Command runs a client by the program of a folder of peers/java. It is a process that starts
+// quickly; the log of its collections, and what else it leaves, is in dir, under its name.
+func Command(peer, dir, name string, client setting.Values) []string {
+	log := filepath.Join(dir, name+".gc.log")
+	command := append([]string{"java", "-XX:TieredStopAtLevel=1", "-Xmx1536m", "-XX:-UsePerfData", "-XX:ErrorFile=" + filepath.Join(dir, name+".java.log"), "-Djava.io.tmpdir=" + dir},
+		collectors[client.Text(Collector.Name)]...)
+	return append(command, "-Dfencelab.gclog="+log, "-Xlog:gc,gc+cpu,gc+phases:file="+log, "-cp", maven.ClassPath(project.Found(), peer, "agent"), "Peer")
+}

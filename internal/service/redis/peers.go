@@ -1,0 +1,27 @@
+package redis
+
+import (
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// peerRedisson is the folder below peers/java with the locks of Redisson.
+const peerRedisson = "redisson"
+
+// inJava are the recipes that are not this package's: programs in Java, with the libraries
+// whose locks the recipes of the same names are.
+var inJava = []*recipe{
+	{name: peers.Prefix + "redisson", shows: noToken, peer: peerRedisson, about: "Redisson itself, 4.7.0: a client in Java, with a RLock that the watchdog renews. The TTL is the watchdog's time."},
+	{name: peers.Prefix + "redisson-lease", shows: noToken, peer: peerRedisson, about: "Likewise, a RLock with a lease, which nothing renews."},
+	{name: peers.Prefix + "redisson-fenced", shows: history.ShowsGrant, peer: peerRedisson, about: "Likewise, a RFencedLock by tryLockAndGetToken. The watchdog renews it."},
+	{name: peers.Prefix + "redisson-reentrant", shows: history.ShowsLater, peer: peerRedisson, about: "Likewise, and its holder can take it again."},
+	{name: peers.Prefix + "redisson-spin", shows: noToken, peer: peerRedisson, about: "Likewise, a RSpinLock."},
+	{name: peers.Prefix + "redisson-fair", shows: noToken, peer: peerRedisson, about: "Likewise, a fair lock."},
+	{name: peers.Prefix + "redisson-read", shows: noToken, peer: peerRedisson, about: "Likewise, the reader's lock of a RReadWriteLock."},
+	{name: peers.Prefix + "redisson-write", shows: noToken, peer: peerRedisson, about: "Likewise, the writer's."},
+}
+
+// Peer implements service.Peered.
+func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).peer }

@@ -1,0 +1,45 @@
+import java.time.Duration;
+
+/**
+ * What a lock library is to the agent. All that is asked of a lock, from the first attempt to
+ * its release, comes on one thread, which does nothing else: these libraries tell holders apart
+ * by their threads.
+ */
+public interface Locks extends AutoCloseable {
+    /** Asks the lock service for something once, and returns when it has answered. */
+    void reach() throws Exception;
+
+    /** Waits for a lock for so long at most; zero takes it if it is free. null: it was not granted. */
+    Tenure lock(String name, Duration within) throws Exception;
+
+    /** Ends what is open, and leaves locks alone. */
+    @Override
+    void close();
+
+    /** A lock that was granted. */
+    interface Tenure {
+        /** What the lock service's own account calls it. */
+        String name();
+
+        /** The token that came with the grant; 0: none did. */
+        default long token() {
+            return 0;
+        }
+
+        /** Asks the library, or by it the lock service, whether the tenure goes on. */
+        boolean held() throws Exception;
+
+        /** Releases it. An IllegalMonitorStateException says that it was over before. */
+        void unlock() throws Exception;
+
+        /** Takes the lock once more while it is held, for an inner part of the work. null: this library's lock is not to be taken twice. */
+        default Tenure again() throws Exception {
+            return null;
+        }
+    }
+
+    /** Connects a library. An IllegalArgumentException says what it lacks the code for. */
+    interface Library {
+        Locks open(Arguments arguments) throws Exception;
+    }
+}

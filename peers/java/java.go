@@ -1,0 +1,11 @@
+// Package java holds the clients of scenarios that are in Java: one project of Maven, with a
+// folder for the libraries of each kind of lock, and the folder agent, which speaks the protocol
+// of docs/agent.md for all of them.
+package java
+
+import "embed"
+
+// FS is the project.
+//
+//go:embed pom.xml */pom.xml */*.java
+var FS embed.FS

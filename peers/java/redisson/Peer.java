@@ -1,0 +1,94 @@
+import java.util.concurrent.TimeUnit;
+import org.redisson.Redisson;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/** A client with the locks of Redisson. The TTL is the watchdog's time, or the lease. */
+public final class Peer {
+    private Peer() {
+    }
+
+    public static void main(String[] arguments) {
+        Agent.run(arguments, Peer::locks);
+    }
+
+    private static Locks locks(Arguments arguments) {
+        RedissonClient client = connect(arguments);
+        long lease = arguments.time("ttl").toMillis();
+        return switch (arguments.recipe()) {
+            case "redisson" -> new Renewed(client, client::getLock);
+            case "redisson-spin" -> new Renewed(client, client::getSpinLock);
+            case "redisson-fair" -> new Renewed(client, client::getFairLock);
+            case "redisson-read" -> new Renewed(client, name -> client.getReadWriteLock(name).readLock());
+            case "redisson-write" -> new Renewed(client, name -> client.getReadWriteLock(name).writeLock()) {
+                @Override
+                String owner() {
+                    return super.owner() + ":write";
+                }
+            };
+            case "redisson-lease" -> new Leased(client, lease);
+            case "redisson-fenced" -> new WithToken(client);
+            case "redisson-reentrant" -> new TokenEachTime(client);
+            default -> throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Redisson");
+        };
+    }
+
+    private static RedissonClient connect(Arguments arguments) {
+        Config config = new Config();
+        config.setLockWatchdogTimeout(arguments.time("ttl").toMillis()).setThreads(2).setNettyThreads(2);
+        config.useSingleServer().setAddress("redis://" + arguments.text("endpoints"))
+            .setTimeout((int) arguments.time("timeout").toMillis())
+            .setConnectionMinimumIdleSize(1).setSubscriptionConnectionMinimumIdleSize(1);
+        return Redisson.create(config);
+    }
+
+    /** What all of these locks have in common. */
+    abstract static class Redissons implements Locks {
+        final RedissonClient client;
+
+        Redissons(RedissonClient client) {
+            this.client = client;
+        }
+
+        /** What Redisson writes into the lock's hash for a holder. */
+        String owner() {
+            return client.getId() + ":" + Thread.currentThread().getId();
+        }
+
+        @Override
+        public void reach() {
+            client.getKeys().countExists("fencelab");
+        }
+
+        @Override
+        public void close() {
+            client.shutdown(0, 1, TimeUnit.SECONDS);
+        }
+
+        /** A tenure of a lock that the thread holds. */
+        class Owned implements Tenure {
+            final RLock lock;
+            private final String name = owner();
+
+            Owned(RLock lock) {
+                this.lock = lock;
+            }
+
+            @Override
+            public String name() {
+                return name;
+            }
+
+            @Override
+            public boolean held() {
+                return lock.isHeldByCurrentThread();
+            }
+
+            @Override
+            public void unlock() {
+                lock.unlock();
+            }
+        }
+    }
+}
