@@ -14,9 +14,11 @@ race:
 mutants: ## 100,000 histories before both judges; then each rule of the verdict is broken, and the second judge has to notice
 	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 3h -run 'TestTwoJudges|TestEveryRuleOfTheFirstJudgeMatters' ./internal/judge
 
-bench: ## ratios, taken side by side, into docs/performance.md; nothing else should run meanwhile
+bench: ## ratios, taken side by side, into docs/performance.md and docs/locks.md; nothing else should run meanwhile
 	go test -run '^$$' -bench . ./pkg/fence ./internal/kvhttp
 	go run ./internal/bench -o docs/performance.md
+	go run ./internal/bench --only compared -o internal/mkdocs/measured.md
+	go run ./internal/mkdocs
 
 # A number of inputs for each, not a time: where the time is over Go before 1.27 may
 # call that a failure, "context deadline exceeded" (go.dev/issue/75804).

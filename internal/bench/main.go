@@ -34,7 +34,8 @@ compare. It takes some minutes; nothing else should run meanwhile. The files are
 the directory for temporary ones (TMPDIR): its disk is the one that is measured.`,
 		Example: `  go run ./internal/bench
   go run ./internal/bench --short
-  TMPDIR=/mnt/disk go run ./internal/bench -o docs/performance.md`,
+  TMPDIR=/mnt/disk go run ./internal/bench -o docs/performance.md
+  go run ./internal/bench --only compared -o internal/mkdocs/measured.md`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			size := full
@@ -45,7 +46,7 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
 		},
 	}
 	cmd.Flags().BoolVar(&short, "short", false, "a few seconds: shows that it works, and no figure means anything")
-	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, zookeeper, growth, latency or shares")
+	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, zookeeper, growth, latency or shares; or compared, which is measured by itself alone")
 	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
 	cmd.AddCommand(roles()...)
 	return cmd
@@ -58,12 +59,16 @@ type size struct {
 	latency time.Duration // for which requests are sent at a fixed rate
 	many    int           // the million keys
 	starts  int           // how often a start is timed
+	crashes int           // how often the holder of each lock is killed
 }
 
 var (
-	full  = size{rounds: 11, turn: 500 * time.Millisecond, latency: 4 * time.Second, many: 1_000_000, starts: 5}
-	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 50 * time.Millisecond, many: 5_000, starts: 1}
+	full  = size{rounds: 11, turn: 500 * time.Millisecond, latency: 4 * time.Second, many: 1_000_000, starts: 5, crashes: 11}
+	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 50 * time.Millisecond, many: 5_000, starts: 1, crashes: 1}
 )
+
+// compared is the part that is in a document of its own.
+const compared = "compared"
 
 // bench is a run.
 type bench struct {
@@ -102,8 +107,9 @@ func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer
 		{"growth", b.growth},
 		{"latency", b.latencies},
 		{"shares", b.shares},
+		{compared, b.compared},
 	} {
-		if only != "" && only != part.name {
+		if only != part.name && (only != "" || part.name == compared) {
 			continue
 		}
 		start := time.Now()

@@ -121,7 +121,9 @@ func (r *report) markdown() string {
 	for _, g := range r.goals {
 		goals.add(g.what, fmt.Sprintf("%s %s%s", g.side, number(g.want), g.by), g.got.String(), g.reached())
 	}
-	goals.markdown(&s)
+	if goals.rows != nil {
+		goals.markdown(&s)
+	}
 	for _, t := range r.parts {
 		fmt.Fprintf(&s, "\n### %s\n\n%s\n", t.title, t.note)
 		if t.columns != nil {

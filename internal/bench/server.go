@@ -28,6 +28,7 @@ const (
 	roleBare    = "bare"
 	roleExec    = "exec"
 	roleGreedy  = "greedy"
+	roleHold    = "hold"
 )
 
 func roles() []*cobra.Command {
@@ -52,6 +53,7 @@ func roles() []*cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error { return serveEtcd(cmd.Context(), args[0], args[1]) },
 		},
 		greedyCommand(),
+		holdCommand(),
 		mariadbproc.Command(),
 		&cobra.Command{
 			Use: roleExec + " PROGRAM ARGUMENTS", Hidden: true, DisableFlagParsing: true, Args: cobra.MinimumNArgs(1),

@@ -99,8 +99,9 @@ func locks(root fs.FS) (string, error) {
 		return "", err
 	}
 	t, err := template.New(file).Funcs(template.FuncMap{
-		"recipes": func() string { return joined(tables, columns) },
-		"columns": func() string { return meanings(tables[0], columns) },
+		"recipes":  func() string { return joined(tables, columns) },
+		"columns":  func() string { return meanings(tables[0], columns) },
+		"measured": func() (string, error) { return measured(root) },
 	}).Parse(string(source))
 	if err != nil {
 		return "", err
@@ -135,4 +136,22 @@ func meanings(r recipes, columns []string) string {
 		lines = append(lines, fmt.Sprintf("- *%s*: %s [Its story](../internal/lab/labtest/stories/%[1]s.yaml).", column, r.says[column]))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// measuredFile has between two lines what the part compared of internal/bench wrote.
+const measuredFile = "internal/mkdocs/measured.md"
+
+var betweenMarks = regexp.MustCompile(`(?s)<!-- bench: begin -->\n(.*?)\n*<!-- bench: end -->`)
+
+// measured are the tables of the locks side by side.
+func measured(root fs.FS) (string, error) {
+	text, err := fs.ReadFile(root, measuredFile)
+	if err != nil {
+		return "", err
+	}
+	found := betweenMarks.FindSubmatch(text)
+	if found == nil {
+		return "", fmt.Errorf("%s has no lines between which the tables of internal/bench are", measuredFile)
+	}
+	return string(found[1]), nil
 }

@@ -31,7 +31,7 @@ func TestLocksAreCurrent(t *testing.T) {
 	}
 }
 
-// tables are copies of the tables of all services, to be changed.
+// tables are copies of the tables of all services, and measured ones, to be changed.
 func tables(t *testing.T) fstest.MapFS {
 	t.Helper()
 	files := make(fstest.MapFS)
@@ -43,6 +43,7 @@ func tables(t *testing.T) fstest.MapFS {
 		}
 		files[file] = &fstest.MapFile{Data: text}
 	}
+	files[measuredFile] = &fstest.MapFile{Data: []byte("text\n<!-- bench: begin -->\n### measured\n\n| 1 |\n<!-- bench: end -->\n")}
 	return files
 }
 
@@ -86,6 +87,24 @@ func TestLocksRefuse(t *testing.T) {
 	delete(files, "docs/zookeeper/recipes.md")
 	if _, err := locks(files); err == nil || !strings.Contains(err.Error(), "docs/zookeeper/recipes.md") {
 		t.Errorf("without ZooKeeper's table: got error %v", err)
+	}
+}
+
+// TestLocksHaveWhatWasMeasured: all of it, as it stands there.
+func TestLocksHaveWhatWasMeasured(t *testing.T) {
+	files := tables(t)
+	if text, err := locks(files); err != nil || !strings.Contains(text, "\n### measured\n\n| 1 |\n\n") || strings.Contains(text, "bench: begin") {
+		t.Errorf("got error %v and\n%s", err, text)
+	}
+	for _, wrong := range []string{"<!-- bench: end -->", "<!-- bench: begin -->\n"} {
+		files[measuredFile] = &fstest.MapFile{Data: []byte(wrong)}
+		if _, err := locks(files); err == nil || !strings.Contains(err.Error(), measuredFile+" has no lines") {
+			t.Errorf("%q: got error %v", wrong, err)
+		}
+	}
+	delete(files, measuredFile)
+	if _, err := locks(files); err == nil || !strings.Contains(err.Error(), measuredFile) {
+		t.Errorf("without it: got error %v", err)
 	}
 }
 
