@@ -27,7 +27,7 @@ var broken = slices.Concat(brokenTenures, brokenSharing, brokenLeases, brokenOrd
 var brokenTenures = []brokenBackend{
 	{"two holders at once", intruder, []string{
 		"one tenure at a time", "a second unlock frees nothing", "a late unlock frees nothing",
-		"a living holder keeps the lock", "a waiter whose context ends leaves the queue", "a trylock grants as a lock does",
+		"a living holder keeps the lock", "a waiter does not outlast a living holder", "a waiter whose context ends leaves the queue", "a trylock grants as a lock does",
 		"a trylock's holder keeps the lock", "a trylock does not wait", "a trylock that fails leaves nothing"}},
 	{"a number is invented that passes for a token", func(s locktest.Subject) locktest.Subject {
 		s.NoToken = true
@@ -97,7 +97,8 @@ var brokenTenures = []brokenBackend{
 		"a call ends with its context", "a crash frees the lock", "a crashed waiter leaves the queue"}},
 	{"the tenure is not renewed", tenures(func(*service) func(*tenure) {
 		return func(t *tenure) { time.AfterFunc(ttl+ttl/10, func() { t.Tenure.Unlock(context.Background()) }) }
-	}), []string{"a living holder keeps the lock", "a trylock's holder keeps the lock"}},
+	}), []string{"a living holder keeps the lock", "a waiter does not outlast a living holder", "a trylock's holder keeps the lock"}},
+	{"a waiter takes the lock of a holder that it has seen for the TTL", impatient, []string{"a waiter does not outlast a living holder"}},
 	{"a cancelled waiter stays", opening(func(c *locktest.Client) {
 		c.Backend = methods{c.TryLock, staying(c.Lock, c.Lock)}
 	}), []string{"a context that is done asks for nothing", "a waiter whose context ends leaves the queue"}},
@@ -404,6 +405,24 @@ func intruder(s locktest.Subject) locktest.Subject {
 			}
 		}
 		c.Backend = methods{elsewhere(c.TryLock), elsewhere(c.Lock)}
+	})(s)
+}
+
+// impatient lets one that has waited for longer than the TTL in past the holder.
+func impatient(s locktest.Subject) locktest.Subject {
+	return opening(func(c *locktest.Client) {
+		inner := c.Backend
+		c.Backend = methods{c.TryLock, func(ctx context.Context, scope string) (lock.Tenure, error) {
+			soon, cancel := context.WithTimeout(ctx, ttl+ttl/10)
+			defer cancel()
+			t, err := inner.Lock(soon, scope)
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+				return changing(inner.Lock, func(t *tenure) {
+					t.grant = func(g lock.Grant) lock.Grant { g.Scope = scope; return g }
+				})(ctx, "not "+scope)
+			}
+			return t, err
+		}}
 	})(s)
 }
 

@@ -306,6 +306,31 @@ func (t *trial) outlast(take func(Client) (lock.Tenure, error)) error {
 	return t.unlock(tenure)
 }
 
+func waiterGivesWay(t *trial) error {
+	return attempts(t.waiterGivesWay) // as of outlasts
+}
+
+// waiterGivesWay is nil if b waits past the TTL for a lock that a holds, and does not get it.
+func (t *trial) waiterGivesWay() error {
+	tenure, err := t.lock(t.a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.bound())
+	defer cancel()
+	began := time.Now()
+	other, err := t.b.Lock(ctx, t.scope)
+	switch {
+	case err == nil:
+		took := time.Since(began)
+		_, _ = t.unlock(other), t.unlock(tenure) // before the next attempt
+		return fmt.Errorf("after %v a waiter was granted %+v though the holder of %+v lives, with a TTL of %v", took, other.Grant(), tenure.Grant(), t.TTL)
+	case ctx.Err() == nil:
+		return fmt.Errorf("wait for a lock that is held: %w", err)
+	}
+	return t.unlock(tenure)
+}
+
 func cancelledWaiter(t *trial) error {
 	tenure, err := t.lock(t.a)
 	if err != nil {

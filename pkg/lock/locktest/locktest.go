@@ -131,6 +131,8 @@ var Laws = []Law{
 		"Within TTL plus Slack a waiting client is granted it."),
 	law("a living holder keeps the lock", renewed(livingHolder),
 		"The backend renews the tenure, past the TTL and for as long as it takes."),
+	law("a waiter does not outlast a living holder", renewed(waiterGivesWay),
+		"However long it has waited: a waiter that measures the lease by its own clock sees each renewal."),
 	law("a crashed waiter leaves the queue", crashedWaiter,
 		"Within TTL plus Slack those behind it are served."),
 	law("a context that is done asks for nothing", doneContext,

@@ -96,7 +96,7 @@ func TestLawsAreLeftOut(t *testing.T) {
 	var (
 		plain   = sharing()
 		tokens  = []string{"tokens grow after a release", "tokens grow after an expiry", "tokens grow under racing clients", "tokens grow after a service restart"}
-		renewed = []string{"a living holder keeps the lock", "a trylock's holder keeps the lock"}
+		renewed = []string{"a living holder keeps the lock", "a waiter does not outlast a living holder", "a trylock's holder keeps the lock"}
 		reentry = []string{"re-entry keeps the grant", "the last unlock frees a re-entered lock"}
 		lease   = []string{
 			"a lease ends", "a lease lasts until its time", "an extended lease goes on",
