@@ -187,4 +187,3 @@ func (s *Store) Read(ctx context.Context, scope string) (json.RawMessage, fence.
 	}
 	return d.Data, d.mark(), nil
 }
-
