@@ -3,26 +3,12 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
-	"github.com/fencelab/fencelab/internal/setting"
 )
-
-// TestJavaAgentCheck: a client in Java obeys the protocol.
-func TestJavaAgentCheck(t *testing.T) {
-	peerstest.Need(t)
-	w := newWorld(t)
-	command := peers.Command("redisson", w.tmp, "checked", setting.Defaults([]setting.Setting{peers.Collector}))
-	args := []string{"agent-check", "--service", "redis", "--set", "by=redisson-fenced", "--timeout", "1m"}
-	p := w.start("gcsim", slices.Concat(args, command)...)
-	p.want(0)
-	p.says("agent-check: 16 hold, 0 fail, 0 could not be judged")
-}
 
 // TestKilledWithJava: what ends gcsim in the middle of its story ends a client in Java that
 // runs, and one that stands still: newWorld sees to that.

@@ -66,12 +66,13 @@ func (r *run) load(ctx context.Context, client string) error {
 	return r.await(ctx, client+"'s heap", loadDeadline, func() (bool, error) { return c.notes > before, nil })
 }
 
-// gc starts a collection in a client.
+// gc starts a collection in a client. A collector that works beside the program is known by its
+// pauses when it is done.
 func (r *run) gc(ctx context.Context, client string) error {
 	c := r.state.client(client)
 	before := c.moves
 	if err := r.command(client, "gc"); err != nil {
 		return err
 	}
-	return r.await(ctx, client+"'s collection to begin", r.patience, func() (bool, error) { return c.moves > before, nil })
+	return r.await(ctx, client+"'s collection to begin", loadDeadline, func() (bool, error) { return c.moves > before, nil })
 }

@@ -34,6 +34,7 @@ type LeftOut struct {
 // debian has the packages that bring a program, where their names differ.
 var debian = map[string]string{
 	"java":     "default-jdk-headless",
+	"javac":    "default-jdk-headless",
 	"mariadbd": "mariadb-server",
 	"mvn":      "maven",
 	"node":     "nodejs",

@@ -408,7 +408,7 @@ public final class Agent {
         Heap.check();
         Duration want = Arguments.duration(argument.trim());
         Heap.Pause pause = heap.load(want);
-        String text = String.format("a collection of %d MiB stops it for %.3f s", heap.mebibytes(), pause.work().toNanos() / 1e9);
+        String text = "a collection of " + heap.mebibytes() + " MiB stops it for " + inWords(pause.work());
         if (pause.work().compareTo(want) < 0) {
             text += ", not for " + argument.trim() + ": its collector does most of its work while it runs";
         }
@@ -420,13 +420,20 @@ public final class Agent {
         boolean stops = heap.stops();
         if (stops) {
             say("pause", new Event().with("cause", "GC"));
+        } else {
+            say("note", new Event().with("text", "its collector works, and " + name + " goes on meanwhile"));
         }
         Heap.Pause pause = heap.collect();
-        if (!stops) { // it has worked beside the program, but for moments
+        if (!stops) { // a moment of that
             say("pause", new Event().with("cause", "GC"));
         }
         say("resume", new Event().with("cause", "GC").with("took", pause.took().toNanos()));
         say("note", new Event().with("text", "the log of its JVM says: " + pause.words()));
+    }
+
+    private static String inWords(Duration d) {
+        double ms = d.toNanos() / 1e6;
+        return ms < 1000 ? ms + " ms" : String.format("%.2f s", ms / 1000);
     }
 
     private static String words(Exception err) {

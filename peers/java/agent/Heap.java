@@ -18,7 +18,7 @@ final class Heap {
     private static final Pattern CPU = Pattern.compile("GC\\(\\d+\\) User=([0-9.]+)s Sys=([0-9.]+)s");
 
     private static final int FIRST = 1 << 21; // objects; far more than the processor's caches hold
-    private static final double AIM = 1.3; // of the time wanted: collections of one heap differ
+    private static final double ENOUGH = 1.1; // of the time wanted: later collections move less
     private static final int HOPELESS = 4 * FIRST; // so many objects tell what a collector does
     private static final int MOST = 16 * FIRST;
 
@@ -51,13 +51,12 @@ final class Heap {
     Pause load(Duration want) throws IOException {
         for (double wanted = FIRST; ; ) {
             grow((int) Math.min(wanted, MOST));
-            collect(); // it moves what is new; the next one does not
             Pause pause = collect();
             double part = seconds(pause.work) / seconds(want);
-            if (part >= 1 || size >= MOST || size >= HOPELESS && !stops) {
+            if (part >= ENOUGH || size >= MOST || size >= HOPELESS && !stops) {
                 return pause;
             }
-            wanted = stops ? Math.max(size + FIRST, AIM * size / part) : HOPELESS;
+            wanted = stops ? Math.max(size + FIRST, ENOUGH * size / part) : HOPELESS;
         }
     }
 

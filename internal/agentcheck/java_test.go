@@ -1,0 +1,37 @@
+package agentcheck_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/agentcheck"
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// TestJava: a client in Java obeys the protocol, with a token and without.
+func TestJava(t *testing.T) {
+	peerstest.Need(t)
+	command := peers.Command("redisson", t.TempDir(), "checked", setting.Defaults([]setting.Setting{peers.Collector}))
+	for by, only := range map[string][]string{"redisson-fenced": nil, "redisson": {"TenureIsTheServices", "LateWriteIsSent"}} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			report, err := agentcheck.Judge(t.Context(), agentcheck.Options{
+				Command: command, Service: redis.Service{}, Settings: setting.Values{service.By: by},
+				Exe: os.Args[0], Patience: time.Minute, Only: only,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range report.Results {
+				if r.Outcome != agentcheck.Holds {
+					t.Errorf("%s: %s: %s %q", r.Check, r.Outcome, r.Why, r.Said)
+				}
+			}
+		})
+	}
+}
