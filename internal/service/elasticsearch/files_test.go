@@ -136,6 +136,10 @@ func TestSearchers(t *testing.T) {
 		told, _ := askData(t, s, http.MethodPut, url+"/fs-files/_doc/k", owner)
 		return told
 	}
+	remove := func(owner string) []history.Event {
+		told, _ := askData(t, s, http.MethodDelete, url+"/fs-files/_doc/k", owner, "delete")
+		return told
+	}
 	for _, step := range []struct {
 		what string
 		told []history.Event
@@ -149,6 +153,10 @@ func TestSearchers(t *testing.T) {
 		{"c ends its search", end("c"), []string{"ended c"}},
 		{"a, whose tenure is over, changes it all the same", write("a"), []string{"storage r 3 applied write k v", "ended b"}},
 		{"a ends its search", end("a"), nil},
+		{"somebody deletes it", remove("x"), []string{"applied delete 4"}},
+		{"d finds nothing", begin("d"), []string{"granted d"}},
+		{"d makes it", write("d"), []string{"applied write 5"}},
+		{"somebody makes that undone", remove("x"), []string{"applied delete 6", "ended d"}},
 	} {
 		if told := inWords(step.told); !slices.Equal(told, step.want) {
 			t.Errorf("%s: told %q, want %q", step.what, told, step.want)
