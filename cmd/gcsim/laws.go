@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"time"
 
@@ -62,6 +64,8 @@ broken, 2 if one could not be judged, or none.`,
 	f.StringArrayVar(&o.Commands, "command", nil, "the storage to run, for sh, with {addr} or {port}, and {dir}; twice: two processes on the same data")
 	f.StringArrayVar(&o.Only, "law", nil, "the name of a law to judge; may be repeated (default: all)")
 	f.DurationVar(&o.Timeout, "timeout", 10*time.Second, "for how long a request may take")
+	f.DurationVar(&o.Idle, "idle", 0, "for how long marks are left alone, to see whether they stay (default 6s)")
+	f.IntVar(&o.Scopes, "scopes", 0, "how many marks there are at a time, to see whether all stay (default: as many as the storage takes in 30s, from 2000 to 25000)")
 	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
 	o.reports.fileFlags(f)
 	return cmd
@@ -78,6 +82,7 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 	if o.Exe, err = os.Executable(); err != nil {
 		return report, err
 	}
+	log.SetOutput(io.Discard) // where net/http says that a storage sends what nobody asked for
 	out := cmd.OutOrStdout()
 	var printed error
 	if !o.json {
@@ -118,6 +123,8 @@ func (o lawsOptions) check(urls []string, f *pflag.FlagSet) error {
 		return fmt.Errorf("want --command once or twice, got it %d times", len(o.Commands))
 	case o.Timeout <= 0:
 		return fmt.Errorf("want a --timeout above 0, got %v", o.Timeout)
+	case o.Idle < 0 || o.Scopes < 0:
+		return fmt.Errorf("want --idle and --scopes above 0, got %v and %d", o.Idle, o.Scopes)
 	}
 	for _, text := range urls {
 		if err := checkStorageURL(text); err != nil {

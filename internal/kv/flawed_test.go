@@ -20,8 +20,8 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 	for flaw, caught := range map[kv.Flaw][]string{
 		kv.FlawDiffers: {
 			"AheadRefused", "CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteRaisesMark",
-			"LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
-			"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+			"FirstClaimsAreOneStep", "LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark", "ScopeGuardsAllItsKeys",
+			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
 		},
 		kv.FlawForgetful: {
 			"CheckAndDeleteAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark", "SequenceOrdersDeletes", "SequenceOutlivesOthers",

@@ -24,12 +24,14 @@ type Exchange struct {
 	Header []string `json:"header,omitempty"` // "Name: value"
 	Body   string   `json:"body,omitempty"`
 	Late   bool     `json:"late,omitempty"`   // the body was sent after the next request
+	Kept   bool     `json:"kept,omitempty"`   // it came on the connection of the request before
 	Status int      `json:"status,omitempty"` // 0: there was no answer
 	Answer string   `json:"answer,omitempty"` // the beginning of it
 	Error  string   `json:"error,omitempty"`  // why there is no answer
 }
 
-func isLate(e Exchange) bool { return e.Late }
+// isTimed reports whether a request is not made again by a line for a shell.
+func (e Exchange) isTimed() bool { return e.Late || e.Kept }
 
 // asked is what was asked, in a few words.
 func (e Exchange) asked() string {
@@ -56,7 +58,8 @@ func (e *UnansweredError) Unwrap() error { return e.Err }
 
 // client asks storages, and keeps what was asked.
 type client struct {
-	http    *http.Client
+	http    *http.Client // each request has a connection of its own
+	kept    *http.Client // they follow one another on one connection
 	timeout time.Duration
 	slots   chan struct{}
 
@@ -66,15 +69,24 @@ type client struct {
 }
 
 func newClient(timeout time.Duration) *client {
+	kept := foreign.NewTransport()
+	kept.DisableKeepAlives = false
 	return &client{
-		http:    &http.Client{Transport: foreign.NewTransport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http:    newHTTP(foreign.NewTransport()),
+		kept:    newHTTP(kept),
 		timeout: timeout,
 		slots:   make(chan struct{}, underWay),
 	}
 }
 
-// forget begins a new log.
+// newHTTP goes where it is sent, and no further.
+func newHTTP(t http.RoundTripper) *http.Client {
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// forget begins a new log, and new connections.
 func (c *client) forget() {
+	c.kept.CloseIdleConnections()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.log, c.asked = nil, 0
@@ -130,9 +142,13 @@ func (c *client) roundTrip(ctx context.Context, base string, e Exchange) (foreig
 	}
 	for _, h := range e.Header {
 		name, value, _ := strings.Cut(h, ": ")
-		req.Header.Add(name, value)
+		req.Header[name] = append(req.Header[name], value) // as the name is spelled
 	}
-	resp, err := c.http.Do(req)
+	by := c.http
+	if e.Kept {
+		by = c.kept
+	}
+	resp, err := by.Do(req)
 	if err != nil {
 		return foreign.Answer{}, err
 	}

@@ -3,6 +3,7 @@
 package laws
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,6 +24,8 @@ type Options struct {
 	Exe      string               // a program that has the role of package foreign and the janitor's, for commands
 	Timeout  time.Duration        // of a request
 	Only     []string             // names of the laws; nil: all
+	Idle     time.Duration        // for how long marks are left alone, to see whether they stay; 0: 6 s
+	Scopes   int                  // how many marks there are at a time; 0: those of 30 s, from 2,000 to 25,000
 	Tell     func(Report, Result) // is told of each law when it has been judged; nil: nobody is
 }
 
@@ -74,6 +77,7 @@ func (r Report) Summary() string {
 const (
 	lawDeadline = 10 * time.Minute
 	maxDead     = 3 // laws in a row that could not be judged: then no other is tried
+	idle        = 6 * time.Second
 )
 
 // law is one of fencetest, or one of HTTP.
@@ -99,7 +103,11 @@ func List() (list []Law) {
 func all() []law {
 	var list []law
 	for _, l := range fencetest.Laws {
-		list = append(list, law{l.Name, l.Doc, func(ctx context.Context, j *judge) error { return l.Check(ctx, j.subject()) }})
+		check := func(ctx context.Context, j *judge) error { return l.Check(ctx, j.subject()) }
+		if l.Name == manyMarks {
+			check = func(ctx context.Context, j *judge) error { return j.manyMarksStay(ctx, l) }
+		}
+		list = append(list, law{l.Name, l.Doc, check})
 	}
 	return append(list, wire...)
 }
@@ -108,6 +116,8 @@ func all() []law {
 type judge struct {
 	place  place
 	client *client
+	idle   time.Duration
+	scopes int    // 0: as many as can be had in a time
 	mark   string // of all names in this judgement
 	views  int
 	used   bool // the storage is not fresh, if it can be
@@ -128,7 +138,7 @@ func Ask(ctx context.Context, o Options) (speaks Speaks, err error) {
 
 // begin is the judge of a storage, and what ends that.
 func begin(o Options) (j *judge, end func() error, err error) {
-	j = &judge{client: newClient(o.Timeout), mark: "laws-" + strings.ToLower(rand.Text()[:6])}
+	j = &judge{client: newClient(o.Timeout), idle: cmp.Or(o.Idle, idle), scopes: o.Scopes, mark: "laws-" + strings.ToLower(rand.Text()[:6])}
 	if len(o.Commands) == 0 {
 		j.place = there(trimmed(o.URLs))
 		return j, func() error { return nil }, nil
@@ -250,7 +260,7 @@ func (j *judge) judge(ctx context.Context, l law) (r Result) {
 		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
 	}
 	r.Requests = requests[max(0, len(requests)-maxRequests):]
-	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, isLate) {
+	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, Exchange.isTimed) {
 		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.name, j.place.args())}
 	}
 	return r
@@ -304,7 +314,7 @@ func (j *judge) subject() fencetest.Subject {
 	s := fencetest.Subject{
 		Open:       func(ctx context.Context) (fencetest.Store, error) { return j.begin(ctx) },
 		NoSequence: !j.speaks.Sequence, NoShared: !j.speaks.Shared, Terse: !j.speaks.Marks,
-		MaxScope: maxScope,
+		MaxScope: maxScope, Idle: j.idle,
 	}
 	if r, ok := j.place.(*run); ok && j.speaks.Durable {
 		s.Restart = func(ctx context.Context, s fencetest.Store) (fencetest.Store, error) {

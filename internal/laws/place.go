@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,11 @@ func (r *run) args() string {
 		args = append(args, "--command '"+strings.ReplaceAll(command, "'", `'\''`)+"'")
 	}
 	return strings.Join(args, " ")
+}
+
+// hasDir reports whether a storage is told where its files can lie.
+func (r *run) hasDir() bool {
+	return slices.ContainsFunc(r.commands, func(command string) bool { return strings.Contains(command, "{dir}") })
 }
 
 // fresh ends the storage and starts another one in a directory of its own.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -185,20 +186,32 @@ func (j *judge) asksBatch(ctx context.Context) bool {
 	return err == nil && value == "value"
 }
 
-// batch writes a value at a key by a batch of one.
-func (s v1) batch(ctx context.Context, c fence.Claim, key, value string) (foreign.Answer, error) {
-	body := fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": %q}]}`, s.name(key), value)
-	return s.ask(ctx, http.MethodPost, "/v1/batch", append(s.header(c), "Content-Type: application/json"), body)
+// writtenLate is for how long a storage that is told a directory may leave its data in memory.
+const writtenLate = 6 * time.Second
+
+// isDurable finds out whether a storage that a command runs keeps its data. One that loses
+// what it was told last, and not what came before, keeps it, and is held to the laws.
+func (r *run) isDurable(ctx context.Context, open func() store) (bool, error) {
+	keeps, err := r.keepsAfter(ctx, open, 0)
+	if keeps || err != nil || !r.hasDir() {
+		return keeps, err
+	}
+	return r.keepsAfter(ctx, open, writtenLate)
 }
 
-// isDurable finds out whether a storage that a command runs keeps its data.
-func (r *run) isDurable(ctx context.Context, open func() store) (bool, error) {
+// keepsAfter finds out whether a storage keeps what was written so long before it is killed.
+func (r *run) keepsAfter(ctx context.Context, open func() store, wait time.Duration) (bool, error) {
 	if err := r.fresh(ctx); err != nil {
 		return false, err
 	}
 	s := open()
 	if err := keeps(ctx, s); err != nil {
 		return false, err
+	}
+	select {
+	case <-time.After(wait): // stands for no event that can be seen
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
 	}
 	if err := r.restart(ctx); err != nil {
 		return false, err

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // tiny is a fenced storage as small as it can be. Each hole replaces one thing.
@@ -20,18 +22,18 @@ type tiny struct {
 	state state
 	file  string // "": in memory
 
-	token        func(text string) (uint64, bool) // how a token is read
-	stale        func(token, mark uint64) bool
-	scope        func(scope, key string) string                                        // what a mark is kept under
-	noScope      string                                                                // what a request without a scope is of; "": its key
-	keep         func(token, mark uint64, method string, key bool) uint64              // the mark after an admitted request
-	refuse       func(w http.ResponseWriter, s *tiny, key, value string, token uint64) // how a stale request is answered
-	unchecked    func(r *http.Request) bool                                            // who need not show a token
-	split        func()                                                                // what may happen between check and operation; nil: they are one step
-	early        bool                                                                  // the check comes before the body
-	earlyFrom    int64                                                                 // … of so many bytes; 0: of none
-	earlyChunked bool                                                                  // … whose length is not told
-	volatile     bool                                                                  // a restart keeps the data alone
+	token     func(text string) (uint64, bool) // how a token is read
+	stale     func(token, mark uint64) bool
+	scope     func(scope, key string) string                                        // what a mark is kept under
+	noScope   string                                                                // what a request without a scope is of; "": its key
+	keep      func(token, mark uint64, method string, key bool) uint64              // the mark after an admitted request
+	refuse    func(w http.ResponseWriter, s *tiny, key, value string, token uint64) // how a stale request is answered
+	unchecked func(r *http.Request) bool                                            // who need not show a token
+	split     func()                                                                // what may happen between check and operation; nil: they are one step
+	early     func(r *http.Request) bool                                            // whether the check comes before the body
+	first     func(w http.ResponseWriter, r *http.Request) bool                     // what is done with a request first of all, and whether it is answered
+	volatile  bool                                                                  // a restart keeps the data alone
+	late      time.Duration                                                         // after which a change is in the file
 }
 
 type state struct {
@@ -55,6 +57,8 @@ func newTiny(change func(*tiny)) *tiny {
 			w.WriteHeader(http.StatusPreconditionFailed)
 		},
 		unchecked: func(r *http.Request) bool { return r.Method == http.MethodGet },
+		early:     func(*http.Request) bool { return false },
+		first:     func(http.ResponseWriter, *http.Request) bool { return false },
 	}
 	if change != nil {
 		change(s)
@@ -63,8 +67,12 @@ func newTiny(change func(*tiny)) *tiny {
 }
 
 func (s *tiny) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	key, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/kv/")
-	if !ok || r.URL.RawQuery != "" {
+	if s.first(w, r) {
+		return
+	}
+	escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/kv/")
+	key, err := url.PathUnescape(escaped)
+	if !ok || err != nil || r.URL.RawQuery != "" {
 		http.NotFound(w, r)
 		return
 	}
@@ -78,7 +86,7 @@ func (s *tiny) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	scope = s.scope(scope, key)
 	var value []byte
-	early := s.early || s.earlyFrom > 0 && r.ContentLength >= s.earlyFrom || s.earlyChunked && r.ContentLength < 0
+	early := s.early(r)
 	if !early {
 		value, _ = io.ReadAll(r.Body)
 	}
@@ -137,6 +145,10 @@ func (s *tiny) save() {
 		return
 	}
 	b, err := json.Marshal(s.state)
+	if s.late > 0 {
+		time.AfterFunc(s.late, func() { _ = os.WriteFile(s.file, b, 0o600) })
+		return
+	}
 	if err == nil {
 		err = os.WriteFile(s.file+".new", b, 0o600)
 	}

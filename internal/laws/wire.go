@@ -1,17 +1,11 @@
 package laws
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -24,10 +18,15 @@ var wire = []law{
 	{"OnlyNumbersAreTokens", "What is no decimal number from 1 to 2^63-1 is refused as a token, with a status from 400 to 499, and changes nothing.", onlyNumbersAreTokens},
 	{"SpellingIsNoWayIn", "A stale token stays stale however it is spelled.", spellingIsNoWayIn},
 	{"NoScopeIsNoWayIn", "A stale request that names no scope is refused, or its key is the scope.", noScopeIsNoWayIn},
+	{"HeaderNamesHaveNoCase", "A header is the same one however its name is spelled: Fencing-Token, fencing-token.", headerNamesHaveNoCase},
+	{"TwoTokensAreNoWayIn", "A request with two tokens is refused, or both the check and the mark are of the higher one.", twoTokensAreNoWayIn},
 	{"OtherWaysAreClosed", "No other method, path or header is a way around the fence.", otherWaysAreClosed},
+	{"MarksAreNoKeys", "No key that a client can name is a mark.", marksAreNoKeys},
 	{"HeadIsARead", "Where a HEAD is answered it is checked, and raises the mark, as a GET.", headIsARead},
+	{"PartsAreReads", "So is every GET that asks for a part, or whether something has changed.", partsAreReads},
+	{"ConnectionsKeepNothing", "What came before on a connection does not matter: no claim of it, and no body of a refused request.", connectionsKeepNothing},
 	{"LateBodyIsNoWayIn", "Check and write are one step, also where a request's body comes long after its headers.", lateBodyIsNoWayIn},
-	{"BatchIsFenced", "A stale batch is refused, and a batch raises the mark.", batchIsFenced},
+	{"BatchIsFenced", "A stale batch is refused, and one without a token, and a batch raises the mark.", batchIsFenced},
 }
 
 // The names in the laws of HTTP.
@@ -104,6 +103,20 @@ func (s *steps) refused(e Exchange, what string) {
 	}
 }
 
+// done makes a request and wants it admitted.
+func (s *steps) done(e Exchange, what string) {
+	if s.err != nil {
+		return
+	}
+	a, err := s.client.ask(s.ctx, s.base, e)
+	switch {
+	case err != nil:
+		s.err = fmt.Errorf("%s: %w, want it admitted", what, err)
+	case !a.OK():
+		s.err = fmt.Errorf("%s: the storage answered %v, want it admitted with a status from 200 to 299", what, a)
+	}
+}
+
 // token is a header as it is written.
 func token(text string) string { return fencehttp.HeaderToken + ": " + text }
 
@@ -148,263 +161,54 @@ func spellingIsNoWayIn(ctx context.Context, j *judge) error {
 	return s.err
 }
 
-func noScopeIsNoWayIn(ctx context.Context, j *judge) error {
+func headerNamesHaveNoCase(ctx context.Context, j *judge) error {
 	s, err := j.beginWire(ctx)
 	if err != nil {
 		return err
 	}
-	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		e := Exchange{Method: method, Path: s.path(key), Header: []string{token("34")}}
-		if method == http.MethodPut {
-			e.Body = "stale"
+	spelled := []func(string) string{strings.ToLower, strings.ToUpper}
+	for i, spell := range spelled {
+		next := fence.Token(36 + 2*i)
+		header := func(t fence.Token) []string {
+			return []string{spell(fencehttp.HeaderScope) + ": " + s.name(lock), spell(fencehttp.HeaderToken) + ": " + t.String()}
 		}
-		s.refused(e, fmt.Sprintf("a %s with token 34 and no scope, where the key's own scope has seen 35", method))
-		s.stays("kept", "a stale "+method+" without a scope")
+		what := "a request with " + spell(fencehttp.HeaderToken)
+		s.refused(Exchange{Method: http.MethodPut, Path: s.path(key), Header: header(next - 2), Body: "stale"}, "a stale write with "+spell(fencehttp.HeaderToken))
+		s.stays("kept", what)
+		s.done(Exchange{Method: http.MethodGet, Path: s.path(key), Header: header(next)}, what)
+		s.write(next-1, "stale", fence.ErrStale)
+		s.done(Exchange{Method: http.MethodPut, Path: s.path(key), Header: header(next + 1), Body: "kept"}, what)
+		s.write(next, "stale", fence.ErrStale)
+		s.stays("kept", what)
 	}
 	return s.err
 }
 
-// otherWaysAreClosed asks for no more than that data and mark stay as they are: a storage
-// may answer what it likes to what it does not know.
-func otherWaysAreClosed(ctx context.Context, j *judge) error {
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
-	}
-	name := s.name(key)
-	stale := []string{s.scope(), token("34")}
-	encoded := foreign.PathKV + fmt.Sprintf("%%%02X", name[0]) + name[1:]
-	var ways []Exchange
-	for _, path := range []string{
-		s.path(key) + "?token=36", s.path(key) + "?Fencing-Token=36", s.path(key) + "/", "/" + s.path(key), foreign.PathKV + "./" + name,
-		foreign.PathKV + "x/../" + name, encoded, "/v1/KV/" + name, "/V1/kv/" + name, "/kv/" + name, "/" + name,
-	} {
-		for _, method := range []string{http.MethodPut, http.MethodDelete} {
-			ways = append(ways, Exchange{Method: method, Path: path, Header: stale})
+func twoTokensAreNoWayIn(ctx context.Context, j *judge) error {
+	for _, method := range []string{http.MethodPut, http.MethodGet} {
+		for _, two := range [][]string{{"34", "36"}, {"36", "34"}} {
+			s, err := j.beginWire(ctx)
+			if err != nil {
+				return err
+			}
+			e := Exchange{Method: method, Path: s.path(key), Header: []string{s.scope(), token(two[0]), token(two[1])}}
+			if method == http.MethodPut {
+				e.Body = "kept"
+			}
+			a, err := s.client.ask(ctx, s.base, e)
+			if err != nil {
+				return fmt.Errorf("a request with two tokens: %w", err)
+			}
+			if a.OK() {
+				s.write(35, "stale after a request with the tokens "+strings.Join(two, " and "), fence.ErrStale)
+			} else {
+				s.write(35, "kept", nil)
+			}
+			s.write(34, "stale", fence.ErrStale)
+			if s.stays("kept", "a request with the tokens "+strings.Join(two, " and ")); s.err != nil {
+				return s.err
+			}
 		}
-	}
-	for _, method := range []string{http.MethodPost, http.MethodPatch, "put", "delete", "MERGE"} {
-		ways = append(ways, Exchange{Method: method, Path: s.path(key), Header: stale})
-	}
-	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		ways = append(ways,
-			Exchange{Method: http.MethodPost, Path: s.path(key), Header: append([]string{"X-HTTP-Method-Override: " + method}, stale...)},
-			Exchange{Method: method, Path: s.path(key), Header: append([]string{"X-Fencing-Token: 36"}, stale...)},
-			Exchange{Method: method, Path: s.path(key), Header: append([]string{"Fencing-Sequence: 1"}, stale...)},
-			Exchange{Method: method, Path: s.path(key), Header: append([]string{"Fencing-Mode: shared"}, stale...)},
-			Exchange{Method: method, Path: s.path(key), Header: append([]string{"Content-Range: bytes 0-4/5"}, stale...)},
-		)
-	}
-	ways = append(ways,
-		Exchange{Method: http.MethodPost, Path: "/v1/batch", Header: stale, Body: fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": "stale"}]}`, name)},
-		Exchange{Method: http.MethodPost, Path: "/", Body: fmt.Sprintf(`{"op":"write","key":%q,"val":"stale","version":34}`, name)},
-	)
-	for _, e := range ways {
-		if s.err != nil {
-			break
-		}
-		if e.Body == "" && !strings.EqualFold(e.Method, http.MethodDelete) {
-			e.Body = "stale"
-		}
-		_, _ = s.client.ask(ctx, s.base, e) // what it answers does not matter
-		s.stays("kept", "the stale request "+e.asked())
-	}
-	if s.err != nil {
-		return s.err
-	}
-	if s.write(35, "kept", nil); s.err != nil {
-		return fmt.Errorf("after requests that must not raise the mark: %w", s.err)
 	}
 	return nil
-}
-
-func headIsARead(ctx context.Context, j *judge) error {
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
-	}
-	head := func(t string) (foreign.Answer, error) {
-		return s.ask(ctx, http.MethodHead, s.path(key), []string{s.scope(), token(t)}, "")
-	}
-	fresh, err := head("36")
-	if err != nil {
-		return fmt.Errorf("a HEAD with token 36: %w", err)
-	}
-	if !fresh.OK() {
-		return fmt.Errorf("%w: the storage answers %v to a HEAD", fencetest.ErrNotApplicable, fresh)
-	}
-	stale, err := head("34")
-	if err != nil {
-		return fmt.Errorf("a HEAD with token 34: %w", err)
-	}
-	if stale.OK() {
-		return fmt.Errorf("a HEAD with token 34: the storage answered %v, want it refused with 412", stale)
-	}
-	s.write(35, "stale after a HEAD with token 36", fence.ErrStale)
-	return s.err
-}
-
-// How long lateBodyIsNoWayIn waits for the storage to have read headers, of which nothing
-// tells, and for a holder's write that the other request may hold up.
-const (
-	headersRead = 500 * time.Millisecond
-	heldUp      = 2 * time.Second
-)
-
-// lateBody is a body that comes late.
-type lateBody struct {
-	what    string
-	size    int
-	chunked bool // its length is not told before
-	must    bool // a storage has to take it; others it may refuse
-}
-
-var lateBodies = []lateBody{
-	{"body", 4, false, true},
-	{"body of 256 KiB", 256 << 10, false, false}, // which a storage may pass on as it comes
-	{"chunked body", 4, true, false},
-}
-
-func lateBodyIsNoWayIn(ctx context.Context, j *judge) error {
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
-	}
-	for i, body := range lateBodies {
-		if err := body.isNoWayIn(ctx, s, fence.Token(36+2*i)); err != nil {
-			return err
-		}
-	}
-	return s.err
-}
-
-// isNoWayIn makes a write with a token, whose body comes after a write with the next token.
-func (b lateBody) isNoWayIn(ctx context.Context, s *steps, old fence.Token) error {
-	late := Exchange{Method: http.MethodPut, Path: s.path(key), Header: []string{s.scope(), token(fmt.Sprint(old))}, Body: "late", Late: true}
-	ctx, cancel := context.WithTimeout(ctx, s.client.timeout)
-	defer cancel()
-	conn, err := dial(ctx, s.base, late, b.framing())
-	if err != nil {
-		return s.client.note(s.base, late, foreign.Answer{}, err)
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	time.Sleep(headersRead) // stands for no event that can be seen
-	value := fmt.Sprintf("new %d", old+1)
-	written := make(chan error, 1)
-	go func() { written <- s.Write(ctx, claim(old+1), key, value) }()
-	timer := time.NewTimer(heldUp)
-	defer timer.Stop()
-	select {
-	case err = <-written:
-		written <- err
-	case <-timer.C: // it serves one at a time
-	}
-	a, err := finish(conn, b.text(), s.client.timeout)
-	if err == nil {
-		_ = s.client.note(s.base, late, a, nil)
-	}
-	if first := <-written; first != nil {
-		return fmt.Errorf("a write with token %d, while the %s of a write with %d was on its way: %w", old+1, b.what, old, first)
-	}
-	if err != nil && b.must {
-		return fmt.Errorf("a write with token %d whose %s came late: %w", old, b.what, s.client.note(s.base, late, foreign.Answer{}, err))
-	}
-	s.stays(value, fmt.Sprintf("a write with token %d whose headers came before that with %d, and its %s after it,", old, old+1, b.what))
-	s.write(old, "stale", fence.ErrStale)
-	return s.err
-}
-
-// framing is the header that says how long the body is.
-func (b lateBody) framing() string {
-	if b.chunked {
-		return "Transfer-Encoding: chunked"
-	}
-	return contentLength(b.size)
-}
-
-func contentLength(n int) string { return fmt.Sprintf("Content-Length: %d", n) }
-
-// text is the body as it is sent.
-func (b lateBody) text() string {
-	body := strings.Repeat("late", b.size/4)
-	if b.chunked {
-		body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
-	}
-	return body
-}
-
-// finish sends the body of a request, and returns the answer.
-func finish(conn net.Conn, body string, within time.Duration) (a foreign.Answer, err error) {
-	if err := conn.SetDeadline(time.Now().Add(within)); err != nil {
-		return a, err
-	}
-	if _, err := io.WriteString(conn, body); err != nil {
-		return a, err
-	}
-	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, foreign.MaxHeaders+foreign.MaxAnswer)), nil)
-	if err != nil {
-		return a, err
-	}
-	defer resp.Body.Close()
-	return foreign.Read(resp)
-}
-
-// dial sends all of a request but its body. framing is the header that says how long that is.
-func dial(ctx context.Context, base string, e Exchange, framing string) (net.Conn, error) {
-	u, err := url.Parse(base)
-	if err != nil {
-		return nil, err
-	}
-	dialer := new(net.Dialer)
-	var conn net.Conn
-	if u.Scheme == "https" {
-		conn, err = (&tls.Dialer{NetDialer: dialer}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
-	} else {
-		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
-	}
-	if err != nil {
-		return nil, err
-	}
-	lines := append([]string{fmt.Sprintf("%s %s%s HTTP/1.1", e.Method, u.EscapedPath(), e.Path), "Host: " + u.Host, "Connection: close"}, e.Header...)
-	_, err = fmt.Fprintf(conn, "%s\r\n%s\r\n\r\n", strings.Join(lines, "\r\n"), framing)
-	return conn, err
-}
-
-func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
-}
-
-func batchIsFenced(ctx context.Context, j *judge) error {
-	if !j.speaks.Batch {
-		return fmt.Errorf("%w: the storage knows no batches", fencetest.ErrNotApplicable)
-	}
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
-	}
-	batch := func(t fence.Token, want bool) {
-		if s.err != nil {
-			return
-		}
-		a, err := s.batch(ctx, claim(t), key, "batch")
-		switch {
-		case err != nil:
-			s.err = fmt.Errorf("a batch with token %d: %w", t, err)
-		case a.OK() != want:
-			s.err = fmt.Errorf("a batch with token %d: the storage answered %v, want admitted: %v", t, a, want)
-		}
-	}
-	batch(34, false)
-	s.stays("kept", "a stale batch")
-	batch(36, true)
-	s.write(35, "stale after a batch with token 36", fence.ErrStale)
-	s.stays("batch", "a batch with token 36")
-	return s.err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"path"
@@ -232,17 +233,35 @@ func (s twoSteps) Read(ctx context.Context, c fence.Claim, key string) (v string
 	return v, ok, err
 }
 
-// keyLocks is a store with a mark for each scope and a lock for each key.
-type keyLocks struct {
+// locks is a store with a mark for each scope and many locks. lock has the one of a request.
+type locks struct {
 	*correct
-	keys  sync.Map // of *sync.Mutex
+	lock  func(s *locks, c fence.Claim, key string) *sync.Mutex
+	made  sync.Map // of *sync.Mutex
 	marks sync.Map // of fence.Mark
 }
 
-func (s *keyLocks) do(c fence.Claim, key string, op func()) error {
-	l, _ := s.keys.LoadOrStore(key, new(sync.Mutex))
-	l.(*sync.Mutex).Lock()
-	defer l.(*sync.Mutex).Unlock()
+// lockOfKey is a lock for each key.
+func lockOfKey(s *locks, _ fence.Claim, key string) *sync.Mutex {
+	l, _ := s.made.LoadOrStore(key, new(sync.Mutex))
+	return l.(*sync.Mutex)
+}
+
+// lateLock is a lock for each scope, which its first claims make in two steps.
+func lateLock(s *locks, c fence.Claim, _ string) *sync.Mutex {
+	if l, made := s.made.Load(c.Scope); made {
+		return l.(*sync.Mutex)
+	}
+	gap()
+	l := new(sync.Mutex)
+	s.made.Store(c.Scope, l)
+	return l
+}
+
+func (s *locks) do(c fence.Claim, key string, op func()) error {
+	l := s.lock(s, c, key)
+	l.Lock()
+	defer l.Unlock()
 	m, _ := s.marks.LoadOrStore(c.Scope, fence.Mark{})
 	next, err := m.(fence.Mark).Admit(c)
 	if err != nil {
@@ -254,19 +273,19 @@ func (s *keyLocks) do(c fence.Claim, key string, op func()) error {
 	return nil
 }
 
-func (s *keyLocks) fail(c fence.Claim, key, value string) error {
+func (s *locks) fail(c fence.Claim, key, value string) error {
 	return errors.Join(s.Write(context.Background(), fence.Claim{Scope: c.Scope, Token: c.Token}, key, value), errHalfDone)
 }
 
-func (s *keyLocks) Write(_ context.Context, c fence.Claim, key, value string) error {
+func (s *locks) Write(_ context.Context, c fence.Claim, key, value string) error {
 	return s.do(c, key, func() { s.set(key, value) })
 }
 
-func (s *keyLocks) Delete(_ context.Context, c fence.Claim, key string) error {
+func (s *locks) Delete(_ context.Context, c fence.Claim, key string) error {
 	return s.do(c, key, func() { s.unset(key) })
 }
 
-func (s *keyLocks) Read(_ context.Context, c fence.Claim, key string) (v string, ok bool, err error) {
+func (s *locks) Read(_ context.Context, c fence.Claim, key string) (v string, ok bool, err error) {
 	if c.Token != 0 {
 		err = s.do(c, key, func() { v, ok = s.get(key) })
 		return v, ok, err
@@ -336,6 +355,45 @@ func (s *sharing) Read(ctx context.Context, c fence.Claim, key string) (string, 
 	}
 	v, ok := s.data.get(key)
 	return v, ok, nil
+}
+
+// forgetful is a store in which a read without a token forgets the mark.
+type forgetful struct{ *byHand }
+
+func (s forgetful) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if c.Token == 0 {
+		s.mu.Lock()
+		delete(s.marks, c.Scope)
+		s.mu.Unlock()
+	}
+	return s.byHand.Read(ctx, c, key)
+}
+
+// cached is a store whose reads are answered from a cache, if the key is in it.
+type cached struct {
+	*correct
+	cache sync.Map
+}
+
+func (s *cached) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	defer s.cache.Delete(key)
+	return s.correct.Write(ctx, c, key, value)
+}
+
+func (s *cached) Delete(ctx context.Context, c fence.Claim, key string) error {
+	defer s.cache.Delete(key)
+	return s.correct.Delete(ctx, c, key)
+}
+
+func (s *cached) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	if v, hit := s.cache.Load(key); hit {
+		return v.(string), true, nil
+	}
+	v, ok, err := s.correct.Read(ctx, c, key)
+	if ok && err == nil {
+		s.cache.Store(key, v)
+	}
+	return v, ok, err
 }
 
 // apart are two processes that share marks and data, but not the step of both.
@@ -449,8 +507,8 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			name: "check and write in two steps",
 			open: func() fencetest.Store { return twoSteps{newCorrect(), write} },
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "ProcessesShareTheStep",
-				"ScopeIsOneStep",
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "FirstClaimsAreOneStep",
+				"ProcessesShareTheStep", "ScopeIsOneStep",
 			},
 		},
 		{
@@ -465,8 +523,80 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 		},
 		{
 			name:   "a lock for each key, a mark for each scope",
-			open:   func() fencetest.Store { return &keyLocks{correct: newCorrect()} },
+			open:   func() fencetest.Store { return &locks{correct: newCorrect(), lock: lockOfKey} },
 			caught: []string{"ScopeIsOneStep"},
+		},
+		{
+			name:   "a lock for each scope, which its first claims make in two steps",
+			open:   func() fencetest.Store { return &locks{correct: newCorrect(), lock: lateLock} },
+			caught: []string{"FirstClaimsAreOneStep"},
+		},
+		{
+			name:   "reads are answered from a cache",
+			open:   func() fencetest.Store { return &cached{correct: newCorrect()} },
+			caught: []string{"ReadRaisesMark", "StaleReadRefused"},
+		},
+		{
+			name: "a read without a token forgets the mark",
+			open: func() fencetest.Store { return forgetful{newByHand(rule)} },
+			caught: []string{
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "FirstClaimsAreOneStep",
+				"ProcessesShareTheStep", "ScopeIsOneStep", "StaleReadRefused", "UnfencedReadAllowed",
+			},
+		},
+		{
+			name: "two scopes in many share a mark",
+			open: naming(func(c fence.Claim, _ string) string {
+				h := fnv.New32a()
+				h.Write([]byte(c.Scope))
+				return fmt.Sprint(h.Sum32() >> 16)
+			}),
+			caught: []string{"ManyMarksStay", "RestartKeepsManyMarks"},
+		},
+		{
+			name: "the newest token of any scope is not checked",
+			open: func() fencetest.Store {
+				var newest fence.Token
+				return newByHand(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+					if c.Token != 0 && c.Token == newest {
+						return fence.Mark{}.Admit(c)
+					}
+					next, err := m.Admit(c)
+					if err == nil {
+						newest = c.Token
+					}
+					return next, err
+				})
+			},
+			caught: []string{"ScopesAreIndependent", "ScopesAreNotConfused"},
+			change: func(s *fencetest.Subject) { s.NoSequence = true },
+		},
+		{
+			name: "tokens are compared as text of ten digits",
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+				next, err := (fence.Mark{}).Admit(c)
+				if err == nil && fmt.Sprintf("%010d", c.Token) < fmt.Sprintf("%010d", m.Token) {
+					return m, &fence.StaleError{Scope: c.Scope, Token: c.Token, Mark: m.Token}
+				}
+				return next, err
+			}),
+			caught: []string{"TokensCompareAsNumbers"},
+			change: func(s *fencetest.Subject) { s.NoSequence = true },
+		},
+		{
+			name: "what a crash leaves is tidied up, and has no marks of deleted keys then",
+			open: func() fencetest.Store {
+				s := newByHand(rule)
+				requests := 0
+				s.keep = func(r request) fence.Mark {
+					if requests++; requests%1000 == 0 {
+						maps.DeleteFunc(s.durable, func(scope string, _ fence.Mark) bool { return s.data[scope] == "" })
+					}
+					return kept(r)
+				}
+				return s
+			},
+			caught: []string{"RestartKeepsManyMarks"},
 		},
 		{
 			name:   "two processes with marks of their own",
@@ -566,7 +696,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 				return s
 			},
-			caught: []string{"ManyMarksStay"},
+			caught: []string{"ManyMarksStay", "RestartKeepsManyMarks"},
 		},
 		{
 			name: "marks expire",
@@ -614,9 +744,10 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteRaisesMark",
-				"FailureKeepsMark", "LargestTokenAdmitted", "NewerTokenReplaces", "ProcessesShareMarks", "ProcessesShareTheStep",
-				"ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
-				"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+				"FailureKeepsMark", "FirstClaimsAreOneStep", "LargestTokenAdmitted", "NewerTokenReplaces",
+				"ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark",
+				"ScopeGuardsAllItsKeys", "ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused",
+				"TokensCompareAsNumbers",
 			},
 		},
 		{
@@ -629,7 +760,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			}),
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark", "RestartKeepsEveryMark",
-				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
+				"RestartKeepsManyMarks", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
 			},
 		},
 		{
@@ -652,9 +783,10 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			}),
 			caught: []string{
 				"DeleteKeepsMark", "DeleteRaisesMark", "EqualTokenAdmitted", "ReadRaisesMark", "RefusalChangesNothing",
-				"RefusalKeepsMark", "RestartKeepsMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopesAreIndependent",
-				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceOrders", "SequenceOrdersDeletes",
-				"SequenceOutlivesOthers", "TimeKeepsMark", "UnfencedReadAllowed",
+				"RefusalKeepsMark", "RestartKeepsManyMarks", "RestartKeepsMark", "ScopeAndKeyAreApart",
+				"ScopeGuardsAllItsKeys", "ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits",
+				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleReadRefused", "TimeKeepsMark",
+				"UnfencedReadAllowed",
 			},
 		},
 		{
@@ -695,7 +827,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 		{
 			name:   "marks outlive one restart and no second one",
 			open:   func() fencetest.Store { s := newByHand(rule); s.brief = true; return onceKept{s} },
-			caught: []string{"RestartKeepsEveryMark", "RestartKeepsMark"},
+			caught: []string{"RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark"},
 		},
 		{
 			name: "reads ignore the token",
@@ -724,7 +856,8 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 			},
 			caught: []string{
-				"RestartKeepsEveryMark", "ScopeAndKeyAreApart", "ScopesAreIndependent", "ScopesAreNotConfused",
+				"ManyMarksStay", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "ScopeAndKeyAreApart",
+				"ScopesAreIndependent", "ScopesAreNotConfused",
 			},
 		},
 		{
@@ -733,7 +866,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				c.Token = fence.Token(float32(c.Token))
 				return m.Admit(c)
 			}),
-			caught: []string{"LargestTokenAdmitted", "RefusalNamesBothTokens"},
+			caught: []string{"LargestTokenAdmitted", "RefusalNamesBothTokens", "TokensCompareAsNumbers"},
 		},
 		{
 			name: "tokens are compared as text",
@@ -748,8 +881,9 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return first, nil
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "ProcessesShareTheStep",
-				"ScopeIsOneStep", "ScopesAreNotConfused", "TokensCompareAsNumbers",
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "FirstClaimsAreOneStep",
+				"ManyMarksStay", "ProcessesShareTheStep", "RestartKeepsManyMarks", "ScopeIsOneStep", "ScopesAreNotConfused",
+				"TokensCompareAsNumbers",
 			},
 		},
 		{
@@ -812,7 +946,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 					return volatile{&correct{data: s.(volatile).data}}, nil
 				}
 			},
-			caught: []string{"RestartKeepsEveryMark", "RestartKeepsMark"},
+			caught: []string{"RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark"},
 		},
 		{
 			name:   "the mark is raised after the operation",
@@ -835,10 +969,12 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			},
 			caught: []string{
 				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteKeepsMark",
-				"DeleteRaisesMark", "InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused", "ProcessesShareMarks",
-				"ProcessesShareTheStep", "ReadRaisesMark", "RefusalChangesNothing", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
-				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceOrders",
-				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused", "TokensCompareAsNumbers",
+				"DeleteRaisesMark", "FirstClaimsAreOneStep", "InvalidTokenRefused", "LargestTokenAdmitted",
+				"MissingTokenRefused", "ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark",
+				"RefusalChangesNothing", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
+				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure",
+				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused",
+				"TokensCompareAsNumbers",
 			},
 		},
 	} {
@@ -886,8 +1022,8 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 	}
 	want := []string{
 		"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "SequenceIsOfTheTenure", "SequenceHas64Bits",
-		"SequenceOrdersDeletes", "SequenceOutlivesOthers", "RestartKeepsMark", "RestartKeepsEveryMark", "ProcessesShareMarks",
-		"ProcessesShareTheStep", "FailureKeepsMark", "AheadRefused", "SharedClaimsShare", "StaleSharedRefused",
+		"SequenceOrdersDeletes", "SequenceOutlivesOthers", "RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
+		"ProcessesShareMarks", "ProcessesShareTheStep", "FailureKeepsMark", "AheadRefused", "SharedClaimsShare", "StaleSharedRefused",
 		"SharedRaisesMark", "SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedHasNoSequence", "SharedIsOneStep",
 		"RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode", "RefusalNamesBothTokens",
 	}

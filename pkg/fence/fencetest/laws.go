@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -49,6 +50,9 @@ func staleReadRefused(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	s.write(claim(34), lock, "new", admitted)
 	s.read(claim(33), lock, "", fence.ErrStale)
+	s.read(claim(34), lock, "new", admitted)
+	s.read(unfenced, lock, "new", admitted)
+	s.read(claim(33), lock, "", fence.ErrStale) // also where the answer has been given to others
 	return s.err
 }
 
@@ -198,7 +202,8 @@ func missingTokenRefused(ctx context.Context, sub Subject) error {
 func readRaisesMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	s.write(claim(33), lock, "seen", admitted)
-	s.read(claim(34), lock, "seen", admitted)
+	s.read(unfenced, lock, "seen", admitted)
+	s.read(claim(34), lock, "seen", admitted) // also where the answer has been given to others
 	s.write(claim(33), lock, "stale", fence.ErrStale)
 	s.read(claim(34), lock, "seen", admitted)
 	s.write(claim(34), lock, "follows", admitted) // from what it has read
@@ -219,6 +224,7 @@ func unfencedReadAllowed(ctx context.Context, sub Subject) error {
 	s.read(unfenced, lock, "", admitted)
 	s.write(claim(33), lock, "old", admitted)
 	s.read(unfenced, lock, "old", admitted)
+	s.write(claim(32), lock, "stale", fence.ErrStale)
 	s.write(claim(33), lock, "again", admitted)
 	return s.err
 }
@@ -235,16 +241,30 @@ func invalidTokenRefused(ctx context.Context, sub Subject) error {
 
 func tokensCompareAsNumbers(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	var before []fence.Token
-	for _, t := range []fence.Token{2, 9, 10, 99, 100, 1<<15 + 1, 1<<16 + 1, 1<<31 + 1, 1<<32 + 1, 1 << 33, 1<<53 + 1} {
+	tokens := telling()
+	for i, t := range tokens {
 		s.write(claim(t), lock, t.String(), admitted)
-		for _, older := range before {
-			s.write(claim(older), lock, "stale", fence.ErrStale)
+		for _, older := range []int{0, i - 1} {
+			if older >= 0 && older < i {
+				s.write(claim(tokens[older]), lock, "stale", fence.ErrStale)
+			}
 		}
-		before = append(before, t)
 	}
-	s.read(unfenced, lock, fence.Token(1<<53+1).String(), admitted)
+	s.read(unfenced, lock, tokens[len(tokens)-1].String(), admitted)
 	return s.err
+}
+
+// telling are tokens, from the lowest to the highest, by which one sees how they are compared:
+// at each of them a number gets a bit, or a digit, more.
+func telling() (tokens []fence.Token) {
+	for bit := 1; bit < 63; bit++ {
+		tokens = append(tokens, 1<<bit+1)
+	}
+	for ten := fence.Token(10); ten <= math.MaxInt64/10; ten *= 10 {
+		tokens = append(tokens, ten-1, ten)
+	}
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
 }
 
 func largestTokenAdmitted(ctx context.Context, sub Subject) error {
@@ -293,6 +313,9 @@ func scopesAreIndependent(ctx context.Context, sub Subject) error {
 	s.write(claim(34), lock, "a again", admitted)
 	s.read(unfenced, lock, "a again", admitted)
 	s.read(fence.Claim{Scope: lock2}, lock2, "b", admitted)
+	s.write(fence.Claim{Scope: "lock-c", Token: 35}, "lock-c", "c", admitted)
+	s.write(fence.Claim{Scope: "lock-d", Token: 34}, "lock-d", "d", admitted)
+	s.write(fence.Claim{Scope: "lock-c", Token: 34}, "lock-c", "stale", fence.ErrStale) // though it is the other's newest
 	return s.err
 }
 

@@ -73,32 +73,93 @@ func refusalKeepsMark(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
-// manyWriters is how many requests are under way at a time.
-const manyWriters = 16
+const (
+	manyWriters = 16   // requests that are under way at a time
+	maxLooked   = 2000 // of many marks, those that are looked at
+)
 
 func manyMarksStay(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
 	if s.err != nil {
 		return s.err
 	}
-	n := sub.Marks
-	if n == 0 {
-		n = defaultMarks
-	}
-	write := func(i int, t fence.Token) error {
-		scope := fmt.Sprintf("lock-%d", i)
-		return s.store.Write(ctx, fence.Claim{Scope: scope, Token: t}, scope, t.String())
-	}
-	err := each(n, func(i int) error { return write(i, 34) })
-	if err != nil {
+	m := many{s.store, sub.marks()}
+	if err := m.write(ctx); err != nil {
 		return err
 	}
-	return each(n, func(i int) error {
-		if err := write(i, 33); !errors.Is(err, fence.ErrStale) {
-			return unwanted(fmt.Sprintf("with %d scopes: a stale write in scope %d: got %v, want it refused", n, i, err), err)
+	return m.stale(ctx, max(1, m.n/maxLooked))
+}
+
+// restartKeepsManyMarks is for stores that tidy up what they keep, now and then.
+func restartKeepsManyMarks(ctx context.Context, sub Subject) error {
+	if sub.Restart == nil {
+		return fmt.Errorf("%w: the store loses its data with the process", ErrNotApplicable)
+	}
+	s := begin(ctx, sub.open)
+	if s.err != nil {
+		return s.err
+	}
+	m := many{s.store, sub.marks()}
+	if err := m.write(ctx); err != nil {
+		return err
+	}
+	err := each(m.n, func(i int) error {
+		if i%2 != 0 {
+			return nil
+		}
+		return s.store.Delete(ctx, m.claim(i), m.claim(i).Scope)
+	})
+	s.judge("a delete", err, admitted)
+	for range 2 { // at the first one, too, it may tidy up
+		s.restart(sub)
+	}
+	if s.err != nil {
+		return s.err
+	}
+	m.Store = s.store
+	return m.stale(ctx, 7) // keys that are there, and deleted ones
+}
+
+// many are scopes of a store, each with one key.
+type many struct {
+	Store
+	n int
+}
+
+// claim is that of a scope. The tokens fall, so that two scopes with one mark refuse the second.
+func (m many) claim(i int) fence.Claim {
+	return fence.Claim{Scope: fmt.Sprintf("lock-%d", i), Token: fence.Token(34 + 2*(m.n-i))}
+}
+
+// write writes in all scopes.
+func (m many) write(ctx context.Context) error {
+	return each(m.n, func(i int) error {
+		c := m.claim(i)
+		if err := m.Write(ctx, c, c.Scope, c.Token.String()); err != nil {
+			return unwanted(fmt.Sprintf("with %d scopes: the first write in scope %d, with %+v: got error %q, want it admitted", m.n, i, c, err), err)
 		}
 		return nil
 	})
+}
+
+// stale wants stale writes refused, in each scope or each that is so many after it.
+func (m many) stale(ctx context.Context, step int) error {
+	return each(m.n/step, func(i int) error {
+		c := m.claim(i * step)
+		c.Token--
+		if err := m.Write(ctx, c, c.Scope, "stale"); !errors.Is(err, fence.ErrStale) {
+			return unwanted(fmt.Sprintf("with %d scopes: a stale write in scope %d: got %v, want it refused", m.n, i*step, err), err)
+		}
+		return nil
+	})
+}
+
+// marks is how many scopes the store is shown at a time.
+func (sub Subject) marks() int {
+	if sub.Marks == 0 {
+		return defaultMarks
+	}
+	return sub.Marks
 }
 
 // each calls f for 0 to n-1, some at a time, and returns an error.

@@ -25,6 +25,7 @@ type race struct {
 	newestMode, olderMode fence.Mode // of their claims
 	otherKey              bool       // the older ones work on another key of the scope
 	processes             bool       // the older ones ask another process
+	first                 bool       // in a scope that nobody has claimed before
 }
 
 func checkAndWriteAreOneStep(ctx context.Context, sub Subject) error {
@@ -44,6 +45,10 @@ func checkAndReadAreOneStep(ctx context.Context, sub Subject) error {
 
 func scopeIsOneStep(ctx context.Context, sub Subject) error {
 	return sub.run(ctx, race{newest: opWrite, older: opWrite, otherKey: true})
+}
+
+func firstClaimsAreOneStep(ctx context.Context, sub Subject) error {
+	return sub.run(ctx, race{newest: opWrite, older: opWrite, first: true})
 }
 
 func processesShareTheStep(ctx context.Context, sub Subject) error {
@@ -77,13 +82,22 @@ func (sub Subject) run(ctx context.Context, races ...race) error {
 
 // round is one race. The key that the older ones work on is the one to watch.
 func (r race) round(ctx context.Context, one, two Store, newest fence.Token) error {
-	own, watched := lock, lock
+	scope := lock
+	if r.first {
+		scope = fmt.Sprintf("%s-%d", lock, newest)
+	}
+	own, watched := scope, scope
 	if r.otherKey {
 		watched = lock2
 	}
+	claim := func(t fence.Token, mode fence.Mode) fence.Claim {
+		return fence.Claim{Scope: scope, Token: t, Mode: mode}
+	}
 	before := newest - raceOlder - 1 // after the round before
-	if err := one.Write(ctx, claim(before), watched, "before the race"); err != nil {
-		return fmt.Errorf("write with token %d: %w", before, err)
+	if !r.first {
+		if err := one.Write(ctx, claim(before, fence.Exclusive), watched, "before the race"); err != nil {
+			return fmt.Errorf("write with token %d: %w", before, err)
+		}
 	}
 	var (
 		wg    sync.WaitGroup
@@ -94,14 +108,14 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 	start := make(chan struct{})
 	wg.Go(func() {
 		<-start
-		if seen, first = request(ctx, one, r.newest, claimIn(newest, r.newestMode), own); first == nil && r.newest != opRead {
-			seen, _, first = one.Read(ctx, unfenced, watched)
+		if seen, first = request(ctx, one, r.newest, claim(newest, r.newestMode), own); first == nil && r.newest != opRead {
+			seen, _, first = one.Read(ctx, claim(0, fence.Exclusive), watched)
 		}
 	})
 	for i := range older {
 		wg.Go(func() {
 			<-start
-			_, older[i] = request(ctx, two, r.older, claimIn(newest-fence.Token(i)-1, r.olderMode), watched)
+			_, older[i] = request(ctx, two, r.older, claim(newest-fence.Token(i)-1, r.olderMode), watched)
 		})
 	}
 	close(start)
@@ -114,7 +128,7 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 			return fmt.Errorf("racing %s with token %d: %w", r.older, newest-fence.Token(i)-1, err)
 		}
 	}
-	last, _, err := one.Read(ctx, unfenced, watched)
+	last, _, err := one.Read(ctx, claim(0, fence.Exclusive), watched)
 	if err != nil {
 		return fmt.Errorf("read: %w", err)
 	}
@@ -129,7 +143,7 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 		return fmt.Errorf("the %s with token %d was acknowledged, and then a %s with an older token, checked before it, landed: %s became %q, want %q",
 			r.newest, newest, r.older, watched, last, want)
 	}
-	if err := two.Write(ctx, claim(newest-1), watched, "stale"); !errors.Is(err, fence.ErrStale) {
+	if err := two.Write(ctx, claim(newest-1, fence.Exclusive), watched, "stale"); !errors.Is(err, fence.ErrStale) {
 		text := fmt.Sprintf("after the %s with token %d a write with %d: got %v, want it refused as stale", r.newest, newest, newest-1, err)
 		return unwanted(text, err)
 	}

@@ -8,11 +8,9 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-func claimIn(t fence.Token, m fence.Mode) fence.Claim {
-	return fence.Claim{Scope: lock, Token: t, Mode: m}
+func shared(t fence.Token) fence.Claim {
+	return fence.Claim{Scope: lock, Token: t, Mode: fence.Shared}
 }
-
-func shared(t fence.Token) fence.Claim { return claimIn(t, fence.Shared) }
 
 func sharedClaimsShare(ctx context.Context, sub Subject) error {
 	s, err := sub.beginShared(ctx)
