@@ -38,6 +38,7 @@ type Options struct {
 const (
 	Holds     = "holds"
 	Fails     = "fails"
+	LeftOut   = "left out"   // it is about a command that the client does not obey, and need not
 	NotJudged = "not judged" // the client was never ready
 )
 
@@ -68,7 +69,7 @@ func (r Report) Count(outcome string) (n int) {
 
 // Summary says in a sentence what came of all.
 func (r Report) Summary() string {
-	return fmt.Sprintf("agent-check: %d hold, %d fail, %d could not be judged", r.Count(Holds), r.Count(Fails), r.Count(NotJudged))
+	return fmt.Sprintf("agent-check: %d hold, %d fail, %d were left out, %d could not be judged", r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
 }
 
 // JSON writes the report as one JSON document.
@@ -108,6 +109,8 @@ func (r Result) Text(w io.Writer) error {
 type check struct {
 	name, doc string
 	ttl       time.Duration // of the client's lease
+	timeout   time.Duration // of its requests; 0: as it is set
+	optional  bool          // a client need not obey the command
 	run       func(ctx context.Context, t *trial) error
 }
 
@@ -195,7 +198,11 @@ func (j *judge) judge(ctx context.Context, c check) Result {
 	for _, client := range t.clients {
 		client.end()
 	}
-	if err != nil {
+	var unable *unableError
+	switch {
+	case c.optional && errors.As(err, &unable):
+		r.Outcome, r.Why = LeftOut, err.Error()
+	case err != nil:
 		r.Outcome, r.Why, r.Said = Fails, err.Error(), t.said[max(0, len(t.said)-maxSaid):]
 	}
 	return r
@@ -244,6 +251,9 @@ func (t *trial) other(ctx context.Context) (*client, error) {
 func (t *trial) launch(ctx context.Context, name string, askedBefore int, start func(string, []string) (*proc.Process, error)) (*client, error) {
 	settings := maps.Clone(t.Settings)
 	settings[setting.TTL] = fmt.Sprintf("%ds", t.check.ttl/time.Second)
+	if t.check.timeout > 0 {
+		settings[setting.Timeout] = t.check.timeout.String()
+	}
 	endpoints, err := t.scene.Servers.Endpoints(ctx, settings)
 	if err != nil {
 		return nil, err

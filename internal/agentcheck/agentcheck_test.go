@@ -76,16 +76,31 @@ var broken = map[string]breakage{
 			e.Tenure += "x"
 		}
 	}},
-	"UnlockFrees":  {hears: func(line string) string { return strings.Replace(line, "unlock", "unlock /other", 1) }},
-	"WaitEnds":     {hears: func(line string) string { return strings.TrimSuffix(line, " within 300ms") }},
-	"EndReleases":  {dies: true, waits: true},
-	"TermReleases": {deaf: true, waits: true},
+	"UnlockFrees":        {hears: func(line string) string { return strings.Replace(line, "unlock", "unlock /other", 1) }},
+	"WaitEnds":           {hears: func(line string) string { return strings.TrimSuffix(line, " within 300ms") }},
+	"TryTakesIfFree":     {hears: func(line string) string { return strings.Replace(line, "trylock", "trylock /other", 1) }},
+	"QueueWaits":         {hears: func(line string) string { return strings.TrimSuffix(line, " within 300ms") }},
+	"DeleteIsSent":       {hears: func(line string) string { return strings.Replace(line, "delete key2", "write key2=", 1) }},
+	"ChangeIsSent":       {hears: func(line string) string { return strings.Replace(line, "key4=2", "key4=1", 1) }},
+	"SendIsInBackground": {waits: true, hears: func(line string) string { return strings.TrimPrefix(line, "send ") }},
+	"RetryAsksAgain":     {says: func(e *history.Event) { e.RetryOf = "" }},
+	"CountAdds":          {hears: func(line string) string { return strings.Replace(line, "key7 3", "key7 2", 1) }},
+	"EndReleases":        {dies: true, waits: true},
+	"TermReleases":       {deaf: true, waits: true},
 }
+
+// unable is a client that knows few commands.
+const unable = "unable"
 
 // brokenCommand is a client that is broken in one way.
 func brokenCommand() *cobra.Command {
 	return &cobra.Command{Use: "broken NAME", DisableFlagParsing: true, RunE: func(cmd *cobra.Command, args []string) error {
 		b := broken[args[0]]
+		if args[0] == unable {
+			b.hears = func(line string) string {
+				return strings.NewReplacer("trylock", "x", "count", "x", "write", "x").Replace(line)
+			}
+		}
 		if b.args != nil {
 			b.args(args[1:])
 		}
@@ -230,6 +245,17 @@ func TestBrokenClients(t *testing.T) {
 			}
 			t.Log(r.Why)
 		})
+	}
+}
+
+// TestCommandsThatAreLeftOut: a client need not obey all commands; it must those that all
+// scenarios use.
+func TestCommandsThatAreLeftOut(t *testing.T) {
+	for name, want := range map[string]string{"TryTakesIfFree": agentcheck.LeftOut, "CountAdds": agentcheck.LeftOut, "ValuesAreWhole": agentcheck.Fails} {
+		report := judge(t, etcd.Service{}, nil, time.Minute, []string{name}, "broken", unable)
+		if r := report.Results[1]; r.Outcome != want || !strings.Contains(r.Why, "by an error: unknown command") {
+			t.Errorf("%s: %s: %s, want that it %s", r.Check, r.Outcome, r.Why, want)
+		}
 	}
 }
 

@@ -78,6 +78,18 @@ func (c *client) do(ctx context.Context, command string) (a answer, err error) {
 	if err := c.tell(command); err != nil {
 		return a, err
 	}
+	return c.outcome(ctx, command)
+}
+
+// unableError says that a client does not obey a command.
+type unableError struct{ command, text string }
+
+func (e *unableError) Error() string {
+	return fmt.Sprintf("it answers %q by an error: %s", e.command, e.text)
+}
+
+// outcome awaits the next outcome of what a command asks.
+func (c *client) outcome(ctx context.Context, command string) (a answer, err error) {
 	for {
 		e, err := c.next(ctx)
 		if err != nil {
@@ -85,7 +97,7 @@ func (c *client) do(ctx context.Context, command string) (a answer, err error) {
 		}
 		switch e.Kind {
 		case history.KindError:
-			return a, fmt.Errorf("it answers %q by an error: %s", command, e.Text)
+			return a, &unableError{command, e.Text}
 		case history.KindInvoke:
 			if a.asked.Kind != "" {
 				return a, fmt.Errorf("%q: a second invoke comes before the outcome of the first one", command)
@@ -96,6 +108,25 @@ func (c *client) do(ctx context.Context, command string) (a answer, err error) {
 			return a, a.check(command)
 		case history.KindLost:
 			c.lost = append(c.lost, e)
+		}
+	}
+}
+
+// sends tells the client a command that is over with its invoke.
+func (c *client) sends(ctx context.Context, command string) (a answer, err error) {
+	if err := c.tell(command); err != nil {
+		return a, err
+	}
+	for {
+		e, err := c.next(ctx)
+		switch {
+		case err != nil:
+			return a, fmt.Errorf("after %q: %w", command, err)
+		case e.Kind == history.KindError:
+			return a, &unableError{command, e.Text}
+		case e.Kind == history.KindInvoke:
+			a.asked = e
+			return a, nil
 		}
 	}
 }

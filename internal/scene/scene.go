@@ -26,13 +26,14 @@ type Scene struct {
 	Servers service.Servers
 	Storage string // its URL; "": there is none
 
-	group  *proc.Group
-	world  setting.Values
-	locks  []string
-	began  time.Time
-	cancel context.CancelFunc
-	over   chan struct{}
-	work   sync.WaitGroup
+	storage *proc.Process
+	group   *proc.Group
+	world   setting.Values
+	locks   []string
+	began   time.Time
+	cancel  context.CancelFunc
+	over    chan struct{}
+	work    sync.WaitGroup
 
 	mu      sync.Mutex
 	account Account
@@ -122,7 +123,7 @@ func (c *Scene) StartStorage(more ...string) error {
 	if err := journal.Decode(&first); err != nil {
 		return errors.Join(err, p.Ended())
 	}
-	c.Storage = "http://" + first.Listen
+	c.storage, c.Storage = p, "http://"+first.Listen
 	c.Go(func() {
 		for {
 			var line kv.Line
@@ -138,6 +139,15 @@ func (c *Scene) StartStorage(more ...string) error {
 		}
 	})
 	return nil
+}
+
+// StorageStill does something while the storage stands still, and answers nobody.
+func (c *Scene) StorageStill(do func() error) error {
+	if err := c.storage.Pause(); err != nil {
+		return err
+	}
+	err := do()
+	return errors.Join(err, c.storage.Resume())
 }
 
 // Await returns when the accounts have what it names, which has asks.
