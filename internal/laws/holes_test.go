@@ -247,6 +247,25 @@ func TestHolesOfServers(t *testing.T) {
 	}
 }
 
+// TestLeftOut: why a law was left out says what would have it judged.
+func TestLeftOut(t *testing.T) {
+	only := []string{"RestartKeepsMark", "ProcessesShareMarks", "RestartKeepsBothMarks"}
+	for _, tt := range []struct {
+		options laws.Options
+		want    []string
+	}{
+		{laws.Options{URLs: serve(t, newTiny(nil))}, []string{"by --command", "the URLs of two", "no shared claims"}},
+		{laws.Options{Commands: []string{command(t, "none")}}, []string{"", "give --command twice", "no shared claims"}},
+	} {
+		tt.options.Only = only
+		for i, r := range report(t, tt.options).Results {
+			if tt.want[i] == "" && r.Outcome != laws.Holds || tt.want[i] != "" && (r.Outcome != laws.LeftOut || !strings.Contains(r.Why, tt.want[i])) {
+				t.Errorf("%s %s: %s, want %q", r.Law, r.Outcome, r.Why, tt.want[i])
+			}
+		}
+	}
+}
+
 // TestBounds: marks that are dropped after a while, or where there are many, are seen if one
 // waits long enough, or makes enough of them.
 func TestBounds(t *testing.T) {

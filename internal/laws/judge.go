@@ -248,7 +248,7 @@ func (j *judge) judge(ctx context.Context, l law) (r Result) {
 		return r
 	case errors.Is(err, fencetest.ErrNotApplicable):
 		_, why, _ := strings.Cut(err.Error(), fencetest.ErrNotApplicable.Error()+": ")
-		r.Outcome, r.Why = LeftOut, why
+		r.Outcome, r.Why = LeftOut, cmp.Or(j.remedy(l), why)
 		return r
 	}
 	r.Outcome, r.Why = Fails, err.Error()
@@ -264,6 +264,24 @@ func (j *judge) judge(ctx context.Context, l law) (r Result) {
 		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.name, j.place.args())}
 	}
 	return r
+}
+
+// remedy says how a law that was left out can be judged; "": by nothing that is asked of gcsim.
+func (j *judge) remedy(l law) string {
+	_, runs := j.place.(*run)
+	switch {
+	case strings.HasSuffix(l.name, "BothMarks") && !j.speaks.Shared:
+		return ""
+	case strings.HasPrefix(l.name, "ProcessesShare") && runs:
+		return "it is about two processes on the same data: give --command twice"
+	case strings.HasPrefix(l.name, "ProcessesShare"):
+		return "it is about two processes on the same data: give the URLs of two"
+	case strings.HasPrefix(l.name, "RestartKeeps") && runs:
+		return "the storage loses its data when it is killed, and its marks with it"
+	case strings.HasPrefix(l.name, "RestartKeeps"):
+		return "gcsim kills no storage at a URL: have it run the storage, by --command"
+	}
+	return ""
 }
 
 func isUnanswered(err error) bool {

@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
 		"holds      EqualTokenAdmitted          Equal tokens are one tenure",
 		"left out   SequenceOrders              the store ignores sequence numbers\n",
 		"FAILS      DeleteKeepsMark             Deleting a key does not lower the mark",
-		"back from the dead with {Scope:lock-a Token:33 Sequence:0 Mode:exclusive}: was admitted",
+		"back from the dead with token 33 in the scope lock-a: was admitted",
 		`Fencing-Token: 33 "back from the dead" -> 204`,
 	} {
 		if !strings.Contains(out.String(), want) {

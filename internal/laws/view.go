@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -101,8 +102,12 @@ func (v view) outcome(c fence.Claim, a foreign.Answer, change bool) error {
 	case a.Status == http.StatusPreconditionFailed && c.Token != 0:
 		return v.stale(c, a)
 	case a.Status >= 500:
+		what := "a read"
+		if change {
+			what = "a change"
+		}
 		did := fmt.Sprintf("answered %v, which leaves open what became of the request", a)
-		return &UnansweredError{Storage: v.base, Asked: fmt.Sprintf("%+v", c), Did: did}
+		return &UnansweredError{Storage: v.base, Asked: strings.Join(append([]string{what}, v.header(c)...), ", "), Did: did}
 	}
 	return fmt.Errorf("the storage answered %v", a)
 }

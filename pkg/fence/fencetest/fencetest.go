@@ -253,13 +253,13 @@ var admitted error
 
 func (s *steps) write(c fence.Claim, key, value string, want error) {
 	if s.err == nil {
-		s.judge(fmt.Sprintf("write %s=%s with %+v", key, value, c), s.store.Write(s.ctx, c, key, value), want)
+		s.judge(fmt.Sprintf("write %s=%s with %s", key, value, inWords(c)), s.store.Write(s.ctx, c, key, value), want)
 	}
 }
 
 func (s *steps) delete(c fence.Claim, key string, want error) {
 	if s.err == nil {
-		s.judge(fmt.Sprintf("delete %s with %+v", key, c), s.store.Delete(s.ctx, c, key), want)
+		s.judge(fmt.Sprintf("delete %s with %s", key, inWords(c)), s.store.Delete(s.ctx, c, key), want)
 	}
 }
 
@@ -269,11 +269,26 @@ func (s *steps) read(c fence.Claim, key, value string, want error) {
 		return
 	}
 	got, ok, err := s.store.Read(s.ctx, c, key)
-	what := fmt.Sprintf("read %s with %+v", key, c)
+	what := fmt.Sprintf("read %s with %s", key, inWords(c))
 	s.judge(what, err, want)
 	if s.err == nil && err == nil && (got != value || ok != (value != "")) {
 		s.err = fmt.Errorf("%s: got %q (there: %v), want %q", what, got, ok, value)
 	}
+}
+
+// inWords is a claim for people.
+func inWords(c fence.Claim) string {
+	text := fmt.Sprintf("token %d in the scope %s", c.Token, c.Scope)
+	if c.Token == 0 {
+		text = "no token in the scope " + c.Scope
+	}
+	if c.Sequence != 0 {
+		text += fmt.Sprintf(", sequence %d", c.Sequence)
+	}
+	if c.Mode != fence.Exclusive {
+		text += ", " + c.Mode.String()
+	}
+	return text
 }
 
 func (s *steps) judge(what string, got, want error) {

@@ -65,7 +65,7 @@ func refusalKeepsMark(ctx context.Context, sub Subject) error {
 					continue
 				}
 				_, _ = request(ctx, s.store, op, c, key)
-				s.write(claim(33), lock, fmt.Sprintf("stale after a %s of %s with %+v", op, key, c), fence.ErrStale)
+				s.write(claim(33), lock, fmt.Sprintf("stale after a %s of %s with %s", op, key, inWords(c)), fence.ErrStale)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func (m many) write(ctx context.Context) error {
 	return each(m.n, func(i int) error {
 		c := m.claim(i)
 		if err := m.Write(ctx, c, c.Scope, c.Token.String()); err != nil {
-			return unwanted(fmt.Sprintf("with %d scopes: the first write in scope %d, with %+v: got error %q, want it admitted", m.n, i, c, err), err)
+			return unwanted(fmt.Sprintf("with %d scopes: the first write in scope %d, with %s: got error %q, want it admitted", m.n, i, inWords(c), err), err)
 		}
 		return nil
 	})

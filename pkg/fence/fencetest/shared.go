@@ -195,10 +195,10 @@ func refusalNamesTheMode(ctx context.Context, sub Subject) error {
 		err := s.store.Write(ctx, tt.claim, lock, "stale")
 		var stale *fence.StaleError
 		if !errors.As(err, &stale) {
-			return unwanted(fmt.Sprintf("%+v: got error %v, want a *fence.StaleError", tt.claim, err), err)
+			return unwanted(fmt.Sprintf("%s: got error %v, want a *fence.StaleError", inWords(tt.claim), err), err)
 		}
 		if *stale != tt.want {
-			return fmt.Errorf("%+v: got %+v, want %+v", tt.claim, *stale, tt.want)
+			return fmt.Errorf("%s: got %+v, want %+v", inWords(tt.claim), *stale, tt.want)
 		}
 	}
 	return nil
