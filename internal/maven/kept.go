@@ -52,7 +52,7 @@ func (k kept) get(ctx context.Context, progress io.Writer, does string, make mak
 	}
 	program, err := exec.LookPath("mvn")
 	if err != nil {
-		return fmt.Errorf("Maven %s %s, and Maven is missing: %s", does, k.name, Install)
+		return fmt.Errorf("%s: Maven %s it, and Maven is missing: %s", k.name, does, Install)
 	}
 	fmt.Fprintf(progress, "%s: Maven %s it into %s\n", k.name, does, dir)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -79,7 +79,7 @@ func run(ctx context.Context, program string, args []string) error {
 	cmd := exec.CommandContext(ctx, program, append([]string{"-q", "-B"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("Maven failed (%w); it needs the network, or a mirror in ~/.m2/settings.xml; it said:\n%s",
+		return fmt.Errorf("mvn failed (%w); it needs the network, or a mirror in ~/.m2/settings.xml; it said:\n%s",
 			errors.Join(err, context.Cause(ctx)), strings.TrimSpace(string(out)))
 	}
 	return nil

@@ -90,9 +90,9 @@ func TestUnpack(t *testing.T) {
 // TestGetFails: an error says what to do, and what failed leaves nothing to be found.
 func TestGetFails(t *testing.T) {
 	for name, tt := range map[string]struct{ script, want string }{
-		"missing": {"", "Maven fetches books, and Maven is missing: apt-get install maven"},
+		"missing": {"", "books: Maven fetches it, and Maven is missing: apt-get install maven"},
 		"failed": {copies + "echo no route; exit 1",
-			"books: Maven failed (exit status 1); it needs the network, or a mirror in ~/.m2/settings.xml; it said:\nno route"},
+			"books: mvn failed (exit status 1); it needs the network, or a mirror in ~/.m2/settings.xml; it said:\nno route"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := libraries(t, tt.script)
