@@ -56,6 +56,7 @@ docs: ## the chapters' pictures, the table of all pitfalls and that of all locks
 	go test ./internal/service/sqlite -run TestTable -update
 	go test ./internal/service/zookeeper -run TestTable -update
 	go test ./internal/service/elasticsearch -run TestTable -update
+	go test ./internal/drivertest/interop -run TestPairs -update
 	go run ./internal/mkdocs gcsim-out
 
 dist: ## the files of a release, of the commit that stands here, in dist

@@ -96,7 +96,7 @@ func withTables(t *testing.T, d *sqltest.Database) *sqltest.Database {
 	if err := sqllock.Create(t.Context(), db, dialect(d)); err != nil {
 		t.Fatal(err)
 	}
-	if create := springTables[d.Driver]; create != "" {
+	if create := sqltest.SpringTables[d.Driver]; create != "" {
 		execute(t, db, create)
 	}
 	return d
@@ -111,14 +111,6 @@ func with(d *sqltest.Database, setting string) *sqltest.Database {
 	}
 	there.Source += separator + setting
 	return &there
-}
-
-// springTables are those of Spring's locks: its own statements, but for their form.
-var springTables = map[string]string{
-	"pgx": `CREATE TABLE INT_LOCK (LOCK_KEY CHAR(36) NOT NULL, REGION VARCHAR(100) NOT NULL, CLIENT_ID CHAR(36),
-		CREATED_DATE TIMESTAMP NOT NULL, EXPIRED_AFTER TIMESTAMP NOT NULL, PRIMARY KEY (LOCK_KEY, REGION))`,
-	"mysql": `CREATE TABLE INT_LOCK (LOCK_KEY CHAR(36) NOT NULL, REGION VARCHAR(100) NOT NULL, CLIENT_ID CHAR(36),
-		CREATED_DATE DATETIME(6) NOT NULL, EXPIRED_AFTER DATETIME(6) NOT NULL, PRIMARY KEY (LOCK_KEY, REGION)) ENGINE=InnoDB`,
 }
 
 func execute(t *testing.T, db *sql.DB, statement string, args ...any) {

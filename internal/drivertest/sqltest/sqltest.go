@@ -118,6 +118,15 @@ func (d Database) withOthers(t testing.TB, statement string, source func(name st
 	return one
 }
 
+// SpringTables are the statements that make the table of Spring's locks, by driver: Spring's
+// own, but for their form.
+var SpringTables = map[string]string{
+	"pgx": `CREATE TABLE INT_LOCK (LOCK_KEY CHAR(36) NOT NULL, REGION VARCHAR(100) NOT NULL, CLIENT_ID CHAR(36),
+		CREATED_DATE TIMESTAMP NOT NULL, EXPIRED_AFTER TIMESTAMP NOT NULL, PRIMARY KEY (LOCK_KEY, REGION))`,
+	"mysql": `CREATE TABLE INT_LOCK (LOCK_KEY CHAR(36) NOT NULL, REGION VARCHAR(100) NOT NULL, CLIENT_ID CHAR(36),
+		CREATED_DATE DATETIME(6) NOT NULL, EXPIRED_AFTER DATETIME(6) NOT NULL, PRIMARY KEY (LOCK_KEY, REGION)) ENGINE=InnoDB`,
+}
+
 // Open opens the database once more. It closes with the test.
 func (d *Database) Open(t testing.TB) *sql.DB {
 	t.Helper()

@@ -1,0 +1,131 @@
+package interop_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/golden"
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+)
+
+// packages are ours, by the folder in testdata of the library whose locks they have.
+var packages = map[string]string{"redisson": "redislock", "spring": "redislock", "jdbc": "sqllock", "curator": "zklock"}
+
+// pairing is a lock of a library in Java, and the one of ours that is the same.
+type pairing struct {
+	library    string // its folder in testdata
+	original   string // what the library calls its lock
+	function   string // that makes ours
+	java, ours string // the kinds of both locks, as both sides know them
+	servers    []string
+
+	late   string // what Java says of an unlock after the lease
+	byHand bool   // nothing renews the lease unless it is told to
+	queued bool   // who waits stands in a queue
+	tokens bool
+	// asksAfter is the lease of Java's waiters where it says when they ask again: nothing tells
+	// them of the end of another's lease.
+	asksAfter time.Duration
+}
+
+// on reports whether it is of a library, and checked on a server.
+func (one pairing) on(library, server string) bool {
+	return one.library == library && slices.Contains(one.servers, server)
+}
+
+var (
+	redisServers    = []string{"Redis", embedded}
+	databaseServers = []string{"PostgreSQL", "MariaDB"}
+)
+
+var pairings = []pairing{
+	{library: "redisson", original: "RLock", function: "redislock.Redisson", java: "lock", ours: "lock", servers: redisServers, late: "lost"},
+	{library: "redisson", original: "RFencedLock", function: "redislock.RedissonFenced", java: "fenced", ours: "fenced", servers: redisServers, late: "lost", tokens: true},
+	{library: "redisson", original: "fair RLock", function: "redislock.RedissonFair", java: "fair", ours: "fair", servers: redisServers, late: "lost", queued: true},
+	{library: "redisson", original: "RReadWriteLock, writer", function: "redislock.RedissonReadWrite, writer", java: "write", ours: "write", servers: redisServers, late: "lost"},
+	{library: "redisson", original: "RReadWriteLock, reader", function: "redislock.RedissonReadWrite, writer", java: "read", ours: "write", servers: redisServers, late: "lost"},
+	{library: "redisson", original: "RReadWriteLock, writer", function: "redislock.RedissonReadWrite, reader", java: "write", ours: "read", servers: redisServers, late: "lost"},
+	{library: "redisson", original: "RReadWriteLock, reader", function: "redislock.RedissonReadWrite, reader", java: "read", ours: "read", servers: redisServers},
+	{library: "spring", original: "RedisLockRegistry, SPIN_LOCK", function: "redislock.Spring", java: "spin", ours: "spring", servers: redisServers, late: "lost", byHand: true},
+	{library: "spring", original: "RedisLockRegistry, PUB_SUB_LOCK", function: "redislock.Spring", java: "pubsub", ours: "spring", servers: redisServers, late: "lost", byHand: true, asksAfter: 3 * brief},
+	{library: "jdbc", original: "JdbcLockRegistry", function: "sqllock.Spring", java: "jdbc", ours: "spring", servers: databaseServers, late: "lost", byHand: true},
+	{library: "curator", original: "InterProcessMutex", function: "zklock.Mutex", java: "mutex", ours: "mutex", servers: []string{"ZooKeeper"}, late: "unlocked", queued: true},
+	{library: "curator", original: "InterProcessReadWriteLock, writer", function: "zklock.New, writer", java: "write", ours: "write", servers: []string{"ZooKeeper"}, late: "unlocked", queued: true},
+	{library: "curator", original: "InterProcessReadWriteLock, reader", function: "zklock.New, writer", java: "read", ours: "write", servers: []string{"ZooKeeper"}, late: "unlocked"},
+	{library: "curator", original: "InterProcessReadWriteLock, writer", function: "zklock.New, reader", java: "write", ours: "read", servers: []string{"ZooKeeper"}, late: "unlocked"},
+	{library: "curator", original: "InterProcessReadWriteLock, reader", function: "zklock.New, reader", java: "read", ours: "read", servers: []string{"ZooKeeper"}},
+}
+
+// TestPairs: each pairing has its properties on each of its servers, with either side in
+// either part. What was checked is the table in docs.
+func TestPairs(t *testing.T) {
+	var all results
+	t.Run("pairs", func(t *testing.T) {
+		for library := range packages {
+			t.Run(library, func(t *testing.T) {
+				t.Parallel() // they wait more than they do
+				classPath := compile(t, library)
+				for name, start := range servers {
+					if slices.ContainsFunc(pairings, func(one pairing) bool { return one.on(library, name) }) {
+						t.Run(name, func(t *testing.T) {
+							t.Parallel()
+							testOn(t, library, name, start(t), classPath, all.add)
+						})
+					}
+				}
+			})
+		}
+	})
+	if !t.Failed() && all.complete() {
+		golden.Check(t, "../../../docs/java-interop.md", all.page(t))
+	}
+}
+
+// testOn checks the pairings of a library on a server.
+func testOn(t *testing.T, library, name string, s server, classPath string, passed func(result)) {
+	for i, one := range pairings {
+		if one.on(library, name) {
+			t.Run(one.java+" "+one.ours, func(t *testing.T) {
+				t.Parallel()
+				test(t, one, name, s, classPath, func(property int) { passed(result{i, property, name}) })
+			})
+		}
+	}
+}
+
+// test checks a pairing on a server, and tells of each property that it has.
+func test(t *testing.T, one pairing, on string, s server, classPath string, passed func(property int)) {
+	group := proctest.Group(t)
+	sides := []*side{
+		{name: "java", kind: one.java, late: one.late, asksAfter: cmp.Or(one.asksAfter, long), start: func() (*proc.Process, error) {
+			// No server has this time zone.
+			return group.StartCommand("java", []string{"TZ=Asia/Tokyo"}, []string{"java", "-XX:TieredStopAtLevel=1", "-cp", classPath, "Peer", s.java})
+		}},
+		{name: "ours", kind: one.ours, late: "lost", asksAfter: long, start: func() (*proc.Process, error) {
+			return group.Start("ours", nil, ourRole, packages[one.library], s.ours)
+		}},
+	}
+	answers := make(chan string, 100)
+	for i, checked := range properties {
+		if !checked.applies(one, on) {
+			continue
+		}
+		ok := t.Run(checked.name, func(t *testing.T) {
+			p := &pair{T: t, pairing: one, queue: s.queue, answers: answers}
+			for a := range sides {
+				// A name that no other check has: all are on one server.
+				lock := "/" + strings.ReplaceAll(fmt.Sprint(one.java, " ", one.ours, " ", checked.name, " ", sides[a].name), " ", "-")
+				checked.check(p.user(sides[a], lock), p.user(sides[1-a], lock))
+			}
+		})
+		if !ok {
+			return // a side may wait for ever
+		}
+		passed(i)
+	}
+}
