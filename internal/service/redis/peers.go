@@ -7,8 +7,11 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// peerRedisson is the folder below peers/java with the locks of Redisson.
-const peerRedisson = "redisson"
+// The folders below peers/java with the locks of Redisson and of Spring Integration.
+const (
+	peerRedisson = "redisson"
+	peerSpring   = "spring"
+)
 
 // inJava are the recipes that are not this package's: programs in Java, with the libraries
 // whose locks the recipes of the same names are.
@@ -21,6 +24,8 @@ var inJava = []*recipe{
 	{name: peers.Prefix + "redisson-fair", shows: noToken, peer: peerRedisson, about: "Likewise, a fair lock."},
 	{name: peers.Prefix + "redisson-read", shows: noToken, peer: peerRedisson, about: "Likewise, the reader's lock of a RReadWriteLock."},
 	{name: peers.Prefix + "redisson-write", shows: noToken, peer: peerRedisson, about: "Likewise, the writer's."},
+	{name: peers.Prefix + "spring", shows: noToken, peer: peerSpring, about: "A RedisLockRegistry of Spring Integration itself, 7.1.0, with a new registry for each tenure. The TTL is its expireAfter: nothing renews the lock. Who waits asks every 100 ms."},
+	{name: peers.Prefix + "spring-pubsub", shows: noToken, peer: peerSpring, about: "Likewise, of the type PUB_SUB_LOCK: who waits listens for an unlock, and asks again when the time of its wait is over."},
 }
 
 // Peer implements service.Peered.

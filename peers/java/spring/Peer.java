@@ -1,0 +1,87 @@
+import java.time.Duration;
+import java.util.ConcurrentModificationException;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
+import org.springframework.integration.support.locks.DistributedLock;
+
+/** A client with the locks of Spring Integration's RedisLockRegistry. The TTL is its expireAfter: nothing renews a lock. */
+public final class Peer implements Locks {
+    /** The registry's key, and where its locks begin: gcsim's account reads the keys "lock:{NAME}". */
+    private static final String REGISTRY = "lock";
+
+    private final LettuceConnectionFactory redis;
+    private final StringRedisTemplate template;
+    private final RedisLockType type;
+    private final Duration ttl;
+
+    private Peer(Arguments arguments) {
+        type = switch (arguments.recipe()) {
+            case "spring" -> RedisLockType.SPIN_LOCK;
+            case "spring-pubsub" -> RedisLockType.PUB_SUB_LOCK;
+            default -> throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Spring");
+        };
+        ttl = arguments.time("ttl");
+        String[] address = arguments.text("endpoints").split(":");
+        redis = new LettuceConnectionFactory(new RedisStandaloneConfiguration(address[0], Integer.parseInt(address[1])),
+            LettuceClientConfiguration.builder().commandTimeout(arguments.time("timeout")).build());
+        redis.afterPropertiesSet();
+        redis.start();
+        template = new StringRedisTemplate(redis);
+    }
+
+    public static void main(String[] arguments) {
+        Agent.run(arguments, Peer::new);
+    }
+
+    @Override
+    public void reach() {
+        template.hasKey("fencelab");
+    }
+
+    @Override
+    public void close() {
+        redis.destroy();
+    }
+
+    /** Has a registry for each tenure: to Redis all holders of one registry are the same. */
+    @Override
+    public Tenure lock(String name, Duration within) throws InterruptedException {
+        RedisLockRegistry registry = new RedisLockRegistry(redis, REGISTRY, ttl);
+        registry.setRedisLockType(type);
+        String path = "{" + name + "}";
+        DistributedLock lock = registry.obtain(path);
+        boolean granted = false;
+        try {
+            granted = lock.tryLock(within, ttl);
+            return granted ? new Held(registry, lock, template.opsForValue().get(REGISTRY + ":" + path)) : null;
+        } finally {
+            if (!granted) {
+                registry.destroy();
+            }
+        }
+    }
+
+    /** A tenure, which Redis knows by the registry's client ID. */
+    private record Held(RedisLockRegistry registry, DistributedLock lock, String name) implements Tenure {
+        /** Is always true: the registry asks Redis nothing, and has nobody told of a loss. */
+        @Override
+        public boolean held() {
+            return true;
+        }
+
+        @Override
+        public void unlock() {
+            try {
+                lock.unlock();
+            } catch (ConcurrentModificationException late) {
+                throw (IllegalMonitorStateException) new IllegalMonitorStateException(late.getMessage()).initCause(late);
+            } finally {
+                registry.destroy();
+            }
+        }
+    }
+}
