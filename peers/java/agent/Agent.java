@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.BlockingDeque;
 import java.util.concurrent.LinkedBlockingDeque;
@@ -433,7 +434,7 @@ public final class Agent {
 
     private static String inWords(Duration d) {
         double ms = d.toNanos() / 1e6;
-        return ms < 1000 ? ms + " ms" : String.format("%.2f s", ms / 1000);
+        return ms < 1000 ? ms + " ms" : String.format(Locale.ROOT, "%.2f s", ms / 1000);
     }
 
     private static String words(Exception err) {
