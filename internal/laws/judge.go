@@ -21,7 +21,7 @@ import (
 type Options struct {
 	URLs     []string
 	Commands []string
-	Exe      string               // a program that has the role of package foreign and the janitor's, for commands
+	Exe      string               // a program that has the janitor's role, for commands
 	Timeout  time.Duration        // of a request
 	Only     []string             // names of the laws; nil: all
 	Idle     time.Duration        // for how long marks are left alone, to see whether they stay; 0: 6 s
