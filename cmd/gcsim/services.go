@@ -34,7 +34,7 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 					return err
 				}
 				for _, its := range own {
-					if hasJava(s, its) {
+					if slices.ContainsFunc(its.Variants, func(v scenario.Variant) bool { return service.InJava(s, &v) }) {
 						inJava++
 					}
 				}
@@ -71,18 +71,6 @@ func (javaPeers) Found() (where, bring string) { return peers.Found() }
 
 // Get implements service.Getter.
 func (javaPeers) Get(ctx context.Context, progress io.Writer) error { return peers.Get(ctx, progress) }
-
-// hasJava reports whether a scenario has clients in Java.
-func hasJava(of service.Service, s *scenario.Scenario) bool {
-	return slices.ContainsFunc(s.Variants, func(v scenario.Variant) bool {
-		for _, c := range v.Clients {
-			if service.PeerOf(of, c) != "" {
-				return true
-			}
-		}
-		return false
-	})
-}
 
 // whereIs says where a part is found, or what brings it.
 func whereIs(p part) string {

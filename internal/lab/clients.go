@@ -129,13 +129,11 @@ func (r *run) startClient(name string) error {
 
 // Lacks is what the clients of a variant lack, and the command that brings it; "" is nothing.
 func Lacks(s service.Service, v *scenario.Variant) string {
-	for _, c := range v.Clients {
-		if service.PeerOf(s, c) == "" {
-			continue
-		}
-		if where, bring := peers.Found(); where == "" {
-			return "the clients in Java are missing: " + bring
-		}
+	if !service.InJava(s, v) {
+		return ""
+	}
+	if where, bring := peers.Found(); where == "" {
+		return "the clients in Java are missing: " + bring
 	}
 	return ""
 }

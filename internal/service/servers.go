@@ -76,6 +76,16 @@ func PeerOf(s Service, c scenario.Client) string {
 	return p.Peer(c.Values)
 }
 
+// InJava reports whether a client of a variant is a program in Java.
+func InJava(s Service, v *scenario.Variant) bool {
+	for _, c := range v.Clients {
+		if PeerOf(s, c) != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // Shared is a Service whose servers take long to start. They are started once for all
 // runs that need none of their own, and each of these joins them.
 type Shared interface {

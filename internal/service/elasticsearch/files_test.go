@@ -137,7 +137,7 @@ func TestSearchers(t *testing.T) {
 		return told
 	}
 	remove := func(owner string) []history.Event {
-		told, _ := askData(t, s, http.MethodDelete, url+"/fs-files/_doc/k", owner, "delete")
+		told, _ := askData(t, s, http.MethodDelete, url+"/fs-files/_doc/k", owner)
 		return told
 	}
 	for _, step := range []struct {
@@ -153,10 +153,10 @@ func TestSearchers(t *testing.T) {
 		{"c ends its search", end("c"), []string{"ended c"}},
 		{"a, whose tenure is over, changes it all the same", write("a"), []string{"storage r 3 applied write k v", "ended b"}},
 		{"a ends its search", end("a"), nil},
-		{"somebody deletes it", remove("x"), []string{"applied delete 4"}},
+		{"somebody deletes it", remove("x"), []string{"storage r 4 applied delete k"}},
 		{"d finds nothing", begin("d"), []string{"granted d"}},
-		{"d makes it", write("d"), []string{"applied write 5"}},
-		{"somebody makes that undone", remove("x"), []string{"applied delete 6", "ended d"}},
+		{"d makes it", write("d"), []string{"storage r 5 applied write k v"}},
+		{"somebody makes that undone", remove("x"), []string{"storage r 6 applied delete k", "ended d"}},
 	} {
 		if told := inWords(step.told); !slices.Equal(told, step.want) {
 			t.Errorf("%s: told %q, want %q", step.what, told, step.want)

@@ -66,7 +66,7 @@ func TestStories(t *testing.T) {
 			for _, s := range append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/redis/*.yaml")...) {
 				for i := range s.Variants {
 					v := &s.Variants[i]
-					if service.PeerOf(of, v.Clients["client1"]) != "" {
+					if service.InJava(of, v) {
 						continue
 					}
 					t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
