@@ -3,6 +3,7 @@ package laws_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,20 +56,16 @@ var holesOfHTTP = []hole{
 		}
 	}},
 	{name: "of two tokens the last is checked, and the first is the mark", found: []string{"TwoTokensAreNoWayIn"}, change: func(s *tiny) {
-		var mark uint64
+		var mark atomic.Uint64
 		s.first = func(_ http.ResponseWriter, r *http.Request) bool {
-			if mark = 0; len(r.Header.Values(tokenHeader)) == 2 {
-				mark = first(r.Header.Get(tokenHeader))
+			mark.Store(0)
+			if len(r.Header.Values(tokenHeader)) == 2 {
+				mark.Store(first(r.Header.Get(tokenHeader)))
 				r.Header[tokenHeader] = r.Header[tokenHeader][1:]
 			}
 			return false
 		}
-		s.keep = func(token, _ uint64, _ string, _ bool) uint64 {
-			if mark != 0 {
-				return mark
-			}
-			return token
-		}
+		s.keep = func(token, _ uint64, _ string, _ bool) uint64 { return cmp.Or(mark.Load(), token) }
 	}},
 	{name: "a mark can be written as a key", found: []string{"MarksAreNoKeys"}, change: func(s *tiny) {
 		s.first = func(w http.ResponseWriter, r *http.Request) bool {
@@ -76,6 +74,8 @@ var holesOfHTTP = []hole{
 				return false
 			}
 			text, _ := io.ReadAll(r.Body)
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			s.state.Marks[scope], _ = strconv.ParseUint(string(text), 10, 64)
 			w.WriteHeader(http.StatusNoContent)
 			return true
@@ -85,6 +85,8 @@ var holesOfHTTP = []hole{
 		s.first = func(w http.ResponseWriter, r *http.Request) bool {
 			scope, is := strings.CutPrefix(r.URL.Path, "/v1/marks/")
 			if is && r.Method == http.MethodDelete {
+				s.mu.Lock()
+				defer s.mu.Unlock()
 				delete(s.state.Marks, scope)
 				w.WriteHeader(http.StatusNoContent)
 			}
