@@ -71,13 +71,13 @@ func TestCarelessLockService(t *testing.T) {
 func TestLockServiceThatSaysWhatCannotBe(t *testing.T) {
 	const says = `print(json.dumps(event), flush=True)`
 	for name, tt := range map[string]struct{ old, new, want string }{
-		"garbage":             {says, `print("a lock is", kind, flush=True)`, `custom says "a lock is granted\n": want a JSON line as docs/your-lock-service.md describes`},
+		"garbage":             {says, `print("a lock is", kind, flush=True)`, `) says "a lock is granted\n": want a JSON line as docs/your-lock-service.md describes`},
 		"a long line":         {says, `print("x" * 2000000, flush=True)`, "its line is longer than 1048576 bytes"},
-		"half a line":         {says, `print(json.dumps(event)[:20], end="", flush=True); os._exit(3)`, "custom ended (exit status 3)"},
+		"half a line":         {says, `print(json.dumps(event)[:20], end="", flush=True); os._exit(3)`, ") ended (exit status 3)"},
 		"a grant twice":       {says, says + `; print(json.dumps(event), flush=True)`, "is granted a second time"},
 		"an end without one":  {`say("ended", lock, owner`, `say("ended", lock, "nobody"`, `the tenure "nobody" ends, and was not granted`},
 		"milliseconds":        {"time.time_ns()", "time.time_ns() // 1000000", "before it was started: want nanoseconds since 1970"},
-		"nothing, and is end": {`say("granted"`, `os._exit(4); say("granted"`, "custom ended (exit status 4)"},
+		"nothing, and is end": {`say("granted"`, `os._exit(4); say("granted"`, ") ended (exit status 4)"},
 		"nothing":             {says, "pass", "still waiting for the lock service to tell of client2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestLockServiceThatSaysWhatCannotBe(t *testing.T) {
 			p := w.start("gcsim", "run", lockService(t, tt.old, tt.new))
 			p.want(2)
 			p.says(tt.want)
-			if out := p.output(); strings.Contains(out, "safe") || tt.old == says && tt.new != "pass" && !strings.Contains(out, "the lock service's command \"python3 ") {
+			if out := p.output(); strings.Contains(out, "safe") || tt.old == says && tt.new != "pass" && !strings.Contains(out, "custom (python3 ") {
 				t.Errorf("it is judged, or the command is not named:\n%s", out)
 			}
 			w.awaitNothingLeft()

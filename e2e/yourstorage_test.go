@@ -39,18 +39,18 @@ func TestScenariosOfStorageInPython(t *testing.T) {
 	p := w.start("gcsim", "run", "--json", "--storage-command", python+" "+examples+"storage.py --listen {addr} --dir {dir}",
 		"gc-pause", "delayed-request", "read-before-fence", "storage-restart", "delete-drops-fence", "holder-crash", "poisoned-token", "late-retry", "readers-and-writers", "sqlite/token-file")
 	p.want(0)
-	const unchecked, batches = "it wants a storage that checks no tokens (fencing: off)", "changes several keys at once, and the storage knows no batches"
+	const unchecked, batches = "it wants a storage that checks no tokens (fencing: off)", "a client changes several keys at once, and the storage knows no batches"
 	want := map[string]string{
 		"01-gc-pause fenced": "safe", "01-gc-pause unfenced": unchecked,
 		"04-delayed-request fenced": "safe", "04-delayed-request unfenced": unchecked,
 		"07-read-before-fence fenced-reads": "safe", "07-read-before-fence plain-reads": "corrupted",
 		"08-storage-restart durable": "safe", "08-storage-restart in-memory": "it wants a storage that loses its data when it is killed (engine: memory)",
 		"09-delete-drops-fence kept": "safe", "09-delete-drops-fence dropped": "it wants a storage with a check that is wrong (fencing: forgetful)",
-		"11-holder-crash batch": "client1 " + batches, "11-holder-crash one-by-one": "corrupted",
+		"11-holder-crash batch": batches, "11-holder-crash one-by-one": "corrupted",
 		"18-poisoned-token bound": "it wants a storage that asks etcd which tokens there are (bound: issuer)", "18-poisoned-token no-bound": "blocked",
-		"19-late-retry numbered":     "client1 numbers its requests, and the storage does not know Fencing-Sequence, Fencing-Duplicate and refusals that name the mark",
-		"19-late-retry equal-tokens": "corrupted", "22-readers-and-writers two-marks": "reader1 shares its lock, and the storage does not know Fencing-Mode: shared",
-		"22-readers-and-writers unfenced": unchecked, "22-readers-and-writers one-mark": "writer " + batches,
+		"19-late-retry numbered":     "a client numbers its requests, and the storage does not know Fencing-Sequence, Fencing-Duplicate and refusals that name the mark",
+		"19-late-retry equal-tokens": "corrupted", "22-readers-and-writers two-marks": "a client shares its lock, and the storage does not know Fencing-Mode: shared",
+		"22-readers-and-writers unfenced": unchecked, "22-readers-and-writers one-mark": batches,
 	}
 	got := runsOf(t, p)
 	for run, verdict := range want {
@@ -125,7 +125,7 @@ func TestStorageThatCannotBeRun(t *testing.T) {
 		"is no URL of a storage":          {"--storage-url", "127.0.0.1:8080"},
 		"got both":                        {"--storage-url", "http://127.0.0.1:8080", "--storage-command", "x {addr}"},
 		"names neither {addr} nor {port}": {"--storage-command", "cat"},
-		"storage 1 ended":                 {"--storage-command", "echo no such disk >&2; exit 3 {addr}"},
+		"no such disk":                    {"--storage-command", "echo no such disk >&2; exit 3 {addr}"},
 		"--storage-command is empty":      {"--storage-command", ""},
 	} {
 		p := w.start("gcsim", append([]string{"run", "gc-pause"}, args...)...)

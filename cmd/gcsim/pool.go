@@ -144,7 +144,7 @@ func (p *pool) run(ctx context.Context, j *job) story.Result {
 		}
 		r.Took = took
 	}
-	r.Began, r.Round = began, j.round
+	r.Began, r.Round, r.Yours = began, j.round, j.options.Foreign != nil
 	return r
 }
 

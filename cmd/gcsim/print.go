@@ -116,6 +116,7 @@ func (p *printer) result(r story.Result) {
 	live := p.live && p.printed == 0
 	p.printed++
 	switch {
+	case r.Skipped != "": // the summary says it
 	case !p.drawn:
 		p.tellLine(r)
 		if !r.Expected() && len(r.Events) > 0 {
@@ -146,37 +147,35 @@ func (p *printer) named(scenario, variant string) string {
 
 // tellLine prints a run in a line.
 func (p *printer) tellLine(r story.Result) {
-	line := p.named(r.Scenario, r.Part())
-	if r.Skipped != "" {
-		p.tell(line + r.Said())
-		return
-	}
-	line += fmt.Sprintf("%-*s %5.1f s", p.say, r.Said(), r.Took.Seconds())
+	line := p.named(r.Scenario, r.Part()) + fmt.Sprintf("%-*s %5.1f s", p.say, r.Said(), r.Took.Seconds())
 	if seed := r.Run().Seed; seed != 0 {
 		line += seedOf(seed)
 	}
 	p.tell(line)
 }
 
-// summary prints how all came out, and what is not as expected. Where all runs were
-// drawn, and are as expected, nothing is left to say.
+// summary prints how all came out, what was skipped, and what is not as expected. Where all
+// runs were drawn, and are as expected, nothing is left to say.
 func (p *printer) summary(results []story.Result) {
 	if p.drawn && !slices.ContainsFunc(results, func(r story.Result) bool { return !r.Expected() }) {
 		return
 	}
 	fmt.Fprintln(p.out)
-	if p.drawn {
-		for _, r := range results {
+	isSkipped := func(r story.Result) bool { return r.Skipped != "" }
+	made := slices.DeleteFunc(slices.Clone(results), isSkipped)
+	if p.drawn && len(made) > 0 {
+		for _, r := range made {
 			p.tellLine(r)
 		}
 		fmt.Fprintln(p.out)
 	}
-	if slices.ContainsFunc(results, func(r story.Result) bool { return r.Round > 0 }) {
-		p.rounds(results)
+	if slices.ContainsFunc(made, func(r story.Result) bool { return r.Round > 0 }) {
+		p.rounds(made)
 	}
+	p.skipped(results)
 	p.tell(story.Summary(results))
-	for _, r := range results {
-		if r.Expected() || r.Skipped != "" {
+	for _, r := range made {
+		if r.Expected() {
 			continue
 		}
 		fmt.Fprintln(p.out)
@@ -186,6 +185,28 @@ func (p *printer) summary(results []story.Result) {
 				p.tell("  " + line)
 			}
 		}
+	}
+}
+
+// skipped prints which runs were not tried, below each reason.
+func (p *printer) skipped(results []story.Result) {
+	var reasons []string
+	names := make(map[string][]string) // by reason
+	for _, r := range results {
+		if r.Skipped == "" {
+			continue
+		}
+		if names[r.Skipped] == nil {
+			reasons = append(reasons, r.Skipped)
+		}
+		names[r.Skipped] = append(names[r.Skipped], r.Name())
+	}
+	for _, reason := range reasons {
+		p.tell(fmt.Sprintf("%d skipped: %s", len(names[reason]), reason))
+		p.tell("  " + strings.Join(names[reason], ", "))
+	}
+	if len(reasons) > 0 {
+		fmt.Fprintln(p.out)
 	}
 }
 

@@ -74,11 +74,10 @@ func (o ownStorage) place(ctx context.Context, exe string, jobs []*job) error {
 			options.URLs = []string{f.URL}
 		}
 		speaks, err := laws.Ask(ctx, options)
-		if err != nil {
-			return speaks, fmt.Errorf("%v: %w", f, err)
+		if err == nil {
+			asked[f] = speaks
 		}
-		asked[f] = speaks
-		return speaks, nil
+		return speaks, err
 	}
 	for _, j := range jobs {
 		if j.skipped != "" {
@@ -160,11 +159,11 @@ func lacks(speaks laws.Speaks, v *scenario.Variant) string {
 		c := v.Clients[name]
 		switch {
 		case c.Flag(setting.Numbered) && !(speaks.Sequence && speaks.Duplicates && speaks.Marks):
-			return name + " numbers its requests, and the storage does not know Fencing-Sequence, Fencing-Duplicate and refusals that name the mark"
+			return "a client numbers its requests, and the storage does not know Fencing-Sequence, Fencing-Duplicate and refusals that name the mark"
 		case c.Values[setting.Mode] == setting.ModeShared && c.Values[setting.Claims] != setting.ClaimsExclusive && !speaks.Shared:
-			return name + " shares its lock, and the storage does not know Fencing-Mode: shared"
+			return "a client shares its lock, and the storage does not know Fencing-Mode: shared"
 		case c.Text(setting.Change) == setting.ChangeBatch && changes(name) && !speaks.Batch:
-			return name + " changes several keys at once, and the storage knows no batches"
+			return "a client changes several keys at once, and the storage knows no batches"
 		}
 	}
 	return ""

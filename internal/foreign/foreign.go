@@ -88,9 +88,9 @@ func (s *Server) Start(ctx context.Context) error {
 	defer cancel()
 	if err := s.process.Await(within, s.listens); err != nil {
 		if within.Err() != nil {
-			err = errors.Join(context.Cause(within), err)
+			err = errors.Join(err, context.Cause(within))
 		}
-		return fmt.Errorf("start sh -c %q: %w", "exec "+line, err)
+		return err
 	}
 	return nil
 }

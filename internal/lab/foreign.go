@@ -86,7 +86,7 @@ func (r *run) launchForeign(ctx context.Context) error {
 			return
 		}
 		_ = t.gate.Settle(context.WithoutCancel(ctx)) // it ends with the gate at the latest
-		r.Fail(p, fmt.Errorf("%v: %w", t, p.Ended()))
+		r.Fail(p, p.Ended())
 	})
 	return nil
 }
@@ -108,7 +108,7 @@ func (r *run) failForeign(err error) {
 	t := r.world.storage.theirs
 	if t.command != nil {
 		if ended := t.command.Ended(time.After(endDelay)); ended != nil {
-			err = fmt.Errorf("%v: %w", t, ended)
+			err = ended
 		}
 	}
 	r.Fail(nil, err)

@@ -44,14 +44,18 @@ func (e Exchange) asked() string {
 
 // UnansweredError says that a storage left open what became of a request.
 type UnansweredError struct {
-	Storage string // its URL
+	Storage string // its URL; "": who has the error knows which one it is
 	Asked   string // the request
 	Did     string // what it did, such as "closed the connection without an answer"
 	Err     error  // may be nil
 }
 
 func (e *UnansweredError) Error() string {
-	return fmt.Sprintf("the storage at %s %s (asked: %s)", e.Storage, e.Did, e.Asked)
+	who := "it"
+	if e.Storage != "" {
+		who = "the storage at " + e.Storage
+	}
+	return fmt.Sprintf("%s %s (asked: %s)", who, e.Did, e.Asked)
 }
 
 func (e *UnansweredError) Unwrap() error { return e.Err }

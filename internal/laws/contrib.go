@@ -53,7 +53,7 @@ func (s contrib) Write(ctx context.Context, c fence.Claim, key, value string) er
 	case a.OK() && *said.Err == "":
 		return nil
 	case c.Token <= 0:
-		return s.outcome(c, foreign.Answer{Status: http.StatusBadRequest, Body: a.Body}, true)
+		return s.outcome(http.MethodPost, "/", c, foreign.Answer{Status: http.StatusBadRequest, Body: a.Body})
 	case a.OK() && strings.Contains(*said.Err, "version"):
 		return fmt.Errorf("%w: %s", fence.ErrStale, *said.Err)
 	}

@@ -152,17 +152,20 @@ func begin(o Options) (j *judge, end func() error, err error) {
 	return j, func() error { return errors.Join(r.kill(), group.Close()) }, nil
 }
 
-// learn finds out what the storage speaks.
+// learn finds out what the storage speaks. An error names the storage.
 func (j *judge) learn(ctx context.Context) (err error) {
-	if j.speaks, err = j.ask(ctx); err != nil {
-		if isUnanswered(err) {
-			err = errors.Join(err, j.place.ended())
-		}
+	if err = j.place.fresh(ctx); err != nil {
 		return err
+	}
+	if j.speaks, err = j.ask(ctx); err != nil {
+		if ended := j.place.ended(); ended != nil && isUnanswered(err) {
+			return fmt.Errorf("%w\nit was asked what it speaks: %w", ended, err)
+		}
+		return fmt.Errorf("the storage %v: %w", j.place, err)
 	}
 	if r, ok := j.place.(*run); ok {
 		if j.speaks.Durable, err = r.isDurable(ctx, j.open); err != nil {
-			return fmt.Errorf("the storage was killed and started again: %w", err)
+			return fmt.Errorf("the storage %v was killed and started again: %w", j.place, err)
 		}
 	}
 	return nil

@@ -378,8 +378,22 @@ func TestAsk(t *testing.T) {
 			t.Errorf("it speaks %+v, %v, want %+v", got, err, tt.want)
 		}
 	}
-	if _, err := laws.Ask(t.Context(), laws.Options{URLs: serve(t, http.NotFoundHandler()), Timeout: 10 * time.Second}); err == nil || !strings.Contains(err.Error(), "speaks neither") {
-		t.Errorf("of one that finds nothing: %v", err)
+}
+
+// TestCannotBeAsked: the error names the storage once, and what it did.
+func TestCannotBeAsked(t *testing.T) {
+	for want, handler := range map[string]http.HandlerFunc{
+		": it speaks neither /v1 nor contrib/lock's protocol\n/v1: a write with token 34: the storage answered 404": http.NotFound,
+		"\n/v1: a write with token 34: it answered 500 Internal Server Error, which leaves open what became of the request (asked: PUT /v1/kv/": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+		},
+		": it closed the connection without an answer (asked: PUT /v1/kv/": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		urls := serve(t, handler)
+		_, err := laws.Ask(t.Context(), laws.Options{URLs: urls, Timeout: 10 * time.Second})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), urls[0]) != 1 {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }
 

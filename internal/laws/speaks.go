@@ -58,11 +58,8 @@ const asked = "asked"
 
 func tokenOf(t fence.Token) fence.Claim { return fence.Claim{Scope: asked, Token: t} }
 
-// ask finds out what a storage speaks.
+// ask finds out what a fresh storage speaks.
 func (j *judge) ask(ctx context.Context) (Speaks, error) {
-	if err := j.place.fresh(ctx); err != nil {
-		return Speaks{}, err
-	}
 	v := v1{j.view()}
 	notV1 := errors.New("a PUT is answered in contrib/lock's form")
 	if !j.answersAsContrib(ctx) {
@@ -70,8 +67,11 @@ func (j *judge) ask(ctx context.Context) (Speaks, error) {
 	}
 	if notV1 != nil {
 		if notContrib := keeps(ctx, contrib{j.view()}); notContrib != nil {
-			return Speaks{}, fmt.Errorf("the storage %v speaks neither /v1 nor contrib/lock's protocol, so no law can be judged:\n/v1: %w\ncontrib/lock: %w",
-				j.place, notV1, notContrib)
+			var one, other *UnansweredError
+			if errors.As(notV1, &one) && errors.As(notContrib, &other) && one.Did == other.Did {
+				return Speaks{}, one
+			}
+			return Speaks{}, fmt.Errorf("it speaks neither /v1 nor contrib/lock's protocol\n/v1: %w\ncontrib/lock: %w", notV1, notContrib)
 		}
 		return Speaks{Protocol: protocolContrib}, nil
 	}
@@ -101,19 +101,30 @@ func (j *judge) answersAsContrib(ctx context.Context) bool {
 	return err == nil
 }
 
-// keeps says why a storage does not keep a value, in the protocol of s.
+// keeps says why a storage does not keep a value, in the protocol of s. The storage is "it".
 func keeps(ctx context.Context, s store) error {
 	if err := s.Write(ctx, tokenOf(34), asked, "value"); err != nil {
-		return fmt.Errorf("a write with token 34: %w", err)
+		return fmt.Errorf("a write with token 34: %w", unnamed(err))
 	}
 	value, ok, err := s.Read(ctx, fence.Claim{Scope: asked}, asked)
 	if err == nil && (!ok || value != "value") {
 		err = fmt.Errorf("it returned %q (there: %v), want %q", value, ok, "value")
 	}
 	if err != nil {
-		return fmt.Errorf("a read of what was written: %w", err)
+		return fmt.Errorf("a read of what was written: %w", unnamed(err))
 	}
 	return nil
+}
+
+// unnamed is an error that calls the storage "it".
+func unnamed(err error) error {
+	var unanswered *UnansweredError
+	if !errors.As(err, &unanswered) {
+		return err
+	}
+	it := *unanswered
+	it.Storage = ""
+	return &it
 }
 
 // asksShared: a shared claim is admitted after one with a higher token.

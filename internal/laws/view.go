@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -65,7 +64,7 @@ func (s v1) Write(ctx context.Context, c fence.Claim, key, value string) error {
 	if err != nil {
 		return err
 	}
-	return s.outcome(c, a, true)
+	return s.outcome(http.MethodPut, s.path(key), c, a)
 }
 
 // Delete takes 404 for success: there is nothing to delete.
@@ -77,7 +76,7 @@ func (s v1) Delete(ctx context.Context, c fence.Claim, key string) error {
 	if a.Status == http.StatusNotFound {
 		a.Status = http.StatusNoContent
 	}
-	return s.outcome(c, a, true)
+	return s.outcome(http.MethodDelete, s.path(key), c, a)
 }
 
 func (s v1) Read(ctx context.Context, c fence.Claim, key string) (value string, ok bool, err error) {
@@ -85,15 +84,15 @@ func (s v1) Read(ctx context.Context, c fence.Claim, key string) (value string, 
 	if err != nil || a.Status == http.StatusNotFound {
 		return "", false, err
 	}
-	return a.Body, a.OK(), s.outcome(c, a, false)
+	return a.Body, a.OK(), s.outcome(http.MethodGet, s.path(key), c, a)
 }
 
-// outcome is what an answer means, to a change or a read.
-func (v view) outcome(c fence.Claim, a foreign.Answer, change bool) error {
+// outcome is what an answer means, to a read where the method is GET, else to a change.
+func (v view) outcome(method, path string, c fence.Claim, a foreign.Answer) error {
 	switch {
 	case a.OK():
 		return nil
-	case a.Refused() && c.Token == 0 && change:
+	case a.Refused() && c.Token == 0 && method != http.MethodGet:
 		return fmt.Errorf("%w: %v", fence.ErrNoToken, a)
 	case a.Refused() && c.Token < 0:
 		return fmt.Errorf("%w: %v", fence.ErrInvalidToken, a)
@@ -102,12 +101,8 @@ func (v view) outcome(c fence.Claim, a foreign.Answer, change bool) error {
 	case a.Status == http.StatusPreconditionFailed && c.Token != 0:
 		return v.stale(c, a)
 	case a.Status >= 500:
-		what := "a read"
-		if change {
-			what = "a change"
-		}
 		did := fmt.Sprintf("answered %v, which leaves open what became of the request", a)
-		return &UnansweredError{Storage: v.base, Asked: strings.Join(append([]string{what}, v.header(c)...), ", "), Did: did}
+		return &UnansweredError{Storage: v.base, Asked: Exchange{Method: method, Path: path, Header: v.header(c)}.asked(), Did: did}
 	}
 	return fmt.Errorf("the storage answered %v", a)
 }

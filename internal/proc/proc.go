@@ -122,16 +122,18 @@ func (g *Group) Start(name string, env []string, args ...string) (*Process, erro
 // name or path, the others are its first arguments. Errors show the command. Signals go to the
 // child's whole process group, and what is left of the group ends with the child.
 func (g *Group) StartCommand(name string, env, command []string, args ...string) (*Process, error) {
-	shown := fmt.Sprintf("%s (%.200s)", name, strings.Join(command, " "))
-	p := leader(shown, exec.Command(command[0], slices.Concat(command[1:], args)...))
+	p := leader(shown(name, strings.Join(command, " ")), exec.Command(command[0], slices.Concat(command[1:], args)...))
 	return p, g.start(name, env, p)
 }
 
-// StartLine is as StartCommand, for a program that is a line for sh. Errors do not show the line.
+// StartLine is as StartCommand, for a program that is a line for sh.
 func (g *Group) StartLine(name, line string) (*Process, error) {
-	p := leader(name, exec.Command("sh", "-c", "exec "+line))
+	p := leader(shown(name, line), exec.Command("sh", "-c", "exec "+line))
 	return p, g.start(name, nil, p)
 }
+
+// shown is what errors call a program of the user's.
+func shown(name, command string) string { return fmt.Sprintf("%s (%.200s)", name, command) }
 
 // leader is a child that is to lead a process group.
 func leader(name string, cmd *exec.Cmd) *Process {

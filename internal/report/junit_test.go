@@ -117,6 +117,8 @@ func TestSummary(t *testing.T) {
 		{all[4:], "nothing was run; 1 skipped"},
 		{[]story.Result{{Scenario: "a", File: "a", Took: time.Second, Outcome: story.Outcome{OK: true}}}, "1 run of 1 scenario: all as expected"},
 		{[]story.Result{{Scenario: "a", File: "a", Outcome: story.Outcome{OK: true}}, {Scenario: "b", File: "b", Err: errors.New("no history")}}, "2 runs of 2 scenarios: 1 could not be judged"},
+		{[]story.Result{{Scenario: "a", File: "a", Yours: true, Outcome: story.Outcome{OK: true}}}, "1 run of 1 scenario with your storage: all as expected"},
+		{[]story.Result{{Scenario: "a", File: "a", Yours: true}, {Scenario: "a", File: "a"}}, "2 runs of 1 scenario (1 with your storage): 2 NOT as expected"},
 		{all, "4 runs of 2 scenarios in 12 s: 1 NOT as expected, 1 could not be run; 1 skipped"},
 	} {
 		if got := story.Summary(tt.results); got != tt.want {

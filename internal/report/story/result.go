@@ -26,6 +26,7 @@ type Result struct {
 	Err      error   // why the run could not be made, or has no verdict
 	Skipped  string  // why it was not tried
 	File     string  // the history that was read; "": it was run
+	Yours    bool    // its storage was the user's
 }
 
 // Drawing is what there is to draw of a run: its verdict, or why it has none.
@@ -107,6 +108,7 @@ type Count struct {
 	Runs    int // tried
 	Differ  int // of them: did not come out as expected
 	Cannot  int // of them: could not be made
+	Yours   int // of them: with the user's storage
 	Skipped int
 }
 
@@ -119,6 +121,9 @@ func CountOf(results []Result) Count {
 			continue
 		}
 		c.Runs++
+		if r.Yours {
+			c.Yours++
+		}
 		switch {
 		case r.Err != nil:
 			c.Cannot++
@@ -153,9 +158,17 @@ func Summary(results []Result) string {
 	if !began.IsZero() {
 		took = " in " + Seconds(ended.Sub(began))
 	}
+	yours := ""
+	switch c.Yours {
+	case 0:
+	case c.Runs:
+		yours = " with your storage"
+	default:
+		yours = fmt.Sprintf(" (%d with your storage)", c.Yours)
+	}
 	said := "nothing was run"
 	if c.Runs > 0 {
-		said = fmt.Sprintf("%s of %s%s: ", plural(c.Runs, "run"), plural(len(scenarios), "scenario"), took)
+		said = fmt.Sprintf("%s of %s%s%s: ", plural(c.Runs, "run"), plural(len(scenarios), "scenario"), yours, took)
 		var bad []string
 		if c.Differ > 0 {
 			bad = append(bad, fmt.Sprintf("%d NOT as expected", c.Differ))

@@ -3,7 +3,6 @@ package custom
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -50,7 +49,7 @@ func (s *servers) listen(p *proc.Process) {
 		if refused := new(proc.LineError); errors.As(err, &refused) {
 			p = nil // whoever ends it: its account is of no use
 		}
-		s.stage.Fail(p, fmt.Errorf("the lock service's command %q: %w", s.server.Command, err))
+		s.stage.Fail(p, err)
 	})
 }
 
