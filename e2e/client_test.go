@@ -9,7 +9,10 @@ import (
 	"github.com/fencelab/fencelab/internal/need"
 )
 
-const clients = "../examples/client/"
+const (
+	clients = "../examples/client/"
+	servers = "../examples/lockservice/"
+)
 
 // inOther are the clients in other languages, and what runs them.
 func inOther(t *testing.T) map[string]string {
@@ -62,7 +65,40 @@ func TestAgentCheck(t *testing.T) {
 		})
 	}
 	w := newWorld(t)
-	p := w.start("gcsim", "agent-check", "no-such-program")
+	p := w.start("gcsim", "agent-check", "--service", "custom", "--world", "command=python3 {addr}", "no-such-program")
 	p.want(2)
 	p.says("no-such-program")
+}
+
+// TestAgentCheckAtALockServiceOfOnesOwn: the second client is the user's, too, and a mistake is
+// found.
+func TestAgentCheckAtALockServiceOfOnesOwn(t *testing.T) {
+	python := inOther(t)["python"]
+	need.Files(t, servers)
+	w := newWorld(t)
+	server := "command=" + strings.Fields(python)[0] + " " + servers + "server.py --listen {addr}"
+	p := w.start("gcsim", append([]string{"agent-check", "--service", "custom", "--world", server}, strings.Fields(python)...)...)
+	p.want(0)
+	p.says("holds      LateWriteIsSent", "holds      LossIsTold", "agent-check: 17 hold, 0 fail, 6 were left out, 0 could not be judged")
+
+	careless := filepath.Join(t.TempDir(), "server.py")
+	text, old := read(t, servers+"server.py"), `"granted", lock, owner, token=str(STATE["token"])`
+	if !strings.Contains(text, old) {
+		t.Fatalf("server.py does not have %s", old)
+	}
+	if err := os.WriteFile(careless, []byte(strings.Replace(text, old, `"granted", lock, owner, token=str(STATE["token"] + 1)`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = w.start("gcsim", append([]string{"agent-check", "--service", "custom", "--world", strings.Replace(server, servers+"server.py", careless, 1), "--check", "TenureIsTheServices"}, strings.Fields(python)...)...)
+	p.want(1)
+	p.says("FAILS      TenureIsTheServices", `its token is "1", and "2" by the lock service's account`)
+	for want, args := range map[string][]string{
+		"a lock service of your own needs a command": nil,
+		"want NAME=VALUE":          {"--world", "command"},
+		"there is no such setting": {"--world", "nodes=3"},
+	} {
+		p = w.start("gcsim", append(append([]string{"agent-check", "--service", "custom"}, args...), strings.Fields(python)...)...)
+		p.want(2)
+		p.says(want)
+	}
 }

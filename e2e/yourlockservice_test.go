@@ -13,19 +13,18 @@ import (
 // a text is replaced by another one.
 func lockService(t *testing.T, old, new string) (story string) {
 	t.Helper()
-	const example = "../examples/lockservice/"
-	need.Files(t, example)
+	need.Files(t, servers)
 	need.Files(t, clients)
 	need.Program(t, "python3", "to run a lock service in Python")
 	need.Program(t, "sh", "to run a lock service by a command")
-	program := read(t, example+"server.py")
+	program := read(t, servers+"server.py")
 	if !strings.Contains(program, old) {
 		t.Fatalf("server.py has no %q", old)
 	}
 	dir := t.TempDir()
 	server := filepath.Join(dir, "server.py")
 	story = filepath.Join(dir, "restart.yaml")
-	text := strings.NewReplacer("examples/lockservice/server.py", server, "examples/client/", clients).Replace(read(t, example+"restart.yaml"))
+	text := strings.NewReplacer("examples/lockservice/server.py", server, "examples/client/", clients).Replace(read(t, servers+"restart.yaml"))
 	if old != "" {
 		text, _, _ = strings.Cut(text, "  forgotten:") // one variant shows it
 	}

@@ -14,12 +14,14 @@ import (
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 func agentCheckCommand() *cobra.Command {
 	var o agentcheck.Options
 	var name string
 	var settings map[string]string
+	var world []string
 	var json bool
 	cmd := &cobra.Command{
 		Use:   "agent-check [flags] COMMAND [ARGUMENT]...",
@@ -31,16 +33,18 @@ protocol is described in docs/agent.md. A client that passes can take part in a
 scenario, by "command".
 
 gcsim adds the arguments of the protocol to those of the command. Each check has
-processes of its own.
+processes of its own. Where a check needs a second client, that is one of gcsim's
+own; at a lock service of your own it is the same command once more.
 
 Exit status: 0 if all rules hold, 1 if one is broken, 2 if the client could not be
 checked.`,
 		Example: `  gcsim agent-check --service NAME --set by=RECIPE python3 client.py
+  gcsim agent-check --service NAME --world 'command=python3 server.py --listen {addr}' python3 client.py
   gcsim agent-check gcsim client agent`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command = args
-			report, err := agentCheck(cmd, o, name, settings, json)
+			report, err := agentCheck(cmd, o, name, settings, world, json)
 			switch {
 			case cmd.Context().Err() != nil:
 				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
@@ -56,7 +60,8 @@ checked.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the command is the command's
-	f.StringVar(&name, "service", all.List[0].Name(), "the lock service: "+strings.Join(service.Names(all.List), ", "))
+	f.StringVar(&name, "service", all.List[0].Name(), "the lock service: "+strings.Join(service.Names(all.Named), ", "))
+	f.StringArrayVar(&world, "world", nil, "a setting of the lock service's servers, NAME=VALUE; may be repeated")
 	f.StringToStringVar(&settings, "set", nil, "a setting of the client, such as by=RECIPE; may be repeated")
 	f.StringArrayVar(&o.Only, "check", nil, "the name of a check to make; may be repeated (default: all)")
 	f.DurationVar(&o.Patience, "timeout", 10*time.Second, "for how long an answer is waited for")
@@ -65,12 +70,20 @@ checked.`,
 }
 
 // agentCheck checks the client and prints what comes of it.
-func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings map[string]string, json bool) (report agentcheck.Report, err error) {
+func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings map[string]string, world []string, json bool) (report agentcheck.Report, err error) {
 	if o.Patience <= 0 {
 		return report, fmt.Errorf("want a --timeout above 0, got %v", o.Patience)
 	}
-	if o.Service, err = serviceOf(name); err != nil {
+	if o.Service, err = serviceOf(all.Named, name); err != nil {
 		return report, err
+	}
+	o.World = make(setting.Values)
+	for _, text := range world {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return report, fmt.Errorf("--world is %q, want NAME=VALUE", text)
+		}
+		o.World[key] = value
 	}
 	if o.Exe, err = os.Executable(); err != nil {
 		return report, err
@@ -96,13 +109,13 @@ func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings 
 	return report, nil
 }
 
-// serviceOf is the lock service of a name, if its servers can be started here.
-func serviceOf(name string) (service.Service, error) {
-	i := slices.IndexFunc(all.List, func(s service.Service) bool { return s.Name() == name })
+// serviceOf is the lock service of a name in a list, if its servers can be started here.
+func serviceOf(list []service.Service, name string) (service.Service, error) {
+	i := slices.IndexFunc(list, func(s service.Service) bool { return s.Name() == name })
 	if i < 0 {
-		return nil, fmt.Errorf("--service is %q, want %s", name, strings.Join(service.Names(all.List), ", "))
+		return nil, fmt.Errorf("--service is %q, want %s", name, strings.Join(service.Names(list), ", "))
 	}
-	s := all.List[i]
+	s := list[i]
 	if where, bring := s.Found(); where == "" {
 		return nil, fmt.Errorf("%s is missing: %s", name, bring)
 	}

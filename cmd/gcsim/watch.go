@@ -90,7 +90,7 @@ func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict
 			return "", fmt.Errorf("--to is %q, want the URL of a storage such as http://127.0.0.1:8080", to)
 		}
 	}
-	if o.Service, err = serviceOf(name); err != nil {
+	if o.Service, err = serviceOf(all.List, name); err != nil {
 		return "", err
 	}
 	if o.Exe, err = os.Executable(); err != nil {

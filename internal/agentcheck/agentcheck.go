@@ -28,6 +28,7 @@ type Options struct {
 	Command  []string // of the client: a program, and its first arguments
 	Service  service.Service
 	Settings setting.Values // that the client is told, beside the defaults
+	World    setting.Values // settings of the lock service's servers, beside the defaults
 	Exe      string         // a program that has the lab's roles
 	Patience time.Duration  // for how long an answer is waited for
 	Only     []string       // names of checks, beside the first; nil: all
@@ -135,12 +136,18 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	if o.Settings, err = setting.Complete(known, o.Settings); err != nil {
 		return report, err
 	}
+	if o.World, err = setting.Complete(o.Service.Words().World, o.World); err != nil {
+		return report, err
+	}
+	if err := o.clash(); err != nil {
+		return report, err
+	}
 	j := &judge{Options: o, tokens: o.Service.Shows(o.Settings) != history.ShowsNone}
 	var locks []string
 	for _, c := range list {
 		locks = append(locks, lockOf(c))
 	}
-	if j.scene, err = scene.Open(ctx, o.Exe, o.Service, nil, locks); err != nil {
+	if j.scene, err = scene.Open(ctx, o.Exe, o.Service, o.World, nil, locks); err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, j.scene.Close()) }()
@@ -165,6 +172,20 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 		}
 	}
 	return report, nil
+}
+
+// clash says which settings do not go together.
+func (o Options) clash() error {
+	check := o.Service.Words().Check
+	if check == nil {
+		return nil
+	}
+	client := scenario.Client{Lock: "/lock", Command: scenario.Command{Words: o.Command}, Values: o.Settings}
+	c := check(scenario.World{Service: o.Service.Name(), Settings: o.World}, map[string]scenario.Client{"client": client})
+	if c == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", c.Setting, c.Text)
 }
 
 // chosen are the first check, which all others need, and those with these names.
@@ -236,13 +257,18 @@ type line struct {
 // start starts the client that is checked, and awaits that it is ready. askedBefore is as in
 // agent.Args.
 func (t *trial) start(ctx context.Context, askedBefore int) (*client, error) {
-	return t.launch(ctx, strings.ToLower(t.check.name), askedBefore, func(name string, args []string) (*proc.Process, error) {
-		return t.scene.Group().StartCommand(name, nil, t.Command, args...)
-	})
+	return t.launch(ctx, strings.ToLower(t.check.name), askedBefore, t.command)
 }
 
-// other starts a client of gcsim's own.
+func (t *trial) command(name string, args []string) (*proc.Process, error) {
+	return t.scene.Group().StartCommand(name, nil, t.Command, args...)
+}
+
+// other starts a second client: one of gcsim's own, if gcsim has one for the lock service.
 func (t *trial) other(ctx context.Context) (*client, error) {
+	if t.Service.Words().Clientless {
+		return t.launch(ctx, "other", 0, t.command)
+	}
 	return t.launch(ctx, "other", 0, func(name string, args []string) (*proc.Process, error) {
 		return t.scene.Group().Start(name, nil, append([]string{"client", "agent"}, args...)...)
 	})

@@ -11,11 +11,11 @@ import (
 // paused stops the client right before a write until its lease has run out and another client
 // has written, and lets it write.
 func (t *trial) paused(ctx context.Context) (c *client, late answer, mark history.Event, err error) {
-	c, lock, err := t.holder(ctx)
+	other, err := t.other(ctx) // first: the lease is short, and a program may take long to start
 	if err != nil {
 		return c, late, mark, err
 	}
-	other, err := t.other(ctx)
+	c, lock, err := t.holder(ctx)
 	if err != nil {
 		return c, late, mark, err
 	}

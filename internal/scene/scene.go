@@ -78,14 +78,14 @@ func (a *Account) Asked(id string) (list []kv.Line) {
 }
 
 // Open starts servers of a lock service, or joins those at endpoints, and begins the account of
-// some locks. exe is a program that has the lab's roles.
-func Open(ctx context.Context, exe string, s service.Service, endpoints, locks []string) (*Scene, error) {
+// some locks. exe is a program that has the lab's roles, world has all settings of the servers.
+func Open(ctx context.Context, exe string, s service.Service, world setting.Values, endpoints, locks []string) (*Scene, error) {
 	g, err := proc.NewGroup(exe)
 	if err != nil {
 		return nil, err
 	}
 	c := &Scene{
-		group: g, world: setting.Defaults(s.Words().World), locks: locks, began: time.Now(),
+		group: g, world: world, locks: locks, began: time.Now(),
 		over: make(chan struct{}), news: make(chan struct{}),
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
@@ -185,7 +185,6 @@ func (c *Scene) note(change func()) {
 // Group implements service.Stage, as those below do.
 func (c *Scene) Group() *proc.Group { return c.group }
 
-// World has the defaults.
 func (c *Scene) World() setting.Values { return c.world }
 
 // Steps are none: there is no story.

@@ -70,7 +70,7 @@ func Watch(ctx context.Context, o Options) (verdict string, err error) {
 		}
 	}
 	w := &watch{Options: o}
-	if w.scene, err = scene.Open(ctx, o.Exe, o.Service, o.Endpoints, []string{o.Lock}); err != nil {
+	if w.scene, err = scene.Open(ctx, o.Exe, o.Service, setting.Defaults(o.Service.Words().World), o.Endpoints, []string{o.Lock}); err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, w.scene.Close()) }()

@@ -65,14 +65,14 @@ func (Service) Dial(service.Options) (service.Client, error) { return nil, errNo
 func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: name, About: "A lock service of your own.", World: worldSettings, Client: clientSettings,
-		Nodes: nodes.Name + "1", Unqueued: true, Check: check,
+		Nodes: nodes.Name + "1", Unqueued: true, Clientless: true, Check: check,
 	}
 }
 
 // check finds a world without a command, and clients without one.
 func check(world scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	if world.Settings.Text(settingCommand) == "" {
-		return &scenario.Conflict{Setting: settingCommand, Text: "a lock service of your own needs a command: want world: {" + name + ": {command: LINE}}"}
+		return &scenario.Conflict{Setting: settingCommand, Text: "a lock service of your own needs a command: want world: {" + name + ": {command: LINE}} in a scenario, or --world command=LINE"}
 	}
 	for _, client := range slices.Sorted(maps.Keys(clients)) {
 		if clients[client].Command.Words == nil {
