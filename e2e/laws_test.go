@@ -86,18 +86,51 @@ func mend(t *testing.T, file string) string {
 	return name
 }
 
-// TestLawsOfContribLock: its storage refuses every version that differs, and takes
-// what is no token.
-func TestLawsOfContribLock(t *testing.T) {
+// contribLock starts contrib/lock's storage in a network of its own. There the test runs once
+// more, and alone has a process.
+func contribLock(t *testing.T) (*world, *process) {
+	t.Helper()
 	originals := os.Getenv(originalsEnv)
 	if originals == "" {
 		inOwnNetwork(t, originalsEnv+"="+buildOriginals(t))
-		return
+		return nil, nil
 	}
 	bringLoopbackUp(t)
 	w := newWorld(t)
 	storage := w.start(filepath.Join(originals, "storage"))
 	awaitListener(t, storage, addressStorage)
+	return w, storage
+}
+
+// TestScenariosOfContribLock: it protects in the main story, where nobody writes before the last
+// holder, and keeps out every holder after the first one that writes.
+func TestScenariosOfContribLock(t *testing.T) {
+	w, storage := contribLock(t)
+	if storage == nil {
+		return
+	}
+	p := w.start("gcsim", "run", "--json", "--jobs", "1", "--storage-url", "http://"+addressStorage, "gc-pause", "mixed-revisions", "read-before-fence")
+	p.want(1)
+	got := runsOf(t, p)
+	for run, want := range map[string]string{
+		"01-gc-pause fenced": "safe", "06-mixed-revisions create-revisions": "blocked", "07-read-before-fence plain-reads": "corrupted",
+		"07-read-before-fence fenced-reads": "a client shows its token in a read, and the storage speaks contrib/lock, which has no word for that",
+	} {
+		if got[run] != want {
+			t.Errorf("%s: %s, want %s", run, got[run], want)
+		}
+	}
+	storage.signal(syscall.SIGTERM)
+	storage.end()
+}
+
+// TestLawsOfContribLock: its storage refuses every version that differs, and takes
+// what is no token.
+func TestLawsOfContribLock(t *testing.T) {
+	w, storage := contribLock(t)
+	if storage == nil {
+		return
+	}
 	broken := []string{
 		"StaleWriteRefused", "CheckAndWriteAreOneStep", "CheckAndDeleteAreOneStep", "FirstClaimsAreOneStep", "NewerTokenReplaces",
 		"MissingTokenRefused", "InvalidTokenRefused", "TokensCompareAsNumbers", "LargestTokenAdmitted",

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -101,7 +102,7 @@ func (o ownStorage) choose(v *scenario.Variant, ask func(lab.Foreign) (laws.Spea
 		return nil, why, nil
 	}
 	speaks, err := ask(*f)
-	f.Serial = !speaks.Parallel
+	f.Serial, f.Contrib = !speaks.Parallel, !speaks.ByScope()
 	return f, cmp.Or(lacks(speaks, v), o.keeps(speaks, v)), err
 }
 
@@ -150,7 +151,9 @@ func (o ownStorage) keeps(speaks laws.Speaks, v *scenario.Variant) string {
 // lacks is what a variant's clients ask for and the storage does not speak; "": nothing.
 func lacks(speaks laws.Speaks, v *scenario.Variant) string {
 	if !speaks.ByScope() {
-		return "its clients say which lock they hold, and the storage speaks " + speaks.Protocol + ", which has no word for that"
+		if what := beyondKeys(v); what != "" {
+			return what + ", and the storage speaks " + speaks.Protocol + ", which has no word for that"
+		}
 	}
 	changes := func(client string) bool {
 		return slices.ContainsFunc(v.Steps, func(s scenario.Step) bool { return s.Actor == client && len(s.Changes) > 0 })
@@ -165,6 +168,37 @@ func lacks(speaks laws.Speaks, v *scenario.Variant) string {
 		case c.Text(setting.Change) == setting.ChangeBatch && changes(name) && !speaks.Batch:
 			return "a client changes several keys at once, and the storage knows no batches"
 		}
+	}
+	return ""
+}
+
+// beyondKeys is what a variant's clients ask for, if that is more than a storage can be asked by
+// contrib/lock's POST /, where each key is its own scope, nothing is deleted, and reads show no
+// token; "": no more.
+func beyondKeys(v *scenario.Variant) string {
+	asks := func(verb scenario.Verb) bool {
+		return slices.ContainsFunc(v.Steps, func(s scenario.Step) bool {
+			return slices.Contains(strings.Fields(s.Form.Usage), string(verb))
+		})
+	}
+	locks := make(map[string]bool)
+	for _, s := range v.Steps {
+		locks[s.Lock] = s.Lock != ""
+	}
+	scoped, shown := false, false
+	for _, c := range v.Clients {
+		locks[c.Lock] = true
+		scoped = scoped || c.Values[setting.Scope] != setting.ScopeKey
+		shown = shown || c.Values[setting.Reads] != setting.ReadsPlain
+	}
+	delete(locks, "")
+	switch {
+	case asks(scenario.Delete):
+		return "a client deletes"
+	case shown && (asks(scenario.Read) || asks(scenario.Count)):
+		return "a client shows its token in a read"
+	case scoped && (len(locks) > 1 || len(v.Keys()) > 1):
+		return "a lock guards several keys, or a key has several locks"
 	}
 	return ""
 }

@@ -34,6 +34,7 @@ func TestVariantsThatAStorageCannotTakePartIn(t *testing.T) {
 		change(&s)
 		return s
 	}
+	contrib := laws.Speaks{Protocol: "contrib/lock"}
 	url, command := ownStorage{url: "http://127.0.0.1:8080"}, ownStorage{command: "x {addr}"}
 	const kill = "gcsim: kill storage, gcsim: restart storage"
 	for name, tt := range map[string]struct {
@@ -65,7 +66,14 @@ func TestVariantsThatAStorageCannotTakePartIn(t *testing.T) {
 		"a batch":               {url, all, "", "", "c: lock, c: change a=1 b=1", ""},
 		"no batch":              {url, without(func(s *laws.Speaks) { s.Batch = false }), "", "", "c: lock, c: begin change a=1 b=1, c: finish", "a client changes several keys at once"},
 		"one by one":            {url, without(func(s *laws.Speaks) { s.Batch = false }), "", ", change: singly", "c: lock, c: change a=1 b=1", ""},
-		"contrib/lock":          {url, laws.Speaks{Protocol: "contrib/lock"}, "", "", "c: lock", "speaks contrib/lock"},
+		"contrib/lock":          {url, contrib, "", "", "c: lock, c: begin write a=1, c: finish, c: write a=2", ""},
+		"a fenced read":         {url, contrib, "", "", "c: lock, c: begin read a, c: finish", "shows its token in a read, and the storage speaks contrib/lock"},
+		"a plain read":          {url, contrib, "", ", reads: plain", "c: lock, c: read a", ""},
+		"a count":               {url, contrib, "", "", "clients: count a 2", "shows its token in a read"},
+		"a delete":              {url, contrib, "", "", "c: lock, c: send delete a", "a client deletes, and the storage speaks contrib/lock"},
+		"two keys":              {url, contrib, "", "", "c: lock, c: write a=1, c: write b=1", "guards several keys, or a key has several locks, and the storage speaks contrib/lock"},
+		"two keys, by key":      {url, contrib, "", ", scope: key", "c: lock, c: write a=1, c: write b=1", ""},
+		"two locks":             {url, contrib, "", "", "c: lock, c: lock /m, c: write a=1 under /m", "guards several keys, or a key has several locks, and the storage speaks contrib/lock"},
 	} {
 		v := variantOf(t, tt.world, tt.client, tt.steps)
 		_, got, err := tt.own.choose(v, func(lab.Foreign) (laws.Speaks, error) { return tt.speaks, nil })

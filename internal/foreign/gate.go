@@ -36,6 +36,10 @@ type Gate struct {
 	// Whole says that the storage serves one connection at a time. Its requests go on when all
 	// of them is there: one that waits for its body would keep all others out.
 	Whole bool
+	// Contrib says that the storage speaks contrib/lock's POST /. Its requests go on when all of
+	// them is there, too: the body has the version. The version of a write is its token; a read
+	// shows none. Its keys are their own scopes: that scopes are the same is for the story to see.
+	Contrib bool
 	// Within is for how long the storage may take to answer, once all of a request was passed
 	// on to it.
 	Within time.Duration

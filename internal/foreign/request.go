@@ -39,6 +39,8 @@ type request struct {
 	header       http.Header
 	length       int64 // of the body, if that is known before it comes; else 0
 	prefix       string
+	contrib      bool   // it goes on in contrib/lock's form
+	body         string // in that form
 }
 
 // parse reads all of a request but its body. An error is a refusal.
@@ -69,12 +71,15 @@ func (g *Gate) parse(r *http.Request) (*request, error) {
 		claim.Scope = Prefixed(q.prefix, q.asked.Scope)
 	}
 	fencehttp.SetClaim(q.header, claim)
+	if g.Contrib {
+		return q, q.toContrib()
+	}
 	return q, nil
 }
 
 // String is the request as the storage sees it.
 func (q *request) String() string {
-	text := q.method + " " + q.path
+	text := strings.TrimSpace(q.method + " " + q.path + " " + Shown(q.body))
 	for _, name := range []string{fencehttp.HeaderScope, fencehttp.HeaderToken, fencehttp.HeaderSequence, fencehttp.HeaderMode} {
 		if value := q.header.Get(name); value != "" {
 			text += ", " + name + ": " + value
@@ -99,6 +104,9 @@ func (q *request) read(in io.Reader) (string, error) {
 	body, err := io.ReadAll(in)
 	if err != nil || q.asked.Op != history.OpChange {
 		q.asked.Value = string(body)
+		if err == nil && q.contrib {
+			return q.contribBody()
+		}
 		return string(body), err
 	}
 	var of batch
@@ -140,6 +148,8 @@ func (q *request) meaning(a Answer) (done history.Event, err error) {
 	switch {
 	case a.Status >= 500:
 		done.Kind, done.Text = history.KindUnanswered, fmt.Sprintf("it answered %v, which leaves open what became of the request", a)
+	case q.contrib:
+		return q.contribMeaning(a)
 	case a.OK() && a.Header.Get(fencehttp.HeaderDuplicate) == "true" && !reads:
 		done.Kind = history.KindDuplicate
 	case a.OK(), a.Status == http.StatusNotFound && q.method == http.MethodDelete: // there was nothing to delete

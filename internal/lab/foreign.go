@@ -18,6 +18,8 @@ type Foreign struct {
 	Command string // as package foreign has it
 	// Serial says that it serves one connection at a time.
 	Serial bool
+	// Contrib says that it speaks contrib/lock's POST /, as foreign.Gate has it.
+	Contrib bool
 }
 
 // String is its name in errors and in histories.
@@ -53,7 +55,7 @@ func (r *run) startForeign(ctx context.Context, f Foreign) error {
 	}
 	t := &theirs{Foreign: f, gate: gate}
 	r.world.storage = &storage{addr: gate.Addr(), theirs: t}
-	gate.Tell, gate.Fail, gate.Whole = r.Tell, r.failForeign, f.Serial
+	gate.Tell, gate.Fail, gate.Whole, gate.Contrib = r.Tell, r.failForeign, f.Serial, f.Contrib
 	gate.Within = r.patience * 2 / 3 // so that what is waited for is told before the patience ends
 	if f.Command == "" {
 		gate.Prefix = "gcsim-" + strings.ToLower(rand.Text()[:8]) + "-"

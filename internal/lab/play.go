@@ -81,5 +81,5 @@ func (r *run) show(ago time.Duration) {
 func (r *run) keys() []string {
 	told := *r.variant
 	told.Steps = r.done
-	return r.scenario.Keys(&told)
+	return told.Keys()
 }

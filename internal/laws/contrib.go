@@ -3,10 +3,8 @@ package laws
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -18,19 +16,6 @@ import (
 type contrib struct{ view }
 
 func (s contrib) at(base string) store { s.base = base; return s }
-
-type contribRequest struct {
-	Op      string      `json:"op"`
-	Key     string      `json:"key"`
-	Val     string      `json:"val"`
-	Version fence.Token `json:"version"`
-}
-
-type contribAnswer struct {
-	Val     string      `json:"val"`
-	Version fence.Token `json:"version"`
-	Err     *string     `json:"err"`
-}
 
 // cannot is what a law is told that asks for what the protocol does not have.
 func cannot(what string) error {
@@ -46,7 +31,7 @@ func (s contrib) Write(ctx context.Context, c fence.Claim, key, value string) er
 	case c.Mode != fence.Exclusive:
 		return cannot("shared claims")
 	}
-	a, said, err := s.post(ctx, contribRequest{Op: "write", Key: s.name(key), Val: value, Version: c.Token})
+	a, said, err := s.post(ctx, foreign.ContribRequest{Op: "write", Key: s.name(key), Val: value, Version: c.Token})
 	switch {
 	case err != nil:
 		return err
@@ -54,7 +39,7 @@ func (s contrib) Write(ctx context.Context, c fence.Claim, key, value string) er
 		return nil
 	case c.Token <= 0:
 		return s.outcome(http.MethodPost, "/", c, foreign.Answer{Status: http.StatusBadRequest, Body: a.Body})
-	case a.OK() && strings.Contains(*said.Err, "version"):
+	case a.OK() && said.Stale():
 		return fmt.Errorf("%w: %s", fence.ErrStale, *said.Err)
 	}
 	return fmt.Errorf("the storage answered %v", a)
@@ -66,7 +51,7 @@ func (s contrib) Read(ctx context.Context, c fence.Claim, key string) (value str
 	if c.Token != 0 {
 		return "", false, cannot("token in a read")
 	}
-	a, said, err := s.post(ctx, contribRequest{Op: "read", Key: s.name(key)})
+	a, said, err := s.post(ctx, foreign.ContribRequest{Op: "read", Key: s.name(key)})
 	if err != nil {
 		return "", false, err
 	}
@@ -77,27 +62,19 @@ func (s contrib) Read(ctx context.Context, c fence.Claim, key string) (value str
 }
 
 // post returns an answer that has the form of the protocol.
-func (s contrib) post(ctx context.Context, r contribRequest) (foreign.Answer, contribAnswer, error) {
+func (s contrib) post(ctx context.Context, r foreign.ContribRequest) (foreign.Answer, foreign.ContribAnswer, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return foreign.Answer{}, contribAnswer{}, err
+		return foreign.Answer{}, foreign.ContribAnswer{}, err
 	}
 	a, err := s.ask(ctx, http.MethodPost, "/", []string{"Content-Type: application/json"}, string(body))
 	if err != nil {
-		return a, contribAnswer{}, err
+		return a, foreign.ContribAnswer{}, err
 	}
-	said, err := parseContrib(a)
+	said, err := foreign.ParseContrib(a)
 	if err != nil {
 		did := fmt.Sprintf("answered %v, want JSON with val, version and err", a)
 		err = &UnansweredError{Storage: s.base, Asked: "POST / " + string(body), Did: did, Err: err}
 	}
 	return a, said, err
-}
-
-// parseContrib reads an answer of contrib/lock's form.
-func parseContrib(a foreign.Answer) (said contribAnswer, err error) {
-	if err = json.Unmarshal([]byte(a.Body), &said); err == nil && said.Err == nil {
-		err = errors.New("it has no member err")
-	}
-	return said, err
 }

@@ -121,7 +121,7 @@ func fuzzV1(t *testing.T, s v1, a foreign.Answer, whole bool) {
 }
 
 func fuzzContrib(t *testing.T, s contrib, a foreign.Answer, whole bool) {
-	said, err := parseContrib(a)
+	said, err := foreign.ParseContrib(a)
 	formed := whole && err == nil
 	err = s.Write(t.Context(), fence.Claim{Scope: asked, Token: 33}, asked, "value")
 	wantNamed(t, "a write to contrib/lock", formed, err)

@@ -97,7 +97,7 @@ func (j *judge) answersAsContrib(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_, err = parseContrib(a)
+	_, err = foreign.ParseContrib(a)
 	return err == nil
 }
 

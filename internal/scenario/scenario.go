@@ -160,7 +160,7 @@ type Step struct {
 
 // Keys are the storage's keys that the story or the expectations of a variant
 // speak of, in order.
-func (s *Scenario) Keys(v *Variant) []string {
+func (v *Variant) Keys() []string {
 	keys := make(map[string]bool)
 	for _, step := range v.Steps {
 		if step.Key != "" {

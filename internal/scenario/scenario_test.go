@@ -109,7 +109,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(want, s, cmpopts.IgnoreFields(scenario.Step{}, "Form")); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"a", "b", "k"}, s.Keys(&s.Variants[0])); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b", "k"}, s.Variants[0].Keys()); diff != "" {
 		t.Error(diff)
 	}
 }
