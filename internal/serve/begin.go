@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // wish is what a world is to be: one of a challenge, of a scenario that is known by name,
@@ -55,8 +57,10 @@ func (s *Server) begin(w wish) (b beginning, err error) {
 		if w.Story, err = s.text(*w.Setup); err != nil {
 			return b, err
 		}
-		w.Variant = byHand
-		fallthrough
+		if b.scenario, err = s.Language.Parse("the settings", byHand, []byte(w.Story)); err != nil {
+			return b, unplaced(err)
+		}
+		b.variant = &b.scenario.Variants[0]
 	case w.Story != "":
 		if b.scenario, err = s.Language.Parse("the scenario", byHand, []byte(w.Story)); err != nil {
 			return b, err
@@ -87,6 +91,15 @@ func (s *Server) begin(w wish) (b beginning, err error) {
 	}
 	b.plan = lines(b.variant.Steps)
 	return b, b.play(w.Play)
+}
+
+// unplaced is an error of a scenario that nobody has written, without its place in the text.
+func unplaced(err error) error {
+	var at *strictyaml.Error
+	if errors.As(err, &at) {
+		return at
+	}
+	return err
 }
 
 // beginChallenge begins a challenge, whose settings are its own; of a story only the steps

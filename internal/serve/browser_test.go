@@ -289,7 +289,7 @@ func TestPageForks(t *testing.T) {
 	}
 	b.click(step("client2: read key0"))
 	b.turn(5)
-	b.await("document.getElementById('plan').hidden")
+	b.await("document.getElementById('plan').hidden && document.getElementById('phase').textContent.includes('no plan any more')")
 	b.clean()
 }
 

@@ -168,6 +168,8 @@ type shown struct {
 	Version        int
 	Phase, Trouble string
 	Steps, Plan    []string
+	Strayed        bool
+	Refused        []string
 	Choices        []struct{ Step string }
 	Clients        []struct {
 		Name, State     string
@@ -324,13 +326,13 @@ func TestForkAndLink(t *testing.T) {
 	fork := s.begin(wish{"story": story, "variant": "by-hand", "play": 3})
 	page := s.watch(fork)
 	now := page.turn(3)
-	if len(now.Steps) < 3 || len(now.Steps)+len(now.Plan) != 8 {
-		t.Errorf("steps %q, plan %q", now.Steps, now.Plan)
+	if len(now.Steps) < 3 || len(now.Steps)+len(now.Plan) != 8 || now.Strayed {
+		t.Errorf("steps %q, plan %q, strayed %t", now.Steps, now.Plan, now.Strayed)
 	}
 	page.await("the end of client1's lease", func(s shown) bool { return len(s.Plan) == 4 && s.Phase == "waiting" })
 	s.must(204, "POST", fork+"/steps", wish{"step": "client2: read key0"})
-	if now = page.turn(5); len(now.Plan) != 0 {
-		t.Errorf("the plan is still %q", now.Plan)
+	if now = page.turn(5); len(now.Plan) != 0 || !now.Strayed {
+		t.Errorf("the plan is still %q, strayed %t", now.Plan, now.Strayed)
 	}
 	rest := s.begin(wish{"story": story})
 	s.must(204, "POST", rest+"/rest", nil)
@@ -459,7 +461,11 @@ func TestBadWishes(t *testing.T) {
 		{setup(wish{"servers": wish{"members": "2"}}), "members"},
 		{setup(wish{"storage": wish{"fencing": "maybe"}}), "fencing"},
 	} {
-		if status, text := s.ask("POST", "/api/worlds", bad.wish); status != 400 || !strings.Contains(text, bad.want) {
+		status, text := s.ask("POST", "/api/worlds", bad.wish)
+		if _, set := bad.wish["setup"]; set && strings.Contains(text, "\\n") {
+			t.Errorf("%v: %s shows a text that nobody has written", bad.wish, text)
+		}
+		if status != 400 || !strings.Contains(text, bad.want) {
 			t.Errorf("%v: %d %s, want %q", bad.wish, status, text, bad.want)
 		}
 	}
@@ -618,8 +624,22 @@ func TestPlanOutlivesExpiry(t *testing.T) {
 	after := page.await("the end of client1's lease", func(s shown) bool {
 		return slices.Contains(s.Steps, "redis: await expiry of client1") && s.Phase == "waiting"
 	})
-	if !slices.Equal(after.Plan, plan[1:]) {
-		t.Errorf("the plan is %q, want %q", after.Plan, plan[1:])
+	if !slices.Equal(after.Plan, plan[1:]) || after.Strayed {
+		t.Errorf("the plan is %q, strayed %t, want %q", after.Plan, after.Strayed, plan[1:])
+	}
+}
+
+// TestRefused: it is said at once that a storage wants tokens, and clients have none.
+func TestRefused(t *testing.T) {
+	s := open(t, options(t))
+	for fencing, want := range map[string][]string{"on": {"client1", "client2"}, "off": nil} {
+		world := s.begin(wish{"setup": wish{"service": "redis", "clients": 2, "locks": 1, "storage": wish{"fencing": fencing}, "settings": wish{"by": "set-nx-px"}}})
+		if got := s.watch(world).turn(0).Refused; !slices.Equal(got, want) {
+			t.Errorf("fencing %s: %q are refused, want %q", fencing, got, want)
+		}
+	}
+	if got := s.watch(s.begin(wish{"scenario": "01-gc-pause", "variant": "fenced"})).turn(0).Refused; got != nil {
+		t.Errorf("%q are refused, and have tokens", got)
 	}
 }
 

@@ -28,6 +28,7 @@ type state struct {
 	About   string   `json:"about"`
 	Steps   []string `json:"steps"`
 	Plan    []string `json:"plan"`
+	Strayed bool     `json:"strayed"` // a step was another one than that of the plan, which is over
 	Choices []choice `json:"choices"`
 	Clients []client `json:"clients"`
 	Now     int64    `json:"now"`    // by the run's clock
@@ -41,6 +42,8 @@ type state struct {
 	Fenced bool   `json:"fenced"` // the storage checks tokens
 	Keys   []held `json:"keys"`   // of the storage
 	Marks  []mark `json:"marks"`
+	// Refused are clients that have no token to show to a storage that wants one.
+	Refused []string `json:"refused,omitempty"`
 
 	Challenge *challengeState `json:"challenge,omitempty"`
 }
@@ -98,7 +101,7 @@ func (w *world) state() (state, <-chan struct{}) {
 	told := w.telling.Told()
 	s := state{
 		ID: w.id, Version: w.version, Title: w.scenario.Title, Variant: w.variant.Name,
-		Steps: lines(told), Plan: slices.Clone(w.plan), Choices: []choice{}, Events: len(w.events),
+		Steps: lines(told), Plan: slices.Clone(w.plan), Strayed: w.strayed, Choices: []choice{}, Events: len(w.events),
 		Phase: phaseStarting, Rows: []row{}, Story: w.story(),
 		Lesson: w.scenario.Lesson, Helps: w.scenario.Helps, Fenced: w.variant.World.Storage.Fencing == scenario.FencingOn,
 	}
@@ -152,6 +155,9 @@ func (s *state) show(w *world, outcome story.Outcome) {
 			c.State, c.Since, c.Holds, c.Believes = states[l.State], l.Since.Milliseconds(), l.Tenure > 0, l.Believes
 		}
 		s.Clients = append(s.Clients, c)
+		if s.Fenced && b.Run().Tokens[name] == history.ShowsNone {
+			s.Refused = append(s.Refused, name)
+		}
 	}
 }
 

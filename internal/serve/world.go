@@ -41,6 +41,7 @@ type world struct {
 	steps   chan scenario.Step
 	asked   int             // how often the run has asked for a step
 	ended   bool            // there will be no more steps
+	strayed bool            // a step was another one than that of the plan, which is over
 	events  []history.Event // so far; never changed, but replaced
 	seen    map[string]bool // tenures whose end was looked at
 	began   time.Time       // when the run's clock was 0
@@ -141,9 +142,9 @@ func (w *world) awaitExpired(last *scenario.Step) {
 		line := fmt.Sprintf("%s: await expiry of %s", w.variant.World.Service, e.Client)
 		waited := last != nil && (last.String() == line || slices.Contains(asks, last.Verb))
 		if e.Cause == history.CauseExpired && latest[e.Client] == e.Tenure && !waited && w.waits() {
-			plan := w.plan
+			plan, strayed := w.plan, w.strayed
 			if err := w.takeOne(line); err == nil && w.plan == nil { // it is none of the story where it cannot be
-				w.plan = plan // that the lease ran out is no other way
+				w.plan, w.strayed = plan, strayed // that the lease ran out is no other way
 			}
 		}
 	}
@@ -192,6 +193,7 @@ func (w *world) takeOne(line string) error {
 	if len(w.plan) > 0 && w.plan[0] == step.String() {
 		w.plan = w.plan[1:]
 	} else {
+		w.strayed = w.strayed || len(w.plan) > 0
 		w.plan = nil // the story goes another way
 	}
 	w.steps <- step // it has room for all of them

@@ -179,10 +179,13 @@ function show(s) {
     scrollTo({ top: 0 });
   }
   $("about").textContent = s.variant + ": " + s.about;
+  $("refused").hidden = !s.refused;
+  $("refused").textContent = s.refused && s.refused.join(", ") + ": no token to show, as the lock gives none. The storage wants tokens, and refuses all their writes. Choose another way to take the lock, or fencing off.";
   showChallenge(s);
   $("phase").textContent = {
     starting: "The processes start …",
-    waiting: s.steps.length && !s.plan.length ? "It is your turn. Go on, or end the story and have it judged." : "It is your turn.",
+    waiting: s.strayed ? "It is your turn. That was another step than the planned one, so there is no plan any more. Go on, or end the story and have it judged."
+      : s.steps.length && !s.plan.length ? "It is your turn. Go on, or end the story and have it judged." : "It is your turn.",
     busy: "Going on: " + s.doing,
     over: "The story is over. Nothing of the world runs any more.",
     failed: "The story could not go on: " + s.trouble,
