@@ -29,6 +29,7 @@ public final class Peer {
             };
             case "redisson-lease" -> new Leased(client, lease);
             case "redisson-fenced" -> new WithToken(client);
+            case "redisson-fenced-lease" -> new LeaseIgnored(client, lease);
             case "redisson-reentrant" -> new TokenEachTime(client);
             default -> throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Redisson");
         };

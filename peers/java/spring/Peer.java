@@ -7,8 +7,9 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 import org.springframework.integration.support.locks.DistributedLock;
+import org.springframework.scheduling.concurrent.SimpleAsyncTaskScheduler;
 
-/** A client with the locks of Spring Integration's RedisLockRegistry. The TTL is its expireAfter: nothing renews a lock. */
+/** A client with the locks of Spring Integration's RedisLockRegistry. The TTL is its expireAfter: nothing renews a lock, unless the registry has a scheduler. */
 public final class Peer implements Locks {
     /** The registry's key, and where its locks begin: gcsim's account reads the keys "lock:{NAME}". */
     private static final String REGISTRY = "lock";
@@ -16,14 +17,17 @@ public final class Peer implements Locks {
     private final LettuceConnectionFactory redis;
     private final StringRedisTemplate template;
     private final RedisLockType type;
+    private final boolean renews;
+    private final SimpleAsyncTaskScheduler scheduler = new SimpleAsyncTaskScheduler();
     private final Duration ttl;
 
     private Peer(Arguments arguments) {
         type = switch (arguments.recipe()) {
-            case "spring" -> RedisLockType.SPIN_LOCK;
+            case "spring", "spring-renewed" -> RedisLockType.SPIN_LOCK;
             case "spring-pubsub" -> RedisLockType.PUB_SUB_LOCK;
             default -> throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Spring");
         };
+        renews = arguments.recipe().equals("spring-renewed");
         ttl = arguments.time("ttl");
         String[] address = arguments.text("endpoints").split(":");
         redis = new LettuceConnectionFactory(new RedisStandaloneConfiguration(address[0], Integer.parseInt(address[1])),
@@ -44,6 +48,7 @@ public final class Peer implements Locks {
 
     @Override
     public void close() {
+        scheduler.close();
         redis.destroy();
     }
 
@@ -52,6 +57,9 @@ public final class Peer implements Locks {
     public Tenure lock(String name, Duration within) throws InterruptedException {
         RedisLockRegistry registry = new RedisLockRegistry(redis, REGISTRY, ttl);
         registry.setRedisLockType(type);
+        if (renews) {
+            registry.setRenewalTaskScheduler(scheduler);
+        }
         String path = "{" + name + "}";
         DistributedLock lock = registry.obtain(path);
         boolean granted = false;
