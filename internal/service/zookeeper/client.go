@@ -25,11 +25,15 @@ func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:2181"} }
 
 // Dial makes a client.
 func (Dialer) Dial(o service.Options) (service.Client, error) {
+	by := service.RecipeOf(recipes, o.Settings)
+	if by.peer != "" {
+		return nil, fmt.Errorf("%s %s: that is a client in Java, and no recipe of this program", service.By, by.name)
+	}
 	l, err := connect(o.Endpoints, o.Settings.Time(setting.TTL))
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}
-	c := &client{l, o.Settings, service.RecipeOf(recipes, o.Settings)}
+	c := &client{l, o.Settings, by}
 	if !c.recipe.own {
 		return c, nil
 	}

@@ -15,10 +15,12 @@ type recipe struct {
 	herd      bool // all who wait watch the first node
 	library   bool // it is the Lock of package zk
 	own       bool // it is package zklock
+
+	peer string // the folder below peers/java of the program that takes it; "": this one does
 }
 
 // recipes are all of them.
-var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead}
+var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator}
 
 var (
 	sequential = recipe{

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
@@ -34,6 +35,7 @@ var (
 	_ service.Shared  = Service{}
 	_ service.Getter  = Service{}
 	_ service.Bounded = Service{}
+	_ service.Peered  = Service{}
 )
 
 // nodes is what a story calls the members.
@@ -82,7 +84,12 @@ func (Service) Commands() []*cobra.Command { return []*cobra.Command{zkproc.Comm
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
+		by := service.RecipeOf(recipes, c.Values)
 		switch {
+		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(settingMember) != memberAny || c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\", \"member\", \"numbered\" and \"delay\""}
+		case by.peer == "" && c.Text(peers.Collector.Name) != peers.Collector.Default:
+			return &scenario.Conflict{Client: name, Setting: peers.Collector.Name, Text: by.name + " runs in no JVM: leave \"collector\" out"}
 		case c.Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3:
 			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
 		case c.Time(setting.TTL) > longestSession:

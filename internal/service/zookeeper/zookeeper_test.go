@@ -11,6 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
@@ -46,6 +47,9 @@ func TestStories(t *testing.T) {
 			v := &s.Variants[i]
 			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
 				t.Parallel()
+				if lab.Lacks(services[0], v) != "" {
+					peerstest.Need(t)
+				}
 				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 			})
 		}

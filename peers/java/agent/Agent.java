@@ -19,6 +19,7 @@ import java.util.regex.Pattern;
 /** A client of scenarios: it obeys commands, a line each, and says events, a line each. docs/agent.md describes the protocol. */
 public final class Agent {
     private static final String END = new String("end"); // of the input; told by its identity
+    private static final List<String> OWN_LOOKS = List.of("begin", "nothing", "session");
     private static final Pattern UNDER = Pattern.compile("(.*) under (\\S+)");
     private static final Pattern LOCK = Pattern.compile("(?!within )(\\S+)?(?: ?within (\\S+))?|within (\\S+)");
 
@@ -242,7 +243,7 @@ public final class Agent {
         }
     }
 
-    /** Tells of the loss of a tenure. These libraries tell nobody of it: the agent asks. */
+    /** Tells of the loss of a tenure. Most of these libraries tell nobody of it: the agent asks. */
     private void watch(Held h) {
         try {
             for (long seen = System.nanoTime(); !h.lost; ) {
@@ -335,14 +336,27 @@ public final class Agent {
         return new Request(lock, e, token);
     }
 
-    /** Looks before a request whether the lock is held, where --look is one of these. Else it says that nothing was sent. */
+    /** Looks before a request whether the lock is held, where --look is one of these, or a question to the library. Else it says that nothing was sent. */
     private boolean mayGoOn(Request r, String... looks) {
         Held h = held.get(r.lock);
-        if (r.op().equals("read") || !List.of(looks).contains(arguments.text("look", "begin")) || h != null && !h.lost) {
+        String look = arguments.text("look", "begin"), no = "it holds no lock";
+        if (r.op().equals("read") || OWN_LOOKS.contains(look) && !List.of(looks).contains(look)) {
+            return true;
+        }
+        if (h != null && OWN_LOOKS.contains(look)) {
+            no = h.lost ? "its tenure has ended" : "";
+        } else if (h != null) {
+            String asked = "asked its library (" + look + ") whether it holds the lock: ";
+            no = h.grant().seems(look) ? "" : asked + "no";
+            if (no.isEmpty()) {
+                say("note", h.about().with("text", name + " " + asked + "yes"));
+            }
+        }
+        if (no.isEmpty()) {
             return true;
         }
         say("invoke", r.ask);
-        say("fail", r.ask.copy().with("reason", "lost").with("text", h == null ? "it holds no lock" : "its tenure has ended"));
+        say("fail", r.ask.copy().with("reason", "lost").with("text", no));
         return false;
     }
 

@@ -29,6 +29,11 @@ public interface Locks extends AutoCloseable {
         /** Asks the library, or by it the lock service, whether the tenure goes on. */
         boolean held() throws Exception;
 
+        /** Asks the library whether the lock is held, in a way that --look names. */
+        default boolean seems(String look) {
+            throw new IllegalArgumentException("--look is " + look + ", and this library has no such question");
+        }
+
         /** Releases it. An IllegalMonitorStateException says that it was over before. */
         void unlock() throws Exception;
 

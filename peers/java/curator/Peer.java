@@ -1,0 +1,108 @@
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.state.ConnectionState;
+import org.apache.curator.framework.state.ConnectionStateListener;
+import org.apache.curator.retry.RetryForever;
+import org.apache.curator.utils.ZKPaths;
+
+/** A client with the InterProcessMutex of Curator. The TTL is the timeout of its session. */
+public final class Peer implements Locks {
+    private static final int RETRY = 100; // ms
+
+    private final CuratorFramework client;
+    private final boolean obeysSuspended;
+
+    private Peer(Arguments arguments) {
+        if (!arguments.recipe().equals("curator")) {
+            throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Curator");
+        }
+        obeysSuspended = arguments.text("suspended").equals("obeyed");
+        client = CuratorFrameworkFactory.newClient(arguments.text("endpoints"), (int) arguments.time("ttl").toMillis(),
+            (int) arguments.time("timeout").toMillis(), new RetryForever(RETRY));
+        client.start();
+    }
+
+    public static void main(String[] arguments) {
+        Agent.run(arguments, Peer::new);
+    }
+
+    @Override
+    public void reach() throws Exception {
+        client.checkExists().forPath("/");
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+
+    @Override
+    public Tenure lock(String name, Duration within) throws Exception {
+        Mutex mutex = new Mutex(client, name);
+        if (!mutex.acquire(within.toMillis(), TimeUnit.MILLISECONDS)) {
+            return null;
+        }
+        return new Held(mutex, client.checkExists().forPath(mutex.node()).getCzxid());
+    }
+
+    /** Tells which node it has. */
+    private static final class Mutex extends InterProcessMutex {
+        Mutex(CuratorFramework client, String path) {
+            super(client, path);
+        }
+
+        String node() {
+            return getLockPath();
+        }
+    }
+
+    /** A tenure: ZooKeeper knows it by its node. Its token is the number of the transaction that created the node. */
+    private final class Held implements Tenure, ConnectionStateListener {
+        private final Mutex mutex;
+        private final String name;
+        private final long czxid;
+        private volatile boolean over;
+
+        Held(Mutex mutex, long czxid) {
+            this.mutex = mutex;
+            this.czxid = czxid;
+            name = ZKPaths.getNodeFromPath(mutex.node());
+            client.getConnectionStateListenable().addListener(this);
+        }
+
+        @Override
+        public String name() {
+            return name;
+        }
+
+        @Override
+        public long token() {
+            return czxid;
+        }
+
+        @Override
+        public void stateChanged(CuratorFramework client, ConnectionState state) {
+            over |= state == ConnectionState.LOST || state == ConnectionState.SUSPENDED && obeysSuspended;
+        }
+
+        @Override
+        public boolean held() {
+            return !over;
+        }
+
+        @Override
+        public boolean seems(String look) {
+            return look.equals("acquired") ? mutex.isAcquiredInThisProcess() : Tenure.super.seems(look);
+        }
+
+        /** Returns also where the node has gone with its session: Curator says nothing of that. */
+        @Override
+        public void unlock() throws Exception {
+            client.getConnectionStateListenable().removeListener(this);
+            mutex.release();
+        }
+    }
+}
