@@ -39,7 +39,9 @@ func (e storageCommand) check(ctx context.Context, l Lesson, o Options) (missing
 	if e.fails != "" {
 		only = append(slices.Clone(only), e.fails)
 	}
-	report, err := laws.Judge(ctx, laws.Options{Commands: []string{command}, Exe: o.Exe, Timeout: lawTimeout, Only: only, Tell: o.Law})
+	report, err := laws.Judge(ctx, laws.Options{
+		Commands: []string{command}, Exe: o.Exe, Timeout: lawTimeout, Idle: lawIdle, Scopes: lawScopes, Only: only, Tell: o.Law,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -52,5 +54,10 @@ func (e storageCommand) check(ctx context.Context, l Lesson, o Options) (missing
 	return missing, nil
 }
 
-// lawTimeout is for how long a request may take.
-const lawTimeout = 10 * time.Second
+// Bounds of the laws: for how long a request may take, and little of what shows marks that are
+// dropped after a while, or where there are many. A learner waits for the judgement.
+const (
+	lawTimeout = 10 * time.Second
+	lawIdle    = time.Second
+	lawScopes  = 2000
+)
