@@ -31,7 +31,7 @@ type tab struct {
 }
 
 // pageTimeout is how long a page may take for what is awaited.
-const pageTimeout = 60 * time.Second
+const pageTimeout = 3 * time.Minute
 
 // browse opens an address in a browser of its own, with a window of that width.
 func browse(t *testing.T, url string, width int) *tab {
