@@ -173,6 +173,16 @@ var holesOfHTTP = []hole{
 // are sent, and a body that the handler leaves is where the next request begins.
 func serveRaw(t *testing.T, h http.Handler, change func(header string) string) []string {
 	t.Helper()
+	return []string{serveConns(t, func(conn net.Conn) {
+		in := bufio.NewReader(conn)
+		for serveOne(conn, in, h, change) == nil {
+		}
+	})}
+}
+
+// serveConns serves each connection, and closes it.
+func serveConns(t *testing.T, serve func(net.Conn)) (url string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -186,13 +196,11 @@ func serveRaw(t *testing.T, h http.Handler, change func(header string) string) [
 			}
 			go func() {
 				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for serveOne(conn, in, h, change) == nil {
-				}
+				serve(conn)
 			}()
 		}
 	}()
-	return []string{"http://" + l.Addr().String()}
+	return "http://" + l.Addr().String()
 }
 
 func serveOne(conn net.Conn, in *bufio.Reader, h http.Handler, change func(string) string) error {

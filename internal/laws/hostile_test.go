@@ -73,27 +73,13 @@ func judgeHostile(t *testing.T, url, did string, patience time.Duration) (laws.R
 func TestStoragesThatDoNotAnswer(t *testing.T) {
 	for _, tt := range hostile {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			go func() {
-				for {
-					conn, err := l.Accept()
-					if err != nil {
-						return
-					}
-					go func() {
-						defer conn.Close()
-						conn.Read(make([]byte, 4096))
-						tt.say(conn)
-					}()
-				}
-			}()
-			r, err := judgeHostile(t, "http://"+l.Addr().String(), tt.did, 200*time.Millisecond)
-			if err == nil || !strings.Contains(err.Error(), tt.did) || !strings.Contains(err.Error(), l.Addr().String()) {
-				t.Errorf("got error %v, want that the storage at %s %s", err, l.Addr(), tt.did)
+			url := serveConns(t, func(conn net.Conn) {
+				conn.Read(make([]byte, 4096))
+				tt.say(conn)
+			})
+			r, err := judgeHostile(t, url, tt.did, 200*time.Millisecond)
+			if err == nil || !strings.Contains(err.Error(), tt.did) || !strings.Contains(err.Error(), strings.TrimPrefix(url, "http://")) {
+				t.Errorf("got error %v, want that the storage at %s %s", err, url, tt.did)
 			}
 			if n := len(r.Results); n != 0 {
 				t.Errorf("%d laws were judged", n)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,4 +33,10 @@ func ByRecipe[R Recipe](recipes []R, usual R) setting.Setting {
 func RecipeOf[R Recipe](recipes []R, client setting.Values) R {
 	name := client.Text(By)
 	return recipes[slices.IndexFunc(recipes, func(r R) bool { return r.Name() == name })]
+}
+
+// ErrInJava is the error of a client of this program that is to take a lock by a recipe that is a
+// program in Java: see Peered.
+func ErrInJava(recipe string) error {
+	return fmt.Errorf("%s %s: that is a client in Java, and no recipe of this program", By, recipe)
 }

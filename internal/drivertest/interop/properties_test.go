@@ -184,13 +184,19 @@ func renew(a, b user) {
 	b.do("unlock", "unlocked")
 }
 
-func unlockLate(a, b user) {
+// awaited has a hold the lock by a lease that ends soon, and b wait for it.
+func awaited(a, b user) (holder, waiter user) {
 	a, b = a.leasing(brief), b.leasing(b.side.asksAfter)
 	b.do("try", "locked") // Java's first attempt takes its time
 	b.do("unlock", "unlocked")
 	a.do("lock", "locked")
 	b.send("lock")
 	b.waits(1)
+	return a, b
+}
+
+func unlockLate(a, b user) {
+	a, b = awaited(a, b)
 	if err := a.process(a.side).Pause(); err != nil {
 		a.Fatal(err)
 	}
@@ -206,12 +212,7 @@ func unlockLate(a, b user) {
 }
 
 func crash(a, b user) {
-	a, b = a.leasing(brief), b.leasing(b.side.asksAfter)
-	b.do("try", "locked") // Java's first attempt takes its time
-	b.do("unlock", "unlocked")
-	a.do("lock", "locked")
-	b.send("lock")
-	b.waits(1)
+	a, b = awaited(a, b)
 	a.kill(a.side)
 	b.await(ended, b.says("locked"))
 	b.do("unlock", "unlocked")

@@ -43,7 +43,7 @@ func init() { redis.SetLogger(quiet{}) }
 func (Dialer) Dial(o service.Options) (service.Client, error) {
 	c := &client{settings: o.Settings, recipe: service.RecipeOf(recipes, o.Settings)}
 	if c.recipe.peer != "" {
-		return nil, fmt.Errorf("%s %s: that is a client in Java, and no recipe of this program", service.By, c.recipe.name)
+		return nil, service.ErrInJava(c.recipe.name)
 	}
 	for _, endpoint := range o.Endpoints {
 		options, err := optionsOf(os.Getenv(urlEnv), endpoint)

@@ -27,7 +27,7 @@ func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:2181"} }
 func (Dialer) Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
 	if by.peer != "" {
-		return nil, fmt.Errorf("%s %s: that is a client in Java, and no recipe of this program", service.By, by.name)
+		return nil, service.ErrInJava(by.name)
 	}
 	l, err := connect(o.Endpoints, o.Settings.Time(setting.TTL))
 	if err != nil {
