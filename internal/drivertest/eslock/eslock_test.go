@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -103,7 +105,18 @@ func TestTokenOf64Bits(t *testing.T) {
 
 func put(t *testing.T, addr, index, id, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+addr+"/"+index+"/_doc/"+url.PathEscape(id), strings.NewReader(body))
+	send(t, http.MethodPut, addr, index+"/_doc/"+url.PathEscape(id), body)
+}
+
+// remove removes an index.
+func remove(t *testing.T, addr, index string) {
+	t.Helper()
+	send(t, http.MethodDelete, addr, index, "")
+}
+
+func send(t *testing.T, method, addr, path, body string) {
+	t.Helper()
+	req, err := http.NewRequest(method, "http://"+addr+"/"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,6 +214,7 @@ func TestLossIsTold(t *testing.T) {
 type lossy struct {
 	addr string
 	lose atomic.Bool // the answer of the next change
+	slow atomic.Bool // the answer of the next change takes as long as the lease
 	hold atomic.Bool // the next change, until late is closed
 	late chan struct{}
 	done chan int // the status of a change that was late
@@ -215,6 +229,14 @@ func newLossy(t *testing.T, node string) *lossy {
 		case r.Method == http.MethodPut && l.lose.CompareAndSwap(true, false):
 			to.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
+		case r.Method == http.MethodPut && l.slow.CompareAndSwap(true, false):
+			asked := time.Now()
+			answer := httptest.NewRecorder()
+			to.ServeHTTP(answer, r)
+			time.Sleep(time.Until(asked.Add(ttl)))
+			maps.Copy(w.Header(), answer.Header())
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(answer.Body.Bytes())
 		case r.Method == http.MethodPut && l.hold.CompareAndSwap(true, false):
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -263,6 +285,22 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// TestLateAnswer: a lease that was over when the answer came is none, and a waiter asks
+// again under another name, so that no two tenures share one.
+func TestLateAnswer(t *testing.T) {
+	addr := node.Get(t).Addr
+	l := newLossy(t, addr)
+	names := 0
+	b, _ := backend(t, l.addr, ttl, created(t, addr), eslock.Owner(func() string {
+		names++
+		return fmt.Sprint("name-", names)
+	}))
+	l.slow.Store(true)
+	if g := take(t, b).Grant(); g.Owner != "name-2" || g.Token < 2 {
+		t.Errorf("%+v was granted, want name-2, with a later token than the grant to name-1, which was late", g)
+	}
+}
+
 // TestLateRequest: a request for the lock that comes when the attempt has failed takes nothing.
 func TestLateRequest(t *testing.T) {
 	addr := node.Get(t).Addr
@@ -277,7 +315,7 @@ func TestLateRequest(t *testing.T) {
 			}
 			l.hold.Store(true)
 			if _, err := b.TryLock(bounded(t), scope); err == nil || fence.OutcomeOf(err) != fence.Definite {
-				t.Errorf("the request is on its way: %v", err)
+				t.Fatalf("the request is on its way: %v", err)
 			}
 			close(l.late)
 			if status := <-l.done; status != http.StatusConflict {

@@ -36,21 +36,23 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// indexOf is the option that names the index of a test, which it has for itself.
-func indexOf(t *testing.T) eslock.Option {
-	name := strings.ToLower(t.Name())
-	return eslock.Index(strings.Map(func(c rune) rune {
+// indexOf is the name of the index of a test, which it has for itself.
+func indexOf(t *testing.T) string {
+	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
 			return c
 		}
 		return '-'
-	}, name))
+	}, strings.ToLower(t.Name()))
 }
 
-// created makes the index of a test on a node, and returns the options for its backends.
+// created makes the index of a test on a node, which ends with the test, and returns the
+// option for its backends.
 func created(t *testing.T, addr string) eslock.Option {
 	t.Helper()
-	option := indexOf(t)
+	name := indexOf(t)
+	t.Cleanup(func() { remove(t, addr, name) })
+	option := eslock.Index(name)
 	for range 2 { // the second time it is there
 		if err := eslock.Create(bounded(t), "http://"+addr, option); err != nil {
 			t.Fatal(err)

@@ -256,6 +256,37 @@ func TestCancelledLockWithoutAnAnswer(t *testing.T) {
 	})
 }
 
+// TestLateAnswer: a lease that was over when the answer came is none, and a waiter asks
+// again under another name, so that no two tenures share one.
+func TestLateAnswer(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *redisproc.Server) {
+		const short = 200 * time.Millisecond
+		a, b := join(t, s, own(short)), join(t, s, own(short))
+		wantUnlock(t, a.take(t)) // Redis knows the script
+		late, first := true, ""
+		a.client.AddHook(hook(func(send func() error) error {
+			if !late {
+				return send()
+			}
+			late = false
+			asked := time.Now()
+			err := send()
+			first = b.client.Get(t.Context(), key).Val()
+			time.Sleep(time.Until(asked.Add(short))) // the answer takes as long as the lease
+			return err
+		}))
+		if tenure, err := a.TryLock(t.Context(), scope); err == nil || !strings.Contains(err.Error(), "the lease was over") {
+			t.Errorf("TryLock returned %v, %v, want that the lease was over", tenure, err)
+		}
+		late = true
+		tenure := wantGrant(t, inBackground(t.Context(), a.Lock))
+		if owner := tenure.Grant().Owner; first == "" || owner == first {
+			t.Errorf("%q was granted the lock late, and %q again", first, owner)
+		}
+		wantUnlock(t, tenure)
+	})
+}
+
 // TestRequestsSentAgain: what was done before is known.
 func TestRequestsSentAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *redisproc.Server) {

@@ -127,10 +127,18 @@ func testLateAnswer(t *testing.T, d *sqltest.Database) {
 	if tenure, err := a.TryLock(t.Context(), scope); err == nil || !strings.Contains(err.Error(), "the lease was over") {
 		t.Errorf("TryLock returned %v, %v, want that the lease was over", tenure, err)
 	}
-	g.once(late)
+	first := ""
+	g.once(func(ctx context.Context, send func()) error {
+		return late(ctx, func() {
+			send()
+			if err := a.db.QueryRowContext(t.Context(), "SELECT owner FROM fence_locks WHERE scope = '/lock'").Scan(&first); err != nil {
+				t.Error(err)
+			}
+		})
+	})
 	tenure := wantGrant(t, inBackground(t.Context(), a.Lock))
-	if token := tenure.Grant().Token; token < 3 {
-		t.Errorf("the token is %d, want that of a later grant than the two that were late", token)
+	if g := tenure.Grant(); g.Token < 3 || g.Owner == first {
+		t.Errorf("%+v was granted, want a later token than those of the two grants that were late, and another owner than %q", g, first)
 	}
 }
 

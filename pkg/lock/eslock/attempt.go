@@ -2,7 +2,6 @@ package eslock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -18,8 +17,9 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 	if err := esdoc.CheckScope(scope); err != nil {
 		return nil, fmt.Errorf("eslock: %s: %w", how.Op, err)
 	}
-	g := lock.Grant{Scope: scope, Owner: b.owner(), Mode: how.Mode}
-	tenure, left, err := b.stand(ctx, g, how.Wait)
+	tenure, left, err := attempt.Stand(how, func() (*Tenure, error, error) {
+		return b.stand(ctx, lock.Grant{Scope: scope, Owner: b.owner(), Mode: how.Mode}, how.Wait)
+	})
 	if err != nil {
 		return nil, attempt.Attempt{Package: "eslock", Way: how, Scope: scope}.Failed(ctx, err, "the lock may be taken", left)
 	}
@@ -44,10 +44,7 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 		case granted && ctx.Err() == nil && time.Now().Before(until):
 			return b.newTenure(g, r, until), nil, nil
 		case granted: // and nobody wants it any more, or the answer took as long as the lease
-			left := b.takeBack(late, g, nil)
-			if left != nil || !wait || ctx.Err() != nil {
-				return nil, left, errLate
-			}
+			return nil, b.takeBack(late, g, nil), attempt.ErrLate
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
@@ -58,8 +55,6 @@ func (b *Backend) stand(ctx context.Context, g lock.Grant, wait bool) (_ *Tenure
 		}
 	}
 }
-
-var errLate = errors.New("the lease was over when the answer came")
 
 // take takes the lock if no holder is in its way, and notes the token in the grant.
 func (b *Backend) take(ctx context.Context, g *lock.Grant) (record, bool, error) {

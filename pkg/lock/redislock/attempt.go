@@ -77,17 +77,19 @@ func (l *locker) attempt(ctx context.Context, scope string, how attempt.Way) (lo
 }
 
 func (l *locker) try(ctx context.Context, scope string, how attempt.Way) (_ lock.Tenure, left, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
 	late, stop := attempt.Afterwards(ctx)
 	defer stop()
-	return l.stand(ctx, late, l.recipes[how.Mode].ticket(l.options, scope, l.owner(how.Mode), how.Mode, how.Wait))
+	return attempt.Stand(how, func() (lock.Tenure, error, error) {
+		return l.stand(ctx, late, l.recipes[how.Mode].ticket(l.options, scope, l.owner(how.Mode), how.Mode, how.Wait))
+	})
 }
 
 // stand asks for the lock until it is granted or, without wait, once. left is why
 // something may be left in Redis.
 func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	var news chan struct{}
 	granted := false
 	for {
@@ -102,9 +104,7 @@ func (l *locker) stand(ctx, late context.Context, t ticket) (_ lock.Tenure, left
 		case err != nil && !(t.wait && said.again > 0) || ctx.Err() != nil:
 			return nil, l.abandon(late, t, asking), cmp.Or(err, ctx.Err())
 		case said.granted: // and the answer took as long as the lease
-			if left := l.abandon(late, t, asking); left != nil || !t.wait {
-				return nil, left, errors.New("the lease was over when the answer came")
-			}
+			return nil, l.abandon(late, t, asking), attempt.ErrLate
 		case !t.wait:
 			return nil, nil, lock.ErrLocked
 		}

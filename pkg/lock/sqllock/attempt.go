@@ -17,7 +17,9 @@ func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (l
 	if err != nil {
 		return nil, fmt.Errorf("sqllock: %s: %w", how.Op, err)
 	}
-	tenure, left, err := b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner()}, how.Wait)
+	tenure, left, err := attempt.Stand(how, func() (lock.Tenure, error, error) {
+		return b.stand(ctx, ticket{scope: scope, key: key, owner: b.table.format.owner()}, how.Wait)
+	})
 	if err != nil {
 		return nil, attempt.Attempt{Package: "sqllock", Way: how, Scope: scope}.Failed(ctx, err, "the lock may be taken", left)
 	}
@@ -42,10 +44,7 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure
 		case said.granted && ctx.Err() == nil && time.Now().Before(until):
 			return b.newTenure(t, said.token, until), nil, nil
 		case said.granted: // and nobody wants it any more, or the answer took as long as the lease
-			left := b.takeBack(late, t, nil)
-			if left != nil || !wait || ctx.Err() != nil {
-				return nil, left, errLate
-			}
+			return nil, b.takeBack(late, t, nil), attempt.ErrLate
 		case !wait:
 			return nil, nil, lock.ErrLocked
 		}
@@ -54,8 +53,6 @@ func (b *Backend) stand(ctx context.Context, t ticket, wait bool) (_ lock.Tenure
 		}
 	}
 }
-
-var errLate = errors.New("the lease was over when the answer came")
 
 // await returns when the lock was seen free. It knows how long the lease of the holder lasts.
 func (b *Backend) await(ctx context.Context, t ticket, left time.Duration) error {

@@ -59,6 +59,21 @@ func (a Attempt) Failed(ctx context.Context, err error, remains string, left err
 	return &lock.UnknownError{Op: a.Op, Scope: a.Scope, Err: fmt.Errorf("%w; and %s: %w", err, remains, left)}
 }
 
+// ErrLate: the answer that grants a lock came when the lease was over.
+var ErrLate = errors.New("the lease was over when the answer came")
+
+// Stand calls stand, which asks for a lock under a name that no tenure ever had. If it fails
+// with ErrLate and leaves nothing, and the way is to wait, Stand calls it again: the lock may
+// have been taken under the first name, and a name has one tenure at most.
+func Stand[T any](how Way, stand func() (_ T, left, err error)) (_ T, left, err error) {
+	for {
+		tenure, left, err := stand()
+		if left != nil || !how.Wait || !errors.Is(err, ErrLate) {
+			return tenure, left, err
+		}
+	}
+}
+
 // Afterwards returns a context that ends Cleanup after ctx.
 func Afterwards(ctx context.Context) (_ context.Context, stop func()) {
 	if ctx.Done() == nil {

@@ -3,6 +3,7 @@ package attempt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -60,5 +61,31 @@ func TestAfterwards(t *testing.T) {
 		t.Error("it can end, and the other cannot")
 	} else {
 		stop()
+	}
+}
+
+// TestStand: only who waits asks again, under another name, and only if nothing is left.
+func TestStand(t *testing.T) {
+	left := errors.New("left")
+	for name, test := range map[string]struct {
+		how  attempt.Way
+		left error
+		want int
+	}{
+		"a waiter":                     {attempt.Lock, nil, 3},
+		"a waiter that left something": {attempt.Lock, left, 1},
+		"nobody waits":                 {attempt.TryLock, nil, 1},
+	} {
+		names := 0
+		granted, remains, err := attempt.Stand(test.how, func() (int, error, error) {
+			names++
+			if names < 3 {
+				return 0, test.left, fmt.Errorf("asked: %w", attempt.ErrLate)
+			}
+			return names, nil, nil
+		})
+		if names != test.want || remains != test.left || (err == nil) != (granted == 3) {
+			t.Errorf("%s: %d names, and %d, %v, %v; want %d names", name, names, granted, remains, err, test.want)
+		}
 	}
 }
