@@ -251,7 +251,7 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 					}
 				})
 			}
-			for range 100 {
+			for range 25 {
 				<-written
 				marks, items := map[string]kv.Entry{}, map[string]kv.Entry{}
 				err := e.Snapshot(t.Context(), func(entry kv.Entry) error {
