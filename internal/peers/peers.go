@@ -19,7 +19,10 @@ const Name = "java"
 // Prefix begins the names of their recipes.
 const Prefix = Name + "/"
 
-var project = maven.Project{Name: "java-peers", Files: java.FS, Group: "fencelab.peers"}
+// Group is what Maven calls the project's own modules.
+const Group = "fencelab.peers"
+
+var project = maven.Project{Name: "java-peers", Files: java.FS, Group: Group}
 
 // Found says where they are, "" where a part of what they need is missing, and then bring is
 // the command that brings that part.

@@ -70,8 +70,8 @@ var backends = map[string]func(server, kind string, lease time.Duration) (lock.B
 // ourRole is the first argument of a process that is our side.
 const ourRole = "peer"
 
-// ourCommand is the role of our side: it does with a package of ours as testdata/peer/Peer.java
-// does with a library.
+// ourCommand is the role of our side: it does with a package of ours as Interop.java does with a
+// library.
 func ourCommand() *cobra.Command {
 	return &cobra.Command{Use: ourRole + " PACKAGE SERVER", Args: cobra.ExactArgs(2), RunE: func(_ *cobra.Command, args []string) error {
 		made := make(map[string]lock.Backend) // by kind and lease

@@ -3,12 +3,16 @@ package interop_test
 import (
 	"encoding/xml"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/peers/java"
 )
 
 // results are what was checked.
@@ -83,14 +87,15 @@ func (r *results) page(t *testing.T) string {
 }
 
 type dependency struct {
+	GroupID    string `xml:"groupId"`
 	ArtifactID string `xml:"artifactId"`
 	Version    string `xml:"version"`
 }
 
-// dependencies are those of the library of a folder.
+// dependencies are those of the library of a folder, and none of the project's own.
 func dependencies(t *testing.T, folder string) []dependency {
 	t.Helper()
-	data, err := os.ReadFile("testdata/" + folder + "/pom.xml")
+	data, err := fs.ReadFile(java.FS, folder+"/pom.xml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,5 +105,5 @@ func dependencies(t *testing.T, folder string) []dependency {
 	if err := xml.Unmarshal(data, &pom); err != nil {
 		t.Fatal(err)
 	}
-	return pom.Dependencies
+	return slices.DeleteFunc(pom.Dependencies, func(d dependency) bool { return d.GroupID == peers.Group })
 }

@@ -9,16 +9,19 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/golden"
+	"github.com/fencelab/fencelab/internal/maven"
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 )
 
-// packages are ours, by the folder in testdata of the library whose locks they have.
+// packages are ours, by the folder below peers/java of the library whose locks they have.
 var packages = map[string]string{"redisson": "redislock", "spring": "redislock", "jdbc": "sqllock", "curator": "zklock"}
 
 // pairing is a lock of a library in Java, and the one of ours that is the same.
 type pairing struct {
-	library    string // its folder in testdata
+	library    string // its folder below peers/java
 	original   string // what the library calls its lock
 	function   string // that makes ours
 	java, ours string // the kinds of both locks, as both sides know them
@@ -64,17 +67,17 @@ var pairings = []pairing{
 // TestPairs: each pairing has its properties on each of its servers, with either side in
 // either part. What was checked is the table in docs.
 func TestPairs(t *testing.T) {
+	peerstest.Need(t)
 	var all results
 	t.Run("pairs", func(t *testing.T) {
 		for library := range packages {
 			t.Run(library, func(t *testing.T) {
 				t.Parallel() // they wait more than they do
-				classPath := compile(t, library)
 				for name, start := range servers {
 					if slices.ContainsFunc(pairings, func(one pairing) bool { return one.on(library, name) }) {
 						t.Run(name, func(t *testing.T) {
 							t.Parallel()
-							testOn(t, library, name, start(t), classPath, all.add)
+							testOn(t, library, name, start(t), all.add)
 						})
 					}
 				}
@@ -87,24 +90,30 @@ func TestPairs(t *testing.T) {
 }
 
 // testOn checks the pairings of a library on a server.
-func testOn(t *testing.T, library, name string, s server, classPath string, passed func(result)) {
+func testOn(t *testing.T, library, name string, s server, passed func(result)) {
 	for i, one := range pairings {
 		if one.on(library, name) {
 			t.Run(one.java+" "+one.ours, func(t *testing.T) {
 				t.Parallel()
-				test(t, one, name, s, classPath, func(property int) { passed(result{i, property, name}) })
+				test(t, one, name, s, func(property int) { passed(result{i, property, name}) })
 			})
 		}
 	}
 }
 
+// interop is the program in Java that takes the locks of a library on a server.
+func interop(library, server string) []string {
+	where, _ := peers.Found()
+	return []string{"java", "-XX:TieredStopAtLevel=1", "-cp", maven.ClassPath(where, library, "interop"), "Interop", library, server}
+}
+
 // test checks a pairing on a server, and tells of each property that it has.
-func test(t *testing.T, one pairing, on string, s server, classPath string, passed func(property int)) {
+func test(t *testing.T, one pairing, on string, s server, passed func(property int)) {
 	group := proctest.Group(t)
 	sides := []*side{
 		{name: "java", kind: one.java, late: one.late, asksAfter: cmp.Or(one.asksAfter, long), start: func() (*proc.Process, error) {
 			// No server has this time zone.
-			return group.StartCommand("java", []string{"TZ=Asia/Tokyo"}, []string{"java", "-XX:TieredStopAtLevel=1", "-cp", classPath, "Peer", s.java})
+			return group.StartCommand("java", []string{"TZ=Asia/Tokyo"}, interop(one.library, s.java))
 		}},
 		{name: "ours", kind: one.ours, late: "lost", asksAfter: long, start: func() (*proc.Process, error) {
 			return group.Start("ours", nil, ourRole, packages[one.library], s.ours)

@@ -7,18 +7,19 @@ import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 
 /** A RedisLockRegistry of each type, for each lease. */
-class Library {
+final class OfSpring implements Interop.Library {
     private final LettuceConnectionFactory redis;
     private final Map<String, RedisLockRegistry> registries = new ConcurrentHashMap<>();
 
-    Library(String address) {
+    OfSpring(String address) {
         String[] parts = address.split(":");
         redis = new LettuceConnectionFactory(new RedisStandaloneConfiguration(parts[0], Integer.parseInt(parts[1])));
         redis.afterPropertiesSet();
         redis.start();
     }
 
-    Lock lock(String kind, long lease, String name) {
+    @Override
+    public Lock lock(String kind, long lease, String name) {
         RedisLockRegistry registry = registries.computeIfAbsent(kind + lease, key -> {
             RedisLockRegistry made = new RedisLockRegistry(redis, "registry", Duration.ofMillis(lease));
             made.setRedisLockType(kind.equals("pubsub") ? RedisLockType.PUB_SUB_LOCK : RedisLockType.SPIN_LOCK);

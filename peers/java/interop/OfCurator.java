@@ -8,13 +8,13 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.retry.RetryForever;
 
 /** Curator, with a client for each lease: it is the timeout of the client's session. */
-class Library {
+final class OfCurator implements Interop.Library {
     private static final int CONNECTION_TIMEOUT = 15_000;
 
     private final String servers;
     private final Map<Long, CuratorFramework> clients = new ConcurrentHashMap<>();
 
-    Library(String servers) {
+    OfCurator(String servers) {
         this.servers = servers;
     }
 
@@ -24,7 +24,8 @@ class Library {
         return client;
     }
 
-    Lock lock(String kind, long lease, String name) {
+    @Override
+    public Lock lock(String kind, long lease, String name) {
         InterProcessMutex lock = lock(clients.computeIfAbsent(lease, this::client), kind, name);
         return new Lock() {
             public boolean take(long wait) throws Exception {

@@ -7,11 +7,11 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /** Redisson, with a client for each lease: it is the client's lockWatchdogTimeout. */
-class Library {
+final class OfRedisson implements Interop.Library {
     private final String address;
     private final Map<Long, RedissonClient> clients = new ConcurrentHashMap<>();
 
-    Library(String address) {
+    OfRedisson(String address) {
         this.address = "redis://" + address;
     }
 
@@ -23,7 +23,8 @@ class Library {
         return Redisson.create(config);
     }
 
-    Lock lock(String kind, long lease, String name) {
+    @Override
+    public Lock lock(String kind, long lease, String name) {
         RLock lock = lock(clients.computeIfAbsent(lease, this::client), kind, name);
         return new Standard(lock) {
             public long token() {

@@ -10,15 +10,24 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * A program that takes locks of a Library. A line of its input has the name of a thread, a kind of
- * lock, its lease in milliseconds, its name, and what the thread is to do. The answer is a line:
- * the name of the thread, and a word.
+ * A program that takes locks of a library as a test has it. A line of its input has the name of a
+ * thread, a kind of lock, its lease in milliseconds, its name, and what the thread is to do. The
+ * answer is a line: the name of the thread, and a word.
  */
-public class Peer {
+public final class Interop {
+    /** A lock library at a server. */
+    interface Library {
+        Lock lock(String kind, long lease, String name);
+    }
+
+    private Interop() {
+    }
+
+    /** Is told the name of the library, whose jars alone are there, and where its server is. */
     public static void main(String[] args) throws Exception {
         PrintStream answers = System.out;
         System.setOut(System.err); // for what libraries say
-        Library library = new Library(args[0]);
+        Library library = open(args[0], args[1]);
         Map<String, ExecutorService> threads = new HashMap<>();
         Map<String, Lock> locks = new HashMap<>();
         answers.println("- ready");
@@ -37,6 +46,16 @@ public class Peer {
             });
         }
         Runtime.getRuntime().halt(0);
+    }
+
+    private static Library open(String name, String server) throws Exception {
+        return switch (name) {
+            case "curator" -> new OfCurator(server);
+            case "jdbc" -> new OfJdbc(server);
+            case "redisson" -> new OfRedisson(server);
+            case "spring" -> new OfSpring(server);
+            default -> throw new IllegalArgumentException(name);
+        };
     }
 
     private static String obey(Lock lock, String[] words) throws Exception {

@@ -7,11 +7,11 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
 /** A JdbcLockRegistry for each lease. */
-class Library {
+final class OfJdbc implements Interop.Library {
     private final DefaultLockRepository repository;
     private final Map<Long, JdbcLockRegistry> registries = new ConcurrentHashMap<>();
 
-    Library(String source) {
+    OfJdbc(String source) {
         DriverManagerDataSource database = new DriverManagerDataSource(source);
         repository = new DefaultLockRepository(database);
         repository.setTransactionManager(new JdbcTransactionManager(database));
@@ -20,7 +20,8 @@ class Library {
         repository.start();
     }
 
-    Lock lock(String kind, long lease, String name) {
+    @Override
+    public Lock lock(String kind, long lease, String name) {
         JdbcLockRegistry registry = registries.computeIfAbsent(lease,
             millis -> new JdbcLockRegistry(repository, Duration.ofMillis(millis)));
         var lock = registry.obtain(name);
