@@ -48,8 +48,11 @@ type client struct {
 	sessions []*session // all such
 }
 
-// Dial implements service.Dialer.
+// Dial implements service.Dialer, for clients that are not in Java.
 func (Dialer) Dial(o service.Options) (service.Client, error) {
+	if by := service.RecipeOf(recipes, o.Settings); by.peer != "" {
+		return nil, service.ErrInJava(by.name)
+	}
 	s := o.Settings.Text(setting.Session)
 	if s != sessionOwn && s != sessionKept {
 		return nil, fmt.Errorf("%s is %q, want %s or %s", setting.Session, s, sessionOwn, sessionKept)

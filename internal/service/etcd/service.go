@@ -24,6 +24,7 @@ type Service struct{ Dialer }
 var (
 	_ service.Service = Service{}
 	_ service.Bounded = Service{}
+	_ service.Peered  = Service{}
 )
 
 // The settings of its servers.
@@ -76,6 +77,9 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		if c := checkSession(name, clients); c != nil {
 			return c
 		}
+		if c := checkRecipe(name, clients[name].Values); c != nil {
+			return c
+		}
 		if s, why := unfit(clients[name].Values); s != "" {
 			return &scenario.Conflict{Client: name, Setting: s, Text: why}
 		}
@@ -119,6 +123,8 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 		wrong.Text = fmt.Sprintf("%s has no session of its own to share: it shares that of %s", session, owner.Text(setting.Session))
 	case owner.Text(setting.Mode) == setting.ModeShared:
 		wrong.Text = fmt.Sprintf("%s has no session to share: its mode is shared, and it keeps none", session)
+	case service.RecipeOf(recipes, owner.Values).peer != "":
+		wrong.Text = fmt.Sprintf("%s has no session to share: it is a client in Java", session)
 	default:
 		return nil
 	}

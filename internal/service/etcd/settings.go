@@ -1,6 +1,10 @@
 package etcd
 
-import "github.com/fencelab/fencelab/internal/setting"
+import (
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
 
 // Values of settings that are etcd's own.
 const (
@@ -23,6 +27,7 @@ const (
 )
 
 var clientSettings = []setting.Setting{
+	service.ByRecipe(recipes, &inGo),
 	keepAlive, keepAliveTimeout,
 	{
 		Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax},
@@ -48,6 +53,7 @@ var clientSettings = []setting.Setting{
 		Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
 		About: "How it looks whether it holds the lock before it writes. begin: at its session where it begins a write, else not at all. nothing: never. session: it asks its session, which may not know yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.",
 	},
+	peers.Collector,
 }
 
 // unfit names a setting of a client that does not go together with how it takes its

@@ -12,7 +12,7 @@ public final class Arguments {
     /** What the agent does, where a scenario could choose something else. */
     private static final Map<String, List<String>> KNOWN = Map.of(
         "scope", List.of("lock", "key"), "reads", List.of("fenced", "plain"), "numbered", List.of("false"), "delay", List.of("0s"),
-        "look", List.of("begin", "nothing", "session", "acquired"), "token", List.of("granted", "czxid"), "mode", List.of("exclusive"),
+        "look", List.of("begin", "nothing", "session", "acquired"), "token", List.of("granted", "czxid", "revision", "header", "lease"), "mode", List.of("exclusive"),
         "unlock", List.of("compare"), "renew", List.of("none"), "wait", List.of("0"));
 
     private final Map<String, String> given = new HashMap<>();

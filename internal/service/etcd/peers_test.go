@@ -1,0 +1,57 @@
+package etcd_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/etcd"
+)
+
+// The test binary is its own servers, storage, clients and janitor.
+func TestMain(m *testing.M) { labtest.Main(m, services, 2) }
+
+// services are those of these tests.
+var services = []service.Service{etcd.Service{}}
+
+// TestPeers: a client in Java has the tenures, the tokens and the verdicts that gcsim's own has,
+// and excludes it.
+func TestPeers(t *testing.T) {
+	peerstest.Need(t)
+	for _, s := range labtest.Parse(t, services, "testdata/java.yaml") {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(v.Name, func(t *testing.T) {
+				t.Parallel()
+				labtest.Run(t, s, v, lab.Options{Services: services})
+			})
+		}
+	}
+}
+
+// TestPeerLacks: what a client in Java does not have is refused before anything is started, and so
+// is what it alone has.
+func TestPeerLacks(t *testing.T) {
+	for client, want := range map[string]string{
+		"{lock: /lock, by: java/jetcd, session: kept}":    "java/jetcd is a client in Java",
+		"{lock: /lock, by: java/jetcd, mode: shared}":     "java/jetcd is a client in Java",
+		"{lock: /lock, by: java/jetcd, look: is-owner}":   "java/jetcd is a client in Java",
+		"{lock: /lock, by: java/jetcd, token: max}":       "java/jetcd is a client in Java",
+		"{lock: /lock, collector: g1}":                    "etcdlock runs in no JVM",
+		"{lock: /lock, session: client2}":                 "client2 has no session to share: it is a client in Java",
+		"{lock: /lock, by: java/jetcd, token: lease}":     "",
+		"{lock: /lock, by: java/jetcd, collector: g1}":    "",
+		"{lock: /lock, by: java/jetcd, look: session}":    "",
+		"{lock: /lock, by: java/jetcd, member: follower}": "no follower",
+	} {
+		story := "title: t\nclients:\n  client1: " + client + "\n  client2: {lock: /lock, by: java/jetcd}\n" +
+			"steps:\n  - client1: lock\n  - client2: trylock\nvariants:\n  all:\n    expect: {verdict: safe}\n"
+		_, err := lab.Language(services).Parse("t.yaml", "t", []byte(story))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", client, err, want)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package etcd
+
+import (
+	"fmt"
+
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// recipe is a library by which a client takes its locks.
+type recipe struct {
+	name, about string
+	peer        string // the folder below peers/java of its program; "": this one
+}
+
+// recipes are all of them.
+var recipes = []*recipe{&inGo, &jetcd}
+
+var (
+	inGo = recipe{
+		name:  "etcdlock",
+		about: "Package etcdlock, or package concurrency as it is where the settings session and look need that.",
+	}
+	jetcd = recipe{
+		name: peers.Prefix + "jetcd", peer: "jetcd",
+		about: "jetcd itself, 0.8.6: a client in Java, with a Lock by a lease of its own for each tenure. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lock that was lost.",
+	}
+)
+
+// Name implements service.Recipe, as the one below does.
+func (r *recipe) Name() string { return r.name }
+
+func (r *recipe) About() string { return r.about }
+
+// Peer implements service.Peered.
+func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).peer }
+
+// checkRecipe finds what a client's recipe does not have.
+func checkRecipe(name string, client setting.Values) *scenario.Conflict {
+	by := service.RecipeOf(recipes, client)
+	if by.peer == "" {
+		if client.Text(peers.Collector.Name) != peers.Collector.Default {
+			return &scenario.Conflict{Client: name, Setting: peers.Collector.Name, Text: by.name + " runs in no JVM: leave \"collector\" out"}
+		}
+		return nil
+	}
+	look := client.Text(setting.Look)
+	if client.Text(setting.Session) != sessionOwn || client.Text(setting.Mode) != setting.ModeExclusive || client.Text(setting.Token) == setting.TokenMax ||
+		look == lookIsOwner || look == lookFirst || client.Time(settingKeepAlive) > 0 || client.Flag(setting.Numbered) || client.Time(setting.Delay) > 0 {
+		return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s is a client in Java, which has no \"look: %s\", no \"look: %s\" and no \"token: %s\", and nothing else than the defaults of \"session\", \"mode\", \"keepalive\", \"numbered\" and \"delay\"", by.name, lookIsOwner, lookFirst, setting.TokenMax)}
+	}
+	return nil
+}
