@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
 	"github.com/fencelab/fencelab/internal/service/redis"
@@ -19,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	proctest.Play(append(redis.Service{}.Commands(),
-		postgresproc.Command(), mariadbproc.Command(), zkproc.Command(), ourCommand(), lab.Janitor())...)
+		etcdcmd.Command(), postgresproc.Command(), mariadbproc.Command(), zkproc.Command(), ourCommand(), lab.Janitor())...)
 	// What it would log it returns as well.
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
 		panic(err)

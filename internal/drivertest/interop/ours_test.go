@@ -13,8 +13,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 	"github.com/fencelab/fencelab/pkg/lock/zklock"
@@ -55,6 +57,17 @@ var backends = map[string]func(server, kind string, lease time.Duration) (lock.B
 			return lock.Shared(both), err
 		}
 		return nil, errors.New(kind)
+	},
+	"etcdlock": func(server, kind string, lease time.Duration) (lock.Backend, error) {
+		client, err := clientv3.New(clientv3.Config{Endpoints: []string{server}})
+		if err != nil {
+			return nil, err
+		}
+		both, err := etcdlock.New(client, lease)
+		if kind == "read" {
+			return lock.Shared(both), err
+		}
+		return both, err
 	},
 	"sqllock": func(server, _ string, lease time.Duration) (lock.Backend, error) {
 		driver, source, _ := strings.Cut(server, " ")

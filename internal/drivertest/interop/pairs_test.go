@@ -17,7 +17,7 @@ import (
 )
 
 // packages are ours, by the folder below peers/java of the library whose locks they have.
-var packages = map[string]string{"redisson": "redislock", "spring": "redislock", "jdbc": "sqllock", "curator": "zklock"}
+var packages = map[string]string{"redisson": "redislock", "spring": "redislock", "jdbc": "sqllock", "curator": "zklock", "jetcd": "etcdlock"}
 
 // pairing is a lock of a library in Java, and the one of ours that is the same.
 type pairing struct {
@@ -30,6 +30,7 @@ type pairing struct {
 	late   string // what Java says of an unlock after the lease
 	byHand bool   // nothing renews the lease unless it is told to
 	queued bool   // who waits stands in a queue
+	once   bool   // its holder cannot take it again
 	tokens bool
 	// asksAfter is the lease of Java's waiters where it says when they ask again: nothing tells
 	// them of the end of another's lease.
@@ -62,6 +63,8 @@ var pairings = []pairing{
 	{library: "curator", original: "InterProcessReadWriteLock, reader", function: "zklock.New, writer", java: "read", ours: "write", servers: []string{"ZooKeeper"}, late: "unlocked"},
 	{library: "curator", original: "InterProcessReadWriteLock, writer", function: "zklock.New, reader", java: "write", ours: "read", servers: []string{"ZooKeeper"}, late: "unlocked"},
 	{library: "curator", original: "InterProcessReadWriteLock, reader", function: "zklock.New, reader", java: "read", ours: "read", servers: []string{"ZooKeeper"}},
+	{library: "jetcd", original: "Lock", function: "etcdlock.New, writer", java: "lock", ours: "write", servers: []string{"etcd"}, late: "unlocked", queued: true, once: true},
+	{library: "jetcd", original: "Lock", function: "etcdlock.New, reader", java: "lock", ours: "read", servers: []string{"etcd"}, late: "unlocked", once: true},
 }
 
 // TestPairs: each pairing has its properties on each of its servers, with either side in
@@ -101,10 +104,10 @@ func testOn(t *testing.T, library, name string, s server, passed func(result)) {
 	}
 }
 
-// interop is the program in Java that takes the locks of a library on a server.
-func interop(library, server string) []string {
+// interop is the program in Java that takes the locks of a library on a server. Its files are in dir.
+func interop(library, server, dir string) []string {
 	where, _ := peers.Found()
-	return []string{"java", "-XX:TieredStopAtLevel=1", "-cp", maven.ClassPath(where, library, "interop"), "Interop", library, server}
+	return []string{"java", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + dir, "-cp", maven.ClassPath(where, library, "interop"), "Interop", library, server}
 }
 
 // test checks a pairing on a server, and tells of each property that it has.
@@ -113,7 +116,7 @@ func test(t *testing.T, one pairing, on string, s server, passed func(property i
 	sides := []*side{
 		{name: "java", kind: one.java, late: one.late, asksAfter: cmp.Or(one.asksAfter, long), start: func() (*proc.Process, error) {
 			// No server has this time zone.
-			return group.StartCommand("java", []string{"TZ=Asia/Tokyo"}, interop(one.library, s.java))
+			return group.StartCommand("java", []string{"TZ=Asia/Tokyo"}, interop(one.library, s.java, group.Dir))
 		}},
 		{name: "ours", kind: one.ours, late: "lost", asksAfter: long, start: func() (*proc.Process, error) {
 			return group.Start("ours", nil, ourRole, packages[one.library], s.ours)

@@ -44,7 +44,7 @@ var properties = []property{
 		about: "While one side holds the lock, an attempt of the other is refused. Afterwards it is granted."},
 	{name: "wake-up", check: wakeUp, of: excludes,
 		about: "One side waits, and the lease of the other is a minute. The waiter has the lock within ten seconds of the unlock, in eight of ten attempts or more."},
-	{name: "re-entry", check: reenter, of: excludes,
+	{name: "re-entry", check: reenter, of: func(one pairing) bool { return excludes(one) && !one.once },
 		about: "One side takes the lock twice. After one unlock it still excludes the other, after the second it does not."},
 	{name: "sharing", check: share, of: func(one pairing) bool { return !excludes(one) },
 		about: "Readers of both sides hold the lock together. As long as one does, writers of both are refused."},

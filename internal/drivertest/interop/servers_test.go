@@ -9,8 +9,12 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/go-zookeeper/zk"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/drivertest/sqltest"
+	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
@@ -33,6 +37,7 @@ var servers = map[string]func(*testing.T) server{
 	"PostgreSQL": func(t *testing.T) server { return onDatabase(t, sqltest.Postgres(t), jdbcPostgres) },
 	"MariaDB":    func(t *testing.T) server { return onDatabase(t, sqltest.MariaDB(t), jdbcMariaDB) },
 	"ZooKeeper":  onZooKeeper,
+	"etcd":       onEtcd,
 }
 
 // channels are those on which waiters for a lock of Redisson's listen: their beginnings.
@@ -85,6 +90,28 @@ func onZooKeeper(t *testing.T) server {
 				return 0, nil
 			}
 			return len(nodes) - 1, err // the first one holds the lock
+		})
+	}}
+}
+
+func onEtcd(t *testing.T) server {
+	cluster, err := etcdproc.Start(t.Context(), proctest.Group(t), 1, etcdserver.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := cluster.Members[0].Endpoint()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return server{java: endpoint, ours: endpoint, queue: func(t *testing.T, _, lock string, n int) {
+		until(t, n, func(ctx context.Context) (int, error) {
+			there, err := client.Get(ctx, lock+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+			if err != nil {
+				return 0, err
+			}
+			return int(there.Count) - 1, nil // the first one holds the lock
 		})
 	}}
 }

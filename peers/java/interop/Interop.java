@@ -52,6 +52,7 @@ public final class Interop {
         return switch (name) {
             case "curator" -> new OfCurator(server);
             case "jdbc" -> new OfJdbc(server);
+            case "jetcd" -> new OfJetcd(server);
             case "redisson" -> new OfRedisson(server);
             case "spring" -> new OfSpring(server);
             default -> throw new IllegalArgumentException(name);
