@@ -87,7 +87,7 @@ func (a *account) expires(node int) (next time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, v := range a.nodes[node] {
-		if longer(next, v.until) {
+		if next.IsZero() || !v.until.IsZero() && v.until.Before(next) {
 			next = v.until
 		}
 	}
@@ -121,24 +121,33 @@ func (a *account) compare(lock string, token fence.Token) {
 	}
 }
 
-// holders are those whom most nodes know. A lease is the longest that one of them has.
+// holders are those whom most nodes know. A lease lasts as long as most of them have it.
 func (a *account) holders(lock string) map[string]holding {
-	held, votes := make(map[string]holding), make(map[string]int)
+	held, ends := make(map[string]holding), make(map[string][]time.Time)
 	for _, node := range a.nodes {
 		for owner, h := range node.holders(lock) {
-			votes[owner]++
-			if before, known := held[owner]; !known || longer(h.until, before.until) {
-				held[owner] = h
-			}
+			held[owner] = h
+			ends[owner] = append(ends[owner], h.until)
 		}
 	}
-	maps.DeleteFunc(held, func(owner string, _ holding) bool { return votes[owner] < a.most })
+	for owner, h := range held {
+		if len(ends[owner]) < a.most {
+			delete(held, owner)
+			continue
+		}
+		slices.SortFunc(ends[owner], latestFirst)
+		h.until = ends[owner][a.most-1]
+		held[owner] = h
+	}
 	return held
 }
 
-// longer reports whether a lease ends after another one. One that never ends is longest.
-func longer(one, other time.Time) bool {
-	return one.IsZero() || !other.IsZero() && one.After(other)
+// latestFirst sorts the ends of leases. One that never ends comes first.
+func latestFirst(one, other time.Time) int {
+	if one.IsZero() || other.IsZero() {
+		return one.Compare(other)
+	}
+	return other.Compare(one)
 }
 
 // again separates an owner from the number of its tenure, from the second on.
