@@ -3,7 +3,10 @@ import java.util.concurrent.TimeUnit;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RedissonClient;
 
-/** A RFencedLock by lockAndGetToken with a lease, which Redisson does not use. It waits until it has the lock. */
+/**
+ * A RFencedLock by lockAndGetToken with a lease, which Redisson does not use. It waits until it
+ * has the lock. Who does not wait takes it by tryLockAndGetToken, which uses the lease.
+ */
 final class LeaseIgnored extends WithToken {
     private final long lease; // ms
 
@@ -15,6 +18,7 @@ final class LeaseIgnored extends WithToken {
     @Override
     public Tenure lock(String name, Duration within) {
         RFencedLock lock = client.getFencedLock(name);
-        return granted(lock, lock.lockAndGetToken(lease, TimeUnit.MILLISECONDS));
+        Long token = within.isZero() ? lock.tryLockAndGetToken(0, lease, TimeUnit.MILLISECONDS) : lock.lockAndGetToken(lease, TimeUnit.MILLISECONDS);
+        return token == null ? null : granted(lock, token);
     }
 }

@@ -1,5 +1,9 @@
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.redisson.Redisson;
+import org.redisson.RedissonMultiLock;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
@@ -14,8 +18,15 @@ public final class Peer {
     }
 
     private static Locks locks(Arguments arguments) {
-        RedissonClient client = connect(arguments);
         long lease = arguments.time("ttl").toMillis();
+        return switch (arguments.recipe()) {
+            case "redisson-redlock" -> new NodeByNode(nodes(arguments), RedissonRedLock::new, lease);
+            case "redisson-multi" -> new NodeByNode(nodes(arguments), RedissonMultiLock::new, lease);
+            default -> locks(arguments, connect(arguments), lease);
+        };
+    }
+
+    private static Locks locks(Arguments arguments, RedissonClient client, long lease) {
         return switch (arguments.recipe()) {
             case "redisson" -> new Renewed(client, client::getLock);
             case "redisson-spin" -> new Renewed(client, client::getSpinLock);
@@ -36,12 +47,22 @@ public final class Peer {
     }
 
     private static RedissonClient connect(Arguments arguments) {
-        Config config = new Config();
-        config.setLockWatchdogTimeout(arguments.time("ttl").toMillis()).setThreads(2).setNettyThreads(2);
-        config.useSingleServer().setAddress("redis://" + arguments.text("endpoints"))
-            .setTimeout((int) arguments.time("timeout").toMillis())
-            .setConnectionMinimumIdleSize(1).setSubscriptionConnectionMinimumIdleSize(1);
+        Config config = config(arguments.text("endpoints"));
+        config.setLockWatchdogTimeout(arguments.time("ttl").toMillis());
+        config.useSingleServer().setTimeout((int) arguments.time("timeout").toMillis());
         return Redisson.create(config);
+    }
+
+    /** Connects a client with each node. Its timeout is Redisson's default, 3 s. */
+    private static List<Redisson> nodes(Arguments arguments) {
+        return Stream.of(arguments.text("endpoints").split(",")).map(node -> (Redisson) Redisson.create(config(node))).toList();
+    }
+
+    private static Config config(String address) {
+        Config config = new Config().setThreads(2).setNettyThreads(2);
+        config.useSingleServer().setAddress("redis://" + address)
+            .setConnectionMinimumIdleSize(1).setSubscriptionConnectionMinimumIdleSize(1);
+        return config;
     }
 
     /** What all of these locks have in common. */
