@@ -1,47 +1,64 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
 )
 
 // TestKilledWithJava: what ends gcsim in the middle of its story ends a client in Java that
-// runs, and one that stands still: newWorld sees to that.
+// runs, and one that stands still: newWorld sees to that. One whose clock is wrong leaves nothing
+// in the machine's shared memory.
 func TestKilledWithJava(t *testing.T) {
 	peerstest.Need(t)
+	peerstest.NeedClock(t)
 	const story = `title: A client in Java stands still
 clients:
-  client1: {lock: /lock, by: java/redisson, ttl: 30s}
-  client2: {lock: /lock, by: java/redisson, ttl: 30s}
-world: {redis: {}}
+  client1: {lock: /lock, by: RECIPE, ttl: 30s, ahead: 60s}
+  client2: {lock: /lock, by: RECIPE, ttl: 30s}
+world: {SERVICE: {}, storage: {fencing: off}}
 steps:
   - client1: lock
   - gcsim: pause client1
   - client2: trylock
     name: other
-  - redis: await expiry of client1
+  - SERVICE: await expiry of client1
 variants:
   only:
     expect: {verdict: safe}
 `
-	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
-		t.Run(s.String(), func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "java.yaml")
-			if err := os.WriteFile(file, []byte(story), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			p := newWorld(t).start("gcsim", "run", file)
-			p.await("client1 is stopped")
-			p.signal(s)
-			if status := p.end(); status == 0 {
-				t.Errorf("gcsim ends with status 0:\n%s", p.output())
-			}
-		})
+	for name, recipe := range map[string]string{"redis": "java/redisson", "postgres": "java/spring-jdbc"} {
+		for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+			t.Run(name+"/"+s.String(), func(t *testing.T) {
+				if name == "postgres" && postgresproc.Program() == "" {
+					need.Program(t, "postgres", "to tell a story on")
+				}
+				file := filepath.Join(t.TempDir(), "java.yaml")
+				if err := os.WriteFile(file, []byte(strings.NewReplacer("RECIPE", recipe, "SERVICE", name).Replace(story)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t)
+				p := w.start("gcsim", "run", file)
+				p.await("client1 is stopped")
+				pids := w.processes()
+				p.signal(s)
+				if status := p.end(); status == 0 {
+					t.Errorf("gcsim ends with status 0:\n%s", p.output())
+				}
+				for _, pid := range pids {
+					if left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/*faketime*_%d", pid)); len(left) > 0 {
+						t.Errorf("it leaves %q", left)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -135,6 +135,14 @@ func Lacks(s service.Service, v *scenario.Variant) string {
 	if where, bring := peers.Found(); where == "" {
 		return "the clients in Java are missing: " + bring
 	}
+	for _, c := range v.Clients {
+		if service.PeerOf(s, c) == "" || peers.Env(c.Values) == nil {
+			continue
+		}
+		if where, bring := peers.FoundClock(); where == "" {
+			return "libfaketime, which makes the clock of a client in Java wrong, is missing: " + bring
+		}
+	}
 	return ""
 }
 
@@ -145,11 +153,25 @@ func (r *run) launchClient(name string, env, args []string) (*proc.Process, erro
 	command := c.Command.Words
 	if peer := service.PeerOf(r.service, c); peer != "" {
 		command = peers.Command(peer, r.world.group.Dir, name, c.Values)
+		more, err := r.peerEnv(name)
+		if err != nil {
+			return nil, err
+		}
+		env = slices.Concat(env, peers.Env(c.Values), more)
 	}
 	if command != nil {
 		return r.world.group.StartCommand(name, env, command, args...)
 	}
 	return r.world.group.Start(name, env, append([]string{"client", "agent"}, args...)...)
+}
+
+// peerEnv is what the environment of a client in Java says.
+func (r *run) peerEnv(name string) ([]string, error) {
+	teller, tells := r.service.(service.PeerTeller)
+	if !tells {
+		return nil, nil
+	}
+	return teller.PeerEnv(r.world.links[name].endpoints, r.ownLock(name))
 }
 
 // findCommands sees that the programs of clients are there before anything is started.

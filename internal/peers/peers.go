@@ -49,6 +49,16 @@ var collectors = map[string][]string{
 	"zgc":    {"-XX:+UseZGC"},
 }
 
+// Chosen is the first of the settings of clients in Java that a client has chosen; "" is none.
+func Chosen(client setting.Values) string {
+	for _, s := range []setting.Setting{Collector, Ahead} {
+		if client.Text(s.Name) != s.Default {
+			return s.Name
+		}
+	}
+	return ""
+}
+
 // Command runs a client by the program of a folder of peers/java. It is a process that starts
 // quickly; the log of its collections, and what else it leaves, is in dir, under its name.
 func Command(peer, dir, name string, client setting.Values) []string {

@@ -66,6 +66,13 @@ type Peered interface {
 	Peer(client setting.Values) string
 }
 
+// PeerTeller is a Peered whose programs in Java are told more than its addresses.
+type PeerTeller interface {
+	// PeerEnv is what the environment of a program says of the servers at these addresses,
+	// where a lock is to be found.
+	PeerEnv(endpoints []string, lock string) ([]string, error)
+}
+
 // PeerOf is the folder below peers/java that has the program of a client; "" where another
 // program is the client.
 func PeerOf(s Service, c scenario.Client) string {

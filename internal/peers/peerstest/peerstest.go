@@ -16,3 +16,11 @@ func Need(t testing.TB) {
 		need.Missing(t, "the clients in Java", "to tell stories with them", "go run ./cmd/"+bring)
 	}
 }
+
+// NeedClock leaves the test out where nothing makes the clock of a client in Java wrong.
+func NeedClock(t testing.TB) {
+	t.Helper()
+	if where, bring := peers.FoundClock(); where == "" {
+		need.Missing(t, "libfaketime", "to have a client in Java with a wrong clock", bring)
+	}
+}

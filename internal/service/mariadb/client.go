@@ -37,7 +37,11 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", o.Endpoints)
 	}
-	c := &sqlservice.Client[*link]{Database: placeAt(o.Endpoints[0]), Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}
+	by := service.RecipeOf(recipes, o.Settings)
+	if by.Peer != "" {
+		return nil, service.ErrInJava(by.ID)
+	}
+	c := &sqlservice.Client[*link]{Database: placeAt(o.Endpoints[0]), Settings: o.Settings, Recipe: by}
 	return sqlservice.KeepingClient[*link]{Client: c}, nil
 }
 

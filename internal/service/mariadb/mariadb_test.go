@@ -42,7 +42,8 @@ func parse(t *testing.T, pattern string) []*scenario.Scenario {
 	return labtest.Parse(t, services, pattern)
 }
 
-// TestStories: what is shipped and what is not, on one server where nothing is done to it.
+// TestStories: what is shipped and what is not, on one server where nothing is done to it, but for
+// stories with clients in Java, which take long.
 func TestStories(t *testing.T) {
 	program(t, "to tell the stories on")
 	shared := &lab.Shared{Exe: os.Args[0]}
@@ -54,6 +55,9 @@ func TestStories(t *testing.T) {
 	for _, s := range append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/mariadb/*.yaml")...) {
 		for i := range s.Variants {
 			v := &s.Variants[i]
+			if service.InJava(services[0], v) {
+				continue
+			}
 			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
 				t.Parallel()
 				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})

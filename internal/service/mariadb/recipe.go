@@ -14,7 +14,7 @@ type (
 )
 
 // recipes are all of them.
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &forUpdate, &forUpdateNaive, &getLock, &version, &status}
+var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &getLock, &version, &status}
 
 var token = sqlservice.Token[*link](sqllock.MySQL)
 

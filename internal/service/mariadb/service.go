@@ -27,13 +27,15 @@ type Service struct {
 }
 
 var (
-	_ service.Service  = Service{}
-	_ service.Shared   = Service{}
-	_ service.Bounded  = Service{}
-	_ service.Lacking  = Service{}
-	_ service.Greeting = Service{}
-	_ service.Keeper   = (*servers)(nil)
-	_ service.Store    = sqlservice.KeepingClient[*link]{}
+	_ service.Service    = Service{}
+	_ service.Shared     = Service{}
+	_ service.Bounded    = Service{}
+	_ service.Lacking    = Service{}
+	_ service.Peered     = Service{}
+	_ service.PeerTeller = Service{}
+	_ service.Greeting   = Service{}
+	_ service.Keeper     = (*servers)(nil)
+	_ service.Store      = sqlservice.KeepingClient[*link]{}
 )
 
 // nodes is what a story calls its server.
@@ -58,6 +60,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		sqlservice.CheckCompare(recipes, w, clients),
 		sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock),
 		sqlservice.CheckWait(recipes, w, clients),
+		sqlservice.CheckPeers(recipes, w, clients),
 		checkOnTimeout(w, clients))
 }
 

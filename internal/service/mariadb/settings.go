@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
@@ -39,7 +40,7 @@ func arguments(world setting.Values) []string {
 // The settings of its clients.
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.LockTimeout, onTimeout, sqlservice.GiveUp, sqlservice.Look,
+	sqlservice.Compare, sqlservice.LockTimeout, onTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
 }
 
 // checkOnTimeout finds a client that chooses what becomes of its transactions, and that makes

@@ -41,7 +41,11 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if _, err := first.config(""); err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}
-	c := &sqlservice.Client[*pgx.Conn]{Database: server, Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}
+	by := service.RecipeOf(recipes, o.Settings)
+	if by.Peer != "" {
+		return nil, service.ErrInJava(by.ID)
+	}
+	c := &sqlservice.Client[*pgx.Conn]{Database: server, Settings: o.Settings, Recipe: by}
 	if first != server {
 		c.Database = pooled{first, server}
 	}

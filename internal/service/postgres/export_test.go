@@ -8,8 +8,8 @@ import (
 // TableRecipes are all recipes, for the table of what they do.
 func TableRecipes() (list []labtest.Recipe) {
 	for _, r := range recipes {
-		if r.Read != nil {
-			continue // it is no lock
+		if r.Read != nil || r.Peer != "" {
+			continue // it is no lock, or no recipe of gcsim's
 		}
 		row := labtest.Recipe{
 			Name: r.ID, Service: Name, Client: service.By + ": " + r.ID, Against: service.By + ": " + r.ID,

@@ -16,7 +16,7 @@ type (
 var token = sqlservice.Token[*pgx.Conn](sqllock.PostgreSQL)
 
 // recipes are all of them.
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction, &version, &status}
+var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction, &version, &status}
 
 // noToken is what recipes show that have no number.
 const noToken = sqlservice.NoToken

@@ -28,13 +28,15 @@ import (
 type Service struct{ Dialer }
 
 var (
-	_ service.Service = Service{}
-	_ service.Shared  = Service{}
-	_ service.Getter  = Service{}
-	_ service.Bounded = Service{}
-	_ service.Keeper  = (*servers)(nil)
-	_ service.Store   = sqlservice.KeepingClient[*pgx.Conn]{}
-	_ service.Lacking = Service{}
+	_ service.Service    = Service{}
+	_ service.Shared     = Service{}
+	_ service.Getter     = Service{}
+	_ service.Bounded    = Service{}
+	_ service.Keeper     = (*servers)(nil)
+	_ service.Store      = sqlservice.KeepingClient[*pgx.Conn]{}
+	_ service.Lacking    = Service{}
+	_ service.Peered     = Service{}
+	_ service.PeerTeller = Service{}
 )
 
 // nodes is what a story calls its server.
@@ -118,6 +120,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		sqlservice.CheckCompare(recipes, w, clients),
 		sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock),
 		sqlservice.CheckWait(recipes, w, clients),
+		sqlservice.CheckPeers(recipes, w, clients),
 		checkPooler(w.Settings, clients))
 }
 

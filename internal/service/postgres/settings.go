@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/internal/setting"
@@ -35,7 +36,7 @@ const (
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look,
+	sqlservice.Compare, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
 	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
 		About: "Where it connects to if there is a pgbouncer. pooler: to that. server: to the server itself."},
 }

@@ -11,17 +11,30 @@ import (
 // TestSettingsThatDoNotGoTogether: each is refused, with what to do.
 func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	for settings, want := range map[[2]string]string{
-		{"", "by: for-update, unlock: delete"}: `for-update has an unlock of its own: leave "unlock" out`,
-		{"", "by: token, give-up: leave"}:      `token has no request that waits in the database: it asks again and again. Leave "give-up" out`,
-		{"", "by: int-lock, lock-timeout: 1s"}: `int-lock has no request that waits in the database: it asks again and again. Leave "lock-timeout" out`,
-		{"pool: 2", ""}:                        `there is no pgbouncer: want "pooler: transaction", or leave "pool" out`,
-		{"", "through: server"}:                `there is no pgbouncer: want "pooler: transaction", or leave "through" out`,
+		{"", "by: for-update, unlock: delete"}:       `for-update has an unlock of its own: leave "unlock" out`,
+		{"", "by: token, give-up: leave"}:            `token has no request that waits in the database: it asks again and again. Leave "give-up" out`,
+		{"", "by: int-lock, lock-timeout: 1s"}:       `int-lock has no request that waits in the database: it asks again and again. Leave "lock-timeout" out`,
+		{"pool: 2", ""}:                              `there is no pgbouncer: want "pooler: transaction", or leave "pool" out`,
+		{"", "by: int-lock, collector: g1"}:          `int-lock runs in no JVM: leave "collector" out`,
+		{"", "by: java/spring-jdbc, unlock: delete"}: `java/spring-jdbc has an unlock of its own: leave "unlock" out`,
+		{"", "by: java/spring-jdbc, numbered: true"}: `java/spring-jdbc is a client in Java, which has nothing else than the defaults of "numbered" and "delay"`,
+		{"", "through: server"}:                      `there is no pgbouncer: want "pooler: transaction", or leave "through" out`,
 	} {
 		file := "title: t\nworld: {postgres: {" + settings[0] + "}, storage: {fencing: off}}\nclients:\n  client1: {lock: /lock, " + settings[1] + "}\n" +
 			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
 		if _, err := lab.Language(services).Parse("x.yaml", "x", []byte(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", settings, err, want)
 		}
+	}
+}
+
+// TestNoDataOfJava: a client in Java cannot reach data in the database.
+func TestNoDataOfJava(t *testing.T) {
+	const file = "title: t\nworld: {postgres: {}, storage: {in: service}}\nclients:\n  client1: {lock: /lock, by: java/spring-jdbc}\n" +
+		"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
+	want := `java/spring-jdbc is a client in Java, which reaches a storage by HTTP alone: leave "storage: {in: service}" out`
+	if _, err := lab.Language(services).Parse("x.yaml", "x", []byte(file)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

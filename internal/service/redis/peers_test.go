@@ -1,8 +1,10 @@
 package redis_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/service/redis"
@@ -23,6 +25,19 @@ func TestPeers(t *testing.T) {
 				t.Parallel()
 				run(t, s, v, redis.Service{}, nil)
 			})
+		}
+	}
+}
+
+// TestInNoJVM: a recipe of gcsim's own is refused with what clients in Java alone can choose.
+func TestInNoJVM(t *testing.T) {
+	for _, setting := range []string{"collector: g1", "ahead: 60s"} {
+		story := "title: t\nworld: {redis: {}}\nclients:\n  client1: {lock: /l, by: redisson-fair, " + setting + "}\n" +
+			"steps:\n  - client1: lock\nvariants:\n  v: {expect: {verdict: safe}}\n"
+		name, _, _ := strings.Cut(setting, ":")
+		want := `redisson-fair runs in no JVM: leave "` + name + `" out`
+		if _, err := lab.Language(services).Parse("t.yaml", "t", []byte(story)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", setting, err, want)
 		}
 	}
 }

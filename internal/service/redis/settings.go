@@ -63,5 +63,5 @@ var clientSettings = []setting.Setting{
 		About: "Which number it shows as its token. granted: that of its grant. read-again: what the lock's counter says right before it sends a request."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},
 		About: "How it looks whether it holds the lock before it writes. begin: at its own clock where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out. owner: it asks Redis whether the key has its own value."},
-	peers.Collector,
+	peers.Collector, peers.Ahead,
 }

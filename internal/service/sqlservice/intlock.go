@@ -39,7 +39,7 @@ func (i IntLock[C]) ByClient() Recipe[C] {
 		ID: "int-lock", Shows: NoToken,
 		Text: "The table INT_LOCK and the statements of Spring Integration's JdbcLockRegistry, by the client's clock.",
 		Take: func(ctx context.Context, conn C, a *Attempt) (bool, error) {
-			return i.take(ctx, conn, a, time.Now().UTC().Add(a.Settings.Time(settingAhead)))
+			return i.take(ctx, conn, a, time.Now().UTC().Add(a.Settings.Time(Ahead.Name)))
 		},
 		Free: i.free,
 	}

@@ -38,6 +38,8 @@ type Recipe[C any] struct {
 	Read, Leave Looking[C]
 	// Same reports whether the row is as a client has read it: only then is a change made.
 	Same func(read, now Seen) bool
+
+	Peer string // the folder below peers/java of the program that takes it; "": this one does
 }
 
 // Looking reads what is compared of the row of the data.

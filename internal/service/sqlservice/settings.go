@@ -6,14 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
 const (
-	settingAhead = "ahead"
-
 	settingUnlock = "unlock"
 	unlockCompare = "compare"
 	unlockDelete  = "delete"
@@ -29,8 +28,8 @@ const (
 
 // The settings that clients of each database have.
 var (
-	Ahead = setting.Setting{Name: settingAhead, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
-		About: "How far its clock is ahead of the others, for int-lock, which compares by it."}
+	Ahead = setting.Setting{Name: peers.Ahead.Name, Kind: peers.Ahead.Kind, Default: peers.Ahead.Default, Pattern: peers.Ahead.Pattern,
+		About: "How far its clock is ahead of the others, for int-lock, which compares by it, and for a client in Java, whose JVM has this clock."}
 	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
 		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has the client's own value. delete: it deletes the row."}
 	Compare = setting.Setting{Name: settingCompare, Kind: setting.Flag, Default: "true",
@@ -101,7 +100,7 @@ func Bounds[C any](recipes []*Recipe[C], idle time.Duration, clients map[string]
 	bounds = make(map[string]time.Duration)
 	for name, c := range clients {
 		if service.RecipeOf(recipes, c.Values).Read == nil {
-			bounds[name] = max(c.Time(setting.TTL), idle) + c.Time(settingAhead) + slack
+			bounds[name] = max(c.Time(setting.TTL), idle) + c.Time(Ahead.Name) + slack
 		}
 	}
 	return bounds, slack

@@ -41,5 +41,5 @@ var clientSettings = []setting.Setting{
 		About: "The member of ZooKeeper that it talks to. any: it knows all. leader: the one that leads when the story begins. follower: one that does not lead then."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},
 		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at what it was told of its connection and its session. acquired: at a flag of its process, which says that it has taken the lock and not released it (Curator's isAcquiredInThisProcess). first: it asks ZooKeeper whether its node is the first."},
-	peers.Collector,
+	peers.Collector, peers.Ahead,
 }

@@ -42,6 +42,7 @@ public final class Agent {
     private final Duration timeout, ttl;
     private final Locks locks;
     private final Storage storage;
+    private final Clock clock;
     private final Heap heap = new Heap();
     private final PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
     private final BlockingDeque<String> lines = new LinkedBlockingDeque<>();
@@ -49,8 +50,9 @@ public final class Agent {
     private Request begun; // null: it does not stand
     private long asked, last;
 
-    private Agent(Arguments arguments, Locks locks, Storage storage) {
+    private Agent(Arguments arguments, Clock clock, Locks locks, Storage storage) {
         this.arguments = arguments;
+        this.clock = clock;
         this.locks = locks;
         this.storage = storage;
         name = arguments.text("name");
@@ -64,8 +66,9 @@ public final class Agent {
         int status;
         try {
             Arguments arguments = new Arguments(words);
+            Clock clock = new Clock(Arguments.duration(arguments.text("ahead", "0s")));
             Storage storage = new Storage(arguments.text("storage"), arguments.time("timeout"));
-            status = new Agent(arguments, reach(arguments, storage, library), storage).live();
+            status = new Agent(arguments, clock, reach(arguments, storage, library), storage).live();
         } catch (IllegalArgumentException err) {
             System.err.println(err.getMessage());
             status = 2;
@@ -152,7 +155,7 @@ public final class Agent {
 
     /** Says an event. It happens now. */
     private synchronized void say(String kind, Event e) {
-        Instant now = Instant.now();
+        Instant now = clock.now();
         last = Math.max(last, now.getEpochSecond() * 1_000_000_000L + now.getNano());
         out.print(e.line(last, name, kind) + "\n");
         out.flush();

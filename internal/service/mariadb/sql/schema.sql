@@ -24,8 +24,8 @@ CREATE TABLE item (
     request longtext NOT NULL
 ) ENGINE = InnoDB;
 
--- As Spring Integration's schema-mysql.sql has it.
-CREATE TABLE int_lock (
+-- As Spring Integration's schema-mysql.sql has it. MariaDB compares names of tables by their bytes.
+CREATE TABLE INT_LOCK (
     lock_key      char(36)     NOT NULL,
     region        varchar(100) NOT NULL,
     client_id     char(36),
@@ -53,15 +53,15 @@ CREATE TRIGGER fence_locks_changed AFTER UPDATE ON fence_locks FOR EACH ROW
     INSERT INTO told (source, name, owner, until, token)
     VALUES ('fence_locks', NEW.scope, NEW.owner, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expires), NEW.token);
 
-CREATE TRIGGER int_lock_inserted AFTER INSERT ON int_lock FOR EACH ROW
+CREATE TRIGGER int_lock_inserted AFTER INSERT ON INT_LOCK FOR EACH ROW
     INSERT INTO told (source, name, owner, until, token)
     VALUES ('int_lock', NEW.lock_key, NEW.client_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expired_after), 0);
 
-CREATE TRIGGER int_lock_changed AFTER UPDATE ON int_lock FOR EACH ROW
+CREATE TRIGGER int_lock_changed AFTER UPDATE ON INT_LOCK FOR EACH ROW
     INSERT INTO told (source, name, owner, until, token)
     VALUES ('int_lock', NEW.lock_key, NEW.client_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expired_after), 0);
 
-CREATE TRIGGER int_lock_deleted AFTER DELETE ON int_lock FOR EACH ROW
+CREATE TRIGGER int_lock_deleted AFTER DELETE ON INT_LOCK FOR EACH ROW
     INSERT INTO told (source, name, owner, until, token)
     VALUES ('int_lock', OLD.lock_key, NULL, NULL, 0);
 

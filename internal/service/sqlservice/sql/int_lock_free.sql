@@ -1,1 +1,1 @@
-DELETE FROM int_lock WHERE region = $1 AND lock_key = $2 AND client_id = $3
+DELETE FROM INT_LOCK WHERE region = $1 AND lock_key = $2 AND client_id = $3

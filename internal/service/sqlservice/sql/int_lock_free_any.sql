@@ -1,1 +1,1 @@
-DELETE FROM int_lock WHERE region = $1 AND lock_key = $2
+DELETE FROM INT_LOCK WHERE region = $1 AND lock_key = $2

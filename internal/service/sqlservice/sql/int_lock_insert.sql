@@ -1,2 +1,2 @@
-INSERT INTO int_lock (region, lock_key, client_id, created_date, expired_after)
+INSERT INTO INT_LOCK (region, lock_key, client_id, created_date, expired_after)
 VALUES ($1, $2, $3, $4, $5)

@@ -1,0 +1,32 @@
+package mariadb
+
+import (
+	"net/url"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// springJDBC is a program in Java, with Spring Integration itself.
+var springJDBC = sqlservice.SpringJDBC[*link]()
+
+// Peer implements service.Peered, as the one below does.
+func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).Peer }
+
+// sslModes are what the driver in Java calls the values of the parameter tls.
+var sslModes = map[string]string{"true": "verify-full", "skip-verify": "trust"}
+
+// PeerEnv says it by a URL of the driver in Java.
+func (Service) PeerEnv(endpoints []string, lock string) ([]string, error) {
+	at := placeAt(endpoints[0])
+	u, err := url.Parse(at.url)
+	if err != nil {
+		return nil, err
+	}
+	parameters := make(url.Values)
+	if mode := sslModes[u.Query().Get("tls")]; mode != "" {
+		parameters.Set("sslMode", mode)
+	}
+	return []string{sqlservice.JDBC("mariadb", at.addr, "/"+databaseOf(lock), u.User, parameters)}, nil
+}

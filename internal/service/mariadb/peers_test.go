@@ -1,0 +1,51 @@
+package mariadb_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/service/mariadb"
+)
+
+// TestPeers: a client in Java has the tenures and the verdicts that this service's own recipe of
+// the same lock has, and they exclude each other.
+func TestPeers(t *testing.T) {
+	peerstest.Need(t)
+	peerstest.NeedClock(t)
+	program(t, "to tell the stories on")
+	shared := &lab.Shared{Exe: os.Args[0]}
+	t.Cleanup(func() {
+		if err := shared.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, s := range parse(t, "testdata/java/*.yaml") {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
+				t.Parallel()
+				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
+			})
+		}
+	}
+}
+
+// TestPeerEnv: the URL of the driver in Java has the client's address, the run's database, and
+// what the URL of a server that is there says of a user and of TLS.
+func TestPeerEnv(t *testing.T) {
+	const prefix = "/gcsim-TADKZKKA4TAMFVYJYNAZU436VM"
+	for given, want := range map[[2]string]string{
+		{"", "/lock"}:                              "jdbc:mariadb://h:1/gcsim?user=root",
+		{"", prefix + "/lock"}:                     "jdbc:mariadb://h:1" + prefix + "?user=root",
+		{"mariadb://me:p%26q@x?tls=true", "/lock"}: "jdbc:mariadb://h:1/gcsim?password=p%26q&sslMode=verify-full&user=me",
+	} {
+		t.Setenv("FENCELAB_MARIADB_URL", given[0])
+		env, err := mariadb.Service{}.PeerEnv([]string{"h:1"}, given[1])
+		if want := "FENCELAB_JDBC_URL=" + want; err != nil || len(env) != 1 || env[0] != want {
+			t.Errorf("%q: %q (%v), want %q", given, env, err, want)
+		}
+	}
+}

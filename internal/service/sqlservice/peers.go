@@ -1,0 +1,46 @@
+package sqlservice
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// SpringJDBC is a program in Java, with Spring Integration itself.
+func SpringJDBC[C any]() Recipe[C] {
+	return Recipe[C]{
+		ID: peers.Prefix + "spring-jdbc", Shows: NoToken, Peer: "jdbc",
+		Text: "A JdbcLockRegistry of Spring Integration itself, 7.0.5: a client in Java, with a new registry for each tenure. It goes by the clock of its JVM. Nothing renews the lock. Who waits asks every 100 ms.",
+	}
+}
+
+// CheckPeers finds what a client in Java does not know, and what it alone knows.
+func CheckPeers[C any](recipes []*Recipe[C], w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		c := clients[name]
+		switch by := service.RecipeOf(recipes, c.Values); {
+		case by.Peer == "" && c.Text(peers.Collector.Name) != peers.Collector.Default:
+			return &scenario.Conflict{Client: name, Setting: peers.Collector.Name, Text: by.ID + " runs in no JVM: leave \"collector\" out"}
+		case by.Peer != "" && w.Storage.In == scenario.InService:
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.ID + " is a client in Java, which reaches a storage by HTTP alone: leave \"storage: {in: service}\" out"}
+		case by.Peer != "" && (c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.ID + " is a client in Java, which has nothing else than the defaults of \"numbered\" and \"delay\""}
+		}
+	}
+	return nil
+}
+
+// JDBC tells a client in Java of a database, by a variable of the environment, which no list
+// of processes shows.
+func JDBC(driver, addr, path string, user *url.Userinfo, parameters url.Values) string {
+	parameters.Set("user", user.Username())
+	if password, has := user.Password(); has {
+		parameters.Set("password", password)
+	}
+	return "FENCELAB_JDBC_URL=jdbc:" + driver + "://" + addr + path + "?" + parameters.Encode()
+}
