@@ -15,15 +15,15 @@ import (
 // TestFairClock: an attempt of a Redisson whose clock is ten minutes ahead takes the place of a
 // Redisson that waits for a fair lock. The lock becomes free, and the waiter is not told.
 func TestFairClock(t *testing.T) {
+	peerstest.Need(t)
 	peerstest.NeedClock(t)
-	classPath := compile(t, "redisson")
 	s := servers["Redis"](t)
 	for ahead, empties := range map[string]bool{"0s": false, "10m": true} {
 		t.Run(ahead, func(t *testing.T) {
 			group := proctest.Group(t)
 			started := func(name string, env []string) *side {
 				return &side{name: name, kind: "fair", start: func() (*proc.Process, error) {
-					return group.StartCommand(name, env, []string{"java", "-XX:TieredStopAtLevel=1", "-cp", classPath, "Peer", s.java})
+					return group.StartCommand(name, env, interop("redisson", s.java, group.Dir))
 				}}
 			}
 			here, there := started("here", nil), started("there", peers.Env(setting.Values{peers.Ahead.Name: ahead}))

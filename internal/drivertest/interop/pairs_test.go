@@ -3,6 +3,7 @@ package interop_test
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -105,9 +106,11 @@ func testOn(t *testing.T, library, name string, s server, passed func(result)) {
 }
 
 // interop is the program in Java that takes the locks of a library on a server. Its files are in dir.
-func interop(library, server, dir string) []string {
+// Its class path begins with first.
+func interop(library, server, dir string, first ...string) []string {
 	where, _ := peers.Found()
-	return []string{"java", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + dir, "-cp", maven.ClassPath(where, library, "interop"), "Interop", library, server}
+	classPath := strings.Join(append(first, maven.ClassPath(where, library, "interop")), string(filepath.ListSeparator))
+	return []string{"java", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + dir, "-cp", classPath, "Interop", library, server}
 }
 
 // test checks a pairing on a server, and tells of each property that it has.
