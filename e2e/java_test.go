@@ -34,7 +34,7 @@ variants:
   only:
     expect: {verdict: safe}
 `
-	for name, recipe := range map[string]string{"redis": "java/redisson", "postgres": "java/spring-jdbc"} {
+	for name, recipe := range map[string]string{"redis": "java/redisson", "etcd": "java/jetcd", "postgres": "java/spring-jdbc"} {
 		for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
 				if name == "postgres" && postgresproc.Program() == "" {

@@ -5,10 +5,12 @@ package peers
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 
 	"github.com/fencelab/fencelab/internal/maven"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/peers/java"
 )
@@ -49,14 +51,15 @@ var collectors = map[string][]string{
 	"zgc":    {"-XX:+UseZGC"},
 }
 
-// Chosen is the first of the settings of clients in Java that a client has chosen; "" is none.
-func Chosen(client setting.Values) string {
+// CheckOther finds a setting of clients in Java at a client that is none, by its name and that of
+// its recipe.
+func CheckOther(name, recipe string, client setting.Values) *scenario.Conflict {
 	for _, s := range []setting.Setting{Collector, Ahead} {
 		if client.Text(s.Name) != s.Default {
-			return s.Name
+			return &scenario.Conflict{Client: name, Setting: s.Name, Text: fmt.Sprintf("%s runs in no JVM: leave %q out", recipe, s.Name)}
 		}
 	}
-	return ""
+	return nil
 }
 
 // Command runs a client by the program of a folder of peers/java. It is a process that starts

@@ -41,10 +41,7 @@ func (Service) Peer(client setting.Values) string { return service.RecipeOf(reci
 func checkRecipe(name string, client setting.Values) *scenario.Conflict {
 	by := service.RecipeOf(recipes, client)
 	if by.peer == "" {
-		if client.Text(peers.Collector.Name) != peers.Collector.Default {
-			return &scenario.Conflict{Client: name, Setting: peers.Collector.Name, Text: by.name + " runs in no JVM: leave \"collector\" out"}
-		}
-		return nil
+		return peers.CheckOther(name, by.name, client)
 	}
 	look := client.Text(setting.Look)
 	if client.Text(setting.Session) != sessionOwn || client.Text(setting.Mode) != setting.ModeExclusive || client.Text(setting.Token) == setting.TokenMax ||

@@ -53,7 +53,7 @@ var clientSettings = []setting.Setting{
 		Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
 		About: "How it looks whether it holds the lock before it writes. begin: at its session where it begins a write, else not at all. nothing: never. session: it asks its session, which may not know yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.",
 	},
-	peers.Collector,
+	peers.Collector, peers.Ahead,
 }
 
 // unfit names a setting of a client that does not go together with how it takes its

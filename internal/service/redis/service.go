@@ -129,8 +129,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 			return &scenario.Conflict{Client: name, Setting: setting.Token, Text: by.name + " counts no token that could be read again: leave \"token\" out"}
 		case by.peer != "" && (c.Text(setting.Token) != tokenGranted || c.Text(setting.Look) == lookOwner || c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: owner\", and nothing else than the defaults of \"token\", \"numbered\" and \"delay\""}
-		case by.peer == "" && peers.Chosen(c.Values) != "":
-			return &scenario.Conflict{Client: name, Setting: peers.Chosen(c.Values), Text: fmt.Sprintf("%s runs in no JVM: leave %q out", by.name, peers.Chosen(c.Values))}
+		case by.peer == "" && peers.CheckOther(name, by.name, c.Values) != nil:
+			return peers.CheckOther(name, by.name, c.Values)
 		case c.Number(settingWait) > w.Settings.Number(settingReplicas):
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), w.Settings.Number(settingReplicas))}
 		}

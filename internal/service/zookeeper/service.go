@@ -88,8 +88,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		switch {
 		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(settingMember) != memberAny || c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\", \"member\", \"numbered\" and \"delay\""}
-		case by.peer == "" && peers.Chosen(c.Values) != "":
-			return &scenario.Conflict{Client: name, Setting: peers.Chosen(c.Values), Text: fmt.Sprintf("%s runs in no JVM: leave %q out", by.name, peers.Chosen(c.Values))}
+		case by.peer == "" && peers.CheckOther(name, by.name, c.Values) != nil:
+			return peers.CheckOther(name, by.name, c.Values)
 		case c.Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3:
 			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
 		case c.Time(setting.TTL) > longestSession:

@@ -7,10 +7,12 @@ import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.etcd.jetcd.lock.LockResponse;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.support.CloseableClient;
+import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -99,9 +101,15 @@ final class Granted implements StreamObserver<LeaseKeepAliveResponse> {
         }
     }
 
+    /** Ends the lease, and with it the key. */
     private CompletableFuture<?> end() {
         renewal.close();
-        return client.getLeaseClient().revoke(lease);
+        return client.getLeaseClient().revoke(lease).handle((done, err) -> {
+            if (err != null && Status.fromThrowable(err).getCode() != Status.Code.NOT_FOUND) { // else it has ended by itself
+                throw new CompletionException(err);
+            }
+            return done;
+        });
     }
 
     @Override
