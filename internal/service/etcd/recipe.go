@@ -45,8 +45,8 @@ func checkRecipe(name string, client setting.Values) *scenario.Conflict {
 	}
 	look := client.Text(setting.Look)
 	if client.Text(setting.Session) != sessionOwn || client.Text(setting.Mode) != setting.ModeExclusive || client.Text(setting.Token) == setting.TokenMax ||
-		look == lookIsOwner || look == lookFirst || client.Time(settingKeepAlive) > 0 || client.Flag(setting.Numbered) || client.Time(setting.Delay) > 0 {
-		return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s is a client in Java, which has no \"look: %s\", no \"look: %s\" and no \"token: %s\", and nothing else than the defaults of \"session\", \"mode\", \"keepalive\", \"numbered\" and \"delay\"", by.name, lookIsOwner, lookFirst, setting.TokenMax)}
+		look == lookIsOwner || look == lookFirst || client.Time(settingKeepAlive) > 0 {
+		return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s is a client in Java, which has no \"look: %s\", no \"look: %s\" and no \"token: %s\", and nothing else than the defaults of \"session\", \"mode\" and \"keepalive\"", by.name, lookIsOwner, lookFirst, setting.TokenMax)}
 	}
 	return nil
 }

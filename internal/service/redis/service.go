@@ -127,8 +127,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
 		case by.shows == noToken && c.Text(setting.Token) != tokenGranted:
 			return &scenario.Conflict{Client: name, Setting: setting.Token, Text: by.name + " counts no token that could be read again: leave \"token\" out"}
-		case by.peer != "" && (c.Text(setting.Token) != tokenGranted || c.Text(setting.Look) == lookOwner || c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: owner\", and nothing else than the defaults of \"token\", \"numbered\" and \"delay\""}
+		case by.peer != "" && by.quorum && c.Text(setting.Look) == lookOwner:
+			return &scenario.Conflict{Client: name, Setting: setting.Look, Text: by.name + " cannot be asked whether a majority has the lock: leave \"look\" out"}
 		case by.peer == "" && peers.CheckOther(name, by.name, c.Values) != nil:
 			return peers.CheckOther(name, by.name, c.Values)
 		case c.Number(settingWait) > w.Settings.Number(settingReplicas):

@@ -8,7 +8,6 @@ import (
 	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // SpringJDBC is a program in Java, with Spring Integration itself.
@@ -28,8 +27,6 @@ func CheckPeers[C any](recipes []*Recipe[C], w scenario.World, clients map[strin
 			return &scenario.Conflict{Client: name, Setting: peers.Collector.Name, Text: by.ID + " runs in no JVM: leave \"collector\" out"}
 		case by.Peer != "" && w.Storage.In == scenario.InService:
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.ID + " is a client in Java, which reaches a storage by HTTP alone: leave \"storage: {in: service}\" out"}
-		case by.Peer != "" && (c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.ID + " is a client in Java, which has nothing else than the defaults of \"numbered\" and \"delay\""}
 		}
 	}
 	return nil

@@ -86,8 +86,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		c := clients[name]
 		by := service.RecipeOf(recipes, c.Values)
 		switch {
-		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(settingMember) != memberAny || c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\", \"member\", \"numbered\" and \"delay\""}
+		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(settingMember) != memberAny):
+			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\" and \"member\""}
 		case by.peer == "" && peers.CheckOther(name, by.name, c.Values) != nil:
 			return peers.CheckOther(name, by.name, c.Values)
 		case c.Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3:

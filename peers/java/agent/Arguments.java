@@ -11,8 +11,8 @@ public final class Arguments {
     private static final Map<String, Double> UNITS = Map.of("h", 3600.0, "m", 60.0, "s", 1.0, "ms", 0.001);
     /** What the agent does, where a scenario could choose something else. */
     private static final Map<String, List<String>> KNOWN = Map.of(
-        "scope", List.of("lock", "key"), "reads", List.of("fenced", "plain"), "numbered", List.of("false"), "delay", List.of("0s"),
-        "look", List.of("begin", "nothing", "session", "acquired"), "token", List.of("granted", "czxid", "revision", "header", "lease"), "mode", List.of("exclusive"),
+        "scope", List.of("lock", "key"), "reads", List.of("fenced", "plain"), "numbered", List.of("false", "true"), "change", List.of("batch", "singly"),
+        "look", List.of("begin", "nothing", "session", "owner", "acquired"), "token", List.of("granted", "read-again", "czxid", "revision", "header", "lease"), "mode", List.of("exclusive"),
         "unlock", List.of("compare"), "renew", List.of("none"), "wait", List.of("0"));
 
     private final Map<String, String> given = new HashMap<>();

@@ -1,11 +1,12 @@
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /** An event of the protocol: one line of JSON. A field that is empty is left out. */
 final class Event {
     private final Map<String, Object> fields = new LinkedHashMap<>();
 
-    /** Sets a field to a text, a long or true. Empty texts and zeros are as good as none. */
+    /** Sets a field to what {@link Json} can write. Empty texts and zeros are as good as none. */
     Event with(String name, Object value) {
         if (value == null || value.equals("") || value.equals(0L) || value.equals(false)) {
             fields.remove(name);
@@ -24,6 +25,16 @@ final class Event {
         return (String) fields.getOrDefault(name, "");
     }
 
+    long number(String name) {
+        return (Long) fields.getOrDefault(name, 0L);
+    }
+
+    /** What a change is of: each has a key and a value. */
+    @SuppressWarnings("unchecked")
+    List<Map<String, String>> changes() {
+        return (List<Map<String, String>>) fields.getOrDefault("changes", List.of());
+    }
+
     Event copy() {
         Event e = new Event();
         e.fields.putAll(fields);
@@ -32,32 +43,12 @@ final class Event {
 
     /** The line, without its end. */
     String line(long at, String client, String kind) {
-        StringBuilder out = new StringBuilder();
-        out.append("{\"at\":").append(at);
-        member(out, "lane", client);
-        member(out, "kind", kind);
-        member(out, "client", client);
-        fields.forEach((name, value) -> member(out, name, value));
-        return out.append('}').toString();
-    }
-
-    private static void member(StringBuilder out, String name, Object value) {
-        out.append(",\"").append(name).append("\":");
-        if (!(value instanceof String text)) {
-            out.append(value);
-            return;
-        }
-        out.append('"');
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (c == '"' || c == '\\') {
-                out.append('\\').append(c);
-            } else if (c < ' ' || Character.isSurrogate(c) || c == '\u2028' || c == '\u2029') {
-                out.append(String.format("\\u%04x", (int) c));
-            } else {
-                out.append(c);
-            }
-        }
-        out.append('"');
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("at", at);
+        all.put("lane", client);
+        all.put("kind", kind);
+        all.put("client", client);
+        all.putAll(fields);
+        return Json.of(all);
     }
 }

@@ -12,6 +12,21 @@ public interface Locks extends AutoCloseable {
     /** Waits for a lock for so long at most; zero takes it if it is free. null: it was not granted. */
     Tenure lock(String name, Duration within) throws Exception;
 
+    /** The name that the lock service's own account would have for a tenure of this thread's. null: it is known with the grant only. */
+    default String waiter() {
+        return null;
+    }
+
+    /** Reports whether a waiter of that name, who has begun to wait, stands in the lock's queue, where the lock has one. */
+    default boolean stands(String lock, String waiter) throws Exception {
+        return true;
+    }
+
+    /** Asks for the token that the lock service gave out last for a lock, to whomever. */
+    default long readToken(String lock) throws Exception {
+        throw new UnsupportedOperationException("this library has no such question");
+    }
+
     /** Ends what is open, and leaves locks alone. */
     @Override
     void close();

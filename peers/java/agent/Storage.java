@@ -8,6 +8,8 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -32,16 +34,25 @@ final class Storage {
     }
 
     /** Asks for what an event says, and adds to the event what came of it. Returns the kind of the outcome. */
-    String ask(Event e, long token) throws InterruptedException {
+    String ask(Event e, long token) {
         String op = e.text("op"), key = URLEncoder.encode(e.text("key"), UTF_8).replace("+", "%20");
-        HttpRequest.Builder request = request("/v1/kv/" + key).header("X-Request-Id", e.text("request")).header("Fencing-Scope", e.text("scope"));
+        HttpRequest.Builder request = request(op.equals("change") ? "/v1/batch" : "/v1/kv/" + key)
+            .header("X-Request-Id", e.text("request")).header("Fencing-Scope", e.text("scope"));
         if (token > 0) {
             new Fenced(e.text("scope"), token).on(request);
         }
-        BodyPublisher body = op.equals("write") ? BodyPublishers.ofString(e.text("value")) : BodyPublishers.noBody();
+        if (e.number("sequence") > 0) {
+            request.header("Fencing-Sequence", Long.toString(e.number("sequence")));
+        }
+        BodyPublisher body = switch (op) {
+            case "write" -> BodyPublishers.ofString(e.text("value"));
+            case "change" -> BodyPublishers.ofString(batch(e.changes()));
+            default -> BodyPublishers.noBody();
+        };
         String method = switch (op) {
             case "read" -> "GET";
             case "write" -> "PUT";
+            case "change" -> "POST";
             default -> "DELETE";
         };
         HttpResponse<String> answer;
@@ -53,8 +64,16 @@ final class Storage {
         } catch (java.io.IOException err) {
             e.with("text", "no answer from the storage: " + err);
             return "unknown";
+        } catch (InterruptedException end) {
+            e.with("text", "the client ends");
+            return "unknown";
         }
         return outcome(e, op, answer);
+    }
+
+    /** The body of a change of several keys. */
+    private static String batch(List<Map<String, String>> changes) {
+        return Json.of(Map.of("ops", changes.stream().map(change -> Map.of("op", "write", "key", change.get("key"), "val", change.get("value"))).toList()));
     }
 
     private String outcome(Event e, String op, HttpResponse<String> answer) {

@@ -6,6 +6,7 @@ import org.redisson.RedissonMultiLock;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
 
 /** A client with the locks of Redisson. The TTL is the watchdog's time, or the lease. */
@@ -30,7 +31,12 @@ public final class Peer {
         return switch (arguments.recipe()) {
             case "redisson" -> new Renewed(client, client::getLock);
             case "redisson-spin" -> new Renewed(client, client::getSpinLock);
-            case "redisson-fair" -> new Renewed(client, client::getFairLock);
+            case "redisson-fair" -> new Renewed(client, client::getFairLock) {
+                @Override
+                public boolean stands(String lock, String waiter) {
+                    return client.getQueue("redisson_lock_queue:{" + lock + "}", StringCodec.INSTANCE).contains(waiter);
+                }
+            };
             case "redisson-read" -> new Renewed(client, name -> client.getReadWriteLock(name).readLock());
             case "redisson-write" -> new Renewed(client, name -> client.getReadWriteLock(name).writeLock()) {
                 @Override
@@ -59,8 +65,12 @@ public final class Peer {
     }
 
     private static Config config(String address) {
+        RedisUrl url = RedisUrl.ofEnvironment();
         Config config = new Config().setThreads(2).setNettyThreads(2);
-        config.useSingleServer().setAddress("redis://" + address)
+        if (!url.password().isEmpty()) {
+            config.setUsername(url.user().isEmpty() ? null : url.user()).setPassword(url.password());
+        }
+        config.useSingleServer().setAddress((url.tls() ? "rediss://" : "redis://") + address)
             .setConnectionMinimumIdleSize(1).setSubscriptionConnectionMinimumIdleSize(1);
         return config;
     }
@@ -76,6 +86,11 @@ public final class Peer {
         /** What Redisson writes into the lock's hash for a holder. */
         String owner() {
             return client.getId() + ":" + Thread.currentThread().getId();
+        }
+
+        @Override
+        public String waiter() {
+            return owner();
         }
 
         @Override
@@ -105,6 +120,11 @@ public final class Peer {
             @Override
             public boolean held() {
                 return lock.isHeldByCurrentThread();
+            }
+
+            @Override
+            public boolean seems(String look) {
+                return look.equals("owner") ? held() : Tenure.super.seems(look);
             }
 
             @Override

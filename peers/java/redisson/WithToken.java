@@ -16,6 +16,12 @@ class WithToken extends Peer.Redissons {
         return token == null ? null : granted(lock, token);
     }
 
+    /** Is what Redis counts by now, whosever the lock is. */
+    @Override
+    public long readToken(String lock) {
+        return client.getFencedLock(lock).getToken();
+    }
+
     Tenure granted(RFencedLock lock, long token) {
         return new Granted(lock, token);
     }

@@ -30,8 +30,12 @@ public final class Peer implements Locks {
         renews = arguments.recipe().equals("spring-renewed");
         ttl = arguments.time("ttl");
         String[] address = arguments.text("endpoints").split(":");
-        redis = new LettuceConnectionFactory(new RedisStandaloneConfiguration(address[0], Integer.parseInt(address[1])),
-            LettuceClientConfiguration.builder().commandTimeout(arguments.time("timeout")).build());
+        RedisUrl url = RedisUrl.ofEnvironment();
+        RedisStandaloneConfiguration server = new RedisStandaloneConfiguration(address[0], Integer.parseInt(address[1]));
+        server.setUsername(url.user().isEmpty() ? null : url.user());
+        server.setPassword(url.password());
+        LettuceClientConfiguration.LettuceClientConfigurationBuilder client = LettuceClientConfiguration.builder().commandTimeout(arguments.time("timeout"));
+        redis = new LettuceConnectionFactory(server, (url.tls() ? client.useSsl().and() : client).build());
         redis.afterPropertiesSet();
         redis.start();
         template = new StringRedisTemplate(redis);
@@ -65,7 +69,8 @@ public final class Peer implements Locks {
         boolean granted = false;
         try {
             granted = lock.tryLock(within, ttl);
-            return granted ? new Held(registry, lock, template.opsForValue().get(REGISTRY + ":" + path)) : null;
+            String key = REGISTRY + ":" + path;
+            return granted ? new Held(registry, lock, template, key, template.opsForValue().get(key)) : null;
         } finally {
             if (!granted) {
                 registry.destroy();
@@ -74,11 +79,17 @@ public final class Peer implements Locks {
     }
 
     /** A tenure, which Redis knows by the registry's client ID. */
-    private record Held(RedisLockRegistry registry, DistributedLock lock, String name) implements Tenure {
+    private record Held(RedisLockRegistry registry, DistributedLock lock, StringRedisTemplate template, String key, String name) implements Tenure {
         /** Is always true: the registry asks Redis nothing, and has nobody told of a loss. */
         @Override
         public boolean held() {
             return true;
+        }
+
+        /** The registry has no such question: the answer is that of Redis. */
+        @Override
+        public boolean seems(String look) {
+            return look.equals("owner") ? name.equals(template.opsForValue().get(key)) : Tenure.super.seems(look);
         }
 
         @Override
