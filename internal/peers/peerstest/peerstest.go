@@ -2,8 +2,12 @@
 package peerstest
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers"
 )
@@ -23,4 +27,41 @@ func NeedClock(t testing.TB) {
 	if where, bring := peers.FoundClock(); where == "" {
 		need.Missing(t, "libfaketime", "to have a client in Java with a wrong clock", bring)
 	}
+}
+
+// page is docs/java.md, as a service's tests find it.
+const page = "../../../docs/java.md"
+
+var (
+	identity = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	thread   = regexp.MustCompile(`thread-id: [0-9]+`)
+)
+
+// LateUnlock holds what docs/java.md says of a lock's unlock, which came too late, to what the
+// client said of it. The row of the table begins with the lock's name.
+func LateUnlock(t testing.TB, lock string, events []history.Event) {
+	t.Helper()
+	said := ""
+	for _, e := range events {
+		if e.Op == history.OpUnlock && e.Kind != history.KindInvoke {
+			said = "returns, and says nothing"
+			if _, words, ok := strings.Cut(e.Text, "that tenure is over: "); ok {
+				said = `"` + thread.ReplaceAllString(identity.ReplaceAllString(words, "…"), "thread-id: …") + `"`
+			}
+		}
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## What an unlock says that comes too late")
+	for row := range strings.Lines(table) {
+		if strings.HasPrefix(row, "| "+lock+" |") {
+			if said == "" || !strings.Contains(row, said) {
+				t.Errorf("the row of %s does not have what it says: %s", lock, said)
+			}
+			return
+		}
+	}
+	t.Errorf("%s has no row for %s, which says: %s", page, lock, said)
 }

@@ -17,7 +17,6 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"pool: 2", ""}:                              `there is no pgbouncer: want "pooler: transaction", or leave "pool" out`,
 		{"", "by: int-lock, collector: g1"}:          `int-lock runs in no JVM: leave "collector" out`,
 		{"", "by: java/spring-jdbc, unlock: delete"}: `java/spring-jdbc has an unlock of its own: leave "unlock" out`,
-		{"", "by: java/spring-jdbc, numbered: true"}: `java/spring-jdbc is a client in Java, which has nothing else than the defaults of "numbered" and "delay"`,
 		{"", "through: server"}:                      `there is no pgbouncer: want "pooler: transaction", or leave "through" out`,
 	} {
 		file := "title: t\nworld: {postgres: {" + settings[0] + "}, storage: {fencing: off}}\nclients:\n  client1: {lock: /lock, " + settings[1] + "}\n" +

@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 )
@@ -14,16 +16,28 @@ import (
 // TestPeers: clients in Java have the tenures, the tokens and the verdicts that this service's
 // own recipes of the same names have, and exclude them.
 func TestPeers(t *testing.T) {
+	tellInJava(t, "testdata/java/*.yaml", func(*testing.T, *scenario.Variant, []history.Event) {})
+}
+
+// TestLateUnlock: docs/java.md has what each library says of an unlock that comes too late.
+func TestLateUnlock(t *testing.T) {
+	tellInJava(t, "testdata/java/late/*.yaml", func(t *testing.T, v *scenario.Variant, events []history.Event) {
+		peerstest.LateUnlock(t, v.About, events)
+	})
+}
+
+// tellInJava tells stories with clients in Java, and looks at each.
+func tellInJava(t *testing.T, files string, look func(*testing.T, *scenario.Variant, []history.Event)) {
 	peerstest.Need(t)
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
-	for _, s := range parse(t, "testdata/java/*.yaml") {
+	for _, s := range parse(t, files) {
 		for i := range s.Variants {
 			v := &s.Variants[i]
 			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
 				t.Parallel()
-				run(t, s, v, redis.Service{}, nil)
+				look(t, v, run(t, s, v, redis.Service{}, nil))
 			})
 		}
 	}
