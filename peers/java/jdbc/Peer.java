@@ -1,4 +1,3 @@
-import java.sql.Connection;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.UUID;
@@ -26,11 +25,10 @@ public final class Peer implements Locks {
         Agent.run(arguments, Peer::new);
     }
 
+    /** Does what a lock does, so that the first one finds the driver and Spring loaded. */
     @Override
-    public void reach() throws Exception {
-        try (Connection connection = database.getConnection()) {
-            connection.isValid(0);
-        }
+    public void reach() {
+        repository("fencelab").isAcquired("fencelab");
     }
 
     /** Every transaction has a connection of its own, and ends it. */
@@ -42,12 +40,17 @@ public final class Peer implements Locks {
     @Override
     public Tenure lock(String name, Duration within) throws InterruptedException {
         String client = UUID.randomUUID().toString();
+        DefaultLockRepository repository = repository(client);
+        DistributedLock lock = new JdbcLockRegistry(repository, ttl).obtain(name);
+        return lock.tryLock(within, ttl) ? new Held(client, repository, lock, UUIDConverter.getUUID(name).toString()) : null;
+    }
+
+    private DefaultLockRepository repository(String client) {
         DefaultLockRepository repository = new DefaultLockRepository(database, client);
         repository.setTransactionManager(new JdbcTransactionManager(database));
         repository.afterPropertiesSet();
         repository.afterSingletonsInstantiated();
-        DistributedLock lock = new JdbcLockRegistry(repository, ttl).obtain(name);
-        return lock.tryLock(within, ttl) ? new Held(client, repository, lock, UUIDConverter.getUUID(name).toString()) : null;
+        return repository;
     }
 
     /** A tenure, which the database knows by the repository's client ID. */
