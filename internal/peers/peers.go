@@ -39,6 +39,9 @@ func Found() (where, bring string) {
 // returns at once.
 func Get(ctx context.Context, progress io.Writer) error { return project.Get(ctx, progress) }
 
+// ClassPath is that of a folder of peers/java, which Found has found.
+func ClassPath(peer string) string { return maven.ClassPath(project.Found(), peer, "agent") }
+
 // Collector is the setting of a client in Java that chooses how its JVM collects garbage.
 var Collector = setting.Setting{
 	Name: "collector", Default: "serial", Of: []string{"serial", "g1", "zgc"},
@@ -68,5 +71,5 @@ func Command(peer, dir, name string, client setting.Values) []string {
 	log := filepath.Join(dir, name+".gc.log")
 	command := append([]string{"java", "-XX:TieredStopAtLevel=1", "-Xmx1536m", "-XX:-UsePerfData", "-XX:ErrorFile=" + filepath.Join(dir, name+".java.log"), "-Djava.io.tmpdir=" + dir},
 		collectors[client.Text(Collector.Name)]...)
-	return append(command, "-Dfencelab.gclog="+log, "-Xlog:gc,gc+cpu,gc+phases:file="+log, "-cp", maven.ClassPath(project.Found(), peer, "agent"), "Peer")
+	return append(command, "-Dfencelab.gclog="+log, "-Xlog:gc,gc+cpu,gc+phases:file="+log, "-cp", ClassPath(peer), "Peer")
 }
