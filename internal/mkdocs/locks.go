@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
@@ -78,11 +79,16 @@ func shared(tables []recipes) ([]string, error) {
 	return list, nil
 }
 
+// tabled are the services that have a table of recipes: not etcd, the first one, nor one for
+// which gcsim has no client.
+func tabled() []service.Service {
+	return slices.DeleteFunc(slices.Clone(all.List[1:]), func(s service.Service) bool { return s.Words().Clientless })
+}
+
 // locks is docs/locks.md: what people wrote of it, with the tables of all services as one.
-// etcd, the first service, has none.
 func locks(root fs.FS) (string, error) {
 	var tables []recipes
-	for _, s := range all.List[1:] {
+	for _, s := range tabled() {
 		r, err := readRecipes(root, s.Name())
 		if err != nil {
 			return "", err

@@ -8,6 +8,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/custom"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/service/hazelcast"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
@@ -24,6 +25,7 @@ var List = []service.Service{
 	sqlite.Service{},
 	zookeeper.Service{},
 	elasticsearch.Service{},
+	hazelcast.Service{},
 }
 
 // Named are all that a scenario can name: those, and one that the user brings.

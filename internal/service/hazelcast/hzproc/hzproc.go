@@ -1,0 +1,176 @@
+// Package hzproc runs a Hazelcast whose members are a process of Java each, and tell of their
+// locks. Their program is Member in peers/java/hazelcast.
+package hzproc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/maven"
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// Arg is the first argument with which Start starts the group's program as a member.
+const Arg = "hazelcast-node"
+
+// Peer is the folder below peers/java that has the programs of members and of clients.
+const Peer = "hazelcast"
+
+// Command is the role: to be a process of Java.
+func Command() *cobra.Command {
+	return &cobra.Command{
+		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a member of Hazelcast", Hidden: true,
+		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return fmt.Errorf("hazelcast: %w", proc.Exec(args))
+		},
+	}
+}
+
+// Cluster is the members of a Hazelcast. Its CP subsystem has all of them.
+type Cluster struct {
+	Members []*Member
+
+	session time.Duration
+}
+
+// Member is one of a Cluster. It keeps its name and its addresses while its process is gone.
+type Member struct {
+	proc.Node
+
+	Name    string // "hazelcast1" and so on
+	Account string // the address at which it tells of its locks
+
+	group *proc.Group
+	port  string // for clients and other members
+	dir   string
+}
+
+// Start starts n members in g, whose program must have Command, and returns when all serve.
+// Found must have found what they need. They end with the group.
+//
+// A session of a client ends so long after its last heartbeat as session says, in whole seconds
+// from 2, or up to a second later. Nothing is kept on disk.
+func Start(ctx context.Context, g *proc.Group, n int, session time.Duration) (*Cluster, error) {
+	if where, bring := peers.Found(); where == "" {
+		return nil, fmt.Errorf("hazelcast is missing: %s", bring)
+	}
+	free, err := ports.Free(2 * n)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{session: session}
+	for i, addr := range free[:n] {
+		_, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprint("hazelcast", i+1)
+		c.Members = append(c.Members, &Member{Name: name, Account: free[n+i], group: g, port: port, dir: g.Dir})
+	}
+	for _, m := range c.Members {
+		if err := m.start(c); err != nil {
+			return nil, errors.Join(err, c.kill())
+		}
+	}
+	if err := c.Await(ctx); err != nil {
+		return nil, errors.Join(err, c.kill())
+	}
+	return c, nil
+}
+
+// Await returns when all members serve.
+func (c *Cluster) Await(ctx context.Context) error {
+	for _, m := range c.Members {
+		if err := m.Process().Await(ctx, m.serves); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restart starts a process for a member, whose last one must have ended, and returns when it
+// has joined the members that run. A member has kept nothing: if others still know of the locks,
+// it is none of theirs.
+func (c *Cluster) Restart(ctx context.Context, m *Member) error {
+	if m.Runs() {
+		return fmt.Errorf("%s still runs: kill it first", m.Name)
+	}
+	if err := m.start(c); err != nil {
+		return err
+	}
+	return m.Process().Await(ctx, m.joined)
+}
+
+// kill kills the members that run.
+func (c *Cluster) kill() error {
+	var errs []error
+	for _, m := range c.Members {
+		if m.Runs() {
+			errs = append(errs, m.Process().Kill())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Accounts are the addresses at which the members tell.
+func (c *Cluster) Accounts() (all []string) {
+	for _, m := range c.Members {
+		all = append(all, m.Account)
+	}
+	return all
+}
+
+// options are those of Java: a small process that starts quickly and leaves no files behind.
+var options = []string{
+	"-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
+}
+
+// start starts the member's process.
+func (m *Member) start(c *Cluster) error {
+	_, account, err := net.SplitHostPort(m.Account)
+	if err != nil {
+		return err
+	}
+	args := slices.Concat([]string{Arg, maven.Java()}, options, []string{
+		"-XX:ErrorFile=" + filepath.Join(m.dir, m.Name+".java.log"), "-Djava.io.tmpdir=" + m.dir,
+		"-cp", peers.ClassPath(Peer), "Member", fmt.Sprint(int(c.session.Seconds())), account, m.port,
+	})
+	for _, other := range c.Members {
+		if other != m {
+			args = append(args, other.port)
+		}
+	}
+	return m.Begin(m.group, m.Name, nil, args...)
+}
+
+// joined asks the member once whether it has joined the others.
+func (m *Member) joined(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.Account)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// serves awaits the first line of the member's account, which it says when it serves.
+func (m *Member) serves(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.Account)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer conn.Close()
+	_, err = bufio.NewReader(conn).ReadString('\n')
+	return err
+}

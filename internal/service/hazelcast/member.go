@@ -1,0 +1,40 @@
+package hazelcast
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
+)
+
+var killMember = nodes.Kill(func(_ context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	stage.Mean(of.(*servers).named(step.Node).Process())
+	return signal(of, stage, step, " is killed", (*proc.Process).Kill)
+})
+
+var pauseMember = nodes.Pause(func(_ context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	return signal(of, stage, step, " is stopped", (*proc.Process).Pause)
+})
+
+var resumeMember = nodes.Resume(func(_ context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	return signal(of, stage, step, " goes on", (*proc.Process).Resume)
+})
+
+// signal does something to the process of a member; how says so.
+func signal(of service.Servers, stage service.Stage, step scenario.Step, how string, do func(*proc.Process) error) error {
+	at, m := stage.Now(), of.(*servers).named(step.Node)
+	err := do(m.Process())
+	if err == nil {
+		stage.Remark(at, m.Name+", a member of Hazelcast,"+how)
+	}
+	return err
+}
+
+// named is the member of that name.
+func (s *servers) named(name string) *hzproc.Member {
+	i := slices.IndexFunc(s.cluster.Members, func(m *hzproc.Member) bool { return m.Name == name })
+	return s.cluster.Members[i]
+}

@@ -1,0 +1,32 @@
+package hazelcast
+
+import (
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// recipe is a way to take a lock: a program in Java, as Hazelcast has no other client here.
+type recipe struct{ name, about string }
+
+// recipes are all of them.
+var recipes = []*recipe{&fenced}
+
+var fenced = recipe{
+	name:  peers.Prefix + "hazelcast",
+	about: "The FencedLock of Hazelcast 5.4.0, by tryLockAndGetFence. Its token is the fence. Its holder can take it again, and has the same fence.",
+}
+
+// Name implements service.Recipe, as the one below does.
+func (r *recipe) Name() string { return r.name }
+
+func (r *recipe) About() string { return r.about }
+
+// Peer implements service.Peered.
+func (Service) Peer(setting.Values) string { return hzproc.Peer }
+
+// Dial implements service.Dialer: each client is a program in Java.
+func (Service) Dial(o service.Options) (service.Client, error) {
+	return nil, service.ErrInJava(service.RecipeOf(recipes, o.Settings).name)
+}

@@ -1,0 +1,83 @@
+package hazelcast
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
+	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// servers are the members of a run.
+type servers struct {
+	stage    service.Stage
+	cluster  *hzproc.Cluster // nil: other runs use them as well
+	accounts []string        // where the members tell
+	members  []string        // where they serve
+	account  *account
+}
+
+// Start implements service.Service.
+func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	cluster, err := start(ctx, stage.Group(), stage.World())
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range cluster.Members {
+		stage.Guard(m.Process())
+	}
+	return &servers{stage: stage, cluster: cluster, accounts: cluster.Accounts()}, nil
+}
+
+// Launch implements service.Shared. The endpoints are where the members tell of their locks,
+// and of where they serve.
+func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+	cluster, err := start(ctx, g, world)
+	if err != nil {
+		return service.Launched{}, err
+	}
+	launched := service.Launched{Endpoints: cluster.Accounts()}
+	for _, m := range cluster.Members {
+		launched.Processes = append(launched.Processes, m.Process())
+	}
+	return launched, nil
+}
+
+func start(ctx context.Context, g *proc.Group, world setting.Values) (*hzproc.Cluster, error) {
+	return hzproc.Start(ctx, g, world.Number(settingMembers), world.Time(settingSession))
+}
+
+// Join implements service.Service.
+func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{stage: stage, accounts: endpoints}
+}
+
+// Observe implements service.Servers, as those below do. It returns when all members tell.
+func (s *servers) Observe(ctx context.Context) error {
+	s.account = newAccount(s.stage)
+	for _, addr := range s.accounts {
+		stream, err := listen(ctx, addr)
+		if err != nil {
+			return fmt.Errorf("observer: %w", err)
+		}
+		s.members = append(s.members, stream.member)
+		s.stage.Go(func() { s.follow(ctx, addr, stream) })
+	}
+	return nil
+}
+
+func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
+	return slices.Clone(s.members), nil
+}
+
+func (s *servers) IssuerArgs() []string { return nil }
+
+// Position is none: the account does not tell who waits.
+func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
+
+// Leave has nothing to do: what the run's clients held ends with their sessions.
+func (s *servers) Leave(context.Context) {}
