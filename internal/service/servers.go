@@ -59,7 +59,7 @@ type Getter interface {
 	Get(ctx context.Context, progress io.Writer) error
 }
 
-// Peered is a Service some of whose clients can be programs in Java: see package peers.
+// Peered is a Service whose clients can be programs in Java: see package peers.
 type Peered interface {
 	// Peer is the folder below peers/java that has the program of a client with these
 	// settings; "" where the client is gcsim's own.

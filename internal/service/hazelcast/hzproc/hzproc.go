@@ -100,8 +100,8 @@ func (c *Cluster) Await(ctx context.Context) error {
 }
 
 // Restart starts a process for a member, whose last one must have ended, and returns when it
-// has joined the members that run. A member has kept nothing: if others still know of the locks,
-// it is none of theirs.
+// has joined the members that run. It has kept nothing: it is of the CP subsystem only where all
+// members are started again.
 func (c *Cluster) Restart(ctx context.Context, m *Member) error {
 	if m.Runs() {
 		return fmt.Errorf("%s still runs: kill it first", m.Name)
