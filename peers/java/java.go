@@ -1,7 +1,7 @@
 // Package java holds the clients of scenarios that are in Java: one project of Maven, with a
 // folder for the libraries of each kind of lock, and the folder agent, which speaks the protocol
-// of docs/agent.md for all of them. The folder interop is no client: a test of ours and of these
-// locks needs it.
+// of docs/agent.md for all of them. The folder hazelcast has the members of Hazelcast, too. The
+// folder interop is no client: a test of ours and of these locks needs it.
 package java
 
 import "embed"

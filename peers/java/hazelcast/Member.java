@@ -1,11 +1,11 @@
 import com.hazelcast.config.Config;
+import com.hazelcast.config.ConfigAccessor;
 import com.hazelcast.config.ServiceConfig;
 import com.hazelcast.config.cp.CPSubsystemConfig;
 import com.hazelcast.core.Hazelcast;
 import com.hazelcast.core.HazelcastInstance;
 import com.hazelcast.cp.internal.datastructures.lock.LockService;
 import com.hazelcast.cp.internal.session.RaftSessionService;
-import com.hazelcast.config.ConfigAccessor;
 import com.hazelcast.instance.impl.HazelcastInstanceProxy;
 import java.net.InetAddress;
 import java.net.ServerSocket;

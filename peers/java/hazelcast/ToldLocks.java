@@ -3,6 +3,7 @@ import com.hazelcast.cp.internal.datastructures.lock.AcquireResult;
 import com.hazelcast.cp.internal.datastructures.lock.LockEndpoint;
 import com.hazelcast.cp.internal.datastructures.lock.LockInvocationKey;
 import com.hazelcast.cp.internal.datastructures.lock.LockService;
+import com.hazelcast.cp.lock.FencedLock;
 import com.hazelcast.spi.impl.NodeEngine;
 import java.time.Instant;
 import java.util.Map;
@@ -14,7 +15,6 @@ import java.util.concurrent.ConcurrentHashMap;
  * calls these methods when it applies an operation of a group's log, one after the other.
  */
 public final class ToldLocks extends LockService {
-    private static final long NONE = 0; // as FencedLock.INVALID_FENCE
     static final Account ACCOUNT = new Account();
 
     /** The fence of each lock's holder, by what was told last. */
@@ -26,7 +26,7 @@ public final class ToldLocks extends LockService {
 
     @Override
     public AcquireResult acquire(CPGroupId group, String lock, LockInvocationKey key, long timeout) {
-        fences.computeIfAbsent(group, none -> new ConcurrentHashMap<>()).putIfAbsent(lock, NONE);
+        fences.computeIfAbsent(group, none -> new ConcurrentHashMap<>()).putIfAbsent(lock, FencedLock.INVALID_FENCE);
         try {
             return super.acquire(group, lock, key, timeout);
         } finally {
@@ -47,10 +47,10 @@ public final class ToldLocks extends LockService {
     void tell(CPGroupId group) {
         fences.getOrDefault(group, Map.of()).replaceAll((lock, before) -> {
             long now = getLockOwnershipState(group, lock).getFence();
-            if (now != before && before != NONE) {
+            if (now != before && before != FencedLock.INVALID_FENCE) {
                 tell("ended", lock, before);
             }
-            if (now != before && now != NONE) {
+            if (now != before && now != FencedLock.INVALID_FENCE) {
                 tell("granted", lock, now);
             }
             return now;
