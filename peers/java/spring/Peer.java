@@ -1,5 +1,6 @@
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
+import java.util.UUID;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -45,9 +46,10 @@ public final class Peer implements Locks {
         Agent.run(arguments, Peer::new);
     }
 
+    /** Takes and releases a lock that nobody else asks for: the library's first attempt loads what it needs, for up to seconds. */
     @Override
-    public void reach() {
-        template.hasKey("fencelab");
+    public void reach() throws Exception {
+        lock("fencelab-" + UUID.randomUUID(), Duration.ZERO).unlock();
     }
 
     @Override
