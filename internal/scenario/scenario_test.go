@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 	client := func(lock string, chosen ...string) scenario.Client {
 		values := setting.Values{
 			"lock": lock, "command": "", "ttl": "1s", "timeout": "5s", "token": "revision", "scope": "lock", "member": "any",
-			"keepalive": "0s", "keepalive-timeout": "20s", "by": "etcdlock", "collector": "serial",
+			"keepalive": "0s", "keepalive-timeout": "20s", "by": "etcdlock", "collector": "serial", "ahead": "0s",
 			"session": "own", "mode": "exclusive", "claims": "by-mode", "look": "begin", "reads": "fenced", "numbered": "false", "change": "batch", "delay": "0s",
 		}
 		for _, c := range chosen {
