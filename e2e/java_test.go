@@ -23,7 +23,7 @@ func TestKilledWithJava(t *testing.T) {
 clients:
   client1: {lock: /lock, by: RECIPE, ttl: 30s, ahead: 60s}
   client2: {lock: /lock, by: RECIPE, ttl: 30s}
-world: {SERVICE: {}, storage: {fencing: off}}
+world: {SERVICE: {SETTINGS}, storage: {fencing: off}}
 steps:
   - client1: lock
   - gcsim: pause client1
@@ -34,14 +34,19 @@ variants:
   only:
     expect: {verdict: safe}
 `
-	for name, recipe := range map[string]string{"redis": "java/redisson", "etcd": "java/jetcd", "postgres": "java/spring-jdbc"} {
+	for name, one := range map[string]struct{ recipe, settings string }{
+		"redis":     {recipe: "java/redisson"},
+		"etcd":      {recipe: "java/jetcd"},
+		"postgres":  {recipe: "java/spring-jdbc"},
+		"hazelcast": {"java/hazelcast", "session: 30s"},
+	} {
 		for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
 				if name == "postgres" && postgresproc.Program() == "" {
 					need.Program(t, "postgres", "to tell a story on")
 				}
 				file := filepath.Join(t.TempDir(), "java.yaml")
-				if err := os.WriteFile(file, []byte(strings.NewReplacer("RECIPE", recipe, "SERVICE", name).Replace(story)), 0o600); err != nil {
+				if err := os.WriteFile(file, []byte(strings.NewReplacer("RECIPE", one.recipe, "SERVICE", name, "SETTINGS", one.settings).Replace(story)), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				w := newWorld(t)
