@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,42 @@ func Parse(t *testing.T, services []service.Service, pattern string) (list []*sc
 			t.Fatal(err)
 		}
 		list = append(list, s)
+	}
+	return list
+}
+
+// Share is what runs share. It ends with the test.
+func Share(t *testing.T) *lab.Shared {
+	t.Helper()
+	shared := &lab.Shared{Exe: os.Args[0]}
+	t.Cleanup(func() {
+		if err := shared.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return shared
+}
+
+// Each tells each variant of stories in a test of its own, side by side.
+func Each(t *testing.T, stories []*scenario.Scenario, tell func(*testing.T, *scenario.Scenario, *scenario.Variant)) {
+	t.Helper()
+	for _, s := range stories {
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
+				t.Parallel()
+				tell(t, s, v)
+			})
+		}
+	}
+}
+
+// InGo are stories without the variants that have clients in Java, which take long.
+func InGo(of service.Service, stories []*scenario.Scenario) (list []*scenario.Scenario) {
+	for _, s := range stories {
+		other := *s
+		other.Variants = slices.DeleteFunc(slices.Clone(s.Variants), func(v scenario.Variant) bool { return service.InJava(of, &v) })
+		list = append(list, &other)
 	}
 	return list
 }

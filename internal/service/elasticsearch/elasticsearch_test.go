@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
@@ -44,12 +44,7 @@ func (s onNode) Launch(context.Context, *proc.Group, setting.Values) (service.La
 func TestStories(t *testing.T) {
 	node := node.Get(t)
 	url := "http://" + node.Addr
-	own := lab.Options{Services: []service.Service{onNode{node: node}}, Shared: &lab.Shared{Exe: os.Args[0]}}
-	t.Cleanup(func() {
-		if err := own.Shared.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	own := lab.Options{Services: []service.Service{onNode{node: node}}, Shared: labtest.Share(t)}
 	of, endpoints, err := elasticsearch.Service{}.At(url)
 	if err != nil {
 		t.Fatal(err)
@@ -70,15 +65,9 @@ func TestStories(t *testing.T) {
 // tell tells all stories of a pattern, side by side.
 func tell(t *testing.T, o lab.Options, pattern string) {
 	t.Helper()
-	for _, s := range labtest.Parse(t, services, pattern) {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-				t.Parallel()
-				labtest.Run(t, s, v, o)
-			})
-		}
-	}
+	labtest.Each(t, labtest.Parse(t, services, pattern), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		labtest.Run(t, s, v, o)
+	})
 }
 
 // indices are those of a node.

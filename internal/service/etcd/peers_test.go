@@ -7,6 +7,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 )
@@ -21,15 +22,9 @@ var services = []service.Service{etcd.Service{}}
 // and excludes it.
 func TestPeers(t *testing.T) {
 	peerstest.Need(t)
-	for _, s := range labtest.Parse(t, services, "testdata/java.yaml") {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			t.Run(v.Name, func(t *testing.T) {
-				t.Parallel()
-				labtest.Run(t, s, v, lab.Options{Services: services})
-			})
-		}
-	}
+	labtest.Each(t, labtest.Parse(t, services, "testdata/java.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		labtest.Run(t, s, v, lab.Options{Services: services})
+	})
 }
 
 // TestPeerLacks: what a client in Java does not have is refused before anything is started, and so

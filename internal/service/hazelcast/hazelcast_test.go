@@ -2,13 +2,13 @@ package hazelcast_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/hazelcast"
 )
@@ -23,22 +23,11 @@ var services = []service.Service{hazelcast.Service{}}
 // done to them.
 func TestStories(t *testing.T) {
 	peerstest.Need(t)
-	shared := &lab.Shared{Exe: os.Args[0]}
-	t.Cleanup(func() {
-		if err := shared.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	shared := labtest.Share(t)
 	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/hazelcast/*.yaml")...)
-	for _, s := range stories {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-				t.Parallel()
-				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
-			})
-		}
-	}
+	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
+	})
 }
 
 // story is one with a world and two clients. Its first line is that of the world.

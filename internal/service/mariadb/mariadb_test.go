@@ -3,7 +3,6 @@ package mariadb_test
 import (
 	"context"
 	"database/sql"
-	"os"
 	"strings"
 	"testing"
 
@@ -46,24 +45,11 @@ func parse(t *testing.T, pattern string) []*scenario.Scenario {
 // stories with clients in Java, which take long.
 func TestStories(t *testing.T) {
 	program(t, "to tell the stories on")
-	shared := &lab.Shared{Exe: os.Args[0]}
-	t.Cleanup(func() {
-		if err := shared.Close(); err != nil {
-			t.Error(err)
-		}
+	shared := labtest.Share(t)
+	stories := labtest.InGo(services[0], append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/mariadb/*.yaml")...))
+	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})
-	for _, s := range append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/mariadb/*.yaml")...) {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			if service.InJava(services[0], v) {
-				continue
-			}
-			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-				t.Parallel()
-				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
-			})
-		}
-	}
 }
 
 // TestDeadlock: of two clients that find no row of one lock, one gets the lock. MariaDB

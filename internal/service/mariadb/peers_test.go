@@ -1,12 +1,12 @@
 package mariadb_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
 )
 
@@ -16,21 +16,10 @@ func TestPeers(t *testing.T) {
 	peerstest.Need(t)
 	peerstest.NeedClock(t)
 	program(t, "to tell the stories on")
-	shared := &lab.Shared{Exe: os.Args[0]}
-	t.Cleanup(func() {
-		if err := shared.Close(); err != nil {
-			t.Error(err)
-		}
+	shared := labtest.Share(t)
+	labtest.Each(t, parse(t, "testdata/java/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})
-	for _, s := range parse(t, "testdata/java/*.yaml") {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-				t.Parallel()
-				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
-			})
-		}
-	}
 }
 
 // TestPeerEnv: the URL of the driver in Java has the client's address, the run's database, and

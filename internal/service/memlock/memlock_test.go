@@ -133,12 +133,7 @@ func TestRunsShareAServer(t *testing.T) {
 // TestLanes: each process speaks in the lane of its role, the servers in that of their
 // service; where people look they are the run's own.
 func TestLanes(t *testing.T) {
-	shared := &lab.Shared{Exe: os.Args[0]}
-	t.Cleanup(func() {
-		if err := shared.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	shared := labtest.Share(t)
 	s := parse(t, "tokens")
 	lanes := make(map[string]*bytes.Buffer)
 	for _, name := range append([]string{"memlock", history.LaneStorage}, s.Clients...) {

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -52,25 +51,12 @@ func parse(t *testing.T, pattern string) []*scenario.Scenario {
 // stories with clients in Java, which take long.
 func TestStories(t *testing.T) {
 	program(t, "to tell the stories on")
-	shared := &lab.Shared{Exe: os.Args[0]}
-	t.Cleanup(func() {
-		if err := shared.Close(); err != nil {
-			t.Error(err)
-		}
+	shared := labtest.Share(t)
+	stories := labtest.InGo(services[0], append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/postgres/*.yaml")...))
+	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		pooler(t, v)
+		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})
-	for _, s := range append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/postgres/*.yaml")...) {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			if service.InJava(services[0], v) {
-				continue
-			}
-			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-				t.Parallel()
-				pooler(t, v)
-				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
-			})
-		}
-	}
 }
 
 // started is a server with some settings. It ends with the test.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -32,15 +33,9 @@ func tellInJava(t *testing.T, files string, look func(*testing.T, *scenario.Vari
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
-	for _, s := range parse(t, files) {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-				t.Parallel()
-				look(t, v, run(t, s, v, redis.Service{}, nil))
-			})
-		}
-	}
+	labtest.Each(t, parse(t, files), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		look(t, v, run(t, s, v, redis.Service{}, nil))
+	})
 }
 
 // TestInNoJVM: a recipe of gcsim's own is refused with what clients in Java alone can choose.

@@ -63,22 +63,14 @@ func TestStories(t *testing.T) {
 			if name == "redis" && redisproc.Program() == "" {
 				need.Program(t, "redis-server", "to tell the stories on")
 			}
-			for _, s := range append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/redis/*.yaml")...) {
-				for i := range s.Variants {
-					v := &s.Variants[i]
-					if service.InJava(of, v) {
-						continue
-					}
-					t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-						t.Parallel()
-						if lacks := of.(service.Lacking).Lacks(v); lacks != "" {
-							t.Log(lacks)
-							return
-						}
-						run(t, s, v, of, nil)
-					})
+			stories := labtest.InGo(of, append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/redis/*.yaml")...))
+			labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+				if lacks := of.(service.Lacking).Lacks(v); lacks != "" {
+					t.Log(lacks)
+					return
 				}
-			}
+				run(t, s, v, of, nil)
+			})
 		})
 	}
 }

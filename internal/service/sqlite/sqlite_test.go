@@ -26,15 +26,10 @@ var services = []service.Service{sqlite.Service{}}
 
 // TestStories: what is shipped and what is not.
 func TestStories(t *testing.T) {
-	for _, s := range append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/sqlite/*.yaml")...) {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-				t.Parallel()
-				labtest.Run(t, s, v, lab.Options{Services: services})
-			})
-		}
-	}
+	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/sqlite/*.yaml")...)
+	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		labtest.Run(t, s, v, lab.Options{Services: services})
+	})
 }
 
 // TestWaitIsNamed: a client that waits is known by the owner by which package sqllock gets the

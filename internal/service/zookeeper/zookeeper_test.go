@@ -3,7 +3,6 @@ package zookeeper_test
 import (
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
@@ -35,25 +35,14 @@ func needs(t *testing.T) {
 // TestStories: what is shipped and what is not, on one server where nothing is done to it.
 func TestStories(t *testing.T) {
 	needs(t)
-	shared := &lab.Shared{Exe: os.Args[0]}
-	t.Cleanup(func() {
-		if err := shared.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	shared := labtest.Share(t)
 	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/zookeeper/*.yaml")...)
-	for _, s := range stories {
-		for i := range s.Variants {
-			v := &s.Variants[i]
-			t.Run(s.Name+"/"+v.Name, func(t *testing.T) {
-				t.Parallel()
-				if lab.Lacks(services[0], v) != "" {
-					peerstest.Need(t)
-				}
-				labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
-			})
+	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		if lab.Lacks(services[0], v) != "" {
+			peerstest.Need(t)
 		}
-	}
+		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
+	})
 }
 
 // TestHerd: a release wakes all who wait for the first node, and one of those who wait for the
