@@ -1,6 +1,9 @@
 package proc
 
-import "sync"
+import (
+	"errors"
+	"sync"
+)
 
 // Node is a program that can be started again after it has ended, as a new process. The zero
 // Node has had no process yet.
@@ -41,4 +44,18 @@ func (n *Node) Runs() bool {
 	default:
 		return true
 	}
+}
+
+// KillAll kills those of several nodes that run.
+func KillAll[N interface {
+	Process() *Process
+	Runs() bool
+}](nodes []N) error {
+	var errs []error
+	for _, n := range nodes {
+		if n.Runs() {
+			errs = append(errs, n.Process().Kill())
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -58,7 +58,7 @@ func newCluster(g *proc.Group, configs []etcdserver.Config) *Cluster {
 // start starts all members and returns when they serve; else none runs.
 func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startAll(ctx); err != nil {
-		return errors.Join(err, c.kill())
+		return errors.Join(err, proc.KillAll(c.Members))
 	}
 	return nil
 }
@@ -83,17 +83,6 @@ func (c *Cluster) startAll(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// kill kills the members that run.
-func (c *Cluster) kill() error {
-	var errs []error
-	for _, m := range c.Members {
-		if m.Runs() {
-			errs = append(errs, m.Process().Kill())
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Endpoints are the addresses for clients of all members.

@@ -10,6 +10,8 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/proc"
 )
 
 // Save writes a snapshot of the leader to file, as "etcdctl snapshot save" does. All
@@ -62,7 +64,7 @@ func (c *Cluster) Restore(ctx context.Context, file string, r Restored) error {
 			return fmt.Errorf("restore %s from %s: %w", m.Name(), file, err)
 		}
 	}
-	if err := c.kill(); err != nil {
+	if err := proc.KillAll(c.Members); err != nil {
 		return err
 	}
 	for _, m := range c.Members {

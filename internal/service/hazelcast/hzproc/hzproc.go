@@ -80,11 +80,11 @@ func Start(ctx context.Context, g *proc.Group, n int, session time.Duration) (*C
 	}
 	for _, m := range c.Members {
 		if err := m.start(c); err != nil {
-			return nil, errors.Join(err, c.kill())
+			return nil, errors.Join(err, proc.KillAll(c.Members))
 		}
 	}
 	if err := c.Await(ctx); err != nil {
-		return nil, errors.Join(err, c.kill())
+		return nil, errors.Join(err, proc.KillAll(c.Members))
 	}
 	return c, nil
 }
@@ -110,17 +110,6 @@ func (c *Cluster) Restart(ctx context.Context, m *Member) error {
 		return err
 	}
 	return m.Process().Await(ctx, m.joined)
-}
-
-// kill kills the members that run.
-func (c *Cluster) kill() error {
-	var errs []error
-	for _, m := range c.Members {
-		if m.Runs() {
-			errs = append(errs, m.Process().Kill())
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Accounts are the addresses at which the members tell.

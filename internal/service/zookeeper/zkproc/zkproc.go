@@ -71,26 +71,15 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 	}
 	for _, m := range c.Members {
 		if err := m.start(); err != nil {
-			return nil, errors.Join(err, c.kill())
+			return nil, errors.Join(err, proc.KillAll(c.Members))
 		}
 	}
 	for _, m := range c.Members {
 		if err := m.await(ctx); err != nil {
-			return nil, errors.Join(err, c.kill())
+			return nil, errors.Join(err, proc.KillAll(c.Members))
 		}
 	}
 	return c, nil
-}
-
-// kill kills the members that run.
-func (c *Cluster) kill() error {
-	var errs []error
-	for _, m := range c.Members {
-		if m.Runs() {
-			errs = append(errs, m.Process().Kill())
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Endpoints are the addresses of all members for clients.
