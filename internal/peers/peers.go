@@ -54,10 +54,10 @@ var collectors = map[string][]string{
 	"zgc":    {"-XX:+UseZGC"},
 }
 
-// CheckOther finds a setting of clients in Java at a client that is none, by its name and that of
-// its recipe.
-func CheckOther(name, recipe string, client setting.Values) *scenario.Conflict {
-	for _, s := range []setting.Setting{Collector, Ahead} {
+// CheckOther finds one of these settings, which only clients in Java have, at a client that is none,
+// by its name and that of its recipe.
+func CheckOther(name, recipe string, client setting.Values, only ...setting.Setting) *scenario.Conflict {
+	for _, s := range only {
 		if client.Text(s.Name) != s.Default {
 			return &scenario.Conflict{Client: name, Setting: s.Name, Text: fmt.Sprintf("%s runs in no JVM: leave %q out", recipe, s.Name)}
 		}

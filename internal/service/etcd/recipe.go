@@ -41,7 +41,7 @@ func (Service) Peer(client setting.Values) string { return service.RecipeOf(reci
 func checkRecipe(name string, client setting.Values) *scenario.Conflict {
 	by := service.RecipeOf(recipes, client)
 	if by.peer == "" {
-		return peers.CheckOther(name, by.name, client)
+		return peers.CheckOther(name, by.name, client, peers.Collector, peers.Ahead)
 	}
 	look := client.Text(setting.Look)
 	if client.Text(setting.Session) != sessionOwn || client.Text(setting.Mode) != setting.ModeExclusive || client.Text(setting.Token) == setting.TokenMax ||

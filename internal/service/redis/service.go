@@ -114,6 +114,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
 		by, n := service.RecipeOf(recipes, c.Values), w.Settings.Number(settingNodes)
+		inNoJVM := peers.CheckOther(name, by.name, c.Values, peers.Collector, peers.Ahead)
 		switch {
 		case by.quorum != (n > 1):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, by.name)}
@@ -129,8 +130,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 			return &scenario.Conflict{Client: name, Setting: setting.Token, Text: by.name + " counts no token that could be read again: leave \"token\" out"}
 		case by.peer != "" && by.quorum && c.Text(setting.Look) == lookOwner:
 			return &scenario.Conflict{Client: name, Setting: setting.Look, Text: by.name + " cannot be asked whether a majority has the lock: leave \"look\" out"}
-		case by.peer == "" && peers.CheckOther(name, by.name, c.Values) != nil:
-			return peers.CheckOther(name, by.name, c.Values)
+		case by.peer == "" && inNoJVM != nil:
+			return inNoJVM
 		case c.Number(settingWait) > w.Settings.Number(settingReplicas):
 			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), w.Settings.Number(settingReplicas))}
 		}

@@ -22,9 +22,11 @@ func SpringJDBC[C any]() Recipe[C] {
 func CheckPeers[C any](recipes []*Recipe[C], w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
-		switch by := service.RecipeOf(recipes, c.Values); {
-		case by.Peer == "" && c.Text(peers.Collector.Name) != peers.Collector.Default:
-			return &scenario.Conflict{Client: name, Setting: peers.Collector.Name, Text: by.ID + " runs in no JVM: leave \"collector\" out"}
+		by := service.RecipeOf(recipes, c.Values)
+		inNoJVM := peers.CheckOther(name, by.ID, c.Values, peers.Collector) // int-lock has "ahead", too
+		switch {
+		case by.Peer == "" && inNoJVM != nil:
+			return inNoJVM
 		case by.Peer != "" && w.Storage.In == scenario.InService:
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.ID + " is a client in Java, which reaches a storage by HTTP alone: leave \"storage: {in: service}\" out"}
 		}

@@ -85,11 +85,12 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
 		by := service.RecipeOf(recipes, c.Values)
+		inNoJVM := peers.CheckOther(name, by.name, c.Values, peers.Collector, peers.Ahead)
 		switch {
 		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(settingMember) != memberAny):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\" and \"member\""}
-		case by.peer == "" && peers.CheckOther(name, by.name, c.Values) != nil:
-			return peers.CheckOther(name, by.name, c.Values)
+		case by.peer == "" && inNoJVM != nil:
+			return inNoJVM
 		case c.Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3:
 			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
 		case c.Time(setting.TTL) > longestSession:
