@@ -2,6 +2,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.ConcurrentModificationException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -260,7 +261,7 @@ final class Holdings {
                 return null;
             });
             return "ok";
-        } catch (IllegalMonitorStateException over) {
+        } catch (IllegalMonitorStateException | ConcurrentModificationException over) {
             e.with("text", "that tenure is over: " + over.getMessage());
             return "fail";
         } catch (Exception err) {

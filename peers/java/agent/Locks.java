@@ -49,7 +49,7 @@ public interface Locks extends AutoCloseable {
             throw new IllegalArgumentException("--look is " + look + ", and this library has no such question");
         }
 
-        /** Releases it. An IllegalMonitorStateException says that it was over before. */
+        /** Releases it. An IllegalMonitorStateException or a ConcurrentModificationException says that it was over before. */
         void unlock() throws Exception;
 
         /** Takes the lock once more while it is held, for an inner part of the work. null: this library's lock is not to be taken twice. */

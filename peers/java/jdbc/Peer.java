@@ -1,5 +1,4 @@
 import java.time.Duration;
-import java.util.ConcurrentModificationException;
 import java.util.UUID;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
@@ -63,11 +62,7 @@ public final class Peer implements Locks {
 
         @Override
         public void unlock() {
-            try {
-                lock.unlock();
-            } catch (ConcurrentModificationException late) {
-                throw (IllegalMonitorStateException) new IllegalMonitorStateException(late.getMessage()).initCause(late);
-            }
+            lock.unlock();
         }
     }
 }

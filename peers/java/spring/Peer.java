@@ -1,5 +1,4 @@
 import java.time.Duration;
-import java.util.ConcurrentModificationException;
 import java.util.UUID;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
@@ -98,8 +97,6 @@ public final class Peer implements Locks {
         public void unlock() {
             try {
                 lock.unlock();
-            } catch (ConcurrentModificationException late) {
-                throw (IllegalMonitorStateException) new IllegalMonitorStateException(late.getMessage()).initCause(late);
             } finally {
                 registry.destroy();
             }
