@@ -21,12 +21,8 @@ func TestFairClock(t *testing.T) {
 	for ahead, empties := range map[string]bool{"0s": false, "10m": true} {
 		t.Run(ahead, func(t *testing.T) {
 			group := proctest.Group(t)
-			started := func(name string, env []string) *side {
-				return &side{name: name, kind: "fair", start: func() (*proc.Process, error) {
-					return group.StartCommand(name, env, interop("redisson", s.java, group.Dir))
-				}}
-			}
-			here, there := started("here", nil), started("there", peers.Env(setting.Values{peers.Ahead.Name: ahead}))
+			here := inJava(group, "here", "fair", "redisson", s, nil)
+			there := inJava(group, "there", "fair", "redisson", s, peers.Env(setting.Values{peers.Ahead.Name: ahead}))
 			p := &pair{T: t, queue: s.queue, answers: make(chan string, 100)}
 			t.Cleanup(func() { end(t, p.process(there)) })
 			holder, other := p.user(here, "/fair-"+ahead), p.user(there, "/fair-"+ahead)

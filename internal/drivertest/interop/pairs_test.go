@@ -113,14 +113,20 @@ func interop(library, server, dir string, first ...string) []string {
 	return []string{"java", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + dir, "-cp", classPath, "Interop", library, server}
 }
 
+// inJava is a side with a library, whose process has env, and of whose class path interop has first.
+func inJava(group *proc.Group, name, kind, library string, s server, env []string, first ...string) *side {
+	return &side{name: name, kind: kind, start: func() (*proc.Process, error) {
+		return group.StartCommand(name, env, interop(library, s.java, group.Dir, first...))
+	}}
+}
+
 // test checks a pairing on a server, and tells of each property that it has.
 func test(t *testing.T, one pairing, on string, s server, passed func(property int)) {
 	group := proctest.Group(t)
+	java := inJava(group, "java", one.java, one.library, s, []string{"TZ=Asia/Tokyo"}) // no server has this time zone
+	java.late, java.asksAfter = one.late, cmp.Or(one.asksAfter, long)
 	sides := []*side{
-		{name: "java", kind: one.java, late: one.late, asksAfter: cmp.Or(one.asksAfter, long), start: func() (*proc.Process, error) {
-			// No server has this time zone.
-			return group.StartCommand("java", []string{"TZ=Asia/Tokyo"}, interop(one.library, s.java, group.Dir))
-		}},
+		java,
 		{name: "ours", kind: one.ours, late: "lost", asksAfter: long, start: func() (*proc.Process, error) {
 			return group.Start("ours", nil, ourRole, packages[one.library], s.ours)
 		}},

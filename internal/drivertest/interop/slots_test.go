@@ -10,7 +10,6 @@ import (
 	"github.com/fencelab/fencelab/internal/maven"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
-	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 )
 
@@ -36,13 +35,9 @@ func TestSlots(t *testing.T) {
 			}
 			s := servers[tt.on](t)
 			group := proctest.Group(t)
-			started := func(name string) *side {
-				return &side{name: name, kind: tt.kind, start: func() (*proc.Process, error) {
-					return group.StartCommand(name, nil, interop(tt.library, s.java, group.Dir, first...))
-				}}
-			}
 			p := &pair{T: t, answers: make(chan string, 100)}
-			here, there := started("here"), started("there")
+			here := inJava(group, "here", tt.kind, tt.library, s, nil, first...)
+			there := inJava(group, "there", tt.kind, tt.library, s, nil, first...)
 			one, two, elsewhere := p.user(here, tt.one), p.user(here, tt.two), p.user(there, tt.two)
 			shared := tt.mended == ""
 			free := map[bool]string{true: "refused", false: "locked"}[shared]

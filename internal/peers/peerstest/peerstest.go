@@ -10,6 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // Need leaves the test out where the clients are missing, or Java is.
@@ -64,4 +65,17 @@ func LateUnlock(t testing.TB, lock string, events []history.Event) {
 		}
 	}
 	t.Errorf("%s has no row for %s, which says: %s", page, lock, said)
+}
+
+// Env holds what a service tells a client in Java of itself to what is wanted of it. It is at
+// h:1. A key is the value of a variable of the environment that says where the service is, and a
+// lock.
+func Env(t *testing.T, of service.PeerTeller, variable string, wants map[[2]string]string) {
+	t.Helper()
+	for given, want := range wants {
+		t.Setenv(variable, given[0])
+		if env, err := of.PeerEnv([]string{"h:1"}, given[1]); err != nil || len(env) != 1 || env[0] != want {
+			t.Errorf("%q: %q (%v), want %q", given, env, err, want)
+		}
+	}
 }

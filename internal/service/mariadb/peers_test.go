@@ -26,15 +26,9 @@ func TestPeers(t *testing.T) {
 // what the URL of a server that is there says of a user and of TLS.
 func TestPeerEnv(t *testing.T) {
 	const prefix = "/gcsim-TADKZKKA4TAMFVYJYNAZU436VM"
-	for given, want := range map[[2]string]string{
-		{"", "/lock"}:                              "jdbc:mariadb://h:1/gcsim?user=root",
-		{"", prefix + "/lock"}:                     "jdbc:mariadb://h:1" + prefix + "?user=root",
-		{"mariadb://me:p%26q@x?tls=true", "/lock"}: "jdbc:mariadb://h:1/gcsim?password=p%26q&sslMode=verify-full&user=me",
-	} {
-		t.Setenv("FENCELAB_MARIADB_URL", given[0])
-		env, err := mariadb.Service{}.PeerEnv([]string{"h:1"}, given[1])
-		if want := "FENCELAB_JDBC_URL=" + want; err != nil || len(env) != 1 || env[0] != want {
-			t.Errorf("%q: %q (%v), want %q", given, env, err, want)
-		}
-	}
+	peerstest.Env(t, mariadb.Service{}, "FENCELAB_MARIADB_URL", map[[2]string]string{
+		{"", "/lock"}:                              "FENCELAB_JDBC_URL=jdbc:mariadb://h:1/gcsim?user=root",
+		{"", prefix + "/lock"}:                     "FENCELAB_JDBC_URL=jdbc:mariadb://h:1" + prefix + "?user=root",
+		{"mariadb://me:p%26q@x?tls=true", "/lock"}: "FENCELAB_JDBC_URL=jdbc:mariadb://h:1/gcsim?password=p%26q&sslMode=verify-full&user=me",
+	})
 }

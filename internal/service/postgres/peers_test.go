@@ -26,15 +26,9 @@ func TestPeers(t *testing.T) {
 // what the URL of a server that is there says of a user and of TLS.
 func TestPeerEnv(t *testing.T) {
 	const prefix = "/gcsim-TADKZKKA4TAMFVYJYNAZU436VM"
-	for given, want := range map[[2]string]string{
-		{"", "/lock"}:          "jdbc:postgresql://h:1/postgres?sslmode=disable&user=postgres",
-		{"", prefix + "/lock"}: "jdbc:postgresql://h:1" + prefix + "?sslmode=disable&user=postgres",
-		{"postgres://me:p%26q@x/db?sslmode=verify-full", "/lock"}: "jdbc:postgresql://h:1/db?password=p%26q&sslmode=verify-full&user=me",
-	} {
-		t.Setenv("FENCELAB_POSTGRES_URL", given[0])
-		env, err := postgres.Service{}.PeerEnv([]string{"h:1"}, given[1])
-		if want := "FENCELAB_JDBC_URL=" + want; err != nil || len(env) != 1 || env[0] != want {
-			t.Errorf("%q: %q (%v), want %q", given, env, err, want)
-		}
-	}
+	peerstest.Env(t, postgres.Service{}, "FENCELAB_POSTGRES_URL", map[[2]string]string{
+		{"", "/lock"}:          "FENCELAB_JDBC_URL=jdbc:postgresql://h:1/postgres?sslmode=disable&user=postgres",
+		{"", prefix + "/lock"}: "FENCELAB_JDBC_URL=jdbc:postgresql://h:1" + prefix + "?sslmode=disable&user=postgres",
+		{"postgres://me:p%26q@x/db?sslmode=verify-full", "/lock"}: "FENCELAB_JDBC_URL=jdbc:postgresql://h:1/db?password=p%26q&sslmode=verify-full&user=me",
+	})
 }
