@@ -12,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // defaultSide is how many runs are made side by side. They mostly wait, for leases
@@ -73,23 +74,40 @@ func controlFirst[T any](list []T, of func(T) story.Result) []T {
 }
 
 // longestFirst is the order in which to begin runs, so that no long one is left for
-// the end: those that measure a heap, those that count or stop somebody for a time,
-// the others.
+// the end: those that measure a heap, those that start servers which take long, those
+// that count or stop somebody for a time, the others.
 func longestFirst(jobs []*job) []*job {
-	return slices.SortedStableFunc(slices.Values(jobs), func(a, b *job) int {
-		return cmp.Compare(a.class(), b.class())
-	})
+	class := make(map[*job]int)
+	started := make(map[string]bool) // services whose servers are shared, and are started by a run before
+	for _, j := range jobs {
+		has := func(such func(scenario.Step) bool) bool { return slices.ContainsFunc(j.variant.Steps, such) }
+		switch {
+		case has(func(s scenario.Step) bool { return s.Verb == scenario.Load }):
+		case j.starts(started):
+			class[j] = 1
+		case has(func(s scenario.Step) bool { return s.Verb == scenario.Count || s.For > 0 }):
+			class[j] = 2
+		default:
+			class[j] = 3
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(jobs), func(a, b *job) int { return cmp.Compare(class[a], class[b]) })
 }
 
-func (j *job) class() int {
-	has := func(such func(scenario.Step) bool) bool { return slices.ContainsFunc(j.variant.Steps, such) }
-	switch {
-	case has(func(s scenario.Step) bool { return s.Verb == scenario.Load }):
-		return 0
-	case has(func(s scenario.Step) bool { return s.Verb == scenario.Count || s.For > 0 }):
-		return 1
+// starts reports whether the run starts servers of those that take long, which others share where
+// they can. It is the first of its service, or has servers of its own.
+func (j *job) starts(started map[string]bool) bool {
+	name := j.variant.World.Service
+	i := slices.IndexFunc(j.options.Services, func(s service.Service) bool { return s.Name() == name })
+	if i < 0 || j.skipped != "" {
+		return false
 	}
-	return 2
+	if _, shared := j.options.Services[i].(service.Shared); !shared {
+		return false
+	}
+	first := !started[name]
+	started[name] = true
+	return first || j.variant.Own != ""
 }
 
 // pool makes runs side by side.

@@ -55,9 +55,13 @@ func TestControlFirst(t *testing.T) {
 func TestLongestFirst(t *testing.T) {
 	jobs := plan([]*scenario.Scenario{
 		scenarioOf("a", scenario.Lock, "x", "y"), scenarioOf("b", scenario.Count, "x"), scenarioOf("c", scenario.Lock, "x"),
-		scenarioOf("d", scenario.Load, "x"), scenarioOf("e", scenario.Count, "x"),
-	}, 1, lab.Options{})
-	if got, want := names(longestFirst(jobs)), "d/x/0:0 b/x/0:0 e/x/0:0 a/x/0:0 a/y/0:0 c/x/0:0"; got != want {
+		scenarioOf("d", scenario.Load, "x"), scenarioOf("e", scenario.Count, "x"), scenarioOf("f", scenario.Lock, "x", "y", "own"),
+	}, 1, lab.Options{Services: all.List})
+	for _, j := range jobs[6:] {
+		j.variant.World.Service = "hazelcast"
+	}
+	jobs[8].variant.Own = "restarts Hazelcast"
+	if got, want := names(longestFirst(jobs)), "d/x/0:0 f/x/0:0 f/own/0:0 b/x/0:0 e/x/0:0 a/x/0:0 a/y/0:0 c/x/0:0 f/y/0:0"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 )
 
@@ -28,15 +27,6 @@ func (l Libraries) kept() kept { return kept{l.Name, sha256.Sum256(l.POM)} }
 // Found returns the folder of the jars, "" where they are not there. It is in the user's
 // cache: see os.UserCacheDir.
 func (l Libraries) Found() string { return l.kept().found() }
-
-// InstallJava is the command that brings Java.
-const InstallJava = "apt-get install default-jdk-headless"
-
-// Java is the program that runs jars, "" where there is none.
-func Java() string {
-	path, _ := exec.LookPath("java")
-	return path
-}
 
 // FoundToRun is as Found, and "" where Java is missing. Then bring is the command that brings
 // what is missing; that for the jars is get.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/fencelab/fencelab/internal/maven"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -69,7 +70,6 @@ func CheckOther(name, recipe string, client setting.Values, only ...setting.Sett
 // quickly; the log of its collections, and what else it leaves, is in dir, under its name.
 func Command(peer, dir, name string, client setting.Values) []string {
 	log := filepath.Join(dir, name+".gc.log")
-	command := append([]string{"java", "-XX:TieredStopAtLevel=1", "-Xmx1536m", "-XX:-UsePerfData", "-XX:ErrorFile=" + filepath.Join(dir, name+".java.log"), "-Djava.io.tmpdir=" + dir},
-		collectors[client.Text(Collector.Name)]...)
-	return append(command, "-Dfencelab.gclog="+log, "-Xlog:gc,gc+cpu,gc+phases:file="+log, "-cp", ClassPath(peer), "Peer")
+	return slices.Concat([]string{"java"}, maven.Options("1536m", dir, name), collectors[client.Text(Collector.Name)],
+		[]string{"-Dfencelab.gclog=" + log, "-Xlog:gc,gc+cpu,gc+phases:file=" + log, "-cp", ClassPath(peer), "Peer"})
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -38,11 +39,6 @@ var (
 	//go:embed log4j2.properties
 	logging []byte
 )
-
-// options are those of Java: a small process that starts quickly and leaves no files behind.
-var options = []string{
-	"-Xmx192m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
-}
 
 // Node is one, the only one of its cluster.
 type Node struct {
@@ -116,9 +112,8 @@ func prepare(dir string) (arguments []string, addr string, err error) {
 		os.MkdirAll(config, 0o700),
 		os.WriteFile(filepath.Join(config, "log4j2.properties"), logging, 0o600),
 		os.WriteFile(source, program, 0o600))
-	arguments = append([]string{Arg, maven.Java()}, options...)
-	arguments = append(arguments, "-XX:ErrorFile="+filepath.Join(dir, "java.log"), "-cp", filepath.Join(libraries.Found(), "*"),
-		source, dir, host, clients, peers)
+	arguments = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
+		[]string{"-cp", filepath.Join(libraries.Found(), "*"), source, dir, host, clients, peers})
 	return arguments, free[0], err
 }
 

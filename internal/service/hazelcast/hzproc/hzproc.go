@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -120,19 +119,13 @@ func (c *Cluster) Accounts() (all []string) {
 	return all
 }
 
-// options are those of Java: a small process that starts quickly and leaves no files behind.
-var options = []string{
-	"-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
-}
-
 // start starts the member's process.
 func (m *Member) start(c *Cluster) error {
 	_, account, err := net.SplitHostPort(m.Account)
 	if err != nil {
 		return err
 	}
-	args := slices.Concat([]string{Arg, maven.Java()}, options, []string{
-		"-XX:ErrorFile=" + filepath.Join(m.dir, m.Name+".java.log"), "-Djava.io.tmpdir=" + m.dir,
+	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.dir, m.Name), []string{
 		"-cp", peers.ClassPath(Peer), "Member", fmt.Sprint(int(c.session.Seconds())), account, m.port,
 	})
 	for _, other := range c.Members {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -128,21 +129,18 @@ func (m *Member) configure(id int, peers []string) error {
 
 func (m *Member) config() string { return filepath.Join(m.dir, "zoo.cfg") }
 
-// options are those of Java: a small process that starts quickly and leaves no files
-// behind, whose log, on standard error, has warnings and errors. What was committed is with
-// the kernel, and so survives any end of the process, but it is not synced. A member that
-// looks for a leader asks the others every 200 ms.
+// options are those of a member: its log, on standard error, has warnings and errors. What was
+// committed is with the kernel, and so survives any end of the process, but it is not synced. A
+// member that looks for a leader asks the others every 200 ms.
 var options = []string{
-	"-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
 	"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.jmx.log4j.disable=true",
 	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
 }
 
 // start starts the member's process.
 func (m *Member) start() error {
-	args := append([]string{Arg, maven.Java()}, options...)
-	args = append(args, "-XX:ErrorFile="+filepath.Join(m.dir, "java.log"), "-cp", filepath.Join(libraries.Found(), "*"),
-		"org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config())
+	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
+		[]string{"-cp", filepath.Join(libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
 	return m.Begin(m.group, m.Name, nil, args...)
 }
 
