@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )
 
@@ -36,18 +39,28 @@ const page = "../../../docs/java.md"
 var (
 	identity = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	thread   = regexp.MustCompile(`thread-id: [0-9]+`)
+	named    = regexp.MustCompile(`\[[^]]*\]`)
 )
 
-// LateUnlock holds what docs/java.md says of a lock's unlock, which came too late, to what the
-// client said of it. The row of the table begins with the lock's name.
-func LateUnlock(t testing.TB, lock string, events []history.Event) {
+// LateUnlocks tells the stories of files, in each of which an unlock comes too late, and holds
+// what docs/java.md says of it to what the client said. What a variant is about is the name of its
+// lock, with which the row of the table begins.
+func LateUnlocks(t *testing.T, files string, o lab.Options) {
+	Need(t)
+	labtest.Each(t, labtest.Parse(t, o.Services, files), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		lateUnlock(t, v.About, labtest.Run(t, s, v, o))
+	})
+}
+
+func lateUnlock(t *testing.T, lock string, events []history.Event) {
 	t.Helper()
 	said := ""
 	for _, e := range events {
 		if e.Op == history.OpUnlock && e.Kind != history.KindInvoke {
 			said = "returns, and says nothing"
 			if _, words, ok := strings.Cut(e.Text, "that tenure is over: "); ok {
-				said = `"` + thread.ReplaceAllString(identity.ReplaceAllString(words, "…"), "thread-id: …") + `"`
+				words = thread.ReplaceAllString(identity.ReplaceAllString(words, "…"), "thread-id: …")
+				said = `"` + named.ReplaceAllString(words, "[…]") + `"`
 			}
 		}
 	}

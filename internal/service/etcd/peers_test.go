@@ -50,3 +50,8 @@ func TestPeerLacks(t *testing.T) {
 		}
 	}
 }
+
+// TestLateUnlock: docs/java.md has what the library says of an unlock that comes too late.
+func TestLateUnlock(t *testing.T) {
+	peerstest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services})
+}

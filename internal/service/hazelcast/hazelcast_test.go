@@ -43,7 +43,6 @@ func TestWords(t *testing.T) {
 		{world, client, "lock: /lock", steps, `want "ttl: 5s", or another "session" below world`},
 		{"hazelcast: {session: 30s}", client, client, steps, `t.yaml:3:31: the members of Hazelcast choose for how long a session lasts, and not the client: want "ttl: 30s"`},
 		{"hazelcast: {session: 1s}", client, client, steps, `"session": want a duration in whole seconds from 2s`},
-		{world, client + ", numbered: true", client, steps, `nothing else than the defaults of "numbered" and "delay"`},
 		{world, client, "lock: /lock@other, ttl: 5s", steps, "want names without an @"},
 		{world, "lock: /lock@other, ttl: 5s", "lock: /lock@other, ttl: 5s", steps, ""},
 		{world, client, client, "{gcsim: kill hazelcast4}", "there is no hazelcast4"},
@@ -70,4 +69,9 @@ func TestNothingIsJoined(t *testing.T) {
 	if _, err := (hazelcast.Service{}).Dial(service.Options{Settings: map[string]string{service.By: "java/hazelcast"}}); err == nil || !strings.Contains(err.Error(), "a client in Java") {
 		t.Errorf("it dials: %v", err)
 	}
+}
+
+// TestLateUnlock: docs/java.md has what the library says of an unlock that comes too late.
+func TestLateUnlock(t *testing.T) {
+	peerstest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services, Shared: labtest.Share(t)})
 }

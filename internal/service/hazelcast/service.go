@@ -81,12 +81,8 @@ func (Service) Commands() []*cobra.Command { return []*cobra.Command{hzproc.Comm
 // check finds a client that counts on another session than the members give it.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		c, session := clients[name], w.Settings.Time(settingSession)
-		switch {
-		case c.Time(setting.TTL) != session:
+		if c := clients[name]; c.Time(setting.TTL) != w.Settings.Time(settingSession) {
 			return &scenario.Conflict{Client: name, Setting: setting.TTL, Text: fmt.Sprintf("the members of Hazelcast choose for how long a session lasts, and not the client: want \"ttl: %s\", or another \"session\" below world", w.Settings.Text(settingSession))}
-		case c.Command.Words == nil && (c.Flag(setting.Numbered) || c.Time(setting.Delay) > 0):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: fenced.name + " is a client in Java, which has nothing else than the defaults of \"numbered\" and \"delay\""}
 		}
 	}
 	return nil

@@ -32,3 +32,9 @@ func TestPeerEnv(t *testing.T) {
 		{"postgres://me:p%26q@x/db?sslmode=verify-full", "/lock"}: "FENCELAB_JDBC_URL=jdbc:postgresql://h:1/db?password=p%26q&sslmode=verify-full&user=me",
 	})
 }
+
+// TestLateUnlock: docs/java.md has what the library says of an unlock that comes too late.
+func TestLateUnlock(t *testing.T) {
+	program(t, "to tell the story on")
+	peerstest.LateUnlocks(t, "testdata/java/late/*.yaml", lab.Options{Services: services, Shared: labtest.Share(t)})
+}

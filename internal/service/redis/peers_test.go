@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 )
@@ -17,25 +17,21 @@ import (
 // TestPeers: clients in Java have the tenures, the tokens and the verdicts that this service's
 // own recipes of the same names have, and exclude them.
 func TestPeers(t *testing.T) {
-	tellInJava(t, "testdata/java/*.yaml", func(*testing.T, *scenario.Variant, []history.Event) {})
-}
-
-// TestLateUnlock: docs/java.md has what each library says of an unlock that comes too late.
-func TestLateUnlock(t *testing.T) {
-	tellInJava(t, "testdata/java/late/*.yaml", func(t *testing.T, v *scenario.Variant, events []history.Event) {
-		peerstest.LateUnlock(t, v.About, events)
-	})
-}
-
-// tellInJava tells stories with clients in Java, and looks at each.
-func tellInJava(t *testing.T, files string, look func(*testing.T, *scenario.Variant, []history.Event)) {
 	peerstest.Need(t)
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
-	labtest.Each(t, parse(t, files), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		look(t, v, run(t, s, v, redis.Service{}, nil))
+	labtest.Each(t, parse(t, "testdata/java/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		run(t, s, v, redis.Service{}, nil)
 	})
+}
+
+// TestLateUnlock: docs/java.md has what each library says of an unlock that comes too late.
+func TestLateUnlock(t *testing.T) {
+	if redisproc.Program() == "" {
+		need.Program(t, "redis-server", "to tell the stories on")
+	}
+	peerstest.LateUnlocks(t, "testdata/java/late/*.yaml", lab.Options{Services: []service.Service{redis.Service{}}})
 }
 
 // TestInNoJVM: a recipe of gcsim's own is refused with what clients in Java alone can choose.

@@ -5,11 +5,13 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -209,6 +212,14 @@ func TestTLS(t *testing.T) {
 	}
 	s := parse(t, "testdata/queue.yaml")[0]
 	run(t, s, &s.Variants[0], of, endpoints)
+	t.Run("java", func(t *testing.T) {
+		peerstest.Need(t)
+		inTurn := parse(t, "testdata/java/recipes.yaml")[0]
+		for _, name := range []string{"plain", "spring"} {
+			i := slices.IndexFunc(inTurn.Variants, func(v scenario.Variant) bool { return v.Name == name })
+			run(t, inTurn, &inTurn.Variants[i], of, endpoints)
+		}
+	})
 }
 
 // certificate writes one that is its own authority.
@@ -218,7 +229,7 @@ func certificate(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ type recipe struct {
 }
 
 // recipes are all of them.
-var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator}
+var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator, &peerRead, &peerWrite}
 
 var (
 	sequential = recipe{

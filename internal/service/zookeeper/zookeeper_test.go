@@ -148,3 +148,9 @@ func TestReachNamesWhatIsMissing(t *testing.T) {
 		t.Errorf("got %v, want an error that says what is wanted", err)
 	}
 }
+
+// TestLateUnlock: docs/java.md has what the library says of an unlock that comes too late.
+func TestLateUnlock(t *testing.T) {
+	needs(t)
+	peerstest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services, Shared: labtest.Share(t)})
+}

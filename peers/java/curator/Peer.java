@@ -1,22 +1,27 @@
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.framework.state.ConnectionStateListener;
 import org.apache.curator.retry.RetryForever;
 import org.apache.curator.utils.ZKPaths;
 
-/** A client with the InterProcessMutex of Curator. The TTL is the timeout of its session. */
+/** A client with the locks of Curator. The TTL is the timeout of its session. */
 public final class Peer implements Locks {
     private static final int RETRY = 100; // ms
 
     private final CuratorFramework client;
+    private final String recipe;
     private final boolean obeysSuspended;
 
     private Peer(Arguments arguments) {
-        if (!arguments.recipe().equals("curator")) {
+        recipe = arguments.recipe();
+        if (!List.of("curator", "curator-read", "curator-write").contains(recipe)) {
             throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Curator");
         }
         obeysSuspended = arguments.text("suspended").equals("obeyed");
@@ -41,14 +46,30 @@ public final class Peer implements Locks {
 
     @Override
     public Tenure lock(String name, Duration within) throws Exception {
-        Mutex mutex = new Mutex(client, name);
-        if (!mutex.acquire(within.toMillis(), TimeUnit.MILLISECONDS)) {
-            return null;
-        }
-        return new Held(mutex, client.checkExists().forPath(mutex.node()).getCzxid());
+        return switch (recipe) {
+            case "curator-read" -> {
+                InterProcessReadWriteLock.ReadLock lock = new InterProcessReadWriteLock(client, name).readLock();
+                yield take(lock, lock::getLockPath, within);
+            }
+            case "curator-write" -> {
+                InterProcessReadWriteLock.WriteLock lock = new InterProcessReadWriteLock(client, name).writeLock();
+                yield take(lock, lock::getLockPath, within);
+            }
+            default -> {
+                Mutex lock = new Mutex(client, name);
+                yield take(lock, lock::node, within);
+            }
+        };
     }
 
-    /** Tells which node it has. */
+    private Tenure take(InterProcessMutex lock, Supplier<String> node, Duration within) throws Exception {
+        if (!lock.acquire(within.toMillis(), TimeUnit.MILLISECONDS)) {
+            return null;
+        }
+        return new Held(lock, node.get(), client.checkExists().forPath(node.get()).getCzxid());
+    }
+
+    /** Tells which node it has, as the other locks do. */
     private static final class Mutex extends InterProcessMutex {
         Mutex(CuratorFramework client, String path) {
             super(client, path);
@@ -61,15 +82,15 @@ public final class Peer implements Locks {
 
     /** A tenure: ZooKeeper knows it by its node. Its token is the number of the transaction that created the node. */
     private final class Held implements Tenure, ConnectionStateListener {
-        private final Mutex mutex;
+        private final InterProcessMutex lock;
         private final String name;
         private final long czxid;
         private volatile boolean over;
 
-        Held(Mutex mutex, long czxid) {
-            this.mutex = mutex;
+        Held(InterProcessMutex lock, String node, long czxid) {
+            this.lock = lock;
             this.czxid = czxid;
-            name = ZKPaths.getNodeFromPath(mutex.node());
+            name = ZKPaths.getNodeFromPath(node);
             client.getConnectionStateListenable().addListener(this);
         }
 
@@ -95,14 +116,14 @@ public final class Peer implements Locks {
 
         @Override
         public boolean seems(String look) {
-            return look.equals("acquired") ? mutex.isAcquiredInThisProcess() : Tenure.super.seems(look);
+            return look.equals("acquired") ? lock.isAcquiredInThisProcess() : Tenure.super.seems(look);
         }
 
         /** Returns also where the node has gone with its session: Curator says nothing of that. */
         @Override
         public void unlock() throws Exception {
             client.getConnectionStateListenable().removeListener(this);
-            mutex.release();
+            lock.release();
         }
     }
 }

@@ -8,6 +8,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
+import org.redisson.config.SslVerificationMode;
 
 /** A client with the locks of Redisson. The TTL is the watchdog's time, or the lease. */
 public final class Peer {
@@ -70,6 +71,7 @@ public final class Peer {
         if (!url.password().isEmpty()) {
             config.setUsername(url.user().isEmpty() ? null : url.user()).setPassword(url.password());
         }
+        config.setSslVerificationMode(url.verified() ? SslVerificationMode.STRICT : SslVerificationMode.NONE);
         config.useSingleServer().setAddress((url.tls() ? "rediss://" : "redis://") + address)
             .setConnectionMinimumIdleSize(1).setSubscriptionConnectionMinimumIdleSize(1);
         return config;

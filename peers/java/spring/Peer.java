@@ -1,3 +1,4 @@
+import io.lettuce.core.SslVerifyMode;
 import java.time.Duration;
 import java.util.UUID;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -35,7 +36,10 @@ public final class Peer implements Locks {
         server.setUsername(url.user().isEmpty() ? null : url.user());
         server.setPassword(url.password());
         LettuceClientConfiguration.LettuceClientConfigurationBuilder client = LettuceClientConfiguration.builder().commandTimeout(arguments.time("timeout"));
-        redis = new LettuceConnectionFactory(server, (url.tls() ? client.useSsl().and() : client).build());
+        if (url.tls()) {
+            client.useSsl().verifyPeer(url.verified() ? SslVerifyMode.FULL : SslVerifyMode.NONE);
+        }
+        redis = new LettuceConnectionFactory(server, client.build());
         redis.afterPropertiesSet();
         redis.start();
         template = new StringRedisTemplate(redis);
