@@ -15,12 +15,13 @@ func Java() string {
 }
 
 // Options are those of Java for a process called name that starts quickly, with a heap of at most
-// so much. What it leaves behind, it leaves in dir. The compiler makes code at once, and not better
-// code later, and the bytecode of libraries, whose versions are pinned, is not verified each time.
+// so much. What it leaves behind, it leaves in dir, and the JVM itself says nothing. The compiler makes
+// code at once, and not better code later, and the bytecode of libraries, whose versions are pinned,
+// is not verified each time.
 func Options(heap, dir, name string) []string {
 	return []string{
 		"-Xmx" + heap, "-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote",
-		"-XX:-UsePerfData", "-XX:ErrorFile=" + filepath.Join(dir, name+".java.log"), "-Djava.io.tmpdir=" + dir,
+		"-XX:-UsePerfData", "-Xlog:disable", "-XX:ErrorFile=" + filepath.Join(dir, name+".java.log"), "-Djava.io.tmpdir=" + dir,
 	}
 }
 

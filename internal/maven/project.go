@@ -46,17 +46,17 @@ func (p Project) Get(ctx context.Context, progress io.Writer) error {
 		if err := os.CopyFS(made, p.Files); err != nil {
 			return "", err
 		}
-		return made, run("-f", filepath.Join(made, "pom.xml"), "compile", "dependency:copy-dependencies",
+		return made, run("-f", filepath.Join(made, "pom.xml"), "compile", "jar:jar", "dependency:copy-dependencies",
 			"-DincludeScope=runtime", "-DexcludeGroupIds="+p.Group)
 	})
 }
 
 // ClassPath is that of a module of the project, in the folder that Found returns, which uses
-// other modules.
+// other modules. Their jars are called after them.
 func ClassPath(dir, module string, uses ...string) string {
 	var path []string
 	for _, name := range append([]string{module}, uses...) {
-		path = append(path, filepath.Join(dir, name, "target", "classes"))
+		path = append(path, filepath.Join(dir, name, "target", name+".jar"))
 	}
 	path = append(path, filepath.Join(dir, module, "target", "dependency", "*"))
 	return strings.Join(path, string(filepath.ListSeparator))

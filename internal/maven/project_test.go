@@ -33,10 +33,10 @@ func TestProject(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "a/target/classes/A.class")); err != nil || string(text) != "class A {}" {
 		t.Errorf("its class is %q, %v", text, err)
 	}
-	if args, err := os.ReadFile(filepath.Join(dir, "arguments")); err != nil || !strings.HasSuffix(string(args), " compile dependency:copy-dependencies -DincludeScope=runtime -DexcludeGroupIds=own\n") {
+	if args, err := os.ReadFile(filepath.Join(dir, "arguments")); err != nil || !strings.HasSuffix(string(args), " compile jar:jar dependency:copy-dependencies -DincludeScope=runtime -DexcludeGroupIds=own\n") {
 		t.Errorf("Maven is told %q, %v", args, err)
 	}
-	if want := filepath.Join(dir, "b/target/classes") + ":" + filepath.Join(dir, "a/target/classes") + ":" + filepath.Join(dir, "b/target/dependency/*"); maven.ClassPath(dir, "b", "a") != want {
+	if want := filepath.Join(dir, "b/target/b.jar") + ":" + filepath.Join(dir, "a/target/a.jar") + ":" + filepath.Join(dir, "b/target/dependency/*"); maven.ClassPath(dir, "b", "a") != want {
 		t.Errorf("the class path is %s, want %s", maven.ClassPath(dir, "b", "a"), want)
 	}
 	t.Setenv("PATH", "") // there is no Maven any more

@@ -38,10 +38,32 @@ func Found() (where, bring string) {
 
 // Get compiles them into the user's cache, and tells progress about it. Where they are there it
 // returns at once.
-func Get(ctx context.Context, progress io.Writer) error { return project.Get(ctx, progress) }
+func Get(ctx context.Context, progress io.Writer) error {
+	if err := project.Get(ctx, progress); err != nil {
+		return err
+	}
+	all, err := trials()
+	if err != nil {
+		return err
+	}
+	return project.Archive(ctx, progress, all...)
+}
 
-// ClassPath is that of a folder of peers/java, which Found has found.
-func ClassPath(peer string) string { return maven.ClassPath(project.Found(), peer, "agent") }
+// Hazelcast is the folder that has the programs of members and of clients.
+const Hazelcast = "hazelcast"
+
+// Member is the program of a member of Hazelcast.
+var Member = maven.Program{Module: Hazelcast, Main: "Member", Uses: agent}
+
+// client is the program of the clients of a folder.
+func client(peer string) maven.Program { return maven.Program{Module: peer, Main: "Peer", Uses: agent} }
+
+// agent is what all of them use.
+var agent = []string{"agent"}
+
+// Start are the arguments with which Java starts a program, after its options and before the
+// program's own. Found must have found it.
+func Start(p maven.Program) []string { return project.Start(p) }
 
 // Collector is the setting of a client in Java that chooses how its JVM collects garbage.
 var Collector = setting.Setting{
@@ -68,8 +90,8 @@ func CheckOther(name, recipe string, client setting.Values, only ...setting.Sett
 
 // Command runs a client by the program of a folder of peers/java. It is a process that starts
 // quickly; the log of its collections, and what else it leaves, is in dir, under its name.
-func Command(peer, dir, name string, client setting.Values) []string {
+func Command(peer, dir, name string, settings setting.Values) []string {
 	log := filepath.Join(dir, name+".gc.log")
-	return slices.Concat([]string{"java"}, maven.Options("1536m", dir, name), collectors[client.Text(Collector.Name)],
-		[]string{"-Dfencelab.gclog=" + log, "-Xlog:gc,gc+cpu,gc+phases:file=" + log, "-cp", ClassPath(peer), "Peer"})
+	return slices.Concat([]string{"java"}, maven.Options("1536m", dir, name), collectors[settings.Text(Collector.Name)],
+		[]string{"-Dfencelab.gclog=" + log, "-Xlog:gc,gc+cpu,gc+phases:file=" + log}, Start(client(peer)))
 }

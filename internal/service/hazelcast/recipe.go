@@ -3,7 +3,6 @@ package hazelcast
 import (
 	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
@@ -24,7 +23,7 @@ func (r *recipe) Name() string { return r.name }
 func (r *recipe) About() string { return r.about }
 
 // Peer implements service.Peered.
-func (Service) Peer(setting.Values) string { return hzproc.Peer }
+func (Service) Peer(setting.Values) string { return peers.Hazelcast }
 
 // Dial implements service.Dialer: each client is a program in Java.
 func (Service) Dial(o service.Options) (service.Client, error) {

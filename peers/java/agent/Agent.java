@@ -65,11 +65,12 @@ public final class Agent {
     /** Tries for --connect-timeout to reach the lock service and the storage. */
     private static Locks reach(Arguments arguments, Storage storage, Locks.Library library) throws Exception {
         Instant end = Instant.now().plus(arguments.time("connect-timeout"));
+        Locks locks = null;
         while (true) {
             try {
-                storage.reach();
-                Locks locks = library.open(arguments);
+                locks = locks == null ? library.open(arguments) : locks;
                 locks.reach();
+                storage.reach();
                 return locks;
             } catch (IllegalArgumentException err) {
                 throw err;

@@ -22,9 +22,6 @@ import (
 // Arg is the first argument with which Start starts the group's program as a member.
 const Arg = "hazelcast-node"
 
-// Peer is the folder below peers/java that has the programs of members and of clients.
-const Peer = "hazelcast"
-
 // Command is the role: to be a process of Java.
 func Command() *cobra.Command {
 	return &cobra.Command{
@@ -125,9 +122,8 @@ func (m *Member) start(c *Cluster) error {
 	if err != nil {
 		return err
 	}
-	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.dir, m.Name), []string{
-		"-cp", peers.ClassPath(Peer), "Member", fmt.Sprint(int(c.session.Seconds())), account, m.port,
-	})
+	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.dir, m.Name), peers.Start(peers.Member),
+		[]string{fmt.Sprint(int(c.session.Seconds())), account, m.port})
 	for _, other := range c.Members {
 		if other != m {
 			args = append(args, other.port)
