@@ -74,15 +74,27 @@ func Start(ctx context.Context, g *proc.Group, n int, session time.Duration) (*C
 		name := fmt.Sprint("hazelcast", i+1)
 		c.Members = append(c.Members, &Member{Name: name, Account: free[n+i], group: g, port: port, dir: g.Dir})
 	}
-	for _, m := range c.Members {
-		if err := m.start(c); err != nil {
-			return nil, errors.Join(err, proc.KillAll(c.Members))
-		}
-	}
-	if err := c.Await(ctx); err != nil {
+	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, proc.KillAll(c.Members))
 	}
 	return c, nil
+}
+
+// start starts the members. The others join the first one at once; members that begin at the same
+// time take seconds to agree who is the first.
+func (c *Cluster) start(ctx context.Context) error {
+	for i, m := range c.Members {
+		if err := m.start(c); err != nil {
+			return err
+		}
+		if i > 0 {
+			continue
+		}
+		if err := m.Process().Await(ctx, m.joined); err != nil {
+			return err
+		}
+	}
+	return c.Await(ctx)
 }
 
 // Await returns when all members serve.
