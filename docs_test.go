@@ -34,7 +34,7 @@ const aPicture = `(?m)^<picture>
 </picture>$`
 
 // timelines says how many runs a picture shows, by their number.
-var timelines = []string{1: "Timeline", 2: "Two timelines", 3: "Three timelines", 4: "Four timelines", 5: "Five timelines", 6: "Six timelines", 7: "Seven timelines", 8: "Eight timelines"}
+var timelines = []string{1: "Timeline", 2: "Two timelines", 3: "Three timelines", 4: "Four timelines", 5: "Five timelines", 6: "Six timelines", 7: "Seven timelines", 8: "Eight timelines", 9: "Nine timelines"}
 
 // forms are those of each picture, by how its file ends.
 var forms = map[string]svg.Layout{".svg": svg.Wide, "-narrow.svg": svg.Narrow}

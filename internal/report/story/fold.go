@@ -106,6 +106,8 @@ func (f *Folder) folded(rows []Row) Row {
 	switch {
 	case tenures == 1:
 		r.Text = append(end(r.Text, ":"), Say("a tenure, %s", numbered("token", low))...)
+	case tenures > 1 && high == 0:
+		r.Text = append(end(r.Text, ":"), Say("%d tenures, no tokens", tenures)...)
 	case tenures > 1:
 		r.Text = append(end(r.Text, ":"), Say("%d tenures, tokens %s to %s", tenures, low, high)...)
 	}

@@ -50,6 +50,7 @@ func TestFolded(t *testing.T) {
 		"… 1 ordinary steps in 0 µs":                                  {{Class: ClassReply}},
 		"… 2 ordinary steps in 5 ms: a tenure, token 7":               {{Class: ClassGrant, Event: history.Event{Token: 7}}, {At: 5 * ms, Class: ClassRelease}},
 		"… 2 ordinary steps in 0 µs: 2 tenures, tokens 7 to 9":        {{Class: ClassGrant, Event: history.Event{Token: 7}}, {Class: ClassGrant, Event: history.Event{Token: 9}}},
+		"… 2 ordinary steps in 0 µs: 2 tenures, no tokens":            {{Class: ClassGrant}, {Class: ClassGrant}},
 		"… 2 ordinary steps in 0 µs: a tenure, token 7, all admitted": {{Class: ClassGrant, Event: history.Event{Token: 7}}, {Class: ClassAdmit}},
 		"… 1 ordinary steps in 0 µs, all admitted":                    {{Class: ClassAdmit}},
 	} {
