@@ -61,21 +61,26 @@ func (p Project) Archive(ctx context.Context, progress io.Writer, trials ...Tria
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	defer os.RemoveAll(work)
-	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	trial, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
+	made := func(i int) string { return filepath.Join(work, fmt.Sprint(i, ".jsa")) }
 	var all sync.WaitGroup
 	for i, t := range missing {
 		all.Go(func() {
-			made := filepath.Join(work, fmt.Sprint(i, ".jsa"))
-			keep := []string{"-XX:+UseSerialGC", "-XX:ArchiveClassesAtExit=" + made}
-			cmd := exec.CommandContext(ctx, Java(), slices.Concat(Options("256m", work, fmt.Sprint(i)), keep, t.run(dir), t.Arguments)...)
+			keep := []string{"-XX:+UseSerialGC", "-XX:ArchiveClassesAtExit=" + made(i)}
+			cmd := exec.CommandContext(trial, Java(), slices.Concat(Options("256m", work, fmt.Sprint(i)), keep, t.run(dir), t.Arguments)...)
 			cmd.Env = append(os.Environ(), t.Env...)
 			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 			cmd.WaitDelay = trialTime
-			_ = cmd.Run()                       // nobody has answered
-			_ = os.Rename(made, t.archive(dir)) // it is not there where the JVM keeps nothing
+			_ = cmd.Run() // nobody has answered
 		})
 	}
 	all.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", p.Name, context.Cause(ctx))
+	}
+	for i, t := range missing {
+		_ = os.Rename(made(i), t.archive(dir)) // it is not there where the JVM keeps nothing
+	}
 	return nil
 }

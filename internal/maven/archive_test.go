@@ -1,6 +1,8 @@
 package maven_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -33,6 +35,12 @@ func TestArchive(t *testing.T) {
 	file := strings.TrimPrefix(archive, "-XX:SharedArchiveFile=")
 	if want := "-cp " + maven.ClassPath(p.Found(), "a", "agent") + " One"; start != want || file == archive {
 		t.Fatalf("it starts by %s %s, want an archive and %s", archive, start, want)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Archive(ctx, io.Discard, trial); !errors.Is(err, context.Canceled) {
+		t.Errorf("when nobody wants it any more: %v", err)
 	}
 
 	// A JVM that keeps nothing is no error: the program starts without it.
