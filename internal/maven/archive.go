@@ -38,8 +38,12 @@ type Trial struct {
 	Env       []string
 }
 
-// trialTime is for how long a program is run that does not end by itself.
-const trialTime = 8 * time.Second
+const (
+	// trialTime is for how long a program is run that does not end by itself.
+	trialTime = 8 * time.Second
+	// endTime is how long the JVM may take to keep the classes, at its end, on a busy machine.
+	endTime = time.Minute
+)
 
 // Archive has programs run once, side by side, and keeps what the JVM has made of the classes that
 // they have loaded (class data sharing): later runs start with a third less work. Where that was
@@ -71,7 +75,7 @@ func (p Project) Archive(ctx context.Context, progress io.Writer, trials ...Tria
 			cmd := exec.CommandContext(trial, Java(), slices.Concat(Options("256m", work, fmt.Sprint(i)), keep, t.run(dir), t.Arguments)...)
 			cmd.Env = append(os.Environ(), t.Env...)
 			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-			cmd.WaitDelay = trialTime
+			cmd.WaitDelay = endTime
 			_ = cmd.Run() // nobody has answered
 		})
 	}
