@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,11 +110,10 @@ func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings 
 
 // serviceOf is the lock service of a name in a list, if its servers can be started here.
 func serviceOf(list []service.Service, name string) (service.Service, error) {
-	i := slices.IndexFunc(list, func(s service.Service) bool { return s.Name() == name })
-	if i < 0 {
+	s := service.Named(list, name)
+	if s == nil {
 		return nil, fmt.Errorf("--service is %q, want %s", name, strings.Join(service.Names(list), ", "))
 	}
-	s := list[i]
 	if where, bring := s.Found(); where == "" {
 		return nil, fmt.Errorf("%s is missing: %s", name, bring)
 	}

@@ -116,8 +116,7 @@ func (f found) place(jobs []*job) {
 // skips is why a variant is not run; "" where it is.
 func (f found) skips(v *scenario.Variant) string {
 	name := v.World.Service
-	i := slices.IndexFunc(f.services, func(s service.Service) bool { return s.Name() == name })
-	s := f.services[i]
+	s := service.Named(f.services, name)
 	if lacks := lab.Lacks(s, v); lacks != "" {
 		return lacks
 	}

@@ -98,11 +98,7 @@ func longestFirst(jobs []*job) []*job {
 // they can. It is the first of its service, or has servers of its own.
 func (j *job) starts(started map[string]bool) bool {
 	name := j.variant.World.Service
-	i := slices.IndexFunc(j.options.Services, func(s service.Service) bool { return s.Name() == name })
-	if i < 0 || j.skipped != "" {
-		return false
-	}
-	if _, shared := j.options.Services[i].(service.Shared); !shared {
+	if _, shared := service.Named(j.options.Services, name).(service.Shared); !shared || j.skipped != "" {
 		return false
 	}
 	first := !started[name]

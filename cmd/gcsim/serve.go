@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -126,6 +125,5 @@ func chapterAddress(name string) string {
 
 // missingService is why no scenario of a lock service can be run; "" where they can.
 func (f found) missingService(name string) string {
-	i := slices.IndexFunc(f.services, func(s service.Service) bool { return s.Name() == name })
-	return f.lacks(f.services[i])
+	return f.lacks(service.Named(f.services, name))
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -94,12 +93,12 @@ type failure struct {
 // history, also with an error: then it is the history until there. A run that
 // fails has no verdict. Nothing of the world is left behind.
 func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Options) (events []history.Event, err error) {
-	of := slices.IndexFunc(o.Services, func(known service.Service) bool { return known.Name() == v.World.Service })
-	if of < 0 {
+	of := service.Named(o.Services, v.World.Service)
+	if of == nil {
 		return nil, fmt.Errorf("there is no lock service %q here", v.World.Service)
 	}
 	r := &run{
-		service: o.Services[of], scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
+		service: of, scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
 		open: o.Next != nil, look: o.Look,
 		hub:    make(chan history.Event),
 		broken: make(chan failure),

@@ -22,7 +22,8 @@ type Program struct {
 // Start are the arguments of Java after all options, and before those of the program. Found must
 // have found the project. What Archive has kept the JVM uses, unless it is another JVM by now.
 func (p Project) Start(of Program) []string {
-	return append([]string{"-XX:SharedArchiveFile=" + of.archive(p.Found())}, of.run(p.Found())...)
+	dir := p.Found()
+	return append([]string{"-XX:SharedArchiveFile=" + of.archive(dir)}, of.run(dir)...)
 }
 
 func (p Program) run(dir string) []string {

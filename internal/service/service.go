@@ -32,6 +32,16 @@ func Names(services []Service) (names []string) {
 	return names
 }
 
+// Named is the one of a name, nil where there is none.
+func Named(services []Service, name string) Service {
+	for _, s := range services {
+		if s.Name() == name {
+			return s
+		}
+	}
+	return nil
+}
+
 // Options of a client.
 type Options struct {
 	Endpoints []string
