@@ -81,7 +81,7 @@ func (h *handler) contribLock(c *call) ([]byte, error) {
 		if err := c.mayRead(req.Claim, in.Key); err != nil {
 			return nil, err
 		}
-		item, err := h.engine.Read(c.r.Context(), req, in.Key)
+		item, err := h.engine.Read(c.context(), req, in.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (h *handler) contribLock(c *call) ([]byte, error) {
 		req.Token = fence.Token(in.Version)
 		c.claim = req.Claim
 		c.op[0] = kv.Op{Kind: kv.OpWrite, Key: in.Key, Value: in.Val}
-		return answer, h.engine.Write(c.r.Context(), req, c.op[:]...)
+		return answer, h.engine.Write(c.context(), req, c.op[:]...)
 	}
 	return nil, badRequest("unknown op: %.32q, want \"read\" or \"write\"", in.Op)
 }

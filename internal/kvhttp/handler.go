@@ -4,6 +4,7 @@ package kvhttp
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -114,6 +115,11 @@ func (c *call) id() string {
 	}
 	return c.named
 }
+
+// context is that of the call's work, and has no end. A client that has sent its whole
+// request and closed its sending side still reads the answer; net/http takes such a
+// client for one that has left, and cancels the request's context.
+func (c *call) context() context.Context { return context.WithoutCancel(c.r.Context()) }
 
 // request is what the engine gets to know of the call.
 func (c *call) request(claim fence.Claim) kv.Request {

@@ -62,7 +62,7 @@ func (h *handler) write(c *call, claim fence.Claim, ops ...kv.Op) error {
 
 // change does ops, which c may, and answers.
 func (h *handler) change(c *call, claim fence.Claim, ops ...kv.Op) error {
-	if err := h.engine.Write(c.r.Context(), c.request(claim), ops...); err != nil {
+	if err := h.engine.Write(c.context(), c.request(claim), ops...); err != nil {
 		return err
 	}
 	c.w.WriteHeader(http.StatusNoContent)
@@ -85,7 +85,7 @@ func (h *handler) get(c *call, claim fence.Claim, key string) error {
 	if err := c.mayRead(claim, key); err != nil {
 		return err
 	}
-	item, err := h.engine.Read(c.r.Context(), c.request(claim), key)
+	item, err := h.engine.Read(c.context(), c.request(claim), key)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (h *handler) serveMark(c *call) error {
 	if err := mustBeText("the scope", scope, "the snapshot has the marks of all scopes"); err != nil {
 		return err
 	}
-	m, err := h.engine.Mark(c.r.Context(), scope)
+	m, err := h.engine.Mark(c.context(), scope)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (h *handler) serveFloor(c *call) error {
 				return fmt.Errorf("floor %d: %w", token, err)
 			}
 		}
-		if answer.Dropped, err = h.engine.Raise(c.r.Context(), token); err != nil {
+		if answer.Dropped, err = h.engine.Raise(c.context(), token); err != nil {
 			return err
 		}
 		level := slog.LevelInfo
@@ -84,7 +84,7 @@ func (h *handler) serveFloor(c *call) error {
 		return err
 	}
 	var err error
-	if answer.Token, err = h.engine.Floor(c.r.Context()); err != nil {
+	if answer.Token, err = h.engine.Floor(c.context()); err != nil {
 		return err
 	}
 	return c.json(answer)

@@ -34,7 +34,7 @@ func serveHealth(c *call) error {
 // line each; status 503 where something is not.
 func (h *handler) serveReady(c *call) error {
 	// Who comes while others ask shares their answer: anybody may ask.
-	v, _, _ := h.asking.Do("", func() (any, error) { return h.ask(context.WithoutCancel(c.r.Context())), nil })
+	v, _, _ := h.asking.Do("", func() (any, error) { return h.ask(c.context()), nil })
 	answer := v.(readiness)
 	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	c.w.WriteHeader(answer.status)

@@ -30,7 +30,7 @@ func (h *handler) serveSnapshot(c *call) error {
 	c.w.Header().Set("Content-Type", ContentTypeSnapshot)
 	c.w.Header().Set("Content-Disposition", `attachment; filename="fencelab.snapshot"`)
 	w := &patient{w: c.w, control: http.NewResponseController(c.w), since: time.Now()}
-	err := kv.WriteSnapshot(c.r.Context(), h.engine, w)
+	err := kv.WriteSnapshot(c.context(), h.engine, w)
 	if err != nil && w.began {
 		h.Logger.Error("snapshot broken off", "err", err, "request", c.id())
 		panic(http.ErrAbortHandler) // so that the client sees no whole answer

@@ -1,9 +1,9 @@
 package kvhttp
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
-	"fmt"
 	"runtime"
 	"sync"
 )
@@ -119,16 +119,13 @@ func (h *handler) work(c *call, n int) error {
 	if c.turn != nil {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(c.r.Context())
+	ctx, cancel := context.WithCancel(c.context())
 	defer cancel()
 	h.memory.wait(c.held, func() error { cancel(); return nil })
 	turn, err := h.turns.take(ctx, h.client(c), int64(max(n, smallTurn)))
 	if gone := h.memory.proceed(c.held); err != nil || gone != nil {
 		h.turns.give(turn)
-		if gone != nil {
-			return gone
-		}
-		return &answered{fmt.Errorf("the client left before its turn: %w", err)}
+		return cmp.Or(gone, err)
 	}
 	c.turn, c.turns = turn, h.turns
 	return nil

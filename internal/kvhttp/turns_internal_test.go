@@ -3,6 +3,9 @@ package kvhttp
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"testing"
 )
 
@@ -71,5 +74,28 @@ func TestTurnsAreGivenBack(t *testing.T) {
 	ts.give(first)
 	if ts.free != 1 || len(ts.queue) != 0 || len(ts.client) != 0 {
 		t.Errorf("left: %+v", ts)
+	}
+}
+
+// TestTurnComesToHalfClosedClient: the request's context is canceled where the client has
+// closed its sending side, and the turn comes all the same.
+func TestTurnComesToHalfClosedClient(t *testing.T) {
+	h := &handler{turns: newTurns(false), memory: newBudget(1<<20, nil)}
+	h.turns.free = 1
+	running := h.turns.ask(client{address: "192.0.2.2"}, smallTurn)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := &call{r: httptest.NewRequestWithContext(ctx, http.MethodPut, "/v1/kv/a", nil)}
+	worked := make(chan error, 1)
+	go func() { worked <- h.work(c, smallTurn) }()
+	for waits := false; !waits && len(worked) == 0; { // until it is in the queue
+		runtime.Gosched()
+		h.turns.mu.Lock()
+		waits = len(h.turns.queue) > 0
+		h.turns.mu.Unlock()
+	}
+	h.turns.give(running)
+	if err := <-worked; err != nil || c.turn == nil {
+		t.Errorf("no turn: %v", err)
 	}
 }
