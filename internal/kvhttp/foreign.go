@@ -64,8 +64,8 @@ func isLoopback(host string) bool {
 // requests of web pages as NewHandler's. It uses only the options Loopback and
 // Logger.
 func Guard(h http.Handler, o Options) http.Handler {
-	return &handler{Options: o.withDefaults(), other: route{open: true, serve: func(c *call) error {
+	return (&handler{Options: o.withDefaults()}).add(&route{open: true, serve: func(c *call) error {
 		h.ServeHTTP(c.w, c.r)
 		return nil
-	}}}
+	}})
 }

@@ -1,6 +1,7 @@
 package kvhttp_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -82,8 +83,8 @@ func TestWebPagesAreRefused(t *testing.T) {
 			}
 		}
 		w := serve(h, "localhost", request{method: "GET", path: "/metrics"})
-		if !strings.Contains(w.Body.String(), `fencelab_storage_requests_total{method="POST",outcome="denied"} 12`) {
-			t.Errorf("not counted:\n%s", w.Body)
+		for _, path := range []string{"/", "/v1/batch"} {
+			wantLines(t, w.Body.String(), fmt.Sprintf(`fencelab_storage_requests_total{method="POST",outcome="denied",route=%q} 6`, path))
 		}
 	}
 }

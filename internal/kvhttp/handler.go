@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorilla/mux"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/fencelab/fencelab/internal/access"
@@ -51,8 +52,7 @@ func (o Options) withDefaults() Options {
 
 type handler struct {
 	Options
-	routes []route
-	other  route // of paths that no route has
+	router *mux.Router
 	engine kv.Engine
 	rates  *rates // nil: no limit
 	memory *budget
@@ -72,7 +72,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	if o.Metrics != nil {
 		o.Metrics.watch(engine, h.checks())
 	}
-	h.routes, h.other = h.protocol(), route{open: true, serve: noSuchPath}
+	h.router = h.protocol()
 	return h
 }
 
@@ -150,15 +150,15 @@ func (h *handler) client(c *call) client {
 }
 
 // ServeHTTP is the one place where errors become answers, log lines and counts.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	start := time.Now()
+func (at *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start, h := time.Now(), at.handler
 	c := calls.Get().(*call)
-	c.w, c.r, c.route = w, r, h.find(r.URL.Path)
+	c.w, c.r, c.route = w, r, at
 	defer h.end(c) // after a panic, too
-	err := h.serve(c)
+	err := at.do(c)
 	result := outcome(err)
 	if h.Metrics != nil {
-		h.Metrics.count(r.Method, result, err, time.Since(start))
+		h.Metrics.count(at, r.Method, result, err, time.Since(start))
 	}
 	c.trace(result, err)
 	if err != nil {

@@ -28,10 +28,9 @@ func (h *handler) serveKey(c *call) error {
 		return h.put(c, claim, key)
 	case http.MethodDelete:
 		return h.write(c, claim, kv.Op{Kind: kv.OpDelete, Key: key})
-	case http.MethodGet, http.MethodHead:
+	default:
 		return h.get(c, claim, key)
 	}
-	return c.allow(http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete)
 }
 
 func (h *handler) put(c *call, claim fence.Claim, key string) error {

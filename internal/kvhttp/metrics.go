@@ -3,6 +3,7 @@ package kvhttp
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,30 +23,24 @@ type Metrics struct {
 	http.Handler
 	registry *prometheus.Registry
 
-	methods map[string]methodMetrics
-	stale   *prometheus.CounterVec
-	limited *prometheus.CounterVec
-	commits *prometheus.HistogramVec
-	syncs   prometheus.Histogram
-	shared  prometheus.Histogram
-	conns   prometheus.Gauge
+	requests *prometheus.CounterVec
+	seconds  map[string]prometheus.Observer // by method
+	stale    *prometheus.CounterVec
+	limited  *prometheus.CounterVec
+	commits  *prometheus.HistogramVec
+	syncs    prometheus.Histogram
+	shared   prometheus.Histogram
+	conns    prometheus.Gauge
 
 	mu     sync.Mutex
 	scopes map[string]bool // that have a series of their own in stale
 }
 
-// methodMetrics has the series of one method, looked up once: to look them up in
-// each request would take several times as long as to count.
-type methodMetrics struct {
-	outcomes map[string]prometheus.Counter
-	seconds  prometheus.Observer
-}
-
-// methodOther is that of all methods that nobody needs: a client must not be able
-// to make up label values.
+// methodOther is that of all methods that a route does not have: a client must not be
+// able to make up label values.
 const methodOther = "other"
 
-// metricRequests counts requests by method and outcome.
+// metricRequests counts requests by route, method and outcome.
 const metricRequests = "fencelab_storage_requests_total"
 
 // maxScopeSeries is how many scopes have their stale requests counted under their
@@ -59,16 +54,16 @@ const (
 // NewMetrics makes metrics that no request was counted in.
 func NewMetrics() *Metrics {
 	latencies := prometheus.ExponentialBuckets(50e-6, 2, 18) // 50 µs to 6.5 s
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: metricRequests,
-		Help: "Requests by method and outcome: ok, duplicate, not_found, denied, limited, error, or why their claim was refused: stale, missing, invalid, ahead.",
-	}, []string{"method", "outcome"})
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "fencelab_storage_request_seconds", Buckets: latencies,
 		Help: "How long requests took, from their header to their answer, by method.",
 	}, []string{"method"})
 	m := &Metrics{
-		methods: make(map[string]methodMetrics),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: metricRequests,
+			Help: "Requests by route, method and outcome: ok, duplicate, not_found, denied, limited, error, or why their claim was refused: stale, missing, invalid, ahead.",
+		}, []string{"route", "method", "outcome"}),
+		seconds: make(map[string]prometheus.Observer),
 		stale: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fencelab_storage_stale_total",
 			Help: "Requests refused as stale, by scope: each is a holder that had lost its lock and did not know. Of the first 100 scopes; the others are counted as (other).",
@@ -95,18 +90,14 @@ func NewMetrics() *Metrics {
 		scopes: make(map[string]bool),
 	}
 	m.registry = prometheus.NewRegistry()
-	m.registry.MustRegister(requests, seconds, m.stale, m.limited, m.commits, m.syncs, m.shared, m.conns,
+	m.registry.MustRegister(m.requests, seconds, m.stale, m.limited, m.commits, m.syncs, m.shared, m.conns,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	// An engine that fails takes its own series away, not those that tell of it.
 	m.Handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry})
 	// All series are there from the beginning, but those of scopes: an alert on an
 	// increase does not see the first of a series that begins with it.
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, methodOther} {
-		mm := methodMetrics{make(map[string]prometheus.Counter), seconds.WithLabelValues(method)}
-		for _, outcome := range outcomes {
-			mm.outcomes[outcome] = requests.WithLabelValues(method, outcome)
-		}
-		m.methods[method] = mm
+		m.seconds[method] = seconds.WithLabelValues(method)
 	}
 	for _, limit := range limits() {
 		m.limited.WithLabelValues(limit)
@@ -115,6 +106,19 @@ func NewMetrics() *Metrics {
 		m.commits.WithLabelValues(result)
 	}
 	return m
+}
+
+// route makes the counters of a route, which has methods. They are looked up once: to
+// look them up in each request would take several times as long as to count.
+func (m *Metrics) route(name string, methods []string) map[string]map[string]prometheus.Counter {
+	counts := make(map[string]map[string]prometheus.Counter)
+	for _, method := range append(slices.Clone(methods), methodOther) {
+		counts[method] = make(map[string]prometheus.Counter)
+		for _, outcome := range outcomes {
+			counts[method][outcome] = m.requests.WithLabelValues(name, method, outcome)
+		}
+	}
+	return counts
 }
 
 // The results of a commit.
@@ -155,13 +159,12 @@ func (m *Metrics) Certificate(notAfter func() time.Time) {
 	}, func() float64 { return float64(notAfter().Unix()) }))
 }
 
-func (m *Metrics) count(method, outcome string, err error, took time.Duration) {
-	mm, ok := m.methods[method]
-	if !ok {
-		mm = m.methods[methodOther]
+func (m *Metrics) count(at *route, method, outcome string, err error, took time.Duration) {
+	if at.counts[method] == nil {
+		method = methodOther
 	}
-	mm.outcomes[outcome].Inc()
-	mm.seconds.Observe(took.Seconds())
+	at.counts[method][outcome].Inc()
+	m.seconds[method].Observe(took.Seconds())
 	if err == nil {
 		return
 	}

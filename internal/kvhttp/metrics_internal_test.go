@@ -20,9 +20,10 @@ func BenchmarkCount(b *testing.B) {
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			m := NewMetrics()
+			at := &route{counts: m.route(pathKV, []string{"PUT"})}
 			b.ReportAllocs()
 			for b.Loop() {
-				m.count("PUT", outcome(tt.err), tt.err, 70*time.Microsecond)
+				m.count(at, "PUT", outcome(tt.err), tt.err, 70*time.Microsecond)
 			}
 		})
 	}

@@ -63,6 +63,7 @@ func TestEachOutcomeAndLimitIsCounted(t *testing.T) {
 		{"GET", "denied", "", request{method: "GET", path: "/v1/floor"}},
 		{"PUT", "error", "", put("", "x", "Fencing-Token", "34")},
 		{"other", "error", "", request{method: "BREW", path: "/v1/kv/a"}},
+		{"other", "error", "", request{method: "DELETE", path: "/v1/batch"}},
 		{"PUT", "limited", kv.LimitBody, put("a", big(31<<10), "Fencing-Token", "34")},
 		{"PUT", "limited", kv.LimitKey, put(big(11), "x", "Fencing-Token", "34")},
 		{"PUT", "limited", kv.LimitKeys, put("b", "x", "Fencing-Token", "34", "Fencing-Scope", "a")},
@@ -99,7 +100,7 @@ func TestEachOutcomeAndLimitIsCounted(t *testing.T) {
 			}
 			text := expose(t, m)
 			wantLines(t, text,
-				fmt.Sprintf("fencelab_storage_requests_total{method=%q,outcome=%q} 1", tt.method, tt.outcome),
+				fmt.Sprintf("fencelab_storage_requests_total{method=%q,outcome=%q,route=%q} 1", tt.method, tt.outcome, routeOf(tt.path)),
 				fmt.Sprintf("fencelab_storage_request_seconds_count{method=%q} %d", tt.method, 1+before+btoi(tt.outcome == "duplicate")))
 			for _, limit := range []string{kv.LimitBody, kv.LimitKey, kv.LimitValue, kv.LimitOps, kv.LimitKeys, kv.LimitMarks, kv.LimitMemory, kv.LimitConnections, kv.LimitRate} {
 				wantLines(t, text, fmt.Sprintf("fencelab_storage_limited_total{limit=%q} %d", limit, btoi(limit == tt.limit)))
@@ -109,6 +110,14 @@ func TestEachOutcomeAndLimitIsCounted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// routeOf names the route of a path of these tests.
+func routeOf(path string) string {
+	if strings.HasPrefix(path, "/v1/kv/") {
+		return "/v1/kv/{key}"
+	}
+	return path
 }
 
 func btoi(b bool) int {
@@ -184,7 +193,7 @@ func TestEngineIsShown(t *testing.T) {
 	h := kvhttp.NewHandler(broken{good, errors.New("a fault")}, kvhttp.Options{Metrics: m, Ready: checks})
 	call(h, "PUT", "/v1/kv/a", "x", "Fencing-Token", "34")
 	text := expose(t, m)
-	wantLines(t, text, `fencelab_storage_requests_total{method="PUT",outcome="error"} 1`,
+	wantLines(t, text, `fencelab_storage_requests_total{method="PUT",outcome="error",route="/v1/kv/{key}"} 1`,
 		`fencelab_storage_ready{check="engine"} 0`, `fencelab_storage_ready{check="issuer"} 1`)
 	if strings.Contains(text, "fencelab_storage_keys ") {
 		t.Error("an engine that fails tells how many keys it has")

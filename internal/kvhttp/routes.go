@@ -1,10 +1,13 @@
 package kvhttp
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -14,72 +17,112 @@ const (
 	pathBatch = "/v1/batch"
 )
 
-// route is a path, or all paths that begin so, and what serves it.
+// The paths that monitors ask every few seconds for ever.
+const (
+	PathHealth  = "/healthz"
+	PathReady   = "/readyz"
+	PathMetrics = "/metrics"
+)
+
+// noRoute is the name that metrics have for paths without a route.
+const noRoute = "(none)"
+
+// route serves a path, or all paths that begin so.
 type route struct {
 	path    string
 	rest    string   // how /openapi.yaml names what comes after path; "": nothing may
-	methods []string // others are refused; nil: serve refuses them
+	methods []string // others are refused
 	open    bool     // serve is for everybody, or asks who it is; web pages of other origins are refused all the same
 	serve   func(*call) error
+
+	handler *handler
+	counts  map[string]map[string]prometheus.Counter // by method and outcome; nil: there are no metrics
 }
 
+// name is the route's in metrics, in traces and in /openapi.yaml.
+func (at *route) name() string { return at.path + at.rest }
+
 // protocol has the routes of docs/protocol.md. Those that most requests are for come
-// first.
-func (h *handler) protocol() []route {
+// first. A path is matched as the client wrote it. Keys may hold any characters, "//",
+// ".." and an encoded "/" too: a path that was cleaned or decoded first would be another
+// key.
+func (h *handler) protocol() *mux.Router {
 	read, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
-	return []route{
-		{path: pathKV, rest: "{key}", serve: h.serveKey},
+	router := mux.NewRouter().SkipClean(true).UseEncodedPath()
+	for _, r := range []*route{
+		{path: pathKV, rest: "{key}", methods: append(read[:2:2], http.MethodPut, http.MethodDelete), serve: h.serveKey},
 		{path: "/", methods: post, serve: h.serveContribLock, open: true},
 		{path: pathBatch, methods: post, serve: h.serveBatch},
 		{path: pathMarks, rest: "{scope}", methods: read, serve: h.serveMark},
-		{path: pathFloor, methods: []string{http.MethodGet, http.MethodHead, http.MethodPut}, serve: h.serveFloor},
+		{path: pathFloor, methods: append(read[:2:2], http.MethodPut), serve: h.serveFloor},
 		{path: "/v1/snapshot", methods: []string{http.MethodGet}, serve: h.serveSnapshot},
-		{path: "/healthz", methods: read, serve: serveHealth, open: true},
-		{path: "/readyz", methods: read, serve: h.serveReady, open: true},
+		{path: PathHealth, methods: read, serve: serveHealth, open: true},
+		{path: PathReady, methods: read, serve: h.serveReady, open: true},
 		{path: "/openapi.yaml", methods: read, serve: serveOpenAPI, open: true},
-		{path: "/metrics", methods: read, serve: h.serveMetrics},
+		{path: PathMetrics, methods: read, serve: h.serveMetrics},
+	} {
+		paths := router.Path
+		if r.rest != "" {
+			paths = router.PathPrefix
+		}
+		paths(r.path).Methods(r.methods...).Name(r.name()).Handler(h.add(r))
 	}
+	router.NotFoundHandler = h.add(&route{path: noRoute, open: true, serve: noSuchPath})
+	router.MethodNotAllowedHandler = http.HandlerFunc(h.refuseMethod)
+	return router
 }
 
-// find takes a path as it is. Keys may hold any characters, "//" and ".." too: a path
-// that was cleaned, as by http.ServeMux, would be another key.
-func (h *handler) find(path string) *route {
-	for i := range h.routes {
-		if r := &h.routes[i]; path == r.path || r.rest != "" && strings.HasPrefix(path, r.path) {
-			return r
-		}
+func (h *handler) add(r *route) *route {
+	r.handler = h
+	if h.Metrics != nil {
+		r.counts = h.Metrics.route(r.name(), r.methods)
 	}
-	return &h.other
+	return r
+}
+
+// ServeHTTP serves by the routes. The router's own ServeHTTP would copy the request
+// twice, to attach variables that no route has.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var match mux.RouteMatch
+	h.router.Match(r, &match) // in any case it finds a handler, if only NotFoundHandler
+	match.Handler.ServeHTTP(w, r)
 }
 
 func noSuchPath(c *call) error {
-	return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %q; the protocol is described at /openapi.yaml", c.r.URL.Path)}
+	return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %q; the protocol is described at /openapi.yaml", c.r.URL.EscapedPath())}
 }
 
-// serve serves those who may call.
-func (h *handler) serve(c *call) error {
-	if err := checkForeign(c.r, h.Loopback); err != nil {
-		return err
-	}
-	if !c.route.open {
-		if err := h.admit(c); err != nil {
-			return err
+// refuseMethod serves the paths whose route has other methods.
+func (h *handler) refuseMethod(w http.ResponseWriter, r *http.Request) {
+	found := errors.New("found")
+	_ = h.router.Walk(func(candidate *mux.Route, _ *mux.Router, _ []*mux.Route) error {
+		its := *candidate.GetHandler().(*route)
+		allowed := *r
+		allowed.Method = its.methods[0]
+		if !candidate.Match(&allowed, new(mux.RouteMatch)) {
+			return nil
 		}
-	}
-	if c.route.methods != nil {
-		if err := c.allow(c.route.methods...); err != nil {
-			return err
-		}
-	}
-	return c.route.serve(c)
+		its.serve = func(c *call) error { return c.refuseMethod(its.methods) }
+		its.ServeHTTP(w, r)
+		return found
+	})
 }
 
-// allow refuses other methods than those named.
-func (c *call) allow(methods ...string) error {
-	if slices.Contains(methods, c.r.Method) {
-		return nil
-	}
-	list := strings.Join(methods, ", ")
+func (c *call) refuseMethod(allowed []string) error {
+	list := strings.Join(allowed, ", ")
 	c.w.Header().Set("Allow", list)
 	return &httpError{http.StatusMethodNotAllowed, fmt.Errorf("method %s is not allowed here, only %s", c.r.Method, list)}
+}
+
+// do serves those who may call.
+func (at *route) do(c *call) error {
+	if err := checkForeign(c.r, at.handler.Loopback); err != nil {
+		return err
+	}
+	if !at.open {
+		if err := at.handler.admit(c); err != nil {
+			return err
+		}
+	}
+	return at.serve(c)
 }

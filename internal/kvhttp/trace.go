@@ -26,7 +26,9 @@ func (c *call) trace(outcome string, err error) {
 		return
 	}
 	// The span is named by it: a key in its name would make as many names as keys.
-	c.r.Pattern = c.route.path + c.route.rest
+	if name := c.route.name(); name != noRoute {
+		c.r.Pattern = name
+	}
 	set := func(key, value string) {
 		if value != "" && value != "0" {
 			span.SetAttributes(attribute.String(key, strings.ToValidUTF8(value, "\uFFFD")))

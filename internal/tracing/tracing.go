@@ -92,7 +92,7 @@ func options(p *sdk.TracerProvider) []otelhttp.Option {
 }
 
 // probes come every few seconds for ever, and tell nothing that metrics do not.
-var probes = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
+var probes = map[string]bool{kvhttp.PathHealth: true, kvhttp.PathReady: true, kvhttp.PathMetrics: true}
 
 // Handler traces the requests that h serves. Where there is no tracing it is h.
 func Handler(h http.Handler) http.Handler {
