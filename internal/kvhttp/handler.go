@@ -52,16 +52,13 @@ func (o Options) withDefaults() Options {
 
 type handler struct {
 	Options
-	router *mux.Router
-	engine kv.Engine
-	rates  *rates // nil: no limit
-	memory *budget
-	turns  *turns
-	// snapshot is held while a snapshot is sent, so that there is one at a time:
-	// meanwhile the engine memory keeps values that have been replaced, and the file
-	// of the engine bolt grows.
-	snapshot sync.Mutex
-	asking   singleflight.Group // of serveReady
+	router    *mux.Router
+	engine    kv.Engine
+	rates     *rates // nil: no limit
+	memory    *budget
+	turns     *turns
+	snapshots snapshots
+	asking    singleflight.Group // of serveReady
 }
 
 // NewHandler serves engine by the protocols of docs/protocol.md.
