@@ -125,3 +125,48 @@ func TestLocksNameLaws(t *testing.T) {
 		}
 	}
 }
+
+var (
+	notRunRow = regexp.MustCompile(`(?m)^\| (.+) \(not run\) \|`)
+	runRow    = regexp.MustCompile(`(?m)^\| \[([a-z]+)\]\(`)
+	section   = regexp.MustCompile(`(?m)^## (\w+)$`)
+)
+
+// misplaced are the services whose locks a text calls not run, though gcsim runs them, and
+// those of which the text says nothing: neither rows of their recipes nor a section.
+func misplaced(text string) (notRun, missing []string) {
+	said := make(map[string]bool)
+	for _, m := range slices.Concat(runRow.FindAllStringSubmatch(text, -1), section.FindAllStringSubmatch(text, -1)) {
+		said[strings.ToLower(m[1])] = true
+	}
+	for _, s := range all.List {
+		if !said[s.Name()] {
+			missing = append(missing, s.Name())
+		}
+		for _, m := range notRunRow.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(strings.ToLower(m[1]), s.Name()) {
+				notRun = append(notRun, m[1])
+			}
+		}
+	}
+	return notRun, missing
+}
+
+// TestLocksSayWhatIsRun: each service has its place among what is run, and none among what
+// is not.
+func TestLocksSayWhatIsRun(t *testing.T) {
+	text, err := locks(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !notRunRow.MatchString(text) {
+		t.Error("docs/locks.md names no lock that is not run")
+	}
+	if notRun, missing := misplaced(text); len(notRun) > 0 || len(missing) > 0 {
+		t.Errorf("docs/locks.md calls %q not run, and says nothing of %q", notRun, missing)
+	}
+	wrong := strings.ReplaceAll(text, "\n## Hazelcast\n", "\n## Others\n") + "| Hazelcast FencedLock (not run) | x |\n"
+	if notRun, missing := misplaced(wrong); len(notRun) != 1 || !slices.Equal(missing, []string{"hazelcast"}) {
+		t.Errorf("a text that does so is not caught: %q, %q", notRun, missing)
+	}
+}
