@@ -69,23 +69,29 @@ func (f *family) awaitStop(leader *Process) error {
 	}
 }
 
-// members are the processes of a group; see proc(5).
+// members are the processes of a group.
 func members(group int) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has just ended
-		}
-		_, rest, _ := strings.Cut(string(b), ") ")
-		const groupField = 2 // after the state and the parent
-		fields := strings.Fields(rest)
-		if len(fields) <= groupField || fields[groupField] != strconv.Itoa(group) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && groupOf(pid) == group {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// groupOf is the process group of a process; 0 where it has ended. See proc(5).
+func groupOf(pid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	const groupField = 2 // after the state and the parent
+	fields := strings.Fields(rest)
+	if len(fields) <= groupField {
+		return 0
+	}
+	group, _ := strconv.Atoi(fields[groupField])
+	return group
 }

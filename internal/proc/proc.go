@@ -46,6 +46,7 @@ type Group struct {
 	exe     string
 	spawn   chan func()
 	alive   *os.File // write end of a pipe that each child inherits
+	pipe    string   // what the kernel calls it
 	janitor *exec.Cmd
 
 	complaints tail // of the janitor
@@ -78,7 +79,8 @@ func NewGroup(exe string) (*Group, error) {
 		return nil, advise(err)
 	}
 	defer watch.Close()
-	g := &Group{Dir: dir, exe: exe, spawn: make(chan func()), alive: alive}
+	pipe, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", alive.Fd()))
+	g := &Group{Dir: dir, exe: exe, spawn: make(chan func()), alive: alive, pipe: pipe}
 	g.janitor = exec.Command(exe, JanitorArg, dir)
 	g.janitor.Stdin, g.janitor.Stderr = watch, &g.complaints
 	g.janitor.SysProcAttr = kernel.Apart()
@@ -212,23 +214,6 @@ func (g *Group) Close() error {
 	err := os.RemoveAll(g.Dir)
 	g.alive.Close()
 	return errors.Join(err, g.awaitJanitor())
-}
-
-// leftDelay is for how long the janitor may wait for processes that have to be gone by then.
-const leftDelay = 10 * time.Second
-
-// awaitJanitor returns when the janitor has ended, and its error. A process that has left the
-// group of the child that started it is not known here; the janitor would wait for its end.
-func (g *Group) awaitJanitor() error {
-	waits := time.AfterFunc(leftDelay, func() { _ = g.janitor.Process.Kill() })
-	err := g.janitor.Wait()
-	if !waits.Stop() {
-		return errors.New("a process still runs that has left the process group of the command that started it: look for it, and end it; a command has to stay in the foreground")
-	}
-	if err != nil {
-		return ended("the janitor, which removes "+g.Dir, err.Error(), g.complaints.String())
-	}
-	return nil
 }
 
 // PID is the process's id.
