@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
@@ -64,7 +62,7 @@ func parse(data []byte) ([]entry, error) {
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
 // parseEntry reads one item of the list, which comes after those before.
-func parseEntry(n ast.Node, before []entry) ([]entry, error) {
+func parseEntry(n *strictyaml.Node, before []entry) ([]entry, error) {
 	f, err := fields(n, "name", "sha256", "rights", "scopes", "keys")
 	if err != nil {
 		return nil, err
@@ -96,7 +94,7 @@ func parseEntry(n ast.Node, before []entry) ([]entry, error) {
 	return parseHashes(f["sha256"], p, before)
 }
 
-func parseRights(n ast.Node) ([]Right, error) {
+func parseRights(n *strictyaml.Node) ([]Right, error) {
 	items, err := sequence(n)
 	if err != nil {
 		return nil, err
@@ -119,7 +117,7 @@ func parseRights(n ast.Node) ([]Right, error) {
 }
 
 // parsePrefixes of a field that may be left out.
-func parsePrefixes(n ast.Node) ([]string, error) {
+func parsePrefixes(n *strictyaml.Node) ([]string, error) {
 	if n == nil {
 		return nil, nil
 	}
@@ -142,9 +140,9 @@ func parsePrefixes(n ast.Node) ([]string, error) {
 }
 
 // parseHashes reads one hash, or a list of them.
-func parseHashes(n ast.Node, owner *Principal, before []entry) ([]entry, error) {
-	items := []ast.Node{n}
-	if _, ok := n.(*ast.SequenceNode); ok {
+func parseHashes(n *strictyaml.Node, owner *Principal, before []entry) ([]entry, error) {
+	items := []*strictyaml.Node{n}
+	if _, ok := strictyaml.Items(n); ok {
 		var err error
 		if items, err = sequence(n); err != nil {
 			return nil, err
@@ -161,9 +159,9 @@ func parseHashes(n ast.Node, owner *Principal, before []entry) ([]entry, error) 
 			return nil, strictyaml.ErrorAt(item, "this is no SHA-256 of a secret: want %d hex digits, it has %d characters", hex.EncodedLen(sha256.Size), len(s))
 		}
 		e := entry{[sha256.Size]byte(b), owner}
-		for _, other := range slices.Concat(before, list) {
-			if other.hash == e.hash {
-				return nil, strictyaml.ErrorAt(item, "this hash is there already, in the token %q", other.owner.name)
+		for _, entries := range [][]entry{before, list} {
+			if i := slices.IndexFunc(entries, func(other entry) bool { return other.hash == e.hash }); i >= 0 {
+				return nil, strictyaml.ErrorAt(item, "this hash is there already, in the token %q", entries[i].owner.name)
 			}
 		}
 		list = append(list, e)
@@ -172,14 +170,14 @@ func parseHashes(n ast.Node, owner *Principal, before []entry) ([]entry, error) 
 }
 
 // fields are the values of a mapping that may have the known names.
-func fields(n ast.Node, known ...string) (map[string]ast.Node, error) {
+func fields(n *strictyaml.Node, known ...string) (map[string]*strictyaml.Node, error) {
 	pairs, ok := strictyaml.Pairs(n)
 	if !ok {
 		return nil, strictyaml.ErrorAt(n, "want a mapping, with %s", strings.Join(known, ", "))
 	}
-	m := make(map[string]ast.Node)
+	m := make(map[string]*strictyaml.Node)
 	for _, pair := range pairs {
-		name := pair.Key.GetToken().Value
+		name := pair.Key.Value
 		if name == "token" || name == "secret" {
 			return nil, strictyaml.ErrorAt(pair.Key, "no secret belongs into this file: put its hash into \"sha256\"")
 		}
@@ -195,24 +193,21 @@ func fields(n ast.Node, known ...string) (map[string]ast.Node, error) {
 }
 
 // sequence is the items of a list that must have some.
-func sequence(n ast.Node) ([]ast.Node, error) {
-	s, ok := n.(*ast.SequenceNode)
+func sequence(n *strictyaml.Node) ([]*strictyaml.Node, error) {
+	items, ok := strictyaml.Items(n)
 	if !ok {
 		return nil, strictyaml.ErrorAt(n, "want a list")
 	}
-	if len(s.Values) == 0 {
+	if len(items) == 0 {
 		return nil, strictyaml.ErrorAt(n, "the list is empty")
 	}
-	return s.Values, nil
+	return items, nil
 }
 
 // text is a scalar as it is written: a hash of digits only is no number.
-func text(n ast.Node) (string, error) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, nil
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return n.GetToken().Value, nil
+func text(n *strictyaml.Node) (string, error) {
+	if !strictyaml.IsScalar(n) || strictyaml.IsBlock(n) {
+		return "", strictyaml.ErrorAt(n, "want a text in one line")
 	}
-	return "", strictyaml.ErrorAt(n, "want a text in one line")
+	return n.Value, nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 )
 
 // TestDashboardShowsWhatIsThere: each metric, with each label and value, that the
@@ -56,7 +56,7 @@ func TestAlertsAskForWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.UnmarshalWithOptions(b, &file, yaml.Strict()); err != nil {
+	if err := yaml.Load(b, &file, yaml.WithKnownFields()); err != nil {
 		t.Fatal(err)
 	}
 	has := expose(t, everything(t))

@@ -5,9 +5,8 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // Names of settings that no service has.
@@ -75,7 +74,7 @@ func (c choices) names() (names []string) {
 }
 
 // read takes what a mapping chooses.
-func (c choices) read(n ast.Node) error {
+func (c choices) read(n *strictyaml.Node) error {
 	pairs, err := entriesOf(n, c.names())
 	if err != nil {
 		return err
@@ -94,7 +93,7 @@ func (c choices) read(n ast.Node) error {
 }
 
 // choose takes a value of the setting of that name.
-func (c choices) choose(name string, value ast.Node) error {
+func (c choices) choose(name string, value *strictyaml.Node) error {
 	s, _ := setting.Find(c.list, name)
 	if err := ruleFor(s).read(value, leafFor(s.Kind)); err != nil {
 		return err
@@ -105,7 +104,7 @@ func (c choices) choose(name string, value ast.Node) error {
 
 func (c choices) given(name string) bool { at := c.values[name]; return at.given() }
 
-func (c choices) node(name string) ast.Node { return c.values[name].node }
+func (c choices) node(name string) *strictyaml.Node { return c.values[name].node }
 
 func (c choices) text(name string) string { return c.values[name].text }
 

@@ -6,45 +6,44 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // Format writes a scenario with one variant, whose story is these steps and whose
 // expected verdict is this one. Parse reads what Format writes.
 func (l *Language) Format(s *Scenario, v *Variant, steps []Step, verdict string) ([]byte, error) {
-	doc := yaml.MapSlice{{Key: "title", Value: s.Title}}
-	for _, text := range []yaml.MapItem{{Key: "lesson", Value: s.Lesson}, {Key: "helps", Value: s.Helps}, {Key: "source", Value: s.Source}} {
+	doc := strictyaml.Mapping{{Key: "title", Value: s.Title}}
+	for _, text := range []strictyaml.Entry{{Key: "lesson", Value: s.Lesson}, {Key: "helps", Value: s.Helps}, {Key: "source", Value: s.Source}} {
 		if text.Value != "" {
 			doc = append(doc, text)
 		}
 	}
-	doc = append(doc, yaml.MapItem{Key: "world", Value: l.formatWorld(v)})
+	doc = append(doc, strictyaml.Entry{Key: "world", Value: l.formatWorld(v)})
 	if together := writtenTogether(s, steps); len(together) > 0 {
-		doc = append(doc, yaml.MapItem{Key: "together", Value: together})
+		doc = append(doc, strictyaml.Entry{Key: "together", Value: together})
 	}
-	var clients yaml.MapSlice
+	var clients strictyaml.Mapping
 	for _, name := range s.Clients {
 		c := v.Clients[name]
-		chosen := yaml.MapSlice{{Key: lockName, Value: c.Lock}}
+		chosen := strictyaml.Mapping{{Key: lockName, Value: c.Lock}}
 		chosen = append(chosen, formatted(l.service(v.World.Service).clientSettings()[1:], c.Values)...)
-		clients = append(clients, yaml.MapItem{Key: name, Value: chosen})
+		clients = append(clients, strictyaml.Entry{Key: name, Value: chosen})
 	}
-	var lines []yaml.MapSlice
+	var lines []strictyaml.Mapping
 	for _, step := range steps {
-		lines = append(lines, yaml.MapSlice{{Key: step.Actor, Value: step.Text}})
+		lines = append(lines, strictyaml.Mapping{{Key: step.Actor, Value: step.Text}})
 	}
-	variant := yaml.MapSlice{}
+	variant := strictyaml.Mapping{}
 	if v.About != "" {
-		variant = append(variant, yaml.MapItem{Key: "about", Value: v.About})
+		variant = append(variant, strictyaml.Entry{Key: "about", Value: v.About})
 	}
-	variant = append(variant, yaml.MapItem{Key: "expect", Value: yaml.MapSlice{{Key: "verdict", Value: verdict}}})
+	variant = append(variant, strictyaml.Entry{Key: "expect", Value: strictyaml.Mapping{{Key: "verdict", Value: verdict}}})
 	doc = append(doc,
-		yaml.MapItem{Key: "clients", Value: clients},
-		yaml.MapItem{Key: "steps", Value: lines},
-		yaml.MapItem{Key: "variants", Value: yaml.MapSlice{{Key: v.Name, Value: variant}}})
-	text, err := yaml.MarshalWithOptions(doc, yaml.UseLiteralStyleIfMultiline(true))
+		strictyaml.Entry{Key: "clients", Value: clients},
+		strictyaml.Entry{Key: "steps", Value: lines},
+		strictyaml.Entry{Key: "variants", Value: strictyaml.Mapping{{Key: v.Name, Value: variant}}})
+	text, err := strictyaml.Write(doc)
 	if err != nil {
 		return nil, fmt.Errorf("write scenario %s: %w", s.Name, err)
 	}
@@ -53,25 +52,25 @@ func (l *Language) Format(s *Scenario, v *Variant, steps []Step, verdict string)
 
 // formatWorld is what a variant's clients meet, where that is not the default. The lock
 // service is always named.
-func (l *Language) formatWorld(v *Variant) yaml.MapSlice {
+func (l *Language) formatWorld(v *Variant) strictyaml.Mapping {
 	servers := formatted(l.service(v.World.Service).World, v.World.Settings)
 	if servers == nil {
-		servers = yaml.MapSlice{}
+		servers = strictyaml.Mapping{}
 	}
-	world := yaml.MapSlice{{Key: v.World.Service, Value: servers}}
+	world := strictyaml.Mapping{{Key: v.World.Service, Value: servers}}
 	own := v.World.Storage
 	storage := formatted(storageSettings, setting.Values{"in": own.In, "engine": own.Engine, "fencing": own.Fencing, "bound": own.Bound})
 	if len(storage) > 0 {
-		world = append(world, yaml.MapItem{Key: storageName, Value: storage})
+		world = append(world, strictyaml.Entry{Key: storageName, Value: storage})
 	}
 	if v.World.Pauses > 0 {
-		world = append(world, yaml.MapItem{Key: pausesName, Value: v.World.Pauses})
+		world = append(world, strictyaml.Entry{Key: pausesName, Value: v.World.Pauses})
 	}
 	return world
 }
 
 // formatted are the values that are not the defaults.
-func formatted(list []setting.Setting, values setting.Values) (chosen yaml.MapSlice) {
+func formatted(list []setting.Setting, values setting.Values) (chosen strictyaml.Mapping) {
 	for _, s := range list {
 		text, given := values[s.Name]
 		if !given || text == s.Default {
@@ -84,7 +83,7 @@ func formatted(list []setting.Setting, values setting.Values) (chosen yaml.MapSl
 		case setting.Flag:
 			value, _ = strconv.ParseBool(text) // which the parser has looked at
 		}
-		chosen = append(chosen, yaml.MapItem{Key: s.Name, Value: value})
+		chosen = append(chosen, strictyaml.Entry{Key: s.Name, Value: value})
 	}
 	return chosen
 }

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +10,8 @@ import (
 )
 
 // FuzzParse: whatever the file holds, there is a whole scenario or an error that
-// names the file, and no panic. What is taken, the schema takes too.
+// names the file, no panic, and no more memory than 64 MiB. What is taken, the schema
+// takes too.
 func FuzzParse(f *testing.F) {
 	for _, file := range []string{"testdata/good.yaml", "testdata/full.yaml", "../../scenarios/etcd/02-gc-pause-real.yaml"} {
 		f.Add([]byte(text(f, file)))
@@ -22,9 +24,21 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("steps: [{gcsim: pause client1}, {: }]"))
 	f.Add([]byte(strings.Replace(text(f, "testdata/good.yaml"), "- client1: lock", `- "": lock`, 1)))
 	f.Add([]byte("clients: &a {c: *a}"))
+	for _, deep := range []string{
+		"title: " + strings.Repeat("[", 32) + strings.Repeat("]", 32), strings.Repeat("[", 65400), strings.Repeat("- ", 32700), strings.Repeat("{a: ", 16000),
+		strings.Repeat("? ", 32700), "[" + strings.Repeat(":,", 32700), "clients: {" + strings.Repeat("a,", 32000) + "}", strings.Repeat("&a ", 21000),
+	} {
+		f.Add([]byte(deep))
+	}
 	published := schema(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		s, err := language.Parse("s.yaml", "s", data)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+			t.Fatalf("%d bytes take %d MiB", len(data), took>>20)
+		}
 		if (s == nil) == (err == nil) {
 			t.Fatalf("got %v and %v", s, err)
 		}

@@ -6,29 +6,27 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // leaf is a value of one piece, which knows its place.
 type leaf interface {
 	reader
-	is(n ast.Node) bool   // whether the node is of its kind
-	set(text string) bool // takes what is written, if it can
-	want() string         // what it can be, in words
-	locate(n ast.Node)
+	is(n *strictyaml.Node) bool // whether the node is of its kind
+	set(text string) bool       // takes what is written, if it can
+	want() string               // what it can be, in words
+	locate(n *strictyaml.Node)
 }
 
 // place is where a value stands; nil where it is a default.
-type place struct{ node ast.Node }
+type place struct{ node *strictyaml.Node }
 
-func (p *place) locate(n ast.Node) { p.node = n }
+func (p *place) locate(n *strictyaml.Node) { p.node = n }
 
 // given reports whether the file has the value.
 func (p *place) given() bool { return p.node != nil }
 
-func readLeaf(n ast.Node, l leaf) error {
+func readLeaf(n *strictyaml.Node, l leaf) error {
 	if l.locate(n); !l.is(n) || !l.set(textOf(n)) {
 		return errorAt(n, "want %s", l.want())
 	}
@@ -37,21 +35,17 @@ func readLeaf(n ast.Node, l leaf) error {
 
 // textOf is a scalar as it is written: 010 is 010, not 8. A list of scalars is a JSON array
 // of these texts.
-func textOf(n ast.Node) string {
-	switch n := n.(type) {
-	case *ast.StringNode:
+func textOf(n *strictyaml.Node) string {
+	items, ok := strictyaml.Items(n)
+	if !ok {
 		return n.Value
-	case *ast.LiteralNode:
-		return n.Value.Value
-	case *ast.SequenceNode:
-		var texts []string
-		for _, item := range n.Values {
-			texts = append(texts, textOf(item))
-		}
-		list, _ := json.Marshal(texts) // texts can be written
-		return string(list)
 	}
-	return n.GetToken().Value
+	var texts []string
+	for _, item := range items {
+		texts = append(texts, item.Value)
+	}
+	list, _ := json.Marshal(texts) // texts can be written
+	return string(list)
 }
 
 // word is a text.
@@ -60,32 +54,24 @@ type word struct {
 	text string
 }
 
-func (w *word) read(n ast.Node) error { return readLeaf(n, w) }
-func (w *word) set(text string) bool  { w.text = text; return true }
+func (w *word) read(n *strictyaml.Node) error { return readLeaf(n, w) }
+func (w *word) set(text string) bool          { w.text = text; return true }
 
 func (w *word) want() string {
-	if w.node != nil {
-		if _, ok := w.node.(ast.ScalarNode); ok {
-			return "a text: quote it, like " + strconv.Quote(textOf(w.node))
-		}
+	if w.node != nil && strictyaml.IsScalar(w.node) {
+		return "a text: quote it, like " + strconv.Quote(w.node.Value)
 	}
 	return "a text"
 }
 
-func (w *word) is(n ast.Node) bool {
-	switch n.(type) {
-	case *ast.StringNode, *ast.LiteralNode:
-		return true
-	}
-	return false
-}
+func (w *word) is(n *strictyaml.Node) bool { return strictyaml.IsText(n) }
 
 // plain is a text or what looks like another kind of scalar, as it is written.
 type plain struct{ word }
 
-func (p *plain) read(n ast.Node) error { return readLeaf(n, p) }
-func (p *plain) want() string          { return "a text" }
-func (p *plain) is(n ast.Node) bool    { _, ok := n.(ast.ScalarNode); return ok }
+func (p *plain) read(n *strictyaml.Node) error { return readLeaf(n, p) }
+func (p *plain) want() string                  { return "a text" }
+func (p *plain) is(n *strictyaml.Node) bool    { return strictyaml.IsScalar(n) }
 
 // whole is a whole number.
 type whole struct {
@@ -93,9 +79,9 @@ type whole struct {
 	number int
 }
 
-func (w *whole) read(n ast.Node) error { return readLeaf(n, w) }
-func (w *whole) want() string          { return "a whole number, like 3" }
-func (w *whole) is(n ast.Node) bool    { _, ok := n.(*ast.IntegerNode); return ok }
+func (w *whole) read(n *strictyaml.Node) error { return readLeaf(n, w) }
+func (w *whole) want() string                  { return "a whole number, like 3" }
+func (w *whole) is(n *strictyaml.Node) bool    { return strictyaml.IsWhole(n) }
 
 func (w *whole) set(text string) bool {
 	n, err := strconv.Atoi(text)
@@ -114,12 +100,12 @@ func (w *whole) pointer() *int {
 // list is a list of texts, or of what looks like another kind of scalar.
 type list struct{ word }
 
-func (l *list) read(n ast.Node) error { return readLeaf(n, l) }
-func (l *list) want() string          { return "a list of texts, like [python3, client.py]" }
+func (l *list) read(n *strictyaml.Node) error { return readLeaf(n, l) }
+func (l *list) want() string                  { return "a list of texts, like [python3, client.py]" }
 
-func (l *list) is(n ast.Node) bool {
-	s, ok := n.(*ast.SequenceNode)
-	return ok && len(s.Values) > 0 && !slices.ContainsFunc(s.Values, func(item ast.Node) bool { _, scalar := item.(ast.ScalarNode); return !scalar })
+func (l *list) is(n *strictyaml.Node) bool {
+	items, ok := strictyaml.Items(n)
+	return ok && len(items) > 0 && !slices.ContainsFunc(items, func(item *strictyaml.Node) bool { return !strictyaml.IsScalar(item) })
 }
 
 // flag is true or false.
@@ -128,9 +114,9 @@ type flag struct {
 	yes bool
 }
 
-func (f *flag) read(n ast.Node) error { return readLeaf(n, f) }
-func (f *flag) want() string          { return "true or false" }
-func (f *flag) is(n ast.Node) bool    { _, ok := n.(*ast.BoolNode); return ok }
+func (f *flag) read(n *strictyaml.Node) error { return readLeaf(n, f) }
+func (f *flag) want() string                  { return "true or false" }
+func (f *flag) is(n *strictyaml.Node) bool    { return strictyaml.IsFlag(n) }
 
 func (f *flag) set(text string) bool {
 	f.yes = text == "true"
@@ -151,8 +137,8 @@ type span struct {
 	long time.Duration
 }
 
-func (s *span) read(n ast.Node) error { return readLeaf(n, s) }
-func (s *span) want() string          { return "a duration, like 5s or 500ms" }
+func (s *span) read(n *strictyaml.Node) error { return readLeaf(n, s) }
+func (s *span) want() string                  { return "a duration, like 5s or 500ms" }
 
 func (s *span) set(text string) (ok bool) {
 	s.text = text
@@ -173,7 +159,7 @@ func duration(text string) (d time.Duration, ok bool) {
 // anything is a value that is read later, when it is known what it is for.
 type anything struct{ place }
 
-func (a *anything) read(n ast.Node) error { a.locate(n); return nil }
+func (a *anything) read(n *strictyaml.Node) error { a.locate(n); return nil }
 
 // named is a mapping with names of one's own. Its order counts.
 type named[T any] struct {
@@ -186,7 +172,7 @@ type entry[T any] struct {
 	value T
 }
 
-func (m *named[T]) read(n ast.Node) error {
+func (m *named[T]) read(n *strictyaml.Node) error {
 	m.locate(n)
 	pairs, ok := strictyaml.Pairs(n)
 	if !ok {
@@ -197,7 +183,7 @@ func (m *named[T]) read(n ast.Node) error {
 	}
 	for _, pair := range pairs {
 		var e entry[T]
-		e.key.node, e.key.text = pair.Key, pair.Key.GetToken().Value
+		e.key.node, e.key.text = pair.Key, pair.Key.Value
 		if err := read(pair.Value, &e.value); err != nil {
 			return err
 		}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
@@ -34,9 +32,9 @@ var kind = strictyaml.Kind{
 	Name:   "a scenario",
 	Empty:  "there is nothing here: want title, clients, steps and variants",
 	Second: "a second document begins here: a file has one scenario",
-	Check: func(n ast.Node) *strictyaml.Error {
-		if s, is := n.(*ast.StringNode); is && strings.ContainsFunc(s.Value, unprintable) {
-			return errorAt(n, "a text has no control characters: %q", s.Value)
+	Check: func(n *strictyaml.Node) *strictyaml.Error {
+		if strings.ContainsFunc(n.Value, unprintable) {
+			return errorAt(n, "a text has no control characters: %q", n.Value)
 		}
 		return nil
 	},

@@ -8,21 +8,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // errorAt is about the place where a value of the file begins.
-func errorAt(n ast.Node, format string, args ...any) *strictyaml.Error {
+func errorAt(n *strictyaml.Node, format string, args ...any) *strictyaml.Error {
 	return strictyaml.ErrorAt(n, format, args...)
 }
 
 // reader is a type of the file that reads its own node.
-type reader interface{ read(n ast.Node) error }
+type reader interface {
+	read(n *strictyaml.Node) error
+}
 
 // read fills dst, a pointer to a type of the file, from a node.
-func read(n ast.Node, dst any) error {
+func read(n *strictyaml.Node, dst any) error {
 	if r, ok := dst.(reader); ok {
 		return r.read(n)
 	}
@@ -30,15 +30,15 @@ func read(n ast.Node, dst any) error {
 	if v.Kind() == reflect.Struct {
 		return readStruct(n, v)
 	}
-	list, ok := n.(*ast.SequenceNode)
+	items, ok := strictyaml.Items(n)
 	if !ok {
 		return errorAt(n, "want a list, like \"- …\" or \"[…]\"")
 	}
-	if len(list.Values) == 0 {
+	if len(items) == 0 {
 		return errorAt(n, "this list is empty")
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
-	for i, item := range list.Values {
+	v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
+	for i, item := range items {
 		if err := read(item, v.Index(i).Addr().Interface()); err != nil {
 			return err
 		}
@@ -48,8 +48,8 @@ func read(n ast.Node, dst any) error {
 
 // readStruct fills a struct from a mapping with its fields' names, and what is
 // not there with the defaults. Without a node all is default.
-func readStruct(n ast.Node, v reflect.Value) error {
-	given := make(map[string]ast.Node)
+func readStruct(n *strictyaml.Node, v reflect.Value) error {
+	given := make(map[string]*strictyaml.Node)
 	if n != nil {
 		pairs, err := entriesOf(n, fieldNames(v.Type()))
 		if err != nil {
@@ -84,19 +84,19 @@ func readStruct(n ast.Node, v reflect.Value) error {
 
 // entriesOf are those of a mapping whose keys can have some names only, in their
 // order.
-func entriesOf(n ast.Node, names []string) (iter.Seq2[string, ast.Node], error) {
+func entriesOf(n *strictyaml.Node, names []string) (iter.Seq2[string, *strictyaml.Node], error) {
 	pairs, ok := strictyaml.Pairs(n)
 	if !ok {
 		return nil, errorAt(n, "want a mapping, like {%s: …}", names[0])
 	}
 	for _, pair := range pairs {
-		if name := pair.Key.GetToken().Value; !slices.Contains(names, name) {
+		if name := pair.Key.Value; !slices.Contains(names, name) {
 			return nil, errorAt(pair.Key, "unknown key %q%s", name, Hint(name, names))
 		}
 	}
-	return func(yield func(string, ast.Node) bool) {
+	return func(yield func(string, *strictyaml.Node) bool) {
 		for _, pair := range pairs {
-			if !yield(pair.Key.GetToken().Value, pair.Value) {
+			if !yield(pair.Key.Value, pair.Value) {
 				return
 			}
 		}
@@ -148,7 +148,7 @@ func ruleOf(f reflect.StructField) rule {
 }
 
 // read reads a field's value and holds it to the rule.
-func (r rule) read(n ast.Node, dst any) error {
+func (r rule) read(n *strictyaml.Node, dst any) error {
 	l, ok := dst.(leaf)
 	if !ok {
 		return read(n, dst)
@@ -174,8 +174,8 @@ func (r rule) read(n ast.Node, dst any) error {
 
 // wants says what the value can be. That it can be quoted is said only where
 // that is all that is wrong.
-func (r rule) wants(n ast.Node, l leaf, text string) string {
-	_, scalar := n.(ast.ScalarNode)
+func (r rule) wants(n *strictyaml.Node, l leaf, text string) string {
+	scalar := strictyaml.IsScalar(n)
 	_, number := l.(*whole)
 	quotable := scalar && !l.is(n) && r.pattern != nil && r.pattern.MatchString(text)
 	switch {

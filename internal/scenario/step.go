@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/strictyaml"
 )
@@ -50,7 +48,7 @@ type placedStep struct {
 	text word
 }
 
-func (d *stepDoc) read(n ast.Node) error {
+func (d *stepDoc) read(n *strictyaml.Node) error {
 	if _, ok := strictyaml.Pairs(n); !ok {
 		return errorAt(n, "want \"actor: what it does\", like \"client1: lock\"")
 	}
@@ -104,7 +102,7 @@ func checkStepName(name word, step Step, before []placedStep) error {
 
 func (g *grammar) parse(e entry[word]) (Step, error) {
 	actor, text := e.key.text, e.value.text
-	at := e.key.node.GetToken().Position
+	at := e.key.node
 	step := Step{Text: text, Actor: actor, Client: actor, Line: at.Line, Column: at.Column}
 	list := g.forms[actor]
 	switch {

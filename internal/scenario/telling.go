@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // Telling is a story that is told step by step: each step is checked where the story
@@ -68,8 +67,7 @@ func (t *Telling) Parse(line string) (Step, error) {
 
 // wordOf is a text that stands in no file.
 func wordOf(text string) word {
-	at := &token.Position{Line: 1, Column: 1}
-	return word{place{ast.String(token.String(text, text, at))}, text}
+	return word{place{strictyaml.Text(text)}, text}
 }
 
 // now is where the story stands.

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // settings are what a scenario, or a variant of it, chooses of its world and its
@@ -26,7 +25,7 @@ type settings struct {
 // says.
 func (d *document) settings(l *Language) (*settings, error) {
 	s := &settings{service: &l.Services[0], own: defaults(pausesSettings), storage: defaults(storageSettings), clients: make(map[string]choices)}
-	world := make(map[string]ast.Node)
+	world := make(map[string]*strictyaml.Node)
 	if d.World.node != nil {
 		pairs, err := entriesOf(d.World.node, slices.Concat(l.serviceNames(), []string{storageName, pausesName}))
 		if err != nil {
@@ -62,7 +61,7 @@ func (d *document) settings(l *Language) (*settings, error) {
 }
 
 // chooseService finds the one lock service that a world names.
-func (s *settings) chooseService(l *Language, world map[string]ast.Node) error {
+func (s *settings) chooseService(l *Language, world map[string]*strictyaml.Node) error {
 	var first string
 	for _, name := range l.serviceNames() {
 		node, given := world[name]
@@ -88,7 +87,7 @@ func (s *settings) clone() *settings {
 
 // change sets one thing, by its path: storage.fencing, clients.NAME.token or, of
 // all clients, clients.*.token.
-func (s *settings) change(path word, value ast.Node) error {
+func (s *settings) change(path word, value *strictyaml.Node) error {
 	group, name, is := cutLast(path.text)
 	client, ofClient := strings.CutPrefix(group, "clients.")
 	var targets []choices

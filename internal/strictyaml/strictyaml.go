@@ -5,13 +5,15 @@ package strictyaml
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
+
+// Node is a value of a file. The functions below say what it is.
+type Node = yaml.Node
 
 // Error is what is wrong with a place in a file. Lines and columns are from 1; a column
 // counts characters.
@@ -23,35 +25,8 @@ type Error struct {
 func (e *Error) Error() string { return e.Text }
 
 // ErrorAt is about the place where a value begins.
-func ErrorAt(n ast.Node, format string, args ...any) *Error {
-	return errorAt(start(n), fmt.Sprintf(format, args...))
-}
-
-func errorAt(t *token.Token, text string) *Error {
-	return &Error{t.Position.Line, t.Position.Column, text}
-}
-
-// start is where a value begins. The library says of a mapping where its first
-// colon stands.
-func start(n ast.Node) *token.Token {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		if !n.IsFlowStyle && len(n.Values) > 0 {
-			return n.Values[0].Key.GetToken()
-		}
-	case *ast.MappingValueNode:
-		return n.Key.GetToken()
-	}
-	return n.GetToken()
-}
-
-// beginning is where a document begins: at its "---", which can be left out after the
-// "..." of the document before.
-func beginning(d *ast.DocumentNode) *token.Token {
-	if d.Start != nil {
-		return d.Start
-	}
-	return start(d.Body)
+func ErrorAt(n *Node, format string, args ...any) *Error {
+	return &Error{n.Line, n.Column, fmt.Sprintf(format, args...)}
 }
 
 // Kind is a kind of file, by what is said of files that are none.
@@ -62,99 +37,131 @@ type Kind struct {
 	NoYAML string // said before what is wrong with the syntax
 
 	// Secret: no error repeats anything from the file. A key that stands twice in a
-	// mapping is no error then, because the library's repeats the key.
+	// mapping is no error then, because the error would repeat the key.
 	Secret bool
 	// Check says what else is wrong with a node. It may be nil.
-	Check func(ast.Node) *Error
+	Check func(*Node) *Error
 }
 
+// Deepest is how many lists and mappings can be within one another, the outermost one
+// included.
+const Deepest = 32
+
+var errTooDeep = fmt.Errorf("lists and mappings are more than %d deep here: %d is the bound", Deepest, Deepest)
+
 // Parse returns the document of a file. Errors are of type *Error.
-func (k Kind) Parse(text string) (ast.Node, error) {
-	var mode []parser.Option
-	if k.Secret {
-		mode = append(mode, parser.AllowDuplicateMapKey())
+func (k Kind) Parse(text string) (*Node, error) {
+	if err := countMarks(text); err != nil {
+		return nil, err
 	}
-	tree, err := parser.ParseBytes([]byte(text), 0, mode...)
+	root, err := k.load(text)
 	if err != nil {
-		return nil, k.syntaxError(err)
-	}
-	var root ast.Node
-	if len(tree.Docs) > 0 {
-		root = tree.Docs[0].Body
-	}
-	if _, is := root.(*ast.DirectiveNode); is {
-		return nil, ErrorAt(root, "%s has no directives", k.Name)
-	}
-	if len(tree.Docs) > 1 {
-		return nil, errorAt(beginning(tree.Docs[1]), k.Second)
+		return nil, err
 	}
 	if root == nil {
 		return nil, &Error{1, 1, k.Empty}
 	}
-	plain := plainness{kind: k}
-	if ast.Walk(&plain, root); plain.err != nil {
-		return nil, plain.err
+	if err := k.check(root, 0); err != nil {
+		return nil, err
 	}
 	return root, nil
 }
 
-func (k Kind) syntaxError(err error) *Error {
-	at := &token.Token{Position: &token.Position{Line: 1, Column: 1}}
-	message := err.Error()
-	var y yaml.Error
-	if errors.As(err, &y) {
-		message = y.GetMessage()
-		if t := y.GetToken(); t != nil {
-			at = t
+// load is the only document of a file; nil: it has none.
+func (k Kind) load(text string) (*Node, error) {
+	tooDeep := loaderlimits.DepthFunc(func(depth int, _ *yaml.DepthContext) error {
+		if depth > Deepest {
+			return errTooDeep
+		}
+		return nil
+	})
+	loader, err := yaml.NewLoader(strings.NewReader(text), yaml.WithStreamNodes(), yaml.WithPlugin(loaderlimits.New(tooDeep)))
+	if err != nil {
+		return nil, err
+	}
+	var root *Node
+	for {
+		var n Node
+		switch err := loader.Load(&n); {
+		case errors.Is(err, io.EOF):
+			return root, nil
+		case err != nil:
+			return nil, k.syntaxError(err, text)
+		case n.Kind == yaml.StreamNode && (n.Stream.Version != nil || len(n.Stream.TagDirectives) > 0):
+			return nil, ErrorAt(&n, "%s has no directives", k.Name)
+		case n.Kind == yaml.StreamNode:
+		case root != nil:
+			return nil, ErrorAt(&n, "%s", k.Second)
+		case !isNothing(n.Content[0]):
+			root = n.Content[0]
 		}
 	}
-	said := plainly(message)
-	if k.Secret && said == message { // what the library quotes comes from the file
-		said, _, _ = strings.Cut(said, `"`)
-	}
-	return errorAt(at, k.NoYAML+strings.TrimSpace(said))
 }
 
-// plainness finds what files do without. The YAML library would accept some of it in
-// surprising ways.
-type plainness struct {
-	kind Kind
-	err  *Error
+// isNothing reports whether nothing is written where a value could be.
+func isNothing(n *Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == nullTag && n.Value == "" }
+
+// syntaxError is about a file that is no YAML.
+func (k Kind) syntaxError(err error, text string) *Error {
+	var at *yaml.LoadError
+	if !errors.As(err, &at) {
+		return &Error{1, 1, k.NoYAML + err.Error()}
+	}
+	said, mark := plainly(at, text)
+	switch {
+	case strings.Contains(at.ContextMsg+at.Message, "directive"), strings.Contains(at.Message, "incompatible YAML"):
+		return &Error{max(mark.Line, 1), 1, k.Name + " has no directives"}
+	case said == "":
+		said = at.Message
+		if k.Secret { // what the library quotes comes from the file
+			said, _, _ = strings.Cut(said, "'")
+		}
+	}
+	return &Error{max(mark.Line, 1), max(mark.Column, 1), k.NoYAML + strings.TrimSpace(said)}
 }
 
-// Visit implements ast.Visitor.
-func (p *plainness) Visit(n ast.Node) ast.Visitor {
-	if p.err == nil {
-		p.err = p.kind.check(n)
-	}
-	if p.err != nil {
-		return nil
-	}
-	return p
-}
-
-func (k Kind) check(n ast.Node) *Error {
-	switch n.(type) {
-	case *ast.TagNode, *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+// check finds what files do without in a node that is this deep, and in all within it. The
+// YAML library would accept some of it in surprising ways.
+func (k Kind) check(n *Node, deep int) *Error {
+	switch {
+	case n.Anchor != "" || n.Alias != nil || n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" || n.Tag == mergeTag:
 		return ErrorAt(n, "%s has no tags, anchors, aliases or merge keys", k.Name)
-	case *ast.MappingKeyNode:
-		return ErrorAt(n, "want a plain name, like \"title:\"")
-	case *ast.NullNode:
+	case n.Kind == yaml.ScalarNode && n.Tag == nullTag:
 		return ErrorAt(n, "a value is missing here")
+	case n.Kind != yaml.ScalarNode && deep == Deepest:
+		return ErrorAt(n, "%s", errTooDeep)
 	}
 	if k.Check != nil {
-		return k.Check(n)
+		if err := k.Check(n); err != nil {
+			return err
+		}
+	}
+	if n.Kind == yaml.MappingNode {
+		if err := k.checkKeys(n); err != nil {
+			return err
+		}
+	}
+	for _, within := range n.Content {
+		if err := k.check(within, deep+1); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// Pairs are those of a mapping, in their order; ok if the node is one.
-func Pairs(n ast.Node) (pairs []*ast.MappingValueNode, ok bool) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.Values, true
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, true
+// checkKeys holds a mapping to keys that are names, each once.
+func (k Kind) checkKeys(n *Node) *Error {
+	first := make(map[string]*Node)
+	pairs, _ := Pairs(n)
+	for _, pair := range pairs {
+		key := pair.Key
+		switch before := first[key.Value]; {
+		case key.Kind != yaml.ScalarNode && key.Kind != yaml.AliasNode:
+			return ErrorAt(key, "want a plain name, like \"title:\"")
+		case before != nil && !k.Secret:
+			return ErrorAt(key, "mapping key %q already defined at [%d:%d]", key.Value, before.Line, before.Column)
+		}
+		first[key.Value] = key
 	}
-	return nil, false
+	return nil
 }
