@@ -146,7 +146,7 @@ const (
 	Safe      = "safe"
 	Corrupted = "corrupted" // a write of an earlier tenure landed after a later one began its work, or an acknowledged write is lost
 	Blocked   = "blocked"   // the rightful holder was refused, or a lock was not granted that was free or should have been
-	Undecided = "undecided" // nothing of that was seen, and the storage left open what it did
+	Undecided = "undecided" // nothing of that was seen, and something could not be seen
 )
 
 // Verdicts are all that can be expected.
@@ -160,7 +160,7 @@ const Version = 2
 // Violation is one thing that must not happen, and the two events that make it:
 // their places in the history, from 0. Before is -1 where one event is enough.
 type Violation struct {
-	Verdict string        `json:"verdict,omitempty"` // Corrupted or Blocked; "" of Overlap, Passed and Unanswered
+	Verdict string        `json:"verdict,omitempty"` // Corrupted or Blocked; "" of those that are none by themselves
 	Kind    ViolationKind `json:"kind"`
 	Text    string        `json:"text"`
 	Before  int           `json:"before"`
@@ -170,9 +170,9 @@ type Violation struct {
 // ViolationKind says which rule is broken; docs/histories.md has the rules.
 type ViolationKind string
 
-// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed and
-// Unanswered are none by themselves: the lock service's tenures were not exclusive, or not
-// granted in the order of requests, or the storage gave no answer.
+// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed,
+// Unanswered and Unmeasured are none by themselves: the lock service's tenures were not
+// exclusive, or not granted in the order of requests, or something could not be seen.
 const (
 	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
 	Unheld     ViolationKind = "unheld"      // a change of no tenure came after a tenure's work
@@ -188,6 +188,7 @@ const (
 	Overlap    ViolationKind = "overlap"     // a tenure began before one that it cannot share its lock with was over
 	Passed     ViolationKind = "passed"      // a tenure was granted before one that had queued earlier
 	Unanswered ViolationKind = "unanswered"  // the storage left open what became of a request
+	Unmeasured ViolationKind = "unmeasured"  // whether a time was too long could not be measured
 )
 
 // Run says what a history is a history of.

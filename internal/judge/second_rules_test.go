@@ -15,7 +15,7 @@ func secondRuleNames() (names []string) {
 	for _, rule := range secondLineRules {
 		names = append(names, rule.name)
 	}
-	for _, rules := range [][]secondRule{secondProblemRules, secondCorruptions, secondBlockages} {
+	for _, rules := range [][]secondRule{secondProblemRules, secondCorruptions, secondBlockages, secondDoubts} {
 		for _, rule := range rules {
 			names = append(names, rule.name)
 		}
@@ -114,7 +114,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/judge.go", `last == nil || j.open[e.Key]`, `last == nil`},
 	{"internal/verdict/judge.go", "\t\tt.sequence = max(t.sequence, e.Sequence)\n", "\t\t_ = t\n"},
 	{"internal/verdict/together.go", `j.isOpen(s) || `, ``},
-	{"internal/verdict/verdict.go", ` && len(v.Unanswered) > 0`, ` && false`},
+	{"internal/verdict/verdict.go", ` && len(v.Undecided) > 0`, ` && false`},
 	{"internal/history/checkrequest.go", `e.Kind != KindUnknown && a.did == KindUnanswered`, `false`},
 	{"internal/verdict/value.go", `c.event < v.restart && `, ``},
 	{"internal/verdict/value.go", `!c.found && `, ``},
@@ -143,24 +143,28 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/wait.go", `case asks && w == nil:`, `case asks:`},
 	{"internal/verdict/wait.go", `w.told = true`, `_ = w`},
 	{"internal/verdict/wait.go", `w.killed = true`, `_ = w`},
-	{"internal/verdict/wait.go", `anew := isEnd || `, `anew := false || `},
+	{"internal/verdict/wait.go", `anew := j.isEnd(i) || `, `anew := false || `},
 	{"internal/verdict/wait.go", `e.Lane == history.LaneLab || `, ``},
 	{"internal/verdict/wait.go", `history.LaneLab || e.Lane == j.events[0].Run.LockService()`, `history.LaneLab`},
 	{"internal/verdict/wait.go", `!j.lane(history.LaneLab).hindered() && `, ``},
 	{"internal/verdict/wait.go", ` && !j.lane(j.events[0].Run.LockService()).hindered()`, ``},
 	{"internal/verdict/wait.go", ` && !j.lane(w.client).hindered()`, ``},
-	{"internal/verdict/wait.go", `runs && waits && len(s.open) == 0`, `runs && waits`},
+	{"internal/verdict/wait.go", `waits && len(s.open) == 0`, `waits`},
 	{"internal/verdict/wait.go", `l.died > t.came || `, `l.died > t.event || `},
 	{"internal/verdict/wait.go", ` || l.paused || l.cut`, ` || l.cut`},
 	{"internal/verdict/wait.go", ` || l.paused || l.cut`, ` || l.paused`},
-	{"internal/verdict/wait.go", `runs && t.holds && dead`, `runs && dead`},
-	{"internal/verdict/wait.go", `w.since > 0 && (!free || anew)`, `w.since > 0 && !free`},
-	{"internal/verdict/wait.go", `!w.told && exceeds`, `exceeds`},
-	{"internal/verdict/wait.go", `g.awaited && `, `g.since > 0 && `},
-	{"internal/verdict/wait.go", `!g.said && `, ``},
-	{"internal/verdict/wait.go", `(!dead || !awaited || anew)`, `(!dead || anew)`},
-	{"internal/verdict/wait.go", `if !dead || anew {`, `if !dead {`},
-	{"internal/verdict/wait.go", `took > bound`, `took >= bound`},
+	{"internal/verdict/wait.go", `t.holds && dead`, `dead`},
+	{"internal/verdict/wait.go", `case !runs, anew:`, `case !runs:`},
+	{"internal/verdict/wait.go", `one.tooLong(bound) && !w.told`, `one.tooLong(bound)`},
+	{"internal/verdict/wait.go", `if s.awaited && (!lasts || !runs`, `if s.anew > 0 && (!lasts || !runs`},
+	{"internal/verdict/wait.go", `one.tooLong(bound) && !g.said`, `one.tooLong(bound)`},
+	{"internal/verdict/wait.go", `!runs || !awaited || anew`, `!runs || anew`},
+	{"internal/verdict/wait.go", `if s.awaited && (!lasts || !awaited || j.isEnd(i)) {`, `if s.awaited && (!lasts || j.isEnd(i)) {`},
+	{"internal/verdict/wait.go", `all = lap{s.since, s.ran + took}`, `all = lap{s.since, took}`},
+	{"internal/verdict/wait.go", `all = lap{s.since, s.ran + took}`, `all = lap{s.since, j.between(s.since, i)}`},
+	{"internal/verdict/wait.go", `(!lasts || !awaited || j.isEnd(i))`, `(!lasts || !awaited)`},
+	{"internal/verdict/wait.go", `all.tooLong(bound) && !w.told`, `all.tooLong(bound)`},
+	{"internal/verdict/wait.go", `l.took > bound`, `l.took >= bound`},
 	{"internal/verdict/fair.go", `; !known {`, `; !known || e.Kind == history.KindGranted {`},
 	{"internal/verdict/fair.go", `first.came > t.came`, `first.came > 0`},
 	{"internal/verdict/fair.go", `first = s.latestAlone`, `first = s.latest`},

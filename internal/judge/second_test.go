@@ -93,7 +93,7 @@ func (h *secondHistory) judge() secondJudgement {
 		j.Name = "corrupted"
 	case len(j.Violations) > 0:
 		j.Name = "blocked"
-	case len(h.unanswered()) > 0 && !h.off["undecided"]:
+	case len(h.findings(secondDoubts)) > 0:
 		j.Name = "undecided"
 	default:
 		j.Name = "safe"

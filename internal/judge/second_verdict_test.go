@@ -25,6 +25,13 @@ var secondBlockages = []secondRule{
 	{"orphaned", "orphaned", (*secondHistory).orphaned},
 }
 
+// secondDoubts are what leaves it undecided.
+var secondDoubts = []secondRule{
+	{"unanswered", "undecided: unanswered", (*secondHistory).unanswered},
+	{"unmeasured", "undecided: a free lock", (*secondHistory).waitedPerhaps},
+	{"unmeasured", "undecided: a dead holder", (*secondHistory).orphanedPerhaps},
+}
+
 // secondExceptions are the rules within rules that can be switched off, too.
 var secondExceptions = []string{
 	"line: UTF-8", "line: an object", "line: no field twice", "line: one run",
@@ -33,7 +40,7 @@ var secondExceptions = []string{
 	"lost: a duplicate", "lost: a duplicate of version 1", "tenures: those that share", "stale: once", "stale: reads", "stale: reads of those that share", "stale: after changes alone", "stale: of those that share", "unheld: once", "unheld: by scope",
 	"unguarded: after its end", "unguarded: own", "shared: once", "late: acknowledged before",
 	"torn: complete", "torn: parts", "torn: one client without tenure", "torn: once", "torn: earlier tenures only",
-	"refused: once", "refused: no token", "refused: sequence", "refused: sequence that had no answer", "refused: ahead", "undecided", "open keys",
+	"refused: once", "refused: no token", "refused: sequence", "refused: sequence that had no answer", "refused: ahead", "undecided: the time that ran", "open keys",
 	"not-granted: without reason", "not-granted: nobody came", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
 	"hindered: pause", "hindered: kill", "hindered: partition", "hindered: deafen", "hindered: delay",
 	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",

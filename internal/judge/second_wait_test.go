@@ -133,24 +133,56 @@ func (h *secondHistory) times(so func(place int) bool) (times []secondTime) {
 	return times
 }
 
-// waitedInVain is where a client waits too long for a free lock.
-func (h *secondHistory) waitedInVain() (found []*secondEvent) {
-	handover := h.events[0].handover
-	if handover == 0 {
-		return nil
+// spans are those for which something is so after each place, whoever stands still meanwhile.
+func (h *secondHistory) spans(so func(place int) bool) (spans []secondTime) {
+	for place, e := range h.order {
+		is, was := so(place) && e.kind != "end", place > 0 && so(place-1)
+		if is && !was {
+			spans = append(spans, secondTime{begins: e})
+		}
+		if !is && was {
+			spans[len(spans)-1].ends = e
+		}
 	}
+	return spans
+}
+
+// ran is for how long the time of a span ran, in all, up to that line.
+func (h *secondHistory) ran(span secondTime, to *secondEvent) (ran int64) {
+	for place := span.begins.place; place < to.place; place++ {
+		still := h.hindered("gcsim", place) || h.hindered(h.events[0].service, place)
+		if !still || h.off["undecided: the time that ran"] {
+			ran += h.order[place+1].at - h.order[place].at
+		}
+	}
+	return ran
+}
+
+// vain says whether a client waits for a free lock after each place.
+func (h *secondHistory) vain(ask *secondEvent) func(place int) bool {
+	return func(place int) bool { return h.free(ask.scope, place+1) && h.waits(ask.lane, ask.scope, place) }
+}
+
+// waiters are the first lines in which a client asks to wait for a lock.
+func (h *secondHistory) waiters() (asks []*secondEvent) {
 	asked := make(map[[2]string]bool)
 	for _, e := range h.order {
 		who := [2]string{e.lane, e.scope}
-		if e.kind != "invoke" || e.op != "lock" || asked[who] {
-			continue
+		if e.kind == "invoke" && e.op == "lock" && !asked[who] {
+			asked[who] = true
+			asks = append(asks, e)
 		}
-		asked[who] = true
-		for _, time := range h.times(func(place int) bool {
-			return h.free(e.scope, place+1) && h.waits(e.lane, e.scope, place)
-		}) {
+	}
+	return asks
+}
+
+// waitedInVain is where a client waits too long for a free lock.
+func (h *secondHistory) waitedInVain() (found []*secondEvent) {
+	handover := h.events[0].handover
+	for _, ask := range h.waiters() {
+		for _, time := range h.times(h.vain(ask)) {
 			end := time.ends
-			if end != nil && end.at-time.begins.at > handover && (!end.toldOf(e.lane, e.scope) || h.off["not-granted: not told"]) {
+			if handover > 0 && end != nil && end.at-time.begins.at > handover && (!end.toldOf(ask.lane, ask.scope) || h.off["not-granted: not told"]) {
 				found = append(found, end)
 			}
 		}
@@ -158,33 +190,65 @@ func (h *secondHistory) waitedInVain() (found []*secondEvent) {
 	return found
 }
 
-// orphaned is where somebody waits for a lock that is held too long by a dead tenure.
-func (h *secondHistory) orphaned() (found []*secondEvent) {
-	for _, tenure := range h.all(func(e *secondEvent) bool { return e.kind == "granted" }) {
-		late := h.outlives(tenure)
-		if h.off["orphaned: once"] {
-			found = append(found, late...)
-		} else if len(late) > 0 {
-			found = append(found, late[0])
+// waitedPerhaps is where a client may have waited too long for a free lock.
+func (h *secondHistory) waitedPerhaps() (found []*secondEvent) {
+	handover := h.events[0].handover
+	for _, ask := range h.waiters() {
+		for _, span := range h.spans(h.vain(ask)) {
+			end := span.ends
+			if handover > 0 && end != nil && !end.toldOf(ask.lane, ask.scope) && h.ran(span, end) > handover {
+				found = append(found, end)
+			}
 		}
 	}
 	return found
 }
 
-// outlives are the lines that end a time in which a tenure is dead and somebody waits,
-// where that was dead for longer than its bound.
-func (h *secondHistory) outlives(tenure *secondEvent) (late []*secondEvent) {
-	bound := h.events[0].bounds[tenure.client]
-	if bound == 0 {
-		return nil
-	}
-	for _, time := range h.times(func(place int) bool {
+// undead says whether a tenure holds its lock after each place, and is dead.
+func (h *secondHistory) undead(tenure *secondEvent) func(place int) bool {
+	return func(place int) bool {
 		return place >= tenure.place && h.holds(tenure, place+1) && h.dead(tenure, place)
-	}) {
+	}
+}
+
+// orphaned is where somebody waits for a lock that is held too long by a dead tenure.
+func (h *secondHistory) orphaned() (found []*secondEvent) {
+	return h.ofEachTenure(func(tenure *secondEvent, bound int64) []*secondEvent {
+		return h.outlives(tenure, h.times(h.undead(tenure)), func(time secondTime, e *secondEvent) bool { return e.at-time.begins.at > bound })
+	})
+}
+
+// orphanedPerhaps is where somebody waits for a lock that may be held too long by a dead tenure.
+func (h *secondHistory) orphanedPerhaps() []*secondEvent {
+	return h.ofEachTenure(func(tenure *secondEvent, bound int64) []*secondEvent {
+		return h.outlives(tenure, h.spans(h.undead(tenure)), func(span secondTime, e *secondEvent) bool { return h.ran(span, e) > bound })
+	})
+}
+
+// ofEachTenure is what is found of the tenures that have a bound, of each once.
+func (h *secondHistory) ofEachTenure(find func(tenure *secondEvent, bound int64) []*secondEvent) (found []*secondEvent) {
+	for _, tenure := range h.all(func(e *secondEvent) bool { return e.kind == "granted" }) {
+		bound := h.events[0].bounds[tenure.client]
+		if bound == 0 {
+			continue
+		}
+		late := find(tenure, bound)
+		if len(late) > 1 && !h.off["orphaned: once"] {
+			late = late[:1]
+		}
+		found = append(found, late...)
+	}
+	return found
+}
+
+// outlives are the lines that end a stretch in which a tenure is dead, or after which nobody
+// waits any more, where that was too long by then.
+func (h *secondHistory) outlives(tenure *secondEvent, stretches []secondTime, tooLong func(secondTime, *secondEvent) bool) (late []*secondEvent) {
+	for _, time := range stretches {
 		for _, e := range h.order[time.begins.place+1:] {
 			waited := h.somebodyWaits(tenure.scope, e.place-1) || h.off["orphaned: somebody waits"]
 			ends := e == time.ends || !h.somebodyWaits(tenure.scope, e.place)
-			if e.at-time.begins.at > bound && waited && ends {
+			if waited && ends && tooLong(time, e) {
 				late = append(late, e)
 			}
 			if e == time.ends {

@@ -63,9 +63,14 @@ func (w *secondWorld) waitLong() {
 	}
 	ask := secondFields{"op": "lock", "scope": name}
 	w.tell(c.name, "invoke", ask)
-	w.at += w.Int64N(9)
-	if w.chance(0.4) {
+	switch {
+	case w.chance(0.3):
+		w.stutter()
+	case w.chance(0.4):
+		w.at += w.Int64N(9)
 		w.disturb()
+		w.at += w.Int64N(9)
+	default:
 		w.at += w.Int64N(9)
 	}
 	switch n := w.IntN(6); {
@@ -79,6 +84,16 @@ func (w *secondWorld) waitLong() {
 		w.fault(c.name, "kill")
 		w.fault(c.name, "restart")
 		w.at += w.Int64N(9)
+	}
+}
+
+// stutter is time that passes in short pieces, between which somebody stands still.
+func (w *secondWorld) stutter() {
+	lane := []string{"gcsim", "etcd"}[w.IntN(2)]
+	for range 2 + w.IntN(4) {
+		w.at += 1 + w.Int64N(2)
+		w.tell(lane, "pause", nil)
+		w.tell(lane, "resume", nil)
 	}
 }
 

@@ -195,7 +195,7 @@ func TestForeignStorageWithoutAnAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, err := judge.Judge(events)
-	if err != nil || j.Name != history.Undecided || len(j.Violations) > 0 || len(j.Unanswered) != 1 {
+	if err != nil || j.Name != history.Undecided || len(j.Violations) > 0 || len(j.Undecided) != 1 {
 		t.Errorf("%s, %+v, %v", j.Name, j.Violations, err)
 	}
 	wantAll(t, sketch(events), "storage unanswered write silent=1\nclient1 unknown write silent=1\n", "storage final silent=1\n")

@@ -33,7 +33,7 @@ type judge struct {
 	violations []history.Violation
 	overlaps   []history.Violation
 	passed     []history.Violation
-	unanswered []history.Violation
+	undecided  []history.Violation
 }
 
 func newJudge(events []history.Event) *judge {
@@ -268,7 +268,7 @@ func (j *judge) leave(i int, e history.Event) {
 	}
 	if !a.left {
 		a.left = true
-		j.unanswered = append(j.unanswered, history.Violation{Kind: history.Unanswered, Before: -1, Event: i, Text: j.name(i) + " had no answer"})
+		j.undecided = append(j.undecided, history.Violation{Kind: history.Unanswered, Before: -1, Event: i, Text: j.name(i) + " had no answer"})
 	}
 }
 

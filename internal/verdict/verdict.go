@@ -26,10 +26,10 @@ type Verdict struct {
 	Overlaps   []history.Violation `json:"overlaps,omitempty"` // where Exclusive is false: the two grants
 	Fair       *bool               `json:"fair,omitempty"`     // the lock service granted in the order of requests; nil: it does not tell of its queue
 	Passed     []history.Violation `json:"passed,omitempty"`   // where Fair is false: who had queued, and the grant that came before theirs
-	// Unanswered are the requests of which the storage left open what became of them. With
-	// one of them a verdict is never Safe.
-	Unanswered []history.Violation `json:"unanswered,omitempty"`
-	Final      map[string]string   `json:"final"`
+	// Undecided is what could not be seen: what became of a request, whether a time was too
+	// long. With one of these a verdict is never Safe.
+	Undecided []history.Violation `json:"undecided,omitempty"`
+	Final     map[string]string   `json:"final"`
 	// Mismatches are what is not as the run expects; none: it came out as it must.
 	Mismatches []string `json:"mismatches,omitempty"`
 
@@ -50,7 +50,7 @@ func Judge(events []history.Event) Verdict {
 	v := Verdict{
 		Name: history.Safe, Violations: j.violations,
 		Stale: j.stale, Refused: j.refused, Ordered: !j.disordered, Final: j.final,
-		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps, Passed: j.passed, Unanswered: j.unanswered, steps: steps(events),
+		Exclusive: len(j.overlaps) == 0, Overlaps: j.overlaps, Passed: j.passed, Undecided: j.undecided, steps: steps(events),
 	}
 	if j.queues {
 		fair := len(j.passed) == 0
@@ -61,7 +61,7 @@ func Judge(events []history.Event) Verdict {
 			v.Name = violation.Verdict
 		}
 	}
-	if v.Name == history.Safe && len(v.Unanswered) > 0 {
+	if v.Name == history.Safe && len(v.Undecided) > 0 {
 		v.Name = history.Undecided
 	}
 	v.compare(events[0].Run.Expect)
@@ -76,7 +76,7 @@ func (v *Verdict) compare(want history.Expect) {
 	switch {
 	case v.Name == want.WantedVerdict():
 	case v.Name == history.Undecided:
-		mismatch("the verdict is %s, expected %s: %s", v.Name, want.WantedVerdict(), v.Unanswered[0].Text)
+		mismatch("the verdict is %s, expected %s: %s", v.Name, want.WantedVerdict(), v.Undecided[0].Text)
 	default:
 		mismatch("the verdict is %s, expected %s", v.Name, want.WantedVerdict())
 	}
@@ -163,7 +163,7 @@ func refusal(reason string) string {
 
 // Noted are what make facts false, which is no harm by itself, and what cannot be known.
 func (v Verdict) Noted() []history.Violation {
-	return slices.Concat(v.Overlaps, v.Passed, v.Unanswered)
+	return slices.Concat(v.Overlaps, v.Passed, v.Undecided)
 }
 
 // OK reports whether the run came out as it must.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -63,16 +64,64 @@ func (l *lane) hitNetwork(cause string) {
 // wait is a client's lock that is under way.
 type wait struct {
 	client string
-	since  int // the event from which on it waits for a free lock; 0: it does not
+	free   stretch // it waits for a free lock
+	said   bool    // that took too long
 	told   bool
 	killed bool
 }
 
 // grave is a tenure that nobody can renew.
 type grave struct {
-	since   int  // the event from which on it holds its lock dead; 0: it does not
-	awaited bool // somebody waits for the lock meanwhile
-	said    bool
+	dead         stretch // it holds its lock all the same
+	said, unsure bool
+}
+
+// stretch is how long a state lasts. Its time does not run while the machine or the lock
+// service stands still, and is measured anew after that.
+type stretch struct {
+	since   int           // the event from which on the state lasts; 0: it does not
+	anew    int           // the event from which on the time runs; 0: it does not
+	ran     time.Duration // for how long it ran before
+	awaited bool          // somebody waits meanwhile
+}
+
+// lap is a time since an event; zero: none has ended.
+type lap struct {
+	since int
+	took  time.Duration
+}
+
+// tooLong reports whether a time is longer than a bound, where there is one.
+func (l lap) tooLong(bound time.Duration) bool { return l.since > 0 && bound > 0 && l.took > bound }
+
+// pass takes in an event, and how it is after it: whether the state lasts, its time runs and
+// somebody waits. anew says that the time begins anew in any case. Where the event ends the
+// time, or the waiting, one is the time without a break, and all that of the whole state.
+func (j *judge) pass(s *stretch, i int, lasts, runs, awaited, anew bool) (one, all lap) {
+	var took time.Duration
+	if s.anew > 0 {
+		took = j.between(s.anew, i)
+	}
+	if s.awaited && (!lasts || !runs || !awaited || anew) {
+		one = lap{s.anew, took}
+	}
+	if s.awaited && (!lasts || !awaited || j.isEnd(i)) {
+		all = lap{s.since, s.ran + took}
+	}
+	switch {
+	case !lasts:
+		*s = stretch{}
+	case !runs, anew:
+		s.ran, s.anew = s.ran+took, 0
+	}
+	if lasts && s.since == 0 {
+		s.since = i
+	}
+	if lasts && runs && s.anew == 0 {
+		s.anew = i
+	}
+	s.awaited = lasts && awaited
+	return one, all
 }
 
 // watch measures for how long locks are free, or held by the dead, while clients wait
@@ -109,11 +158,10 @@ func (j *judge) await(i int, e history.Event) {
 
 // disturb takes in what may concern all locks: faults, and the end.
 func (j *judge) disturb(i int, e history.Event) {
-	isEnd := e.Kind == history.KindEnd
-	if !j.lane(e.Lane).hit(i, e) && !isEnd {
+	if !j.lane(e.Lane).hit(i, e) && !j.isEnd(i) {
 		return
 	}
-	anew := isEnd || e.Lane == history.LaneLab || e.Lane == j.events[0].Run.LockService()
+	anew := j.isEnd(i) || e.Lane == history.LaneLab || e.Lane == j.events[0].Run.LockService()
 	for _, name := range slices.Sorted(maps.Keys(j.scopes)) {
 		s := j.scopes[name]
 		if w := s.waitOf(e.Lane); w != nil && e.Kind == history.KindKill {
@@ -141,50 +189,59 @@ func (j *judge) measure(i int, s *scope, anew bool) {
 	for _, w := range s.waits {
 		waits := !w.told && !w.killed && !j.lane(w.client).hindered()
 		awaited = awaited || waits
-		j.measureFree(i, s, w, runs && waits && len(s.open) == 0, anew)
+		j.measureFree(i, s, w, waits && len(s.open) == 0, runs, anew)
 	}
 	for _, t := range s.holders {
 		l := j.lane(t.client)
 		dead := l.died > t.came || l.paused || l.cut
-		j.measureDead(i, t, runs && t.holds && dead, awaited, anew)
+		j.measureDead(i, t, t.holds && dead, runs, awaited, anew)
 	}
 	s.waits = slices.DeleteFunc(s.waits, func(w *wait) bool { return w.told || w.killed })
 	s.holders = slices.DeleteFunc(s.holders, func(t *tenure) bool { return !t.holds })
 }
 
-func (j *judge) measureFree(i int, s *scope, w *wait, free, anew bool) {
-	if w.since > 0 && (!free || anew) {
-		if took := j.between(w.since, i); !w.told && exceeds(took, j.events[0].Run.Handover) {
-			j.violate(history.NotGranted, w.since, i, "%s waited for the lock %s, which was free, for %.3f s from %.3f s on",
-				w.client, s.name, took.Seconds(), j.events[w.since].At.Seconds())
-		}
-		w.since = 0
+func (j *judge) measureFree(i int, s *scope, w *wait, free, runs, anew bool) {
+	what := func(l lap) string {
+		return fmt.Sprintf("%s waited for the lock %s, which was free, for %.3f s from %.3f s on",
+			w.client, s.name, l.took.Seconds(), j.events[l.since].At.Seconds())
 	}
-	if free && w.since == 0 {
-		w.since = i
+	bound := j.events[0].Run.Handover
+	one, all := j.pass(&w.free, i, free, runs, true, anew)
+	if one.tooLong(bound) && !w.told {
+		w.said = true
+		j.violate(history.NotGranted, one.since, i, "%s", what(one))
+	}
+	if all.tooLong(bound) && !w.told && !w.said {
+		j.unmeasured(all.since, i, what(all))
+	}
+	w.said = w.said && all.since == 0
+}
+
+func (j *judge) measureDead(i int, t *tenure, dead, runs, awaited, anew bool) {
+	what := func(l lap) string {
+		return fmt.Sprintf("%s was held for %.3f s from %.3f s on, though %s could not renew it, and somebody waited",
+			t.scope.name, l.took.Seconds(), j.events[l.since].At.Seconds(), t.client)
+	}
+	g, bound := &t.grave, j.events[0].Run.Bounds[t.client]
+	one, all := j.pass(&g.dead, i, dead, runs, awaited, anew)
+	if one.tooLong(bound) && !g.said {
+		g.said = true
+		j.violate(history.Orphaned, one.since, i, "%s", what(one))
+	}
+	if all.tooLong(bound) && !g.said && !g.unsure {
+		g.unsure = true
+		j.unmeasured(all.since, i, what(all))
 	}
 }
 
-func (j *judge) measureDead(i int, t *tenure, dead, awaited, anew bool) {
-	g := &t.grave
-	if g.awaited && !g.said && (!dead || !awaited || anew) {
-		if took := j.between(g.since, i); exceeds(took, j.events[0].Run.Bounds[t.client]) {
-			g.said = true
-			j.violate(history.Orphaned, g.since, i, "%s was held for %.3f s from %.3f s on, though %s could not renew it, and somebody waited",
-				t.scope.name, took.Seconds(), j.events[g.since].At.Seconds(), t.client)
-		}
-	}
-	if !dead || anew {
-		g.since = 0
-	}
-	if dead && g.since == 0 {
-		g.since = i
-	}
-	g.awaited = dead && awaited
+// unmeasured says that nobody knows whether a time was too long.
+func (j *judge) unmeasured(since, i int, what string) {
+	j.undecided = append(j.undecided, history.Violation{Kind: history.Unmeasured, Before: since, Event: i,
+		Text: what + ". Meanwhile the machine or the lock service stood still, so nobody knows whether that was too long"})
 }
+
+// isEnd reports whether an event is the end of the run.
+func (j *judge) isEnd(i int) bool { return j.events[i].Kind == history.KindEnd }
 
 // between is the time between two events.
 func (j *judge) between(first, last int) time.Duration { return j.events[last].At - j.events[first].At }
-
-// exceeds reports whether a time is longer than a bound, where there is one.
-func exceeds(took, bound time.Duration) bool { return bound > 0 && took > bound }

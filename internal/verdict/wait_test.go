@@ -1,9 +1,11 @@
 package verdict_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/verdict"
 )
 
 // TestOrphaned: a lock is held by one who cannot renew it, and somebody waits.
@@ -187,14 +189,13 @@ func TestOrphaned(t *testing.T) {
 			pause etcd
 			after 5s
 			resume etcd
-			after 4s
+			after 2s
 			end a`, history.Safe, nil},
 		{"it was started again", `
 			bound c1 4s
 			grant a by c1
 			kill c1
 			lock c2
-			after 2s
 			restart etcd
 			after 4s
 			end a`, history.Safe, nil},
@@ -369,8 +370,52 @@ func TestFreeLockIsWaitedFor(t *testing.T) {
 			after 2s
 			resume gcsim
 			after 2s
-			grant b by c2`, history.Safe, nil},
+			grant b by c2`, history.Undecided, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
+	}
+}
+
+// TestUnmeasured: where the machine or the lock service stood still, a time that may have
+// been too long, and may not, leaves the verdict open.
+func TestUnmeasured(t *testing.T) {
+	const held = "/lock was held for 6.000 s from 1.000 s on, though c1 could not renew it, and somebody waited. Meanwhile"
+	const waited = "c2 waited for the lock /lock, which was free, for 6.000 s from 1.000 s on. Meanwhile"
+	const dead = `
+			bound c1 4s
+			grant a by c1
+			kill c1
+			lock c2
+			after 2s`
+	const still = `
+			pause gcsim
+			after 1s
+			resume gcsim
+			after 2s`
+	for _, tt := range []struct {
+		name, story, want string
+		unsure            string
+	}{
+		{"a dead holder", dead + still + still + "\nend a", history.Undecided, held},
+		{"until the end", dead + still + still + "\nover", history.Undecided, held},
+		{"until nobody waits", dead + still + still + "\nnolock c2\nend a", history.Undecided, held},
+		{"it is said once", dead + still + still + "\nnolock c2\nlock c2\nend a", history.Undecided, held},
+		{"the lock service was restarted", dead + "\nrestart etcd\nafter 4s\nend a", history.Undecided, held},
+		{"the time that ran is within the bound", dead + still + "\nend a", history.Safe, ""},
+		{"nobody waits", "bound c1 4s\ngrant a by c1\nkill c1\nafter 2s" + still + still + "\nend a", history.Safe, ""},
+		{"the time after that is too long by itself", dead + still + "\nafter 3s\nend a", history.Blocked, ""},
+		{"a free lock", "handover 4s\nlock c2\nafter 2s" + still + still + "\ngrant b by c2\ntold c2 b", history.Undecided, waited},
+		{"its client is told", "handover 4s\nlock c2\nafter 2s" + still + still + "\nnolock c2", history.Blocked, ""},
+		{"a free lock whose time is too long by itself", "handover 4s\nlock c2\nafter 2s" + still + "\nafter 3s\ngrant b by c2\ntold c2 b", history.Blocked, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := verdict.Judge(story(t, history.Expect{}, tt.story))
+			if v.Name != tt.want || tt.unsure == "" && len(v.Undecided) > 0 {
+				t.Fatalf("verdict %s of %q, open is %+v, want %s", v.Name, tt.story, v.Undecided, tt.want)
+			}
+			if tt.unsure != "" && (len(v.Undecided) != 1 || !strings.HasPrefix(v.Undecided[0].Text, tt.unsure)) {
+				t.Errorf("open is %+v, want %q", v.Undecided, tt.unsure)
+			}
+		})
 	}
 }

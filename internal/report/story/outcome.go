@@ -52,7 +52,7 @@ var verdicts = map[string]struct {
 	history.Safe:      {Good, "No write of an earlier tenure was applied after a later tenure had read or written, and no acknowledged write was undone."},
 	history.Corrupted: {Bad, "A write of an earlier tenure was applied after a later tenure's read or write, or an acknowledged write is lost."},
 	history.Blocked:   {Warn, "The rightful holder was refused, or a lock was not granted that was free, or should have been."},
-	history.Undecided: {Warn, "Nothing that was seen is wrong. But the storage left requests without an answer, so nobody knows what it did."},
+	history.Undecided: {Warn, "Nothing that was seen is wrong. But what would decide could not be seen."},
 }
 
 // Drawn are what pictures show at their events.
