@@ -1,6 +1,6 @@
 # Everything here is a go command that can be typed as well.
 
-.PHONY: run test race mutants bench fuzz lint tidy demo docs dist
+.PHONY: run test race mutants schemathesis bench fuzz lint tidy demo docs dist
 
 run: ## the main story
 	go run ./cmd/gcsim
@@ -13,6 +13,12 @@ race:
 
 mutants: ## 100,000 histories before both judges; then each rule of the verdict is broken, and the second judge has to notice
 	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 3h -run 'TestTwoJudges|TestEveryRuleOfTheFirstJudgeMatters' ./internal/judge
+
+# In a venv, as Debian's Python takes no packages beside its own.
+TESTER = internal/kvhttp/testdata/schemathesis/requirements.txt
+schemathesis: ## a tester of APIs for the tests of internal/kvhttp, by python3 and pip into the user's cache
+	set -e; venv="$${XDG_CACHE_HOME:-$$HOME/.cache}/fencelab/$$(sed -n 's/^schemathesis==/schemathesis-/p' $(TESTER))"; \
+		test -x "$$venv/bin/schemathesis" || { python3 -m venv "$$venv"; "$$venv/bin/pip" install --quiet --disable-pip-version-check -r $(TESTER); }
 
 bench: ## ratios, taken side by side, into docs/performance.md and docs/locks.md; nothing else should run meanwhile
 	go test -run '^$$' -bench . ./pkg/fence ./internal/kvhttp

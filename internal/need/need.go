@@ -78,6 +78,28 @@ func Strace(t testing.TB, purpose string) (path string) {
 	return path
 }
 
+// Schemathesis returns where the tester of APIs is that "make schemathesis" puts into the
+// user's cache, at the version of a requirements.txt: another version makes other requests.
+func Schemathesis(t testing.TB, requirements, purpose string) (path string) {
+	t.Helper()
+	Program(t, "python3", purpose)
+	text, err := os.ReadFile(requirements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "\nschemathesis==")
+	version, _, _ := strings.Cut(after, "\n")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(cache, "fencelab", "schemathesis-"+version, "bin", "schemathesis")
+	if _, err := os.Stat(path); err != nil {
+		Missing(t, "schemathesis "+version, purpose, "make schemathesis")
+	}
+	return path
+}
+
 // Files is for a test that needs all files there and does not open them itself: a
 // command does. So go test knows what the result depends on, and takes no earlier one
 // where a file is another.

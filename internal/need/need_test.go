@@ -93,6 +93,40 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// TestSchemathesis: it is the one in the cache, of the version that is wanted.
+func TestSchemathesis(t *testing.T) {
+	withPrograms(t, map[string]string{"python3": ""})
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv(need.Account, "")
+	t.Setenv(need.Require, "all")
+	requirements := filepath.Join(t.TempDir(), "requirements.txt")
+	if err := os.WriteFile(requirements, []byte("rich==15.0.0\nschemathesis==4.32.5\nurllib3==2.8.0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var path string
+	needs := func(tb testing.TB) { path = need.Schemathesis(tb, requirements, "to see") }
+	for version, want := range map[string]string{
+		"4.32.4": "failed: it needs schemathesis 4.32.5 to see: make schemathesis (FENCELAB_REQUIRE=all)",
+		"4.32.5": "passed",
+	} {
+		bin := filepath.Join(cache, "fencelab", "schemathesis-"+version, "bin")
+		if err := os.MkdirAll(bin, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		program := filepath.Join(bin, "schemathesis")
+		if err := os.WriteFile(program, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if end := endOf(needs); end != want || want == "passed" && path != program {
+			t.Errorf("with version %s: %s, %q, want %s", version, end, path, want)
+		}
+		if err := os.RemoveAll(bin); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestStrace: it is not enough that strace is there.
 func TestStrace(t *testing.T) {
 	sh := need.Program(t, "sh", "to be a strace that may do nothing")
