@@ -170,3 +170,39 @@ func ready(t *testing.T, url string) (status int, text string) {
 	}
 	return resp.StatusCode, bodyOf(t, resp)
 }
+
+// TestBoltNewOnFullDisk: where a new file has no room nothing is left of it that is refused
+// later, however little room is missing.
+func TestBoltNewOnFullDisk(t *testing.T) {
+	disk := newWorld(t).smallDisk(1 << 20)
+	remove := fill(t, disk)
+	defer remove()
+	filler := filepath.Join(disk, "filler")
+	refused := 0
+	for opened := false; !opened; {
+		e, err := kv.OpenBolt(disk, kv.Options{})
+		if opened = err == nil; opened {
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			break
+		}
+		refused++
+		if !strings.Contains(err.Error(), "the disk is full: make room") {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(disk); err != nil || len(left) != 1 {
+			t.Fatalf("%v is left: %v", left, err)
+		}
+		info, err := os.Stat(filler)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(filler, info.Size()-int64(os.Getpagesize())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused < 2 {
+		t.Errorf("%d pages of room were too few, want more: the disk was not full", refused)
+	}
+}

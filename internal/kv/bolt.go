@@ -61,8 +61,8 @@ func OpenBolt(dir string, o Options) (*Bolt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := initFormat(db); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", db.path, err), db.Close())
+	if err := checkFormat(db); err != nil {
+		return nil, errors.Join(refusedFile(db.path, err), db.Close())
 	}
 	b := &Bolt{account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{}), stopped: make(chan struct{})}
 	go b.commitAll()
@@ -276,17 +276,8 @@ func (b *Bolt) do(tx *bbolt.Tx, c *change) error {
 	if b.account.Unfenced {
 		return b.apply(tx, c)
 	}
-	if b.account.MaxMarks > 0 && fencebolt.Len(tx) >= b.account.MaxMarks {
-		if !fencebolt.Has(tx, c.req.Scope) {
-			m, err := fencebolt.Mark(tx, c.req.Scope)
-			if err != nil {
-				return err
-			}
-			if _, err := m.Admit(c.req.Claim); err != nil {
-				return err // which is refused whatever the limit is
-			}
-			return b.account.tooManyMarks()
-		}
+	if err := b.roomForMark(tx, c.req.Claim); err != nil {
+		return err
 	}
 	var result error
 	err := fencebolt.Do(tx, c.req.Claim, func() error {
@@ -298,17 +289,43 @@ func (b *Bolt) do(tx *bbolt.Tx, c *change) error {
 	return errors.Join(err, result)
 }
 
+// roomForMark: a claim needs no mark that would be one too many.
+func (b *Bolt) roomForMark(tx *bbolt.Tx, c fence.Claim) error {
+	if b.account.MaxMarks <= 0 {
+		return nil
+	}
+	n, err := fencebolt.Len(tx)
+	if err != nil || n < b.account.MaxMarks || fencebolt.Has(tx, c.Scope) {
+		return err
+	}
+	m, err := fencebolt.Mark(tx, c.Scope)
+	if err != nil {
+		return err
+	}
+	if _, err := m.Admit(c); err != nil {
+		return err // which is refused whatever the limit is
+	}
+	return b.account.tooManyMarks()
+}
+
 func (b *Bolt) apply(tx *bbolt.Tx, c *change) error {
 	if c.read {
 		return c.look(tx)
 	}
-	items, n := itemsOf(tx), countsOf(tx)
+	items := itemsOf(tx)
+	n, err := countsOf(tx)
+	if err != nil {
+		return err
+	}
 	known := func(key string) bool { return items.Get([]byte(key)) != nil }
 	if err := b.account.room(n.keys, c.ops, known); err != nil {
 		return err
 	}
 	for _, op := range c.ops {
 		if old := items.Get([]byte(op.Key)); old != nil {
+			if _, err := checkItem(op.Key, old); err != nil {
+				return err // of which the sum of all checksums has another one
+			}
 			n.remove(op.Key, old)
 		}
 		if op.Kind == OpDelete {
@@ -317,7 +334,7 @@ func (b *Bolt) apply(tx *bbolt.Tx, c *change) error {
 			}
 			continue
 		}
-		v := encodeItem(Item{Value: op.Value, Token: c.req.Token})
+		v := sealItem(op.Key, Item{Value: op.Value, Token: c.req.Token})
 		if err := items.Put([]byte(op.Key), v); err != nil {
 			return err
 		}
@@ -331,7 +348,7 @@ func (c *change) look(tx *bbolt.Tx) (err error) {
 	if v == nil {
 		return ErrNotFound
 	}
-	c.item, err = decodeItem(c.ops[0].Key, v)
+	c.item, err = unsealItem(c.ops[0].Key, v)
 	return err
 }
 

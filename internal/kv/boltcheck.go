@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
 	"os"
 
 	"github.com/fencelab/fencelab/internal/kernel"
@@ -21,9 +20,10 @@ type boltMeta struct {
 	Version  uint32
 	PageSize uint32
 	_        uint32
-	_        [16]byte // root bucket
-	_        uint64   // free list
-	Pages    uint64   // of the file that are in use, at the most
+	Root     uint64 // page of the root bucket
+	_        uint64
+	Freelist uint64 // page
+	Pages    uint64 // of the file that are in use, at the most
 	Txid     uint64
 	Checksum uint64 // FNV-1a of what comes before, page header left out
 }
@@ -38,13 +38,10 @@ const (
 // checkBoltFile refuses a file that bbolt would open though a part of it is
 // lost. Where one meta page is damaged bbolt takes the other, and if that is the
 // older one, an acknowledged write is gone and a mark is lower. A page cannot
-// have been torn by a crash: what counts of it lies within one sector. A file
-// that was cut off is only noticed when a page is read that is not there.
+// have been torn by a crash: what counts of it lies within one sector. bbolt notices a file
+// that was cut off only when it reads a page that is not there, and of damaged pages a few.
 func checkBoltFile(path string) error {
 	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -53,8 +50,11 @@ func checkBoltFile(path string) error {
 		return nil // in use: it changes, and opening it will say so
 	}
 	info, err := file.Stat()
-	if err != nil || info.Size() == 0 {
+	if err != nil {
 		return err
+	}
+	if info.Size() == 0 {
+		return errors.New("it is empty, and was not when it was made")
 	}
 	first, err := readBoltMeta(file, 0, 0)
 	if err != nil {
@@ -71,7 +71,7 @@ func checkBoltFile(path string) error {
 	if want := int64(newest.Pages) * int64(newest.PageSize); info.Size() < want {
 		return fmt.Errorf("it has %d bytes, and %d or more were in use: its end is missing", info.Size(), want)
 	}
-	return nil
+	return checkBoltTree(file, newest)
 }
 
 func readBoltMeta(file *os.File, page uint64, at int64) (m boltMeta, err error) {

@@ -3,6 +3,7 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -31,14 +32,56 @@ type boltFile struct {
 	broken error // what bbolt panicked with in a commit: its state is not to be trusted
 }
 
-// openBoltFile opens the database at path, or makes one. A file that is not
+// openBoltFile opens the database at path, or makes one of no items. A file that is not
 // whole is left as it is, and an error.
 func openBoltFile(path string) (*boltFile, error) {
 	f := &boltFile{path: path}
+	if err := makeBoltFile(path); err != nil {
+		return nil, fmt.Errorf("make %s: %w%s", path, err, advice(err))
+	}
 	if err := f.open(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// makeBoltFile makes the database at path if there is none, whole or not at all: what a full disk
+// or a crash left of it would be a damaged one.
+func makeBoltFile(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), boltName+".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // which leaves the other name, or nothing
+	if err := file.Close(); err != nil {
+		return err
+	}
+	err = guard(func() error {
+		db, err := bbolt.Open(file.Name(), 0o600, nil)
+		if err != nil {
+			return err
+		}
+		return errors.Join(db.Update(makeFormat), db.Close())
+	})
+	if err != nil {
+		return err
+	}
+	err = os.Link(file.Name(), path)
+	if err == nil || errors.Is(err, fs.ErrExist) { // another process has made one
+		return nil
+	}
+	return os.Rename(file.Name(), path) // on a file system without links
+}
+
+// refusedFile says what to do about a file that is no whole database of the storage's.
+func refusedFile(path string, err error) error {
+	if errors.Is(err, ErrDisk) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return fmt.Errorf("%s cannot be opened as a database: %w; it was left as it is: restore a backup, or move it away to begin anew, with no data and no marks", path, err)
 }
 
 func (f *boltFile) open() error {
@@ -53,7 +96,7 @@ func (f *boltFile) open() error {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("%s is in use by another process: end that one, or give --data another directory", f.path)
 	case err != nil:
-		return fmt.Errorf("%s cannot be opened as a database: %w; it was left as it is: restore a backup, or move it away to begin anew, with no data and no marks", f.path, err)
+		return refusedFile(f.path, err)
 	}
 	return f.settle()
 }

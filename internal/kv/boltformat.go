@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
 )
 
 // The buckets of the bolt engine's file, beside those of package fencebolt: the
@@ -20,36 +21,102 @@ var (
 	metaProbe  = []byte("probe")
 )
 
-const boltFormat = "fencelab storage 1"
+// The formats. In the first one nothing had a checksum.
+const (
+	boltFormat  = "fencelab storage 2"
+	boltFormat1 = "fencelab storage 1"
+)
 
-// initFormat gives a new file its buckets, and refuses one of another format.
-func initFormat(db *boltFile) error {
-	known := false
+// makeFormat gives a new database its buckets.
+func makeFormat(tx *bbolt.Tx) error {
+	_, err := tx.CreateBucket(boltItems)
+	meta, err2 := tx.CreateBucket(metaBucket)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	return errors.Join(meta.Put(metaFormat, []byte(boltFormat)), counts{}.put(tx))
+}
+
+// checkFormat refuses a database of another format, and one that does not have all that was
+// stored in it. One of the first format is given checksums.
+func checkFormat(db *boltFile) error {
+	old := false
 	err := db.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket(metaBucket)
 		if meta == nil {
-			if name, _ := tx.Cursor().First(); name != nil {
-				return fmt.Errorf("this is a database of something else: it has a bucket %q, and no format", name)
-			}
+			name, _ := tx.Cursor().First()
+			return fmt.Errorf("this is a database of something else, or damaged: it has no format, and its first bucket is %q", name)
+		}
+		f := string(meta.Get(metaFormat))
+		if old = f == boltFormat1; old {
 			return nil
 		}
-		if f := meta.Get(metaFormat); string(f) != boltFormat {
+		if f != boltFormat {
 			return fmt.Errorf("this is a database of another format, %.40q, want %q", f, boltFormat)
 		}
-		known = true
-		return nil
+		return verify(tx)
 	})
-	if err != nil || known {
+	if err == nil && old {
+		err = db.Update(upgrade)
+	}
+	return err
+}
+
+// verify reads everything, and compares it with what is known of the whole. What has changed
+// since the database was opened is noticed where a record is read.
+func verify(tx *bbolt.Tx) error {
+	err := tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
+		switch string(name) {
+		case string(boltItems), string(metaBucket), fencebolt.Bucket, fencebolt.FloorBucket:
+			return nil
+		}
+		return fmt.Errorf("there is a bucket %q, which is none of the storage's: %w", name, errDamaged)
+	})
+	if err == nil {
+		err = fencebolt.Verify(tx)
+	}
+	want, missing := countsOf(tx)
+	if err = errors.Join(err, missing); err != nil {
 		return err
 	}
-	return db.Update(func(tx *bbolt.Tx) error {
-		_, err := tx.CreateBucket(boltItems)
-		meta, err2 := tx.CreateBucket(metaBucket)
-		if err := errors.Join(err, err2); err != nil {
+	var got counts
+	err = itemsOf(tx).ForEach(func(k, v []byte) error {
+		_, err := checkItem(string(k), v)
+		if err == nil {
+			got.add(string(k), v)
+		}
+		return err
+	})
+	if err == nil && got != want {
+		err = fmt.Errorf("it has %d items, want %d, or some are not the latest ones: %w", got.keys, want.keys, errDamaged)
+	}
+	return err
+}
+
+// upgrade gives checksums to what a database of the first format has.
+func upgrade(tx *bbolt.Tx) error {
+	items := itemsOf(tx)
+	meta := tx.Bucket(metaBucket)
+	if items == nil || len(meta.Get(metaCounts)) > countsSize1 {
+		return fmt.Errorf("it is not of the format %q, as it says: %w", boltFormat1, errDamaged)
+	}
+	all := make(map[string][]byte) // a bucket must not be changed while it is walked through
+	err := items.ForEach(func(k, v []byte) error {
+		item, err := decodeItem(string(k), v)
+		all[string(k)] = sealItem(string(k), item)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var n counts
+	for key, sealed := range all {
+		n.add(key, sealed)
+		if err := items.Put([]byte(key), sealed); err != nil {
 			return err
 		}
-		return meta.Put(metaFormat, []byte(boltFormat))
-	})
+	}
+	return errors.Join(fencebolt.Upgrade(tx), n.put(tx), meta.Put(metaFormat, []byte(boltFormat)))
 }
 
 func itemsOf(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket(boltItems) }
@@ -58,7 +125,7 @@ func itemsOf(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket(boltItems) }
 const tokenSize = 8
 
 func encodeItem(item Item) []byte {
-	v := binary.BigEndian.AppendUint64(make([]byte, 0, tokenSize+len(item.Value)), uint64(item.Token))
+	v := binary.BigEndian.AppendUint64(make([]byte, 0, tokenSize+len(item.Value)+checksumSize), uint64(item.Token))
 	return append(v, item.Value...)
 }
 
@@ -69,30 +136,74 @@ func decodeItem(key string, v []byte) (Item, error) {
 	return Item{Value: string(v[tokenSize:]), Token: fence.Token(binary.BigEndian.Uint64(v))}, nil
 }
 
-// counts are the number of items and the bytes of their keys and values. They are
-// kept in the file: counting a million takes seconds.
-type counts struct{ keys, bytes int64 }
+// sealItem is an item with a checksum of it and of its key, as the file has it.
+func sealItem(key string, item Item) []byte {
+	return fencebolt.Seal(key, encodeItem(item))
+}
 
-const countsSize = 16
-
-func countsOf(tx *bbolt.Tx) (n counts) {
-	if v := tx.Bucket(metaBucket).Get(metaCounts); len(v) == countsSize {
-		n.keys, n.bytes = int64(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint64(v[8:]))
+func unsealItem(key string, sealed []byte) (Item, error) {
+	v, err := checkItem(key, sealed)
+	if err != nil {
+		return Item{}, err
 	}
-	return n
+	return decodeItem(key, v)
+}
+
+// checkItem is an encoded item without its checksum, which must be right.
+func checkItem(key string, sealed []byte) ([]byte, error) {
+	v, err := fencebolt.Unseal(key, sealed)
+	if err != nil {
+		return nil, fmt.Errorf("the item %q: %w", key, err)
+	}
+	return v, nil
+}
+
+const checksumSize = 4 // of a sealed record, at its end
+
+// counts are the number of items, the bytes of their keys and values, and the sum of their
+// checksums. They are kept in the file: counting a million takes seconds. An item that is
+// missing, or is there as it was before, passes the check of its own checksum, and not that of
+// the sum.
+type counts struct {
+	keys, bytes int64
+	digest      uint64
+}
+
+// The size of counts, without their checksum, in this format and in the first one.
+const (
+	countsSize  = 24
+	countsSize1 = 16
+)
+
+func countsOf(tx *bbolt.Tx) (n counts, err error) {
+	v, err := fencebolt.Unseal(string(metaCounts), tx.Bucket(metaBucket).Get(metaCounts))
+	if err != nil || len(v) != countsSize {
+		return n, fmt.Errorf("the number of items cannot be read: %w", errDamaged)
+	}
+	n.keys, n.bytes = int64(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint64(v[8:]))
+	n.digest = binary.BigEndian.Uint64(v[16:])
+	return n, nil
 }
 
 func (n counts) put(tx *bbolt.Tx) error {
-	v := binary.BigEndian.AppendUint64(nil, uint64(n.keys))
-	return tx.Bucket(metaBucket).Put(metaCounts, binary.BigEndian.AppendUint64(v, uint64(n.bytes)))
+	v := binary.BigEndian.AppendUint64(make([]byte, 0, countsSize+checksumSize), uint64(n.keys))
+	v = binary.BigEndian.AppendUint64(v, uint64(n.bytes))
+	v = binary.BigEndian.AppendUint64(v, n.digest)
+	return tx.Bucket(metaBucket).Put(metaCounts, fencebolt.Seal(string(metaCounts), v))
 }
 
-func (n *counts) add(key string, v []byte) {
+func (n *counts) add(key string, sealed []byte) {
 	n.keys++
-	n.bytes += int64(len(key) + len(v) - tokenSize)
+	n.bytes += int64(len(key) + len(sealed) - tokenSize - checksumSize)
+	n.digest += digestOf(sealed)
 }
 
-func (n *counts) remove(key string, v []byte) {
+func (n *counts) remove(key string, sealed []byte) {
 	n.keys--
-	n.bytes -= int64(len(key) + len(v) - tokenSize)
+	n.bytes -= int64(len(key) + len(sealed) - tokenSize - checksumSize)
+	n.digest -= digestOf(sealed)
+}
+
+func digestOf(sealed []byte) uint64 {
+	return uint64(binary.BigEndian.Uint32(sealed[len(sealed)-checksumSize:]))
 }

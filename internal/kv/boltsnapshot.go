@@ -16,18 +16,21 @@ import (
 // what they replace cannot be reused until the snapshot is over.
 func (b *Bolt) Snapshot(_ context.Context, visit func(Entry) error) error {
 	return b.db.View(func(tx *bbolt.Tx) error {
-		floor := fencebolt.Floor(tx)
+		floor, err := fencebolt.Floor(tx)
+		if err != nil {
+			return err
+		}
 		if floor != 0 {
 			if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
 				return err
 			}
 		}
-		err := fencebolt.ForEach(tx, func(scope string, m fence.Mark) error { return visitMark(scope, m, floor, visit) })
+		err = fencebolt.ForEach(tx, func(scope string, m fence.Mark) error { return visitMark(scope, m, floor, visit) })
 		if err != nil {
 			return err
 		}
 		return itemsOf(tx).ForEach(func(k, v []byte) error {
-			item, err := decodeItem(string(k), v)
+			item, err := unsealItem(string(k), v)
 			if err != nil {
 				return err
 			}
@@ -61,7 +64,7 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 			case EntryShared:
 				err = fencebolt.RaiseMark(tx, name, fence.Mark{Shared: e.Token})
 			case EntryItem:
-				v := encodeItem(Item{Value: string(e.Value), Token: e.Token})
+				v := sealItem(name, Item{Value: string(e.Value), Token: e.Token})
 				n.add(name, v)
 				err = items.Put(e.Name, v)
 			}
@@ -83,8 +86,8 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 // Floor implements Engine.
 func (b *Bolt) Floor(context.Context) (floor fence.Token, err error) {
 	err = b.db.View(func(tx *bbolt.Tx) error {
-		floor = fencebolt.Floor(tx)
-		return nil
+		floor, err = fencebolt.Floor(tx)
+		return err
 	})
 	return floor, err
 }
@@ -101,9 +104,10 @@ func (b *Bolt) Raise(_ context.Context, floor fence.Token) (dropped int, err err
 // Stats implements Engine.
 func (b *Bolt) Stats(context.Context) (s Stats, err error) {
 	err = b.db.View(func(tx *bbolt.Tx) error {
-		n := countsOf(tx)
-		s = Stats{Keys: n.keys, Bytes: n.bytes, Marks: int64(fencebolt.Len(tx)), Disk: tx.Size()}
-		return nil
+		n, err := countsOf(tx)
+		marks, err2 := fencebolt.Len(tx)
+		s = Stats{Keys: n.keys, Bytes: n.bytes, Marks: int64(marks), Disk: tx.Size()}
+		return errors.Join(err, err2)
 	})
 	return s, err
 }

@@ -12,8 +12,8 @@
 package fencebolt
 
 import (
-	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"go.etcd.io/bbolt"
@@ -22,9 +22,12 @@ import (
 )
 
 // Bucket is the name of the bucket that holds the marks: by scope, token and
-// sequence as two big-endian 64-bit numbers, and the shared mark as a third one,
-// where there is one. Its sequence, as bbolt calls a number that a bucket has,
-// counts them. FloorBucket's sequence is the floor.
+// sequence as two big-endian 64-bit numbers, the shared mark as a third one, where
+// there is one, and a checksum of scope and numbers. FloorBucket holds what is known of all
+// marks: how many there are, a digest of them, and the floor, with a checksum as well.
+//
+// Earlier versions stored marks without checksums. These marks are read as ever, and have
+// checksums after the next change of a mark; see Upgrade.
 const (
 	Bucket      = "fence.marks"
 	FloorBucket = "fence.floor"
@@ -69,12 +72,16 @@ func Do(tx *bbolt.Tx, c fence.Claim, op func() error) error {
 // Mark returns the mark of a scope; where it has none of its own the floor, and
 // zero where there is none.
 func Mark(tx *bbolt.Tx, scope string) (m fence.Mark, err error) {
+	all, err := sumOf(tx)
+	if err != nil {
+		return m, err
+	}
 	if marks := tx.Bucket([]byte(Bucket)); marks != nil {
-		if m, err = decode(scope, marks.Get([]byte(scope))); err != nil {
+		if m, err = decode(scope, marks.Get([]byte(scope)), all.sealed); err != nil {
 			return m, err
 		}
 	}
-	return m.Max(fence.Mark{Token: Floor(tx)}), nil
+	return m.Max(fence.Mark{Token: all.floor}), nil
 }
 
 // Has reports whether a scope has a mark of its own.
@@ -84,28 +91,29 @@ func Has(tx *bbolt.Tx, scope string) bool {
 }
 
 func put(tx *bbolt.Tx, scope string, m fence.Mark) error {
+	all, err := upgraded(tx)
+	if err != nil {
+		return err
+	}
 	marks, err := tx.CreateBucketIfNotExists([]byte(Bucket))
 	if err != nil {
 		return fmt.Errorf("fencebolt: %w", err)
 	}
-	if !Has(tx, scope) {
-		if _, err := marks.NextSequence(); err != nil {
-			return fmt.Errorf("fencebolt: %w", err)
-		}
+	if before := marks.Get([]byte(scope)); before != nil {
+		all.remove(before)
 	}
-	if err := marks.Put([]byte(scope), encode(m)); err != nil {
+	sealed := Seal(scope, encode(m))
+	all.add(sealed)
+	if err := marks.Put([]byte(scope), sealed); err != nil {
 		return fmt.Errorf("fencebolt: mark of %q: %w", scope, err)
 	}
-	return nil
+	return all.put(tx)
 }
 
 // Floor is the mark of all scopes that have none of their own; see Raise.
-func Floor(tx *bbolt.Tx) fence.Token {
-	b := tx.Bucket([]byte(FloorBucket))
-	if b == nil {
-		return 0
-	}
-	return fence.Token(b.Sequence())
+func Floor(tx *bbolt.Tx) (fence.Token, error) {
+	all, err := sumOf(tx)
+	return all.floor, err
 }
 
 // Raise makes floor the lowest token that any scope admits, drops the marks
@@ -115,43 +123,30 @@ func Raise(tx *bbolt.Tx, floor fence.Token) (dropped int, err error) {
 	if !floor.Valid() {
 		return 0, fmt.Errorf("%w: %d for the floor", fence.ErrInvalidToken, floor)
 	}
-	if floor > Floor(tx) {
-		b, err := tx.CreateBucketIfNotExists([]byte(FloorBucket))
-		if err != nil {
-			return 0, fmt.Errorf("fencebolt: %w", err)
-		}
-		if err := b.SetSequence(uint64(floor)); err != nil {
-			return 0, fmt.Errorf("fencebolt: %w", err)
-		}
+	all, err := upgraded(tx)
+	if err != nil {
+		return 0, err
 	}
-	marks := tx.Bucket([]byte(Bucket))
-	if marks == nil {
-		return 0, nil
-	}
-	kept := uint64(0)
+	all.floor = max(all.floor, floor)
 	lowest := fence.Mark{Token: floor}
 	var below [][]byte // a bucket must not be changed while it is walked through
-	err = marks.ForEach(func(scope, v []byte) error {
-		m, err := decode(string(scope), v)
-		if err == nil && m.Max(lowest) == lowest { // says nothing more
-			below = append(below, bytes.Clone(scope))
-		} else {
-			kept++
+	err = ForEach(tx, func(scope string, m fence.Mark) error {
+		if m.Max(lowest) == lowest { // says nothing more
+			below = append(below, []byte(scope))
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
+	marks := tx.Bucket([]byte(Bucket))
 	for _, scope := range below {
+		all.remove(marks.Get(scope))
 		if err := marks.Delete(scope); err != nil {
 			return 0, fmt.Errorf("fencebolt: %w", err)
 		}
 	}
-	if err := marks.SetSequence(kept); err != nil {
-		return 0, fmt.Errorf("fencebolt: %w", err)
-	}
-	return len(below), nil
+	return len(below), all.put(tx)
 }
 
 // RaiseMark raises the mark of a scope to m, in each mode in which m is higher:
@@ -168,23 +163,21 @@ func RaiseMark(tx *bbolt.Tx, scope string, m fence.Mark) error {
 }
 
 // Len is how many scopes have a mark of their own.
-func Len(tx *bbolt.Tx) int {
-	marks := tx.Bucket([]byte(Bucket))
-	if marks == nil {
-		return 0
-	}
-	return int(marks.Sequence())
+func Len(tx *bbolt.Tx) (int, error) {
+	all, err := sumOf(tx)
+	return int(all.marks), err
 }
 
 // ForEach calls visit for every scope that has a mark of its own, in the order
 // of their names, until it returns an error, and returns that.
 func ForEach(tx *bbolt.Tx, visit func(scope string, m fence.Mark) error) error {
+	all, err := sumOf(tx)
 	marks := tx.Bucket([]byte(Bucket))
-	if marks == nil {
-		return nil
+	if err != nil || marks == nil {
+		return err
 	}
 	return marks.ForEach(func(k, v []byte) error {
-		m, err := decode(string(k), v)
+		m, err := decode(string(k), v, all.sealed)
 		if err != nil {
 			return err
 		}
@@ -192,14 +185,19 @@ func ForEach(tx *bbolt.Tx, visit func(scope string, m fence.Mark) error) error {
 	})
 }
 
-// A mark's size in bytes, without and with a shared one.
+// A mark's size in bytes, without and with a shared one, and without the checksum.
 const (
 	markSize   = 16
 	sharedSize = 24
 )
 
+// isSealed: a mark has a checksum.
+func isSealed(v []byte) bool {
+	return len(v) == markSize+checksumSize || len(v) == sharedSize+checksumSize
+}
+
 func encode(m fence.Mark) []byte {
-	b := make([]byte, 0, sharedSize)
+	b := make([]byte, 0, sharedSize+checksumSize)
 	b = binary.BigEndian.AppendUint64(b, uint64(m.Token))
 	b = binary.BigEndian.AppendUint64(b, uint64(m.Sequence))
 	if m.Shared == 0 {
@@ -208,14 +206,22 @@ func encode(m fence.Mark) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(m.Shared))
 }
 
-// decode refuses what it did not write: a mark that is taken for a lower one
-// lets stale writes in.
-func decode(scope string, b []byte) (fence.Mark, error) {
-	if b == nil {
+var errDamaged = errors.New("the database is damaged")
+
+// decode refuses what was not written, with a checksum or without: a mark that is taken for
+// a lower one lets stale writes in.
+func decode(scope string, v []byte, sealed bool) (fence.Mark, error) {
+	if v == nil {
 		return fence.Mark{}, nil
 	}
+	b, err := v, error(nil)
+	if sealed {
+		if b, err = Unseal(scope, v); err != nil {
+			return fence.Mark{}, fmt.Errorf("the mark of %q: %w", scope, err)
+		}
+	}
 	if len(b) != markSize && len(b) != sharedSize {
-		return fence.Mark{}, fmt.Errorf("fencebolt: the mark of %q has %d bytes, want %d or %d: the database is damaged or not of this format", scope, len(b), markSize, sharedSize)
+		return fence.Mark{}, fmt.Errorf("fencebolt: the mark of %q has %d bytes, want %d or %d: %w, or not of this format", scope, len(b), markSize, sharedSize, errDamaged)
 	}
 	m := fence.Mark{Token: fence.Token(binary.BigEndian.Uint64(b)), Sequence: int64(binary.BigEndian.Uint64(b[8:]))}
 	ok := m.Token.Valid()
@@ -224,7 +230,7 @@ func decode(scope string, b []byte) (fence.Mark, error) {
 		ok = m.Token >= 0 && m.Shared > m.Token
 	}
 	if !ok || m.Sequence < 0 {
-		return fence.Mark{}, fmt.Errorf("fencebolt: the mark of %q is %+v: the database is damaged", scope, m)
+		return fence.Mark{}, fmt.Errorf("fencebolt: the mark of %q is %+v: %w", scope, m, errDamaged)
 	}
 	return m, nil
 }

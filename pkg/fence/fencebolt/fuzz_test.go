@@ -17,7 +17,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(append(encode(fence.Mark{Token: 34}), make([]byte, sharedSize-markSize)...))
 	f.Add(bytes.Repeat([]byte{255}, markSize))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := decode("scope", b)
+		m, err := decode("scope", b, false)
 		switch {
 		case b == nil: // nothing is there
 		case err != nil && m != fence.Mark{}:
@@ -37,7 +37,7 @@ func TestEncoding(t *testing.T) {
 		if got := string(encode(m)); got != want {
 			t.Errorf("%+v is %x, want %x", m, got, want)
 		}
-		if got, err := decode("scope", []byte(want)); err != nil || got != m {
+		if got, err := decode("scope", []byte(want), false); err != nil || got != m {
 			t.Errorf("%x is %+v, %v, want %+v", want, got, err, m)
 		}
 	}

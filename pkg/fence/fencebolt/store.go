@@ -14,7 +14,8 @@ import (
 // of its own, with the check of its claim. So a handler behind
 // fencehttp.Middleware finds its transaction in its request's context, by Tx.
 //
-// A Store must not be copied. It is safe for concurrent use.
+// The first operation reads all marks, by Verify; where they are not those that were stored,
+// no operation runs. A Store must not be copied. It is safe for concurrent use.
 type Store struct {
 	DB *bbolt.DB
 	// Bound returns the highest token that the issuer can have given out for the
@@ -22,8 +23,9 @@ type Store struct {
 	// transaction. Nil: no bound is known, and one huge token locks out all others.
 	Bound func(fence.Claim) (fence.Token, error)
 
-	once sync.Once
-	turn chan struct{} // full while an operation of this Store runs
+	once    sync.Once
+	turn    chan struct{} // full while an operation of this Store runs
+	damaged error         // what Verify said at first
 }
 
 var _ fence.Guard = (*Store)(nil)
@@ -46,10 +48,13 @@ func Tx(ctx context.Context) *bbolt.Tx {
 // begun elsewhere is waited for whatever ctx says, and op then does not run
 // either. bbolt runs one writing transaction at a time: op must not begin another.
 func (s *Store) Do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
+	s.once.Do(func() { s.turn, s.damaged = make(chan struct{}, 1), s.DB.View(Verify) })
+	if s.damaged != nil {
+		return s.damaged
+	}
 	if err := s.checkBound(c); err != nil {
 		return err
 	}
-	s.once.Do(func() { s.turn = make(chan struct{}, 1) })
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
