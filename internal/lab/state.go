@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -41,7 +42,10 @@ type clientState struct {
 	notes   int
 	stands  int              // how often it stood right before a write
 	claims  []*claim         // the last one last
-	step    string           // the name of the step that it was told to do, until it asks
+	step    string           // the name of the step that it does
+	verb    scenario.Verb    // of that step
+	begun   string           // the name of the step by which it began something
+	sent    string           // the name of the step by which it was told to send something
 	sending []history.Change // what it is yet to send, and is not waited for; one that is empty stands for any request
 	unlocks bool             // it sent an unlock that is not waited for
 	counted int              // counts that are over
@@ -179,7 +183,9 @@ func (s *state) take(e history.Event) {
 		}
 	case history.KindInvoke:
 		c := s.client(e.Lane)
-		e.Step, c.step = c.step, ""
+		if e.Step = c.step; len(c.sending) > 0 && c.isTold(e) >= 0 {
+			e.Step = c.sent
+		}
 		s.invoked(c, e)
 	case history.KindOK, history.KindFail, history.KindUnknown:
 		if s.answer(e) {
@@ -190,6 +196,9 @@ func (s *state) take(e history.Event) {
 		c.notes++
 		switch c.reply = e; e.Op {
 		case "":
+			if c.verb == scenario.Unlock { // of a lock that was taken again: nobody is asked
+				e.Step = c.step
+			}
 		case history.OpLock: // what it says of a grant before its answer, which may be long in coming
 			s.owner(e.Tenure).heard = e.At
 			k := c.claim(e.Scope)
@@ -235,11 +244,35 @@ func (s *state) invoked(c *clientState, e history.Event) {
 	}
 }
 
-// sends reports whether a request is one that it was told to send.
-func (c *clientState) sends(e history.Event) bool {
-	i := slices.IndexFunc(c.sending, func(w history.Change) bool {
+// tells takes in that a client is told to do a step. What it has begun keeps the name that it
+// was begun by, if the step by which it finishes has none.
+func (s *state) tells(step scenario.Step) {
+	for _, c := range s.clients {
+		c.step, c.verb = "", ""
+	}
+	if step.Actor != step.Client {
+		return
+	}
+	c := s.client(step.Client)
+	c.step, c.verb = step.Name, step.Verb
+	switch step.Verb {
+	case scenario.Begin:
+		c.begun = step.Name
+	case scenario.Finish:
+		c.step = cmp.Or(step.Name, c.begun)
+	}
+}
+
+// isTold is the place of a request among those that it was told to send, -1 if it was not.
+func (c *clientState) isTold(e history.Event) int {
+	return slices.IndexFunc(c.sending, func(w history.Change) bool {
 		return w == history.Change{} || w == history.Change{Key: e.Key, Value: e.Value}
 	})
+}
+
+// sends reports whether a request is one that it was told to send.
+func (c *clientState) sends(e history.Event) bool {
+	i := c.isTold(e)
 	if i >= 0 {
 		c.sending = slices.Delete(c.sending, i, i+1)
 	}

@@ -18,9 +18,7 @@ import (
 
 // step does one step and returns when what it names has happened.
 func (r *run) step(ctx context.Context, s scenario.Step) error {
-	if s.Name != "" {
-		r.state.client(s.Client).step = s.Name
-	}
+	r.state.tells(s)
 	for _, a := range actions() {
 		if &a.Form == s.Form {
 			return a.do(r, ctx, s)
@@ -34,11 +32,22 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 	return fmt.Errorf("nobody knows how to do it") // which the parser has kept out
 }
 
+// nameAsked gives the name of a step to a lock that its client has asked for before: by that
+// step it asks for nothing.
+func (r *run) nameAsked(s scenario.Step, lock string) {
+	if s.Name == "" {
+		return
+	}
+	r.recorder.add(history.Event{At: r.recorder.now(), Lane: s.Client, Client: s.Client, Kind: history.KindNote,
+		Op: history.OpLock, Scope: lock, Step: s.Name, Text: s.Client + " waits for " + lock + ", which it has asked for"})
+}
+
 // lock makes a client take the lock. On a machine that stands still for a moment
 // its lease may run out before it has the lock, which is no part of any story: then
 // it asks anew.
 func (r *run) lock(ctx context.Context, s scenario.Step) error {
 	if k := r.state.client(s.Client).claim(r.lockOf(s)); k.queued != "" {
+		r.nameAsked(s, k.lock)
 		return r.awaitQueued(ctx, k, s)
 	}
 	if !r.hasOwnLease(s.Client) {
@@ -90,6 +99,9 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
 	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {
 		return nil
+	}
+	if s.Verb == scenario.Finish && c.reply.Op == history.OpLock {
+		r.nameAsked(s, c.reply.Scope)
 	}
 	before, stood, noted := c.replies, c.stands, c.notes
 	if err := r.command(s.Client, r.line(s)); err != nil {
@@ -189,7 +201,7 @@ func (r *run) send(ctx context.Context, s scenario.Step) error {
 	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {
 		return nil
 	}
-	c.sending = r.requests(s)
+	c.sending, c.sent = r.requests(s), c.step
 	n := len(c.sending)
 	if err := r.command(s.Client, r.line(s)); err != nil || c.frozen.Kind == history.KindPause {
 		return err

@@ -94,8 +94,8 @@ func checkStepName(name word, step Step, before []placedStep) error {
 	if slices.ContainsFunc(before, func(s placedStep) bool { return s.Name == name.text }) {
 		return errorAt(name.node, "two steps have the name %q", name.text)
 	}
-	if step.Form.Actor != "" {
-		return errorAt(name.node, "only a client's step can have a name: nothing can be expected of this one")
+	if step.Form.Actor != "" || step.Verb == AwaitLoss {
+		return errorAt(name.node, "only a step by which a client asks for something can have a name: nothing can be expected of this one")
 	}
 	return nil
 }

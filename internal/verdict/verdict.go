@@ -129,30 +129,6 @@ func (v *Verdict) compare(want history.Expect) {
 	}
 }
 
-// steps says what became of the steps that have names.
-func steps(events []history.Event) map[string]string {
-	became, asked := make(map[string]string), make(map[string]string) // request, or lane and op → name
-	for _, e := range events {
-		key := cmp.Or(e.Request, e.Lane+" "+e.Op)
-		switch name := asked[key]; {
-		case e.Kind == history.KindInvoke:
-			asked[key] = e.Step
-		case name == "":
-		case e.Kind == history.KindUnknown:
-			became[name] = history.StepUnknown
-		case e.Kind == history.KindFail:
-			became[name] = cmp.Or(refusal(e.Reason), history.StepFailed)
-		case e.Kind == history.KindOK && e.Op == history.OpRead && e.Missing:
-			became[name] = history.StepNothing
-		case e.Kind == history.KindOK && e.Op == history.OpRead:
-			became[name] = history.StepFound + e.Value
-		case e.Kind == history.KindOK:
-			became[name] = history.StepOK
-		}
-	}
-	return became
-}
-
 // refusal is a reason for which the storage refuses; "" of any other.
 func refusal(reason string) string {
 	if slices.Contains(history.StepOutcomes, reason) {
