@@ -31,7 +31,8 @@ first line of its history: NAME/VARIANT, and one more for each where there are
 several of one variant.
 
 Exit status: 0 if all came out as expected, 1 if some did not, 2 if a file is no
-history, cannot be judged, or tells of a run that could not be made.`,
+history, cannot be judged, or tells of a run that could not be made, 3 if some
+runs are undecided and none of that is so.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			results, err := o.check(cmd, args)

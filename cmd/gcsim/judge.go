@@ -30,7 +30,7 @@ func resultOf(events []history.Event, err error) story.Result {
 	}
 	r.Verdict = j
 	r.Outcome = story.Outcome{
-		Name: j.Name, OK: j.OK(), Violations: j.Violations, Noted: j.Noted(), Mismatches: j.Mismatches,
+		Name: j.Name, OK: j.OK(), Open: !j.OK() && j.Open(), Violations: j.Violations, Noted: j.Noted(), Mismatches: j.Mismatches,
 		Facts: story.Facts{
 			Stale: j.Stale, Refused: j.Refused, Ordered: j.Ordered, Exclusive: j.Exclusive, Fair: j.Fair,
 			Fenced: j.Storage.Fenced, Reason: j.Storage.Reason, Final: j.Final,

@@ -221,16 +221,19 @@ func (p *printer) rounds(results []story.Result) {
 			n = len(results)
 		}
 		var ends []string
-		times := make(map[string]int)
+		times, known := make(map[string]int), make(map[string]bool)
 		for _, o := range results[:n] {
 			end := o.Said()
 			if times[end]++; times[end] == 1 {
 				ends = append(ends, end)
 			}
+			if !o.Outcome.Open {
+				known[end] = true
+			}
 		}
 		results = results[n:]
 		flaky := ""
-		if len(ends) > 1 {
+		if len(known) > 1 {
 			flaky = "flaky: "
 		}
 		for i, end := range ends {

@@ -159,6 +159,19 @@ func TestFlakyIsTold(t *testing.T) {
 	)
 }
 
+// TestUndecidedIsTold: a run of which nobody knows whether it came out as expected makes a
+// variant not flaky, is counted apart, and its reason is told.
+func TestUndecidedIsTold(t *testing.T) {
+	open := ended("undecided", "it had no answer")
+	open.Outcome.OK, open.Outcome.Open = false, true
+	wantLines(t, told(t, false, 2, ended("safe"), open, ended("safe"), ended("safe")),
+		"01-first  fenced     1 of 2 safe, as expected; 1 of 2 undecided",
+		"4 runs of 1 scenario in 1.5 s: 3 as expected, 1 undecided",
+		"01-first fenced #2: undecided",
+		"  it had no answer",
+	)
+}
+
 func TestBrokenRunIsTold(t *testing.T) {
 	got := told(t, false, 1, story.Result{Err: errors.New("first.yaml line 3: no\nmore of it")}, story.Result{Skipped: "no way"})
 	wantLines(t, got,
@@ -198,6 +211,8 @@ func TestStatus(t *testing.T) {
 		{[]story.Result{{Skipped: "x"}}, "nothing was run"},
 		{[]story.Result{ended("safe"), ended("safe", "y")}, "1 of 2 runs did not come out as expected"},
 		{[]story.Result{ended("safe", "y"), {Err: errors.New("x")}}, "1 of 2 runs could not be made"},
+		{[]story.Result{ended("safe"), {Outcome: story.Outcome{Open: true}}}, "1 of 2 runs are undecided"},
+		{[]story.Result{ended("safe", "y"), {Outcome: story.Outcome{Open: true}}}, "1 of 2 runs did not come out as expected"},
 	} {
 		err := status(tt.results)
 		if (err == nil) != (tt.want == "") || err != nil && err.Error() != tt.want {

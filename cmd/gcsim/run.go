@@ -22,6 +22,7 @@ import (
 const (
 	exitDiffers = 1 // a run did not come out as it must
 	exitCannot  = 2 // a run could not be made
+	exitOpen    = 3 // of a run nobody knows whether it came out as it must
 	exitStopped = 130
 )
 
@@ -59,7 +60,8 @@ Where GITHUB_STEP_SUMMARY names a file, as on GitHub Actions, a table is added
 to it.
 
 Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not,
-2 if some could not be made, 130 if it was stopped.`,
+2 if some could not be made, 3 if some are undecided and none of that is so, 130
+if it was stopped.`,
 		Example: `  gcsim run                        all scenarios
   gcsim run gc-pause               one of them: by number, name or both
   gcsim run my-scenario.yaml       one of your own
@@ -229,6 +231,8 @@ func status(results []story.Result) error {
 		return &cli.ExitError{Code: exitCannot, Err: errors.New("nothing was run")}
 	case c.Differ > 0:
 		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs did not come out as expected", c.Differ, c.Runs)}
+	case c.Open > 0:
+		return &cli.ExitError{Code: exitOpen, Err: fmt.Errorf("%d of %d runs are undecided", c.Open, c.Runs)}
 	}
 	return nil
 }

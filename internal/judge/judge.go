@@ -7,6 +7,7 @@ package judge
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -72,6 +73,9 @@ func opinion(events []history.Event, within time.Duration) Opinion {
 	return o
 }
 
+// notFenced is the mismatch of a storage that breaks its law.
+const notFenced = "by porcupine the storage did not do what a fenced storage does, expected that it does"
+
 // compare holds the opinion against what the run expects.
 func (j *Judgement) compare(fenced bool) {
 	expected := "that it does not"
@@ -83,13 +87,21 @@ func (j *Judgement) compare(fenced bool) {
 	case j.Storage.Fenced == Undecided:
 		text = fmt.Sprintf("porcupine could not judge whether the storage did what a fenced storage does (%s)", j.Storage.Reason)
 	case j.Storage.Fenced == No && fenced:
-		text = "by porcupine the storage did not do what a fenced storage does"
+		j.Mismatches = append(j.Mismatches, notFenced)
+		return
 	case j.Storage.Fenced == Yes && !fenced:
 		text = "by porcupine the storage did what a fenced storage does"
 	default:
 		return
 	}
 	j.Mismatches = append(j.Mismatches, text+", expected "+expected)
+}
+
+// Open reports whether nobody knows what came of the run: what would decide could not be seen,
+// and the storage did not break its law. If it did, that is certain.
+func (j Judgement) Open() bool {
+	broke := slices.ContainsFunc(j.Mismatches, func(m string) bool { return m == notFenced })
+	return j.Name == history.Undecided && !broke
 }
 
 // Visualize writes porcupine's page on the storage's history, self-contained

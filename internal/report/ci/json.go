@@ -26,6 +26,7 @@ type run struct {
 	Verdict      string    `json:"verdict,omitempty"`    // safe, corrupted or blocked; absent: it could not be made
 	Expected     string    `json:"expected,omitempty"`   // the verdict that the scenario expects; absent: it did not begin
 	OK           bool      `json:"ok"`                   // it was made, and all came out as expected
+	Undecided    bool      `json:"undecided,omitempty"`  // nobody knows whether all came out as expected
 	Mismatches   []string  `json:"mismatches,omitempty"` // what did not come out as expected
 	Violations   []string  `json:"violations,omitempty"` // what must not happen, and did
 	Began        time.Time `json:"began,omitzero"`
@@ -38,14 +39,14 @@ type run struct {
 
 // JSON writes what came of runs as one JSON document: ok, summary and runs, of
 // each its scenario, title, variant, control, round, verdict, expected, ok,
-// mismatches, violations, began, seconds, error, skipped and seed, and its Facts.
+// undecided, mismatches, violations, began, seconds, error, skipped and seed, and its Facts.
 func JSON(w io.Writer, results []story.Result) error {
 	c := story.CountOf(results)
-	d := document{OK: c.Runs > 0 && c.Differ == 0 && c.Cannot == 0, Summary: story.Summary(results), Runs: []run{}}
+	d := document{OK: c.Runs > 0 && c.Differ == 0 && c.Open == 0 && c.Cannot == 0, Summary: story.Summary(results), Runs: []run{}}
 	for _, r := range results {
 		out := run{
 			Scenario: r.Scenario, Title: r.Title, Variant: r.Variant, Control: r.Control, Round: r.Round,
-			Verdict: r.Outcome.Name, Expected: r.Run().Expect.Verdict, OK: r.Expected(), Mismatches: r.Outcome.Mismatches,
+			Verdict: r.Outcome.Name, Expected: r.Run().Expect.Verdict, OK: r.Expected(), Undecided: r.Outcome.Open, Mismatches: r.Outcome.Mismatches,
 			Began: r.Began, Seconds: float64(r.Took.Milliseconds()) / 1000, Skipped: r.Skipped, Seed: r.Run().Seed,
 		}
 		for _, v := range r.Outcome.Violations {

@@ -29,7 +29,7 @@ func newElement(name string, attributes ...any) element {
 
 // JUnit writes what came of runs as JUnit's XML: a test suite per scenario, a
 // test case per run. A run that did not come out as expected is a failure, one
-// that could not be made an error. What XML cannot hold is replaced by U+FFFD.
+// that could not be made, or that is undecided, an error. What XML cannot hold is replaced by U+FFFD.
 //
 // The format has no owner. This is the part on which the schemas agree that are in
 // use, those of Apache Ant's task (windyroad/JUnit-Schema) and of Jenkins' xUnit
@@ -77,7 +77,7 @@ func newSuite(id int, results []story.Result) element {
 	}
 	c := story.CountOf(results)
 	s := newElement("testsuite", "id", id, "package", "gcsim", "name", results[0].Scenario, "hostname", "localhost",
-		"timestamp", began.UTC().Format("2006-01-02T15:04:05"), "tests", len(results), "failures", c.Differ, "errors", c.Cannot,
+		"timestamp", began.UTC().Format("2006-01-02T15:04:05"), "tests", len(results), "failures", c.Differ, "errors", c.Cannot+c.Open,
 		"skipped", c.Skipped, "time", junitTime(took))
 	s.Children = append(append([]element{properties}, cases...), out, newElement("system-err"))
 	return s
@@ -95,6 +95,8 @@ func newCase(r story.Result) element {
 		end.Text = r.Err.Error()
 	case r.Outcome.OK:
 		return c
+	case r.Outcome.Open:
+		end = newElement("error", "type", r.Said(), "message", strings.Join(r.Outcome.Mismatches, "; "))
 	default:
 		end = newElement("failure", "type", "not as expected", "message", strings.Join(r.Outcome.Mismatches, "; "))
 		for _, m := range r.Outcome.Mismatches {

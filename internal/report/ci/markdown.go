@@ -20,6 +20,8 @@ func Markdown(w io.Writer, results []story.Result) error {
 		switch {
 		case r.Skipped != "":
 			took, sign = "", "⏭️"
+		case r.Err == nil && r.Outcome.Open:
+			sign = "❔"
 		case !r.Expected():
 			sign = "❌"
 		}

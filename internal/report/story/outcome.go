@@ -23,6 +23,7 @@ type Drawing struct {
 type Outcome struct {
 	Name       string // history.Safe, Corrupted, Blocked or Undecided
 	OK         bool   // everything came out as the run expects
+	Open       bool   // whether it did, nobody knows: what would decide could not be seen
 	Violations []history.Violation
 	Noted      []history.Violation // what makes facts false, which is no harm by itself
 	Mismatches []string            // what did not come out as expected
@@ -63,8 +64,11 @@ func (o Outcome) Tone() Tone { return verdicts[o.Name].tone }
 
 // ExpectedTone is that of the expectation.
 func (o Outcome) ExpectedTone() Tone {
-	if o.OK {
+	switch {
+	case o.OK:
 		return Good
+	case o.Open:
+		return Warn
 	}
 	return Bad
 }
@@ -72,6 +76,8 @@ func (o Outcome) ExpectedTone() Tone {
 // Expectation says whether a run, or a control, came out as its scenario expects.
 func (o Outcome) Expectation(control bool) string {
 	switch {
+	case o.Open:
+		return "so nobody knows whether as expected"
 	case !o.OK:
 		return "NOT as expected"
 	case control:

@@ -89,6 +89,9 @@ func (r Result) Said() string {
 	case r.Err != nil:
 		return "could not be run"
 	}
+	if r.Outcome.Open {
+		return r.Outcome.Name
+	}
 	return r.Outcome.Name + ", " + r.Outcome.Expectation(r.Control)
 }
 
@@ -107,6 +110,7 @@ func (r Result) Reasons() []string {
 type Count struct {
 	Runs    int // tried
 	Differ  int // of them: did not come out as expected
+	Open    int // of them: nobody knows whether they did
 	Cannot  int // of them: could not be made
 	Yours   int // of them: with the user's storage
 	Skipped int
@@ -127,6 +131,8 @@ func CountOf(results []Result) Count {
 		switch {
 		case r.Err != nil:
 			c.Cannot++
+		case r.Outcome.Open:
+			c.Open++
 		case !r.Outcome.OK:
 			c.Differ++
 		}
@@ -173,11 +179,17 @@ func Summary(results []Result) string {
 		if c.Differ > 0 {
 			bad = append(bad, fmt.Sprintf("%d NOT as expected", c.Differ))
 		}
+		if c.Open > 0 {
+			bad = append(bad, fmt.Sprintf("%d undecided", c.Open))
+		}
 		if c.Cannot > 0 {
 			bad = append(bad, fmt.Sprintf("%d %s", c.Cannot, cannot))
 		}
-		if len(bad) == 0 {
+		switch good := c.Runs - c.Differ - c.Open - c.Cannot; {
+		case len(bad) == 0:
 			bad = []string{"all as expected"}
+		case c.Open > 0:
+			bad = append([]string{fmt.Sprintf("%d as expected", good)}, bad...)
 		}
 		said += strings.Join(bad, ", ")
 	}
