@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/kv"
@@ -150,6 +151,7 @@ type limitedConn struct {
 	giveBack func()
 	read     deadline
 	write    deadline
+	own      atomic.Bool // no handler is what writes; see OwnAnswers
 }
 
 func newLimitedConn(c net.Conn, giveBack func()) *limitedConn {
@@ -170,6 +172,16 @@ func (c *limitedConn) Read(b []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *limitedConn) Write(b []byte) (int, error) {
+	if c.own.Load() {
+		if changed, ok := withOutcome(b); ok {
+			_, err := c.writeAll(changed)
+			return len(b), err
+		}
+	}
+	return c.writeAll(b)
+}
+
+func (c *limitedConn) writeAll(b []byte) (int, error) {
 	written := 0
 	for {
 		n, err := c.Conn.Write(b[written:])

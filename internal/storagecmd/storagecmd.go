@@ -187,7 +187,7 @@ func NewServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &http.Server{
+	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
@@ -196,6 +196,8 @@ func NewServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
 		MaxHeaderBytes:    int(3*maxKey + headerRoom),
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	kvhttp.OwnAnswers(srv)
+	return srv
 }
 
 // guards say who may call, and how. Each may be nil.
