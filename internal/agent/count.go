@@ -89,9 +89,13 @@ func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 	case err != nil:
 		return err
 	}
+	h := a.find(a.Scope)
 	err := a.addOne(ctx, c, n)
-	if outcome := a.release(ctx, a.Scope); outcome.Kind == history.KindUnknown {
+	switch outcome := a.release(ctx, a.Scope); {
+	case outcome.Kind == history.KindUnknown:
 		return errors.Join(err, failure(outcome))
+	case outcome.Kind == history.KindFail && h.transaction && err == nil:
+		return errAgain // it is undone
 	}
 	return err
 }

@@ -25,6 +25,10 @@ type held struct {
 	released chan struct{} // closed when the agent lets go of it by itself
 	place    service.Place // that it waits in; nil: none, or the wait is over
 	asked    history.Event // for the place
+
+	told        bool            // its loss is reported
+	transaction bool            // requests are part of its transaction, or were
+	pending     []history.Event // what is told of them when that has ended
 }
 
 func (h *held) lost() bool { return isClosed(h.Done()) }
@@ -259,6 +263,8 @@ func (a *agent) watch(h *held) {
 	}
 	if !isClosed(h.released) { // else it is no loss
 		a.print(e)
+		h.told = true
+		a.settle(h, history.KindFail)
 	}
 }
 

@@ -60,8 +60,15 @@ func (a *agent) start(ctx context.Context, r *request) (rest func(context.Contex
 		answer.RetryOf, answer.PartOf = "", "" // as the question says
 		err := r.do(ctx, storage, &answer)
 		answer = outcome(answer, err)
+		_, within := storage.(inside)
 		a.mu.Lock()
 		defer a.mu.Unlock()
+		switch {
+		case answer.Op == history.OpUnlock:
+			a.settle(r.held, answer.Kind)
+		case within:
+			return a.pend(r.held, answer)
+		}
 		if answer.Kind == history.KindUnknown && answer.Op != history.OpRead {
 			a.unknown = r
 		}

@@ -13,14 +13,22 @@ import (
 
 // storage is where a request goes: to the lock service, if the data lies there.
 func (a *agent) storage(r *request) service.Data {
-	switch {
-	case a.Storage != nil:
+	if a.Storage != nil {
 		return overHTTP{a.Storage}
-	case r.held == nil:
-		return a.Locks.(service.Store).Under(nil)
 	}
-	return a.Locks.(service.Store).Under(r.held.Tenure)
+	var under service.Tenure
+	if r.held != nil {
+		under = r.held.Tenure
+	}
+	data, within := a.Locks.(service.Store).Under(under)
+	if within {
+		return inside{data}
+	}
+	return data
 }
+
+// inside is data whose requests are done with the unlock, or not at all.
+type inside struct{ service.Data }
 
 // overHTTP is the storage that is a server of its own.
 type overHTTP struct{ *kvhttp.Client }

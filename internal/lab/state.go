@@ -30,6 +30,8 @@ type request struct {
 	lost     bool // on the way to the storage
 	parts    int  // changes that it is of
 	done     int  // parts that the storage did or refused, or had done before
+	pending  bool // it is done with the commit of its tenure's transaction, or not at all
+	tenure   string
 	answered bool
 	known    bool // its client knows what the storage did
 }
@@ -72,6 +74,7 @@ type owner struct {
 	held    []history.Event
 	ended   bool
 	revoked bool
+	unlocks time.Duration // when its client began to release it
 }
 
 // claim is what a client has of one lock, or had.
@@ -178,6 +181,9 @@ func (s *state) take(e history.Event) {
 		q := s.request(e.Request)
 		q.done++
 		e.Client = q.client
+		if q.pending { // until then nothing is committed
+			e.At = max(e.At, s.owner(q.tenure).unlocks)
+		}
 		if e.Kind == history.KindApplied && e.Op == history.OpWrite {
 			s.writes++
 		}
@@ -193,6 +199,12 @@ func (s *state) take(e history.Event) {
 		}
 	case history.KindNote:
 		c := s.client(e.Lane)
+		if q := s.requests[e.Request]; q != nil { // its answer comes with the unlock
+			q.pending = true
+			c.replies++
+			c.reply = e
+			break
+		}
 		c.notes++
 		switch c.reply = e; e.Op {
 		case "":
@@ -225,7 +237,7 @@ func (s *state) take(e history.Event) {
 func (s *state) invoked(c *clientState, e history.Event) {
 	if e.Request != "" {
 		q := s.request(e.Request)
-		q.client, q.sent, q.place = e.Lane, c.sends(e), len(s.requests)
+		q.client, q.tenure, q.sent, q.place = e.Lane, e.Tenure, c.sends(e), len(s.requests)
 		q.lost = q.sent && s.dead && !c.held
 		if e.Op == history.OpChange {
 			q.parts = len(e.Changes)
@@ -233,6 +245,7 @@ func (s *state) invoked(c *clientState, e history.Event) {
 		s.recorder.askedBy(e)
 	}
 	if e.Op == history.OpUnlock {
+		s.owner(e.Tenure).unlocks = e.At
 		c.unlocks = c.sends(e)
 		if k := c.claim(e.Scope); !k.queues && k.latest() == e.Tenure { // else it lets go of nothing, or of what it has no more
 			c.putFirst(k)
@@ -297,6 +310,7 @@ func (s *state) answer(e history.Event) (recorded bool) {
 		if e.Kind != history.KindOK {
 			c.sending = nil // the rest is not sent
 		}
+	case q != nil && q.pending: // its step is over
 	case e.Op == history.OpUnlock && c.unlocks:
 		c.unlocks = false
 	case e.Op == history.OpLock && k.queues:
@@ -475,10 +489,22 @@ func (s *state) told(reply history.Event) bool {
 		return s.request(reply.Request).over()
 	case reply.Request != "" || reply.Kind != history.KindOK:
 		return true
+	case reply.Op == history.OpUnlock && !s.committed(reply.Tenure):
+		return false
 	case reply.Op == history.OpUnlock:
 		return s.owner(reply.Tenure).ended && !slices.ContainsFunc(s.kin(reply.Tenure), func(o *owner) bool { return o.client != "" && !o.ended })
 	case reply.Op == history.OpLock || reply.Op == history.OpTryLock:
 		return s.owner(reply.Tenure).granted
+	}
+	return true
+}
+
+// committed reports whether the storage has told of all that a tenure's transaction has done.
+func (s *state) committed(tenure string) bool {
+	for _, q := range s.requests {
+		if q.pending && q.tenure == tenure && q.known && !q.over() {
+			return false
+		}
 	}
 	return true
 }

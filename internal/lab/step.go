@@ -122,8 +122,9 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 		if s.Verb == scenario.Unlock && c.notes > noted {
 			return true, nil // of a lock that was taken again: its tenure goes on
 		}
-		over := c.replies == before+len(r.requests(s)) || c.replies > before && c.reply.Kind != history.KindOK
-		if over = over && !(s.Verb == scenario.Begin && c.reply.Kind == history.KindOK); over {
+		goesOn := c.reply.Kind == history.KindOK || c.reply.Kind == history.KindNote
+		over := c.replies == before+len(r.requests(s)) || c.replies > before && !goesOn
+		if over = over && !(s.Verb == scenario.Begin && goesOn); over {
 			reply = c.reply
 		}
 		return over, nil

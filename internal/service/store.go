@@ -12,7 +12,9 @@ import (
 // of the service's own commits.
 type Store interface {
 	// Under is the data as a client reaches it under a tenure of its own; nil: it has none.
-	Under(t Tenure) Data
+	// within says that the requests are part of the transaction that has the lock: they are
+	// done with the tenure's Unlock, or not at all. An error of Do has ended the transaction.
+	Under(t Tenure) (of Data, within bool)
 }
 
 // Data is what can be asked of a storage.

@@ -94,7 +94,7 @@ func (b *Builder) request(e history.Event, r *request) {
 	b.carry(&row, e)
 	if r != nil && r.sent {
 		row.Leg = Arrived
-		row.Text = slices.Concat(Say("%s's", name(e.Client)), noun(e), part(r), token(e, "(", ")"), since(r, e, "arrives %s after it was sent:"))
+		row.Text = slices.Concat(Say("%s's", name(e.Client)), noun(e), part(r), token(e, "(", ")"), since(r, e, r.arrives()))
 	} else {
 		row.Text = end(slices.Concat(doing(e), part(r)), ":")
 	}
@@ -117,6 +117,14 @@ func (b *Builder) request(e history.Event, r *request) {
 		}
 	}
 	b.add(e, row)
+}
+
+// arrives says how a request comes to the storage that was under way.
+func (r *request) arrives() string {
+	if r.pending.Kind != "" {
+		return "is committed %s after it was sent:"
+	}
+	return "arrives %s after it was sent:"
 }
 
 // carry notes on a row whose token it takes along.

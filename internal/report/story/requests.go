@@ -20,10 +20,11 @@ const (
 // request is what is known of one from all accounts.
 type request struct {
 	invoke  history.Event
-	account history.Kind // what the lock service or the storage told of it, now or later in the batch; "": nothing
-	settled bool         // it is known what became of it
-	sent    bool         // it is drawn where it was sent
-	parts   int          // writes of it that were told of so far
+	account history.Kind  // what the lock service or the storage told of it, now or later in the batch; "": nothing
+	settled bool          // it is known what became of it
+	sent    bool          // it is drawn where it was sent
+	pending history.Event // what is told of it before its transaction is committed; zero: it is part of none
+	parts   int           // writes of it that were told of so far
 }
 
 // requests join the accounts. They look ahead in a batch of events, so that a
@@ -120,6 +121,8 @@ func (rs *requests) about(e history.Event) *request {
 		return rs.find(e.Client, e)
 	case history.KindOK, history.KindFail, history.KindUnknown:
 		return rs.find(e.Lane, e)
+	case history.KindNote:
+		return rs.named[e.Request]
 	}
 	return nil
 }
@@ -139,6 +142,10 @@ func (rs *requests) find(client string, e history.Event) *request {
 func (rs *requests) learn(r *request, e history.Event) {
 	switch e.Kind {
 	case history.KindUnknown:
+		r.wait()
+		return
+	case history.KindNote:
+		r.pending = e
 		r.wait()
 		return
 	case history.KindGranted, history.KindEnded, history.KindApplied, history.KindRefused, history.KindDuplicate, history.KindUnanswered:
@@ -162,10 +169,21 @@ func (b *Builder) invoke(e history.Event, r *request) {
 	case r.sent && asksForLock(e.Op):
 		b.add(e, Row{Class: ClassSend, To: server(e.Op), Text: append(doing(e), Say("and waits")...)})
 	case r.sent:
-		row := Row{Class: ClassSend, To: server(e.Op), Leg: Sent, Request: e.Request, Text: append(doing(e), Say("(not answered yet)")...)}
+		row := Row{Class: ClassSend, To: server(e.Op), Leg: Sent, Request: e.Request, Text: r.yet(doing(e))}
 		b.carry(&row, e)
 		b.add(e, row)
 	}
+}
+
+// yet says how far a request is that is under way, after what it does.
+func (r *request) yet(does Text) Text {
+	switch {
+	case r.pending.Kind == "":
+		return append(does, Say("(not answered yet)")...)
+	case r.pending.Op == history.OpRead:
+		does = slices.Concat(end(does, ","), Say("and gets"), value(r.pending.Key, r.pending))
+	}
+	return append(does, Say("(not committed yet)")...)
 }
 
 // answer takes what a client was told. It is a row where it tells more than the
@@ -178,6 +196,7 @@ func (b *Builder) answer(e history.Event, r *request) {
 	switch {
 	case e.Kind == history.KindUnknown:
 		b.add(e, Row{Class: ClassUnknown, Text: because(slices.Concat(Say("%s does not know whether its", e.Lane), noun(asked), Say("took effect")), e)})
+	case e.Kind == history.KindOK && account != "" && r.pending.Kind != "": // its commit is told
 	case e.Kind == history.KindOK:
 		b.succeeded(e, asked, account)
 	case account == history.KindRefused: // which says why

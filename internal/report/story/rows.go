@@ -215,6 +215,9 @@ func (b *Builder) tell(e history.Event, r *request) {
 		b.add(e, Row{Class: ClassError, Text: append(Strong("the run could not go on:"), Say("%s", e.Text)...)})
 	case history.KindEnd: // nothing happens
 	case history.KindNote:
+		if r != nil {
+			return // the row of the request says it
+		}
 		b.add(e, Row{Class: ClassNote, Text: Say("%s", e.Text)})
 	default:
 		b.add(e, Row{Class: ClassNote, Text: Say("%s %s %s %s", Clean(string(e.Kind), MaxName), e.Op, e.Key, e.Text)})

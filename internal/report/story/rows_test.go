@@ -27,6 +27,11 @@ func TestRows(t *testing.T) {
 	write := func(at time.Duration, lane string, k history.Kind) history.Event {
 		return history.Event{At: at, Lane: lane, Kind: k, Op: history.OpWrite, Request: "r", Client: "c", Token: 5, Mark: 5, Key: "k", Value: "v"}
 	}
+	read := func(at time.Duration, lane string, k history.Kind) history.Event {
+		e := write(at, lane, k)
+		e.Op = history.OpRead
+		return e
+	}
 	lock := func(at time.Duration, lane string, k history.Kind) history.Event {
 		return history.Event{At: at, Lane: lane, Kind: k, Op: history.OpLock, Client: "c", Token: 5, Scope: "/l"}
 	}
@@ -41,6 +46,18 @@ func TestRows(t *testing.T) {
 		"a slow one is two": {
 			[]history.Event{write(1*ms, "c", "invoke"), write(301*ms, "storage", "applied"), write(900*ms, "c", "ok")},
 			[]string{"send c>storage c writes k=v, token 5 (not answered yet)", "admit c>storage c's write of k=v (token 5) arrives 300 ms after it was sent: applied unchecked"},
+		},
+		"what is part of a transaction is sent, and committed": {
+			[]history.Event{write(1*ms, "c", "invoke"), write(2*ms, "c", "note"), write(5*ms, "storage", "applied"), write(6*ms, "c", "ok")},
+			[]string{"send c>storage c writes k=v, token 5 (not committed yet)", "admit c>storage c's write of k=v (token 5) is committed 4 ms after it was sent: applied unchecked"},
+		},
+		"or not committed": {
+			[]history.Event{write(1*ms, "c", "invoke"), write(2*ms, "c", "note"), write(6*ms, "c", "fail")},
+			[]string{"send c>storage c writes k=v, token 5 (not committed yet)", "fail storage>c c's write of k=v failed"},
+		},
+		"a read in a transaction has found something": {
+			[]history.Event{read(1*ms, "c", "invoke"), read(2*ms, "c", "note"), read(5*ms, "storage", "applied"), read(6*ms, "c", "ok")},
+			[]string{"send c>storage c reads k, token 5, and gets k=v (not committed yet)", "admit c>storage c's read of k (token 5) is committed 4 ms after it was sent: applied unchecked"},
 		},
 		"an account may come after the answer": {
 			[]history.Event{lock(1*ms, "c", "invoke"), lock(2*ms, "c", "ok"), lock(3*ms, "etcd", "granted")},

@@ -15,16 +15,16 @@ import (
 )
 
 // Under implements service.Store.
-func (c *client) Under(t service.Tenure) service.Data {
+func (c *client) Under(t service.Tenure) (of service.Data, within bool) {
 	d := data{of: c}
 	if t == nil {
-		return d
+		return d, false
 	}
 	d.tenure = t.Name()
 	if held, is := t.(*tenure); is {
 		d.found = held.of.found
 	}
-	return d
+	return d, false
 }
 
 // data is that in Elasticsearch, a document for each key, as a client reaches it under a

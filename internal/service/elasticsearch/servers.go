@@ -110,8 +110,9 @@ func warmUp(ctx context.Context, n *node, prefix string) error {
 			return err
 		}
 		if r == &versions {
+			files, _ := c.Under(t)
 			for _, op := range []string{history.OpWrite, history.OpDelete} {
-				if err := c.Under(t).Do(ctx, &history.Event{Op: op, Scope: scope, Key: "warm-up"}); err != nil {
+				if err := files.Do(ctx, &history.Event{Op: op, Scope: scope, Key: "warm-up"}); err != nil {
 					return err
 				}
 			}

@@ -68,6 +68,9 @@ func (place) Commit(ctx context.Context, l *link) error { return exec(ctx, l, "C
 
 // Hurry rounds to whole seconds.
 func (place) Hurry(ctx context.Context, l *link, long time.Duration) error {
+	if long == 0 {
+		return exec(ctx, l, "SET SESSION innodb_lock_wait_timeout = DEFAULT")
+	}
 	return exec(ctx, l, fmt.Sprintf("SET SESSION innodb_lock_wait_timeout = %d", int(long.Round(time.Second).Seconds())))
 }
 

@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
@@ -21,12 +18,12 @@ var (
 	resourceRaise string
 	//go:embed sql/item_find.sql
 	itemFind string
+	//go:embed sql/item_read.sql
+	itemRead string
 	//go:embed sql/item_put.sql
 	itemPut string
 	//go:embed sql/data_tell.sql
 	dataTell string
-	//go:embed sql/data_told.sql
-	dataTold string
 )
 
 // Those that keep nobody out.
@@ -82,49 +79,40 @@ func look(by, kind string) sqlservice.Looking[*link] {
 	}
 }
 
-// Find implements sqlservice.Keeping, as the one below does.
+// Find implements sqlservice.Keeping, as those below do.
 func (place) Find(ctx context.Context, l *link, lock, key string, told []history.Event) (value *string, err error) {
-	err = transaction(ctx, l, func() error {
-		if _, err := see(ctx, l, lock); err != nil {
-			return err
-		}
-		if err := l.QueryRowContext(ctx, itemFind, key).Scan(&value); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		return tell(ctx, l, sqlservice.ToldDone, sqlservice.DataTold{Events: told, Value: value})
-	})
-	return value, err
+	if _, err := see(ctx, l, lock); err != nil {
+		return nil, err
+	}
+	if err := l.QueryRowContext(ctx, itemRead, key).Scan(&value); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	return value, tell(ctx, l, sqlservice.ToldDone, sqlservice.DataTold{Events: told, Value: value})
 }
 
-// Change is one transaction: an UPDATE of the row of the lock, and then a statement for each
-// key. A statement that has waited too long for a row is undone alone, and what came before
-// it in the transaction stays: then the client chooses.
+// Change is an UPDATE of the row of the lock, and then a statement for each key.
 func (place) Change(ctx context.Context, l *link, c *sqlservice.Change) (now sqlservice.Seen, made bool, err error) {
-	err = transaction(ctx, l, func() error {
-		if made, err = raise(ctx, l, c); err != nil {
-			return err
-		}
-		if now, err = see(ctx, l, c.Lock); err != nil {
-			return err
-		}
-		if !made {
-			return tell(ctx, l, sqlservice.ToldRefused, sqlservice.DataTold{Seen: now, Events: c.Told})
-		}
-		for _, e := range c.Told {
-			if err := put(ctx, l, e); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if isNumber(err, lockWaitTimeout) {
-		then := "ROLLBACK"
-		if c.Settings.Text(settingOnTimeout) == onTimeoutCommit {
-			then = "COMMIT"
-		}
-		err = errors.Join(err, exec(ctx, l, then))
+	if made, err = raise(ctx, l, c); err != nil {
+		return now, false, err
 	}
-	return now, made, err
+	if now, err = see(ctx, l, c.Lock); err != nil {
+		return now, false, err
+	}
+	if !made {
+		return now, false, tell(ctx, l, sqlservice.ToldRefused, sqlservice.DataTold{Seen: now, Events: c.Told})
+	}
+	for _, e := range c.Told {
+		if err := put(ctx, l, e); err != nil {
+			return now, false, err
+		}
+	}
+	return now, true, nil
+}
+
+// Keeps is so after a statement that has waited too long for a row. MariaDB undoes it alone, and
+// what came before it in the transaction stays: then the client chooses.
+func (place) Keeps(err error, of setting.Values) bool {
+	return isNumber(err, lockWaitTimeout) && of.Text(settingOnTimeout) == onTimeoutCommit
 }
 
 // statusKey is the key that the recipe status compares.
@@ -171,51 +159,4 @@ func (s *servers) Final(ctx context.Context, key string) (value string, has bool
 		return "", false, err
 	}
 	return *found, true, nil
-}
-
-// dataLog is what triggers and clients have told of the data.
-type dataLog struct {
-	account *sqlservice.DataAccount[*link]
-	seen    map[int64]bool // as in sqlservice.Log
-}
-
-// told is one line of it.
-type told struct {
-	number int64
-	kind   string
-	sqlservice.DataTold
-}
-
-// read is what was committed and not taken in yet, in the order of the changes of each row.
-func (d *dataLog) read(ctx context.Context, conn *link, behind time.Duration) (list []told, err error) {
-	rows, err := conn.QueryContext(ctx, dataTold)
-	if err != nil {
-		return nil, fmt.Errorf("read what was told of the data: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var at int64
-		var content []byte
-		var t told
-		if err := rows.Scan(&t.number, &t.kind, &at, &content); err != nil {
-			return nil, fmt.Errorf("read what was told of the data: %w", err)
-		}
-		if d.seen[t.number] {
-			continue
-		}
-		if err := json.Unmarshal(content, &t.DataTold); err != nil {
-			return nil, fmt.Errorf("what was told of the data is %q: %w", content, err)
-		}
-		t.At = time.UnixMicro(at).Add(-behind)
-		list = append(list, t)
-	}
-	return list, rows.Err()
-}
-
-// take has the account take in lines.
-func (d *dataLog) take(list []told) {
-	for _, t := range list {
-		d.seen[t.number] = true
-		d.account.Take(t.kind, t.DataTold)
-	}
 }

@@ -19,7 +19,7 @@ type watch struct {
 	*sqlservice.Watch
 	account *sqlservice.Account
 	log     *sqlservice.Log
-	data    *dataLog
+	data    *sqlservice.DataLog[*link]
 	conn    *link
 	held    int64 // the number of the last lock of a connection that was told
 }
@@ -55,8 +55,7 @@ func (w *watch) open(ctx context.Context) error {
 // round takes in what happened since the last one. The data is read first: the grant under
 // which something happened to the data is then there, too.
 func (w *watch) round(ctx context.Context) error {
-	w.data.account.Asking()
-	data, err := w.data.read(ctx, w.conn, w.log.Behind)
+	data, err := w.data.Read(ctx, w.conn, w.log.Behind)
 	if err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func (w *watch) round(ctx context.Context) error {
 	if err := w.log.Round(ctx, w.conn, w.account, holders, w.goesOn(ctx)); err != nil {
 		return err
 	}
-	w.data.take(data)
+	w.data.TakeAll(data)
 	return nil
 }
 

@@ -27,7 +27,7 @@ type servers struct {
 	database string // of the run
 	account  *sqlservice.Account
 	log      *sqlservice.Log
-	data     *dataLog
+	data     *sqlservice.DataLog[*link]
 	holds    map[string]*link // key → who has its row locked
 	watch    *watch
 }
@@ -69,7 +69,7 @@ func (s *servers) Observe(ctx context.Context) error {
 	}
 	s.account = sqlservice.NewAccount(Name, s.stage)
 	s.log = &sqlservice.Log{Locks: s.stage.Locks()}
-	s.data = &dataLog{sqlservice.NewDataAccount(Name, s.stage, recipes), make(map[int64]bool)}
+	s.data = &sqlservice.DataLog[*link]{DataAccount: sqlservice.NewDataAccount(Name, s.stage, recipes)}
 	s.holds = make(map[string]*link)
 	return s.observe(ctx, starting)
 }

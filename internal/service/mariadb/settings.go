@@ -40,17 +40,25 @@ func arguments(world setting.Values) []string {
 // The settings of its clients.
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.LockTimeout, onTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
+	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, onTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
 }
 
 // checkOnTimeout finds a client that chooses what becomes of its transactions, and that makes
 // none.
 func checkOnTimeout(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		if clients[name].Text(settingOnTimeout) != onTimeoutRollback && w.Storage.In != scenario.InService {
-			return &scenario.Conflict{Client: name, Setting: settingOnTimeout,
-				Text: "the data does not lie in MariaDB, and no transaction changes it: leave \"on-timeout\" out"}
+		var text string
+		switch by := service.RecipeOf(recipes, clients[name].Values); {
+		case clients[name].Text(settingOnTimeout) == onTimeoutRollback:
+			continue
+		case w.Storage.In != scenario.InService:
+			text = "the data does not lie in MariaDB, and no transaction changes it: leave \"on-timeout\" out"
+		case by.Inside(clients[name].Values):
+			text = "a change is part of the transaction that has the lock, which ends with an error: leave \"on-timeout\" out, or want \"writes: outside\""
+		default:
+			continue
 		}
+		return &scenario.Conflict{Client: name, Setting: settingOnTimeout, Text: text}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 var (
@@ -45,11 +46,14 @@ func look(by, kind string) sqlservice.Looking[*pgx.Conn] {
 	}
 }
 
-// Find implements sqlservice.Keeping, as the one below does.
+// Find implements sqlservice.Keeping, as those below do.
 func (place) Find(ctx context.Context, conn *pgx.Conn, lock, key string, told []history.Event) (value *string, err error) {
 	err = conn.QueryRow(ctx, resourceRead, lock, key, sqlservice.InJSON(told)).Scan(&value, nil)
 	return value, err
 }
+
+// Keeps is never so: no transaction goes on after an error.
+func (place) Keeps(error, setting.Values) bool { return false }
 
 // Change is one UPDATE.
 func (place) Change(ctx context.Context, conn *pgx.Conn, c *sqlservice.Change) (now sqlservice.Seen, made bool, err error) {

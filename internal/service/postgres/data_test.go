@@ -34,6 +34,9 @@ func TestDataInTheService(t *testing.T) {
 	for _, tt := range []struct{ storage, client, step, want string }{
 		{"fencing: on", "by: version", "lock", `version compares the row that has the data: it needs "storage: {in: service}"`},
 		{"in: service", "by: token, compare: false", "lock", `token compares nothing: leave "compare" out`},
+		{"fencing: off", "by: for-update, writes: outside", "lock", `no write is part of a transaction of the database where the data does not lie there: it needs "storage: {in: service}"`},
+		{"in: service", "by: advisory, writes: outside", "lock", `advisory is no lock of a transaction: each write is a transaction of its own. Leave "writes" out`},
+		{"in: service", "by: version, writes: outside", "lock", `version is no lock of a transaction`},
 		{"in: service, engine: bolt", "by: version", "lock", `there is no storage that has a setting "engine": leave it out`},
 		{"in: service, fencing: off", "by: version", "lock", `there is no storage that has a setting "fencing": leave it out`},
 		{"in: service, bound: issuer", "by: version", "lock", `there is no storage that has a setting "bound": leave it out`},

@@ -119,6 +119,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	return cmp.Or(
 		sqlservice.CheckCompare(recipes, w, clients),
 		sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock),
+		sqlservice.CheckWrites(recipes, w, clients),
 		sqlservice.CheckWait(recipes, w, clients),
 		sqlservice.CheckPeers(recipes, w, clients),
 		checkPooler(w.Settings, clients))

@@ -36,7 +36,7 @@ const (
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
+	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
 	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
 		About: "Where it connects to if there is a pgbouncer. pooler: to that. server: to the server itself."},
 }

@@ -28,7 +28,8 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want the path of one file", o.Endpoints)
 	}
-	return &sqlservice.Client[*link]{Database: file(o.Endpoints[0]), Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}, nil
+	c := &sqlservice.Client[*link]{Database: file(o.Endpoints[0]), Settings: o.Settings, Recipe: service.RecipeOf(recipes, o.Settings)}
+	return sqlservice.KeepingClient[*link]{Client: c}, nil
 }
 
 // The settings of its clients.

@@ -19,19 +19,20 @@ import (
 // file is the path of a database, which each client opens itself.
 type file string
 
-var _ sqlservice.Holding[*link] = file("")
+var _ sqlservice.Keeping[*link] = file("")
 
 // link is one connection.
 type link struct {
 	*sql.DB // has no other
 	file    file
 
+	begun    bool          // it is in a transaction
 	long     time.Duration // for how long it waits for the file's lock; 0 is for ever
 	canceled chan struct{} // closed when it is to wait no longer
 	waits    atomic.Bool
 }
 
-// Name implements sqlservice.Holding, as those below do.
+// Name implements sqlservice.Keeping, as those below do.
 func (file) Name() string { return Name }
 
 // Pool makes connections that wait for a writer who has the file's lock, up to as long as
@@ -67,7 +68,7 @@ func (file) HangUp(l *link) { _ = l.Close() }
 
 func (file) Refused(err error) bool { return errors.As(err, new(*sqlite.Error)) }
 
-// Begin leaves the beginning to Hold: BEGIN IMMEDIATE takes the lock. The wait for the lock is
+// Begin leaves the beginning to what is asked first: BEGIN IMMEDIATE takes the file's lock. The wait for the lock is
 // this package's, which can be cancelled, and not SQLite's.
 func (file) Begin(ctx context.Context, l *link) error {
 	_, err := l.ExecContext(ctx, "PRAGMA busy_timeout = 0")
@@ -104,8 +105,12 @@ func (file) Ended(ctx context.Context, _ *link) bool {
 	return false
 }
 
-// beginImmediate begins a transaction that has the file's lock, and waits until no other has it.
+// beginImmediate begins a transaction that has the file's lock, unless the connection is in one,
+// and waits until no other has the lock.
 func (l *link) beginImmediate(ctx context.Context) error {
+	if l.begun {
+		return nil
+	}
 	var over <-chan time.Time
 	if l.long > 0 {
 		over = time.After(l.long)
@@ -113,6 +118,7 @@ func (l *link) beginImmediate(ctx context.Context) error {
 	for {
 		_, err := l.ExecContext(ctx, "BEGIN IMMEDIATE")
 		if !l.file.GaveUp(err) {
+			l.begun = err == nil
 			return err
 		}
 		l.waits.Store(true)

@@ -14,6 +14,7 @@ import (
 type watch struct {
 	account *sqlservice.Account
 	log     *sqlservice.Log
+	data    *sqlservice.DataLog[*link]
 	locks   *link    // the run's file
 	held    *link    // the file that tells of holders of the run's file
 	index   *os.File // the shared memory of the run's file, on which SQLite has its locks
@@ -22,7 +23,10 @@ type watch struct {
 
 // Observe implements service.Servers. The file has this machine's clock.
 func (s *servers) Observe(ctx context.Context) error {
-	w := &watch{account: sqlservice.NewAccount(Name, s.stage), log: &sqlservice.Log{Locks: s.stage.Locks()}}
+	w := &watch{
+		account: sqlservice.NewAccount(Name, s.stage), log: &sqlservice.Log{Locks: s.stage.Locks()},
+		data: &sqlservice.DataLog[*link]{DataAccount: sqlservice.NewDataAccount(Name, s.stage, recipes)},
+	}
 	if err := w.open(ctx, s.file); err != nil {
 		w.close()
 		return fmt.Errorf("observer: %w", err)
@@ -56,13 +60,22 @@ func (w *watch) close() {
 	_ = w.index.Close()
 }
 
-// round takes in what happened since the last one.
+// round takes in what happened since the last one. The data is read first: the grant under which
+// something happened to the data is then there, too.
 func (w *watch) round(ctx context.Context) error {
+	data, err := w.data.Read(ctx, w.locks, 0)
+	if err != nil {
+		return err
+	}
 	holders, err := w.newHolders(ctx)
 	if err != nil {
 		return err
 	}
-	return w.log.Round(ctx, w.locks, w.account, holders, w.goesOn(ctx))
+	if err := w.log.Round(ctx, w.locks, w.account, holders, w.goesOn(ctx)); err != nil {
+		return err
+	}
+	w.data.TakeAll(data)
+	return nil
 }
 
 // newHolders are those that have had the file's lock since the last round.

@@ -56,14 +56,15 @@ var immediate = recipe{
 }
 
 // tell tells the account that this process has the file's lock. The account is a file of its
-// own, as nobody can see what a transaction has not committed.
+// own, as nobody can see what a transaction has not committed. The time is the process's: SQLite's
+// has milliseconds.
 func tell(ctx context.Context, account file, a *attempt) error {
 	l, err := account.Connect(ctx, "")
 	if err != nil {
 		return err
 	}
 	defer account.HangUp(l)
-	_, err = l.ExecContext(ctx, tellStatement, a.Lock, a.Owner, os.Getpid())
+	_, err = l.ExecContext(ctx, tellStatement, a.Lock, a.Owner, time.Now().UnixMicro(), os.Getpid())
 	return err
 }
 

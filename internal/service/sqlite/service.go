@@ -27,6 +27,8 @@ type Service struct{ Dialer }
 var (
 	_ service.Service = Service{}
 	_ service.Bounded = Service{}
+	_ service.Keeper  = (*servers)(nil)
+	_ service.Store   = sqlservice.KeepingClient[*link]{}
 )
 
 // Words implements service.Service, as those below do.
@@ -34,6 +36,7 @@ func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: Name, About: "The lock service.",
 		Client: clientSettings, Unqueued: true, Halfway: true, Local: true,
+		Compares: func(client scenario.Client) bool { return sqlservice.Compares(recipes, client) },
 		Check: func(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 			return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, w, clients))
 		},

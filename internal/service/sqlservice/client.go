@@ -19,8 +19,8 @@ type Client[C any] struct {
 	Settings setting.Values
 	Recipe   *Recipe[C]
 
-	pools pools
-	reads sync.Map // name of a tenure → *ReadTenure[C]
+	pools   pools
+	tenures sync.Map // name → *ReadTenure[C], or *heldTenure[C] where the requests are within its transaction
 }
 
 // Reach implements service.Client, as those below do.

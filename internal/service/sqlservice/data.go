@@ -13,8 +13,9 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Keeping is a Database that has the data, too, beside the locks. Where a lock has no row
-// for its data the error is sql.ErrNoRows.
+// Keeping is a Database that has the data, too, beside the locks. What it is asked for is part
+// of a transaction that was begun before. Where a lock has no row for its data the error is
+// sql.ErrNoRows.
 type Keeping[C any] interface {
 	Holding[C]
 	// Find reads a key under a lock. The value is nil where there is none. The account is
@@ -23,6 +24,9 @@ type Keeping[C any] interface {
 	// Change makes a change, all of it or nothing. now is the row as the change has made it
 	// or, where it compares the row and makes nothing, as the change has found it.
 	Change(ctx context.Context, conn C, c *Change) (now Seen, made bool, err error)
+	// Keeps reports whether a client with these settings commits what came before a
+	// statement that has failed with this error.
+	Keeps(err error, of setting.Values) bool
 }
 
 // Change is one of the data under a lock.
@@ -39,12 +43,18 @@ type Change struct {
 type KeepingClient[C any] struct{ *Client[C] }
 
 // Under implements service.Store.
-func (c KeepingClient[C]) Under(t service.Tenure) service.Data {
+func (c KeepingClient[C]) Under(t service.Tenure) (of service.Data, within bool) {
 	d := data[C]{of: c.Client}
-	if t != nil {
-		d.under = c.Reading(t.Name())
+	if t == nil {
+		return d, false
 	}
-	return d
+	switch now, _ := c.tenures.Load(t.Name()); now := now.(type) {
+	case *ReadTenure[C]:
+		d.under = now
+	case *heldTenure[C]:
+		return inside[C]{d, now}, true
+	}
+	return d, false
 }
 
 // data is that in a database, as a client reaches it under a tenure.
@@ -53,63 +63,88 @@ type data[C any] struct {
 	under *ReadTenure[C] // nil: nothing is compared
 }
 
-// Do implements service.Data. It asks by a connection of its own.
+// Do implements service.Data. It asks in a transaction of its own, by a connection of its own.
 func (d data[C]) Do(ctx context.Context, ask *history.Event) error {
 	database := d.of.Database.(Keeping[C])
 	conn, err := database.Connect(ctx, ask.Scope)
 	if err != nil {
 		return err
 	}
-	defer database.HangUp(conn)
+	defer database.HangUp(conn) // which undoes what is not committed
 	if long := d.of.Settings.Time(settingLockTimeout); long > 0 {
 		if err := database.Hurry(ctx, conn, long); err != nil {
 			return err
 		}
 	}
-	var refused error
-	if ask.Op == history.OpRead {
-		err = d.read(ctx, database, conn, ask)
-	} else {
-		refused, err = d.change(ctx, database, conn, ask)
+	var now Seen
+	made := true
+	if err = database.Begin(ctx, conn); err == nil {
+		now, made, err = d.ask(ctx, conn, ask)
 	}
-	switch {
+	if err != nil {
+		if database.Keeps(err, d.of.Settings) {
+			err = errors.Join(err, database.Commit(ctx, conn))
+		}
+		return d.refused(ask, err)
+	}
+	switch err := database.Commit(ctx, conn); {
 	case database.Refused(err):
-		return fmt.Errorf("%s of %q: %w", ask.Op, ask.Scope, err)
-	case errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("%s: there is no row of the lock %q", ask.Op, ask.Scope)
+		return d.refused(ask, err)
 	case err != nil:
 		return &lock.UnknownError{Op: ask.Op, Scope: ask.Scope, Err: err}
+	case !made:
+		return d.under.Stale(now)
+	case d.under != nil && ask.Op != history.OpRead:
+		d.under.Changed(now)
 	}
-	return refused
+	return nil
 }
 
-func (d data[C]) read(ctx context.Context, database Keeping[C], conn C, ask *history.Event) error {
-	value, err := database.Find(ctx, conn, ask.Scope, ask.Key, eachKey(ask))
-	ask.Missing = value == nil
-	if value != nil {
-		ask.Value = *value
+// refused says why a request was not done: nothing of it was committed, or will be.
+func (data[C]) refused(ask *history.Event, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%s: there is no row of the lock %q", ask.Op, ask.Scope)
 	}
-	return err
+	return fmt.Errorf("%s of %q: %w", ask.Op, ask.Scope, err)
 }
 
-// change makes a change. refused is why it was not made.
-func (d data[C]) change(ctx context.Context, database Keeping[C], conn C, ask *history.Event) (refused, err error) {
-	c := &Change{Lock: ask.Scope, Told: eachKey(ask), Settings: d.of.Settings}
+// ask makes a request part of a transaction. now and made are as of Keeping.Change.
+func (d data[C]) ask(ctx context.Context, conn C, ask *history.Event) (now Seen, made bool, err error) {
+	database, told := d.of.Database.(Keeping[C]), eachKey(ask)
+	if ask.Op == history.OpRead {
+		value, err := database.Find(ctx, conn, ask.Scope, ask.Key, told)
+		ask.Missing = value == nil
+		if value != nil {
+			ask.Value = *value
+		}
+		return now, true, err
+	}
+	c := &Change{Lock: ask.Scope, Told: told, Settings: d.of.Settings}
 	if d.under != nil {
 		c.Read, c.Tenure = d.under.Seen(), d.under.Name()
 		if d.of.Settings.Flag(settingCompare) {
 			c.Compare = d.of.Recipe.ID
 		}
 	}
-	now, made, err := database.Change(ctx, conn, c)
-	switch {
-	case err != nil || d.under == nil:
-		return nil, err
-	case !made:
-		return d.under.Stale(now), nil
-	}
-	d.under.Changed(now)
-	return nil, nil
+	return database.Change(ctx, conn, c)
+}
+
+// inside is data whose requests are part of the transaction that has the lock.
+type inside[C any] struct {
+	data[C]
+	tenure *heldTenure[C]
+}
+
+// Do implements service.Data. After an error nobody commits the transaction: the connection is
+// closed, and the tenure is over.
+func (i inside[C]) Do(ctx context.Context, ask *history.Event) error {
+	return i.tenure.within(func(conn C) error {
+		_, _, err := i.ask(ctx, conn, ask)
+		if err != nil {
+			err = i.refused(ask, err)
+		}
+		return err
+	})
 }
 
 // eachKey is what the account is to tell of a request: an event for each key.

@@ -28,7 +28,8 @@ type Holding[C any] interface {
 	Begin(ctx context.Context, conn C) error
 	Commit(ctx context.Context, conn C) error
 	// Hurry has a connection's requests give up that wait for a lock for so long, until the
-	// transaction ends if there is one. GaveUp reports whether an error says so.
+	// transaction ends if there is one; 0: for as long as by default. GaveUp reports whether an
+	// error says so.
 	Hurry(ctx context.Context, conn C, long time.Duration) error
 	GaveUp(err error) bool
 	// Cancel has a connection's request cancelled. Canceled reports whether an error says

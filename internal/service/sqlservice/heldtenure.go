@@ -43,6 +43,9 @@ func (w *asking[C]) tryHold(ctx context.Context) (service.Tenure, error) {
 		w.Database.HangUp(conn)
 		return nil, lock.ErrLocked
 	}
+	if err == nil { // what it asks for next may wait as long as ever
+		err = w.holding().Hurry(ctx, conn, w.Client.Settings.Time(settingLockTimeout))
+	}
 	return w.held(ctx, conn, err)
 }
 
@@ -104,9 +107,11 @@ func (w *asking[C]) held(ctx context.Context, conn C, err error) (service.Tenure
 		return nil, w.failed(w.op, err)
 	}
 	service.Stand(ctx, w.Owner)
-	watching, stop := context.WithCancel(context.Background())
-	t := &heldTenure[C]{tenure: newTenure(w), conn: conn, stop: stop, stopped: make(chan struct{})}
-	go t.watch(watching)
+	t := &heldTenure[C]{tenure: newTenure(w), conn: conn}
+	if w.Recipe.Inside(w.Client.Settings) {
+		w.Client.tenures.Store(w.Owner, t)
+	}
+	t.watch()
 	return t, nil
 }
 
@@ -135,23 +140,45 @@ func (w *asking[C]) watchWait(ctx context.Context, waiting C, stands func(owner 
 type heldTenure[C any] struct {
 	*tenure[C]
 	conn    C
-	stop    context.CancelFunc // of the watch
-	stopped chan struct{}
+	unwatch func() // returns when nobody waits for the connection's end
 }
 
-// watch ends the tenure when the connection does.
-func (t *heldTenure[C]) watch(ctx context.Context) {
-	defer close(t.stopped)
-	if t.of.holding().Ended(ctx, t.conn) {
-		t.End(lock.ErrLost)
+// watch has the tenure end when the connection does, for which nothing is asked meanwhile.
+func (t *heldTenure[C]) watch() {
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if t.of.holding().Ended(ctx, t.conn) {
+			t.End(lock.ErrLost)
+		}
+	}()
+	t.unwatch = func() {
+		stop()
+		<-stopped
 	}
+}
+
+// within asks for something by the connection that has the lock.
+func (t *heldTenure[C]) within(ask func(conn C) error) error {
+	t.unwatch()
+	if t.Err() != nil {
+		return lock.ErrLost
+	}
+	if err := ask(t.conn); err != nil {
+		t.of.Database.HangUp(t.conn)
+		t.End(lock.ErrLost)
+		return err
+	}
+	t.watch()
+	return nil
 }
 
 // Unlock implements lock.Tenure. Where the connection has ended, so has the tenure.
 func (t *heldTenure[C]) Unlock(ctx context.Context) error {
-	t.stop()
-	<-t.stopped
+	t.unwatch()
 	t.End(nil)
+	t.of.Client.tenures.Delete(t.Name())
 	defer t.of.Database.HangUp(t.conn)
 	if t.Err() != nil {
 		return lock.ErrLost

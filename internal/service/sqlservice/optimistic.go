@@ -67,7 +67,7 @@ func (w *asking[C]) read(ctx context.Context) (service.Tenure, error) {
 	}
 	service.Stand(ctx, w.Owner)
 	t := &ReadTenure[C]{tenure: newTenure(w), seen: seen}
-	w.Client.reads.Store(w.Owner, t)
+	w.Client.tenures.Store(w.Owner, t)
 	return t, nil
 }
 
@@ -89,14 +89,6 @@ type ReadTenure[C any] struct {
 	seen Seen
 }
 
-// Reading is the tenure of a name that goes on by a comparison; nil: there is none.
-func (c *Client[C]) Reading(name string) *ReadTenure[C] {
-	if t, is := c.reads.Load(name); is {
-		return t.(*ReadTenure[C])
-	}
-	return nil
-}
-
 // Grant implements lock.Tenure, as the one below does. The tenure is shared: it keeps
 // nobody out.
 func (t *ReadTenure[C]) Grant() lock.Grant {
@@ -107,7 +99,7 @@ func (t *ReadTenure[C]) Grant() lock.Grant {
 
 func (t *ReadTenure[C]) Unlock(ctx context.Context) error {
 	t.End(nil)
-	t.of.Client.reads.Delete(t.Name())
+	t.of.Client.tenures.Delete(t.Name())
 	now, err := t.of.see(ctx, t.of.Recipe.Leave)
 	if err == nil && !t.of.Recipe.Same(t.Seen(), now) {
 		return lock.ErrLost

@@ -42,6 +42,15 @@ type Recipe[C any] struct {
 	Peer string // the folder below peers/java of the program that takes it; "": this one does
 }
 
+// Transacts reports whether a transaction has the lock.
+func (r *Recipe[C]) Transacts() bool { return r.Hold != nil && !r.Session }
+
+// Inside reports whether what a client with these settings asks of the data is part of the
+// transaction that has the lock.
+func (r *Recipe[C]) Inside(of setting.Values) bool {
+	return r.Transacts() && of[settingWrites] != writesOutside // not all databases have the setting
+}
+
 // Looking reads what is compared of the row of the data.
 type Looking[C any] func(ctx context.Context, conn C, a *Attempt) (Seen, error)
 

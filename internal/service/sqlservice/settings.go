@@ -19,6 +19,10 @@ const (
 
 	settingCompare = "compare"
 
+	settingWrites = "writes"
+	writesInside  = "inside"
+	writesOutside = "outside"
+
 	settingLockTimeout = "lock-timeout"
 
 	settingGiveUp = "give-up"
@@ -34,6 +38,8 @@ var (
 		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has the client's own value. delete: it deletes the row."}
 	Compare = setting.Setting{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "Whether a write under version or status compares the row with what the client has read of it."}
+	Writes = setting.Setting{Name: settingWrites, Default: writesInside, Of: []string{writesInside, writesOutside},
+		About: "Where the data lies in the database, and a transaction has its lock: how its reads and writes are committed. inside: they are part of that transaction, and its unlock commits them. outside: each is a transaction of its own, by another connection."}
 	LockTimeout = setting.Setting{Name: settingLockTimeout, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
 		About: "For how long its request waits in the database for a lock, before the database refuses it; where the data lies there, for the lock of a row, too. 0s: for ever."}
 	GiveUp = setting.Setting{Name: settingGiveUp, Default: giveUpCancel, Of: []string{giveUpCancel, giveUpLeave},
@@ -85,6 +91,25 @@ func CheckCompare[C any](recipes []*Recipe[C], w scenario.World, clients map[str
 		case by.Read == nil && !clients[name].Flag(settingCompare):
 			return &scenario.Conflict{Client: name, Setting: settingCompare, Text: by.ID + " compares nothing: leave \"compare\" out"}
 		}
+	}
+	return nil
+}
+
+// CheckWrites finds a client that chooses how its writes are committed where there is no choice.
+func CheckWrites[C any](recipes []*Recipe[C], w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+	for _, name := range slices.Sorted(maps.Keys(clients)) {
+		by, text := service.RecipeOf(recipes, clients[name].Values), ""
+		switch {
+		case clients[name].Text(settingWrites) == writesInside:
+			continue
+		case w.Storage.In != scenario.InService:
+			text = "no write is part of a transaction of the database where the data does not lie there: it needs \"storage: {in: service}\""
+		case !by.Transacts():
+			text = by.ID + " is no lock of a transaction: each write is a transaction of its own. Leave \"writes\" out"
+		default:
+			continue
+		}
+		return &scenario.Conflict{Client: name, Setting: settingWrites, Text: text}
 	}
 	return nil
 }

@@ -10,6 +10,14 @@ CREATE TABLE int_lock (
     CONSTRAINT int_lock_pk PRIMARY KEY (lock_key, region)
 );
 
+-- A row for each key of the data. The columns request and at tell the account of the last change.
+CREATE TABLE item (
+    name    text    PRIMARY KEY,
+    value   text,
+    request text    NOT NULL,
+    at      integer NOT NULL
+);
+
 -- What follows is the account. Triggers tell of rows, in the transaction that changes them.
 
 CREATE TABLE told (
@@ -47,4 +55,22 @@ END;
 CREATE TRIGGER int_lock_deleted AFTER DELETE ON int_lock BEGIN
     INSERT INTO told (source, name, owner, until, token)
     VALUES ('int_lock', OLD.lock_key, NULL, NULL, 0);
+END;
+
+-- What happens to the data. The content is as in sqlservice.DataTold.
+CREATE TABLE data_told (
+    number  integer PRIMARY KEY AUTOINCREMENT,
+    kind    text    NOT NULL,
+    content text    NOT NULL,
+    at      integer NOT NULL
+);
+
+CREATE TRIGGER item_inserted AFTER INSERT ON item BEGIN
+    INSERT INTO data_told (kind, content, at)
+    VALUES ('done', '{"events": [' || NEW.request || '], "value": ' || json_quote(NEW.value) || '}', NEW.at);
+END;
+
+CREATE TRIGGER item_changed AFTER UPDATE ON item BEGIN
+    INSERT INTO data_told (kind, content, at)
+    VALUES ('done', '{"events": [' || NEW.request || '], "value": ' || json_quote(NEW.value) || '}', NEW.at);
 END;

@@ -1,1 +1,0 @@
-SELECT number, kind, at, content FROM data_told ORDER BY number

@@ -1,0 +1,1 @@
+INSERT INTO data_told (kind, content, at) VALUES (?, ?, ?)

@@ -1,0 +1,1 @@
+SELECT value FROM item WHERE name = ?
