@@ -200,6 +200,8 @@ func (w *secondWorld) step() {
 		w.lookInVain()
 	case n < 96:
 		w.queueUp()
+	case n < 97 && !w.timid:
+		w.giveUp()
 	default:
 		w.disturbOrder()
 	}

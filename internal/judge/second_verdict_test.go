@@ -46,6 +46,8 @@ var secondExceptions = []string{
 	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",
 	"waiting: until it is killed", "waiting: not while it is hindered",
 	"dead: since it came", "dead: killed after it came", "dead: killed", "dead: paused", "dead: cut off",
+	"dead: killed after its question", "dead: given up", "given up: not where it is held", "given up: until it is told",
+	"question: trylock", "question: not one that was answered by a grant",
 	"times: not while the machine stands still", "times: not while the lock service is hindered", "times: each fault ends them", "times: the end ends them",
 	"facts: once for each attempt", "facts: ordered", "facts: exclusive", "facts: final",
 	"facts: fair", "facts: fair, where somebody queues", "facts: fair, but not to those that share",

@@ -81,16 +81,54 @@ func (h *secondHistory) somebodyWaits(lock string, place int) bool {
 	})
 }
 
-// dead says whether nobody can renew a tenure after that place.
+// ofLock says whether a client asks for a lock, or is told of that.
+func (e *secondEvent) ofLock(client, lock string) bool {
+	return (e.op == "lock" || e.op == "trylock") && e.lane == client && e.scope == lock
+}
+
+// question is that of a tenure; nil where it has none.
+func (h *secondHistory) question(tenure *secondEvent) (question *secondEvent) {
+	came := h.came(tenure)
+	for _, e := range h.order[:came.place] {
+		switch {
+		case !e.ofLock(came.client, came.scope):
+		case e.kind == "invoke" && (e.op == "lock" || !h.off["question: trylock"]):
+			question = e
+		case e.kind == "ok" && !h.off["question: not one that was answered by a grant"]:
+			question = nil
+		}
+	}
+	return question
+}
+
+// givenUp says whether a tenure is given up after that place.
+func (h *secondHistory) givenUp(tenure *secondEvent, place int) bool {
+	question := h.question(tenure)
+	if question == nil || place < question.place || h.off["dead: given up"] {
+		return false
+	}
+	lines := h.order[question.place : place+1]
+	answer := slices.IndexFunc(lines, func(e *secondEvent) bool {
+		return e.ofLock(question.lane, question.scope) && e.answers() && (e.reason != "held" || h.off["given up: not where it is held"])
+	})
+	told := slices.ContainsFunc(h.order[:place+1], func(e *secondEvent) bool {
+		return e.kind == "ok" && e.ofLock(tenure.client, tenure.scope) && e.tenure == tenure.tenure && !h.off["given up: until it is told"]
+	})
+	return answer >= 0 && lines[answer].kind != "ok" && !told
+}
+
+// dead says whether nobody can renew a tenure, or will release it, after that place.
 func (h *secondHistory) dead(tenure *secondEvent, place int) bool {
 	came := h.came(tenure)
 	if h.off["dead: since it came"] {
 		came = tenure
 	}
+	question := h.question(tenure)
 	killed := slices.ContainsFunc(h.order[:place+1], func(e *secondEvent) bool {
-		return e.kind == "kill" && e.lane == tenure.client && (e.place > came.place || h.off["dead: killed after it came"])
+		asked := question != nil && e.place > question.place && !h.off["dead: killed after its question"]
+		return e.kind == "kill" && e.lane == tenure.client && (e.place > came.place || asked || h.off["dead: killed after it came"])
 	})
-	return killed && !h.off["dead: killed"] ||
+	return h.givenUp(tenure, place) || killed && !h.off["dead: killed"] ||
 		h.lasts("pause", tenure.client, place) && !h.off["dead: paused"] ||
 		h.lasts("partition", tenure.client, place) && !h.off["dead: cut off"]
 }

@@ -97,6 +97,47 @@ func (w *secondWorld) stutter() {
 	}
 }
 
+// giveUp is a client that asks for a lock, and gets it when it is dead or waits no more;
+// somebody waits for the lock then.
+func (w *secondWorld) giveUp() {
+	c, name := w.client(), secondLocks[w.IntN(2)]
+	ask := secondFields{"op": []string{"lock", "trylock"}[w.IntN(2)], "scope": name}
+	w.tell(c.name, "invoke", ask)
+	leave := func() {
+		if w.chance(0.3) {
+			w.fault(c.name, "kill")
+			w.fault(c.name, "restart")
+			return
+		}
+		if ask["reason"] = ""; w.chance(0.2) {
+			ask["reason"] = []string{"held", "expired"}[w.IntN(2)]
+		}
+		w.tell(c.name, []string{"fail", "unknown"}[w.IntN(2)], ask)
+		ask["reason"] = ""
+	}
+	late := w.chance(0.5)
+	if !late {
+		leave()
+	}
+	if w.chance(0.2) { // it asks once more
+		w.tell(c.name, "invoke", ask)
+	}
+	had := len(w.tenures)
+	for holder := w.locks[name].holder(); holder != nil; holder = w.locks[name].holder() {
+		w.end(holder)
+	}
+	w.askLockOf(c, name)
+	if late {
+		leave()
+	}
+	w.tell(w.client().name, "invoke", secondFields{"op": "lock", "scope": name})
+	w.at += w.Int64N(9)
+	if w.chance(0.3) {
+		w.tellOfLock(c, w.tenures[had])
+		w.at += w.Int64N(9)
+	}
+}
+
 // mend is a fault that is undone, or the end of one that never began.
 func (w *secondWorld) mend(lane string) {
 	faults := [][]string{

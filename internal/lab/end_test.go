@@ -24,7 +24,7 @@ func victims(t *testing.T) *run {
 	}
 	r := &run{
 		world: w, patience: 300 * time.Millisecond, variant: &scenario.Variant{},
-		hub: make(chan history.Event), broken: make(chan failure), over: make(chan struct{}),
+		hub: make(chan []history.Event), broken: make(chan failure), over: make(chan struct{}),
 		recorder: newRecorder(nil, etcd.Service{}.Slot),
 	}
 	r.state = newState(r.recorder)

@@ -55,7 +55,8 @@ func (r *run) startForeign(ctx context.Context, f Foreign) error {
 	}
 	t := &theirs{Foreign: f, gate: gate}
 	r.world.storage = &storage{addr: gate.Addr(), theirs: t}
-	gate.Tell, gate.Fail, gate.Whole, gate.Contrib = r.Tell, r.failForeign, f.Serial, f.Contrib
+	gate.Tell = func(e history.Event) { r.Tell(e) }
+	gate.Fail, gate.Whole, gate.Contrib = r.failForeign, f.Serial, f.Contrib
 	gate.Within = r.patience * 2 / 3 // so that what is waited for is told before the patience ends
 	if f.Command == "" {
 		gate.Prefix = "gcsim-" + strings.ToLower(rand.Text()[:8]) + "-"

@@ -78,9 +78,9 @@ type run struct {
 	world    *world
 	recorder *recorder
 	state    *state
-	hub      chan history.Event // what the world's accounts say
-	broken   chan failure       // which of them ended
-	over     chan struct{}      // closed at the end: nobody listens any more
+	hub      chan []history.Event // what the world's accounts say
+	broken   chan failure         // which of them ended
+	over     chan struct{}        // closed at the end: nobody listens any more
 }
 
 // failure is the end of an account.
@@ -100,7 +100,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	r := &run{
 		service: of, scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
 		open: o.Next != nil, look: o.Look,
-		hub:    make(chan history.Event),
+		hub:    make(chan []history.Event),
 		broken: make(chan failure),
 		over:   make(chan struct{}),
 	}
@@ -217,8 +217,8 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 			return err
 		}
 		select {
-		case e := <-r.hub:
-			if err := r.hear(e); err != nil {
+		case events := <-r.hub:
+			if err := r.hear(events); err != nil {
 				return fmt.Errorf("waiting for %s: %w", what, err)
 			}
 			r.show(lookPause)
@@ -236,11 +236,13 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 	}
 }
 
-// hear takes in an event of an account. An account that cannot go on is an error.
-func (r *run) hear(e history.Event) error {
-	r.state.take(e)
-	if e.Kind == history.KindError {
-		return fmt.Errorf("%s says: %s", e.Lane, e.Text)
+// hear takes in events of an account. An account that cannot go on is an error.
+func (r *run) hear(events []history.Event) error {
+	for _, e := range events {
+		r.state.take(e)
+		if e.Kind == history.KindError {
+			return fmt.Errorf("%s says: %s", e.Lane, e.Text)
+		}
 	}
 	return nil
 }

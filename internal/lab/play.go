@@ -30,6 +30,7 @@ func (r *run) play(ctx context.Context, next func() <-chan scenario.Step) error 
 		if err := r.step(ctx, step); err != nil {
 			return fmt.Errorf("%s.yaml line %d, step %q: %w", r.scenario.Name, step.Line, step, err)
 		}
+		r.state.ascribe()
 		r.recorder.flush()
 	}
 }
@@ -47,10 +48,11 @@ func (r *run) awaitStep(ctx context.Context, next <-chan scenario.Step) (step sc
 		select {
 		case step, more = <-next:
 			return step, more, nil
-		case e := <-r.hub:
-			if err := r.hear(e); err != nil {
+		case events := <-r.hub:
+			if err := r.hear(events); err != nil {
 				return step, false, fmt.Errorf("waiting for %s: %w", what, err)
 			}
+			r.state.ascribe()
 			r.show(0)
 		case f := <-r.broken:
 			if !r.world.isMeant(f.process) {

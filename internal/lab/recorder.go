@@ -108,6 +108,20 @@ func (r *recorder) releasedBy(unlock history.Event) {
 	}
 }
 
+// grantedBefore has a grant be before the time at which its client was told of it, though the
+// lock service's word of the grant came before the client's own.
+func (r *recorder) grantedBefore(told time.Duration, tenure string) {
+	grant := word{history.KindGranted, tenure}
+	for _, events := range [][]history.Event{r.fresh, r.old} {
+		for i, e := range slices.Backward(events) {
+			if placeOf(e) == grant {
+				events[i].At = min(e.At, told-1)
+				return
+			}
+		}
+	}
+}
+
 // askedBy names the client of what the storage did: the storage's word of it came
 // before the client's own.
 func (r *recorder) askedBy(ask history.Event) {

@@ -52,10 +52,13 @@ func (r *run) Locks() (locks []string) {
 	return slices.Compact(locks)
 }
 
-// Tell hands an event of an account to the run.
-func (r *run) Tell(e history.Event) {
+// Tell hands events of an account to the run.
+func (r *run) Tell(events ...history.Event) {
+	if len(events) == 0 {
+		return
+	}
 	select {
-	case r.hub <- e:
+	case r.hub <- events:
 	case <-r.over:
 	}
 }

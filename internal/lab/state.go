@@ -18,6 +18,7 @@ type state struct {
 	owners   map[string]*owner // by tenure
 	latest   map[string]string // slot → tenure that was granted last
 	names    map[string]string // tenure, as its client names it → as the lock service does
+	asks     []*ask            // whose tenures are not known
 	writes   int               // that the storage applied
 	dead     bool              // the storage was killed
 }
@@ -69,8 +70,8 @@ type owner struct {
 	told    time.Duration // when the client was told of its grant; 0: not yet
 	heard   time.Duration // when the client first spoke of it; 0: not before it was told
 	granted bool          // the lock service says that it began
-	givenUp bool          // its client has queued for it, and waits no more
 	untold  bool          // its client took it before the one that it was told of, and gave it back
+	left    bool          // its client waits no more, and was not told of it
 	held    []history.Event
 	ended   bool
 	revoked bool
@@ -221,7 +222,10 @@ func (s *state) take(e history.Event) {
 			k := c.claim(e.Scope)
 			k.queued = e.Tenure
 			c.putLast(k)
-			s.owner(e.Tenure).client = e.Lane
+			s.known(e.Lane, e.Scope)
+			o := s.owner(e.Tenure)
+			o.client = e.Lane
+			s.release(o)
 		default:
 			c.stands++
 		}
@@ -243,6 +247,9 @@ func (s *state) invoked(c *clientState, e history.Event) {
 			q.parts = len(e.Changes)
 		}
 		s.recorder.askedBy(e)
+	}
+	if isLock(e.Op) {
+		s.asked(e.Lane, e.Scope)
 	}
 	if e.Op == history.OpUnlock {
 		s.owner(e.Tenure).unlocks = e.At
@@ -295,9 +302,8 @@ func (c *clientState) sends(e history.Event) bool {
 // answer takes in an answer and reports whether it is recorded already.
 func (s *state) answer(e history.Event) (recorded bool) {
 	c := s.client(e.Lane)
-	isLock := e.Op == history.OpLock || e.Op == history.OpTryLock
 	k := new(claim)
-	if isLock || e.Op == history.OpUnlock {
+	if isLock(e.Op) || e.Op == history.OpUnlock {
 		k = c.claim(e.Scope)
 	}
 	q := s.requests[e.Request]
@@ -326,7 +332,10 @@ func (s *state) answer(e history.Event) (recorded bool) {
 	if e.Op == history.OpUnlock && e.Kind == history.KindOK && e.Tenure == k.queued {
 		k.queued = ""
 	}
-	if !isLock || e.Kind != history.KindOK {
+	if isLock(e.Op) {
+		s.toldOf(e)
+	}
+	if !isLock(e.Op) || e.Kind != history.KindOK {
 		return false
 	}
 	if k.tenure = e.Tenure; s.owner(e.Tenure).client != e.Lane { // else it came last when it queued
@@ -342,6 +351,9 @@ func (s *state) answer(e history.Event) (recorded bool) {
 // lock service does not tell of it.
 const opQueue = "queue"
 
+// isLock reports whether an operation is one by which a client asks for a lock.
+func isLock(op string) bool { return op == history.OpLock || op == history.OpTryLock }
+
 // isRequest reports whether an operation is one that the storage is asked for.
 func isRequest(op string) bool {
 	return slices.Contains([]string{history.OpRead, history.OpWrite, history.OpDelete, history.OpChange}, op)
@@ -354,6 +366,7 @@ func (s *state) own(e history.Event) {
 	if o.heard != 0 {
 		o.told = o.heard
 	}
+	s.recorder.grantedBefore(o.told, e.Tenure)
 	s.release(o)
 	for _, k := range s.kin(e.Tenure) {
 		if k.client == "" && len(k.held) > 0 {
@@ -387,7 +400,7 @@ func (s *state) nameOf(e history.Event) string {
 	case history.KindGranted, history.KindEnded, history.KindQueued:
 		return e.Tenure
 	case history.KindOK, history.KindNote:
-		if s.names[e.Tenure] == "" && (e.Op == history.OpLock || e.Op == history.OpTryLock) {
+		if s.names[e.Tenure] == "" && isLock(e.Op) {
 			s.names[e.Tenure] = s.latest[e.Tenure]
 		}
 	}
@@ -412,6 +425,7 @@ func (s *state) waits(client, lock string, since fence.Token) bool {
 			continue
 		}
 		o.client = client
+		s.known(client, lock)
 		c := s.client(client)
 		k := c.claim(lock)
 		k.queued = tenure
@@ -422,19 +436,14 @@ func (s *state) waits(client, lock string, since fence.Token) bool {
 	return false
 }
 
-// tenure is told by the observer that one was queued for, began or ended. It does
-// not know the client, whose word is waited for; but not of a grant to one that was
-// known to queue, and whose tenure ended before it spoke, as it may never speak.
+// tenure is told by the observer that one was queued for, began or ended. The observer does
+// not know the client. Where nobody else does, its word is waited for.
 func (s *state) tenure(e history.Event) {
 	o := s.owner(e.Tenure)
 	switch e.Kind {
 	case history.KindEnded:
 		if o.ended { // before the service was restored, and now once more
 			return
-		}
-		if o.client != "" && o.told == 0 {
-			o.told = e.At
-			s.release(o) // with the grant, if there was one
 		}
 		o.ended = true
 		if !o.granted { // it was a place in the queue
@@ -443,17 +452,13 @@ func (s *state) tenure(e history.Event) {
 	case history.KindGranted:
 		o.granted, o.ended = true, false
 		s.latest[s.recorder.slot(e.Tenure)] = e.Tenure
-		if o.givenUp {
-			s.recorder.add(history.Event{At: e.At, Lane: e.Lane, Kind: history.KindNote,
-				Text: e.Scope + " is granted to " + o.client + ", which has given up and does not know"})
-		}
 		for _, k := range s.kin(e.Tenure) {
 			if o.client == "" && k.told != 0 && !s.client(k.client).asked[s.recorder.slot(e.Tenure)] {
 				o.client, o.told = k.client, e.At+1
 			}
 		}
 	}
-	if o.client == "" || e.Kind != history.KindQueued && o.told == 0 {
+	if o.client == "" {
 		o.held = append(o.held, e)
 		return
 	}
@@ -462,17 +467,17 @@ func (s *state) tenure(e history.Event) {
 	switch {
 	case e.Kind == history.KindQueued:
 	case e.Kind == history.KindGranted:
-		// It happened before the client was told of it, though the observer may
-		// have been told later.
-		e.At = min(e.At, o.told-1)
+		if o.told != 0 { // it happened before that, though the observer may have been told later
+			e.At = min(e.At, o.told-1)
+		}
 	case o.revoked:
 		e.Cause = history.CauseRevoked
-	case c.asked[s.recorder.slot(e.Tenure)] && !c.cut, o.untold && e.Cause == history.CauseRevoked:
+	case c.asked[s.recorder.slot(e.Tenure)] && !c.cut, o.untold && e.Cause == history.CauseRevoked, o.left && c.goes():
 		e.Cause = history.CauseReleased
 	case e.Cause == history.CauseRevoked: // by the lock service's own word
 	default:
 		e.Cause = history.CauseExpired
-		if c.frozen.Kind == history.KindPause || c.frozen.Kind == history.KindKill {
+		if c.stopped() {
 			e.Took = e.At - c.frozen.At
 		}
 	}
@@ -493,7 +498,7 @@ func (s *state) told(reply history.Event) bool {
 		return false
 	case reply.Op == history.OpUnlock:
 		return s.owner(reply.Tenure).ended && !slices.ContainsFunc(s.kin(reply.Tenure), func(o *owner) bool { return o.client != "" && !o.ended })
-	case reply.Op == history.OpLock || reply.Op == history.OpTryLock:
+	case isLock(reply.Op):
 		return s.owner(reply.Tenure).granted
 	}
 	return true
@@ -535,6 +540,11 @@ func (s *state) restarted(client string) {
 	for _, q := range s.sentBy(client) {
 		q.answered = true
 	}
+	for _, a := range s.asks {
+		if a.client == client {
+			a.answer = history.KindUnknown
+		}
+	}
 	c := s.client(client)
 	for i, k := range c.claims {
 		c.claims[i] = &claim{lock: k.lock, tenure: k.latest()}
@@ -558,9 +568,17 @@ func (s *state) arrived(client string) bool {
 	return len(s.client(client).sending) == 0 && len(s.underWay(client)) == 0
 }
 
+// stopped reports whether its process does not run.
+func (c *clientState) stopped() bool {
+	return c.frozen.Kind == history.KindPause || c.frozen.Kind == history.KindKill
+}
+
+// goes reports whether it runs, and what it asks of the lock service arrives.
+func (c *clientState) goes() bool { return !c.stopped() && !c.cut }
+
 // unreachable reports whether no answer of the storage comes to a client.
 func (c *clientState) unreachable() bool {
-	return c.deaf || c.frozen.Kind == history.KindPause || c.frozen.Kind == history.KindKill
+	return c.deaf || c.stopped()
 }
 
 // accounted reports whether the accounts of the lock service and of the storage, which may

@@ -249,11 +249,9 @@ func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error 
 	if err := r.command(o.client, wait); err != nil {
 		return err
 	}
-	err := r.await(ctx, o.client+"'s lock", r.within(o.client)+s.For, func() (bool, error) {
+	return r.await(ctx, o.client+"'s lock", r.within(o.client)+s.For, func() (bool, error) {
 		return !k.queues && (o.granted && o.told != 0 || k.tenure != tenure), nil
 	})
-	o.givenUp = o.told == 0
-	return err
 }
 
 // awaitLoss waits until a client knows that its tenure is over.

@@ -195,8 +195,8 @@ func (c *Scene) Locks() []string { return c.locks }
 // Prefix is none: the locks have the names that their users know.
 func (c *Scene) Prefix() string { return "" }
 
-func (c *Scene) Tell(e history.Event) {
-	c.note(func() { c.account.Tenures = append(c.account.Tenures, e) })
+func (c *Scene) Tell(events ...history.Event) {
+	c.note(func() { c.account.Tenures = append(c.account.Tenures, events...) })
 }
 
 // Fail ends the accounts with an error, unless they are over.

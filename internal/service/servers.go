@@ -161,13 +161,14 @@ type Stage interface {
 	// with what they begin where others use the servers as well.
 	Locks() []string
 	Prefix() string
-	// Tell takes in an event of the service's account: that a tenure was granted, that
-	// one ended, that a client queued. Its time is that since 1970. An end before its
+	// Tell takes in events of the service's account: that a tenure was granted, that
+	// one ended, that a client queued. What one change of the service's state means is
+	// told at once. The time of an event is that since 1970. An end before its
 	// lease ran out can have the cause history.CauseRevoked, and a text that says why.
 	// A text with no cause says with what a tenure ends that has no lease.
 	// Both hold unless the tenure's own client let go of it; other causes are the run's
 	// to find.
-	Tell(e history.Event)
+	Tell(events ...history.Event)
 	// Fail ends the run, unless p was meant to end. p is nil where no process ended.
 	Fail(p *proc.Process, err error)
 	// Guard has the end of a process end the run, unless it was meant to end.

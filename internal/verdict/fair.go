@@ -11,6 +11,7 @@ import (
 func (j *judge) come(i int, e history.Event) {
 	if _, known := j.came[e.Tenure]; !known {
 		j.came[e.Tenure] = i
+		j.questions.come(e)
 	}
 }
 

@@ -9,22 +9,23 @@ import (
 )
 
 type judge struct {
-	events   []history.Event
-	scopes   map[string]*scope
-	tenures  map[string]*tenure
-	told     map[string][]told
-	tries    map[asked]try // the last ones
-	attempts map[string]*attempt
-	written  map[string][]*change // key → the changes of it, the last one last
-	guards   map[string]*scope    // key → the lock under which it was last used
-	newest   map[own]acknowledged
-	sets     []*set
-	lanes    map[string]*lane
-	came     map[string]int    // tenure → the event by which it came
-	queues   bool              // the lock service tells of its queue
-	open     map[string]bool   // keys of which a change had no answer: nobody knows what they hold
-	place    int               // of the event that is judged, in the order of judgement
-	gone     map[int][]*change // restart of the storage → changes that are gone since, of each key the last one first
+	events    []history.Event
+	scopes    map[string]*scope
+	tenures   map[string]*tenure
+	told      map[string][]told
+	tries     map[asked]try // the last ones
+	attempts  map[string]*attempt
+	written   map[string][]*change // key → the changes of it, the last one last
+	guards    map[string]*scope    // key → the lock under which it was last used
+	newest    map[own]acknowledged
+	sets      []*set
+	lanes     map[string]*lane
+	questions questions
+	came      map[string]int    // tenure → the event by which it came
+	queues    bool              // the lock service tells of its queue
+	open      map[string]bool   // keys of which a change had no answer: nobody knows what they hold
+	place     int               // of the event that is judged, in the order of judgement
+	gone      map[int][]*change // restart of the storage → changes that are gone since, of each key the last one first
 
 	final      map[string]string
 	stale      int
@@ -38,19 +39,20 @@ type judge struct {
 
 func newJudge(events []history.Event) *judge {
 	j := &judge{
-		events:   events,
-		scopes:   make(map[string]*scope),
-		tenures:  make(map[string]*tenure),
-		told:     make(map[string][]told),
-		tries:    make(map[asked]try),
-		attempts: make(map[string]*attempt),
-		written:  make(map[string][]*change),
-		guards:   make(map[string]*scope),
-		newest:   make(map[own]acknowledged),
-		lanes:    make(map[string]*lane),
-		came:     make(map[string]int),
-		open:     make(map[string]bool),
-		final:    make(map[string]string),
+		events:    events,
+		scopes:    make(map[string]*scope),
+		tenures:   make(map[string]*tenure),
+		told:      make(map[string][]told),
+		tries:     make(map[asked]try),
+		attempts:  make(map[string]*attempt),
+		written:   make(map[string][]*change),
+		guards:    make(map[string]*scope),
+		newest:    make(map[own]acknowledged),
+		lanes:     make(map[string]*lane),
+		questions: newQuestions(),
+		came:      make(map[string]int),
+		open:      make(map[string]bool),
+		final:     make(map[string]string),
 	}
 	for _, keys := range events[0].Run.Together {
 		j.sets = append(j.sets, newSet(keys))

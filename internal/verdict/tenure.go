@@ -39,6 +39,7 @@ func (w *work) note(i int, t *tenure) {
 }
 
 type tenure struct {
+	name    string
 	order   int // of its grant in the scope, from 1
 	scope   *scope
 	client  string
@@ -78,7 +79,7 @@ func (j *judge) grant(i int, e history.Event) {
 	s.comers++
 	s.granted++
 	t := &tenure{
-		order: s.granted, scope: s, client: e.Client, came: j.came[e.Tenure], holds: true,
+		name: e.Tenure, order: s.granted, scope: s, client: e.Client, came: j.came[e.Tenure], holds: true,
 		event: i, granted: j.place, token: e.Token, mode: e.Mode, worked: make(map[string]int),
 	}
 	conflicts := func(o *tenure) bool { return !t.together(o) }

@@ -70,9 +70,10 @@ type wait struct {
 	killed bool
 }
 
-// grave is a tenure that nobody can renew.
+// grave is a tenure that nobody can renew, or will release.
 type grave struct {
 	dead         stretch // it holds its lock all the same
+	why          string
 	said, unsure bool
 }
 
@@ -135,7 +136,7 @@ func (j *judge) watch(i int, e history.Event) {
 			j.measure(i, t.scope, false)
 		}
 	case history.KindInvoke, history.KindOK, history.KindFail, history.KindUnknown:
-		if e.Op == history.OpLock {
+		if e.Op == history.OpLock || e.Op == history.OpTryLock {
 			j.await(i, e)
 		}
 	default:
@@ -143,11 +144,14 @@ func (j *judge) watch(i int, e history.Event) {
 	}
 }
 
-// await takes in that a client waits for a lock, or is told what became of that.
+// await takes in that a client asks for a lock, and perhaps waits for it, or is told what
+// became of that.
 func (j *judge) await(i int, e history.Event) {
+	j.questions.hear(e)
 	s := j.scope(e.Scope)
 	w := s.waitOf(e.Lane)
 	switch asks := e.Kind == history.KindInvoke; {
+	case e.Op == history.OpTryLock:
 	case asks && w == nil:
 		s.waits = append(s.waits, &wait{client: e.Lane})
 	case !asks && w != nil:
@@ -160,6 +164,9 @@ func (j *judge) await(i int, e history.Event) {
 func (j *judge) disturb(i int, e history.Event) {
 	if !j.lane(e.Lane).hit(i, e) && !j.isEnd(i) {
 		return
+	}
+	if e.Kind == history.KindKill {
+		j.questions.kill(e.Lane)
 	}
 	anew := j.isEnd(i) || e.Lane == history.LaneLab || e.Lane == j.events[0].Run.LockService()
 	for _, name := range slices.Sorted(maps.Keys(j.scopes)) {
@@ -192,12 +199,22 @@ func (j *judge) measure(i int, s *scope, anew bool) {
 		j.measureFree(i, s, w, waits && len(s.open) == 0, runs, anew)
 	}
 	for _, t := range s.holders {
-		l := j.lane(t.client)
-		dead := l.died > t.came || l.paused || l.cut
-		j.measureDead(i, t, t.holds && dead, runs, awaited, anew)
+		j.measureDead(i, t, j.dead(t), runs, awaited, anew)
 	}
 	s.waits = slices.DeleteFunc(s.waits, func(w *wait) bool { return w.told || w.killed })
 	s.holders = slices.DeleteFunc(s.holders, func(t *tenure) bool { return !t.holds })
+}
+
+// dead says why nobody can renew a tenure, or will release it; "" where that is not so.
+func (j *judge) dead(t *tenure) string {
+	q := j.questions.of[t.name]
+	switch l := j.lane(t.client); {
+	case l.died > t.came || l.paused || l.cut, q != nil && q.killed:
+		return "could not renew it"
+	case q != nil && q.gaveUp && !j.questions.known[word{t.client, t.name}]:
+		return "had given up and did not know"
+	}
+	return ""
 }
 
 func (j *judge) measureFree(i int, s *scope, w *wait, free, runs, anew bool) {
@@ -217,13 +234,16 @@ func (j *judge) measureFree(i int, s *scope, w *wait, free, runs, anew bool) {
 	w.said = w.said && all.since == 0
 }
 
-func (j *judge) measureDead(i int, t *tenure, dead, runs, awaited, anew bool) {
+func (j *judge) measureDead(i int, t *tenure, why string, runs, awaited, anew bool) {
 	what := func(l lap) string {
-		return fmt.Sprintf("%s was held for %.3f s from %.3f s on, though %s could not renew it, and somebody waited",
-			t.scope.name, l.took.Seconds(), j.events[l.since].At.Seconds(), t.client)
+		return fmt.Sprintf("%s was held for %.3f s from %.3f s on, though %s %s, and somebody waited",
+			t.scope.name, l.took.Seconds(), j.events[l.since].At.Seconds(), t.client, t.grave.why)
 	}
 	g, bound := &t.grave, j.events[0].Run.Bounds[t.client]
-	one, all := j.pass(&g.dead, i, dead, runs, awaited, anew)
+	if g.dead.since == 0 {
+		g.why = why
+	}
+	one, all := j.pass(&g.dead, i, t.holds && why != "", runs, awaited, anew)
 	if one.tooLong(bound) && !g.said {
 		g.said = true
 		j.violate(history.Orphaned, one.since, i, "%s", what(one))

@@ -28,8 +28,29 @@ func (b *Builder) queued(e history.Event, r *request) {
 func (b *Builder) granted(e history.Event, r *request) {
 	g := b.tenures.grant(e)
 	b.holds(e.Client, g)
-	text := slices.Concat(Say("%s holds %s:", name(e.Client), lock(e.Scope)), token(e, "", ""), since(r, e, "(it waited for %s)"))
+	text := slices.Concat(Say("%s holds %s:", name(e.Client), lock(e.Scope)), token(e, "", ""), b.unheard(e, r))
 	b.add(e, Row{Class: ClassGrant, To: e.Client, Tenure: g.n, Token: g.token, Text: text})
+}
+
+// asksFor takes in that a client asks for a lock, or what it is told of that.
+func (b *Builder) asksFor(e history.Event) {
+	if asksForLock(e.Op) && e.Reason != reasonHeld {
+		b.gaveUp[asking{e.Lane, "", e.Scope}] = e.Kind == history.KindFail || e.Kind == history.KindUnknown
+	}
+}
+
+// unheard says why the client of a grant does not hear of it, else for how long it waited.
+func (b *Builder) unheard(e history.Event, r *request) Text {
+	client := b.find(e.Client)
+	switch {
+	case client != nil && client.State == Dead:
+		return Say("(it is dead)")
+	case client != nil && client.State == Paused:
+		return Say("(it stands still)")
+	case b.gaveUp[asking{e.Client, "", e.Scope}]:
+		return Say("(it has given up, and does not know)")
+	}
+	return since(r, e, "(it waited for %s)")
 }
 
 // holds notes that a lane holds a tenure from now on.

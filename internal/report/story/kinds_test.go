@@ -184,7 +184,7 @@ func TestRowsOfFaults(t *testing.T) {
 				at(6, "c", "fail", history.Event{Op: "lock", Scope: "/l", Reason: "expired"}),
 			},
 			[]string{
-				"grant lock service>d d holds /l: token 5", "queue c>lock service c waits in the queue for /l, its ticket is 7", "pause c> c is stopped", "grant lock service>c c holds /l: token 7 (it waited for 3 ms)",
+				"grant lock service>d d holds /l: token 5", "queue c>lock service c waits in the queue for /l, its ticket is 7", "pause c> c is stopped", "grant lock service>c c holds /l: token 7 (it stands still)",
 				"expiry lock service> c's lease on /l expired, 2 ms after it was stopped", "fail lock service>c c's lock of /l failed: expired",
 			},
 		},

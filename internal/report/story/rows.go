@@ -94,6 +94,7 @@ type Builder struct {
 	tenures  tenures
 	beliefs  *beliefs
 	held     map[string][]int  // by lane: the tenures that it holds
+	gaveUp   map[asking]bool   // locks that clients asked for last, and did not get as far as they know; without ops
 	marks    map[string]string // by scope
 	rows     []Row             // made by the call that is going on
 	now      time.Duration
@@ -110,7 +111,7 @@ func NewBuilder() *Builder {
 		service:  history.Run{}.LockService(),
 		requests: requests{named: make(map[string]*request), open: make(map[asking]*request), last: make(map[string]*request)},
 		tenures:  tenures{byID: make(map[string]*tenure), holders: make(map[string]bool)},
-		beliefs:  newBeliefs(math.MaxInt), held: make(map[string][]int),
+		beliefs:  newBeliefs(math.MaxInt), held: make(map[string][]int), gaveUp: make(map[asking]bool),
 		marks: make(map[string]string), harmed: make(map[int]bool),
 	}
 }
@@ -189,8 +190,10 @@ func (b *Builder) tell(e history.Event, r *request) {
 		b.add(e, Row{Class: ClassFinal, Text: append(Say("at the end:"), value(e.Key, e)...)})
 	case history.KindInvoke:
 		l.revive()
+		b.asksFor(e)
 		b.invoke(e, r)
 	case history.KindOK, history.KindFail, history.KindUnknown:
+		b.asksFor(e)
 		b.answer(e, r)
 	case history.KindLost:
 		b.add(e, Row{Class: ClassLost, Text: append(Say("%s is told that it lost %s", e.Lane, lock(e.Scope)), token(e, "(", ")")...)})

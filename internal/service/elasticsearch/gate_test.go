@@ -23,7 +23,11 @@ type stage struct {
 
 func newStage() *stage { return &stage{told: make(chan history.Event), failed: make(chan error, 1)} }
 
-func (s *stage) Tell(e history.Event) { s.told <- e }
+func (s *stage) Tell(events ...history.Event) {
+	for _, e := range events {
+		s.told <- e
+	}
+}
 
 func (s *stage) Fail(_ *proc.Process, err error) { s.failed <- err }
 

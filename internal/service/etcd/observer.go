@@ -172,9 +172,7 @@ func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, stage se
 			return
 		}
 		for _, e := range change.Events {
-			for _, told := range q.see(e) {
-				stage.Tell(told)
-			}
+			stage.Tell(q.see(e)...)
 			q.seen = e.Kv.ModRevision
 		}
 	}

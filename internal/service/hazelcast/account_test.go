@@ -19,7 +19,13 @@ type hearing struct {
 
 func (h *hearing) Locks() []string { return []string{"/lock", "/other"} }
 
-func (h *hearing) Tell(e history.Event) {
+func (h *hearing) Tell(events ...history.Event) {
+	for _, e := range events {
+		h.hear(e)
+	}
+}
+
+func (h *hearing) hear(e history.Event) {
 	if e.At < h.last.At {
 		h.told = append(h.told, "out of turn")
 	}

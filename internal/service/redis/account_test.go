@@ -20,7 +20,13 @@ type listener struct {
 
 func (*listener) Locks() []string { return []string{"/l"} }
 
-func (l *listener) Tell(e history.Event) {
+func (l *listener) Tell(events ...history.Event) {
+	for _, e := range events {
+		l.hear(e)
+	}
+}
+
+func (l *listener) hear(e history.Event) {
 	text := fmt.Sprintf("%s %s", e.Kind, e.Tenure)
 	if e.Token != 0 {
 		text += " token " + e.Token.String()

@@ -15,7 +15,7 @@ type told struct {
 	events []history.Event
 }
 
-func (s *told) Tell(e history.Event) { s.events = append(s.events, e) }
+func (s *told) Tell(events ...history.Event) { s.events = append(s.events, events...) }
 
 // TestEndWithoutLease: the end of what a connection has names no lease.
 func TestEndWithoutLease(t *testing.T) {

@@ -41,9 +41,9 @@ func (a *account) see(e watch.Event) {
 	switch name := path.Base(e.Path); {
 	case q == nil: // of a lock itself
 	case e.Deleted:
-		a.tell(q.leave(name))
+		a.stage.Tell(q.leave(name)...)
 	default:
-		a.tell(q.enter(watch.Node{Name: name, Czxid: e.Zxid}))
+		a.stage.Tell(q.enter(watch.Node{Name: name, Czxid: e.Zxid})...)
 	}
 }
 
@@ -51,13 +51,7 @@ func (a *account) see(e watch.Event) {
 func (a *account) compare(lock string, there []watch.Node, zxid int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tell(a.queues[lock].compare(there, zxid))
-}
-
-func (a *account) tell(events []history.Event) {
-	for _, e := range events {
-		a.stage.Tell(e)
-	}
+	a.stage.Tell(a.queues[lock].compare(there, zxid)...)
 }
 
 // queue is that of one lock: who holds it, and who waits.

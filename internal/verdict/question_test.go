@@ -1,0 +1,128 @@
+package verdict_test
+
+import (
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/history"
+)
+
+// TestGrantUnheard: a lock is held by one who cannot hear of it, or waits for it no more, and
+// somebody waits.
+func TestGrantUnheard(t *testing.T) {
+	const (
+		dead  = "/lock was held for 5.000 s from 1.000 s on, though c1 could not renew it, and somebody waited"
+		gone  = "/lock was held for 5.000 s from 1.000 s on, though c1 had given up and did not know, and somebody waited"
+		later = "/lock was held for 5.000 s from 3.000 s on, though c1 had given up and did not know, and somebody waited"
+	)
+	for _, tt := range []judged{
+		{"who waited was killed before the grant", `
+			bound c1 4s
+			lock c1
+			kill c1
+			grant a by c1
+			lock c2
+			after 5s
+			end a`, history.Blocked, []string{dead}},
+		{"within the bound nothing is wrong, though a client was told that it does not get the lock", `
+			bound c1 5s
+			handover 1s
+			lock c1
+			kill c1
+			grant a by c1
+			lock c2
+			after 5s
+			nolock c2
+			over`, history.Safe, nil},
+		{"the new process of who was killed knows nothing", `
+			bound c1 4s
+			lock c1
+			kill c1
+			restart c1
+			grant a by c1
+			lock c2
+			after 5s
+			end a`, history.Blocked, []string{dead}},
+		{"the new process has asked anew", `
+			bound c1 4s
+			lock c1
+			kill c1
+			restart c1
+			lock c1
+			grant a by c1
+			told c1 a
+			lock c2
+			after 5s
+			end a`, history.Safe, nil},
+		{"it gave up before the grant", `
+			bound c1 4s
+			grant x by c3
+			lock c1
+			nolock c1
+			end x
+			grant a by c1
+			lock c2
+			after 5s
+			end a`, history.Blocked, []string{gone}},
+		{"it gave up after the grant", `
+			bound c1 4s
+			try c1
+			grant a by c1
+			lock c2
+			after 2s
+			notry c1
+			after 5s
+			end a`, history.Blocked, []string{later}},
+		{"it gave up, and asks once more in vain", `
+			bound c1 4s
+			grant x by c3
+			lock c1
+			nolock c1
+			end x
+			grant a by c1
+			lock c2
+			lock c1
+			after 5s
+			over`, history.Blocked, []string{gone}},
+		{"it gave up, and is told in time", `
+			bound c1 4s
+			grant x by c3
+			lock c1
+			nolock c1
+			end x
+			grant a by c1
+			lock c2
+			after 4s
+			told c1 a
+			after 5s
+			end a`, history.Safe, nil},
+		{"it waits", `
+			bound c1 4s
+			lock c1
+			grant a by c1
+			lock c2
+			after 5s
+			end a`, history.Safe, nil},
+		{"another attempt was not made, as the client waits already", `
+			bound c1 4s
+			lock c1
+			try c1
+			nolock c1 held
+			grant a by c1
+			lock c2
+			after 5s
+			end a`, history.Safe, nil},
+		{"what it had before is another tenure", `
+			bound c1 4s
+			lock c1
+			grant a by c1
+			told c1 a
+			end a
+			grant b by c1
+			lock c2
+			nolock c1
+			after 5s
+			end b`, history.Safe, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
+	}
+}
