@@ -49,6 +49,8 @@ func inWords(err error) string {
 	switch {
 	case fencehttp.ReasonOf(err) != "" && errors.As(err, &around): // the storage's words
 		return around.Err.Error()
+	case errors.Is(err, service.ErrTooFew):
+		return "too few of the nodes gave it the lock"
 	case errors.Is(err, lock.ErrLocked):
 		return "another tenure has the lock"
 	case errors.Is(err, lock.ErrLost):

@@ -24,6 +24,9 @@ func (r *run) Group() *proc.Group { return r.world.group }
 // World are the settings of the servers.
 func (r *run) World() setting.Values { return r.variant.World.Settings }
 
+// Clients are those of the variant.
+func (r *run) Clients() map[string]scenario.Client { return r.variant.Clients }
+
 // Steps are the story.
 func (r *run) Steps() []scenario.Step { return r.variant.Steps }
 

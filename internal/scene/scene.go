@@ -187,6 +187,9 @@ func (c *Scene) Group() *proc.Group { return c.group }
 
 func (c *Scene) World() setting.Values { return c.world }
 
+// Clients are not known before they come.
+func (c *Scene) Clients() map[string]scenario.Client { return nil }
+
 // Steps are none: there is no story.
 func (c *Scene) Steps() []scenario.Step { return nil }
 

@@ -155,6 +155,8 @@ type Stage interface {
 	Group() *proc.Group
 	// World are the settings of the servers.
 	World() setting.Values
+	// Clients are those of the story, by name.
+	Clients() map[string]scenario.Client
 	// Steps are the story.
 	Steps() []scenario.Step
 	// Locks are the names of the run's locks, as the clients ask for them. Prefix is

@@ -15,12 +15,12 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// account is the lock service's own account of tenures: what most of its nodes say of who
-// holds each lock. No client has a part in it.
+// account is the lock service's own account of tenures: what its nodes say of who holds each
+// lock, most of them or, of a lock that is all of its nodes' locks, every one. No client has a part in it.
 type account struct {
 	stage service.Stage
 	locks []string
-	most  int // so many nodes make a holder
+	needs int // so many nodes make a holder
 
 	mu      sync.Mutex
 	nodes   []database
@@ -36,9 +36,9 @@ type tenureOf struct {
 	holding
 }
 
-func newAccount(stage service.Stage, nodes int) *account {
+func newAccount(stage service.Stage, nodes, needs int) *account {
 	a := &account{
-		stage: stage, locks: stage.Locks(), most: nodes/2 + 1,
+		stage: stage, locks: stage.Locks(), needs: needs,
 		tenures: make(map[string]map[string]*tenureOf), begun: make(map[string]int),
 	}
 	for range nodes {
@@ -121,7 +121,8 @@ func (a *account) compare(lock string, token fence.Token) {
 	}
 }
 
-// holders are those whom most nodes know. A lease lasts as long as most of them have it.
+// holders are those whom as many nodes know as it needs. A lease lasts as long as so many of
+// them have it.
 func (a *account) holders(lock string) map[string]holding {
 	held, ends := make(map[string]holding), make(map[string][]time.Time)
 	for _, node := range a.nodes {
@@ -131,12 +132,12 @@ func (a *account) holders(lock string) map[string]holding {
 		}
 	}
 	for owner, h := range held {
-		if len(ends[owner]) < a.most {
+		if len(ends[owner]) < a.needs {
 			delete(held, owner)
 			continue
 		}
 		slices.SortFunc(ends[owner], latestFirst)
-		h.until = ends[owner][a.most-1]
+		h.until = ends[owner][a.needs-1]
 		held[owner] = h
 	}
 	return held

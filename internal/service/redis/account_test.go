@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -80,7 +82,7 @@ func TestAccount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := new(listener)
-			a := newAccount(l, tt.nodes)
+			a := newAccount(l, tt.nodes, tt.nodes/2+1)
 			for _, step := range tt.stream {
 				node, commands := 0, step
 				if n, rest, ok := strings.Cut(step, "| "); ok {
@@ -100,10 +102,40 @@ func TestAccount(t *testing.T) {
 	}
 }
 
+// TestAccountOfAllNodes: a lock that is all of its nodes' locks is held while each of them knows
+// the holder.
+func TestAccountOfAllNodes(t *testing.T) {
+	l := new(listener)
+	a := newAccount(l, 3, 3)
+	for _, step := range []string{"0 HSET /l a 1", "1 HSET /l a 1", "2 HSET /l a 1", "1 DEL /l", "1 HSET /l b 1", "0 DEL /l", "2 DEL /l", "0 HSET /l b 1", "2 HSET /l b 1"} {
+		l.told = append(l.told, step)
+		command := strings.Fields(step)
+		a.change(int(command[0][0]-'0'), func(d database) database {
+			d.apply(command[1:])
+			return d
+		})
+	}
+	want := "0 HSET /l a 1, 1 HSET /l a 1, 2 HSET /l a 1, granted a, 1 DEL /l, ended a revoked, 1 HSET /l b 1, 0 DEL /l, 2 DEL /l, 0 HSET /l b 1, 2 HSET /l b 1, granted b"
+	if got := strings.Join(l.told, ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestNeeds: which locks are held on all nodes, and which on most.
+func TestNeeds(t *testing.T) {
+	for _, r := range recipes {
+		want := map[string]int{"redisson-multi": 5, "java/redisson-multi": 5}[r.name]
+		clients := map[string]scenario.Client{"c": {Values: setting.Values{service.By: r.name}}}
+		if got := needs(clients, 5); got != max(want, 3) {
+			t.Errorf("%s needs %d of 5 nodes, want %d", r.name, got, max(want, 3))
+		}
+	}
+}
+
 // TestBecause: the account says why a tenure is revoked, as long as it knows.
 func TestBecause(t *testing.T) {
 	l := new(listener)
-	a := newAccount(l, 1)
+	a := newAccount(l, 1, 1)
 	take := func(owner string) {
 		a.change(0, func(d database) database {
 			d.apply([]string{"SET", "/l", owner})
@@ -123,7 +155,7 @@ func TestBecause(t *testing.T) {
 // TestOutlast: what a dead node held is over with its time to live, and not before.
 func TestOutlast(t *testing.T) {
 	l := new(listener)
-	a := newAccount(l, 1)
+	a := newAccount(l, 1, 1)
 	set := func(command ...string) {
 		a.change(0, func(d database) database {
 			d.apply(command)

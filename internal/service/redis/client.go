@@ -182,6 +182,8 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 		return nil, err
 	case err != nil:
 		return nil, &lock.UnknownError{Op: w.op, Scope: w.scope, Err: err}
+	case !taken && w.recipe.quorum:
+		return nil, service.ErrTooFew
 	case !taken:
 		return nil, lock.ErrLocked
 	}
@@ -202,7 +204,7 @@ func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 	defer hangUp()
 	for {
 		t, err := w.lastTry(ctx)
-		if err != lock.ErrLocked {
+		if !errors.Is(err, lock.ErrLocked) {
 			return t, err
 		}
 		tellOwner(ctx, w.owner)

@@ -7,7 +7,7 @@ import (
 
 // TestEvictable: a lock has a time to live, and its counter has none.
 func TestEvictable(t *testing.T) {
-	a := newAccount(new(listener), 1)
+	a := newAccount(new(listener), 1, 1)
 	a.change(0, func(d database) database {
 		d.apply([]string{"SET", "/l", "a", "PXAT", "1"})
 		d.apply([]string{"INCR", counterOf("/l")})

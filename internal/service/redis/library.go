@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -114,7 +115,10 @@ func (w *asking) byLibrary(ctx context.Context, ask func(context.Context, string
 		path = w.recipe.path(path)
 	}
 	t, err := ask(ctx, path)
-	if err != nil {
+	switch {
+	case errors.Is(err, lock.ErrLocked) && w.recipe.quorum:
+		return nil, service.ErrTooFew
+	case err != nil:
 		return nil, err
 	}
 	service.Stand(ctx, t.Grant().Owner)

@@ -26,7 +26,7 @@ var inJava = []*recipe{
 	{name: peers.Prefix + "redisson-read", shows: noToken, peer: peerRedisson, about: "Likewise, the reader's lock of a RReadWriteLock."},
 	{name: peers.Prefix + "redisson-write", shows: noToken, peer: peerRedisson, about: "Likewise, the writer's."},
 	{name: peers.Prefix + "redisson-redlock", shows: noToken, peer: peerRedisson, quorum: true, about: "Likewise, a RedissonRedLock of a RLock on each node. Nothing renews it, and nobody learns of its end."},
-	{name: peers.Prefix + "redisson-multi", shows: noToken, peer: peerRedisson, quorum: true, about: "Likewise, a RedissonMultiLock: all nodes or none."},
+	{name: peers.Prefix + "redisson-multi", shows: noToken, peer: peerRedisson, quorum: true, every: true, about: "Likewise, a RedissonMultiLock: all nodes or none."},
 	{name: peers.Prefix + "spring", shows: noToken, peer: peerSpring, about: "A RedisLockRegistry of Spring Integration itself, 7.1.0, with a new registry for each tenure. The TTL is its expireAfter: nothing renews the lock. Who waits asks every 100 ms."},
 	{name: peers.Prefix + "spring-renewed", shows: noToken, peer: peerSpring, about: "Likewise, and a TaskScheduler of the registry's renews the lock every third of the TTL."},
 	{name: peers.Prefix + "spring-pubsub", shows: noToken, peer: peerSpring, about: "As java/spring, of the type PUB_SUB_LOCK: who waits listens for an unlock, and asks again when the time of its wait is over."},

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -29,6 +30,7 @@ type recipe struct {
 	reenters bool                     // a holder can take the lock again
 	peer     string                   // the folder below peers/java of the program that takes it; "": this one does
 	quorum   bool                     // it needs three nodes or more; others need one
+	every    bool                     // and all of them; else most
 }
 
 // recipes are all of them.
@@ -38,6 +40,17 @@ var recipes = append([]*recipe{
 	&redissonReentrant, &ownReentrant,
 	&redlock, &redlockNaive, &redlockPatient,
 }, inJava...)
+
+// needs is how many of the nodes have to know who holds a lock that these clients take. check
+// has seen that it is one number.
+func needs(clients map[string]scenario.Client, nodes int) int {
+	for _, c := range clients {
+		if service.RecipeOf(recipes, c.Values).every {
+			return nodes
+		}
+	}
+	return nodes/2 + 1
+}
 
 // attempt is one to take a lock.
 type attempt struct {

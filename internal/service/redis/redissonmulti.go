@@ -21,7 +21,7 @@ var (
 // on each node: one node after the other, and all of them or none. A node that is silent or
 // dead keeps the lock from everybody.
 var redissonMulti = recipe{
-	name: "redisson-multi", shows: noToken, quorum: true, free: redissonUnlockScript,
+	name: "redisson-multi", shows: noToken, quorum: true, every: true, free: redissonUnlockScript,
 	about: "Redisson's RedissonMultiLock of a lock on each node: node by node, all of them or none. It is not renewed.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		for _, node := range a.nodes {

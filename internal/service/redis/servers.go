@@ -148,7 +148,7 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 
 // Observe implements service.Servers, as those below do.
 func (s *servers) Observe(ctx context.Context) error {
-	s.account = newAccount(s.stage, len(s.nodes))
+	s.account = newAccount(s.stage, len(s.nodes), needs(s.stage.Clients(), len(s.nodes)))
 	for _, n := range s.nodes {
 		if err := n.observe(ctx, s.account); err != nil {
 			return err

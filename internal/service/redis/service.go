@@ -111,8 +111,15 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	if n := w.Settings.Number(settingNodes); n > 1 && w.Settings.Number(settingReplicas) > 0 {
 		return &scenario.Conflict{Setting: settingReplicas, Text: fmt.Sprintf("a node alone has a replica, and the world has %d nodes: want \"nodes: 1\"", n)}
 	}
+	var other string // a client whose lock needs another number of nodes
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
+		if service.RecipeOf(recipes, c.Values).quorum {
+			if other != "" && service.RecipeOf(recipes, clients[other].Values).every != service.RecipeOf(recipes, c.Values).every {
+				return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s's lock needs all nodes or most of them, and %s's the other: by its keys nobody can tell which of them holds it. Want one of these for all clients", name, other)}
+			}
+			other = name
+		}
 		by, n := service.RecipeOf(recipes, c.Values), w.Settings.Number(settingNodes)
 		inNoJVM := peers.CheckOther(name, by.name, c.Values, peers.Collector, peers.Ahead)
 		switch {

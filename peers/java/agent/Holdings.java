@@ -72,7 +72,7 @@ final class Holdings {
         try {
             Locks.Tenure t = h.ask(within.plus(timeout), () -> again ? h.grant().again() : locks.lock(lock, within));
             if (t == null) {
-                return again ? alreadyHeld(e) : report.say("fail", e.with("text", within.isZero() ? "another tenure has the lock" : "not granted in time; it has left the queue"));
+                return again ? alreadyHeld(e) : report.say("fail", e.with("text", within.isZero() ? locks.refusal() : "not granted in time; it has left the queue"));
             }
             h.grants.addFirst(t);
         } catch (Exception err) { // the lock service may have done it

@@ -12,6 +12,11 @@ public interface Locks extends AutoCloseable {
     /** Waits for a lock for so long at most; zero takes it if it is free. null: it was not granted. */
     Tenure lock(String name, Duration within) throws Exception;
 
+    /** Why a lock that is not free was not taken, as far as the client knows. */
+    default String refusal() {
+        return "another tenure has the lock";
+    }
+
     /** The name that the lock service's own account would have for a tenure of this thread's. null: it is known with the grant only. */
     default String waiter() {
         return null;

@@ -34,6 +34,11 @@ final class NodeByNode implements Locks {
         return lock.tryLock(within.toMillis(), lease, TimeUnit.MILLISECONDS) ? new Owned(lock, owner(Thread.currentThread().getId())) : null;
     }
 
+    @Override
+    public String refusal() {
+        return "too few of the nodes gave it the lock";
+    }
+
     private String owner(long thread) {
         return nodes.get(0).getId() + ":" + thread;
     }
