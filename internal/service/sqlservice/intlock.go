@@ -36,7 +36,7 @@ type IntLock[C any] struct {
 // ByClient goes by the client's clock.
 func (i IntLock[C]) ByClient() Recipe[C] {
 	return Recipe[C]{
-		ID: "int-lock", Shows: NoToken,
+		ID: "int-lock", Shows: NoToken, ByItsClock: true,
 		Text: "The table INT_LOCK and the statements of Spring Integration's JdbcLockRegistry, by the client's clock.",
 		Take: func(ctx context.Context, conn C, a *Attempt) (bool, error) {
 			return i.take(ctx, conn, a, time.Now().UTC().Add(a.Settings.Time(Ahead.Name)))

@@ -13,7 +13,7 @@ import (
 // SpringJDBC is a program in Java, with Spring Integration itself.
 func SpringJDBC[C any]() Recipe[C] {
 	return Recipe[C]{
-		ID: peers.Prefix + "spring-jdbc", Shows: NoToken, Peer: "jdbc",
+		ID: peers.Prefix + "spring-jdbc", Shows: NoToken, Peer: "jdbc", ByItsClock: true,
 		Text: "A JdbcLockRegistry of Spring Integration itself, 7.0.5: a client in Java, with a new registry for each tenure. It goes by the clock of its JVM. Nothing renews the lock. Who waits asks every 100 ms.",
 	}
 }

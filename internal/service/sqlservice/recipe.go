@@ -33,6 +33,9 @@ type Recipe[C any] struct {
 	Hold, Release func(ctx context.Context, conn C, a *Attempt) error
 	Session       bool // the lock is the session's, and not a transaction's
 
+	// ByItsClock: when the lease is over a client says by its own clock, not the database.
+	ByItsClock bool
+
 	// Read reads the row of the data, by which a tenure begins. Leave reads it again, by
 	// which the tenure ends.
 	Read, Leave Looking[C]

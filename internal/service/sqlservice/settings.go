@@ -118,14 +118,19 @@ func CheckWrites[C any](recipes []*Recipe[C], w scenario.World, clients map[stri
 const slack = 3 * time.Second
 
 // Bounds are those of service.Bounded, where a database ends the sessions of clients that
-// ask for nothing for a time. A client whose clock is ahead gets a lease that lasts longer. A
-// lock that a connection has is to last no longer than others. Nobody waits for a tenure that
+// ask for nothing for a time. A client whose clock is ahead gets a lease that lasts longer, if
+// its recipe goes by that clock. A lock that a connection has is to last no longer than others. Nobody waits for a tenure that
 // keeps nobody out.
 func Bounds[C any](recipes []*Recipe[C], idle time.Duration, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
 	bounds = make(map[string]time.Duration)
 	for name, c := range clients {
-		if service.RecipeOf(recipes, c.Values).Read == nil {
-			bounds[name] = max(c.Time(setting.TTL), idle) + c.Time(Ahead.Name) + slack
+		by := service.RecipeOf(recipes, c.Values)
+		if by.Read != nil {
+			continue
+		}
+		bounds[name] = max(c.Time(setting.TTL), idle) + slack
+		if by.ByItsClock {
+			bounds[name] += c.Time(Ahead.Name)
 		}
 	}
 	return bounds, slack
