@@ -1,8 +1,12 @@
 package fencelab_test
 
 import (
+	"cmp"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +58,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	// What a lock service and a storage without a story need: nothing of the lab, or of a service.
 	stage := []string{
 		own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("pkg/lock"), own("internal/history"),
-		own("internal/kernel"), own("internal/kv"), own("internal/proc"), own("internal/scenario"), own("internal/service"), own("internal/setting"), own("internal/strictyaml"),
+		own("internal/kernel"), own("internal/kv"), own("internal/proc"), own("internal/scenario"), own("internal/service"), own("internal/setting"), own("internal/strictyaml"), own("internal/webpage"),
 	}
 	// These may have libraries, but of ours only what is said here.
 	for pkg, allowed := range map[string][]string{
@@ -73,12 +77,13 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/service":     {own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/kernel"), own("internal/proc"), own("internal/scenario"), own("internal/setting"), own("internal/strictyaml")},
 		"./internal/kernel":      {},
 		"./internal/kv":          {own("internal/kernel"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
-		"./internal/foreign":     {own("pkg/fence"), own("pkg/fence/fencehttp"), own("internal/history"), own("internal/kernel"), own("internal/proc"), own("internal/ports")},
-		"./internal/laws":        {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencetest"), own("internal/foreign"), own("internal/kernel"), own("internal/proc"), own("internal/ports"), own("internal/history"), own("internal/report/story")},
+		"./internal/foreign":     {own("internal/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("internal/history"), own("internal/kernel"), own("internal/proc"), own("internal/ports")},
+		"./internal/laws":        {own("internal/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencetest"), own("internal/foreign"), own("internal/kernel"), own("internal/proc"), own("internal/ports"), own("internal/history"), own("internal/report/story")},
 		"./internal/scene":       stage,
 		"./internal/watch":       append([]string{own("internal/scene")}, stage...),
 		"./internal/agentcheck":  append([]string{own("internal/scene"), own("internal/agent"), own("internal/access"), own("internal/kvhttp")}, stage...),
-		"./internal/kvhttp":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kernel"), own("internal/kv"), own("internal/access"), own("internal/strictyaml")},
+		"./internal/kvhttp":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kernel"), own("internal/kv"), own("internal/access"), own("internal/strictyaml"), own("internal/webpage")},
+		"./internal/webpage":     {},
 
 		"./internal/report/story":    {own("pkg/fence"), own("internal/history")},
 		"./internal/report/terminal": {own("pkg/fence"), own("internal/history"), own("internal/report/story")},
@@ -115,4 +120,39 @@ func TestCoreIsAlone(t *testing.T) {
 		t.Errorf("core's list of modules is\n%s", list)
 	}
 	core("-deps", "-test", "./...")
+}
+
+// TestServersKeepPagesOut: whatever of gcsim and the storage serves HTTP obeys no web page. The
+// guard is where the server is made, or the handler has it.
+func TestServersKeepPagesOut(t *testing.T) {
+	serves := regexp.MustCompile(`http\.(Server\{|Serve\(|ListenAndServe)`)
+	guarded := regexp.MustCompile(`webpage\.Guard\(|kvhttp\.Guard\(|kvhttp\.NewHandler\(`)
+	elsewhere := map[string]string{
+		"cmd/gcsim/serve.go":                        "internal/serve/http.go",
+		"internal/service/elasticsearch/servers.go": "internal/service/elasticsearch/gate.go",
+	}
+	servers := 0
+	for _, dir := range []string{"cmd", "internal"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/bench/") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			if err != nil || !serves.Match(source) {
+				return err
+			}
+			servers++
+			where := cmp.Or(elsewhere[path], path)
+			if source, err = os.ReadFile(where); err == nil && !guarded.Match(source) {
+				t.Errorf("%s serves HTTP, and no guard is in %s", path, where)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if servers < 5 {
+		t.Errorf("%d servers were found, want more: the test looks for something else", servers)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/webpage"
 )
 
 // answerDeadline is what Gate.Within is at first.
@@ -75,7 +76,7 @@ func NewGate(name string) (*Gate, error) {
 	g := &Gate{name: name, listener: listener, transport: NewTransport(), turn: make(chan struct{}, 1), Within: answerDeadline}
 	g.ctx, g.close = context.WithCancel(context.Background())
 	g.Serve("")
-	g.server = &http.Server{Handler: g, ErrorLog: log.New(io.Discard, "", 0)}
+	g.server = &http.Server{Handler: webpage.Guard(g), ErrorLog: log.New(io.Discard, "", 0)}
 	return g, nil
 }
 
@@ -160,7 +161,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errNobody):
 		w.Header().Set(headerOutcome, outcomeNone)
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-	default: // its client has hung up before it was passed on
+	default: // its client has hung up before all of it was there
 		http.Error(w, err.Error(), http.StatusBadGateway)
 	}
 }
@@ -195,7 +196,6 @@ type passage struct {
 	*Gate
 	request *request
 	body    func() (string, error) // waits until all of it is there
-	client  context.Context        // ends when the client hangs up
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
@@ -205,7 +205,7 @@ type passage struct {
 }
 
 func (g *Gate) begin(q *request, w http.ResponseWriter, r *http.Request) *passage {
-	p := &passage{Gate: g, request: q, client: r.Context()}
+	p := &passage{Gate: g, request: q}
 	p.body = sync.OnceValues(func() (string, error) { return q.read(http.MaxBytesReader(w, r.Body, MaxAnswer)) })
 	p.ctx, p.cancel = context.WithCancelCause(g.ctx)
 	return p
@@ -224,8 +224,6 @@ func (p *passage) take() error {
 	}
 	select {
 	case p.turn <- struct{}{}:
-	case <-p.client.Done():
-		return context.Cause(p.client)
 	case <-p.ctx.Done():
 		return context.Cause(p.ctx)
 	}

@@ -1,12 +1,15 @@
 package foreign_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"github.com/fencelab/fencelab/internal/foreign"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/webpage/pagetest"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -373,6 +377,63 @@ func TestUnansweredIsPassedBy(t *testing.T) {
 	g.Serve(storage)
 	write(t, base, "k", "w", 34)
 	if got, want := told.lines(), "1 unanswered write silent=v\n2 applied write k=v\n1 applied write k=w\n"; got != want {
+		t.Errorf("the account is\n%s, want\n%s", got, want)
+	}
+}
+
+// TestWebPages: the gate obeys none, whatever the storage behind it would do.
+func TestWebPages(t *testing.T) {
+	storage := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s has gone through", r.Method, r.URL) })
+	base, _, _ := gate(t, storage, time.Minute, nil)
+	pagetest.Refused(t, base+"/v1/kv/k")
+}
+
+// TestHalfClosedClient: one that closes its sending side after a whole request waits for its turn
+// like each other, and has the answer.
+func TestHalfClosedClient(t *testing.T) {
+	came, answer := make(chan string, 2), make(chan struct{})
+	release := sync.OnceFunc(func() { close(answer) })
+	defer release()
+	storage := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		came <- r.URL.Path
+		if r.URL.Path == "/v1/kv/first" {
+			<-answer
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	base, _, told := gate(t, storage, time.Minute, func(g *foreign.Gate) { g.Whole = true })
+	first := make(chan struct{})
+	go func() {
+		defer close(first)
+		write(t, base, "first", "v", 34)
+	}()
+	<-came
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "PUT /v1/kv/second HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nContent-Length: 1\r\n\r\nv")
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	// The gate gives up at once, or not before it has an answer.
+	if err := conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("an answer before its turn: %d bytes, %v", n, err)
+	}
+	release()
+	<-first
+	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || resp.StatusCode != http.StatusNoContent {
+		t.Errorf("%v, %v", resp, err)
+	}
+	if got, want := told.lines(), "1 applied write first=v\n2 applied write second=v\n"; got != want {
 		t.Errorf("the account is\n%s, want\n%s", got, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/webpage"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -213,7 +214,7 @@ func outcome(err error) string {
 		return outcomeOK
 	}
 	var over *kv.LimitError
-	var foreign *foreignError
+	var foreign *webpage.Error
 	switch reason := fencehttp.ReasonOf(err); {
 	case reason != "":
 		return string(reason)

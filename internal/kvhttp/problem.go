@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/webpage"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -70,7 +71,7 @@ func newProblem(err error) problem {
 		p.Type, p.Title = fencehttp.ProblemType+"limits", "Over a limit"
 		p.Limit, p.Max = over.Limit, over.Max
 	}
-	var foreign *foreignError
+	var foreign *webpage.Error
 	if errors.As(err, &foreign) {
 		p.Type, p.Title = fencehttp.ProblemType+"foreign", "A web page may have sent this"
 	}
@@ -93,10 +94,10 @@ func newProblem(err error) problem {
 func status(err error) int {
 	var he *httpError
 	var over *kv.LimitError
-	var foreign *foreignError
+	var foreign *webpage.Error
 	switch {
 	case errors.As(err, &foreign):
-		return foreign.status
+		return foreign.Status
 	case errors.As(err, &over):
 		return limitStatus[over.Limit]
 	case errors.As(err, &he):

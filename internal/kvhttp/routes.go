@@ -8,6 +8,8 @@ import (
 
 	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fencelab/fencelab/internal/webpage"
 )
 
 const (
@@ -116,7 +118,7 @@ func (c *call) refuseMethod(allowed []string) error {
 
 // do serves those who may call.
 func (at *route) do(c *call) error {
-	if err := checkForeign(c.r, at.handler.Loopback); err != nil {
+	if err := webpage.Check(c.r, at.handler.Loopback); err != nil {
 		return err
 	}
 	if !at.open {

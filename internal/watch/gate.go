@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/webpage"
 )
 
 // Bounds of a gate.
@@ -69,7 +71,7 @@ func openGate(to *url.URL) (*gate, error) {
 		to: to, addr: l.Addr().String(), requests: make(chan *request), closed: make(chan struct{}),
 		out: &http.Transport{DisableKeepAlives: true}, // so that nothing is sent twice
 	}
-	g.server = &http.Server{Handler: g, ReadHeaderTimeout: headerTimeout}
+	g.server = &http.Server{Handler: webpage.Guard(g), ReadHeaderTimeout: headerTimeout}
 	go g.server.Serve(l) // it ends with Close
 	return g, nil
 }

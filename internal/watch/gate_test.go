@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/webpage/pagetest"
 )
 
 // TestGate: what may change something at the storage is held, and all else passes.
@@ -35,6 +37,7 @@ func TestGate(t *testing.T) {
 	}
 	defer g.close()
 	gate := &url.URL{Scheme: "http", Host: g.addr}
+	pagetest.Refused(t, gate.String()+"/a")
 	proxied := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(gate), DisableKeepAlives: true}}
 	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for name, tt := range map[string]struct {

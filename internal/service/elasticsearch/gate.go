@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/webpage"
 )
 
 // gate stands between a run's clients and the node. It lets changes through one after the
@@ -38,6 +39,9 @@ func (g *gate) close() {
 	defer g.mu.Unlock()
 	g.closed = true
 }
+
+// handler is the gate for clients, which are no web pages.
+func (g *gate) handler() http.Handler { return webpage.Guard(g) }
 
 // headers are those of requests that the node is told.
 var headers = []string{"Content-Type", opaqueID}

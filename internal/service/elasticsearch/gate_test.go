@@ -12,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
+	"github.com/fencelab/fencelab/internal/webpage/pagetest"
 )
 
 // stage takes in what an account tells.
@@ -92,6 +93,13 @@ func ask(t *testing.T, method, url, owner string) <-chan error {
 		answered <- err
 	}()
 	return answered
+}
+
+// TestWebPages: neither the gate nor the node behind it, which has a port of its own, obeys any.
+func TestWebPages(t *testing.T) {
+	_, url, _ := gated(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a page has come to the node") }))
+	pagetest.Refused(t, url+"/_all/_close")
+	t.Run("node", func(t *testing.T) { pagetest.Refused(t, "http://"+node.Get(t).Addr+"/index/_doc/1") })
 }
 
 // TestGate: a client has its answer when the account has told what came of the request.

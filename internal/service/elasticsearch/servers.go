@@ -89,7 +89,7 @@ func (s *servers) Observe(ctx context.Context) error {
 	}
 	s.addr = listener.Addr().String()
 	s.gate = &gate{node: n, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Locks(), fail: func(err error) { s.stage.Fail(nil, err) }}
-	server := &http.Server{Handler: s.gate, ReadHeaderTimeout: observeDeadline}
+	server := &http.Server{Handler: s.gate.handler(), ReadHeaderTimeout: observeDeadline}
 	s.stage.Go(func() { _ = server.Serve(listener) })
 	s.stage.Go(func() {
 		<-ctx.Done()

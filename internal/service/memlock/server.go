@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/webpage"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -65,7 +66,7 @@ func command() *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), l.Addr())
-			return http.Serve(l, newServer(grace).handler())
+			return http.Serve(l, webpage.Guard(newServer(grace).handler()))
 		},
 	}
 	cmd.Flags().DurationVar(&grace, settingGrace, 0, "how long after a lease ran out its lock is granted to the next")
