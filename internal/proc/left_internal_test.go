@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -74,5 +75,22 @@ func TestLeftGroup(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "look for process "+id+" ") {
 		t.Errorf("got %v, want that process %s still runs", err, id)
+	}
+}
+
+// TestJanitorIsNotGo: a program in Go ends where it gets no further thread, as the process does
+// after which the janitor cleans up.
+func TestJanitorIsNotGo(t *testing.T) {
+	need.Programs(t, "to be the janitor", "sh", "rm")
+	g := janitorLooks(t)
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", g.janitor.Process.Pid)); err != nil || program == own {
+		t.Errorf("the janitor is %s, %v", program, err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
 	}
 }

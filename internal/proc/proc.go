@@ -60,7 +60,7 @@ type Group struct {
 const stderrDelay = time.Second
 
 // JanitorArg is the first argument with which NewGroup starts exe for a process
-// that calls Janitor with the rest.
+// that calls Janitor with the rest, on a machine without sh.
 const JanitorArg = "janitor"
 
 // NewGroup makes a group whose children run exe.
@@ -81,7 +81,7 @@ func NewGroup(exe string) (*Group, error) {
 	defer watch.Close()
 	pipe, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", alive.Fd()))
 	g := &Group{Dir: dir, exe: exe, spawn: make(chan func()), alive: alive, pipe: pipe}
-	g.janitor = exec.Command(exe, JanitorArg, dir)
+	g.janitor = janitor(exe, dir)
 	g.janitor.Stdin, g.janitor.Stderr = watch, &g.complaints
 	g.janitor.SysProcAttr = kernel.Apart()
 	if err := g.janitor.Start(); err != nil {
@@ -106,6 +106,21 @@ func NewGroup(exe string) (*Group, error) {
 // unusedName names a directory that nobody has. It is not made here, as by
 // os.MkdirTemp: there is nobody yet who would remove it after a kill -9.
 func unusedName() string { return filepath.Join(os.TempDir(), "fencelab-"+rand.Text()) }
+
+// janitor is the program that waits for the end of its standard input, and removes dir. It is
+// sh: a program in Go ends where it gets no further thread, and then a limit of them that ends this
+// process ends the janitor, too. So sh starts nothing either, it becomes rm. Without sh or rm it is exe.
+func janitor(exe, dir string) *exec.Cmd {
+	rm, err := exec.LookPath("rm")
+	if err != nil {
+		return exec.Command(exe, JanitorArg, dir)
+	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		return exec.Command(exe, JanitorArg, dir)
+	}
+	return exec.Command(sh, "-c", `trap "" INT TERM HUP; while read -r _; do :; done; exec "$0" -rf -- "$1"`, rm, dir)
+}
 
 // Janitor waits for the end of stdin and removes dir.
 func Janitor(dir string, stdin io.Reader) error {

@@ -275,8 +275,15 @@ func awaitGone(t *testing.T, pid int, dir string) {
 // TestNothingIsMadeBeforeTheJanitor: a kill -9 just before it is there must leave
 // nothing, so a directory for temporary files that is missing is not even noticed.
 func TestNothingIsMadeBeforeTheJanitor(t *testing.T) {
+	programs := t.TempDir()
+	for _, name := range []string{"sh", "rm"} {
+		if err := os.WriteFile(filepath.Join(programs, name), []byte("no program"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", programs)
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
-	_, err := proc.NewGroup(filepath.Join(t.TempDir(), "no-program"))
+	_, err := proc.NewGroup(os.Args[0])
 	if err == nil || !strings.Contains(err.Error(), "start the janitor") {
 		t.Errorf("got %v, want that there is no janitor", err)
 	}
