@@ -6,6 +6,8 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
+var Excerpt = excerpt
+
 // Usages are all forms of steps.
 func Usages(l *Language) []string {
 	var list []string

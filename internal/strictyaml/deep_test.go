@@ -71,6 +71,18 @@ func TestTheBound(t *testing.T) {
 	}
 }
 
+// TestDeepComesFirst: a file with too many brackets, which are one another's, is too deep.
+func TestDeepComesFirst(t *testing.T) {
+	for _, begin := range []string{"[", "{a: ", "- "} {
+		for _, bytes := range []int{2000, 32 << 10, 65400} {
+			_, err := open.Parse("a: b\nc:\n " + strings.Repeat(begin, bytes/len(begin)))
+			if err == nil || err.Error() != errTooDeep.Error() {
+				t.Errorf("%d bytes of %q: got %v", bytes, begin, err)
+			}
+		}
+	}
+}
+
 // TestOnlyNestingCounts: brackets and dashes in texts and comments are not deep.
 func TestOnlyNestingCounts(t *testing.T) {
 	many := strings.Repeat("[{- ? : ,", 6000)

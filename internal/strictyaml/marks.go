@@ -10,21 +10,22 @@ import (
 // more memory than for a letter, and no file that says something has as many.
 func mostMarks(size int) int { return max(1<<10, size*2/5) }
 
-// countMarks refuses a file with more marks than that. In quoted texts, comments and block
-// texts they do not count.
-func countMarks(text string) *Error {
+// countMarks refuses a file with more marks than that, and returns what stands before the
+// first one too many. In quoted texts, comments and block texts they do not count.
+func countMarks(text string) (before string, err *Error) {
 	most := mostMarks(len(text))
 	if len(text) <= most {
-		return nil
+		return text, nil
 	}
 	c := counter{rest: text, line: 1, column: 1, fresh: true}
 	for c.rest != "" {
 		c.step()
 		if c.marks > most {
-			return &Error{c.line, c.column, fmt.Sprintf("lists and mappings in brackets have more than %d commas, colons and brackets before this: %[1]d is the bound for a file of %d bytes", most, len(text))}
+			before = text[:len(text)-len(c.rest)-1]
+			return before, &Error{c.line, c.column, fmt.Sprintf("lists and mappings in brackets have more than %d commas, colons and brackets before this: %[1]d is the bound for a file of %d bytes", most, len(text))}
 		}
 	}
-	return nil
+	return text, nil
 }
 
 // counter stands somewhere in a file.

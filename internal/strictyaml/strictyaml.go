@@ -51,8 +51,11 @@ var errTooDeep = fmt.Errorf("lists and mappings are more than %d deep here: %d i
 
 // Parse returns the document of a file. Errors are of type *Error.
 func (k Kind) Parse(text string) (*Node, error) {
-	if err := countMarks(text); err != nil {
-		return nil, err
+	if before, tooMany := countMarks(text); tooMany != nil {
+		if _, err := k.load(before); err != nil && strings.HasSuffix(err.Error(), errTooDeep.Error()) {
+			return nil, err // which comes first
+		}
+		return nil, tooMany
 	}
 	root, err := k.load(text)
 	if err != nil {
