@@ -37,6 +37,53 @@ func TestLateObserver(t *testing.T) {
 	}
 }
 
+// TestPending: what is part of a transaction happens when its client unlocks, and not before, and
+// the unlock is over when the storage has told of it.
+func TestPending(t *testing.T) {
+	r := newRecorder(nil, func(tenure string) string { return tenure })
+	r.begin(history.Run{})
+	s := newState(r)
+	tell := func(ms int, lane string, kind history.Kind, op string) history.Event {
+		e := history.Event{
+			At: time.Duration(r.began.Add(time.Duration(ms) * time.Millisecond).UnixNano()), Lane: lane, Kind: kind, Op: op, Tenure: "a", Scope: "/lock",
+		}
+		if op == history.OpWrite {
+			e.Request, e.Key = "c1-1", "k"
+		}
+		s.take(e)
+		return e
+	}
+	tell(1, "postgres", history.KindGranted, "")
+	tell(2, "c1", history.KindOK, history.OpLock)
+	tell(3, "c1", history.KindInvoke, history.OpWrite)
+	if note := tell(4, "c1", history.KindNote, history.OpWrite); s.client("c1").replies != 2 || !s.told(note) {
+		t.Error("the step of the write is not over")
+	}
+	tell(6, "c1", history.KindInvoke, history.OpUnlock)
+	tell(8, "c1", history.KindOK, history.OpWrite)
+	if s.client("c1").replies != 2 {
+		t.Error("what the write did is taken for the answer to the unlock")
+	}
+	unlocked := tell(9, "c1", history.KindOK, history.OpUnlock)
+	tell(10, "postgres", history.KindEnded, "")
+	if s.told(unlocked) {
+		t.Error("the unlock is over before the storage has told of the commit")
+	}
+	tell(5, history.LaneStorage, history.KindApplied, history.OpWrite) // the time of the statement
+	if !s.told(unlocked) {
+		t.Error("the unlock is not over")
+	}
+	r.flush()
+	var got []string
+	for _, e := range r.events()[1:] {
+		got = append(got, fmt.Sprint(e.Kind, " ", e.Op))
+	}
+	want := "granted , ok lock, invoke write, note write, invoke unlock, applied write, ok write, ok unlock, ended "
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+}
+
 // TestTakenAgain: a client that takes the lock again by its renewal is told of nothing. The
 // lock service's account says that it has the lock, also where its own word comes late.
 func TestTakenAgain(t *testing.T) {

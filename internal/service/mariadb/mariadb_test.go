@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -70,6 +71,26 @@ func TestDeadlock(t *testing.T) {
 				t.Errorf("%s: %d clients got the lock, want %d", name, granted, want[name])
 			}
 		}
+	}
+}
+
+// TestWaitAfterTry: to try for a lock is to wait for nothing. A request that comes after that
+// waits for a row again, for lock-timeout.
+func TestWaitAfterTry(t *testing.T) {
+	program(t, "to lock a row")
+	s := parse(t, "testdata/trywait/*.yaml")[0]
+	var asked, told time.Duration
+	for _, e := range labtest.Run(t, s, &s.Variants[0], lab.Options{Services: services}) {
+		switch {
+		case e.Op != history.OpWrite || e.Value != "2" || e.Key != "a":
+		case e.Kind == history.KindInvoke:
+			asked = e.At
+		case e.Kind == history.KindFail:
+			told = e.At
+		}
+	}
+	if waited := told - asked; waited < 900*time.Millisecond {
+		t.Errorf("its write has waited for %v, want a second", waited)
 	}
 }
 
