@@ -22,7 +22,7 @@ func scenarioFile(t *testing.T, from, to string) string {
 
 func TestWrongExpectationIsTold(t *testing.T) {
 	w := newWorld(t)
-	p := w.start("gcsim", "run", scenarioFile(t, "stale: 1, fenced: true, final: {key0: from-client-2}", "stale: 2, fenced: true, final: {key0: something-else}"))
+	p := w.start("gcsim", "run", scenarioFile(t, "stale: 1, fenced: true, final: {key0: from-client-2}", "stale: 2, fenced: true, final: {key0: from-client-1}"))
 	p.want(1)
 	p.says(
 		"changed fenced: safe, NOT as expected",

@@ -37,7 +37,7 @@ func scenarioDir(t *testing.T, changes map[string][]string) string {
 // come.
 var (
 	asExpected = []string{}
-	surprising = []string{"stale: 1, fenced: true, final: {key0: from-client-2}", "stale: 2, fenced: true, final: {key0: <else>}"}
+	surprising = []string{"stale: 1, fenced: true, final: {key0: from-client-2}", "stale: 2, fenced: true, final: {key0: <else>}", "from-client-1", "<else>"}
 )
 
 // TestRunReports: what a CI job reads of a run of several scenarios, of which one

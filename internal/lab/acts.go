@@ -129,20 +129,26 @@ func checkWrites(s *scenario.Story, c *scenario.ClientStory, step scenario.Step)
 	for _, change := range step.Changes {
 		s.Written[change.Key] = true
 	}
+	if c.Half = nil; step.Verb == scenario.Begin && writes == 1 {
+		c.Half = step.Changed()
+	} else {
+		s.Writes(step.Changed()...)
+	}
 	s.Requests += writes
 	c.Last, c.Retrying = max(c.Last, writes), true
 	c.Begun = step.Verb == scenario.Begin
 	return ""
 }
 
-func checkFinish(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+func checkFinish(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	if !c.Begun {
 		return step.Client + " has begun nothing here: it needs a \"begin …\" before"
 	}
 	if step.Send && c.Taking {
 		return step.Client + " is in the middle of a lock, which is no request to the storage: it needs a step \"finish\""
 	}
-	c.Begun, c.Taking = false, false
+	s.Writes(c.Half...)
+	c.Begun, c.Taking, c.Half = false, false, nil
 	return ""
 }
 

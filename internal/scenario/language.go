@@ -200,6 +200,9 @@ func (f *Form) match(text string) (map[string]string, bool) {
 // sent reports whether the step does not wait for the answer.
 func (f *Form) sent() bool { return strings.HasPrefix(f.Usage, "send ") }
 
+// gives reports whether it gives keys values.
+func (f *Form) gives() bool { return strings.Contains(f.Usage, "VALUE") }
+
 func firstWord(text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	return word

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -93,7 +94,7 @@ func TestParse(t *testing.T) {
 		Variants: []scenario.Variant{
 			{
 				Name: "z", Own: "it has clients of single members of etcd", World: plainWorld, Clients: map[string]scenario.Client{"client1": first, "client2": defaults}, Steps: steps,
-				Expect: history.Expect{Verdict: "blocked", Stale: &zero, Refused: &two, Ordered: &no, Exclusive: &yes, Fair: &no, Fenced: &yes, Final: map[string]string{"a": "200", "b": "0x10", "k": "true"}},
+				Expect: history.Expect{Verdict: "blocked", Stale: &zero, Refused: &two, Ordered: &no, Exclusive: &yes, Fair: &no, Fenced: &yes, Final: map[string]string{"a": "", "b": "1=1", "k": "a=b  c #1"}},
 			},
 			{
 				Name: "a", About: "what sets it apart", Control: true, Own: "it wants 3 etcd members and has clients of single members of etcd", World: setWorld,
@@ -255,4 +256,24 @@ func shipped(t *testing.T) map[string]*scenario.Scenario {
 		}
 	}
 	return list
+}
+
+// TestFound: a read finds what a step can have written, or nothing.
+func TestFound(t *testing.T) {
+	for outcome, want := range map[string]string{
+		"found 1": "", "found nothing": "", "failed": "", "found 2": `s:8:66: "k" cannot hold "2": steps write "1" there`,
+	} {
+		_, err := language.Parse("s", "s", []byte(`title: t
+clients: {client1: {lock: /l}}
+steps:
+  - client1: write k=1
+  - client1: read k
+    name: look
+variants:
+  only: {control: true, expect: {verdict: blocked, steps: {look: `+outcome+`}}}
+`))
+		if got := strings.SplitN(fmt.Sprint(err), "\n", 2)[0]; want == "" && err != nil || want != "" && got != want {
+			t.Errorf("%s: got %v, want %q", outcome, err, want)
+		}
+	}
 }

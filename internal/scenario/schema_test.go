@@ -140,7 +140,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"stale: 1", "stale: -1"},
 		{"stale: 1", "ordered: maybe"},
 		{"stale: 1", "fair: maybe"},
-		{"{key0: 200}", "{key0: [200]}"},
+		{"{key0: a=b c}", "{key0: [200]}"},
 		{"storage.fencing: off", "storage.fencing: maybe"},
 		{"storage.fencing: off", "storage.fences: off"},
 		{"storage.fencing: off", "pauses: many"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/internal/strictyaml"
 )
@@ -26,6 +27,7 @@ type Story struct {
 	Counts   bool
 	Requests int             // that the storage can be sent, without those of a count
 	Written  map[string]bool // keys
+	held     map[string]*values
 }
 
 // ClientStory is where a client stands in its story.
@@ -39,9 +41,10 @@ type ClientStory struct {
 	MayHold  []string // those for which its process has asked
 	Queued   []string // those in whose queues it stands
 	Begun    bool
-	Taking   bool // what it has begun is a lock
-	Last     int  // so many writes could be tried again
-	Retrying bool // there is something that could be
+	Half     []history.Change // what it has begun to write, and nothing of it is written yet
+	Taking   bool             // what it has begun is a lock
+	Last     int              // so many writes could be tried again
+	Retrying bool             // there is something that could be
 
 	Cut     []string // the services that it is cut off from
 	Delayed bool
@@ -57,7 +60,8 @@ const (
 
 // begin stands at the beginning.
 func (s *Story) begin() {
-	s.Clients, s.Facts, s.Written = make(map[string]*ClientStory), make(map[string]bool), make(map[string]bool)
+	s.Clients, s.Facts = make(map[string]*ClientStory), make(map[string]bool)
+	s.Written, s.held = make(map[string]bool), make(map[string]*values)
 	for _, name := range s.Names {
 		s.Clients[name] = &ClientStory{}
 		s.locks = append(s.locks, s.Variant.Clients[name].Lock)

@@ -93,6 +93,9 @@ func (d *expectDoc) expect(v *Variant, told *Story, service *Service) (history.E
 		if !told.Written[key] {
 			return e, errorAt(f.key.node, "no step writes %q%s", key, Hint(key, sorted(told.Written)))
 		}
+		if wrong := told.cannotHold(key, f.value.text); wrong != "" {
+			return e, errorAt(f.value.node, "%s", wrong)
+		}
 		if e.Final == nil {
 			e.Final = make(map[string]string)
 		}
@@ -108,15 +111,18 @@ func (d *expectDoc) expect(v *Variant, told *Story, service *Service) (history.E
 		}
 		e.Missing = append(e.Missing, key.text)
 	}
-	return e, d.expectSteps(&e, v)
+	return e, d.expectSteps(&e, v, told)
 }
 
 // expectSteps reads what is expected of steps that have names.
-func (d *expectDoc) expectSteps(e *history.Expect, v *Variant) error {
-	known := make(map[string]bool)
+func (d *expectDoc) expectSteps(e *history.Expect, v *Variant, told *Story) error {
+	known, reads := make(map[string]bool), make(map[string]string) // name → key
 	for _, s := range v.Steps {
 		if s.Name != "" {
 			known[s.Name] = true
+		}
+		if s.Verb == Read {
+			reads[s.Name] = s.Key
 		}
 	}
 	for _, o := range d.Steps.entries {
@@ -126,6 +132,11 @@ func (d *expectDoc) expectSteps(e *history.Expect, v *Variant) error {
 			return errorAt(o.key.node, "no step has the name %q%s", name, Hint(name, sorted(known)))
 		case !slices.Contains(history.StepOutcomes, text) && !strings.HasPrefix(text, history.StepFound):
 			return errorAt(o.value.node, "a step cannot end as %q%s", text, Hint(text, append(slices.Clone(history.StepOutcomes), history.StepFound+"VALUE")))
+		}
+		if value, found := strings.CutPrefix(text, history.StepFound); found && reads[name] != "" && text != history.StepNothing {
+			if wrong := told.cannotHold(reads[name], value); wrong != "" {
+				return errorAt(o.value.node, "%s", wrong)
+			}
 		}
 		if e.Steps == nil {
 			e.Steps = make(map[string]string)
