@@ -113,14 +113,16 @@ func (k Kind) syntaxError(err error, text string) *Error {
 	said, mark := plainly(at, text)
 	switch {
 	case strings.Contains(at.ContextMsg+at.Message, "directive"), strings.Contains(at.Message, "incompatible YAML"):
-		return &Error{max(mark.Line, 1), 1, k.Name + " has no directives"}
+		line, _ := within(text, mark)
+		return &Error{line, 1, k.Name + " has no directives"}
 	case said == "":
 		said = at.Message
 		if k.Secret { // what the library quotes comes from the file
 			said, _, _ = strings.Cut(said, "'")
 		}
 	}
-	return &Error{max(mark.Line, 1), max(mark.Column, 1), k.NoYAML + strings.TrimSpace(said)}
+	line, column := within(text, mark)
+	return &Error{line, column, k.NoYAML + strings.TrimSpace(said)}
 }
 
 // check finds what files do without in a node that is this deep, and in all within it. The

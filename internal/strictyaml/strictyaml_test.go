@@ -38,6 +38,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{open, "a: 1\na: 2\n", Error{2, 1, "mapping key \"a\" already defined at [1:1]"}},
 		{open, "a:\n\t- b\n", Error{2, 1, "a tab stands here: indent with spaces"}},
 		{secret, "a: bad\na: &x 1\n", Error{2, 4, "a secret has no tags, anchors, aliases or merge keys"}},
+		{open, "a: b\nb: [\n\n", Error{2, 5, "a value is missing here: look whether a comma is too many, or a bracket or brace before this has no end"}},
 		{secret, "a: [b", Error{1, 4, "no YAML: a [ begins here that has no ], or a comma is missing in it: quote the text if it begins with a ["}},
 		{secret, "%YAML hidden\n---\na: 1\n", Error{1, 1, "a secret has no directives"}},
 	} {

@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -68,4 +69,14 @@ func characterAt(text string, at yaml.Mark) rune {
 		return 0
 	}
 	return line[at.Column-1]
+}
+
+// within is a place in a file, for one that can be behind its end.
+func within(text string, at yaml.Mark) (line, column int) {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if at.Line > len(lines) {
+		last := lines[len(lines)-1]
+		return len(lines), utf8.RuneCountInString(last) + 1
+	}
+	return max(at.Line, 1), max(at.Column, 1)
 }
