@@ -135,7 +135,12 @@ func TestLoadByAnyName(t *testing.T) {
 // TestPoolTellsOfErrors: also where the world did not start, so that there is no
 // event.
 func TestPoolTellsOfErrors(t *testing.T) {
-	jobs := plan([]*scenario.Scenario{scenarioOf("a", scenario.Lock, "x")}, 1, lab.Options{Services: all.List, Exe: "/no/such/program"})
+	const text = "title: t\nclients: {c: {lock: /l}}\nsteps:\n  - c: lock\nvariants:\n  x: {expect: {verdict: safe}}\n"
+	one, err := lab.Language(all.List).Parse("a.yaml", "a", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := plan([]*scenario.Scenario{one}, 1, lab.Options{Services: all.List, Exe: "/no/such/program"})
 	(&pool{side: 1}).start(t.Context(), jobs)
 	select {
 	case r := <-jobs[0].done:
