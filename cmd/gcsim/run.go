@@ -144,9 +144,10 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if missing := found.missing(list); o.require != "" && len(missing) > 0 {
 		return nil, errors.New(strings.Join(missing, "; "))
 	}
-	shared := &lab.Shared{Exe: exe}
+	waits := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
+	shared := &lab.Shared{Exe: exe, Waits: waits}
 	defer func() { failed = errors.Join(failed, shared.Close()) }()
-	options := lab.Options{Exe: exe, Services: found.services, Shared: shared, Seed: o.seed}
+	options := lab.Options{Exe: exe, Services: found.services, Shared: shared, Seed: o.seed, Waits: waits}
 	if o.lanes != "" {
 		open, err := awaitLanes(cmd, o.lanes, list)
 		if err != nil {

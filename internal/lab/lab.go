@@ -48,6 +48,8 @@ type Options struct {
 	// Lane, if not nil, is where people read what the processes of a lane of the history
 	// say, as it is said. A run with lanes has servers of its own.
 	Lane func(name string) io.Writer
+	// Waits, if not nil, is told of a server that takes long to start, and what it lacks.
+	Waits func(text string)
 	// Seed is for what is chosen at random.
 	Seed uint64
 	// Patience is for how long a step may wait for what it names, beyond leases
@@ -127,6 +129,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if r.world, err = newWorld(o.Exe); err != nil {
 		return nil, fmt.Errorf("start the world: %w", err)
 	}
+	r.world.group.Waits = o.Waits
 	if o.Lane != nil {
 		r.world.group.Lane = func(process string) io.Writer { return o.Lane(r.laneOf(process)) }
 	}

@@ -61,7 +61,7 @@ func (r *run) restartStorage(ctx context.Context) error {
 	default:
 		return errors.New("the storage still runs: kill it first")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
+	ctx, cancel := starting(ctx)
 	defer cancel()
 	if err := r.launchStorage(ctx); err != nil {
 		return err

@@ -13,12 +13,15 @@ import (
 )
 
 // Shared are servers that are started once and serve several runs: those of lock
-// services that take long to start. The zero value has none yet; Exe is as in Options.
+// services that take long to start. The zero value has none yet; Exe and Waits are as in Options.
 type Shared struct {
-	Exe string
+	Exe   string
+	Waits func(text string)
 
 	mu    sync.Mutex
 	group *proc.Group
+	open  context.Context // ends with Close
+	end   context.CancelFunc
 	byKey map[string]*launching
 }
 
@@ -45,13 +48,18 @@ func (s *Shared) launch(ctx context.Context, name string, of service.Shared, wor
 		}
 		s.byKey[key] = l
 		if s.group == nil {
-			s.group, l.err = proc.NewGroup(s.Exe)
+			if s.group, l.err = proc.NewGroup(s.Exe); l.err == nil {
+				s.group.Waits = s.Waits
+			}
+			// The first run does not end them: it may be stopped before the others.
+			s.open, s.end = context.WithCancel(context.WithoutCancel(ctx))
 		}
-		// The first run does not end them: it may be stopped before the others.
 		go func() {
 			defer close(l.done)
 			if l.err == nil {
-				l.launched, l.err = of.Launch(context.WithoutCancel(ctx), s.group, world)
+				ctx, cancel := starting(s.open)
+				defer cancel()
+				l.launched, l.err = of.Launch(ctx, s.group, world)
 			}
 		}()
 	}
@@ -64,10 +72,13 @@ func (s *Shared) launch(ctx context.Context, name string, of service.Shared, wor
 	}
 }
 
-// Close ends all of them.
+// Close ends all of them, also those that are still being started.
 func (s *Shared) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.end != nil {
+		s.end()
+	}
 	for _, l := range s.byKey {
 		<-l.done
 	}

@@ -153,10 +153,15 @@ func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.owner(tenure).ended, nil })
 }
 
+// starting bounds the start of servers.
+func starting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
+}
+
 // startServers starts the lock service and the storage on free ports: side by side,
 // unless the storage has to know where the service is.
 func (r *run) startServers(ctx context.Context, o Options) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
+	ctx, cancel := starting(ctx)
 	defer cancel()
 	started := make(chan error, 1)
 	go func() { started <- r.startService(ctx, o) }()

@@ -29,8 +29,9 @@ type Process struct {
 	Stdout io.ReadCloser
 
 	cmd    *exec.Cmd
-	pidfd  int     // signals by it cannot hit another process that got the same id
-	family *family // nil: the process is alone
+	pidfd  int               // signals by it cannot hit another process that got the same id
+	family *family           // nil: the process is alone
+	told   func(text string) // as Waits of the group
 	stderr tail
 	done   chan struct{}
 	err    error // of Wait, once done is closed
@@ -42,6 +43,8 @@ type Group struct {
 	// Lane, if not nil, shows what a process says on standard error, and when it begins
 	// and ends.
 	Lane func(process string) io.Writer
+	// Waits, if not nil, is told of a process that takes long to serve, and what it lacks.
+	Waits func(text string)
 
 	exe     string
 	spawn   chan func()
@@ -160,6 +163,9 @@ func leader(name string, cmd *exec.Cmd) *Process {
 // start starts p, whose lane has a name.
 func (g *Group) start(name string, env []string, p *Process) error {
 	p.cmd.Env = append(os.Environ(), env...)
+	if p.told = g.Waits; p.told == nil {
+		p.told = func(string) {}
+	}
 	lane := io.Discard
 	if g.Lane != nil {
 		lane = g.Lane(name)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -75,8 +76,13 @@ func Start(ctx context.Context, g *proc.Group, program string, args ...string) (
 // Process is the process, to be killed, paused and resumed. After Restart it is another one.
 func (s *Server) Process() *proc.Process { return s.process }
 
+// startDeadline is for how long a Redis may take to serve: else it does in a few milliseconds.
+const startDeadline = 30 * time.Second
+
 // Restart starts the process, after it was killed, and returns when it serves what it kept.
 func (s *Server) Restart(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it does not answer on %s after %v", s.Addr, startDeadline))
+	defer cancel()
 	if s.process, err = s.group.Start("redis", nil, s.args...); err != nil {
 		return err
 	}
