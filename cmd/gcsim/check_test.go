@@ -252,6 +252,9 @@ func TestLiveHarm(t *testing.T) {
 func unfair(fair bool) []history.Event {
 	run := &history.Run{Scenario: "s", Title: "t", Variant: "v", Lanes: []string{"etcd", "a", "b", "c"}, Expect: history.Expect{Verdict: history.Safe, Fair: &fair}}
 	events := []history.Event{{Lane: history.LaneLab, Kind: history.KindRun, Run: run}}
+	for _, client := range []string{"a", "b", "c"} {
+		events = append(events, history.Event{Lane: client, Kind: history.KindInvoke, Op: history.OpLock, Scope: "/l"})
+	}
 	for _, told := range []struct {
 		kind   history.Kind
 		client string
@@ -291,5 +294,16 @@ func TestCheckSaysWhetherGrantsAreFair(t *testing.T) {
 	file := inFile(t, t.TempDir(), "h", overtaken("v", history.Corrupted))
 	if _, printed, _ := gcsim(t, "check", "--json", file); strings.Contains(printed, `"fair"`) {
 		t.Errorf("nobody queues, and it is said whether grants are fair: %s", printed)
+	}
+}
+
+// TestCheckNamesBothLines: of two accounts that contradict each other both lines are named.
+func TestCheckNamesBothLines(t *testing.T) {
+	events := overtaken("v", history.Corrupted)
+	events[2].Lane = "b" // what a was told
+	file := inFile(t, t.TempDir(), "h", events)
+	status, _, wrong := gcsim(t, "check", file)
+	if want := "line 3, against line 2: b was told that it has the lock in /l/a, which the lock service granted to a"; status != 2 || !strings.Contains(wrong, want) {
+		t.Errorf("exit status %d, %s, want %q", status, wrong, want)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // TestDrawKeepsHistories: of "draw -o */history.jsonl" the first is not drawn over.
 func TestDrawKeepsHistories(t *testing.T) {
 	dir := t.TempDir()
-	const history = `{"at":0,"lane":"gcsim","kind":"run","run":{"scenario":"s","title":"t","variant":"v","lanes":["etcd","c1","storage"],"expect":{"verdict":"safe"}}}` + "\n"
+	const history = `{"at":0,"lane":"gcsim","kind":"run","run":{"scenario":"s","title":"t","variant":"v","lanes":["etcd","c1","storage"],"unlocked":true,"expect":{"verdict":"safe"}}}` + "\n"
 	one, two := filepath.Join(dir, "1.jsonl"), filepath.Join(dir, "2.jsonl")
 	for _, name := range []string{one, two} {
 		if err := os.WriteFile(name, []byte(history), 0o666); err != nil {
@@ -31,7 +31,7 @@ func TestDrawKeepsHistories(t *testing.T) {
 
 // TestDrawNarrow: a phone gets a form of its own.
 func TestDrawNarrow(t *testing.T) {
-	const history = `{"at":0,"lane":"gcsim","kind":"run","run":{"scenario":"s","title":"t","variant":"v","lanes":["etcd","c1","storage"],"expect":{"verdict":"safe"}}}` + "\n"
+	const history = `{"at":0,"lane":"gcsim","kind":"run","run":{"scenario":"s","title":"t","variant":"v","lanes":["etcd","c1","storage"],"unlocked":true,"expect":{"verdict":"safe"}}}` + "\n"
 	for flag, want := range map[string]bool{"--narrow": true, "--narrow=false": false} {
 		var out strings.Builder
 		cmd := command()

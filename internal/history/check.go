@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,18 @@ import (
 type Problem struct {
 	Kind ProblemKind `json:"kind"`
 	Line int         `json:"line"`
-	Text string      `json:"text"`
+	// Against is the line that Line contradicts. 0: it is wrong by itself, or for something
+	// that is missing.
+	Against int    `json:"against,omitempty"`
+	Text    string `json:"text"`
+}
+
+// String says what is wrong, and where.
+func (p Problem) String() string {
+	if p.Against == 0 {
+		return fmt.Sprintf("line %d: %s", p.Line, p.Text)
+	}
+	return fmt.Sprintf("line %d, against line %d: %s", p.Line, p.Against, p.Text)
 }
 
 // ProblemKind says what is wrong; docs/histories.md has all that is looked at.
@@ -23,10 +33,13 @@ type ProblemKind string
 // is an error of Read.
 const (
 	ProblemTime    ProblemKind = "time"    // at falls
+	ProblemLane    ProblemKind = "lane"    // somebody tells what is another's to tell
+	ProblemAccount ProblemKind = "account" // a whole account is missing
 	ProblemTenure  ProblemKind = "tenure"  // the accounts of a tenure do not meet
 	ProblemRequest ProblemKind = "request" // those of a request do not
 	ProblemIndex   ProblemKind = "index"   // the storage's order is not one
 	ProblemToken   ProblemKind = "token"   // a client shows a number that is not its own
+	ProblemFinal   ProblemKind = "final"   // what a key holds at the end is not the end of it
 	ProblemEnd     ProblemKind = "end"     // the history is not complete
 )
 
@@ -41,7 +54,7 @@ func (e *InvalidError) Error() string {
 	var b strings.Builder
 	b.WriteString("the history cannot be judged:")
 	for _, p := range e.Problems[:min(told, len(e.Problems))] {
-		fmt.Fprintf(&b, "\nline %d: %s", p.Line, p.Text)
+		fmt.Fprintf(&b, "\n%v", p)
 	}
 	if more := len(e.Problems) - told; more > 0 {
 		fmt.Fprintf(&b, "\nand %d more", more)
@@ -53,13 +66,17 @@ func (e *InvalidError) Error() string {
 // missing, and what the accounts say of one another that cannot be. None: it can.
 func Check(events []Event) []Problem {
 	c := newChecker(events)
+	c.accounts()
 	for i, e := range events {
 		c.line = i + 1
 		c.time(e)
+		c.lane(e)
 		c.tenure(e)
-		c.request(i, e)
+		c.final(e)
+		c.request(e)
 		c.index(e)
 		if c.run.Version >= 2 {
+			c.unnamed(e)
 			c.token(e)
 			c.end(e)
 		}
@@ -78,33 +95,68 @@ type checker struct {
 	now     time.Duration
 	tenures map[string]*accountOf
 	asked   map[string]*asking
-	told    map[clientTenure][]Event // that a client has the lock
-	places  map[int64]int            // of what the storage did since its start → line
-	placed  bool                     // what it did has places
-	did     bool                     // it did something
+	told    map[clientTenure][]Event        // that a client has the lock
+	worked  map[clientTenure]bool           // a request of a client was applied under the tenure
+	askers  map[string]bool                 // clients that asked for a lock, or were told of one
+	names   map[clientTenure]bool           // a client names the tenure
+	queued  map[clientTenure]bool           // a client stood in the queue for the tenure
+	has     map[string]map[string]heldSince // client → lock → the tenure that it has, by its own word
+	places  map[int64]int                   // of what the storage did since its start → line
+	placed  bool                            // what it did has places
+	did     bool                            // it did something
+	finals  map[string]int                  // key → line that tells what it holds at the end
+}
+
+// lined is an event, and its line, from 1.
+type lined struct {
+	Event
+	line int
 }
 
 // accountOf is a tenure by the lock service's account.
 type accountOf struct {
-	grant   Event  // or that it is queued for
-	waiter  string // the client that stood in the queue for it
-	ever    bool   // it is granted, by this line or a later one
-	granted bool   // by this line
-	ended   bool
+	first   lined // that it is granted or, if it never is, queued for
+	granted int   // line by which it is granted; 0: not yet
+	ended   int   // line by which it is over; 0: not yet
 }
+
+// ever reports whether the tenure is granted, by this line or a later one.
+func (a *accountOf) ever() bool { return a.first.Kind == KindGranted }
 
 // asking is a request by all accounts.
 type asking struct {
-	at       int // event
-	invoke   Event
-	answered bool
-	did      Kind            // what the storage says of it first
-	mixed    bool            // and later something else
-	applied  bool            // that is among what it says, anywhere
-	keys     map[string]bool // that the storage told of
+	invoke   lined
+	answered int            // line; 0: not yet
+	told     []lined        // all that the storage tells of it
+	mixed    int            // line by which something else became of it than was told first; 0: not yet
+	keys     map[string]int // that the storage told of → line
+}
+
+// did is what the storage says of a request first.
+func (a *asking) did() Kind {
+	if len(a.told) == 0 {
+		return ""
+	}
+	return a.told[0].Kind
+}
+
+// as is what the storage tells of a request by that kind first; nil: nothing.
+func (a *asking) as(kind Kind) *lined {
+	for i := range a.told {
+		if a.told[i].Kind == kind {
+			return &a.told[i]
+		}
+	}
+	return nil
 }
 
 type clientTenure struct{ client, tenure string }
+
+// heldSince is a tenure that a client has, by the line by which it was told.
+type heldSince struct {
+	tenure string
+	line   int
+}
 
 // newChecker takes in what may stand anywhere in the history: where clocks step
 // back an answer comes before its question.
@@ -112,33 +164,31 @@ func newChecker(events []Event) *checker {
 	c := &checker{
 		run: *events[0].Run, events: events,
 		tenures: make(map[string]*accountOf), asked: make(map[string]*asking),
-		told: make(map[clientTenure][]Event), places: make(map[int64]int),
+		told: make(map[clientTenure][]Event), worked: make(map[clientTenure]bool),
+		askers: make(map[string]bool), names: make(map[clientTenure]bool), queued: make(map[clientTenure]bool), has: make(map[string]map[string]heldSince),
+		places: make(map[int64]int), finals: make(map[string]int),
 	}
 	for i, e := range events {
 		if e.Kind == KindInvoke && e.Request != "" && c.asked[e.Request] == nil {
-			c.asked[e.Request] = &asking{at: i, invoke: e, keys: make(map[string]bool)}
+			c.asked[e.Request] = &asking{invoke: lined{e, i + 1}, keys: make(map[string]int)}
 		}
 	}
-	for _, e := range events {
-		switch e.Kind {
-		case KindGranted, KindQueued:
-			if c.tenures[e.Tenure] == nil {
-				c.tenures[e.Tenure] = new(accountOf)
-			}
-			a := c.tenures[e.Tenure]
-			a.grant = e
-			if e.Kind == KindQueued {
-				a.waiter = e.Client
-			}
-			a.ever = a.ever || e.Kind == KindGranted
-		case KindApplied, KindRefused, KindDuplicate, KindUnanswered:
+	for i, e := range events {
+		switch {
+		case e.Kind == KindGranted || e.Kind == KindQueued:
+			c.takeTenure(lined{e, i + 1})
+		case isStorage(e.Kind):
 			if a := c.asked[e.Request]; a != nil {
-				a.did = cmp.Or(a.did, e.Kind)
-				a.applied = a.applied || e.Kind == KindApplied
+				a.told = append(a.told, lined{e, i + 1})
+				if e.Kind == KindApplied {
+					c.worked[clientTenure{a.invoke.Lane, a.invoke.Tenure}] = true
+				}
 			}
-		case KindOK:
-			if asksForLock(e.Op) {
-				at := clientTenure{e.Lane, e.Tenure}
+		case isClients(e.Kind):
+			at := clientTenure{e.Lane, e.Tenure}
+			c.names[at] = true
+			c.askers[e.Lane] = c.askers[e.Lane] || asksForLock(e.Op) || e.Op == OpCount
+			if e.Kind == KindOK && asksForLock(e.Op) {
 				c.told[at] = append(c.told[at], e)
 			}
 		}
@@ -146,17 +196,37 @@ func newChecker(events []Event) *checker {
 	return c
 }
 
-func (c *checker) wrong(kind ProblemKind, format string, args ...any) {
-	c.wrongAt(c.line, kind, format, args...)
+// takeTenure takes in a grant, or a place in a queue.
+func (c *checker) takeTenure(e lined) {
+	a := c.tenures[e.Tenure]
+	if a == nil {
+		a = &accountOf{first: e}
+		c.tenures[e.Tenure] = a
+	}
+	if !a.ever() && e.Kind == KindGranted {
+		a.first = e
+	}
+	if e.Kind == KindQueued {
+		c.queued[clientTenure{e.Client, e.Tenure}] = true
+	}
 }
 
-func (c *checker) wrongAt(line int, kind ProblemKind, format string, args ...any) {
-	c.problems = append(c.problems, Problem{kind, line, fmt.Sprintf(format, args...)})
+func (c *checker) wrong(kind ProblemKind, format string, args ...any) {
+	c.contradicts(0, kind, format, args...)
+}
+
+// contradicts says that the line is wrong, as it is not what another line says.
+func (c *checker) contradicts(other int, kind ProblemKind, format string, args ...any) {
+	c.wrongAt(c.line, other, kind, format, args...)
+}
+
+func (c *checker) wrongAt(line, other int, kind ProblemKind, format string, args ...any) {
+	c.problems = append(c.problems, Problem{kind, line, other, fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) time(e Event) {
 	if e.At < c.now {
-		c.wrong(ProblemTime, "it happened at %v, before the line above it (%v): events stand in the order in which they happened", e.At, c.now)
+		c.contradicts(c.line-1, ProblemTime, "it happened at %v, before the line above it (%v): events stand in the order in which they happened", e.At, c.now)
 	}
 	c.now = e.At
 }
@@ -176,6 +246,9 @@ func (c *checker) end(e Event) {
 func asksStorage(op string) bool { return op == OpChange || slices.Contains(StorageOps, op) }
 
 func asksForLock(op string) bool { return op == OpLock || op == OpTryLock }
+
+// isClients reports whether a kind is of what clients ask and are told.
+func isClients(k Kind) bool { return k == KindInvoke || k == KindLost || isAnswer(k) }
 
 // isAnswer reports whether a client tells what became of something.
 func isAnswer(k Kind) bool { return k == KindOK || k == KindFail || k == KindUnknown }

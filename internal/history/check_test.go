@@ -107,7 +107,7 @@ func TestCheck(t *testing.T) {
 		"applied without a request":   {[]edit{{14, `"request":"c2-1",`, ""}}, []want{{request, 14, "has no request"}, {request, 15, "does not have that read"}}},
 		"answered without a request":  {[]edit{{15, `"request":"c2-1",`, ""}}, []want{{request, 15, "has no request"}}},
 		"answered, and nobody asked":  {[]edit{none(13), none(14)}, []want{{request, 13, "nobody asked"}}},
-		"one name for two":            {[]edit{{13, "c2-1", "c1-1"}, {14, "c2-1", "c1-1"}, {15, "c2-1", "c1-1"}}, []want{{request, 13, "as line 5 does"}, {request, 14, ""}, {request, 15, ""}}},
+		"one name for two":            {[]edit{{13, "c2-1", "c1-1"}, {14, "c2-1", "c1-1"}, {15, "c2-1", "c1-1"}}, []want{{request, 13, "against line 5: c2 names its request"}, {request, 14, ""}, {request, 15, ""}}},
 		"answered twice":              {[]edit{{16, "", good[14]}}, []want{{request, 16, "answered a second time"}}},
 		"answered by another":         {[]edit{{15, `"c2","kind"`, `"c1","kind"`}}, []want{{request, 15, "which is a read of c2"}}},
 		"answered as something else":  {[]edit{{15, `"read"`, `"delete"`}}, []want{{request, 15, "a delete, which is a read"}}},
@@ -130,14 +130,14 @@ func TestCheck(t *testing.T) {
 		"a part of nothing":                            {[]edit{{8, `"part_of":"c1-1"`, `"part_of":"c2-1"`}}, []want{{request, 8, "no earlier write of c1 begins one"}}},
 		"a part that is not in it":                     {[]edit{{5, `"key":"x","value":"1"},`, `"key":"z","value":"1"},`}}, []want{{request, 5, "begins one"}, {request, 8, "first attempt"}, {request, 8, "begins one"}}},
 
-		"a place twice":           {[]edit{{14, `"index":3`, `"index":2`}}, []want{{index, 14, "place 2 of the storage's order is that of line 9 already"}}},
+		"a place twice":           {[]edit{{14, `"index":3`, `"index":2`}}, []want{{index, 14, "line 14, against line 9: place 2 of the storage's order"}}},
 		"an empty place":          {[]edit{{14, `"index":3`, `"index":5`}}, []want{{index, 14, "nothing has place 4"}}},
 		"no first place":          {[]edit{{6, `"index":1`, `"index":4`}}, []want{{index, 9, "nothing has place 1"}}},
 		"one without a place":     {[]edit{{14, `"index":3,`, ""}}, []want{{index, 14, "some has none"}}},
 		"a place after a restart": {[]edit{{14, "", `{"at":12,"lane":"storage","kind":"restart"}`}}, []want{{index, 15, "nothing has place 2"}}},
 
 		"told another token":          {[]edit{{4, `"5"`, `"6"`}}, []want{{token, 4, "c1 was told the token 6 in T1, which was granted with 5"}}},
-		"a token of one's own":        {[]edit{{5, `"token":"5"`, `"token":"9"`}, {6, `"token":"5"`, `"token":"9"`}}, []want{{token, 5, `c1 shows the token 9, which is neither that of its tenure "T1" nor what its setting "revision" names`}}},
+		"a token of one's own":        {[]edit{{5, `"token":"5"`, `"token":"9"`}, {6, `"token":"5"`, `"token":"9"`}, {7, `"token":"5",`, ``}}, []want{{token, 5, `c1 shows the token 9, which is neither that of its tenure "T1" nor what its setting "revision" names`}}},
 		"a token without tenure":      {[]edit{{13, `"scope"`, `"token":"5","scope"`}, {14, `"scope"`, `"token":"5","scope"`}}, []want{{token, 13, "c2 shows the token 5"}}},
 		"a setting that is not there": {[]edit{{1, `"c1":"revision",`, ""}}, []want{{token, 4, `its setting ""`}, {token, 5, ""}, {token, 8, ""}}},
 
@@ -150,7 +150,7 @@ func TestCheck(t *testing.T) {
 				t.Fatalf("got %v, want %v", got, tt.want)
 			}
 			for i, w := range tt.want {
-				if got[i].Kind != w.kind || got[i].Line != w.line || !strings.Contains(got[i].Text, w.text) {
+				if got[i].Kind != w.kind || got[i].Line != w.line || !strings.Contains(got[i].String(), w.text) {
 					t.Errorf("got %v, want %v", got[i], w)
 				}
 			}
@@ -169,7 +169,7 @@ func TestTokensOfSettings(t *testing.T) {
 		{"none", "", true}, {"none", "5", false}, {"revision", "", false},
 	} {
 		edits := []edit{{1, `"c1":"revision"`, `"c1":"` + tt.setting + `"`}}
-		for _, line := range []int{4, 5, 6, 8, 9} {
+		for _, line := range []int{4, 5, 6, 7, 8, 9, 10, 17} {
 			shown := `,"token":"` + tt.token + `"`
 			if tt.token == "" {
 				shown = ""
@@ -188,7 +188,7 @@ func TestCheckVersion1(t *testing.T) {
 	old := func(edits ...edit) string {
 		return edited(t, append(edits, edit{1, `"version":2,`, ""}, none(19))...)
 	}
-	if p := problems(t, old(edit{5, `"token":"5"`, `"token":"9"`})); p != nil {
+	if p := problems(t, old(edit{5, `"token":"5"`, `"token":"9"`}, edit{7, `"token":"5",`, ``})); p != nil {
 		t.Error(p)
 	}
 	if p := problems(t, old(none(3), none(16))); len(p) == 0 || p[0].Kind != history.ProblemTenure {

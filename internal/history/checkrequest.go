@@ -3,16 +3,20 @@ package history
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // request holds the clients' word of requests against the storage's.
-func (c *checker) request(i int, e Event) {
+func (c *checker) request(e Event) {
 	switch {
 	case isStorage(e.Kind):
 		c.done(e)
 	case e.Request == "" && !asksStorage(e.Op): // of the lock service
 	case e.Kind == KindInvoke:
-		c.invoked(i, e)
+		c.invoked(e)
 	case isAnswer(e.Kind):
 		c.answered(e)
 	}
@@ -23,34 +27,34 @@ func isStorage(k Kind) bool {
 	return k == KindApplied || k == KindRefused || k == KindDuplicate || k == KindUnanswered
 }
 
-func (c *checker) invoked(i int, e Event) {
-	if a := c.asked[e.Request]; a != nil && a.at != i {
-		c.wrong(ProblemRequest, "%s names its request %q, as line %d does: no two requests have the same name", e.Lane, e.Request, a.at+1)
+func (c *checker) invoked(e Event) {
+	if a := c.asked[e.Request]; a != nil && a.invoke.line != c.line {
+		c.contradicts(a.invoke.line, ProblemRequest, "%s names its request %q, as that line does: no two requests have the same name", e.Lane, e.Request)
 		return
 	}
-	if e.RetryOf != "" && !c.retries(i, e) {
+	if e.RetryOf != "" && !c.retries(e) {
 		c.wrong(ProblemRequest, "%q is to be a retry of %q, and no earlier first attempt of %s at the same is called so", e.Request, e.RetryOf, e.Lane)
 	}
-	if e.PartOf != "" && !c.isPart(i, e) {
+	if e.PartOf != "" && !c.isPart(e) {
 		c.wrong(ProblemRequest, "%q is to be a part of the change that begins with %q, and no earlier write of %s begins one of which it could be a part", e.Request, e.PartOf, e.Lane)
 	}
 }
 
 // retries reports whether there is the first attempt that a retry names.
-func (c *checker) retries(i int, e Event) bool {
+func (c *checker) retries(e Event) bool {
 	a := c.asked[e.RetryOf]
-	if a == nil || a.at >= i || a.invoke.RetryOf != "" {
+	if a == nil || a.invoke.line >= c.line || a.invoke.RetryOf != "" {
 		return false
 	}
-	first := a.invoke
+	first := a.invoke.Event
 	return first.Lane == e.Lane && first.Op == e.Op && first.Tenure == e.Tenure && first.Scope == e.Scope && first.Sequence == e.Sequence &&
 		first.Key == e.Key && first.Value == e.Value && slices.Equal(first.Changes, e.Changes)
 }
 
 // isPart reports whether a write belongs to the change that it names.
-func (c *checker) isPart(i int, e Event) bool {
+func (c *checker) isPart(e Event) bool {
 	a := c.asked[e.PartOf]
-	return a != nil && a.at <= i && a.invoke.PartOf == e.PartOf && a.invoke.Lane == e.Lane && e.Op == OpWrite &&
+	return a != nil && a.invoke.line <= c.line && a.invoke.PartOf == e.PartOf && a.invoke.Lane == e.Lane && e.Op == OpWrite &&
 		slices.Equal(a.invoke.Changes, e.Changes) && slices.Contains(e.Changes, Change{e.Key, e.Value})
 }
 
@@ -62,49 +66,112 @@ func (c *checker) answered(e Event) {
 		c.wrong(ProblemRequest, "%s was answered about a %s that has no request", e.Lane, e.Op)
 	case a == nil:
 		c.wrong(ProblemRequest, "%s was answered about %q, and nobody asked for that", e.Lane, e.Request)
-	case a.answered:
-		c.wrong(ProblemRequest, "%q is answered a second time", e.Request)
+	case a.answered != 0:
+		c.contradicts(a.answered, ProblemRequest, "%q is answered a second time", e.Request)
 	case a.invoke.Lane != e.Lane || a.invoke.Op != e.Op:
-		c.wrong(ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, a.invoke.Op, a.invoke.Lane)
-	case e.Kind != KindUnknown && a.did == KindUnanswered:
-		c.wrong(ProblemRequest, "%s was told what became of %q, and the storage gave no answer to that", e.Lane, e.Request)
-	case e.Kind == KindOK && e.Op == OpRead && !a.applied:
-		c.wrong(ProblemRequest, "%s was told what %q found, and the storage's account does not have that read", e.Lane, e.Request)
-	case e.Kind == KindFail && a.did == "" && slices.Contains(toldRefusals, e.Reason):
-		c.wrong(ProblemRequest, "%s was told that %q was refused (%s), and the storage's account has nothing of it", e.Lane, e.Request, e.Reason)
+		c.contradicts(a.invoke.line, ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, a.invoke.Op, a.invoke.Lane)
+	case asksStorage(e.Op):
+		c.answeredByStorage(e, a)
 	}
-	if a != nil {
-		a.answered = true
+	if a != nil && a.answered == 0 {
+		a.answered = c.line
 	}
 }
 
-// toldRefusals are the reasons for which the storage's account always has a
-// refusal. What is no valid token it may refuse before it looks further.
-var toldRefusals = []string{"stale", "missing", "ahead"}
+// answeredByStorage holds what a client was told of its request against what it asked for,
+// and against what the storage tells.
+func (c *checker) answeredByStorage(e Event, a *asking) {
+	refused := slices.Contains(refusals, e.Reason) && e.Kind == KindFail
+	applied, refusal, duplicate := a.as(KindApplied), a.as(KindRefused), a.as(KindDuplicate)
+	switch {
+	case !isAbout(e, a.invoke.Event):
+		c.contradicts(a.invoke.line, ProblemRequest, "%s was answered about %q as if it had asked for something else, or by another claim", e.Lane, e.Request)
+	case e.Kind != KindUnknown && a.did() == KindUnanswered:
+		c.contradicts(a.told[0].line, ProblemRequest, "%s was told what became of %q, and the storage gave no answer to that", e.Lane, e.Request)
+	case e.Kind == KindOK && e.Op == OpRead && applied == nil:
+		c.wrong(ProblemRequest, "%s was told what %q found, and the storage's account does not have that read", e.Lane, e.Request)
+	case e.Kind == KindOK && e.Op == OpRead && (e.Value != applied.Value || e.Missing != applied.Missing):
+		c.contradicts(applied.line, ProblemRequest, "%s was told that %q found %s, and by the storage it found %s", e.Lane, e.Request, found(e), found(applied.Event))
+	case refused && e.Reason != reasonInvalid && a.did() == "":
+		c.wrong(ProblemRequest, "%s was told that %q was refused (%s), and the storage's account has nothing of it", e.Lane, e.Request, e.Reason)
+	case refused && e.Op == OpRead && applied != nil:
+		c.contradicts(applied.line, ProblemRequest, "%s was told that %q was refused (%s), and the storage did it", e.Lane, e.Request, e.Reason)
+	case refused && duplicate != nil:
+		c.contradicts(duplicate.line, ProblemRequest, "%s was told that %q was refused (%s), and by the storage it was done before", e.Lane, e.Request, e.Reason)
+	case refused && refusal != nil && refusal.Reason != e.Reason:
+		c.contradicts(refusal.line, ProblemRequest, "%s was told that %q was refused (%s), and the storage refused it as %s", e.Lane, e.Request, e.Reason, refusal.Reason)
+	case refused && refusal != nil && e.Mark != 0 && refusal.Mark != 0 && e.Mark != refusal.Mark:
+		c.contradicts(refusal.line, ProblemRequest, "%s was told that %q was refused by the mark %d, and by the storage the mark was %d", e.Lane, e.Request, e.Mark, refusal.Mark)
+	}
+}
+
+// found says in words what a read found.
+func found(e Event) string {
+	if e.Missing {
+		return "nothing"
+	}
+	return strconv.Quote(e.Value)
+}
+
+// isAbout reports whether an answer is about what was asked for. What it leaves out it
+// does not say; the value of a read is what was found.
+func isAbout(told, asked Event) bool {
+	return (told.Key == "" || told.Key == asked.Key) &&
+		(told.Value == "" || told.Value == asked.Value || told.Op == OpRead) &&
+		(told.Changes == nil || slices.Equal(told.Changes, asked.Changes)) &&
+		(told.Tenure == "" || told.Tenure == asked.Tenure) &&
+		(told.Scope == "" || told.Scope == asked.Scope) &&
+		(told.Token == 0 || told.Token == asked.Token) &&
+		(told.Sequence == 0 || told.Sequence == asked.Sequence) &&
+		(told.Mode == fence.Exclusive || told.Mode == asked.Mode) &&
+		(told.RetryOf == "" || told.RetryOf == asked.RetryOf) &&
+		(told.PartOf == "" || told.PartOf == asked.PartOf)
+}
+
+// reasonInvalid is the reason of a refusal that the storage's account may not have: what is
+// no valid token it may refuse before it looks further.
+const reasonInvalid = "invalid"
 
 // done takes in what the storage tells of a request.
 func (c *checker) done(e Event) {
 	a := c.asked[e.Request]
-	if a != nil {
-		a.mixed = a.mixed || e.Kind != a.did
-	}
 	switch {
 	case e.Request == "":
 		c.wrong(ProblemRequest, "the storage tells of a %s of %s that has no request", e.Op, e.Key)
 	case a == nil:
 		c.wrong(ProblemRequest, "the storage tells of %q, and nobody asked for that", e.Request)
-	case !isOf(e, a.invoke):
-		c.wrong(ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
-	case c.run.Version >= 2 && !sameClaim(e, a.invoke):
-		c.wrong(ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, %v, and its client of %d (%d) in %q, %v",
+	case !isOf(e, a.invoke.Event):
+		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
+	case c.run.Version >= 2 && !sameClaim(e, a.invoke.Event):
+		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, %v, and its client of %d (%d) in %q, %v",
 			e.Request, e.Token, e.Sequence, e.Scope, e.Mode, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope, a.invoke.Mode)
-	case a.mixed:
-		c.wrong(ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
-	case a.keys[e.Key]:
-		c.wrong(ProblemRequest, "the storage tells of %q and %s a second time", e.Request, e.Key)
+	case e.Client != "" && e.Client != a.invoke.Lane || e.Tenure != "" && e.Tenure != a.invoke.Tenure:
+		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q as one of %s, and %s asked for it", e.Request, strings.TrimSpace(e.Client+" "+e.Tenure), strings.TrimSpace(a.invoke.Lane+" "+a.invoke.Tenure))
+	case a.other(e) != 0:
+		c.contradicts(a.other(e), ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
+	case a.keys[e.Key] != 0:
+		c.contradicts(a.keys[e.Key], ProblemRequest, "the storage tells of %q and %s a second time", e.Request, e.Key)
 	}
 	if a != nil {
-		a.keys[e.Key] = true
+		a.took(e, c.line)
+	}
+}
+
+// other is an earlier line by which something else became of the request; 0: none.
+func (a *asking) other(e Event) int {
+	if e.Kind != a.did() {
+		return a.told[0].line
+	}
+	return a.mixed
+}
+
+// took takes in a line of the storage's.
+func (a *asking) took(e Event, line int) {
+	if a.keys[e.Key] == 0 {
+		a.keys[e.Key] = line
+	}
+	if a.mixed == 0 && e.Kind != a.did() {
+		a.mixed = line
 	}
 }
 
@@ -139,7 +206,7 @@ func (c *checker) index(e Event) {
 		case !taken:
 			c.places[e.Index] = c.line
 		case c.placed:
-			c.wrong(ProblemIndex, "place %d of the storage's order is that of line %d already", e.Index, before)
+			c.contradicts(before, ProblemIndex, "place %d of the storage's order is that of another line already", e.Index)
 		}
 	}
 }
@@ -149,7 +216,7 @@ func (c *checker) gaps() {
 	last := int64(0)
 	for _, place := range slices.Sorted(maps.Keys(c.places)) {
 		if place > last+1 {
-			c.wrongAt(c.places[place], ProblemIndex, "this has place %d of the storage's order, and nothing has place %d: something is missing", place, place-1)
+			c.wrongAt(c.places[place], 0, ProblemIndex, "this has place %d of the storage's order, and nothing has place %d: something is missing", place, place-1)
 		}
 		last = place
 	}

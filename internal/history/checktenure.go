@@ -1,46 +1,162 @@
 package history
 
-import "math"
+import (
+	"maps"
+	"math"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
 
 // tenure holds the clients' word of tenures against the lock service's.
 func (c *checker) tenure(e Event) {
 	a := c.tenures[e.Tenure]
 	switch {
-	case e.Kind == KindGranted && a.granted:
-		c.wrong(ProblemTenure, "%s is granted a second time", e.Tenure)
-	case e.Kind == KindGranted:
-		a.granted = true
+	case e.Kind == KindGranted && a.granted != 0:
+		c.contradicts(a.granted, ProblemTenure, "%s is granted a second time", e.Tenure)
+	case e.Kind == KindGranted || e.Kind == KindQueued:
+		c.begins(e, a)
 	case e.Kind == KindEnded && a == nil:
 		c.wrong(ProblemTenure, "%s ends, and is not granted", e.Tenure)
 	case e.Kind == KindEnded:
 		c.ended(e, a)
 	case e.Kind == KindOK && asksForLock(e.Op) && e.Tenure == "":
 		c.wrong(ProblemTenure, "%s was told that it has the lock, and not in which tenure", e.Lane)
-	case !c.byClient(e) || e.Tenure == "":
+	case !isClients(e.Kind) || e.Tenure == "":
 	case a == nil:
 		c.wrong(ProblemTenure, "%s names the tenure %s, which the lock service neither granted nor queued", e.Lane, e.Tenure)
-	case a.waiter != e.Lane && c.told[clientTenure{e.Lane, e.Tenure}] == nil:
-		c.wrong(ProblemTenure, "%s names the tenure %s, and neither stood in the queue for it nor was told that it has it", e.Lane, e.Tenure)
-	case e.Kind == KindOK && asksForLock(e.Op) && !a.ever:
-		c.wrong(ProblemTenure, "%s was told that it has the lock in %s, which the lock service did not grant", e.Lane, e.Tenure)
-	case e.Kind == KindOK && asksForLock(e.Op) && e.Scope != a.grant.Scope:
-		c.wrong(ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.grant.Scope)
+	case !c.queued[clientTenure{e.Lane, e.Tenure}] && c.told[clientTenure{e.Lane, e.Tenure}] == nil:
+		c.contradicts(a.first.line, ProblemTenure, "%s names the tenure %s, and neither stood in the queue for it nor was told that it has it", e.Lane, e.Tenure)
+	case e.Kind == KindOK && asksForLock(e.Op):
+		c.toldOf(e, a)
+	case e.Kind == KindLost:
+		c.lost(e, a)
+	case e.Scope != "" && e.Scope != a.first.Scope && !ofItsKey(e):
+		c.contradicts(a.first.line, ProblemTenure, "%s names the tenure %s and the scope %q, and the tenure is of the lock %q", e.Lane, e.Tenure, e.Scope, a.first.Scope)
 	}
+}
+
+// begins holds what the lock service tells of a tenure against what it tells of it
+// elsewhere, and against its client, who has to have asked for it.
+func (c *checker) begins(e Event, a *accountOf) {
+	if e.Kind == KindGranted {
+		a.granted = c.line
+	}
+	switch {
+	case !tellsOf(e, a.first) || e.Mode != a.first.Mode:
+		c.contradicts(a.first.line, ProblemTenure, "%s is told of with another client, lock, token or mode", e.Tenure)
+	case !c.askers[e.Client] && !c.names[clientTenure{e.Client, e.Tenure}]:
+		c.wrong(ProblemTenure, "%s is a tenure of %s, who asked for no lock", e.Tenure, e.Client)
+	}
+}
+
+// tellsOf reports whether an event says of a tenure nothing but what is known of it.
+// What it leaves out it does not say.
+func tellsOf(e Event, known lined) bool {
+	return (e.Client == "" || e.Client == known.Client) && (e.Scope == "" || e.Scope == known.Scope) &&
+		(e.Token == 0 || known.Token == 0 || e.Token == known.Token) && (e.Mode == fence.Exclusive || e.Mode == known.Mode)
 }
 
 func (c *checker) ended(e Event, a *accountOf) {
 	switch {
-	case a.ended:
-		c.wrong(ProblemTenure, "%s ends a second time", e.Tenure)
-	case !a.granted:
+	case a.ended != 0:
+		c.contradicts(a.ended, ProblemTenure, "%s ends a second time", e.Tenure)
+	case a.granted == 0:
 		c.wrong(ProblemTenure, "%s ends, and was not granted before", e.Tenure)
+	case !tellsOf(e, a.first):
+		c.contradicts(a.first.line, ProblemTenure, "%s ends, and is told of with another client, lock, token or mode", e.Tenure)
 	}
-	a.ended = true
+	if a.ended == 0 {
+		a.ended = c.line
+	}
 }
 
-// byClient reports whether an event is a client's word.
-func (c *checker) byClient(e Event) bool {
-	return e.Kind == KindInvoke || e.Kind == KindLost || isAnswer(e.Kind)
+// toldOf looks whether a client that was told that it has the lock has it by the lock
+// service's account.
+func (c *checker) toldOf(e Event, a *accountOf) {
+	switch {
+	case !a.ever():
+		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service did not grant", e.Lane, e.Tenure)
+	case e.Scope != a.first.Scope:
+		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.first.Scope)
+	case e.Mode != fence.Exclusive && e.Mode != a.first.Mode:
+		c.contradicts(a.first.line, ProblemTenure, "%s was told that it shares the lock in %s, which is exclusive", e.Lane, e.Tenure)
+	case !c.canHave(e.Lane, a):
+		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service granted to %s (of clients that share a session, the run's \"sessions\" says so)", e.Lane, e.Tenure, a.first.Client)
+	}
+}
+
+// canHave reports whether a client can be told of a tenure that was granted: it is its own,
+// or that of the client whose session it uses. Where both were told of it, and worked in
+// it, that is judged.
+func (c *checker) canHave(client string, a *accountOf) bool {
+	own, other := clientTenure{client, a.first.Tenure}, clientTenure{a.first.Client, a.first.Tenure}
+	return c.session(client) == c.session(a.first.Client) || c.told[other] != nil && c.worked[own] && c.worked[other]
+}
+
+// session is the client whose session a client uses.
+func (c *checker) session(client string) string {
+	if owner := c.run.Sessions[client]; owner != "" {
+		return owner
+	}
+	return client
+}
+
+// lost looks whether a client lost what it had.
+func (c *checker) lost(e Event, a *accountOf) {
+	was := e.Token == 0 || e.Token == a.first.Token
+	for _, told := range c.told[clientTenure{e.Lane, e.Tenure}] {
+		was = was || e.Token == told.Token
+	}
+	if !was || e.Scope != "" && e.Scope != a.first.Scope {
+		c.contradicts(a.first.line, ProblemTenure, "%s lost %q in %s with the token %d, and that is neither what it was told nor what the lock service granted", e.Lane, e.Scope, e.Tenure, e.Token)
+	}
+}
+
+// ofItsKey reports whether a request names a key as its scope, as where the storage keeps
+// a mark for each key: of a change the first one. The answer to a request is held against
+// the request.
+func ofItsKey(e Event) bool {
+	switch {
+	case !asksStorage(e.Op):
+		return false
+	case isAnswer(e.Kind) && e.Request != "":
+		return true
+	case e.Op == OpChange:
+		return len(e.Changes) > 0 && e.Scope == e.Changes[0].Key
+	}
+	return e.Scope == e.Key
+}
+
+// unnamed looks for a request that names no tenure though its client has one: by its own
+// word, since it was told, and has neither given it back nor lost it. A further attempt,
+// or part of a change, says what the first one said.
+func (c *checker) unnamed(e Event) {
+	has := c.has[e.Lane]
+	switch {
+	case e.Kind == KindKill || e.Kind == KindRestart:
+		delete(c.has, e.Lane)
+	case e.Kind == KindOK && asksForLock(e.Op) && e.Tenure != "":
+		if has == nil {
+			has = make(map[string]heldSince)
+			c.has[e.Lane] = has
+		}
+		has[e.Scope] = heldSince{e.Tenure, c.line}
+	case e.Kind == KindInvoke && e.Op == OpUnlock:
+		maps.DeleteFunc(has, func(lock string, _ heldSince) bool { return e.Scope == "" || lock == e.Scope })
+	case e.Kind == KindLost:
+		maps.DeleteFunc(has, func(_ string, since heldSince) bool { return since.tenure == e.Tenure })
+	case !sends(e) || e.Tenure != "" || e.RetryOf != "" || e.PartOf != "" && e.PartOf != e.Request:
+	default:
+		told := has[e.Scope].line
+		if e.Scope == "" {
+			for _, since := range has {
+				told = max(told, since.line)
+			}
+		}
+		if told != 0 {
+			c.contradicts(told, ProblemTenure, "%s names no tenure, and was told that it has the lock: under which tenure it asks cannot be seen", e.Lane)
+		}
+	}
 }
 
 // token holds the numbers that a client was told and shows against those that its
@@ -59,7 +175,7 @@ func (c *checker) toldToken(e Event) {
 	if e.Tenure == "" {
 		return // which is said elsewhere
 	}
-	how, granted, right := c.run.Tokens[e.Lane], c.tenures[e.Tenure].grant.Token, false
+	how, granted, right := c.run.Tokens[e.Lane], c.tenures[e.Tenure].first.Token, false
 	switch how {
 	case ShowsGrant:
 		right = e.Token == granted
@@ -73,7 +189,7 @@ func (c *checker) toldToken(e Event) {
 		right = e.Token == 0
 	}
 	if !right {
-		c.wrong(ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
+		c.contradicts(c.tenures[e.Tenure].first.line, ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
 	}
 }
 
@@ -100,7 +216,7 @@ func (c *checker) mayShow(e Event) bool {
 	}
 	switch how {
 	case ShowsGrant, ShowsLater:
-		return e.Token == c.tenures[e.Tenure].grant.Token
+		return e.Token == c.tenures[e.Tenure].first.Token
 	}
 	return how == ShowsAny && e.Token > 0
 }

@@ -212,6 +212,11 @@ type Run struct {
 	Together [][]string `json:"together,omitempty"`
 	// Tokens say which number each client shows as its token, by the words below.
 	Tokens map[string]string `json:"tokens,omitempty"`
+	// Sessions name for a client the one whose session it uses: the lock service cannot
+	// tell the two apart, and tells of a tenure of either.
+	Sessions map[string]string `json:"sessions,omitempty"`
+	// Unlocked: no client asks for a lock, so that the lock service has nothing to tell.
+	Unlocked bool `json:"unlocked,omitempty"`
 	// Bounds are for how long at most a client's lock is held after nobody can renew it:
 	// the TTL, and what the lock service promises. A client without one is not judged by it.
 	Bounds map[string]time.Duration `json:"bounds,omitempty"`

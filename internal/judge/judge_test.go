@@ -116,6 +116,7 @@ func judged(events []history.Event) judge.Judgement { return judge.Within(events
 // TestCannotBeJudged: what could not be seen is not judged.
 func TestCannotBeJudged(t *testing.T) {
 	events := tale(t, "c1 5 write k=1 ok\nfinal k 1")
+	events[0].Run.Unlocked = true
 	if _, err := judge.Judge(events); err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ func (r *run) lock(client string) {
 	}
 	r.current++
 	r.held[client] = r.current
+	r.tell(history.Event{Lane: client, Kind: history.KindInvoke, Op: history.OpLock, Scope: "/lock"})
 	granted := history.Event{Lane: "etcd", Kind: history.KindGranted, Scope: "/lock", Tenure: tenureOf(r.current), Token: r.current, Client: client}
 	r.tell(granted)
 	granted.Lane, granted.Kind, granted.Op = client, history.KindOK, history.OpLock

@@ -25,6 +25,7 @@ type secondWorld struct {
 	// whether it tells places in its order, whether it leaves requests without an answer,
 	// and how often what should not be is.
 	careful, fencing, indexed, silent, timid bool
+	unlocked                                 bool
 	sharing                                  float64 // how often a tenure is a shared one
 	mishap, trouble                          float64
 
@@ -41,7 +42,9 @@ type secondWorld struct {
 
 type secondClient struct {
 	name, entry string // which number it shows as its token
+	owner       string // whose session it uses
 	numbered    bool
+	asks        bool            // it has asked for a lock
 	tenures     []*secondTenure // of which it was told, or for which it waits
 }
 
@@ -76,7 +79,10 @@ type secondRequest struct {
 	did      string // what the storage tells: applied, refused, duplicate or unanswered
 	done     bool   // though it does not tell
 	reason   string
+	mark     string
 	attempts int
+	value    string // that a read found
+	missing  bool
 }
 
 // secondStorage holds, for each key, what was changed, the latest last.
@@ -111,6 +117,7 @@ func newSecondWorld(seed uint64, steps int) *secondWorld {
 	w.sharing = []float64{0, 0, 0.4, 0.7}[w.IntN(4)]
 	w.trouble = []float64{0, 0.6, 0.8}[w.IntN(3)]
 	w.silent = w.chance(0.25)
+	w.unlocked = !w.careful && w.chance(0.1)
 	w.clients, w.locks = make(map[string]*secondClient), make(map[string]*secondLock)
 	w.storage = secondStorage{marks: make(map[string][3]int64), keys: make(map[string][]*secondStored), done: make(map[string]bool)}
 	for _, lock := range secondLocks {
@@ -122,10 +129,19 @@ func newSecondWorld(seed uint64, steps int) *secondWorld {
 		if !w.timid && w.chance(0.2) {
 			c.entry = []string{"max", "header", "lease"}[w.IntN(3)]
 		}
+		if c.owner = c.name; i > 0 && w.chance(0.5) {
+			c.owner = w.clients[w.names[w.IntN(i)]].owner
+		}
 		w.names = append(w.names, c.name)
 		w.clients[c.name], tokens[c.name] = c, c.entry
 	}
 	run := w.promises()
+	if sessions := w.sessions(); len(sessions) > 0 {
+		run["sessions"] = sessions
+	}
+	if w.unlocked {
+		run["unlocked"] = true
+	}
 	if w.version == 2 {
 		run["version"], run["tokens"] = 2, tokens
 	}
@@ -143,6 +159,14 @@ func newSecondWorld(seed uint64, steps int) *secondWorld {
 }
 
 func (w *secondWorld) chance(p float64) bool { return w.Float64() < p }
+
+// maybe is a text that is left out half the time.
+func (w *secondWorld) maybe(text string) string {
+	if w.chance(0.5) {
+		return ""
+	}
+	return text
+}
 
 // mishaps says whether what should not be is.
 func (w *secondWorld) mishaps() bool { return w.chance(w.mishap) }
@@ -172,7 +196,22 @@ func decimalOf(token int64) string {
 	return strconv.FormatInt(token, 10)
 }
 
+// sessions are those of clients that use another's.
+func (w *secondWorld) sessions() map[string]string {
+	sessions := make(map[string]string)
+	for name, c := range w.clients {
+		if c.owner != name {
+			sessions[name] = c.owner
+		}
+	}
+	return sessions
+}
+
 func (w *secondWorld) step() {
+	if w.unlocked {
+		[]func(){w.askStorage, w.askStorage, w.goOn, w.retry, w.restartStorage, w.lookInVain, w.disturbOrder}[w.IntN(7)]()
+		return
+	}
 	switch n := w.IntN(100); {
 	case n < 20:
 		w.askLock()
@@ -215,6 +254,7 @@ func (w *secondWorld) askLock() {
 	}
 	lock, ask := w.locks[name], secondFields{"op": op, "scope": name}
 	w.tell(c.name, "invoke", ask)
+	c.asks = true
 	denied := w.chance(w.trouble)
 	switch {
 	case denied || op == "trylock" && lock.holder() != nil && !w.mishaps():
@@ -237,6 +277,10 @@ func (w *secondWorld) askLock() {
 // askLockOf gives a client the lock, or a place in its queue.
 func (w *secondWorld) askLockOf(c *secondClient, name string) {
 	lock := w.locks[name]
+	if !c.asks {
+		w.tell(c.name, "invoke", secondFields{"op": "lock", "scope": name})
+		c.asks = true
+	}
 	if w.revision++; w.mishaps() {
 		w.revision = max(1, w.revision-2)
 	}
@@ -283,8 +327,13 @@ func (w *secondWorld) grant(t *secondTenure) {
 	}
 	if w.mishaps() || !w.timid && w.chance(often) { // a client that shares the session is told of it, too
 		other := w.client()
+		if shares := other.owner == c.owner; !shares && w.chance(0.8) {
+			return
+		} else if !shares && told { // or it is judged that both work in it
+			w.write(c, t, w.key())
+		}
 		w.tellOfLock(other, t)
-		if !told {
+		if !told || other.owner != c.owner {
 			w.write(other, other.tenures[len(other.tenures)-1], w.key())
 		}
 	}
@@ -304,7 +353,7 @@ func (w *secondWorld) tellOfLock(c *secondClient, t *secondTenure) {
 	if c.name != t.client {
 		c.tenures = append(c.tenures, &secondTenure{name: t.name, client: t.client, lock: t.lock, token: t.token, shown: shown, told: true, shared: t.shared})
 	}
-	w.tell(c.name, "ok", secondFields{"op": "lock", "scope": t.lock, "tenure": t.name, "token": decimalOf(shown)})
+	w.tell(c.name, "ok", secondFields{"op": "lock", "scope": t.lock, "tenure": t.name, "token": decimalOf(shown), "mode": w.maybe(modeOf(t))})
 }
 
 func (w *secondWorld) endTenure() {
@@ -320,10 +369,12 @@ func (w *secondWorld) end(t *secondTenure) {
 		return
 	}
 	t.over = true
-	w.tell("etcd", "ended", secondFields{"tenure": t.name, "client": t.client, "scope": t.lock, "cause": "expired"})
+	w.tell("etcd", "ended", secondFields{
+		"tenure": t.name, "client": w.maybe(t.client), "scope": w.maybe(t.lock), "cause": "expired", "token": w.maybe(decimalOf(t.token)), "mode": w.maybe(modeOf(t)),
+	})
 	lock.holders = slices.DeleteFunc(lock.holders, func(h *secondTenure) bool { return h == t })
 	if slices.Contains(w.clients[t.client].tenures, t) && w.chance(0.3) {
-		w.tell(t.client, "lost", secondFields{"tenure": t.name})
+		w.tell(t.client, "lost", secondFields{"tenure": t.name, "scope": w.maybe(t.lock), "token": w.maybe(decimalOf(t.token)), "client": w.maybe(t.client)})
 	}
 	for len(lock.queue) > 0 && lock.takes(lock.queue[0]) && w.chance(0.8) {
 		at := 0

@@ -10,7 +10,13 @@ import (
 // mutate makes a history wrong in several ways, so that each kind of problem comes
 // often, and together with others.
 func (w *secondWorld) mutate() {
-	for _, wrong := range []func(){w.wrongTime, w.wrongTenure, w.wrongRequest, w.wrongIndex, w.wrongToken, w.wrongEnd} {
+	several := []func(){
+		w.wrongTime, w.wrongTime, w.wrongLane, w.wrongTenure, w.wrongFact, w.wrongFact, w.wrongRequest, w.wrongAnswer, w.wrongIndex, w.wrongToken, w.wrongFinal, w.wrongEnd, w.wrongAccount,
+	}
+	if w.chance(0.25) { // one alone, so that nothing else is wrong
+		several = several[w.IntN(len(several)):][:1]
+	}
+	for _, wrong := range several {
 		for w.chance(0.5) {
 			wrong()
 		}

@@ -5,41 +5,86 @@ import (
 	"slices"
 )
 
-// secondProblemRules are what makes that a history cannot be judged.
-var secondProblemRules = []secondRule{
-	{"time", "time: never falls", (*secondHistory).timeFalls},
-	{"tenure", "tenure: granted twice", (*secondHistory).grantedTwice},
-	{"tenure", "tenure: ends twice", (*secondHistory).endsTwice},
-	{"tenure", "tenure: ends before it was granted", (*secondHistory).endsUngranted},
-	{"tenure", "tenure: named, and never granted nor queued", (*secondHistory).namesUnknown},
-	{"tenure", "tenure: that of another client", (*secondHistory).namesAnothers},
-	{"tenure", "tenure: told of one that was not granted", (*secondHistory).toldUngranted},
-	{"tenure", "tenure: told of the lock without it", (*secondHistory).toldNoTenure},
-	{"tenure", "tenure: told of that of another lock", (*secondHistory).toldAnotherLock},
-	{"request", "request: missing", (*secondHistory).withoutRequest},
-	{"request", "request: nobody asked", (*secondHistory).notAsked},
-	{"request", "request: two have one", (*secondHistory).askedTwice},
-	{"request", "request: answered twice", (*secondHistory).answeredTwice},
-	{"request", "request: answered by another lane", (*secondHistory).answeredElsewhere},
-	{"request", "request: answered as another op", (*secondHistory).answeredAsAnother},
-	{"request", "request: another key, value or op done", (*secondHistory).didAnother},
-	{"request", "request: another claim shown", (*secondHistory).didByAnother},
-	{"request", "request: told of twice", (*secondHistory).didTwice},
-	{"request", "request: done and refused", (*secondHistory).didAndRefused},
-	{"request", "request: told of what had no answer", (*secondHistory).toldUnanswered},
-	{"request", "request: read that the storage knows nothing of", (*secondHistory).readUnseen},
-	{"request", "request: refusal that the storage knows nothing of", (*secondHistory).refusalUnseen},
-	{"request", "request: retry_of", (*secondHistory).retryOfNothing},
-	{"request", "request: part_of", (*secondHistory).partOfNothing},
-	{"request", "request: part that the change lacks", (*secondHistory).partLacks},
-	{"index", "index: taken twice", (*secondHistory).indexTwice},
-	{"index", "index: empty", (*secondHistory).indexEmpty},
-	{"index", "index: only some have one", (*secondHistory).indexOfSome},
-	{"token", "token: told", (*secondHistory).toldToken},
-	{"token", "token: shown", (*secondHistory).shownToken},
-	{"token", "token: no entry", (*secondHistory).noEntry},
-	{"end", "end: missing", (*secondHistory).noEnd},
-	{"end", "end: something after it", (*secondHistory).afterEnd},
+// secondProblem is what makes that a history cannot be judged: its kind, a name for it,
+// where it is, and against which line; nil: against none.
+type secondProblem struct {
+	kind, name string
+	find       func(*secondHistory) []*secondEvent
+	against    func(*secondHistory, *secondEvent) *secondEvent
+}
+
+// secondProblemRules are those of the table of what cannot be judged.
+var secondProblemRules = []secondProblem{
+	{"time", "time: never falls", (*secondHistory).timeFalls, lineBefore},
+	{"tenure", "tenure: granted twice", (*secondHistory).grantedTwice, firstOfKind},
+	{"tenure", "tenure: ends twice", (*secondHistory).endsTwice, firstOfKind},
+	{"tenure", "tenure: ends before it was granted", (*secondHistory).endsUngranted, nil},
+	{"tenure", "tenure: named, and never granted nor queued", (*secondHistory).namesUnknown, nil},
+	{"tenure", "tenure: that of another client", (*secondHistory).namesAnothers, theTenure},
+	{"tenure", "tenure: told of one that was not granted", (*secondHistory).toldUngranted, theTenure},
+	{"tenure", "tenure: told of the lock without it", (*secondHistory).toldNoTenure, nil},
+	{"tenure", "tenure: told of that of another lock", (*secondHistory).toldAnotherLock, theTenure},
+	{"request", "request: missing", (*secondHistory).withoutRequest, nil},
+	{"request", "request: nobody asked", (*secondHistory).notAsked, nil},
+	{"request", "request: two have one", (*secondHistory).askedTwice, (*secondHistory).ask},
+	{"request", "request: answered twice", (*secondHistory).answeredTwice, firstAnswer},
+	{"request", "request: answered by another lane", (*secondHistory).answeredElsewhere, (*secondHistory).ask},
+	{"request", "request: answered as another op", (*secondHistory).answeredAsAnother, (*secondHistory).ask},
+	{"request", "request: another key, value or op done", (*secondHistory).didAnother, (*secondHistory).ask},
+	{"request", "request: another claim shown", (*secondHistory).didByAnother, (*secondHistory).ask},
+	{"request", "request: told of twice", (*secondHistory).didTwice, sameKeyBefore},
+	{"request", "request: done and refused", (*secondHistory).didAndRefused, otherKindBefore},
+	{"request", "request: told of what had no answer", (*secondHistory).toldUnanswered, firstDid},
+	{"request", "request: read that the storage knows nothing of", (*secondHistory).readUnseen, nil},
+	{"request", "request: refusal that the storage knows nothing of", (*secondHistory).refusalUnseen, nil},
+	{"request", "request: retry_of", (*secondHistory).retryOfNothing, nil},
+	{"request", "request: part_of", (*secondHistory).partOfNothing, nil},
+	{"request", "request: part that the change lacks", (*secondHistory).partLacks, nil},
+	{"index", "index: taken twice", (*secondHistory).indexTwice, samePlaceBefore},
+	{"index", "index: empty", (*secondHistory).indexEmpty, nil},
+	{"index", "index: only some have one", (*secondHistory).indexOfSome, nil},
+	{"token", "token: told", (*secondHistory).toldToken, theTenure},
+	{"token", "token: shown", (*secondHistory).shownToken, nil},
+	{"token", "token: no entry", (*secondHistory).noEntry, tenureTold},
+	{"end", "end: missing", (*secondHistory).noEnd, nil},
+	{"end", "end: something after it", (*secondHistory).afterEnd, nil},
+}
+
+func lineBefore(h *secondHistory, e *secondEvent) *secondEvent { return h.events[e.line-2] }
+
+// firstOfKind is the first line of the kind of a line about its tenure.
+func firstOfKind(h *secondHistory, e *secondEvent) *secondEvent {
+	return h.line(func(o *secondEvent) bool { return o.kind == e.kind && o.tenure == e.tenure })
+}
+
+// tenureTold is the tenure of which a client was told; nil where it was told of none.
+func tenureTold(h *secondHistory, e *secondEvent) *secondEvent {
+	if !e.toldOfLock() {
+		return nil
+	}
+	return theTenure(h, e)
+}
+
+func firstAnswer(h *secondHistory, e *secondEvent) *secondEvent {
+	return h.line(func(o *secondEvent) bool { return o.answers() && sameRequest(o, e) })
+}
+
+// firstDid is what the storage tells first of a request.
+func firstDid(h *secondHistory, e *secondEvent) *secondEvent {
+	return h.line(func(o *secondEvent) bool { return o.did() && sameRequest(o, e) })
+}
+
+func sameKeyBefore(h *secondHistory, e *secondEvent) *secondEvent {
+	return h.line(func(o *secondEvent) bool { return o.did() && sameRequest(o, e) && o.key == e.key })
+}
+
+func otherKindBefore(h *secondHistory, e *secondEvent) *secondEvent {
+	return h.line(func(o *secondEvent) bool { return o.did() && sameRequest(o, e) && o.kind != e.kind })
+}
+
+func samePlaceBefore(h *secondHistory, e *secondEvent) *secondEvent {
+	did := h.sinceStart(e)
+	return did[slices.IndexFunc(did, func(o *secondEvent) bool { return o.index == e.index })]
 }
 
 func (h *secondHistory) timeFalls() []*secondEvent {

@@ -15,10 +15,13 @@ func (w *secondWorld) askStorage() {
 		return
 	}
 	key := w.key()
+	if t == nil && len(c.tenures) > 0 { // it has given back what it had
+		w.tell(c.name, "invoke", secondFields{"op": "unlock"})
+	}
 	if w.careful { // each lock guards keys of its own
 		key = map[string][]string{"/a": {"k1", "k2"}, "/b": {"k3", "k3"}}[t.lock][w.IntN(2)]
 	}
-	ask := secondFields{"op": "write", "key": key, "value": w.value(), "scope": w.scope(t)}
+	ask := secondFields{"op": "write", "key": key, "value": w.value(), "scope": w.scope(t, key)}
 	if t != nil {
 		ask["tenure"] = t.name
 	}
@@ -44,6 +47,9 @@ func (w *secondWorld) askStorage() {
 		delete(ask, "value")
 	case n < 18 && (!w.careful || t.lock == "/a"):
 		ask["op"], ask["changes"] = "change", whole
+		if ask["scope"] == key {
+			ask["scope"] = whole[0].(map[string]any)["key"]
+		}
 		delete(ask, "key")
 		delete(ask, "value")
 	case w.version == 2 && (!w.careful || t.lock == "/a"):
@@ -114,9 +120,13 @@ func (w *secondWorld) tenureFor(c *secondClient) *secondTenure {
 	return t
 }
 
-func (w *secondWorld) scope(t *secondTenure) string {
-	if t == nil || w.mishaps() {
+// scope is the lock, or the key where the storage has a mark for each.
+func (w *secondWorld) scope(t *secondTenure, key string) string {
+	switch {
+	case t == nil:
 		return secondLocks[w.IntN(2)]
+	case w.mishaps():
+		return key
 	}
 	return t.lock
 }
@@ -158,6 +168,9 @@ func (w *secondWorld) changeSingly(c *secondClient, t *secondTenure, ask secondF
 		}
 		part := part.(map[string]any)
 		ask := maps.Clone(ask)
+		if ask["scope"] == ask["key"] {
+			ask["scope"] = part["key"]
+		}
 		ask["key"], ask["value"], ask["changes"] = part["key"], part["value"], whole
 		w.show(c, t, ask)
 		if first == "" {
@@ -292,8 +305,9 @@ func (w *secondWorld) handle(r *secondRequest) {
 		refusing = max(token, mark[0])
 		w.storage.marks[scope] = [3]int64{refusing, sequence, mark[2]}
 	}
+	r.mark = decimalOf(refusing)
 	for _, e := range r.events() {
-		e["mark"], e["reason"] = decimalOf(refusing), r.reason
+		e["mark"], e["reason"], e["client"] = r.mark, r.reason, w.maybe(r.ask["lane"].(string))
 		w.tellStored(r, e)
 	}
 	if r.did == "applied" {
@@ -330,6 +344,7 @@ func (w *secondWorld) tellStored(r *secondRequest, e secondFields) {
 		switch e["op"] {
 		case "read":
 			e["value"], e["missing"] = w.storage.find(w, key)
+			r.value, r.missing = e["value"].(string), e["missing"].(bool)
 		case "delete":
 			w.storage.keys[key] = append(w.storage.keys[key], &secondStored{missing: true, request: r.first})
 		default:
@@ -373,7 +388,7 @@ func (w *secondWorld) answer(r *secondRequest) {
 	case r.did == "" || r.did == "unanswered" && w.chance(0.9) || w.chance(0.15):
 		kind = "unknown"
 	case r.did == "refused":
-		kind, told["reason"] = "fail", r.reason
+		kind, told["reason"], told["mark"] = "fail", r.reason, w.maybe(r.mark)
 	case r.ask["op"] != "read" && w.chance(0.3) && w.mishaps():
 		kind = "fail"
 	case w.chance(0.05):
@@ -381,6 +396,9 @@ func (w *secondWorld) answer(r *secondRequest) {
 	}
 	if kind == "ok" {
 		w.storage.acknowledge(r.first)
+		if r.ask["op"] == "read" {
+			told["value"], told["missing"] = r.value, r.missing
+		}
 	}
 	if kind == "unknown" && r.attempts < 2 {
 		w.unknown = append(w.unknown, r)

@@ -19,9 +19,11 @@ import (
 // rule. A rule can be switched off by its name, to see whether that is noticed.
 
 // secondFinding is something wrong with a history, or a violation. Line counts from 1.
+// Against is the line that it contradicts; 0: none.
 type secondFinding struct {
-	Kind string
-	Line int
+	Kind    string
+	Line    int
+	Against int
 }
 
 // secondJudgement is what a judge says. With problems it is nothing but them.
@@ -62,6 +64,8 @@ type secondEvent struct {
 	tokens                         map[string]string
 	bounds                         map[string]int64
 	handover                       int64
+	sessions                       map[string]string
+	unlocked                       bool
 }
 
 type secondChange struct{ key, value string }
@@ -70,13 +74,13 @@ type secondChange struct{ key, value string }
 func secondJudge(lines []byte, off map[string]bool) secondJudgement {
 	events, problem := readSecondEvents(lines, off)
 	if problem != 0 {
-		return secondJudgement{Problems: []secondFinding{{"line", problem}}}
+		return secondJudgement{Problems: []secondFinding{{"line", problem, 0}}}
 	}
 	return newSecondHistory(events, off).judge()
 }
 
 func (h *secondHistory) judge() secondJudgement {
-	if problems := h.findings(secondProblemRules); len(problems) > 0 {
+	if problems := h.problems(slices.Concat(secondProblemRules, secondAccountRules)); len(problems) > 0 {
 		return secondJudgement{Problems: problems}
 	}
 	j := secondJudgement{
@@ -116,7 +120,7 @@ func (j secondJudgement) sorted() secondJudgement {
 
 func sortFindings(findings []secondFinding) []secondFinding {
 	slices.SortFunc(findings, func(a, b secondFinding) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Against, b.Against))
 	})
 	return slices.Compact(findings)
 }
@@ -127,7 +131,25 @@ func (h *secondHistory) findings(rules []secondRule) (found []secondFinding) {
 			continue
 		}
 		for _, e := range rule.find(h) {
-			found = append(found, secondFinding{rule.kind, e.line})
+			found = append(found, secondFinding{rule.kind, e.line, 0})
+		}
+	}
+	return sortFindings(found)
+}
+
+func (h *secondHistory) problems(rules []secondProblem) (found []secondFinding) {
+	for _, rule := range rules {
+		if h.off[rule.name] {
+			continue
+		}
+		for _, e := range rule.find(h) {
+			p := secondFinding{rule.kind, e.line, 0}
+			if rule.against != nil {
+				if other := rule.against(h, e); other != nil {
+					p.Against = other.line
+				}
+			}
+			found = append(found, p)
 		}
 	}
 	return sortFindings(found)
@@ -348,6 +370,7 @@ func newSecondEvent(line int, f map[string]any) *secondEvent {
 		key: jsonText(f["key"]), value: jsonText(f["value"]), reason: jsonText(f["reason"]), mode: jsonText(f["mode"]),
 		index: jsonNumber(f["index"]), sequence: jsonNumber(f["sequence"]), missing: f["missing"] == true,
 		cause: jsonText(f["cause"]), tokens: make(map[string]string), bounds: make(map[string]int64),
+		sessions: make(map[string]string), unlocked: jsonObject(f["run"])["unlocked"] == true,
 	}
 	e.token, _ = strconv.ParseInt(jsonText(f["token"]), 10, 64)
 	e.mark, _ = strconv.ParseInt(jsonText(f["mark"]), 10, 64)
@@ -367,6 +390,9 @@ func newSecondEvent(line int, f map[string]any) *secondEvent {
 			set = append(set, jsonText(key))
 		}
 		e.together = append(e.together, set)
+	}
+	for client, owner := range jsonObject(run["sessions"]) {
+		e.sessions[client] = jsonText(owner)
 	}
 	for client, entry := range jsonObject(run["tokens"]) {
 		e.tokens[client] = jsonText(entry)

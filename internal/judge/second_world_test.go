@@ -63,6 +63,7 @@ func (w *secondWorld) waitLong() {
 	}
 	ask := secondFields{"op": "lock", "scope": name}
 	w.tell(c.name, "invoke", ask)
+	c.asks = true
 	switch {
 	case w.chance(0.3):
 		w.stutter()

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -17,6 +18,7 @@ import (
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Options of Run.
@@ -120,6 +122,9 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 		}
 		r.recorder.end(last)
 		events = r.recorder.events()
+		if !slices.ContainsFunc(events, history.Event.OfLock) {
+			events = unlocked(events)
+		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -177,7 +182,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 		tokens[name] = r.service.Shows(c.Values)
 	}
 	begin := history.Run{
-		Version: history.Version, Service: r.service.Name(), Tokens: tokens,
+		Version: history.Version, Service: r.service.Name(), Tokens: tokens, Sessions: r.sessions(),
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
 		Variant: r.variant.Name, About: r.about(o), Control: r.variant.Control,
 		Fencing:   r.checks(),
@@ -191,6 +196,28 @@ func (r *run) start(ctx context.Context, o Options) error {
 	r.recorder.begin(begin)
 	r.Go(r.watchMachine)
 	return nil
+}
+
+// unlocked is a history of which the run says that no client asked for a lock. What was
+// shown of it while the run went on stays as it is.
+func unlocked(events []history.Event) []history.Event {
+	run := *events[0].Run
+	run.Unlocked = true
+	events = slices.Clone(events)
+	events[0].Run = &run
+	return events
+}
+
+// sessions are the clients that use another client's session, each with that client.
+func (r *run) sessions() map[string]string {
+	sessions := make(map[string]string)
+	for name, c := range r.variant.Clients {
+		owner := c.Values[setting.Session]
+		if _, shares := r.variant.Clients[owner]; shares {
+			sessions[name] = owner
+		}
+	}
+	return sessions
 }
 
 // about is what sets the variant apart, and whose the storage is, if that is not ours.

@@ -15,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/internal/verdict"
 	"github.com/fencelab/fencelab/scenarios"
 )
@@ -177,5 +178,26 @@ func TestMissingProgram(t *testing.T) {
 	s := mainStory(t)
 	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: all.List, Exe: "/no/such/program"}); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("got %v, want an error that names the program", err)
+	}
+}
+
+// TestRunSaysWhatTheWorldWas: whether anybody asked for a lock, and who uses another's session.
+func TestRunSaysWhatTheWorldWas(t *testing.T) {
+	s, v := story(t, "client1: lock, client2: trylock, client2: write k=1")
+	v.Clients["client2"].Values[setting.Session] = "client1"
+	for steps, unlocked := range map[int]bool{3: false, 0: true} {
+		told := *v
+		told.Steps = v.Steps[:steps]
+		events, err := run(t, t.Context(), s, &told, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about := events[0].Run
+		if about.Unlocked != unlocked || about.Sessions["client2"] != "client1" || len(about.Sessions) != 1 {
+			t.Errorf("%d steps: unlocked %v, sessions %v", steps, about.Unlocked, about.Sessions)
+		}
+		if problems := history.Check(events); problems != nil {
+			t.Error(&history.InvalidError{Problems: problems})
+		}
 	}
 }

@@ -42,7 +42,7 @@ func (r Result) Drawing() Drawing {
 func trouble(err error) string {
 	var invalid *history.InvalidError
 	if errors.As(err, &invalid) && len(invalid.Problems) > 0 {
-		return fmt.Sprintf("the history cannot be judged: line %d: %s", invalid.Problems[0].Line, invalid.Problems[0].Text)
+		return fmt.Sprintf("the history cannot be judged: %v", invalid.Problems[0])
 	}
 	return err.Error()
 }
