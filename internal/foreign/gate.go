@@ -52,6 +52,8 @@ type Gate struct {
 	ctx       context.Context
 	close     context.CancelFunc
 	turn      chan struct{} // has something while a request goes through
+	over      context.Context
+	finish    context.CancelFunc // of over: the story is told
 	running   sync.WaitGroup
 
 	mu    sync.Mutex
@@ -75,6 +77,7 @@ func NewGate(name string) (*Gate, error) {
 	}
 	g := &Gate{name: name, listener: listener, transport: NewTransport(), turn: make(chan struct{}, 1), Within: answerDeadline}
 	g.ctx, g.close = context.WithCancel(context.Background())
+	g.over, g.finish = context.WithCancel(g.ctx)
 	g.Serve("")
 	g.server = &http.Server{Handler: webpage.Guard(g), ErrorLog: log.New(io.Discard, "", 0)}
 	return g, nil
@@ -109,8 +112,10 @@ func (g *Gate) life() life {
 	return g.now
 }
 
-// Settle returns when all is told of the requests that have gone through.
+// Settle returns when all is told of the requests that have gone through. From now on a
+// request waits no more for its turn if its client has hung up.
 func (g *Gate) Settle(ctx context.Context) error {
+	g.finish()
 	select {
 	case g.turn <- struct{}{}:
 		<-g.turn
@@ -196,16 +201,17 @@ type passage struct {
 	*Gate
 	request *request
 	body    func() (string, error) // waits until all of it is there
+	client  context.Context        // ends when the client hangs up, or closes its sending side
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	mu   sync.Mutex
-	has  bool // it has the turn
-	over bool
+	mu    sync.Mutex
+	has   bool // it has the turn
+	ended bool
 }
 
 func (g *Gate) begin(q *request, w http.ResponseWriter, r *http.Request) *passage {
-	p := &passage{Gate: g, request: q}
+	p := &passage{Gate: g, request: q, client: r.Context()}
 	p.body = sync.OnceValues(func() (string, error) { return q.read(http.MaxBytesReader(w, r.Body, MaxAnswer)) })
 	p.ctx, p.cancel = context.WithCancelCause(g.ctx)
 	return p
@@ -219,18 +225,34 @@ func (p *passage) take() error {
 	switch {
 	case p.has:
 		return nil
-	case p.over:
+	case p.ended:
 		return context.Canceled
 	}
-	select {
-	case p.turn <- struct{}{}:
-	case <-p.ctx.Done():
-		return context.Cause(p.ctx)
+	if err := p.await(); err != nil {
+		return err
 	}
 	p.has = true
 	timer := time.AfterFunc(p.Within, func() { p.cancel(context.DeadlineExceeded) })
 	context.AfterFunc(p.ctx, func() { timer.Stop() })
 	return nil
+}
+
+// await waits for the turn. A client that has closed its sending side may still read the
+// answer, and may have left: while the story goes on, its request is passed on.
+func (p *passage) await() error {
+	var left <-chan struct{}
+	for over := p.over.Done(); ; {
+		select {
+		case p.turn <- struct{}{}:
+			return nil
+		case <-over:
+			over, left = nil, p.client.Done()
+		case <-left:
+			return context.Cause(p.client)
+		case <-p.ctx.Done():
+			return context.Cause(p.ctx)
+		}
+	}
 }
 
 func (p *passage) hasTurn() bool {
@@ -244,7 +266,7 @@ func (p *passage) end() {
 	p.cancel(nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over = true; p.has {
+	if p.ended = true; p.has {
 		<-p.turn
 	}
 }

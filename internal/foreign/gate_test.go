@@ -538,3 +538,37 @@ func TestSettle(t *testing.T) {
 		t.Errorf("%v, and the account is %q", err, told.lines())
 	}
 }
+
+// TestSettleWaitsForNobodyWhoLeft: when the story is told, a request whose client has hung up is
+// not passed on any more.
+func TestSettleWaitsForNobodyWhoLeft(t *testing.T) {
+	there, answer := make(chan struct{}, 2), make(chan struct{})
+	release := sync.OnceFunc(func() { close(answer) })
+	defer release()
+	storage := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		there <- struct{}{}
+		<-answer
+		w.WriteHeader(http.StatusNoContent)
+	})
+	base, g, told := gate(t, storage, time.Minute, func(g *foreign.Gate) { g.Whole = true })
+	go write(t, base, "k", "v", 34)
+	eventually(t, "the request at the storage", there)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "PUT /v1/kv/late HTTP/1.1\r\nHost: localhost\r\nFencing-Token: 34\r\nContent-Length: 1\r\n\r\nv")
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	settled := make(chan error)
+	go func() { settled <- g.Settle(t.Context()) }()
+	if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil { // while the first one has the turn
+		t.Error(err)
+	}
+	release()
+	if err := <-settled; err != nil || told.lines() != "1 applied write k=v\n" {
+		t.Errorf("%v, and the account is %q", err, told.lines())
+	}
+}
