@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 )
@@ -11,13 +12,14 @@ import (
 // or a place in the queue, and nobody has said in which tenure.
 type ask struct {
 	client, lock string
+	at           time.Duration
 	answer       history.Kind // that it did not get the lock, or does not know; "": it has none
 }
 
-// asked is told that a client asks for a lock.
-func (s *state) asked(client, lock string) {
-	s.known(client, lock)
-	s.asks = append(s.asks, &ask{client: client, lock: lock})
+// asked is told the event by which a client asks for a lock.
+func (s *state) asked(e history.Event) {
+	s.known(e.Lane, e.Scope)
+	s.asks = append(s.asks, &ask{client: e.Lane, lock: e.Scope, at: e.At})
 }
 
 // known is told that it is known in which tenure a client has a lock, or will have it.
@@ -53,7 +55,7 @@ func (s *state) toldOf(e history.Event) {
 // clients are known.
 func (s *state) ascribe() {
 	for _, o := range s.unseen() {
-		if a := s.taker(o.scope); a != nil {
+		if a := s.taker(o.scope, o.held[0].At); a != nil {
 			o.client, o.left = a.client, a.answer != ""
 			s.known(a.client, o.scope)
 			s.release(o)
@@ -74,13 +76,13 @@ func (s *state) unseen() (list []*owner) {
 	return list
 }
 
-// taker is the only question by which a lock can have been taken unseen; nil where there is
-// none, or where there are several.
-func (s *state) taker(lock string) *ask {
+// taker is the only question by which a lock can have been taken unseen at a time; nil where
+// there is none, or where there are several.
+func (s *state) taker(lock string, at time.Duration) *ask {
 	var asking, unsure, refused []*ask
 	for _, a := range s.asks {
 		switch {
-		case a.lock != lock:
+		case a.lock != lock || a.at > at:
 		case a.answer == history.KindFail:
 			refused = append(refused, a)
 		case a.answer == history.KindUnknown, s.client(a.client).frozen.Kind == history.KindKill:

@@ -28,6 +28,7 @@ func TestAscribe(t *testing.T) {
 		"of who does not know, more likely":      {[]history.Event{asks("c2"), fails("c2"), asks("c1"), doubts("c1"), granted}, "c1 granted"},
 		"of nobody who tried, and was too late":  {[]history.Event{asks("c2"), doubts("c2"), tries, tried, granted}, "c2 granted"},
 		"of nobody who has not asked":            {[]history.Event{asks("c2"), held, granted}, ""},
+		"of nobody who asked later":              {[]history.Event{granted, asks("c2"), fails("c2")}, ""},
 		"of one of two":                          {[]history.Event{asks("c1"), doubts("c1"), asks("c2"), doubts("c2"), granted}, ""},
 		"of who asks, perhaps":                   {[]history.Event{asks("c1"), doubts("c1"), asks("c2"), granted}, ""},
 		"of who has it by its own word":          {[]history.Event{asks("c1"), doubts("c1"), asks("c2"), granted, client("c2", history.KindOK, history.OpLock, "/lock/a@1")}, "c2 granted"},

@@ -249,7 +249,7 @@ func (s *state) invoked(c *clientState, e history.Event) {
 		s.recorder.askedBy(e)
 	}
 	if isLock(e.Op) {
-		s.asked(e.Lane, e.Scope)
+		s.asked(e)
 	}
 	if e.Op == history.OpUnlock {
 		s.owner(e.Tenure).unlocks = e.At
