@@ -201,6 +201,8 @@ var Kinds = map[Kind]Needs{
 	KindNetwork:    {Causes: []string{CausePartition, CauseDeafen, CauseDelay, CauseDeliver, CauseReset, CauseHeal}},
 	KindError:      {},
 	KindEnd:        {},
+	KindStarved:    {},
+	KindAwaited:    {Tenure: true},
 	KindNote:       {},
 }
 

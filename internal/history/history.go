@@ -62,6 +62,11 @@ const (
 	KindError Kind = "error"
 	// The run is over, and its history complete. Lane gcsim.
 	KindEnd Kind = "end"
+	// The machine gave processes that were ready to run no processor, for Took of the second
+	// before. Lane: whose they are.
+	KindStarved Kind = "starved"
+	// The story waits for the end of a tenure. Lane gcsim.
+	KindAwaited Kind = "awaited"
 	// A remark for the reader: something measured. Lane: whom it is about.
 	KindNote Kind = "note"
 )
@@ -171,7 +176,7 @@ type Violation struct {
 type ViolationKind string
 
 // The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed,
-// Unanswered and Unmeasured are none by themselves: the lock service's tenures were not
+// Unanswered, Unmeasured and Starved are none by themselves: the lock service's tenures were not
 // exclusive, or not granted in the order of requests, or something could not be seen.
 const (
 	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
@@ -188,6 +193,7 @@ const (
 	Overlap    ViolationKind = "overlap"     // a tenure began before one that it cannot share its lock with was over
 	Passed     ViolationKind = "passed"      // a tenure was granted before one that had queued earlier
 	Unanswered ViolationKind = "unanswered"  // the storage left open what became of a request
+	Starved    ViolationKind = "starved"     // the machine gave no processor time, and may have made another story of the run
 	Unmeasured ViolationKind = "unmeasured"  // whether a time was too long could not be measured
 )
 

@@ -151,9 +151,10 @@ func (w *secondWorld) wrongAnswer() {
 	case 8:
 		w.set(refused, "mark", fmt.Sprint(1+w.IntN(9)))
 	default:
-		line, _ := w.pick(func(line secondFields) bool {
-			return answers(line) && (line["op"] == "read" || line["sequence"] != nil)
-		})
+		line, _ := w.pick(func(line secondFields) bool { return answers(line) && again[line["request"]] })
+		if line == nil {
+			line, _ = w.pick(func(line secondFields) bool { return answers(line) && line["op"] == "read" })
+		}
 		if line != nil {
 			line["kind"], line["reason"] = "fail", reason
 		}

@@ -235,6 +235,7 @@ func (w *secondWorld) step() {
 		w.forget()
 	case n < 93:
 		w.disturb()
+		w.starve()
 	case n < 94:
 		w.lookInVain()
 	case n < 96:
@@ -370,7 +371,7 @@ func (w *secondWorld) end(t *secondTenure) {
 	}
 	t.over = true
 	w.tell("etcd", "ended", secondFields{
-		"tenure": t.name, "client": w.maybe(t.client), "scope": w.maybe(t.lock), "cause": "expired", "token": w.maybe(decimalOf(t.token)), "mode": w.maybe(modeOf(t)),
+		"tenure": t.name, "client": w.maybe(t.client), "scope": w.maybe(t.lock), "cause": []string{"expired", "expired", "expired", "released"}[w.IntN(4)], "token": w.maybe(decimalOf(t.token)), "mode": w.maybe(modeOf(t)),
 	})
 	lock.holders = slices.DeleteFunc(lock.holders, func(h *secondTenure) bool { return h == t })
 	if slices.Contains(w.clients[t.client].tenures, t) && w.chance(0.3) {

@@ -114,8 +114,11 @@ func (e *secondEvent) asksTheSame(other *secondEvent) bool {
 		e.sequence == other.sequence && slices.Equal(e.changes, other.changes)
 }
 
-// keys are those that an invoke asks to change.
+// keys are those that an invoke asks to change; none without an invoke.
 func (e *secondEvent) keys() []string {
+	if e == nil {
+		return nil
+	}
 	if e.op != "change" {
 		return []string{e.key}
 	}

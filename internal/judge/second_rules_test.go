@@ -67,8 +67,16 @@ func TestEveryRuleMatters(t *testing.T) {
 // firstJudgeMutations break the first judge, a rule each: in a file below the root of
 // the module a text, which stands there once, becomes another.
 var firstJudgeMutations = []struct{ file, text, replacement string }{
-	{"internal/verdict/judge.go", `order < harm.tenure && !a.stray`, `order <= harm.tenure && !a.stray`},
-	{"internal/verdict/judge.go", "\t\ta.stray = true\n", ``},
+	{"internal/verdict/judge.go", `order >= harm.tenure || a.stray`, `order > harm.tenure || a.stray`},
+	{"internal/verdict/judge.go", "\t\ta.stray = true\n\t\tj.violate(kind, ", "\t\tj.violate(kind, "},
+	{"internal/verdict/judge.go", `t != nil && t.starved != ""`, `false`},
+	{"internal/verdict/together.go", `last.tenure != nil && last.tenure.starved != ""`, `false`},
+	{"internal/verdict/starve.go", `e.Cause != history.CauseExpired || `, ``},
+	{"internal/verdict/starve.go", `j.hunger.awaited[e.Tenure] || `, ``},
+	{"internal/verdict/starve.go", `faulty(t.client) || `, ``},
+	{"internal/verdict/starve.go", ` || faulty(j.serviceLane())`, ``},
+	{"internal/verdict/starve.go", `e.At > from && e.At-starving < to`, `e.At-starving < to`},
+	{"internal/verdict/starve.go", `l.took-j.lacked(l.since, i, lanes...) > bound`, `l.took > bound`},
 	{"internal/verdict/judge.go", `		return t.scope.used
 `, `		return j.guard(e).used
 `},
@@ -110,7 +118,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/tenure.go", `t.holds = true, j.place, false`, `t.holds = true, j.place, t.holds`},
 	{"internal/verdict/tenure.go", `o.holds && !conflicts(o)`, `o.holds && (true || !conflicts(o))`},
 	{"internal/verdict/tenure.go", `free = t.free && t.comers == s.comers`, `free = t.free`},
-	{"internal/verdict/tenure.go", `free && e.Reason == ""`, `free`},
+	{"internal/verdict/tenure.go", `case !free || e.Reason != "":`, `case !free:`},
 	{"internal/verdict/tenure.go", `!t.said && client != a.client`, `client != a.client`},
 	{"internal/verdict/tenure.go", `j.wasTold(client, a.tenure) && `, ``},
 	{"internal/verdict/value.go", "\tif v.open[e.Key] {\n\t\treturn\n\t}\n", ``},
@@ -297,6 +305,16 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/history/checkrequest.go", ` && e.Mark != 0 && refusal.Mark != 0 && `, ` && e.Mark != 0 && `},
 	{"internal/history/checkrequest.go", `e.Client != "" && e.Client != a.invoke.Lane || `, ``},
 	{"internal/history/checkrequest.go", ` || e.Tenure != "" && e.Tenure != a.invoke.Tenure:`, `:`},
+}
+
+// TestMutationsAreCurrent: each breaks the code that is there.
+func TestMutationsAreCurrent(t *testing.T) {
+	for _, m := range firstJudgeMutations {
+		source, err := os.ReadFile(filepath.Join("../..", m.file))
+		if n := strings.Count(string(source), m.text); err != nil || n != 1 {
+			t.Errorf("%s has %q %d times, want it once; %v", m.file, m.text, n, err)
+		}
+	}
 }
 
 // TestEveryRuleOfTheFirstJudgeMatters: TestTwoJudges notices when one of them is broken.

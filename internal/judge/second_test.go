@@ -50,7 +50,7 @@ type secondEvent struct {
 	line  int // from 1
 	place int // in the order in which events are judged
 
-	at                             int64
+	at, took                       int64
 	lane, kind, op, client, tenure string
 	request, retryOf, partOf       string
 	scope, key, value, reason      string
@@ -211,8 +211,8 @@ var secondNeeds = map[string][]string{
 	"run":    {"run"},
 	"queued": {"tenure", "client", "scope"}, "granted": {"tenure", "client", "scope"}, "ended": {"tenure"},
 	"applied": {"op"}, "refused": {"op", "reason"}, "duplicate": {"op"}, "unanswered": {"op"}, "final": {"key"},
-	"invoke": {"op"}, "ok": {"op"}, "fail": {"op"}, "unknown": {"op"}, "lost": {"tenure"},
-	"pause": {}, "resume": {}, "kill": {}, "restart": {}, "network": {}, "note": {}, "error": {}, "end": {},
+	"invoke": {"op"}, "ok": {"op"}, "fail": {"op"}, "unknown": {"op"}, "lost": {"tenure"}, "awaited": {"tenure"},
+	"pause": {}, "resume": {}, "kill": {}, "restart": {}, "network": {}, "starved": {}, "note": {}, "error": {}, "end": {},
 }
 
 var (
@@ -369,7 +369,7 @@ func newSecondEvent(line int, f map[string]any) *secondEvent {
 		retryOf: jsonText(f["retry_of"]), partOf: jsonText(f["part_of"]), scope: jsonText(f["scope"]),
 		key: jsonText(f["key"]), value: jsonText(f["value"]), reason: jsonText(f["reason"]), mode: jsonText(f["mode"]),
 		index: jsonNumber(f["index"]), sequence: jsonNumber(f["sequence"]), missing: f["missing"] == true,
-		cause: jsonText(f["cause"]), tokens: make(map[string]string), bounds: make(map[string]int64),
+		cause: jsonText(f["cause"]), took: jsonNumber(f["took"]), tokens: make(map[string]string), bounds: make(map[string]int64),
 		sessions: make(map[string]string), unlocked: jsonObject(f["run"])["unlocked"] == true,
 	}
 	e.token, _ = strconv.ParseInt(jsonText(f["token"]), 10, 64)

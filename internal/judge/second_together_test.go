@@ -19,7 +19,8 @@ func (h *secondHistory) torn(kind string) (found []*secondEvent) {
 				continue
 			}
 			last := h.latest(set, e.place)
-			if e.kind == kind && (!said[last] || h.off["torn: once"]) {
+			excused := last != nil && h.starvedOut(h.tenureOf(last), e.place) && !h.off["starved: torn"]
+			if e.kind == kind && !excused && (!said[last] || h.off["torn: once"]) {
 				found = append(found, e)
 			}
 			said[last] = true

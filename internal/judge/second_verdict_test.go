@@ -28,6 +28,7 @@ var secondBlockages = []secondRule{
 // secondDoubts are what leaves it undecided.
 var secondDoubts = []secondRule{
 	{"unanswered", "undecided: unanswered", (*secondHistory).unanswered},
+	{"starved", "undecided: starved", (*secondHistory).excused},
 	{"unmeasured", "undecided: a free lock", (*secondHistory).waitedPerhaps},
 	{"unmeasured", "undecided: a dead holder", (*secondHistory).orphanedPerhaps},
 }
@@ -40,7 +41,10 @@ var secondExceptions = []string{
 	"lost: a duplicate", "lost: a duplicate of version 1", "tenures: those that share", "stale: once", "stale: reads", "stale: reads of those that share", "stale: after changes alone", "stale: of those that share", "unheld: once", "unheld: by scope",
 	"unguarded: after its end", "unguarded: own", "shared: once", "late: acknowledged before",
 	"torn: complete", "torn: parts", "torn: one client without tenure", "torn: once", "torn: earlier tenures only",
-	"refused: once", "refused: no token", "refused: sequence", "refused: sequence that had no answer", "refused: ahead", "undecided: the time that ran", "open keys",
+	"refused: once", "refused: no token", "refused: sequence", "refused: sequence that had no answer", "refused: ahead", "undecided: the time that ran",
+	"starved: expired", "starved: not awaited", "starved: no fault of its client", "starved: no fault of the lock service",
+	"starved: its client", "starved: the lock service", "starved: since the grant", "starved: stale", "starved: torn", "starved: not-granted", "starved: without its time",
+	"open keys",
 	"not-granted: without reason", "not-granted: nobody came", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
 	"hindered: pause", "hindered: kill", "hindered: partition", "hindered: deafen", "hindered: delay",
 	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",
@@ -102,7 +106,13 @@ func (h *secondHistory) stale() []*secondEvent {
 		if tenure == nil || read && (h.off["stale: reads"] || !tenure.shares() && !h.off["stale: reads of those that share"]) {
 			return false
 		}
-		return !read && h.outrun(e, tenure) || len(h.uses(e.place, func(use, of *secondEvent) bool {
+		if !read && h.outrun(e, tenure) {
+			return true
+		}
+		if !h.off["starved: stale"] && h.starvedOut(tenure, e.place) {
+			return false
+		}
+		return len(h.uses(e.place, func(use, of *secondEvent) bool {
 			return h.overtakes(of, tenure) && (!read || use.changesKey() || h.off["stale: after changes alone"])
 		})) > 0
 	}), attempt)
@@ -270,7 +280,7 @@ func (h *secondHistory) free(lock string, place int) bool {
 }
 
 func (h *secondHistory) notGranted() []*secondEvent {
-	return h.all(func(e *secondEvent) bool { return h.notGot(e, "lock") && h.free(e.scope, e.place) })
+	return h.all(func(e *secondEvent) bool { return h.notGot(e, "lock") && h.free(e.scope, e.place) && !h.gaveUp(e) })
 }
 
 func (h *secondHistory) notGrantedTry() []*secondEvent {
@@ -282,7 +292,7 @@ func (h *secondHistory) notGrantedTry() []*secondEvent {
 		came := slices.ContainsFunc(h.order[min(asked.place, e.place):e.place], func(o *secondEvent) bool {
 			return (o.kind == "granted" || o.kind == "queued") && o.scope == e.scope
 		})
-		return !came || h.off["not-granted: nobody came"]
+		return (!came || h.off["not-granted: nobody came"]) && !h.gaveUp(e)
 	})
 }
 

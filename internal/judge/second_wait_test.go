@@ -220,7 +220,7 @@ func (h *secondHistory) waitedInVain() (found []*secondEvent) {
 	for _, ask := range h.waiters() {
 		for _, time := range h.times(h.vain(ask)) {
 			end := time.ends
-			if handover > 0 && end != nil && end.at-time.begins.at > handover && (!end.toldOf(ask.lane, ask.scope) || h.off["not-granted: not told"]) {
+			if handover > 0 && end != nil && h.without(time, end, ask.lane) > handover && (!end.toldOf(ask.lane, ask.scope) || h.off["not-granted: not told"]) {
 				found = append(found, end)
 			}
 		}
@@ -252,7 +252,7 @@ func (h *secondHistory) undead(tenure *secondEvent) func(place int) bool {
 // orphaned is where somebody waits for a lock that is held too long by a dead tenure.
 func (h *secondHistory) orphaned() (found []*secondEvent) {
 	return h.ofEachTenure(func(tenure *secondEvent, bound int64) []*secondEvent {
-		return h.outlives(tenure, h.times(h.undead(tenure)), func(time secondTime, e *secondEvent) bool { return e.at-time.begins.at > bound })
+		return h.outlives(tenure, h.times(h.undead(tenure)), func(time secondTime, e *secondEvent) bool { return h.without(time, e) > bound })
 	})
 }
 

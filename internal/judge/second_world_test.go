@@ -31,6 +31,15 @@ func (w *secondWorld) disturb() {
 	}
 }
 
+// starve is a lane that gets no processor, or the story's waiting for the end of a tenure.
+func (w *secondWorld) starve() {
+	if holder := w.locks[secondLocks[w.IntN(2)]].holder(); holder != nil && w.chance(0.4) {
+		w.tell("gcsim", "awaited", secondFields{"tenure": holder.name})
+	}
+	lane := []string{w.client().name, w.client().name, "etcd", "storage"}[w.IntN(4)]
+	w.tell(lane, "starved", secondFields{"took": w.Int64N(9)})
+}
+
 // fault is one by its kind, or by what happens to the network.
 func (w *secondWorld) fault(lane, name string) {
 	switch name {
@@ -64,6 +73,10 @@ func (w *secondWorld) waitLong() {
 	ask := secondFields{"op": "lock", "scope": name}
 	w.tell(c.name, "invoke", ask)
 	c.asks = true
+	if w.chance(0.2) {
+		w.at += w.Int64N(9)
+		w.starve()
+	}
 	switch {
 	case w.chance(0.3):
 		w.stutter()

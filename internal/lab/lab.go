@@ -80,6 +80,8 @@ type run struct {
 	look     func([]history.Event)
 	looked   time.Time
 	world    *world
+	joined   []*proc.Process // servers that other runs use as well
+	hunger   hunger
 	recorder *recorder
 	state    *state
 	hub      chan []history.Event // what the world's accounts say
@@ -160,6 +162,9 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if err := r.settleForeign(ctx); err != nil {
 		return nil, err
 	}
+	for _, e := range r.hungry(time.Now()) {
+		r.state.take(e)
+	}
 	return nil, r.finals(ctx)
 }
 
@@ -195,6 +200,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 	begin.Bounds, begin.Handover = r.bounds(o)
 	r.recorder.begin(begin)
 	r.Go(r.watchMachine)
+	r.Go(r.watchHunger)
 	return nil
 }
 

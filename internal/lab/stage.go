@@ -150,6 +150,7 @@ func (r *run) Revoked(yes func(tenure string) bool) {
 
 // AwaitEnd waits for the end of a client's tenure.
 func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
+	r.wanted(client, tenure)
 	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.owner(tenure).ended, nil })
 }
 
@@ -190,6 +191,7 @@ func (r *run) startService(ctx context.Context, o Options) (err error) {
 		for _, p := range launched.Processes {
 			r.Guard(p)
 		}
+		r.joined = launched.Processes
 		endpoints = launched.Endpoints
 	}
 	if len(endpoints) > 0 {

@@ -257,7 +257,15 @@ func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error 
 // awaitLoss waits until a client knows that its tenure is over.
 func (r *run) awaitLoss(ctx context.Context, s scenario.Step) error {
 	c, k := r.state.client(s.Client), r.claim(s)
+	r.wanted(s.Client, k.tenure)
 	return r.await(ctx, s.Client+" to be told of its loss", r.within(s.Client), func() (bool, error) { return c.lost[k.tenure], nil })
+}
+
+// wanted records that the story waits for the end of a tenure.
+func (r *run) wanted(client, tenure string) {
+	if tenure != "" {
+		r.recorder.add(history.Event{At: r.recorder.now(), Lane: history.LaneLab, Kind: history.KindAwaited, Client: client, Tenure: tenure})
+	}
 }
 
 // awaitExpiry waits for the end of a client's tenure, or of its place in the queue.
@@ -267,6 +275,7 @@ func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 	if tenure == "" {
 		return fmt.Errorf("%s holds no lock that could expire", client)
 	}
+	r.wanted(client, tenure)
 	return r.await(ctx, "the expiry of "+client+"'s lease", r.within(client), func() (bool, error) {
 		if r.state.owner(tenure).ended {
 			return true, nil

@@ -28,6 +28,7 @@ type Process struct {
 	Stdin  io.WriteCloser
 	Stdout io.ReadCloser
 
+	lane   string // the name, as the group was given it
 	cmd    *exec.Cmd
 	pidfd  int               // signals by it cannot hit another process that got the same id
 	family *family           // nil: the process is alone
@@ -162,6 +163,7 @@ func leader(name string, cmd *exec.Cmd) *Process {
 
 // start starts p, whose lane has a name.
 func (g *Group) start(name string, env []string, p *Process) error {
+	p.lane = name
 	p.cmd.Env = append(os.Environ(), env...)
 	if p.told = g.Waits; p.told == nil {
 		p.told = func(string) {}

@@ -20,6 +20,7 @@ type judge struct {
 	newest    map[own]acknowledged
 	sets      []*set
 	lanes     map[string]*lane
+	hunger    hunger // nothing, unless the run is not as expected
 	questions questions
 	came      map[string]int    // tenure → the event by which it came
 	queues    bool              // the lock service tells of its queue
@@ -35,6 +36,7 @@ type judge struct {
 	overlaps   []history.Violation
 	passed     []history.Violation
 	undecided  []history.Violation
+	astray     []history.Violation // where the machine may have made another story of it
 }
 
 func newJudge(events []history.Event) *judge {
@@ -67,7 +69,7 @@ func (j *judge) judge(i int, e history.Event) {
 		j.come(i, e)
 		j.grant(i, e)
 	case history.KindEnded:
-		j.end(e)
+		j.end(i, e)
 	case history.KindQueued:
 		j.come(i, e)
 		j.queues = true
@@ -87,8 +89,8 @@ func (j *judge) judge(i int, e history.Event) {
 			j.acknowledge(a)
 		}
 	case history.KindFail, history.KindUnknown:
-		if e.Op == history.OpLock || e.Op == history.OpTryLock {
-			j.notGranted(i, e)
+		if why := j.gaveUp(i, e); e.Op == history.OpLock || e.Op == history.OpTryLock {
+			j.notGranted(i, e, why)
 		}
 	case history.KindRestart:
 		for _, c := range j.gone[i] {
@@ -177,9 +179,14 @@ func (j *judge) stray(i int, e history.Event, a *attempt, t *tenure) {
 		order = t.order
 		kind, how = history.Stale, "%s was applied after %s of a later tenure"
 	}
-	if order < harm.tenure && !a.stray {
+	what := func() string { return fmt.Sprintf(how, j.name(i), j.name(harm.event)) }
+	switch {
+	case order >= harm.tenure || a.stray:
+	case t != nil && t.starved != "":
+		j.excuse(kind, harm.event, i, what(), t.starved)
+	default:
 		a.stray = true
-		j.violate(kind, harm.event, i, how, j.name(i), j.name(harm.event))
+		j.violate(kind, harm.event, i, "%s", what())
 	}
 }
 

@@ -40,6 +40,8 @@ import (
 //	restart [LANE]        the storage is started again, or who is named
 //	pause LANE, resume LANE, kill LANE, network LANE CAUSE
 //	bound C TIME, handover TIME   what the lock service promises
+//	starved LANE TIME     the machine gave it no processor for so long
+//	awaited T             the story waits for the end of tenure T
 //	after TIME            what follows is so much later
 //	over [LANE]           the run is over, as gcsim says, or who is named
 //	final k=v             at the end
@@ -124,6 +126,10 @@ func (s *teller) line(word []string) {
 		s.run().Bounds[word[1]] = s.duration(word[2])
 	case "handover":
 		s.run().Handover = s.duration(word[1])
+	case "starved":
+		s.tell(history.Event{Lane: word[1], Kind: history.KindStarved, Took: s.duration(word[2])})
+	case "awaited":
+		s.tell(history.Event{Lane: history.LaneLab, Kind: history.KindAwaited, Tenure: word[1]})
 	case "after":
 		s.now += s.duration(word[1])
 	case "over":

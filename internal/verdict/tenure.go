@@ -50,6 +50,7 @@ type tenure struct {
 	granted int         // the place of that in the order of judgement
 	over    bool        // it has ended
 	ended   int         // at this place
+	starved string      // why, where the machine ended it and not the story
 	token   fence.Token // by the lock service's account
 	mode    fence.Mode
 	worked  map[string]int // client → its last request that was applied
@@ -103,12 +104,13 @@ func (j *judge) grant(i int, e history.Event) {
 	}
 }
 
-func (j *judge) end(e history.Event) {
+func (j *judge) end(i int, e history.Event) {
 	t := j.tenures[e.Tenure]
 	if t == nil {
 		return
 	}
 	t.over, t.ended, t.holds = true, j.place, false
+	j.runOut(i, e, t)
 	t.scope.open = slices.DeleteFunc(t.scope.open, func(o *tenure) bool { return o == t })
 }
 
@@ -153,8 +155,9 @@ func (j *judge) try(e history.Event) {
 	j.tries[asked{e.Lane, e.Scope}] = try{free: len(s.open) == 0, comers: s.comers}
 }
 
-// notGranted judges that a client was told that it did not get a lock.
-func (j *judge) notGranted(i int, e history.Event) {
+// notGranted judges that a client was told that it did not get a lock; starved says that the
+// machine may have been the reason.
+func (j *judge) notGranted(i int, e history.Event, starved string) {
 	s := j.scope(e.Scope)
 	free := len(s.open) == 0
 	if e.Op == history.OpTryLock {
@@ -165,8 +168,13 @@ func (j *judge) notGranted(i int, e history.Event) {
 	}
 	// With a reason, the client did not ask for the lock at all, or lost its place
 	// in the queue with its own lease.
-	if free && e.Reason == "" {
-		j.violate(history.NotGranted, -1, i, "%s did not get the lock %s, which was free", e.Lane, e.Scope)
+	what := fmt.Sprintf("%s did not get the lock %s, which was free", e.Lane, e.Scope)
+	switch {
+	case !free || e.Reason != "":
+	case starved != "":
+		j.excuse(history.NotGranted, -1, i, what, starved)
+	default:
+		j.violate(history.NotGranted, -1, i, "%s", what)
 	}
 }
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -57,7 +58,12 @@ func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
 	if t != nil {
 		saw = j.name(i) + " finds them so"
 	}
-	j.violate(history.Torn, last.event, i, "%s is half of a change: %s belong together, and %s", j.name(last.event), strings.Join(s.keys, ", "), saw)
+	what := fmt.Sprintf("%s is half of a change: %s belong together, and %s", j.name(last.event), strings.Join(s.keys, ", "), saw)
+	if last.tenure != nil && last.tenure.starved != "" {
+		j.excuse(history.Torn, last.event, i, what, last.tenure.starved)
+		return
+	}
+	j.violate(history.Torn, last.event, i, "%s", what)
 }
 
 // isOpen reports whether nobody knows what one of the keys holds.

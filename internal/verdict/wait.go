@@ -14,6 +14,7 @@ type lane struct {
 	paused, killed     bool
 	cut, deaf, delayed bool // its network
 	died               int  // the event of its last kill
+	last               int  // the last event that tells of a fault or its end
 }
 
 func (l *lane) hindered() bool { return l.paused || l.killed || l.cut || l.deaf || l.delayed }
@@ -43,6 +44,7 @@ func (l *lane) hit(i int, e history.Event) bool {
 	default:
 		return false
 	}
+	l.last = i
 	return true
 }
 
@@ -226,7 +228,7 @@ func (j *judge) measureFree(i int, s *scope, w *wait, free, runs, anew bool) {
 	one, all := j.pass(&w.free, i, free, runs, true, anew)
 	if one.tooLong(bound) && !w.told {
 		w.said = true
-		j.violate(history.NotGranted, one.since, i, "%s", what(one))
+		j.violateUnlessStarved(history.NotGranted, one, i, bound, what(one), w.client, j.serviceLane())
 	}
 	if all.tooLong(bound) && !w.told && !w.said {
 		j.unmeasured(all.since, i, what(all))
@@ -245,8 +247,8 @@ func (j *judge) measureDead(i int, t *tenure, why string, runs, awaited, anew bo
 	}
 	one, all := j.pass(&g.dead, i, t.holds && why != "", runs, awaited, anew)
 	if one.tooLong(bound) && !g.said {
-		g.said = true
-		j.violate(history.Orphaned, one.since, i, "%s", what(one))
+		g.unsure = true
+		g.said = j.violateUnlessStarved(history.Orphaned, one, i, bound, what(one), j.serviceLane())
 	}
 	if all.tooLong(bound) && !g.said && !g.unsure {
 		g.unsure = true

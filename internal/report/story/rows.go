@@ -216,7 +216,7 @@ func (b *Builder) tell(e history.Event, r *request) {
 		b.add(e, Row{Class: ClassNetwork, Text: network(e)})
 	case history.KindError:
 		b.add(e, Row{Class: ClassError, Text: append(Strong("the run could not go on:"), Say("%s", e.Text)...)})
-	case history.KindEnd: // nothing happens
+	case history.KindEnd, history.KindStarved, history.KindAwaited: // nothing happens; what follows from it, the judgement says
 	case history.KindNote:
 		if r != nil {
 			return // the row of the request says it

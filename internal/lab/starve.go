@@ -1,0 +1,74 @@
+package lab
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/proc"
+)
+
+// How the machine is seen to starve processes: so often the kernel is asked for how long they
+// were ready to run, and waited for a processor, and so long is told.
+const (
+	starvePeriod = time.Second
+	starvedFor   = 250 * time.Millisecond
+)
+
+// hunger is for how long the processes of each lane had waited for a processor by a time.
+type hunger struct {
+	mu     sync.Mutex
+	at     time.Time
+	waited map[*proc.Process]time.Duration
+}
+
+// watchHunger tells of processes that get no processor.
+func (r *run) watchHunger() {
+	ticks := time.NewTicker(starvePeriod)
+	defer ticks.Stop()
+	r.hungry(time.Now())
+	for {
+		select {
+		case <-ticks.C:
+		case <-r.over:
+			return
+		}
+		for _, e := range r.hungry(time.Now()) {
+			r.Tell(e)
+		}
+	}
+}
+
+// hungry are the lanes whose processes got no processor for long since it was asked last.
+func (r *run) hungry(now time.Time) []history.Event {
+	h := &r.hunger
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lacked, waited := make(map[string]time.Duration), make(map[*proc.Process]time.Duration)
+	look := func(name string, p *proc.Process) {
+		waited[p] = p.Waited()
+		if before, known := h.waited[p]; known {
+			lacked[r.laneOf(name)] += max(waited[p]-before, 0)
+		}
+	}
+	r.world.group.Each(look)
+	for _, p := range r.joined {
+		look(p.Name, p)
+	}
+	events := starvation(now, now.Sub(h.at), lacked)
+	h.at, h.waited = now, waited
+	return events
+}
+
+// starvation are the events of what lanes lacked in a time until now. Threads that waited side
+// by side lacked no more than that time.
+func starvation(now time.Time, within time.Duration, lacked map[string]time.Duration) (events []history.Event) {
+	for _, lane := range slices.Sorted(maps.Keys(lacked)) {
+		if took := min(lacked[lane], within, starvePeriod); took >= starvedFor {
+			events = append(events, history.Event{At: time.Duration(now.UnixNano()), Lane: lane, Kind: history.KindStarved, Took: took})
+		}
+	}
+	return events
+}
