@@ -51,6 +51,9 @@ func played(t *testing.T, text string) []history.Event {
 func sketch(events []history.Event) string {
 	var b strings.Builder
 	for _, e := range events {
+		if e.Kind == history.KindStarved || e.Kind == history.KindAwaited {
+			continue // how the machine is, and what the steps say
+		}
 		if e.Lane == history.LaneLab && (e.Kind == history.KindPause || e.Kind == history.KindResume) {
 			continue // the machine stood still for a moment
 		}
