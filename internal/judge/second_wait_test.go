@@ -86,7 +86,7 @@ func (e *secondEvent) ofLock(client, lock string) bool {
 	return (e.op == "lock" || e.op == "trylock") && e.lane == client && e.scope == lock
 }
 
-// question is that of a tenure; nil where it has none.
+// question is the line by which the client of a tenure asked for the lock; nil: there is none.
 func (h *secondHistory) question(tenure *secondEvent) (question *secondEvent) {
 	came := h.came(tenure)
 	for _, e := range h.order[:came.place] {

@@ -113,7 +113,7 @@ func (c *call) id() string {
 	return c.named
 }
 
-// context is that of the call's work, and has no end. A client that has sent its whole
+// context goes with the work of the call, and has no end. A client that has sent its whole
 // request and closed its sending side still reads the answer; net/http takes such a
 // client for one that has left, and cancels the request's context.
 func (c *call) context() context.Context { return context.WithoutCancel(c.r.Context()) }

@@ -37,7 +37,7 @@ type Metrics struct {
 	scopes map[string]bool // that have a series of their own in stale
 }
 
-// methodOther is that of all methods that a route does not have: a client must not be
+// methodOther names all methods that a route does not have: a client must not be
 // able to make up label values.
 const methodOther = "other"
 

@@ -21,7 +21,7 @@ type sum struct {
 
 var sumKey = []byte("sum")
 
-// sumSize is that of a sum in bytes, without its checksum.
+// sumSize is the number of bytes of a sum, without its checksum.
 const sumSize = 24
 
 // sumOf reads the sum, or makes one of what earlier versions have stored.
@@ -158,7 +158,7 @@ func upgraded(tx *bbolt.Tx) (sum, error) {
 	return s, s.put(tx)
 }
 
-// checksumSize is that of the checksum at the end of a record, a CRC-32C of the record's
+// checksumSize is the number of bytes of the checksum at the end of a record, a CRC-32C of the record's
 // key and content.
 const checksumSize = 4
 
