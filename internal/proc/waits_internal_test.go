@@ -18,7 +18,7 @@ func TestWaits(t *testing.T) {
 	defer g.Close()
 	var told []string
 	g.Waits = func(text string) { told = append(told, text) }
-	p, err := g.StartLine("silent", "sleep 1000")
+	p, err := g.StartCommand("silent", nil, []string{"sleep", "1000"})
 	if err != nil {
 		t.Fatal(err)
 	}
