@@ -1,9 +1,7 @@
 package judge_test
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,6 +117,9 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/tenure.go", `o.holds && !conflicts(o)`, `o.holds && (true || !conflicts(o))`},
 	{"internal/verdict/tenure.go", `free = t.free && t.comers == s.comers`, `free = t.free`},
 	{"internal/verdict/tenure.go", `case !free || e.Reason != "":`, `case !free:`},
+	{"internal/verdict/tenure.go", `e.Kind != history.KindFail || t.client`, `t.client`},
+	{"internal/verdict/tenure.go", ` || t.client != e.Lane || `, ` || `},
+	{"internal/verdict/tenure.go", ` || !j.questions.givenUp(t)`, ``},
 	{"internal/verdict/tenure.go", `!t.said && client != a.client`, `client != a.client`},
 	{"internal/verdict/tenure.go", `j.wasTold(client, a.tenure) && `, ``},
 	{"internal/verdict/value.go", "\tif v.open[e.Key] {\n\t\treturn\n\t}\n", ``},
@@ -162,13 +163,13 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/verdict/wait.go", ` && !j.lane(w.client).hindered()`, ``},
 	{"internal/verdict/wait.go", `waits && len(s.open) == 0`, `waits`},
 	{"internal/verdict/wait.go", `l.died > t.came || `, `l.died > t.event || `},
-	{"internal/verdict/wait.go", `, q != nil && q.killed`, ``},
-	{"internal/verdict/wait.go", `q != nil && q.gaveUp && !`, `false && !`},
-	{"internal/verdict/wait.go", ` && !j.questions.known[word{t.client, t.name}]`, ``},
-	{"internal/verdict/wait.go", `e.Op == history.OpLock || e.Op == history.OpTryLock`, `e.Op == history.OpLock`},
+	{"internal/verdict/wait.go", `, q != nil && q.killed`, `, q != nil && false`},
+	{"internal/verdict/question.go", `q != nil && q.gaveUp && !`, `q != nil && false && !`},
+	{"internal/verdict/question.go", ` && !qs.known[word{t.client, t.name}]`, ``},
+	{"internal/verdict/question.go", `e.Op == history.OpLock || e.Op == history.OpTryLock`, `e.Op == history.OpLock`},
 	{"internal/verdict/question.go", `case e.Reason == "held":`, `case false:`},
 	{"internal/verdict/question.go", "\t\tdelete(qs.open, of)\n", ``},
-	{"internal/verdict/question.go", `q.killed || of.client == client`, `q.killed`},
+	{"internal/verdict/question.go", `q.killed || of.client == client`, `q.killed || of.client == ""`},
 	{"internal/verdict/question.go", `qs.of[e.Tenure] = open[len(open)-1]`, `qs.of[e.Tenure] = open[0]`},
 	{"internal/verdict/wait.go", ` || l.paused || l.cut`, ` || l.cut`},
 	{"internal/verdict/wait.go", ` || l.paused || l.cut`, ` || l.paused`},
@@ -246,7 +247,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/history/checklane.go", `!asked && !c.run.Unlocked`, `!asked`},
 	{"internal/history/checklane.go", `!asked && !c.run.Unlocked`, `false`},
 	{"internal/history/checklane.go", `case c.run.Unlocked && e.OfLock():`, `case false:`},
-	{"internal/history/checklane.go", `if !storage {`, `if false {`},
+	{"internal/history/checklane.go", `if !storage {`, `if !storage && false {`},
 	{"internal/history/checklane.go", `len(c.tenures) == 0 && !refused && `, `!refused && `},
 	{"internal/history/checklane.go", ` && !refused && !c.run.Unlocked`, ` && !c.run.Unlocked`},
 	{"internal/history/checklane.go", ` && !refused && !c.run.Unlocked`, ` && !refused`},
@@ -269,7 +270,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/history/checktenure.go", `c.session(client) == c.session(a.first.Client) || `, ``},
 	{"internal/history/checktenure.go", `c.told[other] != nil && `, ``},
 	{"internal/history/checktenure.go", `c.worked[own] && c.worked[other]`, `c.worked[own]`},
-	{"internal/history/checktenure.go", `c.worked[own] && c.worked[other]`, `c.worked[other]`},
+	{"internal/history/checktenure.go", `c.worked[own] && c.worked[other]`, `(c.worked[own] || true) && c.worked[other]`},
 	{"internal/history/checktenure.go", "\t\twas = was || e.Token == told.Token\n", "\t\t_ = told\n"},
 	{"internal/history/checktenure.go", `!was || `, ``},
 	{"internal/history/checktenure.go", ` || e.Scope != "" && e.Scope != a.first.Scope {`, ` {`},
@@ -291,7 +292,7 @@ var firstJudgeMutations = []struct{ file, text, replacement string }{
 	{"internal/history/checkrequest.go", `(told.Scope == "" || told.Scope == asked.Scope) &&`, `true &&`},
 	{"internal/history/checkrequest.go", `(told.Token == 0 || told.Token == asked.Token) &&`, `true &&`},
 	{"internal/history/checkrequest.go", `(told.Sequence == 0 || told.Sequence == asked.Sequence) &&`, `true &&`},
-	{"internal/history/checkrequest.go", `(told.Mode == fence.Exclusive || told.Mode == asked.Mode) &&`, `true &&`},
+	{"internal/history/checkrequest.go", `(told.Mode == fence.Exclusive || told.Mode == asked.Mode) &&`, `(told.Mode == fence.Exclusive || true) &&`},
 	{"internal/history/checkrequest.go", `(told.RetryOf == "" || told.RetryOf == asked.RetryOf) &&`, `true &&`},
 	{"internal/history/checkrequest.go", `(told.PartOf == "" || told.PartOf == asked.PartOf)`, `true`},
 	{"internal/history/checkrequest.go", `(e.Value != applied.Value || e.Missing != applied.Missing)`, `(e.Value != applied.Value)`},
@@ -314,76 +315,5 @@ func TestMutationsAreCurrent(t *testing.T) {
 		if n := strings.Count(string(source), m.text); err != nil || n != 1 {
 			t.Errorf("%s has %q %d times, want it once; %v", m.file, m.text, n, err)
 		}
-	}
-}
-
-// TestEveryRuleOfTheFirstJudgeMatters: TestTwoJudges notices when one of them is broken.
-func TestEveryRuleOfTheFirstJudgeMatters(t *testing.T) {
-	if os.Getenv("FENCELAB_MUTANTS") == "" {
-		t.Skip("it takes hours: make mutants")
-	}
-	whole, err := filepath.Abs("../verdict/judge.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := judgeTwiceWith(t, whole, string(source), few); err != nil {
-		t.Fatalf("nothing is broken, and yet: %v\n%s", err, out)
-	}
-	for _, m := range firstJudgeMutations {
-		t.Run(m.file+": "+m.text, func(t *testing.T) {
-			file, err := filepath.Abs(filepath.Join("../..", m.file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := strings.Count(string(source), m.text); n != 1 {
-				t.Fatalf("%s has %q %d times, want it once", m.file, m.text, n)
-			}
-			broken := strings.Replace(string(source), m.text, m.replacement, 1)
-			out, err := judgeTwiceWith(t, file, broken, few)
-			if err == nil { // what it takes is rare
-				out, err = judgeTwiceWith(t, file, broken, many)
-			}
-			if err == nil || !strings.Contains(out, "--- FAIL: TestTwoJudges") {
-				t.Errorf("with %q: want that TestTwoJudges fails, got %v\n%s", m.replacement, err, out)
-			}
-		})
-	}
-}
-
-// How many histories TestTwoJudges makes, by its environment.
-const (
-	few  = "FENCELAB_MUTANTS="
-	many = "FENCELAB_MUTANTS=1"
-)
-
-// judgeTwiceWith runs TestTwoJudges with another source in place of a file.
-func judgeTwiceWith(t *testing.T, file, source, histories string) (out string, err error) {
-	t.Helper()
-	dir := t.TempDir()
-	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
-	writeFile(t, broken, []byte(source))
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: broken}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, overlay, replace)
-	test := exec.Command("go", "test", "-count=1", "-timeout=1h", "-vet=off", "-run=^TestTwoJudges$", "-overlay="+overlay, ".", "-rapid.nofailfile", "-rapid.shrinktime=1ms")
-	test.Env = append(os.Environ(), histories)
-	text, err := test.CombinedOutput()
-	return string(text), err
-}
-
-func writeFile(t *testing.T, name string, text []byte) {
-	t.Helper()
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }

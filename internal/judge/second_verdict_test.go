@@ -45,7 +45,7 @@ var secondExceptions = []string{
 	"starved: expired", "starved: not awaited", "starved: no fault of its client", "starved: no fault of the lock service",
 	"starved: its client", "starved: the lock service", "starved: since the grant", "starved: stale", "starved: torn", "starved: not-granted", "starved: without its time",
 	"open keys",
-	"not-granted: without reason", "not-granted: nobody came", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
+	"not-granted: without reason", "not-granted: nobody came", "not-granted: given up", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
 	"hindered: pause", "hindered: kill", "hindered: partition", "hindered: deafen", "hindered: delay",
 	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",
 	"waiting: until it is killed", "waiting: not while it is hindered",
@@ -280,7 +280,21 @@ func (h *secondHistory) free(lock string, place int) bool {
 }
 
 func (h *secondHistory) notGranted() []*secondEvent {
-	return h.all(func(e *secondEvent) bool { return h.notGot(e, "lock") && h.free(e.scope, e.place) && !h.gaveUp(e) })
+	return h.all(func(e *secondEvent) bool {
+		return h.notGot(e, "lock") && (h.free(e.scope, e.place) || h.gaveBack(e)) && !h.gaveUp(e)
+	})
+}
+
+// gaveBack says whether the lock is not free only because of tenures of the client, which are
+// given up by what it is told.
+func (h *secondHistory) gaveBack(answer *secondEvent) bool {
+	if answer.kind != "fail" || h.off["not-granted: given up"] {
+		return false
+	}
+	return !slices.ContainsFunc(h.order[:answer.place], func(e *secondEvent) bool {
+		return e.kind == "granted" && e.scope == answer.scope && !h.overBefore(e.tenure, answer.place) &&
+			(e.client != answer.lane || !h.givenUp(e, answer.place))
+	})
 }
 
 func (h *secondHistory) notGrantedTry() []*secondEvent {

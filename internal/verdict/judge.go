@@ -64,6 +64,9 @@ func newJudge(events []history.Event) *judge {
 }
 
 func (j *judge) judge(i int, e history.Event) {
+	if ofLock(e) {
+		j.questions.hear(e)
+	}
 	switch e.Kind {
 	case history.KindGranted:
 		j.come(i, e)
@@ -89,7 +92,7 @@ func (j *judge) judge(i int, e history.Event) {
 			j.acknowledge(a)
 		}
 	case history.KindFail, history.KindUnknown:
-		if why := j.gaveUp(i, e); e.Op == history.OpLock || e.Op == history.OpTryLock {
+		if why := j.gaveUp(i, e); ofLock(e) {
 			j.notGranted(i, e, why)
 		}
 	case history.KindRestart:

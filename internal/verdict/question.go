@@ -55,3 +55,18 @@ func (qs *questions) come(e history.Event) {
 		qs.of[e.Tenure] = open[len(open)-1]
 	}
 }
+
+// givenUp: its client was told that it has not got the lock, and does not know of the tenure.
+func (qs *questions) givenUp(t *tenure) bool {
+	q := qs.of[t.name]
+	return q != nil && q.gaveUp && !qs.known[word{t.client, t.name}]
+}
+
+// ofLock: a client asks for a lock, or is told what became of that.
+func ofLock(e history.Event) bool {
+	switch e.Kind {
+	case history.KindInvoke, history.KindOK, history.KindFail, history.KindUnknown:
+		return e.Op == history.OpLock || e.Op == history.OpTryLock
+	}
+	return false
+}

@@ -126,3 +126,39 @@ func TestGrantUnheard(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
 	}
 }
+
+// TestGivenBack: whether a client did not get a free lock does not depend on which comes first, what
+// the client is told or the end of its tenure.
+func TestGivenBack(t *testing.T) {
+	const free = "c1 did not get the lock /lock, which was free"
+	for _, tt := range []judged{
+		{"it is told first", `
+			lock c1
+			grant a by c1
+			nolock c1
+			end a
+			over`, history.Blocked, []string{free}},
+		{"it is told afterwards", `
+			lock c1
+			grant a by c1
+			end a
+			nolock c1
+			over`, history.Blocked, []string{free}},
+		{"another one has the lock", `
+			grant x by c2
+			lock c1
+			nolock c1
+			end x
+			over`, history.Safe, nil},
+		{"it has the lock already", `
+			lock c1
+			grant a by c1
+			told c1 a
+			lock c1
+			nolock c1
+			end a
+			over`, history.Safe, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
+	}
+}

@@ -159,7 +159,11 @@ func (j *judge) try(e history.Event) {
 // machine may have been the reason.
 func (j *judge) notGranted(i int, e history.Event, starved string) {
 	s := j.scope(e.Scope)
-	free := len(s.open) == 0
+	// Who gives the lock back, because that came too late or to too few nodes, is told so in the
+	// moment in which the lock service tells that the tenure is over.
+	free := !slices.ContainsFunc(s.open, func(t *tenure) bool {
+		return e.Kind != history.KindFail || t.client != e.Lane || !j.questions.givenUp(t)
+	})
 	if e.Op == history.OpTryLock {
 		// Of two attempts that come together both may be told that they came too
 		// late. So it counts only where nobody else came.

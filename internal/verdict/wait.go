@@ -130,17 +130,15 @@ func (j *judge) pass(s *stretch, i int, lasts, runs, awaited, anew bool) (one, a
 // watch measures for how long locks are free, or held by the dead, while clients wait
 // for them.
 func (j *judge) watch(i int, e history.Event) {
-	switch e.Kind {
-	case history.KindGranted:
+	switch {
+	case e.Kind == history.KindGranted:
 		j.measure(i, j.scope(e.Scope), false)
-	case history.KindEnded:
+	case e.Kind == history.KindEnded:
 		if t := j.tenures[e.Tenure]; t != nil {
 			j.measure(i, t.scope, false)
 		}
-	case history.KindInvoke, history.KindOK, history.KindFail, history.KindUnknown:
-		if e.Op == history.OpLock || e.Op == history.OpTryLock {
-			j.await(i, e)
-		}
+	case ofLock(e):
+		j.await(i, e)
 	default:
 		j.disturb(i, e)
 	}
@@ -149,7 +147,6 @@ func (j *judge) watch(i int, e history.Event) {
 // await takes in that a client asks for a lock, and perhaps waits for it, or is told what
 // became of that.
 func (j *judge) await(i int, e history.Event) {
-	j.questions.hear(e)
 	s := j.scope(e.Scope)
 	w := s.waitOf(e.Lane)
 	switch asks := e.Kind == history.KindInvoke; {
@@ -213,7 +210,7 @@ func (j *judge) dead(t *tenure) string {
 	switch l := j.lane(t.client); {
 	case l.died > t.came || l.paused || l.cut, q != nil && q.killed:
 		return "could not renew it"
-	case q != nil && q.gaveUp && !j.questions.known[word{t.client, t.name}]:
+	case j.questions.givenUp(t):
 		return "had given up and did not know"
 	}
 	return ""
