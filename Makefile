@@ -11,7 +11,7 @@ test: ## all tests, and at the end which were left out for want of what
 race:
 	go test -race ./...
 
-mutants: ## 100,000 histories before both judges; then each rule of the verdict is broken, and the second judge has to notice
+mutants: ## 100,000 histories before both judges; then each rule of the first one is broken, and has to differ; some 15 minutes
 	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 3h -run 'TestTwoJudges|TestEveryRuleOfTheFirstJudgeMatters' ./internal/judge
 
 # In a venv, as Debian's Python takes no packages beside its own.

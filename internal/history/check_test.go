@@ -127,6 +127,7 @@ func TestCheck(t *testing.T) {
 		"a retry of nothing":                           {[]edit{{8, `"retry_of":"c1-1"`, `"retry_of":"c1-9"`}}, []want{{request, 8, "no earlier first attempt"}}},
 		"a retry of itself":                            {[]edit{{8, `"retry_of":"c1-1"`, `"retry_of":"c1-2"`}}, []want{{request, 8, "no earlier first attempt"}}},
 		"a retry of something else":                    {[]edit{{8, `"sequence":1`, `"sequence":2`}, {9, `"sequence":1`, `"sequence":2`}}, []want{{request, 8, "no earlier first attempt"}}},
+		"a retry that asks the storage for nothing":    {[]edit{{16, "", `{"at":14,"lane":"c1","kind":"invoke","op":"unlock","tenure":"T1","scope":"/lock","token":"5","retry_of":"c1-1"}`}}, []want{{request, 16, "no earlier first attempt"}}},
 		"a part of nothing":                            {[]edit{{8, `"part_of":"c1-1"`, `"part_of":"c2-1"`}}, []want{{request, 8, "no earlier write of c1 begins one"}}},
 		"a part that is not in it":                     {[]edit{{5, `"key":"x","value":"1"},`, `"key":"z","value":"1"},`}}, []want{{request, 5, "begins one"}, {request, 8, "first attempt"}, {request, 8, "begins one"}}},
 

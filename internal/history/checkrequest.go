@@ -14,9 +14,9 @@ func (c *checker) request(e Event) {
 	switch {
 	case isStorage(e.Kind):
 		c.done(e)
-	case e.Request == "" && !asksStorage(e.Op): // of the lock service
 	case e.Kind == KindInvoke:
 		c.invoked(e)
+	case e.Request == "" && !asksStorage(e.Op): // of the lock service
 	case isAnswer(e.Kind):
 		c.answered(e)
 	}

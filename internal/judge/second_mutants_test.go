@@ -93,7 +93,7 @@ func TestFirstJudgeOfCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 		if first := firstJudge(j.Lines); !first.agrees(j.Second) {
-			t.Fatalf("the judges differ: %v, %v", first, j.Second)
+			t.Fatalf("the judges differ: %v, %v\n%s", first, j.Second, numbered(j.Lines))
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (w *secondWorld) wrongTime() {
 
 func (w *secondWorld) wrongTenure() {
 	told := func(line secondFields) bool { return line["kind"] == "ok" && line["op"] == "lock" }
-	switch w.IntN(9) {
+	switch w.IntN(10) {
 	case 0:
 		line, at := w.pick(ofKind("granted"))
 		w.repeat(line, at, nil)
@@ -106,8 +106,25 @@ func (w *secondWorld) wrongTenure() {
 		w.set(ofKind("granted"), "kind", "queued")
 	case 7:
 		w.drop(told)
+	case 8:
+		w.nameless()
 	default:
 		w.set(ofKind("ended"), "tenure", "/a@none")
+	}
+}
+
+// nameless has a client name no tenure in its first request after an unlock: it may have
+// another lock.
+func (w *secondWorld) nameless() {
+	unlock, at := w.pick(func(line secondFields) bool { return line["kind"] == "invoke" && line["op"] == "unlock" })
+	if unlock == nil {
+		return
+	}
+	for _, line := range w.lines[at:] {
+		if line["kind"] == "invoke" && line["lane"] == unlock["lane"] && line["request"] != nil {
+			delete(line, "tenure")
+			return
+		}
 	}
 }
 
