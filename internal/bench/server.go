@@ -37,7 +37,7 @@ func roles() []*cobra.Command {
 			Use: roleNoop + " ADDRESS", Hidden: true, Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				// The timeouts cost a no-op handler as much as the storage.
-				srv := storagecmd.NewServer(nil, kvhttp.DefaultMaxKey, nil)
+				srv := storagecmd.NewServer(nil, kvhttp.NewTurns(), kvhttp.DefaultMaxKey, nil)
 				srv.Addr = args[0]
 				return serveNoop(cmd.Context(), srv)
 			},

@@ -4,17 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/fencelab/fencelab/internal/kv"
@@ -40,6 +34,12 @@ func (b *bench) greeds() []greed {
 	return []greed{
 		{readers, greedyReaders, put(fewKeys, 1), fewKeys, 1, 0.3},
 		{readers + "; the honest client's values have 64 KiB", greedyReaders, putValue(fewKeys, 1, strings.Repeat(value, 4<<10)), fewKeys, 1, 0.3},
+		{"1 connection that writes 1 MiB again and again", greedyBody, put(fewKeys, 1), fewKeys, 1, 0.3},
+		{"4 connections that do", greedyBodies4, put(fewKeys, 1), fewKeys, 1, 0.3},
+		{"16 connections that do", greedyBodies16, put(fewKeys, 1), fewKeys, 1, 0.3},
+		{fmt.Sprintf("%d connections whose requests have %s short header fields", greedyConns, thousands(greedyFields)), greedyHeaders, put(fewKeys, 1), fewKeys, 1, 0.3},
+		{fmt.Sprintf("%d connections that pipeline %d writes", greedyConns, greedyDepth), greedyPipelines, put(fewKeys, 1), fewKeys, 1, 0.3},
+		{"16 connections that ask for /metrics", greedyScrapes, put(fewKeys, 1), fewKeys, 1, 0.3},
 		{batches + ", one scope", greedyBatches, put(fewKeys, 1), fewKeys, 1, 0.3},
 		{batches + ", a scope each", greedyScopes, put(fewKeys, 1), fewKeys, 1, 0.3},
 		{"snapshots of " + thousands(float64(b.many)) + " keys, one after another", greedySnapshots, put(fewKeys, 1), b.many, 2, 0.8},
@@ -250,97 +250,4 @@ func (c *crowd) rest() error {
 		}
 	}
 	return fmt.Errorf("the server is still at work %v after its clients were stopped", turnSlack)
-}
-
-// The kinds of greedy clients.
-const (
-	greedyReaders   = "readers"
-	greedyBatches   = "batches"
-	greedyScopes    = "scopes"
-	greedySnapshots = "snapshots"
-)
-
-// greedyKinds are what the clients of each kind do to the server at an address until
-// they are killed. They call begun when they are connected.
-var greedyKinds = map[string]func(addr string, begun func()) error{
-	greedyReaders:   neverRead,
-	greedyBatches:   func(addr string, begun func()) error { return sendBatches(addr, 1, begun) },
-	greedyScopes:    func(addr string, begun func()) error { return sendBatches(addr, greedyConns, begun) },
-	greedySnapshots: takeSnapshots,
-}
-
-func greedyCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: roleGreedy + " KIND ADDRESS", Hidden: true, Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			work := greedyKinds[args[0]]
-			if work == nil {
-				return fmt.Errorf("unknown kind %q", args[0])
-			}
-			return work(args[1], func() { fmt.Fprintln(cmd.OutOrStdout(), "begun") })
-		},
-	}
-}
-
-// askAgain is after how long one that does not read begins anew, on a new connection:
-// it may have been cut off, which it does not see.
-const askAgain = 250 * time.Millisecond
-
-// neverRead asks for the value of 1 MiB.
-func neverRead(addr string, begun func()) error {
-	request := []byte("GET /v1/kv/" + string(appendKey(nil, 0, 1)) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	begun()
-	var g errgroup.Group
-	for range greedyConns {
-		g.Go(func() error {
-			for {
-				c, err := net.Dial("tcp", addr)
-				if err != nil {
-					return err
-				}
-				if _, err := c.Write(request); err != nil {
-					return err
-				}
-				time.Sleep(askAgain)
-				c.Close()
-			}
-		})
-	}
-	return g.Wait()
-}
-
-// sendBatches sends the largest batches. Each connection has one, which is made once,
-// so that the greedy clients take little of the processors themselves.
-func sendBatches(addr string, scopes int, begun func()) error {
-	x := batchOf(kv.MaxOps, batchKeys, scopes)
-	made := make([][]byte, greedyConns)
-	for i := range made {
-		made[i] = x.request(nil, i)
-	}
-	x.request = func(buf []byte, n int) []byte { return append(buf, made[n%greedyConns]...) }
-	l, err := dial(addr, greedyConns, x)
-	if err != nil {
-		return err
-	}
-	begun()
-	_, _, err = repeat(greedyConns, func(int) bool { return true }, l.send)
-	return err
-}
-
-func takeSnapshots(addr string, begun func()) error {
-	begun()
-	for {
-		answer, err := http.Get("http://" + addr + "/v1/snapshot")
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
-		if err == nil && answer.StatusCode != http.StatusOK {
-			err = errors.New("GET /v1/snapshot: " + strconv.Itoa(answer.StatusCode))
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

@@ -29,5 +29,7 @@ func OpenFiles() (uint64, error)            { return 0, Missing() }
 func Share(*os.File) error                  { return Missing() }
 func Writer(*os.File, int64) (int, error)   { return 0, Missing() }
 func Readable(uintptr) bool                 { return true }
+func ReadNow(syscall.RawConn, []byte) int   { return 0 }
+func WriteNow(syscall.RawConn, []byte) int  { return 0 }
 func Become(int, int) error                 { return Missing() }
 func RemoveSegment(int) error               { return Missing() }

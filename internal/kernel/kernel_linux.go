@@ -131,3 +131,16 @@ func RemoveSegment(id int) error {
 	}
 	return nil
 }
+
+// ReadNow reads what has come by a connection, and does not wait for it. It returns 0
+// where there is nothing, or a read that waits would end with an error.
+func ReadNow(c syscall.RawConn, b []byte) (n int) {
+	_ = c.Read(func(fd uintptr) bool { n, _ = unix.Read(int(fd), b); return true })
+	return max(0, n)
+}
+
+// WriteNow writes as much as a connection takes without waiting.
+func WriteNow(c syscall.RawConn, b []byte) (n int) {
+	_ = c.Write(func(fd uintptr) bool { n, _ = unix.Write(int(fd), b); return true })
+	return max(0, n)
+}

@@ -15,62 +15,83 @@ import (
 // that dies half-way changes nothing and one that is slow holds no lock. It takes
 // memory as the bytes arrive, not as they are announced; ServeHTTP gives it back.
 func (h *handler) body(c *call) ([]byte, error) {
-	b, err := h.readBody(c)
-	if gone := h.memory.proceed(c.held); gone != nil {
-		return nil, refuseRest(c, gone)
+	p, err := h.receive(c)
+	defer p.giveBack()
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && len(b) > small {
-		err = h.work(c, len(b))
-	}
-	return b, err
+	return p.bytes(), nil
 }
 
-func (h *handler) readBody(c *call) ([]byte, error) {
+// text is body, as a string that has not been copied more than once.
+func (h *handler) text(c *call) (string, error) {
+	p, err := h.receive(c)
+	defer p.giveBack()
+	if err != nil {
+		return "", err
+	}
+	return p.String(), nil
+}
+
+func (h *handler) receive(c *call) (pieces, error) {
+	p, err := h.readBody(c)
+	c.flow.rest() // else a second turn would wait for the first one
+	if gone := h.memory.proceed(c.held); gone != nil {
+		return p, refuseRest(c, gone)
+	}
+	if n := p.len(); err == nil && n > small {
+		err = h.work(c, n)
+	}
+	return p, err
+}
+
+func (h *handler) readBody(c *call) (pieces, error) {
 	announced := c.r.ContentLength // -1: not known
 	if announced > h.Limits.Body {
 		return nil, h.tooLarge(c)
 	}
-	size := int64(small)
+	room := int64(small)
 	if announced >= 0 {
-		size = min(announced, small)
+		room = min(announced, small)
 	}
-	b := c.buffer[:0]
-	if size <= int64(cap(b)) {
-		b = c.buffer[:0:size]
+	last := &c.first
+	if last.b = c.buffer[:0]; room <= int64(len(c.buffer)) {
+		last.b = last.b[:0:room]
 	} else {
-		b = make([]byte, 0, size)
+		last.b = make([]byte, 0, room)
 	}
-	for {
-		if int64(len(b)) == announced {
-			return b, nil
-		}
-		if len(b) == cap(b) {
-			grown := min(2*int64(cap(b))+small, h.Limits.Body+1)
+	p := append(pieces(c.pieces[:0]), last)
+	for n := int64(0); n != announced; {
+		if n == room {
+			more := min(room+small, h.Limits.Body+1-room)
 			if announced >= 0 {
-				grown = min(grown, announced)
+				more = min(more, announced-room)
 			}
-			if err := h.takeForBody(c, grown); err != nil {
-				return nil, refuseRest(c, err)
+			room += more
+			if err := h.takeForBody(c, room); err != nil {
+				return p, refuseRest(c, err)
 			}
-			b = append(make([]byte, 0, grown), b...)
+			last = newPiece(int(more))
+			p = append(p, last)
 		}
-		n, err := c.r.Body.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
+		got, err := last.read(c.r.Body)
+		n += int64(got)
 		if c.held != nil {
-			c.held.moved.Add(int64(n))
+			c.held.moved.Add(int64(got))
 		}
-		if int64(len(b)) > h.Limits.Body {
-			return nil, h.tooLarge(c)
+		if n > h.Limits.Body {
+			return p, h.tooLarge(c)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return b, nil
+			return p, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, refuseRest(c, &httpError{http.StatusRequestTimeout, fmt.Errorf("the body did not come in time: %w", err)})
+			return p, refuseRest(c, &httpError{http.StatusRequestTimeout, fmt.Errorf("the body did not come in time: %w", err)})
 		case err != nil:
-			return nil, badRequest("the body ends early: %w", err)
+			return p, badRequest("the body ends early: %w", err)
 		}
 	}
+	return p, nil
 }
 
 // takeForBody takes memory so that a call has n bytes. From the first on the call

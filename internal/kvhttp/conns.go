@@ -148,10 +148,11 @@ func refusalOf(err error) *http.Response {
 // limitedConn counts until it is closed. It has deadlines that cost less.
 type limitedConn struct {
 	net.Conn
+	flow     *flow // nil without Attach
 	giveBack func()
 	read     deadline
 	write    deadline
-	own      atomic.Bool // no handler is what writes; see OwnAnswers
+	own      atomic.Bool // no handler is what writes; see Attach
 }
 
 func newLimitedConn(c net.Conn, giveBack func()) *limitedConn {
@@ -162,6 +163,18 @@ func newLimitedConn(c net.Conn, giveBack func()) *limitedConn {
 
 // Read implements net.Conn.
 func (c *limitedConn) Read(b []byte) (int, error) {
+	if len(b) == 1 { // package http looks beside a handler whether the client has left
+		return c.await(b)
+	}
+	if n := c.flow.readNow(b); n > 0 {
+		return n, nil
+	}
+	n, err := c.await(b)
+	c.flow.found(n)
+	return n, err
+}
+
+func (c *limitedConn) await(b []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(b)
 		if n > 0 || !c.read.early(err) {
@@ -182,7 +195,10 @@ func (c *limitedConn) Write(b []byte) (int, error) {
 }
 
 func (c *limitedConn) writeAll(b []byte) (int, error) {
-	written := 0
+	written := c.flow.writeNow(b)
+	if written == len(b) && written > 0 {
+		return written, nil
+	}
 	for {
 		n, err := c.Conn.Write(b[written:])
 		written += n
@@ -206,6 +222,7 @@ func (c *limitedConn) SetDeadline(t time.Time) error {
 // Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	defer c.giveBack()
+	c.flow.wait()
 	return c.Conn.Close()
 }
 

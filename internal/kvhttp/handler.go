@@ -34,6 +34,8 @@ type Options struct {
 	Bound func(fence.Claim) (fence.Token, error)
 	// Ready has what /readyz asks beside the engine.
 	Ready []Check
+	// Turns are those that connections take, too; see Attach. Nil: the handler has its own.
+	Turns *Turns
 	// EngineWaits: the engine waits for a disk or for other machines. A request then
 	// gives up its turn at the processors before it asks the engine.
 	EngineWaits bool
@@ -44,6 +46,9 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
+	if o.Turns == nil {
+		o.Turns = NewTurns()
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -56,7 +61,6 @@ type handler struct {
 	engine    kv.Engine
 	rates     *rates // nil: no limit
 	memory    *budget
-	turns     *turns
 	snapshots snapshots
 	asking    singleflight.Group // of serveReady
 }
@@ -64,7 +68,7 @@ type handler struct {
 // NewHandler serves engine by the protocols of docs/protocol.md.
 func NewHandler(engine kv.Engine, o Options) http.Handler {
 	o = o.withDefaults()
-	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate), turns: newTurns(o.EngineWaits)}
+	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate)}
 	h.memory = newBudget(o.Limits.Memory, h.client)
 	if o.Metrics != nil {
 		o.Metrics.watch(engine, h.checks())
@@ -82,12 +86,16 @@ type call struct {
 
 	held  *holding    // of the budget; nil: nothing
 	turn  *turn       // nil: it has none
-	turns *turns      // that turn is of
+	turns *Turns      // that turn is of
+	flow  *flow       // of the connection; nil: it is not known
+	brief bool        // turns are over when the engine is asked
 	named string      // see id
 	claim fence.Claim // that the engine was asked with, for the request's span
 
 	// What most requests need is part of the call, which is used again.
 	buffer [256]byte
+	first  piece
+	pieces [8]*piece
 	op     [1]kv.Op
 }
 
@@ -98,6 +106,7 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 // end gives back what the call has taken, and the call itself.
 func (h *handler) end(c *call) {
 	c.endTurn()
+	c.flow.goOn()
 	h.memory.giveBack(c)
 	*c = call{}
 	calls.Put(c)
@@ -120,8 +129,9 @@ func (c *call) context() context.Context { return context.WithoutCancel(c.r.Cont
 
 // request is what the engine gets to know of the call.
 func (c *call) request(claim fence.Claim) kv.Request {
-	if c.turn != nil && c.turns.brief {
+	if c.brief {
 		c.endTurn()
+		c.flow.wait()
 	}
 	c.claim = claim
 	return kv.Request{Claim: claim, ID: requestID(c.r)}
@@ -150,7 +160,11 @@ func (h *handler) client(c *call) client {
 func (at *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start, h := time.Now(), at.handler
 	c := calls.Get().(*call)
-	c.w, c.r, c.route = w, r, at
+	c.w, c.r, c.route, c.flow, c.brief = w, r, at, flowOf(r.Context()), h.EngineWaits
+	if at.waits {
+		c.flow.wait()
+	}
+	c.flow.request()
 	defer h.end(c) // after a panic, too
 	err := at.do(c)
 	result := outcome(err)

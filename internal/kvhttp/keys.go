@@ -38,14 +38,14 @@ func (h *handler) put(c *call, claim fence.Claim, key string) error {
 	if err := c.who.May(access.Write, claim.Scope, key); err != nil {
 		return err
 	}
-	b, err := h.body(c)
+	value, err := h.text(c)
 	if err != nil {
 		return err
 	}
-	if err := h.Limits.value(len(b)); err != nil {
+	if err := h.Limits.value(len(value)); err != nil {
 		return err
 	}
-	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: string(b)}
+	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: value}
 	return h.change(c, claim, c.op[:]...)
 }
 

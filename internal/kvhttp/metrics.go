@@ -94,7 +94,7 @@ func NewMetrics() *Metrics {
 	m.registry.MustRegister(m.requests, seconds, m.stale, m.limited, m.commits, m.syncs, m.shared, m.conns,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	// An engine that fails takes its own series away, not those that tell of it.
-	m.Handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry})
+	m.Handler = newScrapes(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry}))
 	// All series are there from the beginning, but those of scopes: an alert on an
 	// increase does not see the first of a series that begins with it.
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, methodOther} {

@@ -35,6 +35,7 @@ type route struct {
 	rest    string   // how /openapi.yaml names what comes after path; "": nothing may
 	methods []string // others are refused
 	open    bool     // serve is for everybody, or asks who it is; web pages of other origins are refused all the same
+	waits   bool     // serve may wait for others
 	serve   func(*call) error
 
 	handler *handler
@@ -57,11 +58,11 @@ func (h *handler) protocol() *mux.Router {
 		{path: pathBatch, methods: post, serve: h.serveBatch},
 		{path: pathMarks, rest: "{scope}", methods: read, serve: h.serveMark},
 		{path: pathFloor, methods: append(read[:2:2], http.MethodPut), serve: h.serveFloor},
-		{path: "/v1/snapshot", methods: []string{http.MethodGet}, serve: h.serveSnapshot},
+		{path: "/v1/snapshot", methods: []string{http.MethodGet}, serve: h.serveSnapshot, waits: true},
 		{path: PathHealth, methods: read, serve: serveHealth, open: true},
-		{path: PathReady, methods: read, serve: h.serveReady, open: true},
+		{path: PathReady, methods: read, serve: h.serveReady, open: true, waits: true},
 		{path: "/openapi.yaml", methods: read, serve: serveOpenAPI, open: true},
-		{path: PathMetrics, methods: read, serve: h.serveMetrics},
+		{path: PathMetrics, methods: read, serve: h.serveMetrics, waits: true},
 	} {
 		paths := router.Path
 		if r.rest != "" {

@@ -8,15 +8,13 @@ import (
 	"sync"
 )
 
-// turns share the processors among the requests that need much of them, such as
+// Turns share the processors among the requests that need much of them, such as
 // batches: only so many are worked on at a time that others need not wait for them.
 // The queue is fair. A request's place in it is behind the present one by what it
 // asks for, times the number of requests that its client has there: a client with
 // many requests gets no more than one with a few, and who asks for little waits
 // little.
-type turns struct {
-	brief bool // a turn is over when the engine is asked
-
+type Turns struct {
 	mu     sync.Mutex
 	free   int
 	now    int64 // the place of the last one whose turn came
@@ -32,14 +30,14 @@ type turn struct {
 	came   chan struct{}
 }
 
-// newTurns has one less at a time than there are processors, so that one is left.
-func newTurns(brief bool) *turns {
-	return &turns{brief: brief, free: max(1, runtime.GOMAXPROCS(0)-1), client: make(map[client]int64)}
+// NewTurns has one less at a time than there are processors, so that one is left.
+func NewTurns() *Turns {
+	return &Turns{free: max(1, runtime.GOMAXPROCS(0)-1), client: make(map[client]int64)}
 }
 
 // take waits for the turn of a request that asks for so much work, in bytes, or until
 // ctx is done, which is an error. The caller calls give after either.
-func (t *turns) take(ctx context.Context, who client, work int64) (*turn, error) {
+func (t *Turns) take(ctx context.Context, who client, work int64) (*turn, error) {
 	turn := t.ask(who, work)
 	if turn.came == nil {
 		return turn, nil
@@ -52,7 +50,7 @@ func (t *turns) take(ctx context.Context, who client, work int64) (*turn, error)
 	}
 }
 
-func (t *turns) ask(who client, work int64) *turn {
+func (t *Turns) ask(who client, work int64) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.client[who]++
@@ -67,7 +65,7 @@ func (t *turns) ask(who client, work int64) *turn {
 }
 
 // give lets the next one have its turn. A turn that has not come is given up.
-func (t *turns) give(over *turn) {
+func (t *Turns) give(over *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.client[over.client]--; t.client[over.client] == 0 {
@@ -122,12 +120,12 @@ func (h *handler) work(c *call, n int) error {
 	ctx, cancel := context.WithCancel(c.context())
 	defer cancel()
 	h.memory.wait(c.held, func() error { cancel(); return nil })
-	turn, err := h.turns.take(ctx, h.client(c), int64(max(n, smallTurn)))
+	turn, err := h.Turns.take(ctx, h.client(c), int64(max(n, smallTurn)))
 	if gone := h.memory.proceed(c.held); err != nil || gone != nil {
-		h.turns.give(turn)
+		h.Turns.give(turn)
 		return cmp.Or(gone, err)
 	}
-	c.turn, c.turns = turn, h.turns
+	c.turn, c.turns = turn, h.Turns
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // after says how many turns end before that of t.
-func (t *turn) after(ts *turns, running *turn, queue []*turn) int {
+func (t *turn) after(ts *Turns, running *turn, queue []*turn) int {
 	for n := 0; ; n++ {
 		select {
 		case <-t.came:
@@ -45,7 +45,7 @@ func TestTurnsAreFair(t *testing.T) {
 		{many, 1_000, 9},
 		{many, 60_000, 64},
 	} {
-		ts := newTurns(false)
+		ts := NewTurns()
 		ts.free = 1
 		running := ts.ask(many, 60_000)
 		var queue []*turn
@@ -61,7 +61,7 @@ func TestTurnsAreFair(t *testing.T) {
 
 // TestTurnsAreGivenBack: whoever gives up leaves the queue as it was.
 func TestTurnsAreGivenBack(t *testing.T) {
-	ts := newTurns(false)
+	ts := NewTurns()
 	ts.free = 1
 	first := ts.ask(client{name: "a"}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,9 +80,9 @@ func TestTurnsAreGivenBack(t *testing.T) {
 // TestTurnComesToHalfClosedClient: the request's context is canceled where the client has
 // closed its sending side, and the turn comes all the same.
 func TestTurnComesToHalfClosedClient(t *testing.T) {
-	h := &handler{turns: newTurns(false), memory: newBudget(1<<20, nil)}
-	h.turns.free = 1
-	running := h.turns.ask(client{address: "192.0.2.2"}, smallTurn)
+	h := &handler{Options: Options{Turns: NewTurns()}, memory: newBudget(1<<20, nil)}
+	h.Turns.free = 1
+	running := h.Turns.ask(client{address: "192.0.2.2"}, smallTurn)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := &call{r: httptest.NewRequestWithContext(ctx, http.MethodPut, "/v1/kv/a", nil)}
@@ -90,11 +90,11 @@ func TestTurnComesToHalfClosedClient(t *testing.T) {
 	go func() { worked <- h.work(c, smallTurn) }()
 	for waits := false; !waits && len(worked) == 0; { // until it is in the queue
 		runtime.Gosched()
-		h.turns.mu.Lock()
-		waits = len(h.turns.queue) > 0
-		h.turns.mu.Unlock()
+		h.Turns.mu.Lock()
+		waits = len(h.Turns.queue) > 0
+		h.Turns.mu.Unlock()
 	}
-	h.turns.give(running)
+	h.Turns.give(running)
 	if err := <-worked; err != nil || c.turn == nil {
 		t.Errorf("no turn: %v", err)
 	}

@@ -107,12 +107,12 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	}
 	defer stopProfiles()
 	defer roomyHeap()()
-	stopping := new(atomic.Bool)
+	stopping, turns := new(atomic.Bool), kvhttp.NewTurns()
 	srv := NewServer(tracing.Handler(kvhttp.NewHandler(store.engine, kvhttp.Options{
 		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
 		Ready: append(store.ready, untilStop(stopping)), Loopback: onLoopback(ln),
-		EngineWaits: c.engine.kind != engineMemory,
-	})), c.limits.Key, log)
+		Turns: turns, EngineWaits: c.engine.kind != engineMemory,
+	})), turns, c.limits.Key, log)
 	if journal != nil {
 		journal.Listening(ln.Addr().String()) // before the first request can be
 	}
@@ -181,9 +181,9 @@ const (
 // in a path may take three for one.
 const headerRoom = 16 << 10
 
-// NewServer is the server that serves a storage's handler. Nil log: it logs
-// nothing.
-func NewServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
+// NewServer is the server that serves a storage's handler, which has the same turns.
+// Nil log: it logs nothing.
+func NewServer(h http.Handler, turns *kvhttp.Turns, maxKey int64, log *slog.Logger) *http.Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -196,7 +196,7 @@ func NewServer(h http.Handler, maxKey int64, log *slog.Logger) *http.Server {
 		MaxHeaderBytes:    int(3*maxKey + headerRoom),
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	kvhttp.OwnAnswers(srv)
+	kvhttp.Attach(srv, turns)
 	return srv
 }
 

@@ -22,7 +22,7 @@ func serveOwn(t *testing.T) (addr string) {
 	addr = srv.Listener.Addr().String()
 	srv.Listener = kvhttp.LimitConnections(srv.Listener, kvhttp.Limits{}, false, nil)
 	srv.Config.MaxHeaderBytes = 1 << 10
-	kvhttp.OwnAnswers(srv.Config)
+	kvhttp.Attach(srv.Config, kvhttp.NewTurns())
 	srv.Start()
 	t.Cleanup(srv.Close)
 	return addr

@@ -7,21 +7,33 @@ import (
 	"net/http"
 )
 
-// OwnAnswers has the answers that srv gives by itself say that nothing was done, where
+// Attach has srv and the connections of LimitConnections, which it needs, know of each other.
+//
+// Connections take turns then, with the requests of a handler that has the same turns.
+//
+// The answers that srv gives by itself say that nothing was done, where
 // their status is 500 or higher: to a request of another version of HTTP (505), or with
 // another encoding of its body than chunked (501). Package http writes such an answer to the
 // connection while no handler serves it, and has no place where a header could be added.
-// It needs connections of LimitConnections. Below TLS they see no answers.
-func OwnAnswers(srv *http.Server) {
+// Below TLS connections see no answers.
+func Attach(srv *http.Server, turns *Turns) {
 	handler := srv.Handler
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
+		if c := connOf(r.Context()); c != nil {
 			c.own.Store(false)
 		}
 		handler.ServeHTTP(w, r)
 	})
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, connKey{}, c)
+		if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
+			c = secure.NetConn()
+		}
+		ours, ok := c.(*limitedConn)
+		if !ok {
+			return ctx
+		}
+		ours.flow = newFlow(turns, ours.Conn)
+		return context.WithValue(ctx, connKey{}, ours)
 	}
 	srv.ConnState = func(c net.Conn, now http.ConnState) {
 		if c, ok := c.(*limitedConn); ok && (now == http.StateNew || now == http.StateIdle) {
@@ -33,6 +45,19 @@ func OwnAnswers(srv *http.Server) {
 
 // connKey is of a request's connection, in its context.
 type connKey struct{}
+
+// connOf is nil without Attach.
+func connOf(ctx context.Context) *limitedConn {
+	c, _ := ctx.Value(connKey{}).(*limitedConn)
+	return c
+}
+
+func flowOf(ctx context.Context) *flow {
+	if c := connOf(ctx); c != nil {
+		return c.flow
+	}
+	return nil
+}
 
 var (
 	ownFailure = []byte("HTTP/1.1 5")
