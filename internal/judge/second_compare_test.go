@@ -125,7 +125,7 @@ func TestTwoJudges(t *testing.T) {
 	}
 	each, rare := 30, 300 // histories in each of rapid's 100 rounds
 	if longTests() {
-		each, rare = 1000, 100
+		each, rare = 1000, 150
 	}
 	all := make(seen)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -113,16 +113,22 @@ func (w *secondWorld) wrongTenure() {
 	}
 }
 
-// nameless has a client name no tenure in its first request after an unlock: it may have
-// another lock.
+// nameless has a client name no tenure, and perhaps no scope, in its first request after an
+// unlock: it may have another lock, and has one where the unlock is made one of the other lock.
 func (w *secondWorld) nameless() {
 	unlock, at := w.pick(func(line secondFields) bool { return line["kind"] == "invoke" && line["op"] == "unlock" })
 	if unlock == nil {
 		return
 	}
+	if w.chance(0.5) {
+		unlock["scope"] = secondLocks[w.IntN(2)]
+	}
 	for _, line := range w.lines[at:] {
 		if line["kind"] == "invoke" && line["lane"] == unlock["lane"] && line["request"] != nil {
 			delete(line, "tenure")
+			if w.chance(0.5) {
+				delete(line, "scope")
+			}
 			return
 		}
 	}
