@@ -15,6 +15,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // Right is a kind of thing that a principal may do. None includes another.
@@ -31,11 +33,11 @@ var rights = []Right{Read, Write, Observe, Admin}
 
 // ErrUnauthenticated is an answer 401: nobody knows who asks. The request was
 // not done.
-var ErrUnauthenticated = errors.New("access: unauthenticated")
+var ErrUnauthenticated = fence.Definite.New("access: unauthenticated")
 
 // ErrForbidden is an answer 403: it is known who asks, and that they may not.
 // The request was not done.
-var ErrForbidden = errors.New("access: forbidden")
+var ErrForbidden = fence.Definite.New("access: forbidden")
 
 // refusal is an ErrUnauthenticated or an ErrForbidden, and why.
 type refusal struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
@@ -52,7 +53,7 @@ const maxTries = 20
 const countPatience = time.Hour
 
 // errAgain: the increment was not done, and can be under another lock.
-var errAgain = fmt.Errorf("the lock was lost, or the token refused as stale, %d times", maxTries)
+var errAgain = fence.Definite.New(fmt.Sprintf("the lock was lost, or the token refused as stale, %d times", maxTries))
 
 // count adds 1 to a key, many times. An increment that lost its lock is begun
 // again; whatever else goes wrong ends the count.
@@ -110,7 +111,7 @@ func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 	if !got.Missing {
 		var err error
 		if value, err = strconv.Atoi(got.Value); err != nil {
-			return fmt.Errorf("%s is no number: %w", c.key, err)
+			return fence.Definite.Wrap(fmt.Errorf("%s is no number: %w", c.key, err))
 		}
 	}
 	write := a.newRequest(history.OpWrite, a.Scope, c.key, strconv.Itoa(value+1))
@@ -144,7 +145,11 @@ func failure(outcome history.Event) error {
 	case outcome.Reason == string(fencehttp.ReasonStale), outcome.Reason == reasonLost:
 		return errAgain
 	}
-	return fmt.Errorf("%s: %s", outcome.Op, outcome.Text)
+	err := fmt.Errorf("%s: %s", outcome.Op, outcome.Text)
+	if outcome.Kind == history.KindUnknown {
+		return err
+	}
+	return fence.Definite.Wrap(err)
 }
 
 // awaitFinish obeys nothing but the command finish.
@@ -154,13 +159,13 @@ func (a *agent) awaitFinish(ctx context.Context) error {
 		case line, more := <-a.lines:
 			switch {
 			case !more:
-				return errors.New("the input ended before it was told to finish")
+				return fence.Definite.New("the input ended before it was told to finish")
 			case line == "finish" || line == "send finish":
 				return nil
 			}
 			a.complain(fmt.Errorf("%s: it stands in the middle of a count, and waits for finish", line))
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fence.Definite.Wrap(context.Cause(ctx))
 		}
 	}
 }

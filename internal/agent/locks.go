@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
-	"github.com/fencelab/fencelab/pkg/lock"
 )
 
 // held is a tenure, or a place in the queue that will be one.
@@ -155,12 +154,12 @@ func (a *agent) take(ctx context.Context, op, lock, tenure string, long time.Dur
 }
 
 // errNotGranted is why nobody waits for a lock any more.
-var errNotGranted = errors.New("not granted in time; it has left the queue")
+var errNotGranted = fence.Definite.New("not granted in time; it has left the queue")
 
-// inTime is err, the end of a wait that ctx bounds. Where the client may stand in the
-// queue still err says so.
+// inTime is err, the end of a wait that ctx bounds. If the outcome is unknown, the client may
+// still stand in the queue.
 func inTime(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil || errors.As(err, new(*lock.UnknownError)) {
+	if err == nil || ctx.Err() == nil || isUnknown(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errNotGranted, err)
@@ -183,7 +182,7 @@ func (a *agent) mayAsk(asked history.Event) error {
 	if h == nil || h.lost() {
 		return nil
 	}
-	err := fmt.Errorf("already holds %s, or waits for it, with token %d", h.lock, h.token)
+	err := fence.Definite.New(fmt.Sprintf("already holds %s, or waits for it, with token %d", h.lock, h.token))
 	asked.Reason = "held"
 	a.conclude(asked, err)
 	return err
@@ -280,7 +279,7 @@ func (a *agent) release(ctx context.Context, lock string) history.Event {
 	r := a.unlocking(lock)
 	switch {
 	case r.held == nil:
-		return a.conclude(a.invoke(r.ask), errors.New("holds nothing"))
+		return a.conclude(a.invoke(r.ask), fence.Definite.New("holds nothing"))
 	case r.held.outer != nil:
 		return a.leave(ctx, r)
 	}

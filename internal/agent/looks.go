@@ -7,6 +7,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // way is how the agent looks; begin is what setting.LookBegin, and no setting, mean
@@ -42,7 +43,7 @@ func (a *agent) looks(ctx context.Context, how string, r *request) (said string,
 	if errors.As(err, new(service.NotHeld)) {
 		refused.Reason = reasonLost
 	}
-	return "", a.conclude(refused, err), false
+	return "", a.conclude(refused, fence.Definite.Wrap(err)), false
 }
 
 // see looks whether a lock is held; the error is as that of Tenure.Look.

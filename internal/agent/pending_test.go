@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -62,7 +61,7 @@ func (t *transaction) Do(_ context.Context, ask *history.Event) error {
 		t.End(lock.ErrLost)
 		<-t.of.told.lost // before the answer
 		if ask.Key == "fail" {
-			return errors.New("no such row")
+			return fence.Definite.New("no such row")
 		}
 	case ask.Op == history.OpRead:
 		ask.Value = "7"

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
@@ -33,15 +32,19 @@ func outcome(e history.Event, err error) history.Event {
 		e.Kind = history.KindOK
 		return e
 	}
-	e.Kind, e.Reason, e.Text = history.KindFail, cmp.Or(string(fencehttp.ReasonOf(err)), e.Reason), inWords(err)
-	if errors.Is(err, kv.ErrUnknown) || errors.As(err, new(*lock.UnknownError)) {
+	if e.Text = inWords(err); isUnknown(err) {
 		e.Kind = history.KindUnknown
+		return e
 	}
+	e.Kind, e.Reason = history.KindFail, cmp.Or(string(fencehttp.ReasonOf(err)), e.Reason)
 	if stale := new(fence.StaleError); errors.As(err, &stale) {
 		e.Mark = stale.Mark
 	}
 	return e
 }
+
+// isUnknown reports whether what was asked may have been done, or may be done yet.
+func isUnknown(err error) bool { return fence.OutcomeOf(err) < fence.Lost }
 
 // inWords is an error as a reader of the story needs it, who knows what was asked.
 func inWords(err error) string {
@@ -55,7 +58,7 @@ func inWords(err error) string {
 		return "another tenure has the lock"
 	case errors.Is(err, lock.ErrLost):
 		return "that tenure is over"
-	case errors.As(err, new(*lock.UnknownError)) && errors.Is(err, context.DeadlineExceeded):
+	case isUnknown(err) && errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.Is(err, service.ErrRanOut):
 		return service.ErrRanOut.Error()

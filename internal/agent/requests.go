@@ -46,7 +46,7 @@ func (r *request) do(ctx context.Context, storage service.Data, answer *history.
 // what became of it.
 func (a *agent) start(ctx context.Context, r *request) (rest func(context.Context, service.Data) history.Event) {
 	if err := a.readToken(ctx, r); err != nil {
-		notSent := a.conclude(a.invoke(r.ask), err)
+		notSent := a.conclude(a.invoke(r.ask), fence.Definite.Wrap(err))
 		return func(context.Context, service.Data) history.Event { return notSent }
 	}
 	if r.ask.Op == history.OpUnlock {

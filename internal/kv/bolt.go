@@ -136,7 +136,7 @@ func (b *Bolt) change(ctx context.Context, c *change) error {
 	case <-b.stop:
 		return ErrClosed
 	case <-ctx.Done():
-		return ctx.Err()
+		return fence.Definite.Wrap(ctx.Err())
 	}
 }
 
@@ -176,7 +176,7 @@ func (b *Bolt) commit(batch []*change) {
 		err := b.update(len(batch), func(tx *bbolt.Tx) error {
 			for i, c := range batch {
 				c.err = guard(func() error { return b.do(tx, c) })
-				if c.err != nil && !definite(c.err) {
+				if c.err != nil && !judged(c.err) {
 					failed = i
 					return c.err
 				}
@@ -187,7 +187,7 @@ func (b *Bolt) commit(batch []*change) {
 			}
 			return nil
 		})
-		if err == errUnchanged {
+		if errors.Is(err, errUnchanged) {
 			err = nil
 		}
 		if failed < 0 {
@@ -197,6 +197,7 @@ func (b *Bolt) commit(batch []*change) {
 			b.end(batch, err)
 			return
 		}
+		batch[failed].err = err
 		close(batch[failed].done)
 		batch = slices.Delete(batch, failed, failed+1)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // lockTimeout is how long to wait for another process that has the file open.
@@ -146,17 +148,21 @@ func (f *boltFile) Close() error {
 	return f.db.Close()
 }
 
-// View is that of bbolt.DB.
+// View is that of bbolt.DB. A view changes nothing, so its errors are definite.
 func (f *boltFile) View(fn func(*bbolt.Tx) error) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if f.db == nil {
-		return fmt.Errorf("%w: %s could not be opened again after its disk failed; the next write tries it once more", ErrUnavailable, f.path)
+		return fence.Definite.Wrap(fmt.Errorf("%w: %s could not be opened again after its disk failed; the next write tries it once more", ErrUnavailable, f.path))
 	}
-	return guard(func() error { return f.db.View(fn) })
+	if err := guard(func() error { return f.db.View(fn) }); err != nil {
+		return fence.Definite.Wrap(err)
+	}
+	return nil
 }
 
-// Update is that of bbolt.DB. A failure that is not fn's is a *CommitError.
+// Update is that of bbolt.DB. An error of fn undoes the transaction, and so is definite. Any
+// other error is a *CommitError or ErrClosed.
 func (f *boltFile) Update(fn func(*bbolt.Tx) error) error {
 	f.writer.Lock()
 	defer f.writer.Unlock()
@@ -181,8 +187,11 @@ func (f *boltFile) Update(fn func(*bbolt.Tx) error) error {
 			return own
 		})
 	})
-	if err == nil || own != nil {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case own != nil:
+		return fence.Definite.Wrap(err)
 	}
 	if errors.Is(err, errDamaged) {
 		f.broken = err
@@ -242,7 +251,7 @@ func guard(fn func() error) (err error) {
 
 // CommitError is why a transaction could not be made durable: the disk refused
 // it. It matches ErrDisk. With Unknown it may be there after all, then or after
-// the next start, and the error matches ErrUnknown; without, nothing was done.
+// the next start; without, nothing was done.
 type CommitError struct {
 	Err     error
 	Unknown bool
@@ -251,16 +260,22 @@ type CommitError struct {
 func (e *CommitError) Error() string {
 	outcome := "nothing was written"
 	if e.Unknown {
-		outcome = ErrUnknown.Error()
+		outcome = "the outcome is unknown"
 	}
 	return fmt.Sprintf("%s: the disk failed: %v%s", outcome, e.Err, advice(e.Err))
 }
 
 func (e *CommitError) Unwrap() error { return e.Err }
 
-// Is makes errors.Is true for ErrDisk, and for ErrUnknown where the outcome is.
-func (e *CommitError) Is(target error) bool {
-	return target == ErrDisk || target == ErrUnknown && e.Unknown
+// Is makes errors.Is(err, ErrDisk) true.
+func (e *CommitError) Is(target error) bool { return target == ErrDisk }
+
+// Outcome returns fence.Unknown or fence.Definite.
+func (e *CommitError) Outcome() fence.Outcome {
+	if e.Unknown {
+		return fence.Unknown
+	}
+	return fence.Definite
 }
 
 // advice is what to do about an error of the disk; empty where nothing is known.

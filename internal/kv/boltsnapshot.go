@@ -75,7 +75,7 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 		return n.put(tx)
 	})
 	switch {
-	case errors.Is(err, ErrUnknown):
+	case fence.OutcomeOf(err) < fence.Lost:
 		return fmt.Errorf("restored or not, do it again: %w", err)
 	case err != nil:
 		return fmt.Errorf("nothing was changed: %w", err)

@@ -10,16 +10,14 @@ import (
 
 var (
 	// ErrNotFound: the key has no value.
-	ErrNotFound = errors.New("key not found")
+	ErrNotFound = fence.Definite.New("key not found")
 	// ErrClosed: the engine was closed before the operation began.
-	ErrClosed = errors.New("the storage is closed")
-	// ErrUnknown marks an error that is indefinite: whether the operation took
-	// place is not known, and it may take place later. An error without it is
-	// definite: the operation did not and will not.
-	ErrUnknown = errors.New("the outcome is unknown")
-	// ErrUnavailable: what the engine needs is not there now, as an etcd.
+	ErrClosed = fence.Definite.New("the storage is closed")
+	// ErrUnavailable: what the engine needs is not there now, as an etcd. What
+	// wraps it says the outcome.
 	ErrUnavailable = errors.New("the storage is not available")
-	// ErrDisk: the disk is full or failed, here or at etcd.
+	// ErrDisk: the disk is full or failed, here or at etcd. What wraps it says the
+	// outcome.
 	ErrDisk = errors.New("the disk does not take it")
 )
 
@@ -37,7 +35,7 @@ const (
 	LimitRate        = "rate"        // requests a second, of one client
 )
 
-// LimitError is the refusal of what is over a limit. It is definite.
+// LimitError is the refusal of what is over a limit.
 type LimitError struct {
 	Limit string
 	Max   int64  // 0 where it is not known
@@ -55,6 +53,9 @@ func (e *LimitError) Error() string {
 	return s
 }
 
+// Outcome returns fence.Definite.
+func (e *LimitError) Outcome() fence.Outcome { return fence.Definite }
+
 func limitWords(limit string, n int64) string {
 	switch limit {
 	case LimitBody, LimitKey, LimitValue:
@@ -69,9 +70,9 @@ func limitWords(limit string, n int64) string {
 	return fmt.Sprintf("%d %s", n, limit)
 }
 
-// definite reports whether err says that the operation was judged, and nothing
-// done or nothing to be done: no failure of the engine.
-func definite(err error) bool {
+// judged reports whether err says that the engine has judged the operation, and nothing was
+// done or nothing was to be done. Any other error is a failure of the engine.
+func judged(err error) bool {
 	var over *LimitError
 	return fencehttp.ReasonOf(err) != "" || errors.Is(err, fence.ErrDuplicate) || errors.Is(err, ErrNotFound) || errors.As(err, &over)
 }

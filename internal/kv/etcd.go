@@ -98,7 +98,7 @@ func (e *Etcd) do(ctx context.Context, req Request, ops []Op, puts ...clientv3.O
 		resp, err = fenceetcd.Do(ctx, e.kv, req.Claim, puts...)
 	}
 	err = failure(err)
-	if e.account.Committed != nil && (err == nil || !definite(err)) {
+	if e.account.Committed != nil && (err == nil || !judged(err)) {
 		e.account.Committed(Commit{Operations: 1, Took: time.Since(start), Err: err})
 	}
 	if err == nil && len(ops) == 1 && ops[0].Kind == OpRead {
@@ -218,14 +218,14 @@ func unavailable(err error) error {
 	if err == nil || fencehttp.ReasonOf(err) != "" {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	return fence.Definite.Wrap(fmt.Errorf("%w: %w", ErrUnavailable, err))
 }
 
-// failure is the error of a request to etcd that changes something: whether it is
-// definite, and what to do.
+// failure is the error of a request to etcd that changes something: its outcome, and what
+// to do.
 func failure(err error) error {
 	switch {
-	case err == nil || definite(err):
+	case err == nil || judged(err):
 		return err
 	case errors.Is(err, rpctypes.ErrTooManyOps):
 		return &LimitError{Limit: LimitOps, Say: fmt.Sprintf("start etcd with --max-txn-ops %d", MaxOps+fenceetcd.ExtraOps)}
@@ -234,7 +234,7 @@ func failure(err error) error {
 	case fenceetcd.Definite(err):
 		return unavailable(err)
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fmt.Errorf("%w: %w: %w", ErrDisk, ErrUnknown, err)
+		return fence.Unknown.Wrap(fmt.Errorf("%w, the outcome is unknown: %w", ErrDisk, err))
 	}
-	return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrUnknown, err)
+	return fence.Unknown.Wrap(fmt.Errorf("%w, the outcome is unknown: %w", ErrUnavailable, err))
 }

@@ -125,7 +125,7 @@ func (f *Flawed) Mark(_ context.Context, scope string) (fence.Mark, error) {
 
 // Raise returns an error: there is no floor.
 func (f *Flawed) Raise(context.Context, fence.Token) (int, error) {
-	return 0, fmt.Errorf("%w: a storage with the flaw %q has no floor", errors.ErrUnsupported, f.flaw)
+	return 0, fence.Definite.Wrap(fmt.Errorf("%w: a storage with the flaw %q has no floor", errors.ErrUnsupported, f.flaw))
 }
 
 // Stats implements Engine.

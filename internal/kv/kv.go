@@ -10,8 +10,7 @@ import (
 
 // Engine keeps values and marks. All engines obey the laws of package
 // fencetest. An error is a refusal (see package fence), fence.ErrDuplicate,
-// ErrNotFound, a *LimitError, or a failure; one that matches ErrUnknown is
-// indefinite.
+// ErrNotFound, a *LimitError, or a failure; fence.OutcomeOf says what is known by it.
 type Engine interface {
 	// Write does all ops or none, as one step with the check of the claim.
 	Write(ctx context.Context, req Request, ops ...Op) error

@@ -18,8 +18,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// Client speaks the /v1 protocol of a storage. An error that does not match
-// kv.ErrUnknown is definite: the operation did not and will not happen.
+// Client speaks the /v1 protocol of a storage. fence.OutcomeOf says what is known by an error.
 type Client struct {
 	url  string
 	base http.RoundTripper
@@ -96,7 +95,7 @@ func (c *Client) Raise(ctx context.Context, token fence.Token) (dropped int, err
 	defer resp.Body.Close()
 	var f floor
 	if err := json.NewDecoder(resp.Body).Decode(&f); err != nil {
-		return 0, fmt.Errorf("raise the floor: %w: %w", kv.ErrUnknown, err)
+		return 0, unknown(fmt.Errorf("raise the floor: %w", err))
 	}
 	return f.Dropped, nil
 }
@@ -117,7 +116,7 @@ func (c *Client) Batch(ctx context.Context, req kv.Request, ops ...kv.Op) (dupli
 	var in batch
 	for i, op := range ops {
 		if !utf8.ValidString(op.Key) || !utf8.ValidString(op.Value) {
-			return false, fmt.Errorf("ops[%d]: %q is not UTF-8, which a batch must be: write it by itself", i, op.Key)
+			return false, fence.Definite.New(fmt.Sprintf("ops[%d]: %q is not UTF-8, which a batch must be: write it by itself", i, op.Key))
 		}
 		wire := batchOp{Op: op.Kind, Key: op.Key}
 		if op.Kind == kv.OpWrite {
@@ -150,13 +149,13 @@ func (c *Client) Read(ctx context.Context, req kv.Request, key string) (kv.Item,
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return kv.Item{}, fmt.Errorf("read %q: %w: %w", key, kv.ErrUnknown, err)
+		return kv.Item{}, unknown(fmt.Errorf("read %q: %w", key, err))
 	}
 	item := kv.Item{Value: string(b)}
 	if t := resp.Header.Get(fencehttp.HeaderToken); t != "" {
 		if item.Token, err = fence.ParseToken(t); err != nil {
 			// The cause is not wrapped: it would pass for a refusal of our token.
-			return kv.Item{}, fmt.Errorf("read %q: %w: the storage says: %v", key, kv.ErrUnknown, err)
+			return kv.Item{}, unknown(fmt.Errorf("read %q: the storage says: %v", key, err))
 		}
 	}
 	return item, nil
@@ -171,7 +170,7 @@ func (c *Client) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 	defer resp.Body.Close()
 	var m mark
 	if err := json.NewDecoder(resp.Body).Decode(&m); err != nil {
-		return fence.Mark{}, fmt.Errorf("mark of %q: %w: %w", scope, kv.ErrUnknown, err)
+		return fence.Mark{}, unknown(fmt.Errorf("mark of %q: %w", scope, err))
 	}
 	return fence.Mark{Token: m.Token, Sequence: m.Sequence, Shared: m.Shared}, nil
 }
@@ -180,7 +179,7 @@ func (c *Client) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 func (c *Client) do(ctx context.Context, method, path string, req kv.Request, body string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, fence.Definite.Wrap(err)
 	}
 	fencehttp.SetClaim(r.Header, req.Claim)
 	if req.ID != "" {
@@ -193,27 +192,31 @@ func (c *Client) do(ctx context.Context, method, path string, req kv.Request, bo
 		r.Body, r.GetBody = io.NopCloser(strings.NewReader("")), nil
 	}
 	resp, err := c.http.Do(r)
-	if err != nil {
-		if fencehttp.ReasonOf(err) != "" || neverSent(err) {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w: %w", kv.ErrUnknown, err)
-	}
 	switch {
+	case fencehttp.ReasonOf(err) != "":
+		return nil, err
+	case neverSent(err):
+		return nil, fence.Definite.Wrap(err)
+	case err != nil:
+		return nil, unknown(err)
 	case resp.StatusCode < 300:
 		return resp, nil
-	case resp.StatusCode == http.StatusNotFound && method == http.MethodGet:
-		err = kv.ErrNotFound
-	default:
-		b, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		err = fmt.Errorf("the storage answered %s: %s", resp.Status, strings.TrimSpace(string(b)))
-		// Below 400: this is no storage.
-		if resp.StatusCode < 400 || resp.StatusCode >= 500 && resp.Header.Get(HeaderOutcome) != OutcomeNone {
-			err = fmt.Errorf("%w: %w", kv.ErrUnknown, err)
-		}
 	}
-	resp.Body.Close()
-	return nil, err
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotFound && method == http.MethodGet {
+		return nil, kv.ErrNotFound
+	}
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	err = fmt.Errorf("the storage answered %s: %s", resp.Status, strings.TrimSpace(string(b)))
+	// Below 400: this is no storage.
+	if resp.StatusCode < 400 || resp.StatusCode >= 500 && resp.Header.Get(HeaderOutcome) != OutcomeNone {
+		return nil, unknown(err)
+	}
+	return nil, fence.Definite.Wrap(err)
+}
+
+func unknown(err error) error {
+	return fence.Unknown.Wrap(fmt.Errorf("the outcome is unknown: %w", err))
 }
 
 // neverSent: there was not even a connection.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -74,6 +75,8 @@ func cutter(t *testing.T) (url string, cut *atomic.Int32) {
 	return "http://" + ln.Addr().String(), cut
 }
 
+func isUnknown(err error) bool { return fence.OutcomeOf(err) == fence.Unknown }
+
 // TestClientSendsOnce: what can change something goes out once, also where
 // net/http could send it again by itself; the one that was cut is unknown.
 func TestClientSendsOnce(t *testing.T) {
@@ -86,7 +89,7 @@ func TestClientSendsOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := call(t.Context(), client)
-			if !errors.Is(err, kv.ErrUnknown) || cut.Load() != 1 {
+			if !isUnknown(err) || cut.Load() != 1 {
 				t.Errorf("cut %d times: %v, want 1 and an unknown outcome", cut.Load(), err)
 			}
 		})
@@ -126,14 +129,14 @@ func TestClientTellsUnknown(t *testing.T) {
 		client := kvhttp.NewClient(srv.URL, kvhttp.ClientOptions{})
 		defer client.Close()
 		for name, call := range calls {
-			if err := call(t.Context(), client); err == nil || errors.Is(err, kv.ErrUnknown) != tt.unknown {
+			if err := call(t.Context(), client); err == nil || isUnknown(err) != tt.unknown {
 				t.Errorf("%s, %s: %v, want unknown %v", tt.name, name, err, tt.unknown)
 			}
 		}
 	}
 	nobody := kvhttp.NewClient("http://"+proctest.Nobody(t), kvhttp.ClientOptions{})
 	for name, call := range calls {
-		if err := call(t.Context(), nobody); err == nil || errors.Is(err, kv.ErrUnknown) {
+		if err := call(t.Context(), nobody); err == nil || isUnknown(err) {
 			t.Errorf("nobody listens, %s: %v, want a definite error", name, err)
 		}
 	}
@@ -142,14 +145,29 @@ func TestClientTellsUnknown(t *testing.T) {
 	defer srv.Close()
 	client := kvhttp.NewClient(srv.URL, kvhttp.ClientOptions{})
 	defer client.Close()
-	if err := calls["read"](t.Context(), client); !errors.Is(err, kv.ErrUnknown) || errors.Is(err, fence.ErrInvalidToken) {
+	if err := calls["read"](t.Context(), client); !isUnknown(err) || errors.Is(err, fence.ErrInvalidToken) {
 		t.Error(err)
 	}
-	if _, err := client.Mark(t.Context(), "/lock"); !errors.Is(err, kv.ErrUnknown) {
+	if _, err := client.Mark(t.Context(), "/lock"); !isUnknown(err) {
 		t.Error(err)
 	}
-	if _, err := client.Batch(t.Context(), claimed, kv.Op{Kind: kv.OpWrite, Key: "a", Value: "\xff"}); err == nil || errors.Is(err, kv.ErrUnknown) {
+	if _, err := client.Batch(t.Context(), claimed, kv.Op{Kind: kv.OpWrite, Key: "a", Value: "\xff"}); err == nil || isUnknown(err) {
 		t.Error(err)
+	}
+}
+
+// TestOutcomesOfEngines: a client knows of a request what the engine knew of it.
+func TestOutcomesOfEngines(t *testing.T) {
+	for _, fault := range kvtest.Faults() {
+		srv := httptest.NewServer(kvhttp.NewHandler(kvtest.Failing{Engine: kv.NewMemory(kv.Options{}), Err: fault.Err}, kvhttp.Options{}))
+		client := kvhttp.NewClient(srv.URL, kvhttp.ClientOptions{})
+		for name, call := range calls {
+			if err := call(t.Context(), client); isUnknown(err) != fault.Unknown {
+				t.Errorf("%s of an engine that says %v: got %v, want unknown %v", name, fault.Err, err, fault.Unknown)
+			}
+		}
+		client.Close()
+		srv.Close()
 	}
 }
 

@@ -39,8 +39,7 @@ func (h *handler) serveContribLock(c *call) error {
 	b, err := h.contribLock(c)
 	status := http.StatusOK
 	if err != nil {
-		if !errors.Is(err, kv.ErrNotFound) && !errors.Is(err, fence.ErrStale) {
-			p := newProblem(err)
+		if p := newProblem(err); p.Status != http.StatusNotFound && p.Status != http.StatusPreconditionFailed {
 			p.setHeaders(c.w.Header(), err)
 			status = p.Status
 		}

@@ -181,7 +181,7 @@ func (at *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) answer(c *call, err error) {
 	c.endTurn() // the client may be slow to read
-	if errors.Is(err, fence.ErrDuplicate) {
+	if errors.Is(err, fence.ErrDuplicate) && fence.OutcomeOf(err) == fence.Definite {
 		c.w.Header().Set(fencehttp.HeaderDuplicate, "true")
 		c.w.WriteHeader(http.StatusNoContent)
 		return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -190,7 +191,7 @@ func TestEngineIsShown(t *testing.T) {
 
 	m = kvhttp.NewMetrics()
 	checks := []kvhttp.Check{{Name: "issuer", Ready: func(context.Context) error { return nil }}}
-	h := kvhttp.NewHandler(broken{good, errors.New("a fault")}, kvhttp.Options{Metrics: m, Ready: checks})
+	h := kvhttp.NewHandler(kvtest.Failing{Engine: good, Err: errors.New("a fault")}, kvhttp.Options{Metrics: m, Ready: checks})
 	call(h, "PUT", "/v1/kv/a", "x", "Fencing-Token", "34")
 	text := expose(t, m)
 	wantLines(t, text, `fencelab_storage_requests_total{method="PUT",outcome="error",route="/v1/kv/{key}"} 1`,

@@ -1,7 +1,6 @@
 package kvhttp_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -112,23 +112,6 @@ func seeded(t *testing.T, e kv.Engine, o kvhttp.Options) http.Handler {
 	return kvhttp.NewHandler(e, o)
 }
 
-// broken is an engine that fails.
-type broken struct {
-	kv.Engine
-	err error
-}
-
-func (b broken) Write(context.Context, kv.Request, ...kv.Op) error { return b.err }
-func (b broken) Read(context.Context, kv.Request, string) (kv.Item, error) {
-	return kv.Item{}, b.err
-}
-func (b broken) Mark(context.Context, string) (fence.Mark, error)     { return fence.Mark{}, b.err }
-func (b broken) Floor(context.Context) (fence.Token, error)           { return 0, b.err }
-func (b broken) Raise(context.Context, fence.Token) (int, error)      { return 0, b.err }
-func (b broken) Snapshot(context.Context, func(kv.Entry) error) error { return b.err }
-func (b broken) Ready(context.Context) error                          { return b.err }
-func (b broken) Stats(context.Context) (kv.Stats, error)              { return kv.Stats{}, b.err }
-
 // TestAnswersAreAsDocumented provokes every status that the document promises, by
 // real requests, and checks that the answer has the status, headers and body that
 // the document allows.
@@ -153,12 +136,12 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 		err    error
 	}{
 		{500, errors.New("a fault")},
-		{500, fmt.Errorf("%w: a fault", kv.ErrUnknown)},
+		{500, fence.Definite.New("a fault")},
 		{503, fmt.Errorf("%w: no leader", kv.ErrUnavailable)},
 		{503, kv.ErrClosed},
 		{507, fmt.Errorf("%w: no space left", kv.ErrDisk)},
 	} {
-		h := kvhttp.NewHandler(broken{kv.NewMemory(kv.Options{}), fault.err}, kvhttp.Options{})
+		h := kvhttp.NewHandler(kvtest.Failing{Engine: kv.NewMemory(kv.Options{}), Err: fault.err}, kvhttp.Options{})
 		for op, r := range honest {
 			switch {
 			case a.operations[op] == nil || a.operations[op].Operation.Responses.Status(fault.status) == nil:

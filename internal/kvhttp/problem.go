@@ -35,6 +35,9 @@ type httpError struct {
 func (e *httpError) Error() string { return e.err.Error() }
 func (e *httpError) Unwrap() error { return e.err }
 
+// Outcome returns fence.Definite: all that the server says by itself is a refusal.
+func (e *httpError) Outcome() fence.Outcome { return fence.Definite }
+
 func badRequest(format string, args ...any) error {
 	return &httpError{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
@@ -55,7 +58,8 @@ type problem struct {
 }
 
 func newProblem(err error) problem {
-	if p, ok := fencehttp.NewProblem(err); ok {
+	unknown := fence.OutcomeOf(err) < fence.Lost
+	if p, ok := fencehttp.NewProblem(err); ok && !unknown {
 		if p.Token > p.Mark && p.Reason == fencehttp.ReasonStale { // kv.FlawDiffers refuses it
 			p.Title = "The token differs from the mark"
 		}
@@ -65,9 +69,12 @@ func newProblem(err error) problem {
 		return problem{Problem: p}
 	}
 	p := problem{Problem: fencehttp.Problem{Type: "about:blank", Status: status(err), Detail: err.Error()}}
+	if unknown { // which no status below 500 says
+		p.Status = max(p.Status, http.StatusInternalServerError)
+	}
 	p.Title = http.StatusText(p.Status)
 	var over *kv.LimitError
-	if errors.As(err, &over) {
+	if errors.As(err, &over) && !unknown {
 		p.Type, p.Title = fencehttp.ProblemType+"limits", "Over a limit"
 		p.Limit, p.Max = over.Limit, over.Max
 	}
@@ -77,13 +84,13 @@ func newProblem(err error) problem {
 	}
 	if errors.Is(err, kv.ErrDisk) {
 		p.Type, p.Title = fencehttp.ProblemType+"disk", "The disk failed, nothing was written"
-		if errors.Is(err, kv.ErrUnknown) {
+		if unknown {
 			p.Type, p.Title = fencehttp.ProblemType+"unknown", "The disk failed, the outcome is unknown"
 		}
 	}
 	if p.Status >= 500 {
 		p.Outcome = OutcomeNone
-		if errors.Is(err, kv.ErrUnknown) {
+		if unknown {
 			p.Outcome = OutcomeUnknown
 		}
 	}

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,7 +116,7 @@ func (w *waiting) Unlock(ctx context.Context) error {
 	if t := w.tenure.Load(); t != nil {
 		return (*t).Unlock(ctx)
 	}
-	return fmt.Errorf("unlock %q: %s waits for it", w.scope, w.owner)
+	return StillWaits(w.scope, w.owner)
 }
 
 func (w *waiting) Look(ctx context.Context, how string) (said string, err error) {

@@ -51,7 +51,7 @@ type Options struct {
 
 // Client is one client's way to a lock service: how it takes locks, and how it looks
 // whether it holds them. What waits is bounded by its context. Methods are safe for
-// concurrent use. An error says by lock.UnknownError that the outcome is indefinite.
+// concurrent use. fence.OutcomeOf says what is known by an error.
 type Client interface {
 	// Reach asks the service for something once, and returns when it has answered.
 	Reach(ctx context.Context) error

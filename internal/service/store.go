@@ -20,8 +20,7 @@ type Store interface {
 // Data is what can be asked of a storage.
 type Data interface {
 	// Do does what ask wants: a read, a write, a delete or a change, all of it or nothing.
-	// It adds to ask what a read finds. An error is a refusal (see package fence), or it
-	// says by lock.UnknownError that the outcome is indefinite.
+	// It adds to ask what a read finds. fence.OutcomeOf says what is known by an error.
 	Do(ctx context.Context, ask *history.Event) error
 }
 

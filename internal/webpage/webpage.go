@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // Error refuses a request that a web page of another site has a browser send.
@@ -19,6 +21,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.text }
+
+// Outcome returns fence.Definite.
+func (e *Error) Outcome() fence.Outcome { return fence.Definite }
 
 var crossOrigin = http.NewCrossOriginProtection()
 

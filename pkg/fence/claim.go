@@ -18,7 +18,7 @@ type Claim struct {
 func (c Claim) CheckBound(bound func(Claim) (Token, error)) error {
 	highest, err := bound(c)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoBound, err)
+		return Definite.Wrap(fmt.Errorf("%w: %w", ErrNoBound, err))
 	}
 	if c.Token > highest {
 		return &AheadError{Scope: c.Scope, Token: c.Token, Bound: highest}

@@ -179,7 +179,7 @@ func (r *Register) take(ctx context.Context, name string) (*scope, error) {
 			}
 		}
 		if err := s.take(ctx); err != nil {
-			return nil, fmt.Errorf("%w, in scope %q: %w", errNotRun, name, err)
+			return nil, Definite.Wrap(fmt.Errorf("%w, in scope %q: %w", errNotRun, name, err))
 		}
 		if !s.dropped { // which only whoever has the scope changes
 			return s, nil

@@ -56,7 +56,7 @@ func (s store) do(ctx context.Context, in linear.Input) (out linear.Output, happ
 		out.Outcome = linear.Duplicate
 	case err == nil:
 		out.Outcome = linear.Done
-	case errors.Is(err, kv.ErrUnknown):
+	case fence.OutcomeOf(err) < fence.Lost:
 		out.Outcome = linear.Unknown
 	case errors.Is(err, kv.ErrNotFound):
 		out.Outcome = linear.NotFound

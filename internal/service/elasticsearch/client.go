@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 )
@@ -112,7 +113,7 @@ type asking struct {
 
 func (c *client) asking(op, scope, in string) (*asking, error) {
 	if in != "" {
-		return nil, fmt.Errorf("%s: a client cannot take a lock in the tenure %q of another", Name, in)
+		return nil, service.NotIn(Name, in)
 	}
 	owner := rand.Text()
 	a := &attempt{node: newNodeOf(c), lock: scope, owner: owner, settings: c.settings}
@@ -143,7 +144,10 @@ func (w *asking) ask(ctx context.Context, stands func()) (service.Tenure, error)
 		case <-ctx.Done():
 		}
 	}
-	return nil, errors.Join(ctx.Err(), w.leave(late))
+	if err := w.leave(late); err != nil {
+		return nil, w.failed(w.op, errors.Join(ctx.Err(), err))
+	}
+	return nil, fence.Definite.Wrap(ctx.Err())
 }
 
 // try asks once. The error is lock.ErrLocked where the lock is another's.
@@ -180,7 +184,7 @@ func (w *asking) leave(ctx context.Context) error {
 // did not answer that is not known.
 func (w *asking) failed(op string, err error) error {
 	if errors.As(err, new(*refusal)) {
-		return fmt.Errorf("%s %q: %w", op, w.lock, err)
+		return fence.Definite.Wrap(fmt.Errorf("%s %q: %w", op, w.lock, err))
 	}
 	return &lock.UnknownError{Op: op, Scope: w.lock, Err: err}
 }

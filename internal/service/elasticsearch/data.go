@@ -77,13 +77,13 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 	case history.OpWrite, history.OpDelete:
 		err = d.change(ctx, n, ask)
 	default:
-		return fmt.Errorf("%s %s: Elasticsearch changes no two documents in one step", Name, ask.Op)
+		return fence.Definite.New(fmt.Sprintf("%s %s: Elasticsearch changes no two documents in one step", Name, ask.Op))
 	}
 	switch {
 	case refused(err, http.StatusConflict):
 		return fmt.Errorf("%w: the document of %s is not as it was found", fence.ErrStale, ask.Key)
 	case errors.As(err, new(*refusal)):
-		return fmt.Errorf("%s of %q: %w", ask.Op, ask.Key, err)
+		return fence.Definite.Wrap(fmt.Errorf("%s of %q: %w", ask.Op, ask.Key, err))
 	case err != nil:
 		return &lock.UnknownError{Op: ask.Op, Scope: ask.Scope, Err: err}
 	}

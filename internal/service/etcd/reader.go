@@ -2,11 +2,11 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -69,7 +69,7 @@ func (r *reader) Unlock(ctx context.Context) error {
 	if t := r.tenure.Load(); t != nil {
 		return t.Unlock(ctx)
 	}
-	return fmt.Errorf("unlock %q: %s waits for it", r.grant.Scope, r.grant.Owner)
+	return service.StillWaits(r.grant.Scope, r.grant.Owner)
 }
 
 func (r *reader) HeaderRevision() int64 {

@@ -40,7 +40,7 @@ func (c *client) openSession(ctx context.Context, lease clientv3.LeaseID) (*sess
 	s, err := concurrency.NewSession(alive, concurrency.WithTTL(int(c.settings.Time(setting.TTL)/time.Second)), concurrency.WithLease(lease))
 	if err != nil {
 		end()
-		return nil, fmt.Errorf("open a session: %w", errors.Join(err, ctx.Err()))
+		return nil, fence.Definite.Wrap(fmt.Errorf("open a session: %w", errors.Join(err, ctx.Err())))
 	}
 	context.AfterFunc(s.Ctx(), end)
 	stop()
@@ -164,7 +164,7 @@ func (t *mutexTenure) take(ctx context.Context, op string) error {
 	if left != nil {
 		return &lock.UnknownError{Op: op, Scope: t.grant.Scope, Err: errors.Join(err, left)}
 	}
-	return err
+	return fence.Definite.Wrap(err)
 }
 
 // leave takes back its key from a session that goes on. With an error the key may
@@ -227,8 +227,11 @@ func (t *mutexTenure) Unlock(ctx context.Context) error {
 	if t.session.own {
 		_ = t.session.close(ctx) // else the lease runs out
 	}
-	if err != nil && !errors.Is(err, concurrency.ErrLockReleased) {
-		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: err}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, concurrency.ErrLockReleased):
+		return fence.Definite.Wrap(err)
 	}
-	return err
+	return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: err}
 }

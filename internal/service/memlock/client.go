@@ -112,10 +112,10 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 // enter takes a place in a queue.
 func (c *client) enter(ctx context.Context, op, scope, in string) (*tenure, error) {
 	if in != "" {
-		return nil, fmt.Errorf("memlock: a client cannot take a lock in the tenure %q of another", in)
+		return nil, service.NotIn(name, in)
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, fence.Definite.Wrap(ctx.Err())
 	}
 	form := url.Values{"scope": {scope}, "ttl": {c.settings.Text(setting.TTL)}}
 	if op == "trylock" {
@@ -181,7 +181,7 @@ func (t *tenure) wait(ctx context.Context) error {
 	if left := t.Unlock(leaving); left != nil && !errors.Is(left, lock.ErrLost) {
 		return &lock.UnknownError{Op: "lock", Scope: t.grant.Scope, Err: errors.Join(err, left)}
 	}
-	return err
+	return fence.Definite.Wrap(err)
 }
 
 // keep renews the lease until the tenure is over. renewed is when the lease began, at

@@ -146,7 +146,7 @@ type asking struct {
 
 func (c *client) asking(op, scope, in string) (*asking, error) {
 	if in != "" {
-		return nil, fmt.Errorf("redis: a client cannot take a lock in the tenure %q of another", in)
+		return nil, service.NotIn(Name, in)
 	}
 	return &asking{c, op, scope, rand.Text()}, nil
 }
@@ -167,7 +167,7 @@ func (w *asking) lock(ctx context.Context) (t service.Tenure, err error) {
 // try asks once. The error is lock.ErrLocked where the lock is another's.
 func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, fence.Definite.Wrap(ctx.Err())
 	}
 	conn := w.nodes[0].Conn() // one connection: WAIT is about what it wrote
 	defer conn.Close()
@@ -199,7 +199,7 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 	news, hangUp, err := w.listen(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fence.Definite.Wrap(err)
 	}
 	defer hangUp()
 	for {
@@ -212,7 +212,7 @@ func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 		case <-news:
 		case <-w.recipe.pause():
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, fence.Definite.Wrap(ctx.Err())
 		}
 	}
 }
@@ -220,7 +220,7 @@ func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
 // lastTry is a try that may be the last of a wait.
 func (w *asking) lastTry(ctx context.Context) (service.Tenure, error) {
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, fence.Definite.Wrap(ctx.Err())
 	}
 	late, stop := service.Patient(ctx, func() {})
 	defer stop()

@@ -2,16 +2,17 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // waitFor is for how long a client waits until replicas have its lock, as in Redisson.
 const waitFor = time.Second
 
 // errNotReplicated is why a client has given a lock back that it had taken.
-var errNotReplicated = errors.New("too few replicas have the lock, and it is given back")
+var errNotReplicated = fence.Definite.New("too few replicas have the lock, and it is given back")
 
 // replicated returns when so many replicas have the lock as the client wants. Where they do
 // not have it in time it gives the lock back.

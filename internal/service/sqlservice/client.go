@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -62,7 +63,7 @@ func (c *Client[C]) TryLock(ctx context.Context, scope, in string) (service.Tenu
 	}
 	conn, err := c.Database.Connect(ctx, scope)
 	if err != nil {
-		return nil, err
+		return nil, fence.Definite.Wrap(err)
 	}
 	defer c.Database.HangUp(conn)
 	return w.try(ctx, conn)
@@ -89,7 +90,7 @@ type asking[C any] struct {
 
 func (c *Client[C]) asking(op, scope, in string) (*asking[C], error) {
 	if in != "" {
-		return nil, fmt.Errorf("%s: a client cannot take a lock in the tenure %q of another", c.Database.Name(), in)
+		return nil, service.NotIn(c.Database.Name(), in)
 	}
 	return &asking[C]{c, Attempt{Lock: scope, Owner: rand.Text(), Settings: c.Settings}, op}, nil
 }
@@ -98,14 +99,14 @@ func (c *Client[C]) asking(op, scope, in string) (*asking[C], error) {
 // it did not answer that is not known.
 func (w *asking[C]) failed(op string, err error) error {
 	if w.Database.Refused(err) {
-		return fmt.Errorf("%s %q: %w", op, w.Attempt.Lock, err)
+		return fence.Definite.Wrap(fmt.Errorf("%s %q: %w", op, w.Attempt.Lock, err))
 	}
 	return &lock.UnknownError{Op: op, Scope: w.Attempt.Lock, Err: err}
 }
 
 // ErrElsewhere is why a Release has released nothing. Behind a pooler the session that has the
 // lock may be another one.
-var ErrElsewhere = errors.New("this session of the database does not have the lock")
+var ErrElsewhere = fence.Definite.New("this session of the database does not have the lock")
 
 // undone is what an unlock returns. One that the database has refused finds the lock gone,
 // with the connection that had it.

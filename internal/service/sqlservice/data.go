@@ -10,6 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -68,12 +69,12 @@ func (d data[C]) Do(ctx context.Context, ask *history.Event) error {
 	database := d.of.Database.(Keeping[C])
 	conn, err := database.Connect(ctx, ask.Scope)
 	if err != nil {
-		return err
+		return d.refused(ask, err)
 	}
 	defer database.HangUp(conn) // which undoes what is not committed
 	if long := d.of.Settings.Time(settingLockTimeout); long > 0 {
 		if err := database.Hurry(ctx, conn, long); err != nil {
-			return err
+			return d.refused(ask, err)
 		}
 	}
 	var now Seen
@@ -103,9 +104,9 @@ func (d data[C]) Do(ctx context.Context, ask *history.Event) error {
 // refused says why a request was not done: nothing of it was committed, or will be.
 func (data[C]) refused(ask *history.Event, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("%s: there is no row of the lock %q", ask.Op, ask.Scope)
+		return fence.Definite.New(fmt.Sprintf("%s: there is no row of the lock %q", ask.Op, ask.Scope))
 	}
-	return fmt.Errorf("%s of %q: %w", ask.Op, ask.Scope, err)
+	return fence.Definite.Wrap(fmt.Errorf("%s of %q: %w", ask.Op, ask.Scope, err))
 }
 
 // ask makes a request part of a transaction. now and made are as of Keeping.Change.

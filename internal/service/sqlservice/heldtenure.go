@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -18,7 +19,7 @@ func (w *asking[C]) holding() Holding[C] { return w.Database.(Holding[C]) }
 func (w *asking[C]) begin(ctx context.Context, long time.Duration) (conn C, err error) {
 	conn, err = w.Database.Connect(ctx, w.Attempt.Lock)
 	if err != nil {
-		return conn, err
+		return conn, fence.Definite.Wrap(err)
 	}
 	if !w.Recipe.Session {
 		err = w.holding().Begin(ctx, conn)
@@ -28,8 +29,9 @@ func (w *asking[C]) begin(ctx context.Context, long time.Duration) (conn C, err 
 	}
 	if err != nil {
 		w.Database.HangUp(conn)
+		return conn, fence.Definite.Wrap(err)
 	}
-	return conn, err
+	return conn, nil
 }
 
 // tryHold asks once, and gives up where it would have to wait.
@@ -77,7 +79,7 @@ func (w *asking[C]) holdOrCancel(ctx context.Context, conn C) (service.Tenure, e
 	err := w.Recipe.Hold(late, conn, &w.Attempt)
 	if w.holding().Canceled(err) && ctx.Err() != nil {
 		w.Database.HangUp(conn)
-		return nil, ctx.Err()
+		return nil, fence.Definite.Wrap(ctx.Err())
 	}
 	return w.held(late, conn, err)
 }
@@ -96,7 +98,7 @@ func (w *asking[C]) holdOrLeave(ctx context.Context, conn C) (service.Tenure, er
 			w.holding().Ended(context.Background(), conn)
 			w.Database.HangUp(conn)
 		}()
-		return nil, ctx.Err()
+		return nil, fence.Definite.Wrap(ctx.Err()) // as far as this client is concerned
 	}
 }
 

@@ -31,7 +31,7 @@ type asking struct {
 
 func (c *client) asking(op, scope, in string) (*asking, error) {
 	if in != "" {
-		return nil, fmt.Errorf("zookeeper: a client cannot take a lock in the tenure %q of another", in)
+		return nil, service.NotIn(Name, in)
 	}
 	w := &asking{client: c, op: op, lock: scope, id: uuid.NewString()}
 	if c.recipe.library {
@@ -46,13 +46,13 @@ func (w *asking) failed(err error) error {
 	if broke(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &lock.UnknownError{Op: w.op, Scope: w.lock, Err: err}
 	}
-	return fmt.Errorf("%s %q: %w", w.op, w.lock, err)
+	return fence.Definite.Wrap(fmt.Errorf("%s %q: %w", w.op, w.lock, err))
 }
 
 // enter takes a place in the queue. With an error the place may be left behind.
 func (w *asking) enter(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return fence.Definite.Wrap(ctx.Err())
 	}
 	create := w.create
 	if w.library != nil {
@@ -295,7 +295,7 @@ func (w *asking) over(ctx context.Context, err error) error {
 	if left != nil && left != zk.ErrNoNode {
 		return &lock.UnknownError{Op: w.op, Scope: w.lock, Err: errors.Join(err, left)}
 	}
-	return err
+	return fence.Definite.Wrap(err)
 }
 
 // delete deletes the node. Where that is not answered, a protected one is deleted in the

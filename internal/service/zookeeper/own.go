@@ -188,7 +188,7 @@ func (t *ownTenure) Err() error {
 func (t *ownTenure) Unlock(ctx context.Context) error {
 	held := t.held.Load()
 	if held == nil {
-		return fmt.Errorf("unlock %q: %s waits for it", t.of.lock, path.Base(t.of.node))
+		return service.StillWaits(t.of.lock, path.Base(t.of.node))
 	}
 	t.setAcquired(false)
 	return held.Unlock(ctx)
