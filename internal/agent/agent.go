@@ -174,25 +174,22 @@ var whileStanding = map[string]bool{"finish": true, "send finish": true, "gc": t
 
 func (a *agent) obey(ctx context.Context, line string) {
 	name, arg, _ := strings.Cut(line, " ")
-	err := fmt.Errorf("unknown command %q, want one of: %s", name, a.usages())
-	for _, v := range a.verbs() {
-		if v.name != name {
-			continue
-		}
-		switch {
-		case a.stands() && !whileStanding[strings.TrimSpace(line)]:
-			err = fmt.Errorf("%s: something was begun, finish it first", name)
-		case !utf8.ValidString(line):
-			err = fmt.Errorf("%s: its argument is not UTF-8", name) // and JSON would change it
-		case v.arg == "" && strings.TrimSpace(arg) != "":
-			err = fmt.Errorf("%q stands alone, %q is too much", name, arg)
-		case v.arg != "" && v.arg[0] != '[' && strings.TrimSpace(arg) == "":
-			err = fmt.Errorf("%s what? want %q", name, v.usage())
-		default:
-			err = v.run(ctx, arg)
-		}
+	verbs := a.verbs()
+	i := slices.IndexFunc(verbs, func(v verb) bool { return v.name == name })
+	switch {
+	case i < 0:
+		a.complain(fmt.Errorf("unknown command %q, want one of: %s", name, a.usages()))
+	case a.stands() && !whileStanding[strings.TrimSpace(line)]:
+		a.complain(fmt.Errorf("%s: something was begun, finish it first", name))
+	case !utf8.ValidString(line):
+		a.complain(fmt.Errorf("%s: its argument is not UTF-8", name)) // and JSON would change it
+	case verbs[i].arg == "" && strings.TrimSpace(arg) != "":
+		a.complain(fmt.Errorf("%q stands alone, %q is too much", name, arg))
+	case verbs[i].arg != "" && verbs[i].arg[0] != '[' && strings.TrimSpace(arg) == "":
+		a.complain(fmt.Errorf("%s what? want %q", name, verbs[i].usage()))
+	default:
+		a.complain(verbs[i].run(ctx, arg))
 	}
-	a.complain(err)
 }
 
 func (a *agent) usages() string {

@@ -45,7 +45,7 @@ var secondExceptions = []string{
 	"starved: expired", "starved: not awaited", "starved: no fault of its client", "starved: no fault of the lock service",
 	"starved: its client", "starved: the lock service", "starved: since the grant", "starved: stale", "starved: torn", "starved: not-granted", "starved: without its time",
 	"open keys",
-	"not-granted: without reason", "not-granted: nobody came", "not-granted: given up", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
+	"not-granted: without reason", "not-granted: nobody came", "not-granted: given up", "not-granted: handed over", "not-granted: not told", "orphaned: once", "orphaned: somebody waits",
 	"hindered: pause", "hindered: kill", "hindered: partition", "hindered: deafen", "hindered: delay",
 	"hindered: until pause is over", "hindered: until kill is over", "hindered: until partition is over", "hindered: until deafen is over", "hindered: until delay is over",
 	"waiting: until it is killed", "waiting: not while it is hindered",
@@ -281,7 +281,20 @@ func (h *secondHistory) free(lock string, place int) bool {
 
 func (h *secondHistory) notGranted() []*secondEvent {
 	return h.all(func(e *secondEvent) bool {
-		return h.notGot(e, "lock") && (h.free(e.scope, e.place) || h.gaveBack(e)) && !h.gaveUp(e)
+		return h.notGot(e, "lock") && (h.free(e.scope, e.place) || h.gaveBack(e)) && !h.handedOver(e) && !h.gaveUp(e)
+	})
+}
+
+// handedOver says whether another client, which waits for the lock when this one is told, hindered or not, is
+// granted it soon after.
+func (h *secondHistory) handedOver(answer *secondEvent) bool {
+	handover := h.events[0].handover
+	if handover == 0 || h.off["not-granted: handed over"] {
+		return false
+	}
+	return slices.ContainsFunc(h.order[answer.place:], func(e *secondEvent) bool {
+		return e.kind == "granted" && e.scope == answer.scope && e.client != answer.lane && e.at-answer.at <= handover &&
+			h.stands(e.client, e.scope, answer.place)
 	})
 }
 

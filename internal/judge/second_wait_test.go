@@ -62,17 +62,22 @@ func (e *secondEvent) toldOf(client, lock string) bool {
 }
 
 // waits says whether a client waits for a lock after that place.
-func (h *secondHistory) waits(client, lock string, place int) (waits bool) {
+func (h *secondHistory) waits(client, lock string, place int) bool {
+	return h.stands(client, lock, place) && (!h.hindered(client, place) || h.off["waiting: not while it is hindered"])
+}
+
+// stands says whether a client has asked to wait for a lock, and was told nothing by that place.
+func (h *secondHistory) stands(client, lock string, place int) (stands bool) {
 	for _, e := range h.order[:place+1] {
 		switch {
 		case e.lane != client:
 		case e.kind == "invoke" && e.op == "lock" && e.scope == lock:
-			waits = true
+			stands = true
 		case e.toldOf(client, lock), e.kind == "kill" && !h.off["waiting: until it is killed"]:
-			waits = false
+			stands = false
 		}
 	}
-	return waits && (!h.hindered(client, place) || h.off["waiting: not while it is hindered"])
+	return stands
 }
 
 func (h *secondHistory) somebodyWaits(lock string, place int) bool {

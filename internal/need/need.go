@@ -27,9 +27,13 @@ const (
 // LeftOut is a test that was left out.
 type LeftOut struct {
 	Test   string // the last part of its package's path, and its name
+	Dir    string // its package's
 	What   string // is missing
 	Remedy string // what brings it
 }
+
+// dir is the package's: where go test starts a test's program. A test may go elsewhere.
+var dir, _ = os.Getwd()
 
 // debian has the packages that bring a program, where their names differ.
 var debian = map[string]string{
@@ -130,7 +134,7 @@ func Missing(t testing.TB, what, purpose, remedy string) {
 	}
 	if name := os.Getenv(Account); name != "" {
 		binary := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
-		if err := add(name, LeftOut{Test: binary + " " + t.Name(), What: what, Remedy: remedy}); err != nil {
+		if err := add(name, LeftOut{Test: binary + " " + t.Name(), Dir: dir, What: what, Remedy: remedy}); err != nil {
 			t.Fatalf("%s, and the account of it cannot be kept: %v", says, err)
 		}
 	}

@@ -155,7 +155,11 @@ func TestAccount(t *testing.T) {
 		t.Setenv(need.Require, require)
 		endOf(missing)
 	}
-	line := `{"Test":"need TestThis","What":"luck","Remedy":"a clover"}` + "\n"
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf(`{"Test":"need TestThis","Dir":%q,"What":"luck","Remedy":"a clover"}`, dir) + "\n"
 	if got, err := os.ReadFile(name); err != nil || string(got) != line+line {
 		t.Errorf("the account is %q, %v, want twice %q", got, err, line)
 	}

@@ -162,3 +162,73 @@ func TestGivenBack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
 	}
 }
+
+// TestHandedOver: a client may be told that it did not get a lock in the moment in which the lock
+// goes to another one that waits.
+func TestHandedOver(t *testing.T) {
+	const free = "c1 did not get the lock /lock, which was free"
+	for _, tt := range []judged{
+		{"to who waits", `
+			handover 1s
+			grant x by c3
+			lock c1
+			lock c2
+			end x
+			nolock c1
+			after 1s
+			grant b by c2
+			told c2 b`, history.Safe, nil},
+		{"too late", `
+			handover 1s
+			grant x by c3
+			lock c1
+			after 500ms
+			lock c2
+			end x
+			nolock c1
+			after 1001ms
+			grant b by c2
+			told c2 b`, history.Blocked, []string{free, "c2 waited for the lock /lock, which was free, for 1.001 s"}},
+		{"to who asks afterwards", `
+			handover 1s
+			grant x by c3
+			lock c1
+			end x
+			nolock c1
+			lock c2
+			grant b by c2
+			told c2 b`, history.Blocked, []string{free}},
+		{"to who waits and stands still", `
+			handover 1s
+			grant x by c3
+			lock c1
+			lock c2
+			pause c2
+			end x
+			nolock c1
+			grant b by c2
+			resume c2
+			told c2 b`, history.Safe, nil},
+		{"of another lock", `
+			handover 1s
+			grant x by c3
+			lock c1
+			lock c2
+			lock c2 of /other
+			end x
+			nolock c1
+			grant b by c2 of /other
+			nolock c2
+			over`, history.Blocked, []string{free, "c2 did not get the lock /lock, which was free"}},
+		{"nobody has promised when", `
+			grant x by c3
+			lock c1
+			lock c2
+			end x
+			nolock c1
+			grant b by c2
+			told c2 b`, history.Blocked, []string{free}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t) })
+	}
+}

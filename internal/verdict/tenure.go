@@ -164,6 +164,7 @@ func (j *judge) notGranted(i int, e history.Event, starved string) {
 	free := !slices.ContainsFunc(s.open, func(t *tenure) bool {
 		return e.Kind != history.KindFail || t.client != e.Lane || !j.questions.givenUp(t)
 	})
+	free = free && !j.handsOver(i, e)
 	if e.Op == history.OpTryLock {
 		// Of two attempts that come together both may be told that they came too
 		// late. So it counts only where nobody else came.
@@ -180,6 +181,17 @@ func (j *judge) notGranted(i int, e history.Event, starved string) {
 	default:
 		j.violate(history.NotGranted, -1, i, "%s", what)
 	}
+}
+
+// handsOver reports whether the lock is on its way to another client, which waits for it when this
+// one is told that it did not get it. A database that ends a deadlock tells one client so in the
+// moment in which the other one gets the lock.
+func (j *judge) handsOver(i int, e history.Event) bool {
+	handover := j.events[0].Run.Handover
+	return handover > 0 && slices.ContainsFunc(j.events[i+1:], func(later history.Event) bool {
+		return later.Kind == history.KindGranted && later.Scope == e.Scope && later.At <= e.At+handover &&
+			later.Client != e.Lane && j.scope(e.Scope).waitOf(later.Client) != nil
+	})
 }
 
 // share finds two clients at work in one tenure.

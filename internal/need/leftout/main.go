@@ -3,6 +3,11 @@
 // command's.
 //
 //	go run ./internal/need/leftout go test ./...
+//
+// With -again it prints what has go test run the tests that were left out, by an account of
+// them (see need.Account): the flag -run, and the packages, a line each.
+//
+//	go run ./internal/need/leftout -again ACCOUNT | xargs go test
 package main
 
 import (
@@ -11,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,6 +30,13 @@ func main() {
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "leftout: which command? leftout go test ./...")
 		os.Exit(2)
+	}
+	if os.Args[1] == "-again" && len(os.Args) == 3 {
+		if err := again(os.Args[2], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "leftout:", err)
+			os.Exit(1)
+		}
+		return
 	}
 	status, err := run(os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil {
@@ -55,6 +68,28 @@ func run(command []string, stdout, stderr io.Writer) (status int, err error) {
 	}
 	fmt.Fprint(stdout, "\n", summary(all))
 	return cmd.ProcessState.ExitCode(), nil
+}
+
+// again prints what runs the tests of an account once more. In each package all of them are
+// named, as go test has one -run for all packages.
+func again(account string, to io.Writer) error {
+	f, err := os.Open(account)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	all, err := read(f)
+	if err != nil {
+		return err
+	}
+	tests, dirs := make(map[string]bool), make(map[string]bool)
+	for _, l := range all {
+		_, name, _ := strings.Cut(l.Test, " ")
+		name, _, _ = strings.Cut(name, "/")
+		tests[name], dirs[l.Dir] = true, true
+	}
+	_, err = fmt.Fprintf(to, "-run=^(%s)$\n%s\n", strings.Join(slices.Sorted(maps.Keys(tests)), "|"), strings.Join(slices.Sorted(maps.Keys(dirs)), "\n"))
+	return err
 }
 
 // read reads an account of tests that were left out.

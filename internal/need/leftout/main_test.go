@@ -47,6 +47,25 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestAgain: each test and each package is named once, a test by its first name.
+func TestAgain(t *testing.T) {
+	name := t.TempDir() + "/account"
+	account := `{"Test":"b TestB/of/it","Dir":"/b","What":"strace","Remedy":"apt-get install strace"}
+{"Test":"b TestA","Dir":"/b","What":"curl","Remedy":"zypper install curl"}
+{"Test":"a TestA","Dir":"/a","What":"curl","Remedy":"zypper install curl"}
+`
+	if err := os.WriteFile(name, []byte(account), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := again(name, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "-run=^(TestA|TestB)$\n/a\n/b\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
 func TestSummary(t *testing.T) {
 	all, err := read(strings.NewReader(`{"Test":"b TestB","What":"strace","Remedy":"apt-get install strace"}
 {"Test":"c TestC","What":"curl","Remedy":"zypper install curl"}

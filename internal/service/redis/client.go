@@ -102,7 +102,7 @@ func (c *client) Reach(ctx context.Context) error {
 
 func (c *client) Close(context.Context) (err error) {
 	for _, node := range c.nodes {
-		err = node.Close()
+		err = errors.Join(err, node.Close())
 	}
 	return err
 }
