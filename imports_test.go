@@ -70,7 +70,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/fence/fenceredis": {own("pkg/fence")},
 		"./internal/linear":      {}, // above all not pkg/fence: it is the second opinion
 		"./internal/strictyaml":  {},
-		"./internal/access":      {own("internal/strictyaml")},
+		"./internal/access":      {own("pkg/fence"), own("internal/strictyaml")},
 		"./internal/judge":       {own("pkg/fence"), own("internal/history"), own("internal/verdict"), own("internal/linear")},
 		"./internal/scenario":    {own("pkg/fence"), own("internal/history"), own("internal/setting"), own("internal/strictyaml")},
 		"./internal/setting":     {},
@@ -83,7 +83,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./internal/watch":       append([]string{own("internal/scene")}, stage...),
 		"./internal/agentcheck":  append([]string{own("internal/scene"), own("internal/agent"), own("internal/access"), own("internal/kvhttp")}, stage...),
 		"./internal/kvhttp":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kernel"), own("internal/kv"), own("internal/access"), own("internal/strictyaml"), own("internal/webpage")},
-		"./internal/webpage":     {},
+		"./internal/webpage":     {own("pkg/fence")},
 
 		"./internal/report/story":    {own("pkg/fence"), own("internal/history")},
 		"./internal/report/terminal": {own("pkg/fence"), own("internal/history"), own("internal/report/story")},

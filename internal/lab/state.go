@@ -84,6 +84,7 @@ type claim struct {
 	tenure string // the last that it was granted
 	queued string // the tenure that it waits for since it queued
 	queues bool   // the lock is asked for, and not waited for
+	asked  int    // how often its client has said that it asks for the lock
 }
 
 // latest is the tenure that the client was granted last, or has queued for since.
@@ -250,6 +251,7 @@ func (s *state) invoked(c *clientState, e history.Event) {
 	}
 	if isLock(e.Op) {
 		s.asked(e)
+		c.claim(e.Scope).asked++
 	}
 	if e.Op == history.OpUnlock {
 		s.owner(e.Tenure).unlocks = e.At
