@@ -29,6 +29,7 @@ import (
 // The test's program is all processes, also the clients that are broken.
 func TestMain(m *testing.M) {
 	proctest.Play(append(lab.Roles(all.List), brokenCommand(), hostileCommand())...)
+	proctest.SideBySide()
 	os.Exit(m.Run())
 }
 
@@ -207,6 +208,7 @@ func judge(t *testing.T, s service.Service, settings setting.Values, patience ti
 
 // TestOwnClient: gcsim's own client obeys the protocol, at every kind of lock service.
 func TestOwnClient(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		service  service.Service
 		settings setting.Values
@@ -217,6 +219,7 @@ func TestOwnClient(t *testing.T) {
 		"Redis, by package redislock": {redis.Service{}, setting.Values{"by": "redislock"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			report := judge(t, tt.service, tt.settings, time.Minute, nil, "client", "agent")
 			for _, r := range report.Results {
 				if r.Outcome != agentcheck.Holds {
@@ -232,8 +235,10 @@ func TestOwnClient(t *testing.T) {
 
 // TestBrokenClients: each check finds the client that breaks its rule.
 func TestBrokenClients(t *testing.T) {
+	t.Parallel()
 	for name, b := range broken {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			patience := time.Minute
 			if b.waits {
 				patience = 5 * time.Second
@@ -261,8 +266,10 @@ func TestCommandsThatAreLeftOut(t *testing.T) {
 
 // TestHostileClients: who is no client is told what it did, and is not judged.
 func TestHostileClients(t *testing.T) {
+	t.Parallel()
 	for name, tt := range hostile {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			patience := time.Minute
 			if name == "silence" {
 				patience = time.Second

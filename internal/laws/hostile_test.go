@@ -91,11 +91,13 @@ func TestStoragesThatDoNotAnswer(t *testing.T) {
 // TestStoragesThatStopToAnswer: they are right until they stop. From then on no law holds,
 // and soon none is tried.
 func TestStoragesThatStopToAnswer(t *testing.T) {
+	t.Parallel()
 	for _, tt := range hostile {
 		if tt.name == "a redirect" {
 			continue // which is an answer
 		}
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			right := newTiny(nil)
 			var asked atomic.Int64
 			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

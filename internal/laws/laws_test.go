@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 			return http.ListenAndServe(args[1], s)
 		},
 	})
+	proctest.SideBySide()
 	m.Run()
 }
 
@@ -298,6 +299,7 @@ func TestOtherWayToTheMark(t *testing.T) {
 
 // TestRightStoragesPass: the smallest one, and ours with all that it can do.
 func TestRightStoragesPass(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		open   func(t *testing.T) laws.Options
@@ -327,6 +329,7 @@ func TestRightStoragesPass(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			r := report(t, tt.open(t))
 			if !r.OK() {
 				t.Error(r.Summary())

@@ -169,6 +169,7 @@ func TestWaiterIsToldThatItsSessionExpired(t *testing.T) {
 }
 
 func TestWaiterThatIsCutOffStopsWaiting(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	a, b := s.join(t, long), s.join(t, ttl)
 	a.mustLock(t)
@@ -222,6 +223,7 @@ func TestCancelledLockLeavesNoKey(t *testing.T) {
 }
 
 func TestCancelledLockReturnsThoughEtcdIsSilent(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	a, b := s.join(t, long), s.join(t, long)
 	a.mustLock(t)
@@ -373,6 +375,7 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 
 // TestErrSaysWhy: what etcd has said is a loss, and silence is none.
 func TestErrSaysWhy(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	for name, tt := range map[string]struct {
 		ttl  time.Duration

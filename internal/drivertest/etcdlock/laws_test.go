@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
+	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
@@ -17,9 +18,13 @@ import (
 
 const ttl = time.Second
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	proctest.SideBySide()
+	goleak.VerifyTestMain(m)
+}
 
 func TestLaws(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	locktest.Run(t, locktest.Subject{
 		Open: func(context.Context) (locktest.Client, error) {

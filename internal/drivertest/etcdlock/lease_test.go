@@ -166,6 +166,7 @@ func TestLossOfTheLease(t *testing.T) {
 
 // TestLeaseEndsWhenNobodyNeedsIt: it would be renewed for ever otherwise.
 func TestLeaseEndsWhenNobodyNeedsIt(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	a := s.join(t, ttl)
 	tenure := a.mustLock(t)
@@ -435,6 +436,7 @@ func TestPutThatComesLateToNobody(t *testing.T) {
 
 // TestLeaseOnWhichNothingIsRemoved: it is let go, because of the key that may be left.
 func TestLeaseOnWhichNothingIsRemoved(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	a, b := s.join(t, ttl), s.join(t, long)
 	f := a.fail(&faults{txn: reset, delete: func() error { return errReset }})

@@ -169,6 +169,7 @@ func TestReadersWaitForAMutex(t *testing.T) {
 
 // TestReaderIsToldOfItsLoss, and that its unlock frees nothing.
 func TestReaderIsToldOfItsLoss(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	a, b := s.join(t, 6*time.Second), s.join(t, long) // etcd says so at the next renewal, and that must come in time
 	lost, kept := a.mustRLock(t), b.mustRLock(t)

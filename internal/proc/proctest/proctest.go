@@ -2,6 +2,7 @@
 package proctest
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -28,6 +29,10 @@ func Play(roles ...*cobra.Command) {
 	root.AddCommand(roles...)
 	cli.Main(root)
 }
+
+// SideBySide has eight parallel tests run at once, whatever the number of processors: they wait
+// more than they work. The flag -parallel of go test comes before it. TestMain calls it.
+func SideBySide() { _ = flag.Set("test.parallel", "8") } // which go test has
 
 // plays is whether TestMain has called Play.
 var plays bool
