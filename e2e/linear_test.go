@@ -151,6 +151,7 @@ func (r *trial) keep(ops []linear.Op, faults []linear.Fault) string {
 // TestLinearizableBolt: whatever is done to the durable storage and to the
 // connections to it, its clients see one storage that obeys the laws.
 func TestLinearizableBolt(t *testing.T) {
+	t.Parallel()
 	trials(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := newSite(w, "--engine", "bolt", "--data", t.TempDir())
@@ -163,6 +164,7 @@ func TestLinearizableBolt(t *testing.T) {
 // TestLinearizableMemory: as long as its process lives, nothing that happens to
 // it or to connections makes the memory engine break the laws.
 func TestLinearizableMemory(t *testing.T) {
+	t.Parallel()
 	trials(t, func(t *testing.T) {
 		w := newWorld(t)
 		r := newTrial(t, newSite(w))

@@ -147,6 +147,7 @@ func TestIssuer(t *testing.T) {
 }
 
 func TestUnreachableIsTold(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	nobody := proctest.Nobody(t)
 	p := w.start("client", "2", "--endpoints", nobody)
@@ -223,6 +224,7 @@ func get(t *testing.T, url string) string {
 // TestStorageCutsOffAtItsEnd: a storage that is told to end does so, with status 0,
 // whatever its clients have left half-done. What was not received is not there.
 func TestStorageCutsOffAtItsEnd(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	data := t.TempDir()
 	p, url := w.storage("--engine", "bolt", "--data", data)
