@@ -319,7 +319,7 @@ func (h *secondHistory) notGrantedTry() []*secondEvent {
 		came := slices.ContainsFunc(h.order[min(asked.place, e.place):e.place], func(o *secondEvent) bool {
 			return (o.kind == "granted" || o.kind == "queued") && o.scope == e.scope
 		})
-		return (!came || h.off["not-granted: nobody came"]) && !h.handedOver(e) && !h.gaveUp(e)
+		return (!came || h.off["not-granted: nobody came"]) && !h.gaveUp(e)
 	})
 }
 

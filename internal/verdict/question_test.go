@@ -178,15 +178,6 @@ func TestHandedOver(t *testing.T) {
 			after 1s
 			grant b by c2
 			told c2 b`, history.Safe, nil},
-		{"to who waits, beside one that does not", `
-			handover 1s
-			grant x by c3
-			lock c2
-			end x
-			try c1
-			notry c1
-			grant b by c2
-			told c2 b`, history.Safe, nil},
 		{"too late", `
 			handover 1s
 			grant x by c3
