@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -31,7 +32,7 @@ func (s spinning) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, fence.Definite.Wrap(ctx.Err())
 		}
 		pause = min(lastPause, 2*pause+rand.N(time.Duration(tries)*time.Millisecond))
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -34,7 +35,7 @@ func (w *asking[C]) try(ctx context.Context, conn C) (service.Tenure, error) {
 func (w *asking[C]) ask(ctx context.Context, stands func(owner string)) (service.Tenure, error) {
 	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
 	if err != nil {
-		return nil, err
+		return nil, fence.Definite.Wrap(err)
 	}
 	defer w.Database.HangUp(conn)
 	late, stop := service.Patient(ctx, func() {})
@@ -52,7 +53,7 @@ func (w *asking[C]) ask(ctx context.Context, stands func(owner string)) (service
 		case <-ctx.Done():
 		}
 	}
-	return nil, ctx.Err()
+	return nil, fence.Definite.Wrap(ctx.Err())
 }
 
 // rowTenure is one that a row says. It ends by the client's clock when the lease does.
