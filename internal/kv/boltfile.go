@@ -148,7 +148,7 @@ func (f *boltFile) Close() error {
 	return f.db.Close()
 }
 
-// View is that of bbolt.DB. A view changes nothing, so its errors are definite.
+// View runs fn in a transaction that reads. It changes nothing, so its errors are definite.
 func (f *boltFile) View(fn func(*bbolt.Tx) error) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -161,7 +161,7 @@ func (f *boltFile) View(fn func(*bbolt.Tx) error) error {
 	return nil
 }
 
-// Update is that of bbolt.DB. An error of fn undoes the transaction, and so is definite. Any
+// Update runs fn in a transaction that writes. An error of fn undoes it, and so is definite. Any
 // other error is a *CommitError or ErrClosed.
 func (f *boltFile) Update(fn func(*bbolt.Tx) error) error {
 	f.writer.Lock()

@@ -164,12 +164,13 @@ func (j *judge) notGranted(i int, e history.Event, starved string) {
 	free := !slices.ContainsFunc(s.open, func(t *tenure) bool {
 		return e.Kind != history.KindFail || t.client != e.Lane || !j.questions.givenUp(t)
 	})
-	free = free && !j.handsOver(i, e)
 	if e.Op == history.OpTryLock {
 		// Of two attempts that come together both may be told that they came too
 		// late. So it counts only where nobody else came.
 		t := j.tries[asked{e.Lane, e.Scope}]
 		free = t.free && t.comers == s.comers
+	} else {
+		free = free && !j.handsOver(i, e)
 	}
 	// With a reason, the client did not ask for the lock at all, or lost its place
 	// in the queue with its own lease.
