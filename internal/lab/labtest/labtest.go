@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -113,4 +114,16 @@ func Run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options)
 		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
 	}
 	return events
+}
+
+// Stories are what the tests of a service tell: what lies in testdata, and in the long form what is
+// shipped, too. That package e2e tells each time, by gcsim itself.
+func Stories(t *testing.T, of service.Service) []*scenario.Scenario {
+	t.Helper()
+	services := []service.Service{of}
+	stories := Parse(t, services, "testdata/*.yaml")
+	if need.Long() {
+		stories = append(stories, Parse(t, services, "../../../scenarios/"+of.Name()+"/*.yaml")...)
+	}
+	return stories
 }

@@ -40,7 +40,8 @@ func (s onNode) Launch(context.Context, *proc.Group, setting.Values) (service.La
 	return service.Launched{Endpoints: []string{s.node.Addr}, Processes: []*proc.Process{s.node.Process}}, nil
 }
 
-// TestStories: what is shipped and what is not, on one node. The runs leave nothing behind.
+// TestStories tells them on one node, and two on a node that is there already. The runs leave
+// nothing behind.
 func TestStories(t *testing.T) {
 	node := node.Get(t)
 	url := "http://" + node.Addr
@@ -53,19 +54,19 @@ func TestStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("all", func(t *testing.T) {
-		tell(t, own, "testdata/*.yaml")
-		tell(t, own, "../../../scenarios/elasticsearch/*.yaml")
-		tell(t, lab.Options{Services: []service.Service{of}, Endpoints: endpoints}, "../../../scenarios/elasticsearch/0[13]-*.yaml")
+		tell(t, own, labtest.Stories(t, services[0]))
+		there := lab.Options{Services: []service.Service{of}, Endpoints: endpoints}
+		tell(t, there, labtest.Parse(t, services, "../../../scenarios/elasticsearch/0[13]-*.yaml"))
 	})
 	if left := indices(t, url); len(left) > 0 {
 		t.Errorf("the runs have left %q behind", left)
 	}
 }
 
-// tell tells all stories of a pattern, side by side.
-func tell(t *testing.T, o lab.Options, pattern string) {
+// tell tells stories, side by side.
+func tell(t *testing.T, o lab.Options, stories []*scenario.Scenario) {
 	t.Helper()
-	labtest.Each(t, labtest.Parse(t, services, pattern), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, o)
 	})
 }

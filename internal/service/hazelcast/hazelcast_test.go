@@ -19,13 +19,11 @@ func TestMain(m *testing.M) { labtest.Main(m, services, 2) }
 // services are the one of these tests.
 var services = []service.Service{hazelcast.Service{}}
 
-// TestStories: what is shipped and what is not, on members that are shared where nothing is
-// done to them.
+// TestStories tells them on members that are shared where nothing is done to them.
 func TestStories(t *testing.T) {
 	peerstest.Need(t)
 	shared := labtest.Share(t)
-	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/hazelcast/*.yaml")...)
-	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})
 }

@@ -42,12 +42,12 @@ func parse(t *testing.T, pattern string) []*scenario.Scenario {
 	return labtest.Parse(t, services, pattern)
 }
 
-// TestStories: what is shipped and what is not, on one server where nothing is done to it, but for
-// stories with clients in Java, which take long.
+// TestStories tells them on one server where nothing is done to it, but for those with clients in
+// Java, which take long.
 func TestStories(t *testing.T) {
 	program(t, "to tell the stories on")
 	shared := labtest.Share(t)
-	stories := labtest.InGo(services[0], append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/mariadb/*.yaml")...))
+	stories := labtest.InGo(services[0], labtest.Stories(t, services[0]))
 	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})

@@ -57,8 +57,8 @@ func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, of service.Ser
 	return labtest.Run(t, s, v, lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
 }
 
-// TestStories: what is shipped and what is not, on a real server and on the embedded one, but for
-// stories with clients in Java, which take long.
+// TestStories tells them on a real server and on the embedded one, but for those with clients in
+// Java, which take long.
 func TestStories(t *testing.T) {
 	embedded, _ := at(t, "embedded")
 	for name, of := range map[string]service.Service{"redis": redis.Service{}, "embedded": embedded} {
@@ -66,7 +66,7 @@ func TestStories(t *testing.T) {
 			if name == "redis" && redisproc.Program() == "" {
 				need.Program(t, "redis-server", "to tell the stories on")
 			}
-			stories := labtest.InGo(of, append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/redis/*.yaml")...))
+			stories := labtest.InGo(of, labtest.Stories(t, of))
 			labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 				if lacks := of.(service.Lacking).Lacks(v); lacks != "" {
 					t.Log(lacks)

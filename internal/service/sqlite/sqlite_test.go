@@ -24,10 +24,8 @@ func TestMain(m *testing.M) {
 // services are those of these tests.
 var services = []service.Service{sqlite.Service{}}
 
-// TestStories: what is shipped and what is not.
 func TestStories(t *testing.T) {
-	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/sqlite/*.yaml")...)
-	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services})
 	})
 }

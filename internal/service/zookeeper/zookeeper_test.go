@@ -32,12 +32,11 @@ func needs(t *testing.T) {
 	}
 }
 
-// TestStories: what is shipped and what is not, on one server where nothing is done to it.
+// TestStories tells them on one server where nothing is done to it.
 func TestStories(t *testing.T) {
 	needs(t)
 	shared := labtest.Share(t)
-	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/zookeeper/*.yaml")...)
-	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		if lab.Lacks(services[0], v) != "" {
 			peerstest.Need(t)
 		}
