@@ -21,7 +21,7 @@ func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) 
 			continue
 		}
 		bounds[name] = c.Time(setting.TTL) + slack
-		if world.Number(settingMembers) > 1 {
+		if world.Number(nodes.Setting) > 1 {
 			bounds[name] += c.Time(setting.TTL)
 		}
 	}

@@ -51,7 +51,7 @@ var restore = service.Fault{
 			if !s.Facts[saved] {
 				return "there is no snapshot: it needs a step \"gcsim: save etcd\" before"
 			}
-			if members := s.Variant.World.Settings.Number(settingMembers); members != 1 {
+			if members := s.Variant.World.Settings.Number(nodes.Setting); members != 1 {
 				return fmt.Sprintf("etcd has %d members, and only one alone can be restored: it needs \"members: 1\"", members)
 			}
 			return ""
@@ -62,7 +62,7 @@ var restore = service.Fault{
 	},
 }
 
-func (s *servers) snapshotFile() string { return filepath.Join(s.stage.Group().Dir, "snapshot.db") }
+func (s *servers) snapshotFile() string { return filepath.Join(s.Stage.Group().Dir, "snapshot.db") }
 
 func (s *servers) restore(ctx context.Context) error {
 	before, err := s.Position(ctx)
@@ -74,20 +74,20 @@ func (s *servers) restore(ctx context.Context) error {
 	}
 	var how etcdproc.Restored
 	words := "restored from its snapshot"
-	if s.stage.World().Text(settingRestore) == restoreBumped {
+	if s.Stage.World().Text(settingRestore) == restoreBumped {
 		how = etcdproc.Restored{BumpRevision: bump, MarkCompacted: true}
 		words += fmt.Sprintf(", with --bump-revision %d --mark-compacted", bump)
 	}
 	for _, m := range s.cluster.Members {
-		s.stage.Mean(m.Process())
+		s.Stage.Mean(m.Process())
 	}
-	err = s.stage.Meanwhile(ctx, "etcd to be restored", func(ctx context.Context) error {
+	err = s.Stage.Meanwhile(ctx, "etcd to be restored", func(ctx context.Context) error {
 		return s.cluster.Restore(ctx, s.snapshotFile(), how)
 	})
 	if err != nil {
 		return err
 	}
-	s.guard()
+	s.Guard()
 	if err := s.observe(ctx, s.endpoints, true); err != nil {
 		return err
 	}
@@ -95,6 +95,6 @@ func (s *servers) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.stage.Remark(s.stage.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
+	s.Stage.Remark(s.Stage.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
 	return nil
 }

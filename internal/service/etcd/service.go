@@ -29,7 +29,6 @@ var (
 
 // The settings of its servers.
 const (
-	settingMembers = "members"
 	settingRestore = "restore"
 
 	restorePlain  = "plain"
@@ -37,25 +36,28 @@ const (
 )
 
 var worldSettings = []setting.Setting{
-	{Name: settingMembers, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many members it has."},
+	service.SettingMembers,
 	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How it is restored. plain: revisions go back to the snapshot's. bumped: by etcdutl's --bump-revision and --mark-compacted."},
 }
+
+// faults are steps that no other service has.
+var faults = slices.Concat(nodes.LeaderFaults(), nodes.MemberFaults(service.NodeRule{
+	Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before",
+}), []*service.Fault{isolateLeader, healLeader, &isolateMember, &healMember, &revoke, &save, &restore})
 
 // Words implements service.Service.
 func (s Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: s.Name(), About: "The lock service.",
 		World: worldSettings, Client: s.ClientSettings(),
-		Words: []string{leaderName, sessionOwn, sessionKept},
-		Nodes: memberNames, Issuer: true,
-		Check: check, Clash: clash, Own: own,
+		Words: []string{service.Leader, sessionOwn, sessionKept},
+		Nodes: nodes.Name + "[0-9]+", Issuer: true,
+		Check: check, Clash: clash, Own: nodes.Own("etcd members", "single members of etcd"),
 	}
 }
 
 // Faults implements service.Service.
-func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&pauseLeader, &resumeLeader, &pauseMember, &resumeMember, &killMember, &restartMember, &isolateLeader, &healLeader, &isolateMember, &healMember, &revoke, &save, &restore}
-}
+func (Service) Faults() []*service.Fault { return faults }
 
 // Found implements service.Service.
 func (Service) Found() (where, bring string) { return "embedded, etcd " + version.Version, "" }
@@ -83,8 +85,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		if s, why := unfit(clients[name].Values); s != "" {
 			return &scenario.Conflict{Client: name, Setting: s, Text: why}
 		}
-		if clients[name].Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3 {
-			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "etcd has one member, which leads, and so no follower: it needs \"members: 3\""}
+		if clients[name].Text(service.SettingMember) == service.MemberFollower && w.Settings.Number(nodes.Setting) < 3 {
+			return &scenario.Conflict{Client: name, Setting: service.SettingMember, Text: "etcd has one member, which leads, and so no follower: it needs \"members: 3\""}
 		}
 	}
 	return nil
@@ -144,19 +146,6 @@ func (Service) Told(client string, all map[string]scenario.Client) setting.Value
 		}
 	}
 	return told
-}
-
-// own says why a variant needs an etcd of its own.
-func own(world setting.Values, clients map[string]scenario.Client) (why []string) {
-	if n := world.Number(settingMembers); n != 1 {
-		why = append(why, fmt.Sprintf("wants %d etcd members", n))
-	}
-	for _, c := range clients {
-		if c.Text(settingMember) != memberAny {
-			return append(why, "has clients of single members of etcd")
-		}
-	}
-	return why
 }
 
 // Shows implements service.Service.

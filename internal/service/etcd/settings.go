@@ -15,12 +15,8 @@ const (
 	sessionOwn  = "own"  // each tenure has a key of its own
 	sessionKept = "kept" // one session, and so one key, is for all tenures
 
-	settingMember  = "member"
-	memberAny      = "any"     // it knows them all
-	memberHighest  = "highest" // the one whose leases have the highest IDs
-	memberLowest   = "lowest"
-	memberLeader   = "leader"   // the one that leads when the story begins
-	memberFollower = "follower" // one that does not
+	memberHighest = "highest" // the member whose leases have the highest IDs
+	memberLowest  = "lowest"
 
 	lookIsOwner = "is-owner"
 	lookFirst   = "first"
@@ -34,7 +30,7 @@ var clientSettings = []setting.Setting{
 		About: "What it shows to the storage. revision: the create revision of its lock key. header: the revision at which etcd answered that the lock is its. lease: its lease ID, which is not ordered. max: 2^63-1, with or without a lock.",
 	},
 	{
-		Name: settingMember, Default: memberAny, Of: []string{memberAny, memberHighest, memberLowest, memberLeader, memberFollower},
+		Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
 		About: "Which of etcd's members it talks to. highest, lowest: the one whose leases have the highest, the lowest IDs. leader: the one that leads when the story begins. follower: one that does not.",
 	},
 	{

@@ -15,7 +15,7 @@ var countRequests = service.Fault{
 		Actor: scenario.ActorLab, Usage: "count requests", Target: scenario.TheService, Own: "counts ZooKeeper's requests",
 		About: "The history says how many requests ZooKeeper has had since the last such step from the clients that hold a lock or wait, or did at such a step. The step is over when all who wait have nothing to ask.",
 		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
-			if n := s.Variant.World.Settings.Number(settingMembers); n != 1 {
+			if n := s.Variant.World.Settings.Number(nodes.Setting); n != 1 {
 				return fmt.Sprintf("ZooKeeper has %d members, and each counts for itself: it needs \"members: 1\"", n)
 			}
 			return ""

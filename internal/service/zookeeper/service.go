@@ -38,24 +38,21 @@ var (
 	_ service.Peered  = Service{}
 )
 
-// nodes is what a story calls the members.
-var nodes = service.Nodes{Name: Name, Setting: settingMembers, One: "member of ZooKeeper", Many: "members of ZooKeeper"}
+// faults are steps that no other service has.
+var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{&removeParent, &countRequests})
 
 // Words implements service.Service, as those below do.
 func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: Name, About: "The lock service.",
 		World: worldSettings, Client: clientSettings,
-		Words: []string{leaderName},
+		Words: []string{service.Leader},
 		Nodes: nodes.Name + "[0-9]+", Halfway: true,
-		Check: check, Clash: clash, Own: own,
+		Check: check, Clash: clash, Own: nodes.Own("members of ZooKeeper", "single members of ZooKeeper"),
 	}
 }
 
-// Faults are steps that no other service has.
-func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&pauseLeader, &resumeLeader, &killLeader, &killMember, &restartMember, &pauseMember, &resumeMember, &removeParent, &countRequests}
-}
+func (Service) Faults() []*service.Fault { return faults }
 
 // Found is "" where Java or a jar is missing.
 func (Service) Found() (where, bring string) { return zkproc.Found() }
@@ -87,12 +84,12 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		by := service.RecipeOf(recipes, c.Values)
 		inNoJVM := peers.CheckOther(name, by.name, c.Values, peers.Collector, peers.Ahead)
 		switch {
-		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(settingMember) != memberAny):
+		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(service.SettingMember) != service.MemberAny):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\" and \"member\""}
 		case by.peer == "" && inNoJVM != nil:
 			return inNoJVM
-		case c.Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3:
-			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
+		case c.Text(service.SettingMember) == service.MemberFollower && w.Settings.Number(nodes.Setting) < 3:
+			return &scenario.Conflict{Client: name, Setting: service.SettingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
 		case c.Time(setting.TTL) > longestSession:
 			return &scenario.Conflict{Client: name, Setting: setting.TTL, Text: fmt.Sprintf("ZooKeeper grants sessions of %v at most here", longestSession)}
 		}
@@ -111,19 +108,6 @@ func clash(lock, other string) string {
 		return ""
 	}
 	return fmt.Sprintf("the lock %q lies within %q, and its node would stand in the queue of %[2]q: want names of which none goes on from another with a /", in, out)
-}
-
-// own says why a variant needs a ZooKeeper of its own.
-func own(world setting.Values, clients map[string]scenario.Client) (why []string) {
-	if n := world.Number(settingMembers); n != 1 {
-		why = append(why, fmt.Sprintf("wants %d members of ZooKeeper", n))
-	}
-	for _, c := range clients {
-		if c.Text(settingMember) != memberAny {
-			return append(why, "has clients of single members of ZooKeeper")
-		}
-	}
-	return why
 }
 
 // Told implements service.Service, as those below do.
@@ -147,7 +131,7 @@ func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) 
 	bounds = make(map[string]time.Duration)
 	for name, c := range clients {
 		bounds[name] = c.Time(setting.TTL) + slack
-		if world.Number(settingMembers) > 1 {
+		if world.Number(nodes.Setting) > 1 {
 			bounds[name] += c.Time(setting.TTL)
 		}
 	}
