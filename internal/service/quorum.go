@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -281,5 +282,31 @@ func (e *Electing[M]) Own(many, single string) func(setting.Values, map[string]s
 			}
 		}
 		return why
+	}
+}
+
+// Bounds are those of a Bounded whose leases, of the clients' TTL, end after it within slack, as
+// free locks are granted. Members may elect a leader anew, which gives each lease its whole time
+// once more.
+func (e *Electing[M]) Bounds(world setting.Values, clients map[string]scenario.Client, slack time.Duration) (bounds map[string]time.Duration, handover time.Duration) {
+	bounds = make(map[string]time.Duration)
+	for name, c := range clients {
+		bounds[name] = c.Time(setting.TTL) + slack
+		if world.Number(e.Setting) > 1 {
+			bounds[name] += c.Time(setting.TTL)
+		}
+	}
+	return bounds, slack
+}
+
+// ClashWithin is a Clash that refuses a lock within another, of services whose locks are queues of
+// what stands below their names. why says what would be, where %[2]q is the outer lock.
+func ClashWithin(why string) func(lock, other string) string {
+	return func(lock, other string) string {
+		in, out := max(lock, other), min(lock, other)
+		if !strings.HasPrefix(in, out+"/") {
+			return ""
+		}
+		return fmt.Sprintf("the lock %q lies within %q, and "+why+": want names of which none goes on from another with a /", in, out)
 	}
 }

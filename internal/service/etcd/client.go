@@ -25,13 +25,10 @@ import (
 // Dialer makes clients of etcd.
 type Dialer struct{}
 
-// Name implements service.Dialer.
 func (Dialer) Name() string { return "etcd" }
 
-// ClientSettings implements service.Dialer.
 func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
 
-// DefaultEndpoints implements service.Dialer.
 func (Dialer) DefaultEndpoints() []string {
 	return []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"}
 }
@@ -87,7 +84,6 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	return c, nil
 }
 
-// Reach implements service.Client.
 func (c *client) Reach(ctx context.Context) error {
 	// Not by clientv3's MemberList, which tries again by itself and hides the cause.
 	cluster := etcdserverpb.NewClusterClient(c.etcd.ActiveConnection())
@@ -95,7 +91,6 @@ func (c *client) Reach(ctx context.Context) error {
 	return err
 }
 
-// Close implements service.Client.
 func (c *client) Close(ctx context.Context) error {
 	var errs []error
 	for _, s := range c.sessions {
@@ -110,12 +105,10 @@ const (
 	opTryLock = "trylock"
 )
 
-// Lock implements service.Client.
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	return c.take(ctx, opLock, scope, in)
 }
 
-// TryLock implements service.Client.
 func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	return c.take(ctx, opTryLock, scope, in)
 }
@@ -180,7 +173,6 @@ type place struct {
 	*service.Queue
 }
 
-// Enqueue implements service.Client.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
 	q, err := insist(c.members, func() (queuing, error) { return c.queuing(ctx, scope) })
 	if err != nil {

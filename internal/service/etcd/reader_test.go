@@ -51,7 +51,7 @@ func TestPlaceOfAReader(t *testing.T) {
 	if token, _ := place.Shown(); g.Mode != fence.Shared || g.Token <= held.Grant().Token || token != g.Token || !strings.HasPrefix(g.Owner, "/lock/"+session+"-") {
 		t.Errorf("the place is %+v of session %s", g, session)
 	}
-	if err := place.Unlock(t.Context()); err == nil || place.Err() != nil || isClosed(place.Done()) {
+	if err := place.Unlock(t.Context()); err == nil || place.Err() != nil || service.IsClosed(place.Done()) {
 		t.Errorf("a place that waits: unlocked with %v, over with %v", err, place.Err())
 	}
 	if err := held.Unlock(t.Context()); err != nil {
@@ -73,7 +73,7 @@ func TestPlaceOfAReader(t *testing.T) {
 	if err := place.Unlock(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if !isClosed(place.Done()) || place.Err() != nil {
+	if !service.IsClosed(place.Done()) || place.Err() != nil {
 		t.Errorf("unlocked, and over with %v", place.Err())
 	}
 }

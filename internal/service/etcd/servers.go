@@ -28,7 +28,6 @@ type servers struct {
 	observer  *watch
 }
 
-// Start implements service.Service.
 func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	start := etcdproc.Start
 	if isolates(stage.Steps()) {
@@ -52,17 +51,14 @@ func serversOf(stage service.Stage, cluster *etcdproc.Cluster) *servers {
 	return s
 }
 
-// Join implements service.Service.
 func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{Quorum: service.Quorum[*etcdproc.Member]{Stage: stage}, endpoints: endpoints}
 }
 
-// IssuerArgs implements service.Servers.
 func (s *servers) IssuerArgs() []string {
 	return []string{"--issuer", strings.Join(s.endpoints, ",")}
 }
 
-// Endpoints implements service.Servers.
 func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]string, error) {
 	which := client.Text(service.SettingMember)
 	if which == service.MemberAny {
@@ -114,7 +110,7 @@ func (s *servers) Position(ctx context.Context) (revision fence.Token, err error
 	return revision, err
 }
 
-// Leave implements service.Servers. What it cannot end runs out.
+// What Leave cannot end runs out.
 func (s *servers) Leave(ctx context.Context) {
 	if s.observer == nil {
 		return

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/version"
@@ -45,7 +46,6 @@ var faults = slices.Concat(nodes.LeaderFaults(), nodes.MemberFaults(service.Node
 	Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before",
 }), []*service.Fault{isolateLeader, healLeader, &isolateMember, &healMember, &revoke, &save, &restore})
 
-// Words implements service.Service.
 func (s Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: s.Name(), About: "The lock service.",
@@ -56,21 +56,16 @@ func (s Service) Words() scenario.Service {
 	}
 }
 
-// Faults implements service.Service.
 func (Service) Faults() []*service.Fault { return faults }
 
-// Found implements service.Service.
 func (Service) Found() (where, bring string) { return "embedded, etcd " + version.Version, "" }
 
-// At implements service.Service.
 func (s Service) At(where string) (service.Service, []string, error) {
 	return s, strings.Split(where, ","), nil // Reach looks at them
 }
 
-// Where implements service.Service.
 func (Service) Where() string { return "HOST:PORT,… of members that are there already" }
 
-// Commands implements service.Service.
 func (Service) Commands() []*cobra.Command { return []*cobra.Command{etcdcmd.Command()} }
 
 // check finds settings that do not go together.
@@ -92,19 +87,9 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	return nil
 }
 
-// clash refuses a lock within another. The keys of etcd's lock /a stand below
-// /a/, and so do those of a lock /a/b: its holder would stand in the queue of /a.
-func clash(lock, other string) string {
-	in, out := lock, other
-	if len(in) < len(out) {
-		in, out = out, in
-	}
-	if out == in || !strings.HasPrefix(in+"/", out+"/") {
-		return ""
-	}
-	return fmt.Sprintf(
-		"the lock %q lies within %q, and etcd would take its holder for one that waits for %q: want names of which none goes on from another with a /", in, out, out)
-}
+// The keys of etcd's lock /a stand below /a/, and so do those of a lock /a/b: its holder would stand
+// in the queue of /a.
+var clash = service.ClashWithin("etcd would take its holder for one that waits for %[2]q")
 
 // checkSession looks whether there is a session that a client can share.
 func checkSession(name string, clients map[string]scenario.Client) *scenario.Conflict {
@@ -133,7 +118,7 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 	return wrong
 }
 
-// Told implements service.Service. A session that another client shares is of package
+// A session that another client shares is of package
 // concurrency: no other key than the session's is there to be shared.
 func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
 	told := maps.Clone(all[client].Values)
@@ -148,7 +133,6 @@ func (Service) Told(client string, all map[string]scenario.Client) setting.Value
 	return told
 }
 
-// Shows implements service.Service.
 func (Service) Shows(client setting.Values) string {
 	return map[string]string{
 		tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax,
@@ -160,4 +144,18 @@ func (Service) Shows(client setting.Values) string {
 func (Service) Slot(tenure string) string {
 	key, _, _ := strings.Cut(tenure, "@")
 	return key
+}
+
+// slack is how long etcd may take to end a lease that ran out, or to grant a free lock.
+// It looks twice a second; the rest is for a machine that is busy.
+const slack = 3 * time.Second
+
+// Bounds has none of a client that shares another's session: that one renews its lease.
+func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+	bounds, handover = nodes.Bounds(world, clients, slack)
+	maps.DeleteFunc(bounds, func(name string, _ time.Duration) bool {
+		_, shares := clients[clients[name].Text(setting.Session)]
+		return shares
+	})
+	return bounds, handover
 }

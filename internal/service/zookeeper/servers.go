@@ -28,7 +28,6 @@ type servers struct {
 	requests  map[string]int // of each session, by the last count; nil before the first
 }
 
-// Start implements service.Service.
 func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	cluster, err := zkproc.Start(ctx, stage.Group(), stage.World().Number(nodes.Setting))
 	if err != nil {
@@ -43,7 +42,6 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 	return s, nil
 }
 
-// Launch implements service.Shared.
 func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 	cluster, err := zkproc.Start(ctx, g, world.Number(nodes.Setting))
 	if err != nil {
@@ -56,20 +54,20 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 	return launched, nil
 }
 
-// Join implements service.Service.
 func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{Quorum: service.Quorum[*zkproc.Member]{Stage: stage}, endpoints: endpoints}
 }
 
-// Observe implements service.Servers, as those below do. It returns when all members tell.
+// Observe returns when all members tell.
 func (s *servers) Observe(ctx context.Context) error {
 	s.observer = newObserver(s.Stage)
+	begun, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("ZooKeeper does not answer after %v", observeDeadline))
+	defer cancel()
 	for _, addr := range s.endpoints {
-		stream, err := s.observer.begin(ctx, addr)
-		if err != nil {
+		s.Stage.Go(func() { s.observer.follow(ctx, addr) })
+		if err := s.observer.await(begun, addr); err != nil {
 			return fmt.Errorf("observer: %w", err)
 		}
-		s.Stage.Go(func() { s.observer.follow(ctx, addr, stream) })
 	}
 	return nil
 }

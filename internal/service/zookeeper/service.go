@@ -41,14 +41,13 @@ var (
 // faults are steps that no other service has.
 var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{&removeParent, &countRequests})
 
-// Words implements service.Service, as those below do.
 func (Service) Words() scenario.Service {
 	return scenario.Service{
 		Name: Name, About: "The lock service.",
 		World: worldSettings, Client: clientSettings,
 		Words: []string{service.Leader},
 		Nodes: nodes.Name + "[0-9]+", Halfway: true,
-		Check: check, Clash: clash, Own: nodes.Own("members of ZooKeeper", "single members of ZooKeeper"),
+		Check: check, Clash: service.ClashWithin("its node would stand in the queue of %[2]q"), Own: nodes.Own("members of ZooKeeper", "single members of ZooKeeper"),
 	}
 }
 
@@ -57,13 +56,11 @@ func (Service) Faults() []*service.Fault { return faults }
 // Found is "" where Java or a jar is missing.
 func (Service) Found() (where, bring string) { return zkproc.Found() }
 
-// Get implements service.Getter.
 func (Service) Get(ctx context.Context, progress io.Writer) error { return zkproc.Get(ctx, progress) }
 
 // Where says what At takes.
 func (Service) Where() string { return "HOST:PORT,… of members that are there already" }
 
-// At implements service.Service, as those below do.
 func (s Service) At(where string) (service.Service, []string, error) {
 	endpoints := strings.Split(where, ",")
 	for _, e := range endpoints {
@@ -100,17 +97,6 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 // longestSession is what the members grant that the lab starts.
 const longestSession = time.Minute
 
-// clash refuses a lock within another: the node of the inner one would stand in the queue of
-// the outer one.
-func clash(lock, other string) string {
-	in, out := max(lock, other), min(lock, other)
-	if in == out || !strings.HasPrefix(in, out+"/") {
-		return ""
-	}
-	return fmt.Sprintf("the lock %q lies within %q, and its node would stand in the queue of %[2]q: want names of which none goes on from another with a /", in, out)
-}
-
-// Told implements service.Service, as those below do.
 func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
 	return all[client].Values
 }
@@ -125,23 +111,14 @@ func (Service) Slot(tenure string) string { return tenure }
 // slack is how long a machine that is busy may take to do what is due.
 const slack = 3 * time.Second
 
-// Bounds implements service.Bounded. Members may elect a leader anew, which gives each
-// session its whole time once more.
 func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + slack
-		if world.Number(nodes.Setting) > 1 {
-			bounds[name] += c.Time(setting.TTL)
-		}
-	}
-	return bounds, slack
+	return nodes.Bounds(world, clients, slack)
 }
 
 // reachDeadline is for how long a ZooKeeper that is there already is asked.
 const reachDeadline = 10 * time.Second
 
-// Reach implements service.Service. A member that does not tell which transaction an event is
+// A member that does not tell which transaction an event is
 // of is of no use: it is older than 3.9.
 func (Service) Reach(ctx context.Context, endpoints []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("no answer after %v", reachDeadline))
