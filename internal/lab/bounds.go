@@ -13,9 +13,7 @@ import (
 // of its faults, as they are no events of their own, or where the servers are others'.
 func (r *run) bounds(o Options) (bounds map[string]time.Duration, handover time.Duration) {
 	bounded, promises := r.service.(service.Bounded)
-	ofServers := func(s scenario.Step) bool {
-		return slices.ContainsFunc(r.service.Faults(), func(f *service.Fault) bool { return &f.Form == s.Form })
-	}
+	ofServers := func(s scenario.Step) bool { return r.actions[s.ID].ofService }
 	if !promises || len(o.Endpoints) > 0 || slices.ContainsFunc(r.variant.Steps, ofServers) {
 		return nil, 0
 	}

@@ -96,8 +96,10 @@ func (r *run) startClient(name string) error {
 	w := r.world
 	n := w.links[name]
 	var env []string
-	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
-		env = gcEnv
+	for _, a := range r.actions {
+		if a.env != nil && r.meddles(name, func(s scenario.Step) bool { return s.ID == a.ID() }) {
+			env = append(env, a.env...)
+		}
 	}
 	args := agent.Args{
 		Name: name, Service: r.service.Name(), Endpoints: n.endpoints, Lock: r.ownLock(name),

@@ -72,7 +72,8 @@ type run struct {
 	variant  *scenario.Variant
 	service  service.Service
 	servers  service.Servers
-	prefix   string // of the locks' names, where others use the servers as well
+	actions  map[string]*action // by the IDs of steps
+	prefix   string             // of the locks' names, where others use the servers as well
 	seed     uint64
 	patience time.Duration
 	open     bool            // its steps come from outside
@@ -104,7 +105,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 		return nil, fmt.Errorf("there is no lock service %q here", v.World.Service)
 	}
 	r := &run{
-		service: of, scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
+		service: of, actions: actionsWith(of), scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
 		open: o.Next != nil, look: o.Look,
 		hub:    make(chan []history.Event),
 		broken: make(chan failure),

@@ -165,17 +165,14 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 
 // Lacks implements service.Lacking.
 func (s Service) Lacks(v *scenario.Variant) string {
-	has := func(f *scenario.Form) bool {
-		return slices.ContainsFunc(v.Steps, func(step scenario.Step) bool { return step.Form == f })
-	}
 	switch world := v.World.Settings; {
-	case s.program() != "" && has(&jump.Form):
+	case s.program() != "" && v.Has(&jump.Form):
 		return "the clock of a real Redis is the machine's: it needs the embedded one, by \"--redis embedded\""
 	case s.program() != "":
 		return ""
 	case world.Text(settingPersistence) != persistenceNone:
 		return "the embedded Redis keeps nothing when it ends: it needs another, by " + redisproc.Install
-	case world.Text(settingEviction) != evictionNone || has(&fill.Form):
+	case world.Text(settingEviction) != evictionNone || v.Has(&fill.Form):
 		return "the embedded Redis has no bound of its memory: it needs another, by " + redisproc.Install
 	case world.Number(settingReplicas) > 0:
 		return "the embedded Redis has no replicas: it needs another, by " + redisproc.Install
