@@ -260,7 +260,7 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 			}
 			r.show(lookPause)
 		case f := <-r.broken:
-			if !r.world.isMeant(f.process) {
+			if _, wanted := r.world.ends.Load(f.process); !wanted {
 				return fmt.Errorf("waiting for %s: %w", what, f.err)
 			}
 		case _, more := <-wake:

@@ -130,7 +130,7 @@ type Bounded interface {
 // Fault is a step that one service has.
 type Fault struct {
 	scenario.Form
-	Do func(ctx context.Context, s Servers, stage Stage, step scenario.Step) error
+	Do Doing
 }
 
 // Servers are those of one run. The service that started them knows their type.
@@ -149,20 +149,8 @@ type Servers interface {
 	Leave(ctx context.Context)
 }
 
-// Stage is a run, as its lock service sees it.
-type Stage interface {
-	// Group is where the run's processes and files are.
-	Group() *proc.Group
-	// World are the settings of the servers.
-	World() setting.Values
-	// Clients are those of the story, by name.
-	Clients() map[string]scenario.Client
-	// Steps are the story.
-	Steps() []scenario.Step
-	// Locks are the names of the run's locks, as the clients ask for them. Prefix is
-	// with what they begin where others use the servers as well.
-	Locks() []string
-	Prefix() string
+// Account takes in what is told of a lock service.
+type Account interface {
 	// Tell takes in events of the service's account: that a tenure was granted, that
 	// one ended, that a client queued. What one change of the service's state means is
 	// told at once. The time of an event is that since 1970. An end before its
@@ -171,18 +159,43 @@ type Stage interface {
 	// Both hold unless the tenure's own client let go of it; other causes are the run's
 	// to find.
 	Tell(events ...history.Event)
-	// Fail ends the run, unless p was meant to end. p is nil where no process ended.
+	// Fail ends the account, unless p was to end. p is nil where no process ended.
 	Fail(p *proc.Process, err error)
-	// Guard has the end of a process end the run, unless it was meant to end.
+}
+
+// Stage is where servers are, and who looks at them.
+type Stage interface {
+	Account
+	Plan() Plan
+	// Group is where the processes and files are.
+	Group() *proc.Group
+	// Guard has the end of a process be one of the account, unless the process was to end.
 	Guard(p *proc.Process)
-	// Mean says that the story wants a process to end.
-	Mean(p *proc.Process)
-	// Go starts what the run waits for at its end.
+	// Go starts what is waited for at the end.
 	Go(do func())
-	// Meanwhile does something that takes time, while the run takes in what its accounts
-	// say; what names it in errors.
+	// Meanwhile does something that takes time, while what accounts say is taken in; what
+	// names it in errors.
 	Meanwhile(ctx context.Context, what string, do func(context.Context) error) error
-	// AwaitClosed waits until a channel is closed.
+}
+
+// Plan is what servers are for. It is known before they are there.
+type Plan struct {
+	World setting.Values // settings of the servers
+	// Locks are the names of the locks, as the clients ask for them. Prefix is with what
+	// they begin where others use the servers as well.
+	Locks  []string
+	Prefix string
+	// Clients are those of the story, by name, and Steps are the story; nil where none is told.
+	Clients map[string]scenario.Client
+	Steps   []scenario.Step
+}
+
+// Story is a run in which a fault happens.
+type Story interface {
+	Stage
+	// Ends says that the story ends a process, which is about to be killed.
+	Ends(p *proc.Process)
+	// AwaitClosed waits until a channel is closed; what names this in errors.
 	AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error
 	// Now is the run's time.
 	Now() time.Duration
@@ -196,4 +209,14 @@ type Stage interface {
 	Revoked(yes func(tenure string) bool)
 	// AwaitEnd waits for the end of a client's tenure.
 	AwaitEnd(ctx context.Context, client, tenure string) error
+}
+
+// Noted does something, and notes it in the history, by the time when it began.
+func Noted(s Story, text string, do func() error) error {
+	at := s.Now()
+	err := do()
+	if err == nil {
+		s.Remark(at, text)
+	}
+	return err
 }

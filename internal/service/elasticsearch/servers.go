@@ -28,7 +28,7 @@ type servers struct {
 
 // Start implements service.Service.
 func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	launched, err := s.Launch(ctx, stage.Group(), stage.World())
+	launched, err := s.Launch(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ var settings = values{
 
 // indices are the run's.
 func (s *servers) indices() []string {
-	return []string{indexOf(s.stage.Prefix()), filesOf(s.stage.Prefix())}
+	return []string{indexOf(s.stage.Plan().Prefix), filesOf(s.stage.Plan().Prefix)}
 }
 
 // Observe implements service.Servers, as those below do. It makes the run's indices, and opens
@@ -80,7 +80,7 @@ func (s *servers) Observe(ctx context.Context) error {
 		}
 	}
 	s.node = n
-	if err := warmUp(starting, n, s.stage.Prefix()); err != nil {
+	if err := warmUp(starting, n, s.stage.Plan().Prefix); err != nil {
 		return fmt.Errorf("take locks for the first time: %w", err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,7 +88,7 @@ func (s *servers) Observe(ctx context.Context) error {
 		return err
 	}
 	s.addr = listener.Addr().String()
-	s.gate = &gate{node: n, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Locks(), fail: func(err error) { s.stage.Fail(nil, err) }}
+	s.gate = &gate{node: n, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Plan().Locks, fail: func(err error) { s.stage.Fail(nil, err) }}
 	server := &http.Server{Handler: s.gate.handler(), ReadHeaderTimeout: observeDeadline}
 	s.stage.Go(func() { _ = server.Serve(listener) })
 	s.stage.Go(func() {

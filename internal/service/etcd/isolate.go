@@ -29,9 +29,9 @@ var isolateMember = service.Fault{
 			return named.Check(map[string]bool{memberIsolated: true}, service.NodeRule{Fact: memberIsolated, Is: true, Words: "%s is isolated already"})(s, c, step)
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 		s := of.(*servers)
-		return s.lose(ctx, s.named(step.Node), "is isolated from the others", s.isolate)
+		return s.lose(ctx, story, s.named(step.Node), "is isolated from the others", s.isolate)
 	},
 }
 
@@ -42,9 +42,9 @@ var healMember = service.Fault{
 		About: "The isolated member and the others reach each other again.",
 		Check: named.Check(map[string]bool{memberIsolated: false}, service.NodeRule{Fact: memberIsolated, Is: false, Words: "%s is not isolated here: it needs a step \"gcsim: isolate %s\" before"}),
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 		s := of.(*servers)
-		return s.heal(ctx, s.named(step.Node))
+		return s.heal(ctx, story, s.named(step.Node))
 	},
 }
 
@@ -55,9 +55,9 @@ var isolateLeader = service.Fault{
 		About: "Nothing passes between etcd's leader and the other members, until \"heal leader\". Clients reach all of them.",
 		Check: checkLoss(leaderIsolated),
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		return s.loseLeader(ctx, "is isolated from the others", s.isolate)
+		return s.loseLeader(ctx, story, "is isolated from the others", s.isolate)
 	},
 }
 
@@ -68,9 +68,9 @@ var healLeader = service.Fault{
 		About: "The isolated leader and the others reach each other again.",
 		Check: checkReturn(leaderIsolated),
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		return s.heal(ctx, s.led)
+		return s.heal(ctx, story, s.led)
 	},
 }
 
@@ -86,13 +86,13 @@ func (s *servers) isolate(m *etcdproc.Member) error {
 
 // heal returns when the member has caught up with the others, unless that would take
 // members that are gone.
-func (s *servers) heal(ctx context.Context, m *etcdproc.Member) error {
+func (s *servers) heal(ctx context.Context, story service.Story, m *etcdproc.Member) error {
 	s.cluster.Heal(m)
-	s.stage.Remark(s.stage.Now(), m.Name()+" and the others reach each other again")
+	story.Remark(story.Now(), m.Name()+" and the others reach each other again")
 	if serving, most := s.serving(); most && slices.Contains(serving, m) {
 		if err := s.stage.Meanwhile(ctx, m.Name()+" to catch up", m.AwaitCaughtUp); err != nil {
 			return err
 		}
 	}
-	return s.observeServing(ctx)
+	return s.observeServing(ctx, story)
 }

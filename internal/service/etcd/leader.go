@@ -27,9 +27,9 @@ var pauseLeader = service.Fault{
 		About: "Stops etcd's leader, until \"resume leader\".",
 		Check: checkLoss(leaderStopped),
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		return s.loseLeader(ctx, "is stopped", s.pause)
+		return s.loseLeader(ctx, story, "is stopped", s.pause)
 	},
 }
 
@@ -40,9 +40,9 @@ var resumeLeader = service.Fault{
 		About: "Lets etcd's old leader go on.",
 		Check: checkReturn(leaderStopped),
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		return s.resume(ctx, s.led, ", the member that led, goes on, as a follower")
+		return s.resume(ctx, story, s.led, ", the member that led, goes on, as a follower")
 	},
 }
 
@@ -75,14 +75,14 @@ func checkReturn(how string) func(*scenario.Story, *scenario.ClientStory, scenar
 
 // loseLeader does to the member that leads what takes it from the others, and awaits
 // that another one leads.
-func (s *servers) loseLeader(ctx context.Context, how string, do func(*etcdproc.Member) error) error {
+func (s *servers) loseLeader(ctx context.Context, story service.Story, how string, do func(*etcdproc.Member) error) error {
 	var old, next *etcdproc.Member
 	var at time.Duration
 	err := s.stage.Meanwhile(ctx, "another member to lead", func(ctx context.Context) (err error) {
 		if old, err = s.cluster.Leader(ctx); err != nil {
 			return err
 		}
-		at = s.stage.Now()
+		at = story.Now()
 		if err := do(old); err != nil {
 			return err
 		}
@@ -92,11 +92,11 @@ func (s *servers) loseLeader(ctx context.Context, how string, do func(*etcdproc.
 	if err != nil {
 		return err
 	}
-	now := s.stage.Now()
+	now := story.Now()
 	s.led = old
-	s.stage.Remark(at, fmt.Sprintf("%s, the member of etcd that leads, %s", old.Name(), how))
-	s.stage.Remark(now, fmt.Sprintf("%s leads now; for %.3f s nobody did, and all leases were given their whole time anew", next.Name(), (now-at).Seconds()))
-	return s.observeServing(ctx)
+	story.Remark(at, fmt.Sprintf("%s, the member of etcd that leads, %s", old.Name(), how))
+	story.Remark(now, fmt.Sprintf("%s leads now; for %.3f s nobody did, and all leases were given their whole time anew", next.Name(), (now-at).Seconds()))
+	return s.observeServing(ctx, story)
 }
 
 // otherLeader awaits that another member leads than one that is lost. That one may say

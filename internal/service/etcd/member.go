@@ -15,30 +15,30 @@ const memberNames = "etcd[0-9]+"
 // named is what a story calls them.
 var named = service.Nodes{Name: Dialer{}.Name(), Setting: settingMembers, One: "member of etcd", Many: "members of etcd"}
 
-var killMember = named.Kill(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+var killMember = named.Kill(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
-	return s.lose(ctx, s.named(step.Node), "is killed", s.kill)
+	return s.lose(ctx, story, s.named(step.Node), "is killed", s.kill(story))
 })
 
-var restartMember = named.Restart(func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+var restartMember = named.Restart(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
 	m := s.named(step.Node)
-	if err := stage.Meanwhile(ctx, m.Name()+" to serve", m.Restart); err != nil {
+	if err := story.Meanwhile(ctx, m.Name()+" to serve", m.Restart); err != nil {
 		return err
 	}
-	stage.Guard(m.Process())
-	stage.Remark(stage.Now(), m.Name()+" is started again")
-	return s.regain(ctx, m)
+	story.Guard(m.Process())
+	story.Remark(story.Now(), m.Name()+" is started again")
+	return s.regain(ctx, story, m)
 }, service.NodeRule{Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before"})
 
-var pauseMember = named.Pause(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+var pauseMember = named.Pause(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
-	return s.lose(ctx, s.named(step.Node), "is stopped", s.pause)
+	return s.lose(ctx, story, s.named(step.Node), "is stopped", s.pause)
 })
 
-var resumeMember = named.Resume(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+var resumeMember = named.Resume(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
-	return s.resume(ctx, s.named(step.Node), " goes on")
+	return s.resume(ctx, story, s.named(step.Node), " goes on")
 })
 
 // named is the member of that name.
@@ -49,12 +49,10 @@ func (s *servers) named(name string) *etcdproc.Member {
 
 // lose does to a member what takes it from the others, and awaits that another one leads
 // where most serve.
-func (s *servers) lose(ctx context.Context, m *etcdproc.Member, how string, do func(*etcdproc.Member) error) error {
-	at := s.stage.Now()
-	if err := do(m); err != nil {
+func (s *servers) lose(ctx context.Context, story service.Story, m *etcdproc.Member, how string, do func(*etcdproc.Member) error) error {
+	if err := service.Noted(story, m.Name()+", a member of etcd, "+how, func() error { return do(m) }); err != nil {
 		return err
 	}
-	s.stage.Remark(at, m.Name()+", a member of etcd, "+how)
 	if _, most := s.serving(); !most {
 		return nil
 	}
@@ -66,14 +64,16 @@ func (s *servers) lose(ctx context.Context, m *etcdproc.Member, how string, do f
 	if err != nil {
 		return err
 	}
-	s.stage.Remark(s.stage.Now(), leader.Name()+" leads the others")
-	return s.observeServing(ctx)
+	story.Remark(story.Now(), leader.Name()+" leads the others")
+	return s.observeServing(ctx, story)
 }
 
-func (s *servers) kill(m *etcdproc.Member) error {
-	s.gone = append(s.gone, m)
-	s.stage.Mean(m.Process())
-	return m.Process().Kill()
+func (s *servers) kill(story service.Story) func(*etcdproc.Member) error {
+	return func(m *etcdproc.Member) error {
+		s.gone = append(s.gone, m)
+		story.Ends(m.Process())
+		return m.Process().Kill()
+	}
 }
 
 func (s *servers) pause(m *etcdproc.Member) error {
@@ -82,18 +82,18 @@ func (s *servers) pause(m *etcdproc.Member) error {
 }
 
 // resume lets a stopped member go on; how says so.
-func (s *servers) resume(ctx context.Context, m *etcdproc.Member, how string) error {
+func (s *servers) resume(ctx context.Context, story service.Story, m *etcdproc.Member, how string) error {
 	if err := m.Process().Resume(); err != nil {
 		return err
 	}
-	s.stage.Remark(s.stage.Now(), m.Name()+how)
-	return s.regain(ctx, m)
+	story.Remark(story.Now(), m.Name()+how)
+	return s.regain(ctx, story, m)
 }
 
 // regain says that a member is not gone any more.
-func (s *servers) regain(ctx context.Context, m *etcdproc.Member) error {
+func (s *servers) regain(ctx context.Context, story service.Story, m *etcdproc.Member) error {
 	s.gone = slices.DeleteFunc(s.gone, func(o *etcdproc.Member) bool { return o == m })
-	return s.observeServing(ctx)
+	return s.observeServing(ctx, story)
 }
 
 // serving are the members that are neither gone nor isolated. most says that they are
@@ -110,14 +110,14 @@ func (s *servers) serving() (serving []*etcdproc.Member, most bool) {
 // observeServing has the account go on through a member that serves, where the one that
 // it goes through does not. Where most do not serve nobody is granted a lock, and the
 // account goes on when they do.
-func (s *servers) observeServing(ctx context.Context) error {
+func (s *servers) observeServing(ctx context.Context, story service.Story) error {
 	serving, most := s.serving()
 	through := s.observer.client.Endpoints()
 	if !most || slices.ContainsFunc(serving, func(m *etcdproc.Member) bool { return slices.Contains(through, m.Endpoint()) }) {
 		return nil
 	}
-	if err := s.stopObserving(ctx); err != nil {
+	if err := s.stopObserving(ctx, story); err != nil {
 		return err
 	}
-	return s.observe(ctx, []string{serving[0].Endpoint()}, false)
+	return s.observe(ctx, []string{serving[0].Endpoint()}, nil)
 }

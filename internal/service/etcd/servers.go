@@ -27,10 +27,10 @@ type servers struct {
 // Start implements service.Service.
 func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	start := etcdproc.Start
-	if isolates(stage.Steps()) {
+	if isolates(stage.Plan().Steps) {
 		start = etcdproc.StartLinked
 	}
-	cluster, err := start(ctx, stage.Group(), stage.World().Number(settingMembers), etcdserver.Config{})
+	cluster, err := start(ctx, stage.Group(), stage.Plan().World.Number(settingMembers), etcdserver.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *servers) Leave(ctx context.Context) {
 	if s.observer == nil {
 		return
 	}
-	left, err := s.observer.client.Get(ctx, s.stage.Prefix(), clientv3.WithPrefix())
+	left, err := s.observer.client.Get(ctx, s.stage.Plan().Prefix, clientv3.WithPrefix())
 	if err != nil {
 		return
 	}

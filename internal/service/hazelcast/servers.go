@@ -23,7 +23,7 @@ type servers struct {
 
 // Start implements service.Service.
 func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := start(ctx, stage.Group(), stage.World())
+	cluster, err := start(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ type servers struct {
 
 // Start implements service.Service.
 func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := mariadbproc.Start(ctx, stage.Group(), mariadbproc.Program(), arguments(stage.World())...)
+	server, err := mariadbproc.Start(ctx, stage.Group(), mariadbproc.Program(), arguments(stage.Plan().World)...)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 
 // Join implements service.Service.
 func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, place: placeAt(endpoints[0]), database: databaseOf(stage.Prefix())}
+	return &servers{stage: stage, place: placeAt(endpoints[0]), database: databaseOf(stage.Plan().Prefix)}
 }
 
 // observeDeadline is for how long a MariaDB is asked for the beginning of the account.
@@ -68,7 +68,7 @@ func (s *servers) Observe(ctx context.Context) error {
 		return fmt.Errorf("make the run's database: %w", err)
 	}
 	s.account = sqlservice.NewAccount(Name, s.stage)
-	s.log = &sqlservice.Log{Locks: s.stage.Locks()}
+	s.log = &sqlservice.Log{Locks: s.stage.Plan().Locks}
 	s.data = &sqlservice.DataLog[*link]{DataAccount: sqlservice.NewDataAccount(Name, s.stage, recipes)}
 	s.holds = make(map[string]*link)
 	return s.observe(ctx, starting)
@@ -85,7 +85,7 @@ func (s *servers) make(ctx context.Context) error {
 	if err := s.place.makeDatabase(ctx, conn, s.database); err != nil {
 		return err
 	}
-	for _, lock := range s.stage.Locks() {
+	for _, lock := range s.stage.Plan().Locks {
 		for _, table := range []string{"row_lock", "resource"} {
 			if err := exec(ctx, conn, "INSERT INTO "+table+" (name) VALUES (?)", lock); err != nil {
 				return err

@@ -110,7 +110,7 @@ func (Service) Reach(ctx context.Context, endpoints []string) error {
 }
 
 func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	launched, err := s.Launch(ctx, stage.Group(), stage.World())
+	launched, err := s.Launch(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 
 func (s *servers) IssuerArgs() []string { return nil }
 
-func (s *servers) prefix() url.Values { return url.Values{"prefix": {s.stage.Prefix()}} }
+func (s *servers) prefix() url.Values { return url.Values{"prefix": {s.stage.Plan().Prefix}} }
 
 func (s *servers) Observe(ctx context.Context) error {
 	resp, err := s.open(ctx, http.MethodGet, "/events", s.prefix())
@@ -202,14 +202,12 @@ var forget = service.Fault{
 		Actor: scenario.ActorLab, Usage: "forget holders", Target: scenario.TheService,
 		About: "The server forgets who holds its locks.",
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
-		s, at := of.(*servers), stage.Now()
-		err := stage.Meanwhile(ctx, "the server to forget its holders", func(ctx context.Context) error {
-			return s.call(ctx, http.MethodPost, "/forget", s.prefix())
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+		s := of.(*servers)
+		return service.Noted(story, "the server has forgotten who holds its locks", func() error {
+			return story.Meanwhile(ctx, "the server to forget its holders", func(ctx context.Context) error {
+				return s.call(ctx, http.MethodPost, "/forget", s.prefix())
+			})
 		})
-		if err == nil {
-			stage.Remark(at, "the server has forgotten who holds its locks")
-		}
-		return err
 	},
 }

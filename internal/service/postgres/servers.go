@@ -48,7 +48,7 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 	}
 	stage.Guard(server.Process())
 	s := &servers{stage: stage, server: server, place: place{ownURL, server.Addr}}
-	if isPooled(stage.World()) {
+	if isPooled(stage.Plan().World) {
 		err = s.startPooler(ctx)
 	}
 	return s, err
@@ -56,7 +56,7 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 
 // startPooler starts a pooler before the server.
 func (s *servers) startPooler(ctx context.Context) error {
-	world := s.stage.World()
+	world := s.stage.Plan().World
 	pooler, err := postgresproc.StartPooler(ctx, s.stage.Group(), postgresproc.PoolerProgram(), s.server.Addr, world.Text(settingPooler), world.Number(settingPool))
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (ser
 
 // Join implements service.Service.
 func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, place: placeAt(endpoints[0]), database: sqlservice.DatabaseOf(stage.Prefix())}
+	return &servers{stage: stage, place: placeAt(endpoints[0]), database: sqlservice.DatabaseOf(stage.Plan().Prefix)}
 }
 
 // observeDeadline is for how long a PostgreSQL is asked for the beginning of the account.
@@ -112,7 +112,7 @@ func (s *servers) make(ctx context.Context) error {
 		if _, err := conn.PgConn().Exec(ctx, schema).ReadAll(); err != nil {
 			return err
 		}
-		for _, lock := range s.stage.Locks() {
+		for _, lock := range s.stage.Plan().Locks {
 			if _, err := conn.Exec(ctx, rowsStatement, lock); err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ func (s *servers) makeDatabase(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 	}
-	idle := s.stage.World().Time(settingIdle).Milliseconds()
+	idle := s.stage.Plan().World.Time(settingIdle).Milliseconds()
 	name := s.database
 	if name == "" {
 		name = conn.Config().Database

@@ -54,13 +54,13 @@ func (n *node) process() *proc.Process {
 func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	all := &servers{stage: stage}
 	program := s.program()
-	for i := range stage.World().Number(settingNodes) {
+	for i := range stage.Plan().World.Number(settingNodes) {
 		n, err := all.start(ctx, program, i)
 		if err != nil {
 			return nil, err
 		}
 		all.nodes = append(all.nodes, n)
-		if stage.World().Number(settingNodes) == 1 {
+		if stage.Plan().World.Number(settingNodes) == 1 {
 			continue // whose stream has the order of all that happens
 		}
 		if n.gate, err = newGate(n); err != nil {
@@ -68,7 +68,7 @@ func (s Service) Start(ctx context.Context, stage service.Stage) (service.Server
 		}
 		stage.Group().After(n.gate.close)
 	}
-	if stage.World().Number(settingReplicas) == 0 {
+	if stage.Plan().World.Number(settingReplicas) == 0 {
 		return all, nil
 	}
 	return all, all.standBy(ctx, program)
@@ -80,7 +80,7 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	world := s.stage.World()
+	world := s.stage.Plan().World
 	server, err := redisproc.Start(ctx, s.stage.Group(), program, slices.Concat(
 		redisproc.Settings(dir, world.Text(settingPersistence)), memorySettings(world.Text(settingEviction)),
 		[]string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}, more)...)
@@ -148,7 +148,7 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 
 // Observe implements service.Servers, as those below do.
 func (s *servers) Observe(ctx context.Context) error {
-	s.account = newAccount(s.stage, len(s.nodes), needs(s.stage.Clients(), len(s.nodes)))
+	s.account = newAccount(s.stage, len(s.nodes), needs(s.stage.Plan().Clients, len(s.nodes)))
 	for _, n := range s.nodes {
 		if err := n.observe(ctx, s.account); err != nil {
 			return err
@@ -181,7 +181,7 @@ func (s *servers) Leave(ctx context.Context) {
 	for _, n := range s.nodes {
 		client := redis.NewClient(n.options)
 		defer client.Close()
-		for _, lock := range s.stage.Locks() {
+		for _, lock := range s.stage.Plan().Locks {
 			_ = client.Del(ctx, watched(lock)...).Err() // what is left expires, but for a number
 		}
 	}

@@ -27,7 +27,7 @@ type account struct {
 
 func newAccount(stage service.Stage) *account {
 	a := &account{stage: stage, queues: make(map[string]*queue)}
-	for _, lock := range stage.Locks() {
+	for _, lock := range stage.Plan().Locks {
 		a.queues[lock] = &queue{lock: lock, places: make(map[string]*place), over: make(map[string]bool)}
 	}
 	return a

@@ -29,9 +29,9 @@ var pauseLeader = service.Fault{
 		About: "Stops ZooKeeper's leader, until \"resume leader\".",
 		Check: checkLoss(leaderStopped),
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		return s.loseLeader(ctx, leaderStopped, s.pause)
+		return s.loseLeader(ctx, story, leaderStopped, s.pause)
 	},
 }
 
@@ -48,9 +48,9 @@ var resumeLeader = service.Fault{
 			return ""
 		},
 	},
-	Do: func(_ context.Context, of service.Servers, _ service.Stage, _ scenario.Step) error {
+	Do: func(_ context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		return s.resume(s.led, ", the member that led, goes on, as a follower")
+		return s.resume(story, s.led, ", the member that led, goes on, as a follower")
 	},
 }
 
@@ -61,9 +61,9 @@ var killLeader = service.Fault{
 		About: "Kills ZooKeeper's leader (SIGKILL).",
 		Check: checkLoss(leaderKilled),
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		return s.loseLeader(ctx, leaderKilled, s.kill)
+		return s.loseLeader(ctx, story, leaderKilled, s.kill(story))
 	},
 }
 
@@ -85,12 +85,12 @@ func checkLoss(how string) func(*scenario.Story, *scenario.ClientStory, scenario
 
 // loseLeader does to the member that leads what takes it from the others, and awaits that
 // another one leads.
-func (s *servers) loseLeader(ctx context.Context, how string, do func(*zkproc.Member) error) error {
+func (s *servers) loseLeader(ctx context.Context, story service.Story, how string, do func(*zkproc.Member) error) error {
 	led, err := s.leader(ctx)
 	if err != nil {
 		return err
 	}
-	at := s.stage.Now()
+	at := story.Now()
 	if err := do(led); err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (s *servers) loseLeader(ctx context.Context, how string, do func(*zkproc.Me
 	if err != nil {
 		return err
 	}
-	now := s.stage.Now()
-	s.stage.Remark(at, fmt.Sprintf("%s, the member of ZooKeeper that leads, is %s", led.Name, how))
-	s.stage.Remark(now, fmt.Sprintf("%s leads now; for %.3f s nobody did, and all sessions were given their whole time anew", next.Name, (now-at).Seconds()))
+	now := story.Now()
+	story.Remark(at, fmt.Sprintf("%s, the member of ZooKeeper that leads, is %s", led.Name, how))
+	story.Remark(now, fmt.Sprintf("%s leads now; for %.3f s nobody did, and all sessions were given their whole time anew", next.Name, (now-at).Seconds()))
 	return s.awaitAccount(ctx)
 }

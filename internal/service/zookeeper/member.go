@@ -9,31 +9,31 @@ import (
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 )
 
-var killMember = nodes.Kill(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+var killMember = nodes.Kill(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
-	return s.lose(ctx, s.named(step.Node), "is killed", s.kill)
+	return s.lose(ctx, story, s.named(step.Node), "is killed", s.kill(story))
 })
 
-var restartMember = nodes.Restart(func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+var restartMember = nodes.Restart(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
 	m := s.named(step.Node)
-	if err := stage.Meanwhile(ctx, m.Name+" to serve", m.Restart); err != nil {
+	if err := story.Meanwhile(ctx, m.Name+" to serve", m.Restart); err != nil {
 		return err
 	}
-	stage.Guard(m.Process())
-	stage.Remark(stage.Now(), m.Name+" is started again")
+	story.Guard(m.Process())
+	story.Remark(story.Now(), m.Name+" is started again")
 	s.regain(m)
 	return s.awaitAccount(ctx)
 })
 
-var pauseMember = nodes.Pause(func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+var pauseMember = nodes.Pause(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
-	return s.lose(ctx, s.named(step.Node), "is stopped", s.pause)
+	return s.lose(ctx, story, s.named(step.Node), "is stopped", s.pause)
 })
 
-var resumeMember = nodes.Resume(func(_ context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
+var resumeMember = nodes.Resume(func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
-	return s.resume(s.named(step.Node), " goes on")
+	return s.resume(story, s.named(step.Node), " goes on")
 })
 
 // named is the member of that name.
@@ -44,12 +44,10 @@ func (s *servers) named(name string) *zkproc.Member {
 
 // lose does to a member what takes it from the others, and awaits that another one leads
 // where most serve.
-func (s *servers) lose(ctx context.Context, m *zkproc.Member, how string, do func(*zkproc.Member) error) error {
-	at := s.stage.Now()
-	if err := do(m); err != nil {
+func (s *servers) lose(ctx context.Context, story service.Story, m *zkproc.Member, how string, do func(*zkproc.Member) error) error {
+	if err := service.Noted(story, m.Name+", a member of ZooKeeper, "+how, func() error { return do(m) }); err != nil {
 		return err
 	}
-	s.stage.Remark(at, m.Name+", a member of ZooKeeper, "+how)
 	if 2*len(s.gone) >= len(s.cluster.Members) {
 		return nil
 	}
@@ -57,14 +55,16 @@ func (s *servers) lose(ctx context.Context, m *zkproc.Member, how string, do fun
 	if err != nil {
 		return err
 	}
-	s.stage.Remark(s.stage.Now(), leader.Name+" leads the others")
+	story.Remark(story.Now(), leader.Name+" leads the others")
 	return s.awaitAccount(ctx)
 }
 
-func (s *servers) kill(m *zkproc.Member) error {
-	s.gone = append(s.gone, m)
-	s.stage.Mean(m.Process())
-	return m.Process().Kill()
+func (s *servers) kill(story service.Story) func(*zkproc.Member) error {
+	return func(m *zkproc.Member) error {
+		s.gone = append(s.gone, m)
+		story.Ends(m.Process())
+		return m.Process().Kill()
+	}
 }
 
 func (s *servers) pause(m *zkproc.Member) error {
@@ -91,11 +91,11 @@ func (s *servers) awaitAccount(ctx context.Context) error {
 }
 
 // resume lets a stopped member go on; how says so.
-func (s *servers) resume(m *zkproc.Member, how string) error {
+func (s *servers) resume(story service.Story, m *zkproc.Member, how string) error {
 	if err := m.Process().Resume(); err != nil {
 		return err
 	}
-	s.stage.Remark(s.stage.Now(), m.Name+how)
+	story.Remark(story.Now(), m.Name+how)
 	s.regain(m)
 	return nil
 }

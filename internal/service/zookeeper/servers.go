@@ -26,7 +26,7 @@ type servers struct {
 
 // Start implements service.Service.
 func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := zkproc.Start(ctx, stage.Group(), stage.World().Number(settingMembers))
+	cluster, err := zkproc.Start(ctx, stage.Group(), stage.Plan().World.Number(settingMembers))
 	if err != nil {
 		return nil, err
 	}
@@ -108,12 +108,12 @@ func (s *servers) Leave(ctx context.Context) {
 		return
 	}
 	defer stream.Close()
-	for _, lock := range s.stage.Locks() {
+	for _, lock := range s.stage.Plan().Locks {
 		nodes, _, _ := stream.Children(ctx, lock)
 		for _, n := range nodes {
 			_ = stream.Delete(ctx, lock+"/"+n.Name) // else it ends with its session
 		}
 		_ = stream.Delete(ctx, lock) // else ZooKeeper removes it, as it is a container
 	}
-	_ = stream.Delete(ctx, s.stage.Prefix())
+	_ = stream.Delete(ctx, s.stage.Plan().Prefix)
 }
