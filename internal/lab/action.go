@@ -30,12 +30,12 @@ func actions() []*action {
 }
 
 // actionsWith are all that a run with a lock service can do, by the IDs of their forms.
-func actionsWith(s service.Service) map[string]*action {
+func actionsWith(s *service.Service) map[string]*action {
 	all := make(map[string]*action)
 	for _, a := range actions() {
 		all[a.ID()] = a
 	}
-	for _, f := range s.Faults() {
+	for _, f := range s.Faults {
 		all[f.ID()] = &action{Form: f.Form, ofService: true, do: func(r *run, ctx context.Context, step scenario.Step) error {
 			return f.Do(ctx, r.servers, r, step)
 		}}
@@ -44,11 +44,12 @@ func actionsWith(s service.Service) map[string]*action {
 }
 
 // Language is what scenarios can say where there are these lock services.
-func Language(services []service.Service) *scenario.Language {
+func Language(services []*service.Service) *scenario.Language {
 	l := new(scenario.Language)
 	for _, s := range services {
-		words := s.Words()
-		for _, f := range s.Faults() {
+		words := s.Service
+		words.Issuer, words.Unqueued = s.IssuerArgs != nil, s.Position == nil
+		for _, f := range s.Faults {
 			words.Forms = append(words.Forms, &f.Form)
 		}
 		l.Services = append(l.Services, words)

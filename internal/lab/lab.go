@@ -38,7 +38,7 @@ type Options struct {
 	// callee's to keep.
 	Look func([]history.Event)
 	// Services are the lock services that there are.
-	Services []service.Service
+	Services []*service.Service
 	// Endpoints are those of servers that are there already. Without any the run
 	// has its own.
 	Endpoints []string
@@ -70,7 +70,7 @@ const (
 type run struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
-	service  service.Service
+	service  *service.Service
 	servers  service.Servers
 	actions  map[string]*action // by the IDs of steps
 	prefix   string             // of the locks' names, where others use the servers as well
@@ -174,7 +174,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 	if err := r.startServers(ctx, o); err != nil {
 		return err
 	}
-	r.recorder = newRecorder(o.Emit, r.service.Slot)
+	r.recorder = newRecorder(o.Emit, r.service.SlotOf)
 	r.state = newState(r.recorder)
 	if err := r.servers.Observe(ctx); err != nil {
 		return err
@@ -182,13 +182,13 @@ func (r *run) start(ctx context.Context, o Options) error {
 	if err := r.startClients(ctx); err != nil {
 		return err
 	}
-	lanes := append([]string{r.service.Name()}, r.scenario.Clients...)
+	lanes := append([]string{r.service.Name}, r.scenario.Clients...)
 	tokens := make(map[string]string)
 	for name, c := range r.variant.Clients {
 		tokens[name] = r.service.Shows(c.Values)
 	}
 	begin := history.Run{
-		Version: history.Version, Service: r.service.Name(), Tokens: tokens, Sessions: r.sessions(),
+		Version: history.Version, Service: r.service.Name, Tokens: tokens, Sessions: r.sessions(),
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
 		Variant: r.variant.Name, About: r.about(o), Control: r.variant.Control,
 		Fencing:   r.checks(),

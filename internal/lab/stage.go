@@ -27,7 +27,7 @@ func (r *run) laneOf(process string) string {
 	if process == history.LaneStorage || slices.Contains(r.scenario.Clients, process) {
 		return process
 	}
-	return r.service.Name()
+	return r.service.Name
 }
 
 // locks are the names of the locks: those of the clients' settings, and of the steps.
@@ -109,7 +109,7 @@ func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct
 func (r *run) Now() time.Duration { return r.recorder.now() }
 
 func (r *run) Remark(at time.Duration, text string) {
-	r.recorder.add(history.Event{At: at, Lane: r.service.Name(), Kind: history.KindNote, Text: text})
+	r.recorder.add(history.Event{At: at, Lane: r.service.Name, Kind: history.KindNote, Text: text})
 }
 
 func (r *run) Tenure(step scenario.Step) string { return r.claim(step).latest() }
@@ -155,9 +155,8 @@ func (r *run) startServers(ctx context.Context, o Options) error {
 // startService starts the lock service, or joins one that is there.
 func (r *run) startService(ctx context.Context, o Options) (err error) {
 	endpoints := o.Endpoints
-	shared, can := r.service.(service.Shared)
-	if len(endpoints) == 0 && can && o.Shared != nil && o.Lane == nil && r.variant.Own == "" {
-		launched, err := o.Shared.launch(ctx, r.service.Name(), shared, r.variant.World.Settings)
+	if len(endpoints) == 0 && r.service.Launch != nil && o.Shared != nil && o.Lane == nil && r.variant.Own == "" {
+		launched, err := o.Shared.launch(ctx, r.service, r.variant.World.Settings)
 		if err != nil {
 			return err
 		}
@@ -172,7 +171,7 @@ func (r *run) startService(ctx context.Context, o Options) (err error) {
 		r.servers = r.service.Join(r, endpoints)
 		return nil
 	}
-	r.servers, err = r.service.Start(ctx, r)
+	r.servers, err = r.service.Begin(ctx, r)
 	return err
 }
 

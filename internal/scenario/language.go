@@ -33,9 +33,6 @@ type Service struct {
 	Halfway bool
 	// Local says that its clients reach it without a network: no step cuts that.
 	Local bool
-	// Clientless says that gcsim itself is no client of it: each is a command of the user's, or a
-	// program in Java.
-	Clientless bool
 	// Compares reports whether a client's writes compare anything where the data lies in the
 	// service, too. nil: no data can lie there.
 	Compares func(client Client) bool

@@ -73,7 +73,7 @@ func (a *Account) Asked(id string) (list []kv.Line) {
 
 // Open starts servers of a lock service, or joins those at endpoints, and begins the account of
 // some locks. exe is a program that has the lab's roles, world has all settings of the servers.
-func Open(ctx context.Context, exe string, s service.Service, world setting.Values, endpoints, locks []string) (*Scene, error) {
+func Open(ctx context.Context, exe string, s *service.Service, world setting.Values, endpoints, locks []string) (*Scene, error) {
 	g, err := proc.NewGroup(exe)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func Open(ctx context.Context, exe string, s service.Service, world setting.Valu
 	if len(endpoints) > 0 {
 		c.Servers = s.Join(c, endpoints)
 	} else {
-		c.Servers, err = s.Start(ctx, c)
+		c.Servers, err = s.Begin(ctx, c)
 	}
 	if err == nil {
 		err = c.Servers.Observe(ctx)

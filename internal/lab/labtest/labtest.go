@@ -22,7 +22,7 @@ import (
 // Main is the TestMain of a lock service, whose test binary is its own servers, storage, clients
 // and janitor. So many tests run side by side, as runs mostly wait. ends end what the tests have
 // shared.
-func Main(m *testing.M, services []service.Service, parallel int, ends ...func() error) {
+func Main(m *testing.M, services []*service.Service, parallel int, ends ...func() error) {
 	proctest.Play(lab.Roles(services)...)
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
@@ -39,7 +39,7 @@ func Main(m *testing.M, services []service.Service, parallel int, ends ...func()
 }
 
 // Parse reads the scenarios of a pattern of file names.
-func Parse(t *testing.T, services []service.Service, pattern string) (list []*scenario.Scenario) {
+func Parse(t *testing.T, services []*service.Service, pattern string) (list []*scenario.Scenario) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -86,7 +86,7 @@ func Each(t *testing.T, stories []*scenario.Scenario, tell func(*testing.T, *sce
 }
 
 // InGo are stories without the variants that have clients in Java, which take long.
-func InGo(of service.Service, stories []*scenario.Scenario) (list []*scenario.Scenario) {
+func InGo(of *service.Service, stories []*scenario.Scenario) (list []*scenario.Scenario) {
 	for _, s := range stories {
 		other := *s
 		other.Variants = slices.DeleteFunc(slices.Clone(s.Variants), func(v scenario.Variant) bool { return service.InJava(of, &v) })

@@ -21,8 +21,7 @@ type servers struct {
 	told    chan struct{} // closed when all that the process said was taken in
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	server, err := foreign.New(stage.Group(), name, stage.Plan().World.Text(settingCommand), filepath.Join(stage.Group().Dir, name))
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // servers are the one node of a run, and the gate before it.
@@ -26,18 +25,8 @@ type servers struct {
 	addr  string // of the gate
 }
 
-// Start implements service.Service.
-func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	launched, err := s.Launch(ctx, stage.Group(), stage.Plan().World)
-	if err != nil {
-		return nil, err
-	}
-	stage.Guard(launched.Processes[0])
-	return s.Join(stage, launched.Endpoints), nil
-}
-
-// Launch implements service.Shared.
-func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
+// launch starts a node, for one run or for several.
+func launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
 	n, err := esproc.Start(ctx, g)
 	if err != nil {
 		return service.Launched{}, err
@@ -45,8 +34,7 @@ func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (ser
 	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process}}, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{stage: stage, where: endpoints[0]}
 }
 
@@ -127,11 +115,6 @@ func warmUp(ctx context.Context, n *node, prefix string) error {
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.addr}, nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave deletes the run's indices. A change that came later would make its index anew.
 func (s *servers) Leave(ctx context.Context) {

@@ -11,19 +11,19 @@ import (
 // It looks twice a second; the rest is for a machine that is busy.
 const slack = 3 * time.Second
 
-// Bounds implements service.Bounded. A client that shares another's session has none:
+// bounds are those of service.Service. A client that shares another's session has none:
 // that one renews its lease. Members may elect a leader anew, which gives each lease
 // its whole time once more.
-func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
+func bounds(world setting.Values, clients map[string]scenario.Client) (list map[string]time.Duration, handover time.Duration) {
+	list = make(map[string]time.Duration)
 	for name, c := range clients {
 		if _, shares := clients[c.Text(setting.Session)]; shares {
 			continue
 		}
-		bounds[name] = c.Time(setting.TTL) + slack
+		list[name] = c.Time(setting.TTL) + slack
 		if world.Number(settingMembers) > 1 {
-			bounds[name] += c.Time(setting.TTL)
+			list[name] += c.Time(setting.TTL)
 		}
 	}
-	return bounds, slack
+	return list, slack
 }

@@ -13,7 +13,7 @@ import (
 const memberNames = "etcd[0-9]+"
 
 // named is what a story calls them.
-var named = service.Nodes{Name: Dialer{}.Name(), Setting: settingMembers, One: "member of etcd", Many: "members of etcd"}
+var named = service.Nodes{Name: Name, Setting: settingMembers, One: "member of etcd", Many: "members of etcd"}
 
 var killMember = named.Kill(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)

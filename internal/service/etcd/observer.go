@@ -219,7 +219,7 @@ func (q *queue) grant() (told []history.Event) {
 
 func (q *queue) event(kind history.Kind, p *keyPlace) history.Event {
 	e := history.Event{
-		At: time.Duration(time.Now().UnixNano()), Lane: Service{}.Name(), Kind: kind,
+		At: time.Duration(time.Now().UnixNano()), Lane: Name, Kind: kind,
 		Scope: q.scope, Tenure: p.tenure(),
 	}
 	if kind != history.KindEnded {

@@ -33,7 +33,7 @@ var save = service.Fault{
 		if err != nil {
 			return err
 		}
-		revision, err := s.Position(ctx)
+		revision, err := s.position(ctx)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ var restore = service.Fault{
 func (s *servers) snapshotFile() string { return filepath.Join(s.stage.Group().Dir, "snapshot.db") }
 
 func (s *servers) restore(ctx context.Context, story service.Story) error {
-	before, err := s.Position(ctx)
+	before, err := s.position(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *servers) restore(ctx context.Context, story service.Story) error {
 	if err := s.observe(ctx, s.endpoints, story.Revoked); err != nil {
 		return err
 	}
-	after, err := s.Position(ctx)
+	after, err := s.position(ctx)
 	if err != nil {
 		return err
 	}

@@ -24,13 +24,13 @@ type servers struct {
 	gone      []*etcdproc.Member // that are dead or stand still
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	start := etcdproc.Start
+// start starts members, with links between them if the story isolates one.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	begin := etcdproc.Start
 	if isolates(stage.Plan().Steps) {
-		start = etcdproc.StartLinked
+		begin = etcdproc.StartLinked
 	}
-	cluster, err := start(ctx, stage.Group(), stage.Plan().World.Number(settingMembers), etcdserver.Config{})
+	cluster, err := begin(ctx, stage.Group(), stage.Plan().World.Number(settingMembers), etcdserver.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,7 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 	return s, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{stage: stage, endpoints: endpoints}
 }
 
@@ -49,11 +48,6 @@ func (s *servers) guard() {
 	for _, m := range s.cluster.Members {
 		s.stage.Guard(m.Process())
 	}
-}
-
-// IssuerArgs implements service.Servers.
-func (s *servers) IssuerArgs() []string {
-	return []string{"--issuer", strings.Join(s.endpoints, ",")}
 }
 
 // Endpoints implements service.Servers.
@@ -113,8 +107,8 @@ func (s *servers) leader(ctx context.Context) (leader *etcdproc.Member, err erro
 	return leader, err
 }
 
-// Position implements service.Servers: it is etcd's revision.
-func (s *servers) Position(ctx context.Context) (revision fence.Token, err error) {
+// position is etcd's revision.
+func (s *servers) position(ctx context.Context) (revision fence.Token, err error) {
 	err = s.stage.Meanwhile(ctx, "etcd's revision", func(ctx context.Context) error {
 		resp, err := s.observer.client.Get(ctx, "fencelab")
 		if err == nil {

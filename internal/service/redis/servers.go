@@ -19,7 +19,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/replica"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // servers are the nodes of a run.
@@ -50,10 +49,10 @@ func (n *node) process() *proc.Process {
 	return n.server.Process()
 }
 
-// Start implements service.Service.
-func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+// start starts the nodes of a run.
+func (p place) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	all := &servers{stage: stage}
-	program := s.program()
+	program := p.program()
 	for i := range stage.Plan().World.Number(settingNodes) {
 		n, err := all.start(ctx, program, i)
 		if err != nil {
@@ -93,10 +92,9 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 
 func nameOf(place int) string { return fmt.Sprint(Name, place+1) }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func (p place) join(stage service.Stage, endpoints []string) service.Servers {
 	all := &servers{stage: stage}
-	n, _ := all.node(nil, os.Getenv(urlEnv), endpoints[0], 0) // Reach has looked at it
+	n, _ := all.node(nil, p.url, endpoints[0], 0) // Reach has looked at it
 	all.nodes = append(all.nodes, n)
 	return all
 }
@@ -109,12 +107,12 @@ func (s *servers) node(server *redisproc.Server, url, addr string, place int) (*
 // reachDeadline is for how long a Redis that is there already is asked.
 const reachDeadline = 10 * time.Second
 
-// Reach implements service.Service. A Redis that allows no replica is of no use.
-func (Service) Reach(ctx context.Context, endpoints []string) error {
+// reach asks one that is there already. A Redis that allows no replica is of no use.
+func (p place) reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
 		return fmt.Errorf("redis at %q: want one HOST:PORT", endpoints)
 	}
-	options, err := optionsOf(os.Getenv(urlEnv), endpoints[0])
+	options, err := optionsOf(p.url, endpoints[0])
 	if err != nil {
 		return err
 	}
@@ -170,11 +168,6 @@ func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, er
 	}
 	return addrs, nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave deletes the run's keys.
 func (s *servers) Leave(ctx context.Context) {

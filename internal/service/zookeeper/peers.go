@@ -2,8 +2,6 @@ package zookeeper
 
 import (
 	"github.com/fencelab/fencelab/internal/peers"
-	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Programs in Java, with Curator itself.
@@ -21,6 +19,3 @@ var (
 		about: "Likewise, the writer's.",
 	}
 )
-
-// Peer implements service.Peered.
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).peer }

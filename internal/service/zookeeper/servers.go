@@ -24,8 +24,8 @@ type servers struct {
 	requests  map[string]int   // of each session, by the last count; nil before the first
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	cluster, err := zkproc.Start(ctx, stage.Group(), stage.Plan().World.Number(settingMembers))
 	if err != nil {
 		return nil, err
@@ -36,8 +36,8 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 	return &servers{stage: stage, cluster: cluster, endpoints: cluster.Endpoints()}, nil
 }
 
-// Launch implements service.Shared.
-func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+// launch starts members for several runs.
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 	cluster, err := zkproc.Start(ctx, g, world.Number(settingMembers))
 	if err != nil {
 		return service.Launched{}, err
@@ -49,8 +49,7 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 	return launched, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{stage: stage, endpoints: endpoints}
 }
 
@@ -89,10 +88,8 @@ func (s *servers) leader(ctx context.Context) (leader *zkproc.Member, err error)
 	return leader, err
 }
 
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is the number of a transaction.
-func (s *servers) Position(ctx context.Context) (zxid fence.Token, err error) {
+// position is the number of a transaction.
+func (s *servers) position(ctx context.Context) (zxid fence.Token, err error) {
 	err = s.stage.Meanwhile(ctx, "ZooKeeper's last transaction", func(ctx context.Context) error {
 		n, err := s.observer.position(ctx)
 		zxid = fence.Token(n)
