@@ -19,7 +19,7 @@ var loadFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "load CLIENT",
 		About: "The client fills its heap until one collection outlasts its lease.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if wrong := goes(c, step); wrong != "" {
+			if wrong := standsStill(c, step); wrong != "" {
 				return wrong
 			}
 			if c.Begun {
@@ -38,7 +38,7 @@ var gcFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "gc CLIENT",
 		About: "A garbage collection that stops all of the client begins.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if wrong := goes(c, step); wrong != "" {
+			if wrong := standsStill(c, step); wrong != "" {
 				return wrong
 			}
 			if !c.Loaded {
