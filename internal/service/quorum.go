@@ -49,7 +49,7 @@ type Quorum[M Member] struct {
 	Elect func(context.Context) (M, error)
 	// Settle returns when the account goes on, after members were lost or came back; resumed:
 	// one came back whose process goes on.
-	Settle func(ctx context.Context, resumed bool) error
+	Settle func(ctx context.Context, story Story, resumed bool) error
 	// Stopped, if not nil, is told of a member that stands still. Isolated, if not nil, reports
 	// whether a member and the others hear nothing of each other.
 	Stopped  func(M)
@@ -107,11 +107,11 @@ func (q *Quorum[M]) Serving() (serving []M, most bool) {
 // "isolated" and " from the others"; How alone is a fact of the story.
 type Loss[M Member] struct {
 	How, More string
-	Do        func(Servers, M) error
+	Do        func(Servers, Story, M) error
 }
 
 func stopped[M Member]() Loss[M] {
-	return Loss[M]{How: "stopped", Do: func(of Servers, m M) error {
+	return Loss[M]{How: "stopped", Do: func(of Servers, _ Story, m M) error {
 		q := quorumOf[M](of)
 		q.gone = append(q.gone, m)
 		err := m.Process().Pause()
@@ -123,25 +123,25 @@ func stopped[M Member]() Loss[M] {
 }
 
 func killed[M Member]() Loss[M] {
-	return Loss[M]{How: "killed", Do: func(of Servers, m M) error {
+	return Loss[M]{How: "killed", Do: func(of Servers, story Story, m M) error {
 		q := quorumOf[M](of)
 		q.gone = append(q.gone, m)
-		q.Stage.Mean(m.Process())
+		story.Ends(m.Process())
 		return m.Process().Kill()
 	}}
 }
 
 // lose does to a member what takes it from the others, and awaits that another one leads: of a
 // member that did not lead itself only where most serve.
-func (q *Quorum[M]) lose(ctx context.Context, of Servers, m M, by Loss[M], led bool) error {
-	name, who, at := m.Process().Name, "a member of "+q.Of.Service, q.Stage.Now()
-	if err := by.Do(of, m); err != nil {
+func (q *Quorum[M]) lose(ctx context.Context, of Servers, story Story, m M, by Loss[M], led bool) error {
+	name, who, at := m.Process().Name, "a member of "+q.Of.Service, story.Now()
+	if err := by.Do(of, story, m); err != nil {
 		return err
 	}
 	if led {
 		q.led, who = m, fmt.Sprintf("the member of %s that leads", q.Of.Service)
 	}
-	q.Stage.Remark(at, fmt.Sprintf("%s, %s, is %s%s", name, who, by.How, by.More))
+	story.Remark(at, fmt.Sprintf("%s, %s, is %s%s", name, who, by.How, by.More))
 	if _, most := q.Serving(); !most && !led {
 		return nil
 	}
@@ -149,43 +149,42 @@ func (q *Quorum[M]) lose(ctx context.Context, of Servers, m M, by Loss[M], led b
 	if err != nil {
 		return err
 	}
-	now, leads := q.Stage.Now(), "leads the others"
+	now, leads := story.Now(), "leads the others"
 	if led {
 		leads = fmt.Sprintf("leads now; for %.3f s nobody did, and all %s were given their whole time anew", (now - at).Seconds(), q.Of.Leases)
 	}
-	q.Stage.Remark(now, next.Process().Name+" "+leads)
-	return q.Settle(ctx, false)
+	story.Remark(now, next.Process().Name+" "+leads)
+	return q.Settle(ctx, story, false)
 }
 
 // doing is what is done with a member.
-type doing[M Member] = func(context.Context, Servers, M) error
+type doing[M Member] = func(context.Context, Servers, Story, M) error
 
 // resumed lets a stopped member go on; how says so.
 func resumed[M Member](how string) doing[M] {
-	return func(ctx context.Context, of Servers, m M) error {
+	return func(ctx context.Context, of Servers, story Story, m M) error {
 		if err := m.Process().Resume(); err != nil {
 			return err
 		}
-		q := quorumOf[M](of)
-		q.Stage.Remark(q.Stage.Now(), m.Process().Name+how)
-		return q.regain(ctx, m, true)
+		story.Remark(story.Now(), m.Process().Name+how)
+		return quorumOf[M](of).regain(ctx, story, m, true)
 	}
 }
 
-func restarted[M Member](ctx context.Context, of Servers, m M) error {
-	q, name := quorumOf[M](of), m.Process().Name
-	if err := q.Stage.Meanwhile(ctx, name+" to serve", m.Restart); err != nil {
+func restarted[M Member](ctx context.Context, of Servers, story Story, m M) error {
+	name := m.Process().Name
+	if err := story.Meanwhile(ctx, name+" to serve", m.Restart); err != nil {
 		return err
 	}
-	q.Stage.Guard(m.Process())
-	q.Stage.Remark(q.Stage.Now(), name+" is started again")
-	return q.regain(ctx, m, false)
+	story.Guard(m.Process())
+	story.Remark(story.Now(), name+" is started again")
+	return quorumOf[M](of).regain(ctx, story, m, false)
 }
 
 // regain says that a member is not gone any more.
-func (q *Quorum[M]) regain(ctx context.Context, m M, resumed bool) error {
+func (q *Quorum[M]) regain(ctx context.Context, story Story, m M, resumed bool) error {
 	q.gone = slices.DeleteFunc(q.gone, func(o M) bool { return o == m })
-	return q.Settle(ctx, resumed)
+	return q.Settle(ctx, story, resumed)
 }
 
 // leaderIs begins a fact of a story: how it lost the leader.
@@ -214,16 +213,18 @@ func (e *Electing[M]) MemberFaults(rules ...NodeRule) []*Fault {
 
 // On does something with the member that a step names.
 func (e *Electing[M]) On(do doing[M]) Doing {
-	return func(ctx context.Context, of Servers, _ Stage, step scenario.Step) error {
+	return func(ctx context.Context, of Servers, story Story, step scenario.Step) error {
 		q := quorumOf[M](of)
 		named := slices.IndexFunc(q.Members, func(m M) bool { return m.Process().Name == step.Node })
-		return do(ctx, of, q.Members[named])
+		return do(ctx, of, story, q.Members[named])
 	}
 }
 
 // Lose loses the member that a step names.
 func (e *Electing[M]) Lose(by Loss[M]) Doing {
-	return e.On(func(ctx context.Context, of Servers, m M) error { return quorumOf[M](of).lose(ctx, of, m, by, false) })
+	return e.On(func(ctx context.Context, of Servers, story Story, m M) error {
+		return quorumOf[M](of).lose(ctx, of, story, m, by, false)
+	})
 }
 
 // LoseLeader is a fault that loses the member that leads, and is over when another one does. It is
@@ -243,13 +244,13 @@ func (e *Electing[M]) LoseLeader(verb, own, about string, by Loss[M]) *Fault {
 			s.Facts[leaderIs+by.How] = true
 			return ""
 		},
-	}, func(ctx context.Context, of Servers, _ Stage, _ scenario.Step) error {
+	}, func(ctx context.Context, of Servers, story Story, _ scenario.Step) error {
 		q := quorumOf[M](of)
 		m, err := q.Leads(ctx)
 		if err != nil {
 			return err
 		}
-		return q.lose(ctx, of, m, by, true)
+		return q.lose(ctx, of, story, m, by, true)
 	}}
 }
 
@@ -264,8 +265,8 @@ func (e *Electing[M]) RegainLeader(verb, about, how string, do doing[M]) *Fault 
 			s.Facts[leaderIs+how] = false
 			return ""
 		},
-	}, func(ctx context.Context, of Servers, _ Stage, _ scenario.Step) error {
-		return do(ctx, of, quorumOf[M](of).led)
+	}, func(ctx context.Context, of Servers, story Story, _ scenario.Step) error {
+		return do(ctx, of, story, quorumOf[M](of).led)
 	}}
 }
 
@@ -285,18 +286,16 @@ func (e *Electing[M]) Own(many, single string) func(setting.Values, map[string]s
 	}
 }
 
-// Bounds are those of a Bounded whose leases, of the clients' TTL, end after it within slack, as
-// free locks are granted. Members may elect a leader anew, which gives each lease its whole time
-// once more.
-func (e *Electing[M]) Bounds(world setting.Values, clients map[string]scenario.Client, slack time.Duration) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + slack
+// Bounds are BoundsBy, of members that may elect a leader anew, which gives each lease its whole
+// time once more.
+func (e *Electing[M]) Bounds(world setting.Values, clients map[string]scenario.Client, slack time.Duration) (map[string]time.Duration, time.Duration) {
+	bounds, handover := BoundsBy(slack)(world, clients)
+	for name := range bounds {
 		if world.Number(e.Setting) > 1 {
-			bounds[name] += c.Time(setting.TTL)
+			bounds[name] += clients[name].Time(setting.TTL)
 		}
 	}
-	return bounds, slack
+	return bounds, handover
 }
 
 // ClashWithin is a Clash that refuses a lock within another, of services whose locks are queues of

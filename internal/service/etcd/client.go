@@ -22,17 +22,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// Dialer makes clients of etcd.
-type Dialer struct{}
-
-func (Dialer) Name() string { return "etcd" }
-
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-func (Dialer) DefaultEndpoints() []string {
-	return []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"}
-}
-
 // client takes its locks by etcdlock, and by mutexes where its settings need more.
 type client struct {
 	etcd     *clientv3.Client
@@ -45,8 +34,8 @@ type client struct {
 	sessions []*session // all such
 }
 
-// Dial implements service.Dialer, for clients that are not in Java.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+// Dial makes a client that is not in Java.
+func Dial(o service.Options) (service.Client, error) {
 	if by := service.RecipeOf(recipes, o.Settings); by.peer != "" {
 		return nil, service.ErrInJava(by.name)
 	}

@@ -15,7 +15,7 @@ const memberIsolated = "%s is isolated"
 const isolatesMembers = "isolates members of etcd"
 
 // isolation: a member and the others hear nothing of each other.
-var isolation = service.Loss[*etcdproc.Member]{How: "isolated", More: " from the others", Do: func(of service.Servers, m *etcdproc.Member) error {
+var isolation = service.Loss[*etcdproc.Member]{How: "isolated", More: " from the others", Do: func(of service.Servers, _ service.Story, m *etcdproc.Member) error {
 	of.(*servers).cluster.Isolate(m)
 	return nil
 }}
@@ -58,14 +58,14 @@ func isolates(story []scenario.Step) bool {
 
 // heal returns when the member has caught up with the others, unless that would take
 // members that are gone.
-func heal(ctx context.Context, of service.Servers, m *etcdproc.Member) error {
+func heal(ctx context.Context, of service.Servers, story service.Story, m *etcdproc.Member) error {
 	s := of.(*servers)
 	s.cluster.Heal(m)
-	s.Stage.Remark(s.Stage.Now(), m.Name()+" and the others reach each other again")
+	story.Remark(story.Now(), m.Name()+" and the others reach each other again")
 	if serving, most := s.Serving(); most && slices.Contains(serving, m) {
-		if err := s.Stage.Meanwhile(ctx, m.Name()+" to catch up", m.AwaitCaughtUp); err != nil {
+		if err := story.Meanwhile(ctx, m.Name()+" to catch up", m.AwaitCaughtUp); err != nil {
 			return err
 		}
 	}
-	return s.observeServing(ctx)
+	return s.observeServing(ctx, story)
 }

@@ -33,28 +33,28 @@ const observeDeadline = 30 * time.Second
 // Observe implements service.Servers: it goes through a member that no story stops.
 func (s *servers) Observe(ctx context.Context) error {
 	if s.cluster == nil || len(s.cluster.Members) == 1 {
-		return s.observe(ctx, s.endpoints, false)
+		return s.observe(ctx, s.endpoints, nil)
 	}
 	leader, err := s.Leads(ctx)
 	if err != nil {
 		return err
 	}
-	return s.observe(ctx, []string{s.Others(leader)[0].Endpoint()}, false)
+	return s.observe(ctx, []string{s.Others(leader)[0].Endpoint()}, nil)
 }
 
 // observe begins the account, through some members. After another watch has
-// stopped it goes on where that one did; anew says that etcd's past is another
-// one now, and begins with what is there.
-func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) error {
+// stopped it goes on where that one did. With revoke, etcd's past is another one now: the
+// account begins with what is there, and revoke says which tenures are over.
+func (s *servers) observe(ctx context.Context, endpoints []string, revoke func(yes func(tenure string) bool)) error {
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 	if err != nil {
 		return fmt.Errorf("observer: %w", err)
 	}
 	old, queues := s.observer, make(map[string]*queue)
-	for _, lock := range s.Stage.Locks() {
+	for _, lock := range s.Stage.Plan().Locks {
 		queues[lock] = newQueue(lock)
 	}
-	if old != nil && !anew {
+	if old != nil && revoke == nil {
 		queues = old.queues
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -77,7 +77,7 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 				q.begin(now)
 			}
 			if err == nil && old != nil {
-				err = s.forget(starting, old.queues[lock], q)
+				err = s.forget(starting, old.queues[lock], q, revoke)
 			}
 			if err != nil {
 				stop()
@@ -109,9 +109,9 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 
 // forget ends the tenures that etcd's past, which is another one now, does not have.
 // Those that it has go on, or once more.
-func (s *servers) forget(ctx context.Context, before, now *queue) error {
+func (s *servers) forget(ctx context.Context, before, now *queue, revoke func(yes func(tenure string) bool)) error {
 	for _, p := range before.lacking(now) {
-		s.Stage.Revoked(func(tenure string) bool { return tenure == p.Tenure })
+		revoke(func(tenure string) bool { return tenure == p.Tenure })
 		err := s.Stage.Meanwhile(ctx, "the end of what etcd has forgotten", func(context.Context) error {
 			s.Stage.Tell(now.Event(history.KindEnded, p))
 			return nil
@@ -130,7 +130,7 @@ type queue struct {
 	seen int64 // revision
 }
 
-func newQueue(scope string) *queue { return &queue{Line: service.NewLine(Dialer{}.Name(), scope)} }
+func newQueue(scope string) *queue { return &queue{Line: service.NewLine(Name, scope)} }
 
 func standing(kv *mvccpb.KeyValue) service.Standing {
 	key := string(kv.Key)
@@ -176,7 +176,7 @@ func (q *queue) see(e *clientv3.Event) []history.Event {
 }
 
 // stopObserving ends the account, and waits until all of it is taken in.
-func (s *servers) stopObserving(ctx context.Context) error {
+func (s *servers) stopObserving(ctx context.Context, story service.Story) error {
 	s.observer.stop()
-	return s.Stage.AwaitClosed(ctx, "the end of the observer's account", s.observer.ended)
+	return story.AwaitClosed(ctx, "the end of the observer's account", s.observer.ended)
 }

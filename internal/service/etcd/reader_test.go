@@ -21,7 +21,7 @@ func settingsWith(chosen setting.Values) setting.Values {
 
 func dial(t *testing.T, endpoint string, chosen setting.Values) service.Client {
 	t.Helper()
-	c, err := Dialer{}.Dial(service.Options{Endpoints: []string{endpoint}, Settings: settingsWith(chosen)})
+	c, err := Dial(service.Options{Endpoints: []string{endpoint}, Settings: settingsWith(chosen)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestSettingsOfAReader(t *testing.T) {
 		{setting.Values{setting.Look: setting.LookSession}, ""},
 	} {
 		tt.chosen[setting.Mode] = setting.ModeShared
-		c, err := Dialer{}.Dial(service.Options{Endpoints: []string{"127.0.0.1:1"}, Settings: settingsWith(tt.chosen)})
+		c, err := Dial(service.Options{Endpoints: []string{"127.0.0.1:1"}, Settings: settingsWith(tt.chosen)})
 		if err == nil {
 			_ = c.Close(t.Context())
 		}

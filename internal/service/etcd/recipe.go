@@ -33,8 +33,6 @@ func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }
 
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).peer }
-
 // checkRecipe finds what a client's recipe does not have.
 func checkRecipe(name string, client setting.Values) *scenario.Conflict {
 	by := service.RecipeOf(recipes, client)

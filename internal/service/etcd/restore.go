@@ -27,17 +27,17 @@ var save = service.Fault{
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		err := stage.Meanwhile(ctx, "etcd's snapshot", func(ctx context.Context) error { return s.cluster.Save(ctx, s.snapshotFile()) })
+		err := story.Meanwhile(ctx, "etcd's snapshot", func(ctx context.Context) error { return s.cluster.Save(ctx, s.snapshotFile()) })
 		if err != nil {
 			return err
 		}
-		revision, err := s.Position(ctx)
+		revision, err := s.position(ctx)
 		if err != nil {
 			return err
 		}
-		stage.Remark(stage.Now(), fmt.Sprintf("a snapshot of etcd is taken, at revision %d", revision))
+		story.Remark(story.Now(), fmt.Sprintf("a snapshot of etcd is taken, at revision %d", revision))
 		return nil
 	},
 }
@@ -57,29 +57,29 @@ var restore = service.Fault{
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, s service.Servers, _ service.Stage, _ scenario.Step) error {
-		return s.(*servers).restore(ctx)
+	Do: func(ctx context.Context, s service.Servers, story service.Story, _ scenario.Step) error {
+		return s.(*servers).restore(ctx, story)
 	},
 }
 
 func (s *servers) snapshotFile() string { return filepath.Join(s.Stage.Group().Dir, "snapshot.db") }
 
-func (s *servers) restore(ctx context.Context) error {
-	before, err := s.Position(ctx)
+func (s *servers) restore(ctx context.Context, story service.Story) error {
+	before, err := s.position(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.stopObserving(ctx); err != nil {
+	if err := s.stopObserving(ctx, story); err != nil {
 		return err
 	}
 	var how etcdproc.Restored
 	words := "restored from its snapshot"
-	if s.Stage.World().Text(settingRestore) == restoreBumped {
+	if s.Stage.Plan().World.Text(settingRestore) == restoreBumped {
 		how = etcdproc.Restored{BumpRevision: bump, MarkCompacted: true}
 		words += fmt.Sprintf(", with --bump-revision %d --mark-compacted", bump)
 	}
 	for _, m := range s.cluster.Members {
-		s.Stage.Mean(m.Process())
+		story.Ends(m.Process())
 	}
 	err = s.Stage.Meanwhile(ctx, "etcd to be restored", func(ctx context.Context) error {
 		return s.cluster.Restore(ctx, s.snapshotFile(), how)
@@ -88,13 +88,13 @@ func (s *servers) restore(ctx context.Context) error {
 		return err
 	}
 	s.Guard()
-	if err := s.observe(ctx, s.endpoints, true); err != nil {
+	if err := s.observe(ctx, s.endpoints, story.Revoked); err != nil {
 		return err
 	}
-	after, err := s.Position(ctx)
+	after, err := s.position(ctx)
 	if err != nil {
 		return err
 	}
-	s.Stage.Remark(s.Stage.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
+	story.Remark(story.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
 	return nil
 }

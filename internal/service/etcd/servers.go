@@ -16,7 +16,7 @@ import (
 
 // nodes is what a story calls the members.
 var nodes = &service.Electing[*etcdproc.Member]{
-	Nodes:   service.Nodes{Name: Dialer{}.Name(), Setting: service.SettingMembers.Name, One: "member of etcd", Many: "members of etcd"},
+	Nodes:   service.Nodes{Name: Name, Setting: service.SettingMembers.Name, One: "member of etcd", Many: "members of etcd"},
 	Service: "etcd", Leases: "leases",
 }
 
@@ -28,12 +28,13 @@ type servers struct {
 	observer  *watch
 }
 
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	start := etcdproc.Start
-	if isolates(stage.Steps()) {
-		start = etcdproc.StartLinked
+// start starts members, with links between them if the story isolates one.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	begin := etcdproc.Start
+	if isolates(stage.Plan().Steps) {
+		begin = etcdproc.StartLinked
 	}
-	cluster, err := start(ctx, stage.Group(), stage.World().Number(service.SettingMembers.Name), etcdserver.Config{})
+	cluster, err := begin(ctx, stage.Group(), stage.Plan().World.Number(nodes.Setting), etcdserver.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -46,17 +47,13 @@ func serversOf(stage service.Stage, cluster *etcdproc.Cluster) *servers {
 	s := &servers{cluster: cluster, endpoints: cluster.Endpoints()}
 	s.Quorum = service.Quorum[*etcdproc.Member]{
 		Of: nodes, Stage: stage, Members: cluster.Members, Elect: cluster.Leader, Isolated: cluster.Isolated,
-		Settle: func(ctx context.Context, _ bool) error { return s.observeServing(ctx) },
+		Settle: func(ctx context.Context, story service.Story, _ bool) error { return s.observeServing(ctx, story) },
 	}
 	return s
 }
 
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{Quorum: service.Quorum[*etcdproc.Member]{Stage: stage}, endpoints: endpoints}
-}
-
-func (s *servers) IssuerArgs() []string {
-	return []string{"--issuer", strings.Join(s.endpoints, ",")}
 }
 
 func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]string, error) {
@@ -98,8 +95,8 @@ func (s *servers) member(ctx context.Context, which string) (*etcdproc.Member, e
 	return members[0], nil
 }
 
-// Position implements service.Servers: it is etcd's revision.
-func (s *servers) Position(ctx context.Context) (revision fence.Token, err error) {
+// position is etcd's revision.
+func (s *servers) position(ctx context.Context) (revision fence.Token, err error) {
 	err = s.Stage.Meanwhile(ctx, "etcd's revision", func(ctx context.Context) error {
 		resp, err := s.observer.client.Get(ctx, "fencelab")
 		if err == nil {
@@ -115,7 +112,7 @@ func (s *servers) Leave(ctx context.Context) {
 	if s.observer == nil {
 		return
 	}
-	left, err := s.observer.client.Get(ctx, s.Stage.Prefix(), clientv3.WithPrefix())
+	left, err := s.observer.client.Get(ctx, s.Stage.Plan().Prefix, clientv3.WithPrefix())
 	if err != nil {
 		return
 	}
@@ -127,14 +124,14 @@ func (s *servers) Leave(ctx context.Context) {
 // observeServing has the account go on through a member that serves, where the one that
 // it goes through does not. Where most do not serve nobody is granted a lock, and the
 // account goes on when they do.
-func (s *servers) observeServing(ctx context.Context) error {
+func (s *servers) observeServing(ctx context.Context, story service.Story) error {
 	serving, most := s.Serving()
 	through := s.observer.client.Endpoints()
 	if !most || slices.ContainsFunc(serving, func(m *etcdproc.Member) bool { return slices.Contains(through, m.Endpoint()) }) {
 		return nil
 	}
-	if err := s.stopObserving(ctx); err != nil {
+	if err := s.stopObserving(ctx, story); err != nil {
 		return err
 	}
-	return s.observe(ctx, []string{serving[0].Endpoint()}, false)
+	return s.observe(ctx, []string{serving[0].Endpoint()}, nil)
 }

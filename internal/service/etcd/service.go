@@ -3,13 +3,13 @@
 package etcd
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -17,16 +17,69 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
+
+// Name is what scenarios call the service.
+const Name = "etcd"
 
 // Service is etcd.
-type Service struct{ Dialer }
+func Service() *service.Service {
+	return &service.Service{
+		Service: scenario.Service{
+			Name: Name, About: "The lock service.",
+			World: worldSettings, Client: clientSettings,
+			Words: []string{service.Leader, sessionOwn, sessionKept},
+			Nodes: nodes.Name + "[0-9]+", Check: check, Clash: clash, Own: nodes.Own("etcd members", "single members of etcd"),
+		},
+		Faults: faults,
 
-var (
-	_ service.Service = Service{}
-	_ service.Bounded = Service{}
-	_ service.Peered  = Service{}
-)
+		Found: func() (where, bring string) { return "embedded, etcd " + version.Version, "" },
+		Where: "HOST:PORT,… of members that are there already",
+		At: func(where string) (*service.Service, []string, error) {
+			return Service(), strings.Split(where, ","), nil // Reach looks at them
+		},
+		Command: etcdcmd.Command,
+		Start:   start, Join: join, Reach: reach,
+
+		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"},
+		Peer:  func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },
+		Told:  told,
+		Shows: func(client setting.Values) string { return shows[client.Text(setting.Token)] },
+		Slot:  slotOf, Bounds: bounds,
+		IssuerArgs: func(s service.Servers) []string {
+			return []string{"--issuer", strings.Join(s.(*servers).endpoints, ",")}
+		},
+		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
+	}
+}
+
+// shows is what a client shows by its setting.
+var shows = map[string]string{
+	tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax,
+}
+
+// told are a client's settings. A session that another client shares is of package
+// concurrency: no other key than the session's is there to be shared.
+func told(client string, all map[string]scenario.Client) setting.Values {
+	told := maps.Clone(all[client].Values)
+	if _, shares := all[told.Text(setting.Session)]; shares {
+		told[setting.Session] = sessionOwn
+	}
+	for _, other := range all {
+		if other.Text(setting.Session) == client {
+			told[setting.Session] = sessionKept
+		}
+	}
+	return told
+}
+
+// slotOf is the key in the queue, which a client that keeps its session uses for each of its
+// tenures.
+func slotOf(tenure string) string {
+	key, _, _ := strings.Cut(tenure, "@")
+	return key
+}
 
 // The settings of its servers.
 const (
@@ -45,28 +98,6 @@ var worldSettings = []setting.Setting{
 var faults = slices.Concat(nodes.LeaderFaults(), nodes.MemberFaults(service.NodeRule{
 	Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before",
 }), []*service.Fault{isolateLeader, healLeader, &isolateMember, &healMember, &revoke, &save, &restore})
-
-func (s Service) Words() scenario.Service {
-	return scenario.Service{
-		Name: s.Name(), About: "The lock service.",
-		World: worldSettings, Client: s.ClientSettings(),
-		Words: []string{service.Leader, sessionOwn, sessionKept},
-		Nodes: nodes.Name + "[0-9]+", Issuer: true,
-		Check: check, Clash: clash, Own: nodes.Own("etcd members", "single members of etcd"),
-	}
-}
-
-func (Service) Faults() []*service.Fault { return faults }
-
-func (Service) Found() (where, bring string) { return "embedded, etcd " + version.Version, "" }
-
-func (s Service) At(where string) (service.Service, []string, error) {
-	return s, strings.Split(where, ","), nil // Reach looks at them
-}
-
-func (Service) Where() string { return "HOST:PORT,… of members that are there already" }
-
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{etcdcmd.Command()} }
 
 // check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
@@ -118,40 +149,12 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 	return wrong
 }
 
-// A session that another client shares is of package
-// concurrency: no other key than the session's is there to be shared.
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	told := maps.Clone(all[client].Values)
-	if _, shares := all[told.Text(setting.Session)]; shares {
-		told[setting.Session] = sessionOwn
-	}
-	for _, other := range all {
-		if other.Text(setting.Session) == client {
-			told[setting.Session] = sessionKept
-		}
-	}
-	return told
-}
-
-func (Service) Shows(client setting.Values) string {
-	return map[string]string{
-		tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax,
-	}[client.Text(setting.Token)]
-}
-
-// Slot implements service.Service: it is the key in the queue, which a client that
-// keeps its session uses for each of its tenures.
-func (Service) Slot(tenure string) string {
-	key, _, _ := strings.Cut(tenure, "@")
-	return key
-}
-
 // slack is how long etcd may take to end a lease that ran out, or to grant a free lock.
 // It looks twice a second; the rest is for a machine that is busy.
 const slack = 3 * time.Second
 
-// Bounds has none of a client that shares another's session: that one renews its lease.
-func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+// bounds has none of a client that shares another's session: that one renews its lease.
+func bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
 	bounds, handover = nodes.Bounds(world, clients, slack)
 	maps.DeleteFunc(bounds, func(name string, _ time.Duration) bool {
 		_, shares := clients[clients[name].Text(setting.Session)]

@@ -41,7 +41,7 @@ func leaseOf(tenure string) (clientv3.LeaseID, error) {
 	if tenure == "" {
 		return clientv3.NoLease, nil
 	}
-	hex, _, _ := strings.Cut(path.Base(Service{}.Slot(tenure)), "-") // etcdlock has a number follow
+	hex, _, _ := strings.Cut(path.Base(slotOf(tenure)), "-") // etcdlock has a number follow
 	id, err := strconv.ParseInt(hex, 16, 64)
 	if err != nil || id <= 0 {
 		return clientv3.NoLease, fence.Definite.New(fmt.Sprintf("%q names no tenure of etcd: want KEY@REVISION, with a key that ends with a lease ID", tenure))

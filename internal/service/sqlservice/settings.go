@@ -117,7 +117,7 @@ func CheckWrites[C any](recipes []*Recipe[C], w scenario.World, clients map[stri
 // slack is how long a machine that is busy may take to do what is due.
 const slack = 3 * time.Second
 
-// Bounds are those of service.Bounded, where a database ends the sessions of clients that
+// Bounds are those of service.Service, where a database ends the sessions of clients that
 // ask for nothing for a time. A client whose clock is ahead gets a lease that lasts longer, if
 // its recipe goes by that clock. A lock that a connection has is to last no longer than others. Nobody waits for a tenure that
 // keeps nobody out.

@@ -24,7 +24,7 @@ type account struct {
 
 func newAccount(stage service.Stage) *account {
 	a := &account{stage: stage, queues: make(map[string]*queue)}
-	for _, lock := range stage.Locks() {
+	for _, lock := range stage.Plan().Locks {
 		a.queues[lock] = newQueue(lock)
 	}
 	return a

@@ -11,19 +11,8 @@ import (
 // Name is what scenarios call the service.
 const Name = "zookeeper"
 
-// Dialer makes clients of ZooKeeper.
-type Dialer struct{}
-
-func (Dialer) Name() string { return Name }
-
-// ClientSettings are those of the recipes.
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-// DefaultEndpoints is where ZooKeeper is by default.
-func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:2181"} }
-
 // Dial makes a client.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+func Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
 	if by.peer != "" {
 		return nil, service.ErrInJava(by.name)

@@ -30,7 +30,7 @@ type observer struct {
 
 func newObserver(stage service.Stage) *observer {
 	return &observer{
-		account: newAccount(stage), locks: stage.Locks(),
+		account: newAccount(stage), locks: stage.Plan().Locks,
 		streams: make(map[string]*watch.Stream), failed: make(map[string]error), changed: make(chan struct{}),
 	}
 }

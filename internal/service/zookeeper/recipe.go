@@ -2,8 +2,6 @@ package zookeeper
 
 import (
 	"github.com/fencelab/fencelab/internal/peers"
-	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -79,5 +77,3 @@ var (
 		about: "Likewise, the writer's.",
 	}
 )
-
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).peer }

@@ -21,10 +21,10 @@ var countRequests = service.Fault{
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
 		var now map[string]int
-		err := stage.Meanwhile(ctx, "ZooKeeper's count of requests", func(ctx context.Context) (err error) {
+		err := story.Meanwhile(ctx, "ZooKeeper's count of requests", func(ctx context.Context) (err error) {
 			now, err = s.cluster.Members[0].Requests(ctx, s.requests)
 			return err
 		})
@@ -39,7 +39,7 @@ var countRequests = service.Fault{
 			n += all - s.requests[session]
 		}
 		s.requests = now
-		stage.Remark(stage.Now(), fmt.Sprintf("ZooKeeper has had %d requests from the clients %s", n, since))
+		story.Remark(story.Now(), fmt.Sprintf("ZooKeeper has had %d requests from the clients %s", n, since))
 		return nil
 	},
 }

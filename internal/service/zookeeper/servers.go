@@ -28,8 +28,9 @@ type servers struct {
 	requests  map[string]int // of each session, by the last count; nil before the first
 }
 
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := zkproc.Start(ctx, stage.Group(), stage.World().Number(nodes.Setting))
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	cluster, err := zkproc.Start(ctx, stage.Group(), stage.Plan().World.Number(nodes.Setting))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,8 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 	return s, nil
 }
 
-func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+// launch starts members for several runs.
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 	cluster, err := zkproc.Start(ctx, g, world.Number(nodes.Setting))
 	if err != nil {
 		return service.Launched{}, err
@@ -54,7 +56,7 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 	return launched, nil
 }
 
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{Quorum: service.Quorum[*zkproc.Member]{Stage: stage}, endpoints: endpoints}
 }
 
@@ -89,7 +91,7 @@ func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]strin
 
 // settle returns when all members tell that serve: those that lose their leader break all
 // connections. One that goes on as it was need not be waited for.
-func (s *servers) settle(ctx context.Context, resumed bool) error {
+func (s *servers) settle(ctx context.Context, _ service.Story, resumed bool) error {
 	if resumed {
 		return nil
 	}
@@ -104,10 +106,8 @@ func (s *servers) settle(ctx context.Context, resumed bool) error {
 	})
 }
 
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is the number of a transaction.
-func (s *servers) Position(ctx context.Context) (zxid fence.Token, err error) {
+// position is the number of a transaction.
+func (s *servers) position(ctx context.Context) (zxid fence.Token, err error) {
 	err = s.Stage.Meanwhile(ctx, "ZooKeeper's last transaction", func(ctx context.Context) error {
 		n, err := s.observer.position(ctx)
 		zxid = fence.Token(n)
@@ -123,12 +123,12 @@ func (s *servers) Leave(ctx context.Context) {
 		return
 	}
 	defer stream.Close()
-	for _, lock := range s.Stage.Locks() {
+	for _, lock := range s.Stage.Plan().Locks {
 		nodes, _, _ := stream.Children(ctx, lock)
 		for _, n := range nodes {
 			_ = stream.Delete(ctx, lock+"/"+n.Name) // else it ends with its session
 		}
 		_ = stream.Delete(ctx, lock) // else ZooKeeper removes it, as it is a container
 	}
-	_ = stream.Delete(ctx, s.Stage.Prefix())
+	_ = stream.Delete(ctx, s.Stage.Plan().Prefix)
 }

@@ -21,13 +21,13 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
-var services = []service.Service{zookeeper.Service{}}
+var services = []*service.Service{zookeeper.Service()}
 
 // needs leaves a test out where there is no ZooKeeper.
 func needs(t *testing.T) {
 	t.Helper()
 	need.Programs(t, "to run ZooKeeper", "java")
-	if where, bring := (zookeeper.Service{}).Found(); where == "" {
+	if where, bring := zookeeper.Service().Found(); where == "" {
 		need.Missing(t, "the jars of ZooKeeper", "to tell the stories on", "go run ./cmd/"+bring)
 	}
 }
@@ -97,7 +97,7 @@ variants:
 // TestThereAlready: runs use a ZooKeeper of others, and leave nothing behind.
 func TestThereAlready(t *testing.T) {
 	cluster := zktest.Start(t, 1)
-	of, endpoints, err := zookeeper.Service{}.At(cluster.Members[0].Addr)
+	of, endpoints, err := zookeeper.Service().At(cluster.Members[0].Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestThereAlready(t *testing.T) {
 	}
 	for _, s := range labtest.Parse(t, services, "../../../scenarios/zookeeper/0[13]-*.yaml") {
 		for i := range s.Variants {
-			labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
+			labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 		}
 	}
 	left, _, err := zktest.Connect(t, endpoints, zktest.Deadline).Children("/")
@@ -138,12 +138,12 @@ func TestReachNamesWhatIsMissing(t *testing.T) {
 		listener.Addr().String(): "open a session",
 		"127.0.0.1:1":            "refused",
 	} {
-		err := zookeeper.Service{}.Reach(t.Context(), []string{addr})
+		err := zookeeper.Service().Reach(t.Context(), []string{addr})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), addr) {
 			t.Errorf("%s: got %v, want an error with the address and %q", addr, err, want)
 		}
 	}
-	if _, _, err := (zookeeper.Service{}).At("localhost"); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+	if _, _, err := zookeeper.Service().At("localhost"); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
 		t.Errorf("got %v, want an error that says what is wanted", err)
 	}
 }
