@@ -31,7 +31,7 @@ It writes README.md of each folder of chapters, and the last line of each chapte
 says where to go from there; docs/locks.md, from the recipes.md of each service; docs/laws.md;
 the slides of the course; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
 pictures/, and of the main story docs/unfenced.svg and docs/fenced.svg. Each has a form
-for phones, called -narrow.`
+for phones, called -narrow. A picture stays as it is if OUT has no run of its scenario.`
 
 func main() {
 	log.SetFlags(0)
@@ -93,7 +93,12 @@ func run(out []string) error {
 	if err := command("go", "build", "-o", gcsim, "./cmd/gcsim"); err != nil {
 		return err
 	}
+	kept := 0
 	for _, p := range pictures(list) {
+		if _, err := os.Stat(filepath.Join(out[0], p.scenario)); errors.Is(err, fs.ErrNotExist) {
+			kept++
+			continue
+		}
 		histories, err := withoutPrefix(dir, p.histories(out[0]))
 		if err != nil {
 			return err
@@ -103,6 +108,9 @@ func run(out []string) error {
 		if err := errors.Join(command(gcsim, wide...), command(gcsim, narrow...)); err != nil {
 			return fmt.Errorf("%s: %w", p.file, err)
 		}
+	}
+	if kept > 0 {
+		log.Printf("%d pictures stay as they are: %s has no run of their scenarios", kept, out[0])
 	}
 	return nil
 }
