@@ -1,6 +1,6 @@
 // Command mkdocs makes what is made of docs/: the table of all pitfalls and the ways between
-// chapters, the tables of all locks and of all laws, the slides of the course, and from the
-// results of a run one picture per scenario.
+// chapters, the tables of all locks, of all laws and of what lock services can be set to, the slides
+// of the course, and from the results of a run one picture per scenario.
 package main
 
 import (
@@ -29,7 +29,7 @@ const usage = `usage: go run ./internal/mkdocs [OUT], in the repository's root
 
 It writes README.md of each folder of chapters, and the last line of each chapter, which
 says where to go from there; docs/locks.md, from the recipes.md of each service; docs/laws.md;
-the slides of the course; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
+the tables of services' settings and recipes in docs/scenarios.md; the slides of the course; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
 pictures/, and of the main story docs/unfenced.svg and docs/fenced.svg. Each has a form
 for phones, called -narrow. A picture stays as it is if OUT has no run of its scenario.`
 
@@ -73,6 +73,12 @@ func run(out []string) error {
 		return err
 	}
 	if err := os.WriteFile(lawsFile, []byte(lawsTable()), 0o666); err != nil {
+		return err
+	}
+	if text, err = words(repository); err != nil {
+		return err
+	}
+	if err := os.WriteFile(wordsFile, []byte(text), 0o666); err != nil {
 		return err
 	}
 	if text, err = slides(repository, list); err != nil {

@@ -38,7 +38,7 @@ const (
 
 var worldSettings = []setting.Setting{
 	{Name: settingMembers, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many members it has."},
-	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How it is restored. plain: revisions go back to the snapshot's. bumped: by etcdutl's --bump-revision and --mark-compacted."},
+	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How \"restore etcd\" restores etcd. plain: revisions go back to the snapshot's. bumped: revisions go on, by etcdutl's --bump-revision and --mark-compacted."},
 }
 
 // Words implements service.Service.
