@@ -91,7 +91,7 @@ const (
 
 var worldSettings = []setting.Setting{
 	service.SettingMembers,
-	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How it is restored. plain: revisions go back to the snapshot's. bumped: by etcdutl's --bump-revision and --mark-compacted."},
+	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How \"restore etcd\" restores etcd. plain: revisions go back to the snapshot's. bumped: revisions go on, by etcdutl's --bump-revision and --mark-compacted."},
 }
 
 // faults are steps that no other service has.

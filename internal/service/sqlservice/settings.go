@@ -35,7 +35,7 @@ var (
 	Ahead = setting.Setting{Name: peers.Ahead.Name, Kind: peers.Ahead.Kind, Default: peers.Ahead.Default, Pattern: peers.Ahead.Pattern,
 		About: "How far its clock is ahead of the others, for int-lock, which compares by it, and for a client in Java, whose JVM has this clock."}
 	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
-		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has the client's own value. delete: it deletes the row."}
+		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if the row has the client's own value. delete: it deletes the row."}
 	Compare = setting.Setting{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "Whether a write under version or status compares the row with what the client has read of it."}
 	Writes = setting.Setting{Name: settingWrites, Default: writesInside, Of: []string{writesInside, writesOutside},
