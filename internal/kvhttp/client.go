@@ -221,6 +221,6 @@ func unknown(err error) error {
 
 // neverSent: there was not even a connection.
 func neverSent(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }

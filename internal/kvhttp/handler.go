@@ -188,8 +188,7 @@ func (h *handler) answer(c *call, err error) {
 	}
 	p := newProblem(err)
 	h.log(p, c, err)
-	var told *answered
-	if !errors.As(err, &told) {
+	if _, told := errors.AsType[*answered](err); !told {
 		c.w.Header().Set(HeaderRequestID, c.id())
 		p.write(c.w, err)
 	}

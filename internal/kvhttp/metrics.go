@@ -14,7 +14,6 @@ import (
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/webpage"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -169,12 +168,10 @@ func (m *Metrics) count(at *route, method, outcome string, err error, took time.
 	if err == nil {
 		return
 	}
-	var over *kv.LimitError
-	if errors.As(err, &over) {
+	if over, ok := errors.AsType[*kv.LimitError](err); ok {
 		m.limited.WithLabelValues(over.Limit).Inc()
 	}
-	var stale *fence.StaleError
-	if errors.As(err, &stale) {
+	if stale, ok := errors.AsType[*fence.StaleError](err); ok {
 		m.stale.WithLabelValues(m.series(stale.Scope)).Inc()
 	}
 }
@@ -213,19 +210,9 @@ func outcome(err error) string {
 	if err == nil {
 		return outcomeOK
 	}
-	var over *kv.LimitError
-	var foreign *webpage.Error
-	switch reason := fencehttp.ReasonOf(err); {
-	case reason != "":
+	if reason := fencehttp.ReasonOf(err); reason != "" {
 		return string(reason)
-	case errors.Is(err, fence.ErrDuplicate):
-		return outcomeDuplicate
-	case errors.Is(err, kv.ErrNotFound):
-		return outcomeNotFound
-	case errors.Is(err, access.ErrUnauthenticated), errors.Is(err, access.ErrForbidden), errors.As(err, &foreign):
-		return outcomeDenied
-	case errors.As(err, &over):
-		return outcomeLimited
 	}
-	return outcomeError
+	_, outcome := kindOf(err)
+	return outcome
 }
