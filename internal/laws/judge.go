@@ -109,7 +109,10 @@ func all() []law {
 		}
 		list = append(list, law{l.Name, l.Doc, check})
 	}
-	return append(list, wire...)
+	for _, l := range wire {
+		list = append(list, law{l.name, l.doc, func(ctx context.Context, j *judge) error { return j.checkWire(ctx, l.check) }})
+	}
+	return list
 }
 
 // judge judges one storage.
@@ -288,8 +291,8 @@ func (j *judge) remedy(l law) string {
 }
 
 func isUnanswered(err error) bool {
-	var unanswered *UnansweredError
-	return errors.As(err, &unanswered)
+	_, is := errors.AsType[*UnansweredError](err)
+	return is
 }
 
 // silent says why the storage does not answer now, to a read of what is not there.
