@@ -33,10 +33,8 @@ func (e *Etcd) Snapshot(ctx context.Context, visit func(Entry) error) error {
 	if err != nil {
 		return err
 	}
-	if floor != 0 {
-		if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
-			return err
-		}
+	if err := visitFloor(floor, visit); err != nil {
+		return err
 	}
 	for _, prefix := range []string{fenceetcd.Prefix, fenceetcd.SharedPrefix} {
 		err := e.each(ctx, prefix, at, func(scope string, kv *mvccpb.KeyValue) error {
