@@ -148,7 +148,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := g.begin(q, w, r)
 	defer p.end()
 	a, err := p.pass()
-	var unanswered *unansweredError
+	unanswered, open := errors.AsType[*unansweredError](err)
 	switch {
 	case err == nil:
 		done, wrong := q.meaning(a)
@@ -159,10 +159,11 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		g.tell(q, done)
 		q.answer(w, done)
-	case errors.As(err, &unanswered):
-		text := fmt.Sprintf("%s %s (asked: %s)", g.name, unanswered.did, q)
-		g.tell(q, history.Event{Kind: history.KindUnanswered, Text: text})
-		http.Error(w, text, http.StatusBadGateway)
+	case open:
+		done := q.asked
+		done.Kind, done.Text = history.KindUnanswered, fmt.Sprintf("%s %s (asked: %s)", g.name, unanswered.did, q)
+		g.tell(q, done)
+		q.answer(w, done)
 	case errors.Is(err, errNobody):
 		w.Header().Set(headerOutcome, outcomeNone)
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -325,7 +326,7 @@ func (p *passage) ask(now life, body io.Reader) (Answer, error) {
 			return a, nil
 		}
 	}
-	if dial := new(net.OpError); errors.As(err, &dial) && dial.Op == "dial" {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		p.alone(now, err)
 		return Answer{}, errNobody
 	}

@@ -2,8 +2,6 @@ package laws
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -105,9 +103,8 @@ func (v view) outcome(e Exchange, c fence.Claim, a foreign.Answer) error {
 
 // stale is the refusal that an answer tells of, with the mark where the answer names it.
 func (v view) stale(c fence.Claim, a foreign.Answer) error {
-	var p fencehttp.Problem
-	var stale *fence.StaleError
-	if json.Unmarshal([]byte(a.Body), &p) != nil || !errors.As(p.Err(), &stale) {
+	stale := a.Stale()
+	if stale == nil {
 		return fmt.Errorf("%w: %v", fence.ErrStale, a)
 	}
 	if stale.Scope == v.name(c.Scope) {
