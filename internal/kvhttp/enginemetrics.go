@@ -12,7 +12,7 @@ import (
 // watch adds what is asked whenever the metrics are read: what the engine holds, and
 // whether each thing that the storage needs is there.
 func (m *Metrics) watch(e kv.Engine, checks []Check) {
-	m.registry.MustRegister(&engineMetrics{e, checks})
+	add(m, &engineMetrics{e, checks})
 }
 
 // engineMetrics shows an engine to Prometheus.

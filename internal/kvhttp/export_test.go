@@ -3,17 +3,15 @@ package kvhttp
 import (
 	"net/http"
 
-	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Routes are the paths of a handler of NewHandler, as the document at /openapi.yaml
 // names them.
 func Routes(h http.Handler) (paths []string) {
-	_ = h.(*handler).router.Walk(func(r *mux.Route, _ *mux.Router, _ []*mux.Route) error {
-		paths = append(paths, r.GetName())
-		return nil
-	})
+	for _, r := range h.(*handler).routes {
+		paths = append(paths, r.name())
+	}
 	return paths
 }
 

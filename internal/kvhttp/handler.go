@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorilla/mux"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/fencelab/fencelab/internal/access"
@@ -57,7 +56,8 @@ func (o Options) withDefaults() Options {
 
 type handler struct {
 	Options
-	router    *mux.Router
+	routes    []*route
+	noRoute   *route // for all other paths
 	engine    kv.Engine
 	rates     *rates // nil: no limit
 	memory    *budget
@@ -73,7 +73,10 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	if o.Metrics != nil {
 		o.Metrics.watch(engine, h.checks())
 	}
-	h.router = h.protocol()
+	for _, r := range h.protocol() {
+		h.routes = append(h.routes, h.add(r))
+	}
+	h.noRoute = h.add(&route{path: noRoute, open: true, serve: noSuchPath})
 	return h
 }
 

@@ -1,12 +1,11 @@
 package kvhttp
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
-	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fencelab/fencelab/internal/webpage"
@@ -33,7 +32,7 @@ const noRoute = "(none)"
 type route struct {
 	path    string
 	rest    string   // how /openapi.yaml names what comes after path; "": nothing may
-	methods []string // others are refused
+	methods []string // others are refused; nil: none is
 	open    bool     // serve is for everybody, or asks who it is; web pages of other origins are refused all the same
 	waits   bool     // serve may wait for others
 	serve   func(*call) error
@@ -45,14 +44,10 @@ type route struct {
 // name is the route's in metrics, in traces and in /openapi.yaml.
 func (at *route) name() string { return at.path + at.rest }
 
-// protocol has the routes of docs/protocol.md. Those that most requests are for come
-// first. A path is matched as the client wrote it. Keys may hold any characters, "//",
-// ".." and an encoded "/" too: a path that was cleaned or decoded first would be another
-// key.
-func (h *handler) protocol() *mux.Router {
+// protocol are the routes of docs/protocol.md. Those that most requests are for come first.
+func (h *handler) protocol() []*route {
 	read, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
-	router := mux.NewRouter().SkipClean(true).UseEncodedPath()
-	for _, r := range []*route{
+	return []*route{
 		{path: pathKV, rest: "{key}", methods: append(read[:2:2], http.MethodPut, http.MethodDelete), serve: h.serveKey},
 		{path: "/", methods: post, serve: h.serveContribLock, open: true},
 		{path: pathBatch, methods: post, serve: h.serveBatch},
@@ -63,16 +58,7 @@ func (h *handler) protocol() *mux.Router {
 		{path: PathReady, methods: read, serve: h.serveReady, open: true, waits: true},
 		{path: "/openapi.yaml", methods: read, serve: serveOpenAPI, open: true},
 		{path: PathMetrics, methods: read, serve: h.serveMetrics, waits: true},
-	} {
-		paths := router.Path
-		if r.rest != "" {
-			paths = router.PathPrefix
-		}
-		paths(r.path).Methods(r.methods...).Name(r.name()).Handler(h.add(r))
 	}
-	router.NotFoundHandler = h.add(&route{path: noRoute, open: true, serve: noSuchPath})
-	router.MethodNotAllowedHandler = http.HandlerFunc(h.refuseMethod)
-	return router
 }
 
 func (h *handler) add(r *route) *route {
@@ -83,38 +69,22 @@ func (h *handler) add(r *route) *route {
 	return r
 }
 
-// ServeHTTP serves by the routes. The router's own ServeHTTP would copy the request
-// twice, to attach variables that no route has.
+// ServeHTTP serves by the routes. A path is matched as the client wrote it. Keys may hold any
+// characters, "//", ".." and an encoded "/" too: a path that was cleaned or decoded first would
+// be another key.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var match mux.RouteMatch
-	h.router.Match(r, &match) // in any case it finds a handler, if only NotFoundHandler
-	match.Handler.ServeHTTP(w, r)
+	path := r.URL.EscapedPath()
+	for _, at := range h.routes {
+		if path == at.path || at.rest != "" && strings.HasPrefix(path, at.path) {
+			at.ServeHTTP(w, r)
+			return
+		}
+	}
+	h.noRoute.ServeHTTP(w, r)
 }
 
 func noSuchPath(c *call) error {
 	return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %q; the protocol is described at /openapi.yaml", c.r.URL.EscapedPath())}
-}
-
-// refuseMethod serves the paths whose route has other methods.
-func (h *handler) refuseMethod(w http.ResponseWriter, r *http.Request) {
-	found := errors.New("found")
-	_ = h.router.Walk(func(candidate *mux.Route, _ *mux.Router, _ []*mux.Route) error {
-		its := *candidate.GetHandler().(*route)
-		allowed := *r
-		allowed.Method = its.methods[0]
-		if !candidate.Match(&allowed, new(mux.RouteMatch)) {
-			return nil
-		}
-		its.serve = func(c *call) error { return c.refuseMethod(its.methods) }
-		its.ServeHTTP(w, r)
-		return found
-	})
-}
-
-func (c *call) refuseMethod(allowed []string) error {
-	list := strings.Join(allowed, ", ")
-	c.w.Header().Set("Allow", list)
-	return &httpError{http.StatusMethodNotAllowed, fmt.Errorf("method %s is not allowed here, only %s", c.r.Method, list)}
 }
 
 // do serves those who may call.
@@ -126,6 +96,11 @@ func (at *route) do(c *call) error {
 		if err := at.handler.admit(c); err != nil {
 			return err
 		}
+	}
+	if at.methods != nil && !slices.Contains(at.methods, c.r.Method) {
+		list := strings.Join(at.methods, ", ")
+		c.w.Header().Set("Allow", list)
+		return &httpError{http.StatusMethodNotAllowed, fmt.Errorf("method %s is not allowed here, only %s", c.r.Method, list)}
 	}
 	return at.serve(c)
 }
