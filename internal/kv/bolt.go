@@ -24,9 +24,8 @@ type Bolt struct {
 	account account // in the order of the transactions
 	db      *boltFile
 	changes chan *change
-	stop    chan struct{} // closed by Close
-	stopped chan struct{} // closed when the last transaction is over
-	commits atomic.Int64
+	stop    chan struct{}         // closed by Close
+	stopped chan struct{}         // closed when the last transaction is over
 	failed  atomic.Pointer[error] // of the last transaction; nil where it succeeded
 	needed  atomic.Int64          // bytes of the last commit that failed
 }
@@ -113,10 +112,6 @@ func view[T any](b *Bolt, look func(*bbolt.Tx) (T, error)) (found T, err error) 
 	})
 	return found, err
 }
-
-// Commits is how many transactions were made durable since the file was opened:
-// fewer than the writes, where writers came together.
-func (b *Bolt) Commits() int64 { return b.commits.Load() }
 
 // change has a change done by commitAll. Once it is taken on, it is waited for
 // whatever ctx says: giving up would leave its outcome unknown.
@@ -241,7 +236,6 @@ func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 		return err
 	default:
 		b.failed.Store(nil)
-		b.commits.Add(1)
 	}
 	if b.account.Committed != nil {
 		b.account.Committed(Commit{Operations: operations, Took: time.Since(start), Sync: max(0, b.db.writeTime()-written), Err: err})
