@@ -145,7 +145,9 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	p := g.begin(q, w, r)
+	p := &passage{Gate: g, request: q, client: r.Context()}
+	p.body = sync.OnceValues(func() (string, error) { return q.read(http.MaxBytesReader(w, r.Body, MaxAnswer)) })
+	p.ctx, p.cancel = context.WithCancelCause(g.ctx)
 	defer p.end()
 	a, err := p.pass()
 	unanswered, open := errors.AsType[*unansweredError](err)
@@ -209,13 +211,6 @@ type passage struct {
 	mu    sync.Mutex
 	has   bool // it has the turn
 	ended bool
-}
-
-func (g *Gate) begin(q *request, w http.ResponseWriter, r *http.Request) *passage {
-	p := &passage{Gate: g, request: q, client: r.Context()}
-	p.body = sync.OnceValues(func() (string, error) { return q.read(http.MaxBytesReader(w, r.Body, MaxAnswer)) })
-	p.ctx, p.cancel = context.WithCancelCause(g.ctx)
-	return p
 }
 
 // take waits for the turn. From then on the storage has its time to answer, whether or not the

@@ -62,8 +62,8 @@ func NewMetrics() *Metrics {
 	}
 	m.requests = counter(metricRequests, "Requests by route, method and outcome: ok, duplicate, not_found, denied, limited, error, "+
 		"or why their claim was refused: stale, missing, invalid, ahead.", "route", "method", "outcome")
-	m.stale = counter("fencelab_storage_stale_total", "Requests refused as stale, by scope: each is a holder that had lost its lock and did not know. "+
-		"Of the first 100 scopes; the others are counted as (other).", "scope")
+	m.stale = counter("fencelab_storage_stale_total", "Requests refused as stale, by scope: "+
+		"each is a holder that had lost its lock and did not know. Of the first 100 scopes; the others are counted as (other).", "scope")
 	m.limited = counter("fencelab_storage_limited_total", "Requests and connections refused for a limit, by limit.", "limit")
 	m.commits = add(m, prometheus.NewHistogramVec(latencies("fencelab_storage_commit_seconds",
 		"How long the engine's transactions took, by result: ok or error."), []string{"result"}))

@@ -143,7 +143,11 @@ func Ask(ctx context.Context, o Options) (speaks Speaks, err error) {
 func begin(o Options) (j *judge, end func() error, err error) {
 	j = &judge{client: newClient(o.Timeout), idle: cmp.Or(o.Idle, idle), scopes: o.Scopes, mark: "laws-" + strings.ToLower(rand.Text()[:6])}
 	if len(o.Commands) == 0 {
-		j.place = there(trimmed(o.URLs))
+		var urls there
+		for _, u := range o.URLs {
+			urls = append(urls, strings.TrimSuffix(u, "/"))
+		}
+		j.place = urls
 		return j, func() error { return nil }, nil
 	}
 	group, err := proc.NewGroup(o.Exe)
@@ -222,13 +226,6 @@ func chosen(names []string) ([]law, error) {
 		}
 	}
 	return slices.DeleteFunc(list, func(l law) bool { return !slices.Contains(names, l.name) }), nil
-}
-
-func trimmed(urls []string) (list []string) {
-	for _, u := range urls {
-		list = append(list, strings.TrimSuffix(u, "/"))
-	}
-	return list
 }
 
 // judge judges one law, on a fresh storage.
