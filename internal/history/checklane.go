@@ -73,7 +73,7 @@ func (c *checker) accounts() {
 		if !storage {
 			c.wrong(ProblemAccount, "%s asks something of the storage, which tells nothing in the whole history: its account is missing", e.Lane)
 		}
-		if len(c.tenures) == 0 && !refused && !c.run.Unlocked {
+		if !slices.ContainsFunc(c.whole.Tenures, (*Tenure).Known) && !refused && !c.run.Unlocked {
 			c.wrong(ProblemAccount, "%s asks something of the storage, and in the whole history there is no tenure: the lock service's account is missing (of a run in which no client asks for a lock, the run's \"unlocked\" says so)", e.Lane)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 // Ledger is who holds, waits for and believes what, and what the storage has, by the events
-// so far. It is a fold over them: the same events make the same ledger. It also takes events
-// of a run that goes on, which come late and without their clients, in the order in which
-// they become known: what they say is joined whichever comes first, and Ascribe says what
-// none of them does.
+// so far. It is a fold over them: the same events make the same ledger. It also takes those of
+// a run that goes on, in the order in which they become known. What they say is joined,
+// whichever comes first; and what no event says there, but who runs the run has found out, is
+// written into the fields that name it.
 type Ledger struct {
 	Tenures  []*Tenure        // in the order in which they were first named
 	Holdings []*Holding       // in the order in which they began
@@ -38,7 +38,7 @@ func (e Entry) Came() bool { return e.Line > 0 }
 type Tenure struct {
 	ID       string
 	N        int    // which grant of all it is, from 1; 0: it is not granted
-	Client   string // whose it is; "": nobody has said so
+	Client   string // whose it is; "": nobody has said so. A run finds out
 	Scope    string // its lock
 	Token    fence.Token
 	Queued   Entry
@@ -66,20 +66,22 @@ type Request struct {
 	Invoke, Answer Entry
 	Told           []Entry // by the storage
 	Pending        bool    // it is done with the commit of its tenure's transaction, or not at all
+	Lost           bool    // on its way to the storage, as a run finds out
 }
 
 // Known reports whether the client knows what the storage did.
 func (q *Request) Known() bool { return q.Answer.Kind == KindOK || q.Answer.Reason != "" }
 
-// Done reports whether the storage has told of q, of each part if it is a change.
+// Done reports whether the storage has nothing more to tell of q: of a change it tells part by part.
 func (q *Request) Done() bool {
-	return len(q.Told) > 0 && (q.Invoke.Op != OpChange || len(q.Told) >= len(q.Invoke.Changes))
+	return q.Lost || len(q.Told) > 0 && (q.Invoke.Op != OpChange || len(q.Told) >= len(q.Invoke.Changes))
 }
 
 // Ask is a client's question for a lock.
 type Ask struct {
 	Client, Lock  string
 	Asked, Answer Entry
+	Placed        bool // it is known in which tenure the client has the lock, or will have it, as a run finds out
 }
 
 // Actor is a client, the lock service or the storage.
@@ -124,10 +126,13 @@ func (l *Ledger) Tenure(id string) *Tenure {
 	return t
 }
 
-// Request is what is known of the request of that name.
+// Request is what is known of the request of that name. Of one without a name nothing is.
 func (l *Ledger) Request(id string) *Request {
 	q := l.requests[id]
-	if q == nil {
+	switch {
+	case id == "":
+		return new(Request)
+	case q == nil:
 		q = new(Request)
 		l.requests[id], l.Requests = q, append(l.Requests, q)
 	}
@@ -164,9 +169,6 @@ func (l *Ledger) Ask(client, lock string) *Ask {
 	return nil
 }
 
-// Ascribe says whose a tenure is of which the lock service told without its client.
-func (l *Ledger) Ascribe(tenure, client string) { l.Tenure(tenure).Client = client }
-
 // Forget says that the storage was killed, and had all in its memory.
 func (l *Ledger) Forget() {
 	clear(l.Values)
@@ -182,10 +184,8 @@ func (l *Ledger) Take(e Event) {
 		l.takeTenure(at)
 	case isStorage(e.Kind):
 		l.revive(e.Lane)
-		if e.Request != "" {
-			q := l.Request(e.Request)
-			q.Told = append(q.Told, at)
-		}
+		q := l.Request(e.Request)
+		q.Told = append(q.Told, at)
 		l.store(e)
 	case e.Kind == KindFinal:
 		l.store(e)
@@ -196,7 +196,7 @@ func (l *Ledger) Take(e Event) {
 	case e.Kind == KindLost:
 		l.holding(e.Lane, e).Lost = true
 		l.disbelieve(at)
-	case e.Kind == KindNote && e.Request != "":
+	case e.Kind == KindNote:
 		l.Request(e.Request).Pending = true
 	case e.Kind == KindNetwork:
 		l.Actor(e.Lane).Cut = e.Cause == CausePartition || l.Actor(e.Lane).Cut && e.Cause != CauseHeal
@@ -246,10 +246,8 @@ func first(before, now Entry) Entry {
 
 func (l *Ledger) invoked(e Entry) {
 	l.revive(e.Lane)
-	if e.Request != "" {
-		q := l.Request(e.Request)
-		q.Invoke = first(q.Invoke, e)
-	}
+	q := l.Request(e.Request)
+	q.Invoke = first(q.Invoke, e)
 	switch {
 	case asksForLock(e.Op):
 		l.Asks = slices.DeleteFunc(l.Asks, func(a *Ask) bool { return a.Client == e.Lane && a.Lock == e.Scope })
@@ -262,10 +260,8 @@ func (l *Ledger) invoked(e Entry) {
 }
 
 func (l *Ledger) answered(e Entry) {
-	if e.Request != "" {
-		q := l.Request(e.Request)
-		q.Answer = first(q.Answer, e)
-	}
+	q := l.Request(e.Request)
+	q.Answer = first(q.Answer, e)
 	switch {
 	case asksForLock(e.Op):
 		if a := l.Ask(e.Lane, e.Scope); a != nil {

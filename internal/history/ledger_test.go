@@ -258,21 +258,28 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestAscribe: whose a tenure is can be said before and after the lock service tells of it.
-func TestAscribe(t *testing.T) {
-	unseen := Event{Lane: "etcd", Kind: KindGranted, Tenure: "A", Scope: "/l"}
+// TestFoundOut: who runs a run can find out whose a tenure is before the lock service tells of
+// it, and after; and that a request is lost.
+func TestFoundOut(t *testing.T) {
 	for name, first := range map[string]bool{"before": true, "after": false} {
 		l := NewLedger()
 		if first {
-			l.Ascribe("A", "c1")
+			l.Tenure("A").Client = "c1"
 		}
-		l.Take(unseen)
+		l.Take(Event{Lane: "etcd", Kind: KindGranted, Tenure: "A", Scope: "/l"})
 		if !first {
-			l.Ascribe("A", "c1")
+			l.Tenure("A").Client = "c1"
 		}
 		if a := l.Tenure("A"); a.Client != "c1" || a.Scope != "/l" || !a.Granted.Came() {
 			t.Errorf("%s it was told, it is %+v", name, a)
 		}
+	}
+	l := Fold([]Event{{Lane: "c1", Kind: KindInvoke, Op: OpWrite, Request: "r"}})
+	if l.Request("r").Lost = true; !l.Request("r").Done() {
+		t.Error("more is to come of a request that is lost")
+	}
+	if l.Request("").Lost = true; l.Request("").Lost || len(l.Requests) != 1 {
+		t.Error("something is known of a request without a name")
 	}
 }
 

@@ -141,9 +141,9 @@ func (r *run) Tenure(step scenario.Step) string { return r.claim(step).latest() 
 
 // Revoked says that the story ends tenures.
 func (r *run) Revoked(yes func(tenure string) bool) {
-	for tenure, o := range r.state.owners {
-		if !o.ended && yes(tenure) {
-			o.revoked = true
+	for _, t := range r.state.ledger.Tenures {
+		if !t.Ended.Came() && yes(t.ID) {
+			r.state.owner(t.ID).revoked = true
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (r *run) Revoked(yes func(tenure string) bool) {
 // AwaitEnd waits for the end of a client's tenure.
 func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 	r.wanted(client, tenure)
-	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.owner(tenure).ended, nil })
+	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
 }
 
 // starting bounds the start of servers.
