@@ -80,7 +80,6 @@ func Check(events []Event) []Problem {
 			c.token(e)
 			c.end(e)
 		}
-		c.now.Take(e)
 	}
 	c.gaps()
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return a.Line - b.Line })
@@ -93,16 +92,62 @@ type checker struct {
 	line     int // from 1
 	problems []Problem
 
-	whole  *Ledger // of all events: where clocks step back an answer comes before its question
-	now    *Ledger // of those before the line
-	at     time.Duration
-	askers map[string]bool                 // clients that asked for a lock, or were told of one
-	names  map[clientTenure]bool           // a client names the tenure
-	has    map[string]map[string]heldSince // client → lock → the tenure that it has, by its own word
-	places map[int64]int                   // of what the storage did since its start → line
-	placed bool                            // what it did has places
-	did    bool                            // it did something
-	finals map[string]int                  // key → line that tells what it holds at the end
+	now     time.Duration
+	tenures map[string]*accountOf
+	asked   map[string]*asking
+	told    map[clientTenure][]Event        // that a client has the lock
+	worked  map[clientTenure]bool           // a request of a client was applied under the tenure
+	askers  map[string]bool                 // clients that asked for a lock, or were told of one
+	names   map[clientTenure]bool           // a client names the tenure
+	queued  map[clientTenure]bool           // a client stood in the queue for the tenure
+	has     map[string]map[string]heldSince // client → lock → the tenure that it has, by its own word
+	places  map[int64]int                   // of what the storage did since its start → line
+	placed  bool                            // what it did has places
+	did     bool                            // it did something
+	finals  map[string]int                  // key → line that tells what it holds at the end
+}
+
+// lined is an event, and its line, from 1.
+type lined struct {
+	Event
+	line int
+}
+
+// accountOf is a tenure by the lock service's account.
+type accountOf struct {
+	first   lined // that it is granted or, if it never is, queued for
+	granted int   // line by which it is granted; 0: not yet
+	ended   int   // line by which it is over; 0: not yet
+}
+
+// ever reports whether the tenure is granted, by this line or a later one.
+func (a *accountOf) ever() bool { return a.first.Kind == KindGranted }
+
+// asking is a request by all accounts.
+type asking struct {
+	invoke   lined
+	answered int            // line; 0: not yet
+	told     []lined        // all that the storage tells of it
+	mixed    int            // line by which something else became of it than was told first; 0: not yet
+	keys     map[string]int // that the storage told of → line
+}
+
+// did is what the storage says of a request first.
+func (a *asking) did() Kind {
+	if len(a.told) == 0 {
+		return ""
+	}
+	return a.told[0].Kind
+}
+
+// as is what the storage tells of a request by that kind first; nil: nothing.
+func (a *asking) as(kind Kind) *lined {
+	for i := range a.told {
+		if a.told[i].Kind == kind {
+			return &a.told[i]
+		}
+	}
+	return nil
 }
 
 type clientTenure struct{ client, tenure string }
@@ -113,19 +158,57 @@ type heldSince struct {
 	line   int
 }
 
+// newChecker takes in what may stand anywhere in the history: where clocks step
+// back an answer comes before its question.
 func newChecker(events []Event) *checker {
 	c := &checker{
-		run: *events[0].Run, events: events, whole: Fold(events), now: NewLedger(),
-		askers: make(map[string]bool), names: make(map[clientTenure]bool), has: make(map[string]map[string]heldSince),
+		run: *events[0].Run, events: events,
+		tenures: make(map[string]*accountOf), asked: make(map[string]*asking),
+		told: make(map[clientTenure][]Event), worked: make(map[clientTenure]bool),
+		askers: make(map[string]bool), names: make(map[clientTenure]bool), queued: make(map[clientTenure]bool), has: make(map[string]map[string]heldSince),
 		places: make(map[int64]int), finals: make(map[string]int),
 	}
-	for _, e := range events {
-		if isClients(e.Kind) {
-			c.names[clientTenure{e.Lane, e.Tenure}] = true
-			c.askers[e.Lane] = c.askers[e.Lane] || asksForLock(e.Op) || e.Op == OpCount
+	for i, e := range events {
+		if e.Kind == KindInvoke && e.Request != "" && c.asked[e.Request] == nil {
+			c.asked[e.Request] = &asking{invoke: lined{e, i + 1}, keys: make(map[string]int)}
+		}
+	}
+	for i, e := range events {
+		switch {
+		case e.Kind == KindGranted || e.Kind == KindQueued:
+			c.takeTenure(lined{e, i + 1})
+		case isStorage(e.Kind):
+			if a := c.asked[e.Request]; a != nil {
+				a.told = append(a.told, lined{e, i + 1})
+				if e.Kind == KindApplied {
+					c.worked[clientTenure{a.invoke.Lane, a.invoke.Tenure}] = true
+				}
+			}
+		case isClients(e.Kind):
+			at := clientTenure{e.Lane, e.Tenure}
+			c.names[at] = true
+			c.askers[e.Lane] = c.askers[e.Lane] || AsksForLock(e.Op) || e.Op == OpCount
+			if e.Kind == KindOK && AsksForLock(e.Op) {
+				c.told[at] = append(c.told[at], e)
+			}
 		}
 	}
 	return c
+}
+
+// takeTenure takes in a grant, or a place in a queue.
+func (c *checker) takeTenure(e lined) {
+	a := c.tenures[e.Tenure]
+	if a == nil {
+		a = &accountOf{first: e}
+		c.tenures[e.Tenure] = a
+	}
+	if !a.ever() && e.Kind == KindGranted {
+		a.first = e
+	}
+	if e.Kind == KindQueued {
+		c.queued[clientTenure{e.Client, e.Tenure}] = true
+	}
 }
 
 func (c *checker) wrong(kind ProblemKind, format string, args ...any) {
@@ -142,10 +225,10 @@ func (c *checker) wrongAt(line, other int, kind ProblemKind, format string, args
 }
 
 func (c *checker) time(e Event) {
-	if e.At < c.at {
-		c.contradicts(c.line-1, ProblemTime, "it happened at %v, before the line above it (%v): events stand in the order in which they happened", e.At, c.at)
+	if e.At < c.now {
+		c.contradicts(c.line-1, ProblemTime, "it happened at %v, before the line above it (%v): events stand in the order in which they happened", e.At, c.now)
 	}
-	c.at = e.At
+	c.now = e.At
 }
 
 // end looks that nothing is missing at the end, and nothing comes after it.
@@ -159,10 +242,11 @@ func (c *checker) end(e Event) {
 	}
 }
 
-// asksStorage reports whether an operation is one on the storage.
-func asksStorage(op string) bool { return op == OpChange || slices.Contains(StorageOps, op) }
+// AsksStorage reports whether an operation is one on the storage.
+func AsksStorage(op string) bool { return op == OpChange || slices.Contains(StorageOps, op) }
 
-func asksForLock(op string) bool { return op == OpLock || op == OpTryLock }
+// AsksForLock reports whether an operation is one by which a client asks for a lock.
+func AsksForLock(op string) bool { return op == OpLock || op == OpTryLock }
 
 // isClients reports whether a kind is of what clients ask and are told.
 func isClients(k Kind) bool { return k == KindInvoke || k == KindLost || isAnswer(k) }

@@ -60,7 +60,7 @@ func (c *checker) accounts() {
 			storage = true
 		}
 		asked = asked || e.Kind == KindInvoke
-		refused = refused || isAnswer(e.Kind) && asksForLock(e.Op)
+		refused = refused || isAnswer(e.Kind) && AsksForLock(e.Op)
 	}
 	if !asked && !c.run.Unlocked {
 		c.wrong(ProblemAccount, "the history is over, and no client asked for anything: the clients' account is missing")
@@ -73,7 +73,7 @@ func (c *checker) accounts() {
 		if !storage {
 			c.wrong(ProblemAccount, "%s asks something of the storage, which tells nothing in the whole history: its account is missing", e.Lane)
 		}
-		if !slices.ContainsFunc(c.whole.Tenures, (*Tenure).Known) && !refused && !c.run.Unlocked {
+		if len(c.tenures) == 0 && !refused && !c.run.Unlocked {
 			c.wrong(ProblemAccount, "%s asks something of the storage, and in the whole history there is no tenure: the lock service's account is missing (of a run in which no client asks for a lock, the run's \"unlocked\" says so)", e.Lane)
 		}
 	}
@@ -81,11 +81,11 @@ func (c *checker) accounts() {
 
 // OfLock reports whether a client asks for a lock, or the lock service tells of one.
 func (e Event) OfLock() bool {
-	return isTenure(e.Kind) || e.Kind == KindInvoke && (asksForLock(e.Op) || e.Op == OpCount)
+	return isTenure(e.Kind) || e.Kind == KindInvoke && (AsksForLock(e.Op) || e.Op == OpCount)
 }
 
 // sends reports whether a client sends a request to the storage.
-func sends(e Event) bool { return e.Kind == KindInvoke && asksStorage(e.Op) && e.Request != "" }
+func sends(e Event) bool { return e.Kind == KindInvoke && AsksStorage(e.Op) && e.Request != "" }
 
 // final looks whether the end is the end.
 func (c *checker) final(e Event) {

@@ -16,7 +16,7 @@ func (c *checker) request(e Event) {
 		c.done(e)
 	case e.Kind == KindInvoke:
 		c.invoked(e)
-	case e.Request == "" && !asksStorage(e.Op): // of the lock service
+	case e.Request == "" && !AsksStorage(e.Op): // of the lock service
 	case isAnswer(e.Kind):
 		c.answered(e)
 	}
@@ -28,8 +28,8 @@ func isStorage(k Kind) bool {
 }
 
 func (c *checker) invoked(e Event) {
-	if q := c.whole.Request(e.Request); q.Invoke.Came() && q.Invoke.Line != c.line {
-		c.contradicts(q.Invoke.Line, ProblemRequest, "%s names its request %q, as that line does: no two requests have the same name", e.Lane, e.Request)
+	if a := c.asked[e.Request]; a != nil && a.invoke.line != c.line {
+		c.contradicts(a.invoke.line, ProblemRequest, "%s names its request %q, as that line does: no two requests have the same name", e.Lane, e.Request)
 		return
 	}
 	if e.RetryOf != "" && !c.retries(e) {
@@ -42,59 +42,66 @@ func (c *checker) invoked(e Event) {
 
 // retries reports whether there is the first attempt that a retry names.
 func (c *checker) retries(e Event) bool {
-	first := c.now.Request(e.RetryOf).Invoke
-	return first.Came() && first.RetryOf == "" && first.Lane == e.Lane && first.Op == e.Op && first.Tenure == e.Tenure && first.Scope == e.Scope && first.Sequence == e.Sequence &&
+	a := c.asked[e.RetryOf]
+	if a == nil || a.invoke.line >= c.line || a.invoke.RetryOf != "" {
+		return false
+	}
+	first := a.invoke.Event
+	return first.Lane == e.Lane && first.Op == e.Op && first.Tenure == e.Tenure && first.Scope == e.Scope && first.Sequence == e.Sequence &&
 		first.Key == e.Key && first.Value == e.Value && slices.Equal(first.Changes, e.Changes)
 }
 
 // isPart reports whether a write belongs to the change that it names.
 func (c *checker) isPart(e Event) bool {
-	first := c.whole.Request(e.PartOf).Invoke
-	return first.Came() && first.Line <= c.line && first.PartOf == e.PartOf && first.Lane == e.Lane && e.Op == OpWrite &&
-		slices.Equal(first.Changes, e.Changes) && slices.Contains(e.Changes, Change{e.Key, e.Value})
+	a := c.asked[e.PartOf]
+	return a != nil && a.invoke.line <= c.line && a.invoke.PartOf == e.PartOf && a.invoke.Lane == e.Lane && e.Op == OpWrite &&
+		slices.Equal(a.invoke.Changes, e.Changes) && slices.Contains(e.Changes, Change{e.Key, e.Value})
 }
 
 func (c *checker) answered(e Event) {
-	q, before := c.whole.Request(e.Request), c.now.Request(e.Request).Answer
+	a := c.asked[e.Request]
 	switch {
 	case e.Request == "" && e.Kind == KindFail: // it looked, and sent nothing
 	case e.Request == "":
 		c.wrong(ProblemRequest, "%s was answered about a %s that has no request", e.Lane, e.Op)
-	case !q.Invoke.Came():
+	case a == nil:
 		c.wrong(ProblemRequest, "%s was answered about %q, and nobody asked for that", e.Lane, e.Request)
-	case before.Came():
-		c.contradicts(before.Line, ProblemRequest, "%q is answered a second time", e.Request)
-	case q.Invoke.Lane != e.Lane || q.Invoke.Op != e.Op:
-		c.contradicts(q.Invoke.Line, ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, q.Invoke.Op, q.Invoke.Lane)
-	case asksStorage(e.Op):
-		c.answeredByStorage(e, q)
+	case a.answered != 0:
+		c.contradicts(a.answered, ProblemRequest, "%q is answered a second time", e.Request)
+	case a.invoke.Lane != e.Lane || a.invoke.Op != e.Op:
+		c.contradicts(a.invoke.line, ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, a.invoke.Op, a.invoke.Lane)
+	case AsksStorage(e.Op):
+		c.answeredByStorage(e, a)
+	}
+	if a != nil && a.answered == 0 {
+		a.answered = c.line
 	}
 }
 
 // answeredByStorage holds what a client was told of its request against what it asked for,
 // and against what the storage tells.
-func (c *checker) answeredByStorage(e Event, q *Request) {
+func (c *checker) answeredByStorage(e Event, a *asking) {
 	refused := slices.Contains(refusals, e.Reason) && e.Kind == KindFail
-	applied, refusal, duplicate := q.as(KindApplied), q.as(KindRefused), q.as(KindDuplicate)
+	applied, refusal, duplicate := a.as(KindApplied), a.as(KindRefused), a.as(KindDuplicate)
 	switch {
-	case !isAbout(e, q.Invoke.Event):
-		c.contradicts(q.Invoke.Line, ProblemRequest, "%s was answered about %q as if it had asked for something else, or by another claim", e.Lane, e.Request)
-	case e.Kind != KindUnknown && q.did() == KindUnanswered:
-		c.contradicts(q.Told[0].Line, ProblemRequest, "%s was told what became of %q, and the storage gave no answer to that", e.Lane, e.Request)
+	case !isAbout(e, a.invoke.Event):
+		c.contradicts(a.invoke.line, ProblemRequest, "%s was answered about %q as if it had asked for something else, or by another claim", e.Lane, e.Request)
+	case e.Kind != KindUnknown && a.did() == KindUnanswered:
+		c.contradicts(a.told[0].line, ProblemRequest, "%s was told what became of %q, and the storage gave no answer to that", e.Lane, e.Request)
 	case e.Kind == KindOK && e.Op == OpRead && applied == nil:
 		c.wrong(ProblemRequest, "%s was told what %q found, and the storage's account does not have that read", e.Lane, e.Request)
 	case e.Kind == KindOK && e.Op == OpRead && (e.Value != applied.Value || e.Missing != applied.Missing):
-		c.contradicts(applied.Line, ProblemRequest, "%s was told that %q found %s, and by the storage it found %s", e.Lane, e.Request, found(e), found(applied.Event))
-	case refused && e.Reason != reasonInvalid && q.did() == "":
+		c.contradicts(applied.line, ProblemRequest, "%s was told that %q found %s, and by the storage it found %s", e.Lane, e.Request, found(e), found(applied.Event))
+	case refused && e.Reason != reasonInvalid && a.did() == "":
 		c.wrong(ProblemRequest, "%s was told that %q was refused (%s), and the storage's account has nothing of it", e.Lane, e.Request, e.Reason)
 	case refused && e.Op == OpRead && applied != nil:
-		c.contradicts(applied.Line, ProblemRequest, "%s was told that %q was refused (%s), and the storage did it", e.Lane, e.Request, e.Reason)
+		c.contradicts(applied.line, ProblemRequest, "%s was told that %q was refused (%s), and the storage did it", e.Lane, e.Request, e.Reason)
 	case refused && duplicate != nil:
-		c.contradicts(duplicate.Line, ProblemRequest, "%s was told that %q was refused (%s), and by the storage it was done before", e.Lane, e.Request, e.Reason)
+		c.contradicts(duplicate.line, ProblemRequest, "%s was told that %q was refused (%s), and by the storage it was done before", e.Lane, e.Request, e.Reason)
 	case refused && refusal != nil && refusal.Reason != e.Reason:
-		c.contradicts(refusal.Line, ProblemRequest, "%s was told that %q was refused (%s), and the storage refused it as %s", e.Lane, e.Request, e.Reason, refusal.Reason)
+		c.contradicts(refusal.line, ProblemRequest, "%s was told that %q was refused (%s), and the storage refused it as %s", e.Lane, e.Request, e.Reason, refusal.Reason)
 	case refused && refusal != nil && e.Mark != 0 && refusal.Mark != 0 && e.Mark != refusal.Mark:
-		c.contradicts(refusal.Line, ProblemRequest, "%s was told that %q was refused by the mark %d, and by the storage the mark was %d", e.Lane, e.Request, e.Mark, refusal.Mark)
+		c.contradicts(refusal.line, ProblemRequest, "%s was told that %q was refused by the mark %d, and by the storage the mark was %d", e.Lane, e.Request, e.Mark, refusal.Mark)
 	}
 }
 
@@ -127,42 +134,45 @@ const reasonInvalid = "invalid"
 
 // done takes in what the storage tells of a request.
 func (c *checker) done(e Event) {
-	asked, before := c.whole.Request(e.Request).Invoke, c.now.Request(e.Request).Told
-	other := slices.IndexFunc(before, func(told Entry) bool { return told.Kind != e.Kind })
-	same := slices.IndexFunc(before, func(told Entry) bool { return told.Key == e.Key })
+	a := c.asked[e.Request]
 	switch {
 	case e.Request == "":
 		c.wrong(ProblemRequest, "the storage tells of a %s of %s that has no request", e.Op, e.Key)
-	case !asked.Came():
+	case a == nil:
 		c.wrong(ProblemRequest, "the storage tells of %q, and nobody asked for that", e.Request)
-	case !isOf(e, asked.Event):
-		c.contradicts(asked.Line, ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
-	case c.run.Version >= 2 && !sameClaim(e, asked.Event):
-		c.contradicts(asked.Line, ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, %v, and its client of %d (%d) in %q, %v",
-			e.Request, e.Token, e.Sequence, e.Scope, e.Mode, asked.Token, asked.Sequence, asked.Scope, asked.Mode)
-	case e.Client != "" && e.Client != asked.Lane || e.Tenure != "" && e.Tenure != asked.Tenure:
-		c.contradicts(asked.Line, ProblemRequest, "the storage tells of %q as one of %s, and %s asked for it", e.Request, strings.TrimSpace(e.Client+" "+e.Tenure), strings.TrimSpace(asked.Lane+" "+asked.Tenure))
-	case other >= 0:
-		c.contradicts(before[other].Line, ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
-	case same >= 0:
-		c.contradicts(before[same].Line, ProblemRequest, "the storage tells of %q and %s a second time", e.Request, e.Key)
+	case !isOf(e, a.invoke.Event):
+		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
+	case c.run.Version >= 2 && !sameClaim(e, a.invoke.Event):
+		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, %v, and its client of %d (%d) in %q, %v",
+			e.Request, e.Token, e.Sequence, e.Scope, e.Mode, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope, a.invoke.Mode)
+	case e.Client != "" && e.Client != a.invoke.Lane || e.Tenure != "" && e.Tenure != a.invoke.Tenure:
+		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q as one of %s, and %s asked for it", e.Request, strings.TrimSpace(e.Client+" "+e.Tenure), strings.TrimSpace(a.invoke.Lane+" "+a.invoke.Tenure))
+	case a.other(e) != 0:
+		c.contradicts(a.other(e), ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
+	case a.keys[e.Key] != 0:
+		c.contradicts(a.keys[e.Key], ProblemRequest, "the storage tells of %q and %s a second time", e.Request, e.Key)
+	}
+	if a != nil {
+		a.took(e, c.line)
 	}
 }
 
-// did is what the storage says of a request first.
-func (q *Request) did() Kind {
-	if len(q.Told) == 0 {
-		return ""
+// other is an earlier line by which something else became of the request; 0: none.
+func (a *asking) other(e Event) int {
+	if e.Kind != a.did() {
+		return a.told[0].line
 	}
-	return q.Told[0].Kind
+	return a.mixed
 }
 
-// as is what the storage tells of a request by that kind first; nil: nothing.
-func (q *Request) as(kind Kind) *Entry {
-	if i := slices.IndexFunc(q.Told, func(told Entry) bool { return told.Kind == kind }); i >= 0 {
-		return &q.Told[i]
+// took takes in a line of the storage's.
+func (a *asking) took(e Event, line int) {
+	if a.keys[e.Key] == 0 {
+		a.keys[e.Key] = line
 	}
-	return nil
+	if a.mixed == 0 && e.Kind != a.did() {
+		a.mixed = line
+	}
 }
 
 // toldAs are the storage's kinds in words.

@@ -3,90 +3,94 @@ package history
 import (
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // tenure holds the clients' word of tenures against the lock service's.
 func (c *checker) tenure(e Event) {
-	t, now := c.whole.Tenure(e.Tenure), c.now.Tenure(e.Tenure)
-	first := t.first()
+	a := c.tenures[e.Tenure]
 	switch {
-	case e.Kind == KindGranted && now.Granted.Came():
-		c.contradicts(now.Granted.Line, ProblemTenure, "%s is granted a second time", e.Tenure)
-	case (e.Kind == KindGranted || e.Kind == KindQueued) && (!tellsOf(e, first) || e.Mode != first.Mode):
-		c.contradicts(first.Line, ProblemTenure, "%s is told of with another client, lock, token or mode", e.Tenure)
-	case (e.Kind == KindGranted || e.Kind == KindQueued) && !c.askers[e.Client] && !c.names[clientTenure{e.Client, e.Tenure}]:
-		c.wrong(ProblemTenure, "%s is a tenure of %s, who asked for no lock", e.Tenure, e.Client)
-	case e.Kind == KindEnded && !t.Known():
+	case e.Kind == KindGranted && a.granted != 0:
+		c.contradicts(a.granted, ProblemTenure, "%s is granted a second time", e.Tenure)
+	case e.Kind == KindGranted || e.Kind == KindQueued:
+		c.begins(e, a)
+	case e.Kind == KindEnded && a == nil:
 		c.wrong(ProblemTenure, "%s ends, and is not granted", e.Tenure)
-	case e.Kind == KindEnded && now.Ended.Came():
-		c.contradicts(now.Ended.Line, ProblemTenure, "%s ends a second time", e.Tenure)
-	case e.Kind == KindEnded && !now.Granted.Came():
-		c.wrong(ProblemTenure, "%s ends, and was not granted before", e.Tenure)
-	case e.Kind == KindEnded && !tellsOf(e, first):
-		c.contradicts(first.Line, ProblemTenure, "%s ends, and is told of with another client, lock, token or mode", e.Tenure)
-	case e.Kind == KindOK && asksForLock(e.Op) && e.Tenure == "":
+	case e.Kind == KindEnded:
+		c.ended(e, a)
+	case e.Kind == KindOK && AsksForLock(e.Op) && e.Tenure == "":
 		c.wrong(ProblemTenure, "%s was told that it has the lock, and not in which tenure", e.Lane)
 	case !isClients(e.Kind) || e.Tenure == "":
-	case !t.Known():
+	case a == nil:
 		c.wrong(ProblemTenure, "%s names the tenure %s, which the lock service neither granted nor queued", e.Lane, e.Tenure)
-	case t.Queued.Client != e.Lane && len(c.whole.told(e.Lane, e.Tenure)) == 0:
-		c.contradicts(first.Line, ProblemTenure, "%s names the tenure %s, and neither stood in the queue for it nor was told that it has it", e.Lane, e.Tenure)
-	case e.Kind == KindOK && asksForLock(e.Op):
-		c.toldOf(e, t)
+	case !c.queued[clientTenure{e.Lane, e.Tenure}] && c.told[clientTenure{e.Lane, e.Tenure}] == nil:
+		c.contradicts(a.first.line, ProblemTenure, "%s names the tenure %s, and neither stood in the queue for it nor was told that it has it", e.Lane, e.Tenure)
+	case e.Kind == KindOK && AsksForLock(e.Op):
+		c.toldOf(e, a)
 	case e.Kind == KindLost:
-		c.lost(e, t)
-	case e.Scope != "" && e.Scope != first.Scope && !ofItsKey(e):
-		c.contradicts(first.Line, ProblemTenure, "%s names the tenure %s and the scope %q, and the tenure is of the lock %q", e.Lane, e.Tenure, e.Scope, first.Scope)
+		c.lost(e, a)
+	case e.Scope != "" && e.Scope != a.first.Scope && !ofItsKey(e):
+		c.contradicts(a.first.line, ProblemTenure, "%s names the tenure %s and the scope %q, and the tenure is of the lock %q", e.Lane, e.Tenure, e.Scope, a.first.Scope)
 	}
 }
 
-// first is that t is granted or, if it never is, queued for.
-func (t *Tenure) first() Entry { return first(t.Granted, t.Queued) }
-
-// told are the words by which a client was told that it has a lock in a tenure.
-func (l *Ledger) told(client, tenure string) []Entry {
-	if h := l.Holding(client, tenure); h != nil {
-		return h.Told
+// begins holds what the lock service tells of a tenure against what it tells of it
+// elsewhere, and against its client, who has to have asked for it.
+func (c *checker) begins(e Event, a *accountOf) {
+	if e.Kind == KindGranted {
+		a.granted = c.line
 	}
-	return nil
+	switch {
+	case !tellsOf(e, a.first) || e.Mode != a.first.Mode:
+		c.contradicts(a.first.line, ProblemTenure, "%s is told of with another client, lock, token or mode", e.Tenure)
+	case !c.askers[e.Client] && !c.names[clientTenure{e.Client, e.Tenure}]:
+		c.wrong(ProblemTenure, "%s is a tenure of %s, who asked for no lock", e.Tenure, e.Client)
+	}
 }
 
 // tellsOf reports whether an event says of a tenure nothing but what is known of it.
 // What it leaves out it does not say.
-func tellsOf(e Event, known Entry) bool {
+func tellsOf(e Event, known lined) bool {
 	return (e.Client == "" || e.Client == known.Client) && (e.Scope == "" || e.Scope == known.Scope) &&
 		(e.Token == 0 || known.Token == 0 || e.Token == known.Token) && (e.Mode == fence.Exclusive || e.Mode == known.Mode)
 }
 
+func (c *checker) ended(e Event, a *accountOf) {
+	switch {
+	case a.ended != 0:
+		c.contradicts(a.ended, ProblemTenure, "%s ends a second time", e.Tenure)
+	case a.granted == 0:
+		c.wrong(ProblemTenure, "%s ends, and was not granted before", e.Tenure)
+	case !tellsOf(e, a.first):
+		c.contradicts(a.first.line, ProblemTenure, "%s ends, and is told of with another client, lock, token or mode", e.Tenure)
+	}
+	if a.ended == 0 {
+		a.ended = c.line
+	}
+}
+
 // toldOf looks whether a client that was told that it has the lock has it by the lock
 // service's account.
-func (c *checker) toldOf(e Event, t *Tenure) {
-	switch first := t.first(); {
-	case !t.Granted.Came():
-		c.contradicts(first.Line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service did not grant", e.Lane, e.Tenure)
-	case e.Scope != first.Scope:
-		c.contradicts(first.Line, ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, first.Scope)
-	case e.Mode != fence.Exclusive && e.Mode != first.Mode:
-		c.contradicts(first.Line, ProblemTenure, "%s was told that it shares the lock in %s, which is exclusive", e.Lane, e.Tenure)
-	case !c.canHave(e.Lane, first):
-		c.contradicts(first.Line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service granted to %s (of clients that share a session, the run's \"sessions\" says so)", e.Lane, e.Tenure, first.Client)
+func (c *checker) toldOf(e Event, a *accountOf) {
+	switch {
+	case !a.ever():
+		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service did not grant", e.Lane, e.Tenure)
+	case e.Scope != a.first.Scope:
+		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.first.Scope)
+	case e.Mode != fence.Exclusive && e.Mode != a.first.Mode:
+		c.contradicts(a.first.line, ProblemTenure, "%s was told that it shares the lock in %s, which is exclusive", e.Lane, e.Tenure)
+	case !c.canHave(e.Lane, a):
+		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service granted to %s (of clients that share a session, the run's \"sessions\" says so)", e.Lane, e.Tenure, a.first.Client)
 	}
 }
 
 // canHave reports whether a client can be told of a tenure that was granted: it is its own,
 // or that of the client whose session it uses. Where both were told of it, and worked in
 // it, that is judged.
-func (c *checker) canHave(client string, granted Entry) bool {
-	worked := func(client string) bool {
-		return slices.ContainsFunc(c.whole.Requests, func(q *Request) bool {
-			return q.Invoke.Lane == client && q.Invoke.Tenure == granted.Tenure && q.as(KindApplied) != nil
-		})
-	}
-	return c.session(client) == c.session(granted.Client) ||
-		len(c.whole.told(granted.Client, granted.Tenure)) > 0 && worked(client) && worked(granted.Client)
+func (c *checker) canHave(client string, a *accountOf) bool {
+	own, other := clientTenure{client, a.first.Tenure}, clientTenure{a.first.Client, a.first.Tenure}
+	return c.session(client) == c.session(a.first.Client) || c.told[other] != nil && c.worked[own] && c.worked[other]
 }
 
 // session is the client whose session a client uses.
@@ -98,16 +102,14 @@ func (c *checker) session(client string) string {
 }
 
 // lost looks whether a client lost what it had.
-func (c *checker) lost(e Event, t *Tenure) {
-	first := t.first()
-	if e.Token != 0 && e.Token != first.Token && !c.wasTold(e) || e.Scope != "" && e.Scope != first.Scope {
-		c.contradicts(first.Line, ProblemTenure, "%s lost %q in %s with the token %d, and that is neither what it was told nor what the lock service granted", e.Lane, e.Scope, e.Tenure, e.Token)
+func (c *checker) lost(e Event, a *accountOf) {
+	was := e.Token == 0 || e.Token == a.first.Token
+	for _, told := range c.told[clientTenure{e.Lane, e.Tenure}] {
+		was = was || e.Token == told.Token
 	}
-}
-
-// wasTold reports whether a client was told the token of e when it was told of its tenure.
-func (c *checker) wasTold(e Event) bool {
-	return slices.ContainsFunc(c.whole.told(e.Lane, e.Tenure), func(ok Entry) bool { return ok.Token == e.Token })
+	if !was || e.Scope != "" && e.Scope != a.first.Scope {
+		c.contradicts(a.first.line, ProblemTenure, "%s lost %q in %s with the token %d, and that is neither what it was told nor what the lock service granted", e.Lane, e.Scope, e.Tenure, e.Token)
+	}
 }
 
 // ofItsKey reports whether a request names a key as its scope, as where the storage keeps
@@ -115,7 +117,7 @@ func (c *checker) wasTold(e Event) bool {
 // the request.
 func ofItsKey(e Event) bool {
 	switch {
-	case !asksStorage(e.Op):
+	case !AsksStorage(e.Op):
 		return false
 	case isAnswer(e.Kind) && e.Request != "":
 		return true
@@ -133,7 +135,7 @@ func (c *checker) unnamed(e Event) {
 	switch {
 	case e.Kind == KindKill || e.Kind == KindRestart:
 		delete(c.has, e.Lane)
-	case e.Kind == KindOK && asksForLock(e.Op) && e.Tenure != "":
+	case e.Kind == KindOK && AsksForLock(e.Op) && e.Tenure != "":
 		if has == nil {
 			has = make(map[string]heldSince)
 			c.has[e.Lane] = has
@@ -161,10 +163,10 @@ func (c *checker) unnamed(e Event) {
 // setting names.
 func (c *checker) token(e Event) {
 	switch {
-	case e.Tenure != "" && !c.whole.Tenure(e.Tenure).Known(): // which is said elsewhere
-	case e.Kind == KindOK && asksForLock(e.Op):
+	case e.Tenure != "" && c.tenures[e.Tenure] == nil: // which is said elsewhere
+	case e.Kind == KindOK && AsksForLock(e.Op):
 		c.toldToken(e)
-	case e.Kind == KindInvoke && asksStorage(e.Op) && e.Request != "":
+	case e.Kind == KindInvoke && AsksStorage(e.Op) && e.Request != "":
 		c.shownToken(e)
 	}
 }
@@ -173,8 +175,7 @@ func (c *checker) toldToken(e Event) {
 	if e.Tenure == "" {
 		return // which is said elsewhere
 	}
-	first := c.whole.Tenure(e.Tenure).first()
-	how, granted, right := c.run.Tokens[e.Lane], first.Token, false
+	how, granted, right := c.run.Tokens[e.Lane], c.tenures[e.Tenure].first.Token, false
 	switch how {
 	case ShowsGrant:
 		right = e.Token == granted
@@ -188,7 +189,7 @@ func (c *checker) toldToken(e Event) {
 		right = e.Token == 0
 	}
 	if !right {
-		c.contradicts(first.Line, ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
+		c.contradicts(c.tenures[e.Tenure].first.line, ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
 	}
 }
 
@@ -207,10 +208,15 @@ func (c *checker) mayShow(e Event) bool {
 		return true
 	case e.Tenure == "", how == "":
 		return false
-	case c.wasTold(e):
-		return true
-	case how == ShowsGrant, how == ShowsLater:
-		return e.Token == c.whole.Tenure(e.Tenure).first().Token
+	}
+	for _, ok := range c.told[clientTenure{e.Lane, e.Tenure}] {
+		if ok.Token == e.Token {
+			return true
+		}
+	}
+	switch how {
+	case ShowsGrant, ShowsLater:
+		return e.Token == c.tenures[e.Tenure].first.Token
 	}
 	return how == ShowsAny && e.Token > 0
 }

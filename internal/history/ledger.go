@@ -249,7 +249,7 @@ func (l *Ledger) invoked(e Entry) {
 	q := l.Request(e.Request)
 	q.Invoke = first(q.Invoke, e)
 	switch {
-	case asksForLock(e.Op):
+	case AsksForLock(e.Op):
 		l.Asks = slices.DeleteFunc(l.Asks, func(a *Ask) bool { return a.Client == e.Lane && a.Lock == e.Scope })
 		l.Asks = append(l.Asks, &Ask{Client: e.Lane, Lock: e.Scope, Asked: e})
 	case e.Op == OpUnlock:
@@ -263,7 +263,7 @@ func (l *Ledger) answered(e Entry) {
 	q := l.Request(e.Request)
 	q.Answer = first(q.Answer, e)
 	switch {
-	case asksForLock(e.Op):
+	case AsksForLock(e.Op):
 		if a := l.Ask(e.Lane, e.Scope); a != nil {
 			a.Answer = e
 		}

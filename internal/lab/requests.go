@@ -22,11 +22,6 @@ func (c *clientState) isTold(e history.Event) int {
 	})
 }
 
-// isRequest reports whether an operation is one that the storage is asked for.
-func isRequest(op string) bool {
-	return slices.Contains([]string{history.OpRead, history.OpWrite, history.OpDelete, history.OpChange}, op)
-}
-
 // told reports whether the account that an answer speaks of has spoken too.
 func (s *state) told(reply history.Event) bool {
 	o := s.owner(reply.Tenure)
@@ -38,7 +33,7 @@ func (s *state) told(reply history.Event) bool {
 	case reply.Op == history.OpUnlock:
 		goesOn := func(k *owner) bool { return k.Client != "" && !k.Ended.Came() }
 		return s.committed(reply.Tenure) && o.Ended.Came() && !slices.ContainsFunc(s.kin(reply.Tenure), goesOn)
-	case isLock(reply.Op):
+	case history.AsksForLock(reply.Op):
 		return o.Granted.Came()
 	}
 	return true

@@ -101,7 +101,7 @@ func (s *state) take(e history.Event) {
 		s.invoked(c, e)
 	case history.KindOK, history.KindFail, history.KindUnknown:
 		s.answer(e)
-		if isLock(e.Op) && e.Kind == history.KindOK {
+		if history.AsksForLock(e.Op) && e.Kind == history.KindOK {
 			s.recorder.add(e)
 			s.own(e)
 			return
@@ -147,7 +147,7 @@ func (s *state) invoked(c *clientState, e history.Event) {
 		}
 		s.recorder.askedBy(e)
 	}
-	if isLock(e.Op) {
+	if history.AsksForLock(e.Op) {
 		c.claim(e.Scope).asked++
 	}
 	if e.Op == history.OpUnlock {
@@ -186,12 +186,12 @@ func (s *state) tells(step scenario.Step) {
 func (s *state) answer(e history.Event) {
 	c := s.client(e.Lane)
 	k := new(claim)
-	if isLock(e.Op) || e.Op == history.OpUnlock {
+	if history.AsksForLock(e.Op) || e.Op == history.OpUnlock {
 		k = c.claim(e.Scope)
 	}
 	q := s.ledger.Request(e.Request)
 	switch {
-	case slices.Contains(s.sent, q), !q.Invoke.Came() && isRequest(e.Op) && len(c.sending) > 0: // or it has looked, and sends nothing
+	case slices.Contains(s.sent, q), !q.Invoke.Came() && history.AsksStorage(e.Op) && len(c.sending) > 0: // or it has looked, and sends nothing
 		if e.Kind != history.KindOK {
 			c.sending = nil // the rest is not sent
 		}
@@ -211,12 +211,12 @@ func (s *state) answer(e history.Event) {
 	switch {
 	case e.Op == history.OpUnlock && e.Kind == history.KindOK && e.Tenure == k.queued:
 		k.queued = ""
-	case isLock(e.Op) && e.Kind == history.KindOK:
+	case history.AsksForLock(e.Op) && e.Kind == history.KindOK:
 		if k.tenure = e.Tenure; s.owner(e.Tenure).Client != e.Lane { // else it came last when it queued
 			c.putLast(k)
 		}
 		delete(c.asked, s.recorder.slot(e.Tenure))
-	case isLock(e.Op):
+	case history.AsksForLock(e.Op):
 		s.leaves(e.Lane, e.Scope)
 	}
 }
@@ -224,9 +224,6 @@ func (s *state) answer(e history.Event) {
 // opQueue is that of a note by which a client says that it waits for a lock, where the
 // lock service does not tell of it.
 const opQueue = "queue"
-
-// isLock reports whether an operation is one by which a client asks for a lock.
-func isLock(op string) bool { return op == history.OpLock || op == history.OpTryLock }
 
 // restarted has a client be a new process: what the killed one waited for nobody
 // waits for, and what belongs to the lock service and to the network stays.

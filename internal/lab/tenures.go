@@ -68,7 +68,7 @@ func (s *state) nameOf(e history.Event) string {
 	case history.KindGranted, history.KindEnded, history.KindQueued:
 		return e.Tenure
 	case history.KindOK, history.KindNote:
-		if s.names[e.Tenure] == "" && isLock(e.Op) {
+		if s.names[e.Tenure] == "" && history.AsksForLock(e.Op) {
 			s.names[e.Tenure] = s.latest[e.Tenure]
 		}
 	}
