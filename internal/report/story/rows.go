@@ -39,6 +39,9 @@ type Lane struct {
 	Believes bool // by its own account it holds a lock
 }
 
+// Mistaken reports whether a lane believes that it holds a lock, and holds none.
+func (l Lane) Mistaken() bool { return l.Believes && l.Tenure == 0 }
+
 // Index is the place of the lane of that name; -1: there is none.
 func Index(lanes []Lane, name string) int {
 	return slices.IndexFunc(lanes, func(l Lane) bool { return l.Name == name })
