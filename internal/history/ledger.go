@@ -55,10 +55,9 @@ func (t *Tenure) Known() bool { return t.Queued.Came() || t.Granted.Came() }
 type Holding struct {
 	*Tenure
 	Client string
-	Began  Entry   // it was told so, or sent a request under the tenure
-	Ended  Entry   // it let go, was told or found that the tenure is over, or was killed
-	Told   []Entry // that it has the lock
-	Lost   bool    // it was told that the tenure is over
+	Began  Entry // it was told so, or sent a request under the tenure
+	Ended  Entry // it let go, was told or found that the tenure is over, or was killed
+	Lost   bool  // it was told that the tenure is over
 }
 
 // Request is one to the storage, by the accounts of both sides.
@@ -281,9 +280,7 @@ const reasonLost = "lost"
 // toldOf takes in that a client was told that it has a lock: it may be by the tenure of
 // another one.
 func (l *Ledger) toldOf(e Entry) {
-	h := l.believe(e)
-	h.Told = append(h.Told, e)
-	a := l.Actor(e.Lane)
+	h, a := l.believe(e), l.Actor(e.Lane)
 	if h.Known() && !h.Tenure.Ended.Came() && h.Tenure.Client != e.Lane && !slices.Contains(a.Holds, h.Tenure) {
 		a.Holds = append(a.Holds, h.Tenure)
 	}

@@ -244,7 +244,6 @@ func TestLedger(t *testing.T) {
 		"its own, of which it was told in the queue": {[]Event{queued, lock("c2", KindOK, "B"), second}, holds("c2", "B")},
 		"whose it is":                                {[]Event{granted}, is("c1", func(l *Ledger) any { return l.Tenure("A").Client })},
 		"a place in the queue is the first one":      {[]Event{queued, queued}, is(1, func(l *Ledger) any { return l.Tenure("B").Queued.Line })},
-		"how often it was told":                      {[]Event{granted, lock("c1", KindOK, "A"), lock("c1", KindOK, "A")}, is(2, func(l *Ledger) any { return len(l.Holding("c1", "A").Told) })},
 		"nothing is told of a write":                 {[]Event{{Lane: "c1", Kind: KindInvoke, Op: OpWrite, Request: "r"}}, is(false, func(l *Ledger) any { return l.Request("r").Done() })},
 		"several values at once":                     {[]Event{{Lane: LaneStorage, Kind: KindApplied, Op: OpChange, Changes: change.Changes}}, is("1", func(l *Ledger) any { return l.Values["b"].Value })},
 		"what raises no mark":                        {[]Event{mark, unmarked}, is(fence.Token(3), func(l *Ledger) any { return l.Marks["/l"] })},
