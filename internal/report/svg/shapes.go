@@ -132,15 +132,14 @@ func (p *panel) axis(top, bottom int) {
 	if p.phone {
 		return // the texts say the times
 	}
-	x := p.left
-	p.Lines = append(p.Lines, seg{x, top, x, bottom, "axis"})
+	p.Lines = append(p.Lines, seg{p.left, top, p.left, bottom, "axis"})
 	for i, r := range p.rows {
 		if !p.timed(i) {
 			continue
 		}
 		y := p.slots[i].y
-		p.Lines = append(p.Lines, seg{x - 3, y, x + 3, y, "axis"})
-		p.Labels = append(p.Labels, label{x - 6, y + 4, "time", story.Say("%s", story.Clock(r.At))})
+		p.Lines = append(p.Lines, seg{p.left - 3, y, p.left + 3, y, "axis"})
+		p.Labels = append(p.Labels, label{p.left - 6, y + 4, "time", story.Say("%s", story.Clock(r.At))})
 	}
 }
 
