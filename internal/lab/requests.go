@@ -24,7 +24,7 @@ func (c *clientState) isTold(e history.Event) int {
 
 // told reports whether the account that an answer speaks of has spoken too.
 func (s *state) told(reply history.Event) bool {
-	o := s.owner(reply.Tenure)
+	t := s.ledger.Tenure(reply.Tenure)
 	switch {
 	case reply.Request != "" && (reply.Kind == history.KindOK || reply.Reason != ""):
 		return s.ledger.Request(reply.Request).Done()
@@ -32,9 +32,9 @@ func (s *state) told(reply history.Event) bool {
 		return true
 	case reply.Op == history.OpUnlock:
 		goesOn := func(k *owner) bool { return k.Client != "" && !k.Ended.Came() }
-		return s.committed(reply.Tenure) && o.Ended.Came() && !slices.ContainsFunc(s.kin(reply.Tenure), goesOn)
+		return s.committed(reply.Tenure) && t.Ended.Came() && !slices.ContainsFunc(s.kin(reply.Tenure), goesOn)
 	case history.AsksForLock(reply.Op):
-		return o.Granted.Came()
+		return t.Granted.Came()
 	}
 	return true
 }
