@@ -3,16 +3,8 @@ package mariadb
 import (
 	"net/url"
 
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
-
-// springJDBC is a program in Java, with Spring Integration itself.
-var springJDBC = sqlservice.SpringJDBC[*link]()
-
-// Peer implements service.Peered, as the one below does.
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).Peer }
 
 // sslModes are what the driver in Java calls the values of the parameter tls.
 var sslModes = map[string]string{"true": "verify-full", "skip-verify": "trust"}

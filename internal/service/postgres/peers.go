@@ -3,18 +3,8 @@ package postgres
 import (
 	"net/url"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
-
-// springJDBC is a program in Java, with Spring Integration itself.
-var springJDBC = sqlservice.SpringJDBC[*pgx.Conn]()
-
-// Peer implements service.Peered, as the one below does.
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).Peer }
 
 // PeerEnv says it by a URL of the driver in Java, which calls parameters as PostgreSQL does.
 func (Service) PeerEnv(endpoints []string, lock string) ([]string, error) {
