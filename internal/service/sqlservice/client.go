@@ -20,8 +20,9 @@ type Client struct {
 	Settings setting.Values
 	Recipe   *Recipe
 
-	pools   pools
-	tenures sync.Map // name → *readTenure, or *heldTenure where the requests are within its transaction
+	mu      sync.Mutex       // of pools
+	pools   map[string]*pool // one for each lock, as each lock may be in another database
+	tenures sync.Map         // name → *readTenure, or *heldTenure where the requests are within its transaction
 }
 
 // Reach implements service.Client.
@@ -34,7 +35,11 @@ func (c *Client) Reach(ctx context.Context) error {
 }
 
 func (c *Client) Close(context.Context) error {
-	c.pools.close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.pools {
+		_ = p.db.Close()
+	}
 	return nil
 }
 

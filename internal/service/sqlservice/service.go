@@ -58,7 +58,7 @@ func (Service[D]) Dial(o service.Options) (service.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Database: database, Settings: o.Settings, Recipe: by}, nil
+	return &Client{Database: database, Settings: o.Settings, Recipe: by, pools: make(map[string]*pool)}, nil
 }
 
 // Words implements service.Service.

@@ -20,31 +20,17 @@ func Token(d sqllock.Dialect) Recipe {
 	}
 }
 
-// pools are those of package sqllock: one for each lock, as each lock may be in another
-// database.
-type pools struct {
-	mu   sync.Mutex
-	open map[string]*pool
-}
-
+// pool is one of package sqllock.
 type pool struct {
 	*sqllock.Backend
 	db *sql.DB
 }
 
-func (p *pools) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, one := range p.open {
-		_ = one.db.Close()
-	}
-}
-
 // pool is that of a lock.
 func (c *Client) pool(lock string) (*pool, error) {
-	c.pools.mu.Lock()
-	defer c.pools.mu.Unlock()
-	if p := c.pools.open[lock]; p != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.pools[lock]; p != nil {
 		return p, nil
 	}
 	connector, err := c.Database.Pool(lock)
@@ -56,11 +42,8 @@ func (c *Client) pool(lock string) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.pools.open == nil {
-		c.pools.open = make(map[string]*pool)
-	}
-	c.pools.open[lock] = &pool{backend, db}
-	return c.pools.open[lock], nil
+	c.pools[lock] = &pool{backend, db}
+	return c.pools[lock], nil
 }
 
 // tryOwn asks package sqllock once.
