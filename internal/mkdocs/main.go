@@ -50,15 +50,15 @@ func run(out []string) error {
 	}
 	repository := os.DirFS(".")
 	for _, s := range all.List {
-		text, err := table(s.Name(), list)
+		text, err := table(s.Name, list)
 		if err != nil {
 			return err
 		}
-		made, err := withWays(repository, s.Name(), list)
+		made, err := withWays(repository, s.Name, list)
 		if err != nil {
 			return err
 		}
-		made[all.Chapters(s.Name())+"/README.md"] = text
+		made[all.Chapters(s.Name)+"/README.md"] = text
 		for file, text := range made {
 			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 				return err
@@ -160,7 +160,7 @@ func pictures(scenarios []*scenario.Scenario) []picture {
 func load() ([]*scenario.Scenario, error) {
 	var files []string
 	for _, s := range all.List {
-		of, err := fs.Glob(scenarios.FS, s.Name()+"/*.yaml")
+		of, err := fs.Glob(scenarios.FS, s.Name+"/*.yaml")
 		if err != nil {
 			return nil, err
 		}

@@ -24,12 +24,12 @@ func TestCurrent(t *testing.T) {
 	}
 	made := map[string]string{slidesFile: text, lawsFile: lawsTable()}
 	for _, s := range all.List {
-		text, err := table(s.Name(), list)
+		text, err := table(s.Name, list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made[all.Chapters(s.Name())+"/README.md"] = text
-		chapters, err := withWays(repository, s.Name(), list)
+		made[all.Chapters(s.Name)+"/README.md"] = text
+		chapters, err := withWays(repository, s.Name, list)
 		if err != nil {
 			t.Fatal(err)
 		}

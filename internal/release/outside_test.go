@@ -102,7 +102,7 @@ func TestInstall(t *testing.T) {
 	dir := t.TempDir()
 	w.env = append(w.env, "GOBIN="+dir)
 	install := []string{"install", own("cmd/gcsim") + "@" + w.version}
-	if os.Getenv("FENCELAB_LONG") == "" {
+	if !need.Long() {
 		w.goes(t, dir, slices.Insert(install, 1, "-n")...)
 		return
 	}

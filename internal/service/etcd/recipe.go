@@ -29,13 +29,9 @@ var (
 	}
 )
 
-// Name implements service.Recipe, as the one below does.
 func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }
-
-// Peer implements service.Peered.
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).peer }
 
 // checkRecipe finds what a client's recipe does not have.
 func checkRecipe(name string, client setting.Values) *scenario.Conflict {

@@ -15,12 +15,8 @@ const (
 	sessionOwn  = "own"  // each tenure has a key of its own
 	sessionKept = "kept" // one session, and so one key, is for all tenures
 
-	settingMember  = "member"
-	memberAny      = "any"     // it knows them all
-	memberHighest  = "highest" // the one whose leases have the highest IDs
-	memberLowest   = "lowest"
-	memberLeader   = "leader"   // the one that leads when the story begins
-	memberFollower = "follower" // one that does not
+	memberHighest = "highest" // the member whose leases have the highest IDs
+	memberLowest  = "lowest"
 
 	lookIsOwner = "is-owner"
 	lookFirst   = "first"
@@ -34,7 +30,7 @@ var clientSettings = []setting.Setting{
 		About: "What it shows to the storage. revision: the create revision of its lock key. header: the revision at which etcd answered that the lock is its. lease: its lease ID, which is not ordered. max: 2^63-1, with or without a lock.",
 	},
 	{
-		Name: settingMember, Default: memberAny, Of: []string{memberAny, memberHighest, memberLowest, memberLeader, memberFollower},
+		Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
 		About: "Which of etcd's members it talks to. highest, lowest: the one whose leases have the highest, the lowest IDs. leader: the one that leads when the story begins. follower: one that does not.",
 	},
 	{
@@ -54,6 +50,27 @@ var clientSettings = []setting.Setting{
 		About: "How it looks whether it holds the lock before it writes. begin: at its session where it begins a write, else not at all. nothing: never. session: it asks its session, which may not know yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.",
 	},
 	peers.Collector, peers.Ahead,
+}
+
+// A client can ping a member while something waits for the member's answer, and break the
+// connection to one that is silent. The renewals of a lease always wait for an answer. Type
+// members looks after silent members as well, but not for the sake of renewals.
+const (
+	settingKeepAlive        = "keepalive"
+	settingKeepAliveTimeout = "keepalive-timeout"
+)
+
+var keepAlive = setting.Setting{
+	Name: settingKeepAlive, Kind: setting.Time, Default: "0s",
+	// gRPC raises what is less than 10 s to 10 s. Members of etcd refuse only pings that
+	// come more often than every 5 s.
+	Pattern: `^(0s|[1-9][0-9]+s|[1-9][0-9]*m)$`, Want: "0s, or a duration from 10s on, as gRPC pings no more often",
+	About: "After how long without a word from a member it pings the member while it waits for an answer, 10s or more (DialKeepAliveTime). 0s: never.",
+}
+
+var keepAliveTimeout = setting.Setting{
+	Name: settingKeepAliveTimeout, Kind: setting.Time, Default: "20s", Pattern: `^[1-9][0-9]*(ms|s|m)$`,
+	About: "For how long it waits for the answer to a ping before it breaks the connection (DialKeepAliveTimeout).",
 }
 
 // unfit names a setting of a client that does not go together with how it takes its

@@ -1,12 +1,12 @@
 package mariadb
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -29,20 +29,20 @@ const ownDatabase = "gcsim"
 // as a client's network may be another.
 type place struct{ url, addr string }
 
-// placeAt is the MariaDB at an address, by what the environment says of it.
-func placeAt(addr string) place {
-	if url := os.Getenv(urlEnv); url != "" {
-		return place{url, addr}
-	}
-	return place{ownURL, addr}
+// placeAt is the MariaDB at an address.
+type placeAt func(addr string) place
+
+// placesBy are those of a URL; "" is that of one which a run has started.
+func placesBy(url string) placeAt {
+	return func(addr string) place { return place{cmp.Or(url, ownURL), addr} }
 }
 
 // open is how a client reaches it.
-func open(endpoints []string) (sqlservice.Database, error) {
+func (places placeAt) open(endpoints []string) (sqlservice.Database, error) {
 	if len(endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", endpoints)
 	}
-	return placeAt(endpoints[0]), nil
+	return places(endpoints[0]), nil
 }
 
 // config is how to connect to where a lock is; "" is no lock, and no database. Its sessions have

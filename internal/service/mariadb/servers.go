@@ -23,7 +23,7 @@ type servers struct {
 }
 
 func newServers(stage service.Stage, at place) *servers {
-	s := &servers{database: cmp.Or(sqlservice.DatabaseOf(stage.Prefix()), ownDatabase), holds: make(map[string]sqlservice.Conn)}
+	s := &servers{database: cmp.Or(sqlservice.DatabaseOf(stage.Plan().Prefix), ownDatabase), holds: make(map[string]sqlservice.Conn)}
 	s.Servers = sqlservice.Servers{
 		Stage: stage, Database: at, Observer: s, Address: at.addr,
 		Account: sqlservice.NewAccount(Name, stage, recipes, s.goesOn),
@@ -33,26 +33,25 @@ func newServers(stage service.Stage, at place) *servers {
 	return s
 }
 
-// start starts a server.
-func start(ctx context.Context, g *proc.Group, world setting.Values) (sqlservice.Server, error) {
+// launch starts a server.
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservice.Server, error) {
 	return mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := start(ctx, stage.Group(), stage.World())
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	server, err := launch(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}
 	stage.Guard(server.Process())
-	s := newServers(stage, place{ownURL, server.Address()})
+	s := newServers(stage, placesBy("")(server.Address()))
 	s.Server = server
 	return s, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return newServers(stage, placeAt(endpoints[0]))
+func (places placeAt) join(stage service.Stage, endpoints []string) service.Servers {
+	return newServers(stage, places(endpoints[0]))
 }
 
 // Make implements sqlservice.Observer.

@@ -3,12 +3,7 @@
 package mariadb
 
 import (
-	"fmt"
-	"net"
-	"net/url"
 	"os"
-
-	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -19,69 +14,40 @@ import (
 // Name is what scenarios call the service.
 const Name = "mariadb"
 
-// Service is MariaDB. The zero value starts its own servers.
-type Service struct {
-	sqlservice.Served[about]
-	there bool // the server is there already
-}
+// Service is MariaDB, where the environment says that it is.
+func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 
-var (
-	_ service.Service    = Service{}
-	_ service.Shared     = Service{}
-	_ service.Bounded    = Service{}
-	_ service.Lacking    = Service{}
-	_ service.Peered     = Service{}
-	_ service.PeerTeller = Service{}
-	_ service.Greeting   = Service{}
-	_ service.Keeper     = (*servers)(nil)
-)
-
-type about struct{}
-
-// About implements sqlservice.Described.
-func (about) About() *sqlservice.About {
-	return &sqlservice.About{
-		Words: scenario.Service{Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1"},
-		Rules: rules, Recipes: recipes, Usual: []string{"127.0.0.1:3306"}, Open: open, Start: start, Rights: rights,
+// serviceAt is the one at a URL; "" is one that a run starts.
+func serviceAt(url string) *service.Service {
+	at := placesBy(url)
+	d := sqlservice.About{Rules: rules, Recipes: recipes, Open: at.open, Server: launch, Rights: rights, URL: url, Variable: urlEnv}
+	d.Service = service.Service{
+		Service: scenario.Service{Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1"},
+		Faults:  faults,
+		Found:   func() (where, bring string) { return mariadbproc.Program(), mariadbproc.Install },
+		At:      find, PeerEnv: at.peerEnv, DefaultEndpoints: []string{"127.0.0.1:3306"},
+		Command: mariadbproc.Command, Start: start, Join: at.join, Greets: true,
 	}
+	return d.Made()
 }
 
 var faults = append(sqlservice.Faults(service.Nodes{Name: Name, One: "server of MariaDB", Many: "MariaDB"}), &hold, &letGo)
 
-// Faults are steps that no other service has.
-func (Service) Faults() []*service.Fault { return faults }
-
-// Found is "" where there is no mariadbd.
-func (Service) Found() (where, bring string) { return mariadbproc.Program(), mariadbproc.Install }
-
-// Where says what At takes.
-func (Service) Where() string { return "the URL of one that is there already" }
-
-// At takes a URL with a user, a password and TLS where there are any. The clients are told
-// of it by the environment.
-func (Service) At(where string) (service.Service, []string, error) {
-	want := fmt.Errorf("want %s such as mariadb://USER:PASSWORD@HOST:PORT", Service{}.Where())
-	u, err := url.Parse(where)
-	switch {
-	case err != nil:
-		return nil, nil, fmt.Errorf("%w: %w", want, err)
-	case u.Scheme != "mariadb" && u.Scheme != "mysql" || u.Hostname() == "":
-		return nil, nil, want
+// find takes a URL with a user, a password and TLS where there are any.
+func find(where string) (*service.Service, []string, error) {
+	addr, err := sqlservice.AddressIn(where, "mariadb://USER:PASSWORD@HOST:PORT", "3306", "mariadb", "mysql")
+	if err != nil {
+		return nil, nil, err
 	}
-	port := u.Port()
-	if port == "" {
-		port = "3306"
-	}
-	return Service{there: true}, []string{net.JoinHostPort(u.Hostname(), port)}, os.Setenv(urlEnv, where)
+	s := serviceAt(where)
+	s.Lacks = thereLacks
+	return s, []string{addr}, nil
 }
 
-// Greets implements service.Greeting.
-func (Service) Greets() {}
-
-// Lacks implements service.Lacking.
-func (s Service) Lacks(v *scenario.Variant) string {
+// thereLacks is what a server lacks that is there already.
+func thereLacks(v *scenario.Variant) string {
 	switch {
-	case !s.there || v.World.Service != Name:
+	case v.World.Service != Name:
 		return ""
 	case v.World.Settings.Time(sqlservice.SettingIdle) > 0:
 		return "a MariaDB that is there already has a wait_timeout of its own"
@@ -90,6 +56,3 @@ func (s Service) Lacks(v *scenario.Variant) string {
 	}
 	return ""
 }
-
-// Commands has the process of a server.
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{mariadbproc.Command()} }

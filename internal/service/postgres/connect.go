@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql/driver"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,20 +35,20 @@ type place struct {
 	behind    string // the address is a pooler's, and this is the server's; "": there is none
 }
 
-// placeAt is the PostgreSQL at an address, by what the environment says of it.
-func placeAt(addr string) place {
-	if url := os.Getenv(urlEnv); url != "" {
-		return place{url: url, addr: addr}
-	}
-	return place{url: ownURL, addr: addr}
+// placeAt is the PostgreSQL at an address.
+type placeAt func(addr string) place
+
+// placesBy are those of a URL; "" is that of one which a run has started.
+func placesBy(url string) placeAt {
+	return func(addr string) place { return place{url: cmp.Or(url, ownURL), addr: addr} }
 }
 
 // open is how a client reaches it.
-func open(endpoints []string) (sqlservice.Database, error) {
+func (places placeAt) open(endpoints []string) (sqlservice.Database, error) {
 	if n := len(endpoints); n != 1 && n != 2 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT, or that of a pooler and that of the server behind it", endpoints)
 	}
-	p := placeAt(endpoints[0])
+	p := places(endpoints[0])
 	if len(endpoints) == 2 {
 		p.behind = endpoints[1]
 	}

@@ -6,9 +6,10 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// PeerEnv says it by a URL of the driver in Java, which calls parameters as PostgreSQL does.
-func (Service) PeerEnv(endpoints []string, lock string) ([]string, error) {
-	at := placeAt(endpoints[0])
+// peerEnv tells a client in Java where it is, by a URL of the driver in Java, which calls
+// parameters as PostgreSQL does.
+func (places placeAt) peerEnv(endpoints []string, lock string) ([]string, error) {
+	at := places(endpoints[0])
 	u, err := url.Parse(at.url)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type servers struct {
 }
 
 func newServers(stage service.Stage, at place) *servers {
-	s := &servers{database: sqlservice.DatabaseOf(stage.Prefix())}
+	s := &servers{database: sqlservice.DatabaseOf(stage.Plan().Prefix)}
 	s.Servers = sqlservice.Servers{
 		Stage: stage, Database: at, Observer: s, Address: at.addr,
 		Account: sqlservice.NewAccount(Name, stage, recipes, s.goesOn),
@@ -34,21 +34,21 @@ func newServers(stage service.Stage, at place) *servers {
 	return s
 }
 
-// start starts a server.
-func start(ctx context.Context, g *proc.Group, _ setting.Values) (sqlservice.Server, error) {
+// launch starts a server.
+func launch(ctx context.Context, g *proc.Group, _ setting.Values) (sqlservice.Server, error) {
 	return postgresproc.Start(ctx, g, postgresproc.Program(), "wal_level=logical", "max_replication_slots=64", "max_connections=200")
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := start(ctx, stage.Group(), stage.World())
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	server, err := launch(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}
 	stage.Guard(server.Process())
-	s := newServers(stage, place{url: ownURL, addr: server.Address()})
+	s := newServers(stage, placesBy("")(server.Address()))
 	s.Server = server
-	if isPooled(stage.World()) {
+	if isPooled(stage.Plan().World) {
 		err = s.startPooler(ctx)
 	}
 	return s, err
@@ -56,7 +56,7 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 
 // startPooler starts a pooler before the server.
 func (s *servers) startPooler(ctx context.Context) error {
-	world := s.Stage.World()
+	world := s.Stage.Plan().World
 	pooler, err := postgresproc.StartPooler(ctx, s.Stage.Group(), postgresproc.PoolerProgram(), s.Server.Address(), world.Text(settingPooler), world.Number(settingPool))
 	if err != nil {
 		return err
@@ -66,9 +66,8 @@ func (s *servers) startPooler(ctx context.Context) error {
 	return nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return newServers(stage, placeAt(endpoints[0]))
+func (places placeAt) join(stage service.Stage, endpoints []string) service.Servers {
+	return newServers(stage, places(endpoints[0]))
 }
 
 // Make implements sqlservice.Observer.
@@ -79,7 +78,7 @@ func (s *servers) Make(ctx context.Context) error {
 	}
 	for _, setting := range []string{"idle_in_transaction_session_timeout", "idle_session_timeout"} {
 		make = append(make, fmt.Sprintf("ALTER DATABASE %s SET %s = %d",
-			quoted(cmp.Or(s.database, ownDatabase)), setting, s.Stage.World().Time(sqlservice.SettingIdle).Milliseconds()))
+			quoted(cmp.Or(s.database, ownDatabase)), setting, s.Stage.Plan().World.Time(sqlservice.SettingIdle).Milliseconds()))
 	}
 	if err := s.Administer(ctx, make...); err != nil {
 		return err

@@ -6,13 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/url"
 	"os"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -24,82 +20,48 @@ import (
 // Name is what scenarios call the service.
 const Name = "postgres"
 
-// Service is PostgreSQL.
-type Service struct{ sqlservice.Served[about] }
+// Service is PostgreSQL, where the environment says that it is.
+func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 
-var (
-	_ service.Service    = Service{}
-	_ service.Shared     = Service{}
-	_ service.Getter     = Service{}
-	_ service.Bounded    = Service{}
-	_ service.Keeper     = (*servers)(nil)
-	_ service.Lacking    = Service{}
-	_ service.Peered     = Service{}
-	_ service.PeerTeller = Service{}
-)
-
-type about struct{}
-
-// About implements sqlservice.Described.
-func (about) About() *sqlservice.About {
-	return &sqlservice.About{
-		Words: scenario.Service{
+// serviceAt is the one at a URL; "" is one that a run starts.
+func serviceAt(url string) *service.Service {
+	at := placesBy(url)
+	d := sqlservice.About{Rules: rules, Recipes: recipes, Open: at.open, Server: launch, Rights: rights, URL: url, Variable: urlEnv}
+	d.Service = service.Service{
+		Service: scenario.Service{
 			Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1",
 			Check: checkPool, Own: needsOwn,
 		},
-		Rules: rules, Recipes: recipes, Usual: []string{"127.0.0.1:5432"}, Open: open, Start: start, Rights: rights,
+		Faults: faults,
+		Found:  func() (where, bring string) { return postgresproc.Program(), postgresproc.Install },
+		Get:    postgresproc.Get,
+		At:     find, PeerEnv: at.peerEnv, DefaultEndpoints: []string{"127.0.0.1:5432"},
+		Command: postgresproc.Command, Start: start, Join: at.join, Lacks: lacks,
 	}
+	return d.Made()
 }
 
 var faults = sqlservice.Faults(service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"})
 
-// Faults are steps that no other service has.
-func (Service) Faults() []*service.Fault { return faults }
-
-// Found is "" where there is no postgres.
-func (Service) Found() (where, bring string) {
-	return postgresproc.Program(), postgresproc.Install
-}
-
-// Get implements service.Getter.
-func (Service) Get(ctx context.Context, progress io.Writer) error {
-	return postgresproc.Get(ctx, progress)
-}
-
-// Lacks implements service.Lacking.
-func (Service) Lacks(v *scenario.Variant) string {
+// lacks is what a variant needs beside a server.
+func lacks(v *scenario.Variant) string {
 	if isPooled(v.World.Settings) && postgresproc.PoolerProgram() == "" {
 		return "pgbouncer is missing: " + postgresproc.PoolerInstall
 	}
 	return ""
 }
 
-// Where says what At takes.
-func (Service) Where() string { return "the URL of one that is there already" }
-
-// At takes a URL with a user, a password and TLS where there are any. The clients are told
-// of it by the environment.
-func (s Service) At(where string) (service.Service, []string, error) {
-	want := fmt.Errorf("want %s such as postgres://USER:PASSWORD@HOST:PORT/DATABASE", s.Where())
-	u, err := url.Parse(where)
-	switch {
-	case err != nil:
-		return nil, nil, fmt.Errorf("%w: %w", want, err)
-	case u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Hostname() == "":
-		return nil, nil, want
+// find takes a URL with a user, a password and TLS where there are any.
+func find(where string) (*service.Service, []string, error) {
+	addr, err := sqlservice.AddressIn(where, "postgres://USER:PASSWORD@HOST:PORT/DATABASE", "5432", "postgres", "postgresql")
+	if err != nil {
+		return nil, nil, err
 	}
 	if _, err := pgx.ParseConfig(where); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", want, err)
+		return nil, nil, err
 	}
-	port := u.Port()
-	if port == "" {
-		port = "5432"
-	}
-	return s, []string{net.JoinHostPort(u.Hostname(), port)}, os.Setenv(urlEnv, where)
+	return serviceAt(where), []string{addr}, nil
 }
-
-// Commands has the process of a server.
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgresproc.Command()} }
 
 // needsOwn says why a variant needs a PostgreSQL of its own. Transactions behind a pooler are
 // long, and the account of another run would wait for their end before it begins.

@@ -3,8 +3,6 @@ package redis
 import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/peers"
-	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // The folders below peers/java with the locks of Redisson and of Spring Integration.
@@ -31,6 +29,3 @@ var inJava = []*recipe{
 	{name: peers.Prefix + "spring-renewed", shows: noToken, peer: peerSpring, about: "Likewise, and a TaskScheduler of the registry's renews the lock every third of the TTL."},
 	{name: peers.Prefix + "spring-pubsub", shows: noToken, peer: peerSpring, about: "As java/spring, of the type PUB_SUB_LOCK: who waits listens for an unlock, and asks again when the time of its wait is over."},
 }
-
-// Peer implements service.Peered.
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).peer }

@@ -109,7 +109,7 @@ func (a *Account) Settle(ctx context.Context) error {
 
 // row takes in what a row says.
 func (a *Account) row(now Told) {
-	now.Lock = lockOf(now.Lock, a.stage.Locks())
+	now.Lock = lockOf(now.Lock, a.stage.Plan().Locks)
 	place := now.Table + " " + now.Lock
 	before, was := a.rows[place]
 	switch {

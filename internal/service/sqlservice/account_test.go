@@ -17,7 +17,7 @@ type told struct {
 	events []history.Event
 }
 
-func (s *told) Locks() []string { return []string{"/lock"} }
+func (s *told) Plan() service.Plan { return service.Plan{Locks: []string{"/lock"}} }
 
 func (s *told) Tell(events ...history.Event) { s.events = append(s.events, events...) }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
@@ -108,11 +107,6 @@ func (s *Servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.Address}, nil
 }
 
-func (s *Servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *Servers) Position(context.Context) (fence.Token, error) { return 0, nil }
-
 // Leave drops the run's database. What still uses it is gone soon.
 func (s *Servers) Leave(ctx context.Context) {
 	if s.stop != nil {
@@ -143,7 +137,7 @@ func (s *Servers) Administer(ctx context.Context, statements ...string) error {
 }
 
 // where is a lock in the run's database.
-func (s *Servers) where() string { return s.Stage.Prefix() + "/" }
+func (s *Servers) where() string { return s.Stage.Plan().Prefix + "/" }
 
 // Connect connects to the run's database.
 func (s *Servers) Connect(ctx context.Context) (Conn, error) {
@@ -161,7 +155,7 @@ func (s *Servers) MakeTables(ctx context.Context, dialect sqllock.Dialect, schem
 		return err
 	}
 	defer conn.HangUp()
-	for _, lock := range s.Stage.Locks() {
+	for _, lock := range s.Stage.Plan().Locks {
 		for _, row := range rows {
 			if _, err := conn.Run(ctx, row, lock); err != nil {
 				return err
@@ -216,41 +210,34 @@ func Faults(nodes service.Nodes) []*service.Fault {
 func (s *Servers) common() *Servers { return s }
 
 // on is a fault of the server.
-func on(do func(*Servers, context.Context, scenario.Step) error) service.Doing {
-	return func(ctx context.Context, of service.Servers, _ service.Stage, step scenario.Step) error {
-		return do(of.(interface{ common() *Servers }).common(), ctx, step)
+func on(do func(*Servers, context.Context, service.Story, scenario.Step) error) service.Doing {
+	return func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+		return do(of.(interface{ common() *Servers }).common(), ctx, story, step)
 	}
 }
 
 // signal does something to the server's processes; how says so.
 func signal(how string, do func(Server, context.Context) error) service.Doing {
-	return on(func(s *Servers, ctx context.Context, step scenario.Step) error {
-		at := s.Stage.Now()
-		err := do(s.Server, ctx)
-		if err == nil {
-			s.Stage.Remark(at, step.Node+how)
-		}
-		return err
+	return on(func(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
+		return service.Noted(story, step.Node+how, func() error { return do(s.Server, ctx) })
 	})
 }
 
 func resume(s Server, _ context.Context) error { return s.Resume() }
 
-func kill(s *Servers, ctx context.Context, step scenario.Step) error {
-	at := s.Stage.Now()
-	s.Stage.Mean(s.Server.Process())
-	if err := s.Server.Kill(); err != nil {
+func kill(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
+	story.Ends(s.Server.Process())
+	if err := service.Noted(story, step.Node+" is killed", s.Server.Kill); err != nil {
 		return err
 	}
-	s.Stage.Remark(at, step.Node+" is killed")
-	return s.Stage.AwaitClosed(ctx, "the end of what "+step.Node+" told", s.ended)
+	return story.AwaitClosed(ctx, "the end of what "+step.Node+" told", s.ended)
 }
 
-func restart(s *Servers, ctx context.Context, step scenario.Step) error {
-	if err := s.Stage.Meanwhile(ctx, step.Node+" to serve", s.Server.Restart); err != nil {
+func restart(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
+	if err := story.Meanwhile(ctx, step.Node+" to serve", s.Server.Restart); err != nil {
 		return err
 	}
-	s.Stage.Guard(s.Server.Process())
-	s.Stage.Remark(s.Stage.Now(), step.Node+" is started again")
-	return s.Stage.Meanwhile(ctx, "the account of "+step.Node, func(starting context.Context) error { return s.watch(ctx, starting) })
+	story.Guard(s.Server.Process())
+	story.Remark(story.Now(), step.Node+" is started again")
+	return story.Meanwhile(ctx, "the account of "+step.Node, func(starting context.Context) error { return s.watch(ctx, starting) })
 }

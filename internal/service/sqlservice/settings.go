@@ -132,7 +132,7 @@ func (a Asked) waitsNot(setting string) string {
 func (d *About) check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		of := clients[name].Values
-		a := Asked{of, service.RecipeOf(d.Recipes, of), w.Settings, w.Storage.In == scenario.InService}
+		a := Asked{of, d.by(of), w.Settings, w.Storage.In == scenario.InService}
 		if _, has := a.Values[peers.Collector.Name]; has && a.By.Peer == "" {
 			if inNoJVM := peers.CheckOther(name, a.By.ID, a.Values, peers.Collector); inNoJVM != nil { // int-lock has "ahead", too
 				return inNoJVM
@@ -144,5 +144,8 @@ func (d *About) check(w scenario.World, clients map[string]scenario.Client) *sce
 			}
 		}
 	}
-	return nil
+	if d.Check == nil {
+		return nil
+	}
+	return d.Check(w, clients)
 }

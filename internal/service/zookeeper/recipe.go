@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -57,7 +58,22 @@ var (
 	}
 )
 
-// Name implements service.Recipe, as the one below does.
 func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }
+
+// Programs in Java, with Curator itself.
+var (
+	curator = recipe{
+		name: peers.Prefix + "curator", peer: "curator",
+		about: "Curator itself, 5.9.0: a client in Java, with an InterProcessMutex. Its release says nothing of a lock that was lost.",
+	}
+	peerRead = recipe{
+		name: peers.Prefix + "curator-read", peer: "curator",
+		about: "Likewise, the reader's lock of an InterProcessReadWriteLock.",
+	}
+	peerWrite = recipe{
+		name: peers.Prefix + "curator-write", peer: "curator",
+		about: "Likewise, the writer's.",
+	}
+)

@@ -6,12 +6,7 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// The settings of its servers.
-const settingMembers = "members"
-
-var worldSettings = []setting.Setting{
-	{Name: settingMembers, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many members it has."},
-}
+var worldSettings = []setting.Setting{service.SettingMembers}
 
 // The settings of its clients.
 const (
@@ -24,11 +19,6 @@ const (
 	settingSuspended = "suspended"
 	suspendedObeyed  = "obeyed"
 	suspendedIgnored = "ignored"
-
-	settingMember  = "member"
-	memberAny      = "any"
-	memberLeader   = "leader"
-	memberFollower = "follower"
 )
 
 var clientSettings = []setting.Setting{
@@ -37,7 +27,7 @@ var clientSettings = []setting.Setting{
 		About: "Which number it shows as its token. czxid: that of the transaction which created its node. sequence: the number in the name of its node, and one more, as 0 is no token."},
 	{Name: settingSuspended, Default: suspendedObeyed, Of: []string{suspendedObeyed, suspendedIgnored},
 		About: "What it makes of a connection that broke (Curator's SUSPENDED). obeyed: its tenures are over. ignored: they go on until its session has expired, or must have by its own clock (Curator's LOST), with zklock until it may have."},
-	{Name: settingMember, Default: memberAny, Of: []string{memberAny, memberLeader, memberFollower},
+	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower},
 		About: "The member of ZooKeeper that it talks to. any: it knows all. leader: the one that leads when the story begins. follower: one that does not lead then."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},
 		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at what it was told of its connection and its session. acquired: at a flag of its process, which says that it has taken the lock and not released it (Curator's isAcquiredInThisProcess). first: it asks ZooKeeper whether its node is the first."},
