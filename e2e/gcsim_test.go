@@ -6,9 +6,15 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/need"
 )
 
+// TestRealCollection reads what is told of it. TestAllScenarios runs it each time.
 func TestRealCollection(t *testing.T) {
+	if !need.Long() {
+		return
+	}
 	p := newWorld(t).start("gcsim", "run", "gc-pause-real")
 	p.want(0)
 	p.says("client1 is stopped by its garbage", "REFUSED as stale", "verdict: safe, as expected", "verdict: corrupted, as expected of the control")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
@@ -54,47 +55,44 @@ func (d *Database) Another(ctx context.Context) (*Database, error) { return d.an
 func Databases() map[string]func(testing.TB) *Database {
 	return map[string]func(testing.TB) *Database{
 		"sqlite":   SQLite,
-		"postgres": func(t testing.TB) *Database { return Postgres(t) },
-		"mariadb":  func(t testing.TB) *Database { return MariaDB(t) },
+		"postgres": Postgres,
+		"mariadb":  MariaDB,
 	}
 }
 
-// Postgres is a server with some settings, NAME=VALUE.
-func Postgres(t testing.TB, settings ...string) *Database {
+// Postgres is a server.
+func Postgres(t testing.TB) *Database {
 	t.Helper()
-	program := postgresproc.Program()
-	if program == "" {
-		need.Program(t, "postgres", "to keep something in")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	s, err := postgresproc.Start(ctx, proctest.Group(t), program, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := started(t, "postgres", postgresproc.Program(), postgresproc.Start)
 	server := Database{Driver: "pgx", Source: s.URL(), Kill: s.Kill, Restart: s.Restart}
 	return server.withOthers(t, "CREATE SCHEMA %s", func(name string) string { return s.URL() + "&search_path=" + name })
 }
 
-// MariaDB is a server with some settings, NAME=VALUE.
-func MariaDB(t testing.TB, settings ...string) *Database {
+// MariaDB is a server.
+func MariaDB(t testing.TB) *Database {
 	t.Helper()
-	program := mariadbproc.Program()
-	if program == "" {
-		need.Program(t, "mariadbd", "to keep something in")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	s, err := mariadbproc.Start(ctx, proctest.Group(t), program, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := started(t, "mariadbd", mariadbproc.Program(), mariadbproc.Start)
 	server := Database{Driver: "mysql", Source: s.Config().FormatDSN(), Kill: s.Kill, Restart: s.Restart}
 	return server.withOthers(t, "CREATE DATABASE %s", func(name string) string {
 		config := s.Config()
 		config.DBName = name
 		return config.FormatDSN()
 	})
+}
+
+// started starts a server. Where its program is missing the test is left out.
+func started[S any](t testing.TB, name, program string, start func(context.Context, *proc.Group, string, ...string) (S, error)) S {
+	t.Helper()
+	if program == "" {
+		need.Program(t, name, "to keep something in")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
+	defer cancel()
+	s, err := start(ctx, proctest.Group(t), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // withOthers is a database of a server, which makes others by a statement.

@@ -3,7 +3,6 @@ package mariadb
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"net"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
@@ -39,94 +37,28 @@ func placesBy(url string) placeAt {
 	return func(addr string) place { return place{cmp.Or(url, ownURL), addr} }
 }
 
-// config is how to connect to it. Its sessions have the time zone of the tables' columns,
-// which have none.
-func (p place) config() (*mysql.Config, error) {
+// open is how a client reaches it.
+func (places placeAt) open(endpoints []string) (sqlservice.Database, error) {
+	if len(endpoints) != 1 {
+		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", endpoints)
+	}
+	return places(endpoints[0]), nil
+}
+
+// config is how to connect to where a lock is; "" is no lock, and no database. Its sessions have
+// the time zone of the tables' columns, which have none.
+func (p place) config(lock string) (*mysql.Config, error) {
 	u, err := url.Parse(p.url)
 	if err != nil {
 		return nil, err
 	}
 	c := mysql.NewConfig()
-	c.Net, c.Addr, c.User = "tcp", p.addr, u.User.Username()
+	c.Net, c.Addr, c.User, c.DBName = "tcp", p.addr, u.User.Username(), databaseOf(lock)
 	c.Passwd, _ = u.User.Password()
 	c.TLSConfig = u.Query().Get("tls")
 	c.Loc, c.ParseTime = time.UTC, true
 	c.Params = map[string]string{"time_zone": "'+00:00'"}
 	return c, nil
-}
-
-// pool makes the connections of a pool to one of its databases.
-func (p place) pool(database string) (driver.Connector, error) {
-	c, err := p.config()
-	if err != nil {
-		return nil, err
-	}
-	c.DBName = database
-	return mysql.NewConnector(c)
-}
-
-// link is one connection.
-type link struct {
-	*sql.Conn
-	db     *sql.DB
-	socket net.Conn
-	id     int64 // by which the server knows it
-}
-
-// connect connects to one of its databases; "" is none.
-func (p place) connect(ctx context.Context, database string) (*link, error) {
-	c, err := p.config()
-	if err != nil {
-		return nil, err
-	}
-	l := new(link)
-	c.DBName = database
-	c.MultiStatements = true
-	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		l.socket, err = new(net.Dialer).DialContext(ctx, network, addr)
-		return l.socket, err
-	}
-	connector, err := mysql.NewConnector(c)
-	if err != nil {
-		return nil, err
-	}
-	l.db = sql.OpenDB(connector)
-	if l.Conn, err = l.db.Conn(ctx); err == nil {
-		err = l.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&l.id)
-	}
-	if err != nil {
-		hangUp(l)
-		return nil, fmt.Errorf("connect to %s: %w", p.addr, err)
-	}
-	return l, nil
-}
-
-// hangUp closes a connection, whatever state it is in.
-func hangUp(l *link) {
-	if l.Conn != nil {
-		_ = l.Conn.Close()
-	}
-	_ = l.db.Close()
-}
-
-// ended waits until the server has closed a connection that asks for nothing, or ctx is done,
-// and reports which. What a server sends to such a connection is why it closes it.
-func (l *link) ended(ctx context.Context) bool {
-	raw, err := l.socket.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		return true
-	}
-	forget := context.AfterFunc(ctx, func() { _ = l.socket.SetReadDeadline(time.Unix(1, 0)) })
-	_ = raw.Read(func(fd uintptr) bool { return kernel.Readable(fd) })
-	if !forget() { // the deadline is set, or is about to be
-		<-ctx.Done()
-	}
-	over := true
-	if err := raw.Control(func(fd uintptr) { over = kernel.Readable(fd) }); err != nil {
-		return true
-	}
-	_ = l.socket.SetReadDeadline(time.Time{})
-	return over
 }
 
 // databaseOf is the database that has a lock.
@@ -139,3 +71,41 @@ func databaseOf(lock string) string {
 
 // quoted is a name in statements that take no parameters.
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// Name implements sqlservice.Database.
+func (place) Name() string { return Name }
+
+func (p place) Connect(ctx context.Context, lock string) (sqlservice.Conn, error) {
+	c, err := p.config(lock)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{to: p}
+	c.MultiStatements = true
+	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		l.socket, err = new(net.Dialer).DialContext(ctx, network, addr)
+		return l.socket, err
+	}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	if l.Link, err = sqlservice.Open(ctx, connector); err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", p.addr, err)
+	}
+	if err := l.Row(ctx, "SELECT CONNECTION_ID()").Scan(&l.id); err != nil {
+		l.HangUp()
+		return nil, fmt.Errorf("connect to %s: %w", p.addr, err)
+	}
+	return l, nil
+}
+
+func (p place) Beside(ctx context.Context) (sqlservice.Conn, error) { return p.Connect(ctx, "") }
+
+func (p place) Pool(lock string) (driver.Connector, error) {
+	c, err := p.config(lock)
+	if err != nil {
+		return nil, err
+	}
+	return mysql.NewConnector(c)
+}

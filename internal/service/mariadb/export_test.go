@@ -3,6 +3,7 @@ package mariadb
 import (
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
 // WaitsBy reports what InnoDB says of a connection.
@@ -11,7 +12,7 @@ var WaitsBy = waitsBy
 // TableRecipes are all recipes, for the table of what they do.
 func TableRecipes() (list []labtest.Recipe) {
 	for _, r := range recipes {
-		if r.Read != nil || r.Peer != "" {
+		if r.Same != nil || r.Peer != "" {
 			continue // it is no lock, or no recipe of gcsim's
 		}
 		row := labtest.Recipe{
@@ -19,7 +20,7 @@ func TableRecipes() (list []labtest.Recipe) {
 			Token: r == &token,
 		}
 		if r.Hold != nil {
-			row.World = settingIdle + ": 3s"
+			row.World = sqlservice.SettingIdle + ": 3s"
 		}
 		list = append(list, row)
 	}

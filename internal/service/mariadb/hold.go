@@ -2,16 +2,12 @@ package mariadb
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )
-
-//go:embed sql/item_hold.sql
-var itemHold string
 
 // keyHeld is what a story says of a key whose row is locked.
 const keyHeld = "the row of %s is held"
@@ -59,10 +55,10 @@ var letGo = service.Fault{
 	},
 	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 		s, at := of.(*servers), story.Now()
-		l := s.holds[step.Key]
+		conn := s.holds[step.Key]
 		delete(s.holds, step.Key)
-		defer hangUp(l)
-		if err := exec(ctx, l, "ROLLBACK"); err != nil {
+		defer conn.HangUp()
+		if _, err := conn.Run(ctx, "ROLLBACK"); err != nil {
 			return fmt.Errorf("let the row of %s go: %w", step.Key, err)
 		}
 		story.Remark(at, "the row of "+step.Key+" is let go")
@@ -72,22 +68,22 @@ var letGo = service.Fault{
 
 // hold locks the row of a key, by a connection that keeps it.
 func (s *servers) hold(ctx context.Context, key string) error {
-	l, err := s.place.connect(ctx, s.database)
+	conn, err := s.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	err = exec(ctx, l, "START TRANSACTION")
+	err = conn.Begin(ctx)
 	var has int
 	if err == nil {
-		err = l.QueryRowContext(ctx, itemHold, key).Scan(&has)
+		err = conn.Row(ctx, "SELECT COUNT(*) FROM item WHERE name = $1 FOR UPDATE", key).Scan(&has)
 	}
 	if err == nil && has == 0 {
 		err = errors.New("there is none: want a step before that writes the key")
 	}
 	if err != nil {
-		hangUp(l)
+		conn.HangUp()
 		return err
 	}
-	s.holds[key] = l
+	s.holds[key] = conn
 	return nil
 }

@@ -6,9 +6,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// springJDBC is a program in Java, with Spring Integration itself.
-var springJDBC = sqlservice.SpringJDBC[*link]()
-
 // sslModes are what the driver in Java calls the values of the parameter tls.
 var sslModes = map[string]string{"true": "verify-full", "skip-verify": "trust"}
 

@@ -2,60 +2,53 @@ package mariadb
 
 import (
 	"context"
+	"embed"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
-type (
-	recipe  = sqlservice.Recipe[*link]
-	attempt = sqlservice.Attempt
-)
+type recipe = sqlservice.Recipe
+
+//go:embed sql/*.sql
+var files embed.FS
+
+var statement = sqlservice.Statements(files)
 
 // recipes are all of them.
 var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &getLock, &version, &status}
 
-var token = sqlservice.Token[*link](sqllock.MySQL)
-
-var intLocks = sqlservice.IntLock[*link]{
-	Changed: changed,
-	Exists:  func(err error) bool { return isNumber(err, duplicateEntry) },
-	Now: func(ctx context.Context, l *link) (now time.Time, err error) {
-		err = l.QueryRowContext(ctx, "SELECT SYSDATE(6)").Scan(&now)
-		return now, err
-	},
-}
-
-// Those of Spring Integration's JdbcLockRegistry.
+// Those of all databases.
 var (
-	intLock        = intLocks.ByClient()
-	intLockDBClock = intLocks.ByDatabase()
+	token          = sqlservice.Token(sqllock.MySQL)
+	intLock        = sqlservice.IntLock()
+	intLockDBClock = sqlservice.IntLockDBClock(now)
+	springJDBC     = sqlservice.SpringJDBC()
+	version        = sqlservice.Version(look)
+	status         = sqlservice.Status(look)
 )
 
-// calling makes a Hold that calls a procedure. In one request this takes the lock and tells
-// the account of it.
-func calling(procedure string) func(context.Context, *link, *attempt) error {
-	return func(ctx context.Context, l *link, a *attempt) error {
-		return exec(ctx, l, "CALL "+procedure+"(?, ?)", a.Lock, a.Owner)
-	}
+// now is the database's clock.
+func now(ctx context.Context, conn sqlservice.Conn) (now time.Time, err error) {
+	err = conn.Row(ctx, "SELECT SYSDATE(6)").Scan(&now)
+	return now, err
 }
 
-// Those that a connection has.
+// Those that a connection has. In one request a procedure takes the lock and tells the account
+// of it.
 var (
 	forUpdate = recipe{
-		ID: "for-update", Shows: sqlservice.NoToken, Hold: calling("for_update"),
+		ID: "for-update", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update($1, $2)"),
 		Text: "SELECT … FOR UPDATE of a row that is there, in a transaction that the holder keeps open.",
 	}
 	forUpdateNaive = recipe{
-		ID: "for-update-naive", Shows: sqlservice.NoToken, Hold: calling("for_update_naive"),
+		ID: "for-update-naive", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update_naive($1, $2)"),
 		Text: "The same of a row that is inserted where there is none.",
 	}
 	getLock = recipe{
-		ID: "get-lock", Shows: sqlservice.NoToken, Session: true, Hold: calling("take_get_lock"),
-		Text: "GET_LOCK, which the session has until RELEASE_LOCK or its end.",
-		Release: func(ctx context.Context, l *link, a *attempt) error {
-			return exec(ctx, l, "DO RELEASE_LOCK(?)", a.Lock)
-		},
+		ID: "get-lock", Shows: sqlservice.NoToken, Session: true, Hold: sqlservice.Holding("CALL take_get_lock($1, $2)"),
+		Text:    "GET_LOCK, which the session has until RELEASE_LOCK or its end.",
+		Release: sqlservice.Holding("DO RELEASE_LOCK($1)"),
 	}
 )

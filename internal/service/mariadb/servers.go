@@ -1,12 +1,11 @@
 package mariadb
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service"
@@ -15,140 +14,82 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-//go:embed sql/schema.sql
-var schema string
-
 // servers are the one MariaDB of a run.
 type servers struct {
-	stage    service.Stage
-	server   *mariadbproc.Server // nil: it was there already
-	place    place
+	sqlservice.Servers
 	database string // of the run
-	account  *sqlservice.Account
-	log      *sqlservice.Log
-	data     *sqlservice.DataLog[*link]
-	holds    map[string]*link // key → who has its row locked
-	watch    *watch
+	tables   sqlservice.Tables
+	holds    map[string]sqlservice.Conn // key → who has its row locked
+}
+
+func newServers(stage service.Stage, at place) *servers {
+	s := &servers{database: cmp.Or(sqlservice.DatabaseOf(stage.Plan().Prefix), ownDatabase), holds: make(map[string]sqlservice.Conn)}
+	s.Servers = sqlservice.Servers{
+		Stage: stage, Database: at, Observer: s, Address: at.addr,
+		Account: sqlservice.NewAccount(Name, stage, recipes, s.goesOn),
+		Found:   "SELECT value FROM item WHERE name = $1",
+		Drop:    "DROP DATABASE IF EXISTS " + quoted(s.database),
+	}
+	return s
+}
+
+// launch starts a server.
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservice.Server, error) {
+	return mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
 }
 
 // start starts the run's own.
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := mariadbproc.Start(ctx, stage.Group(), mariadbproc.Program(), arguments(stage.Plan().World)...)
+	server, err := launch(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}
 	stage.Guard(server.Process())
-	return &servers{stage: stage, server: server, place: place{ownURL, server.Addr}, database: ownDatabase}, nil
+	s := newServers(stage, placesBy("")(server.Address()))
+	s.Server = server
+	return s, nil
 }
 
-// launch starts one for several runs.
-func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	server, err := mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
-	if err != nil {
-		return service.Launched{}, err
-	}
-	return service.Launched{Endpoints: []string{server.Addr}, Processes: []*proc.Process{server.Process()}}, nil
+func (places placeAt) join(stage service.Stage, endpoints []string) service.Servers {
+	return newServers(stage, places(endpoints[0]))
 }
 
-func (at placeAt) join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, place: at(endpoints[0]), database: databaseOf(stage.Plan().Prefix)}
-}
-
-// observeDeadline is for how long a MariaDB is asked for the beginning of the account.
-const observeDeadline = 30 * time.Second
-
-// Observe implements service.Servers, as those below do. It makes the run's database and
-// its tables, too.
-func (s *servers) Observe(ctx context.Context) error {
-	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("MariaDB does not answer after %v", observeDeadline))
-	defer cancel()
-	if err := s.make(starting); err != nil {
-		return fmt.Errorf("make the run's database: %w", err)
-	}
-	s.account = sqlservice.NewAccount(Name, s.stage)
-	s.log = &sqlservice.Log{Locks: s.stage.Plan().Locks}
-	s.data = &sqlservice.DataLog[*link]{DataAccount: sqlservice.NewDataAccount(Name, s.stage, recipes)}
-	s.holds = make(map[string]*link)
-	return s.observe(ctx, starting)
-}
-
-// make makes the database of the run, the tables in it, and the rows that are there before
-// anybody takes a lock.
-func (s *servers) make(ctx context.Context) error {
-	conn, err := s.place.connect(ctx, "")
-	if err != nil {
+// Make implements sqlservice.Observer.
+func (s *servers) Make(ctx context.Context) error {
+	if err := s.Administer(ctx, create(s.database)); err != nil {
 		return err
 	}
-	defer hangUp(conn)
-	if err := s.place.makeDatabase(ctx, conn, s.database); err != nil {
-		return err
+	const row = "INSERT INTO %s (name) VALUES ($1)"
+	return s.MakeTables(ctx, token.Dialect, statement("schema"), fmt.Sprintf(row, "row_lock"), fmt.Sprintf(row, "resource"))
+}
+
+func create(database string) string {
+	return "CREATE DATABASE " + quoted(database) + " CHARACTER SET utf8mb4"
+}
+
+// rights does what a run does that needs rights: it makes a database, and reads who waits for a
+// lock. It leaves nothing behind.
+func rights(ctx context.Context, conn sqlservice.Conn) error {
+	database := "gcsim-" + rand.Text()
+	_, made := conn.Run(ctx, create(database))
+	if made == nil {
+		made = sqlservice.MakeTables(ctx, conn.(*link).to, "/"+database, token.Dialect, statement("schema"))
 	}
-	for _, lock := range s.stage.Plan().Locks {
-		for _, table := range []string{"row_lock", "resource"} {
-			if err := exec(ctx, conn, "INSERT INTO "+table+" (name) VALUES (?)", lock); err != nil {
-				return err
-			}
-		}
+	_, err := statusOf(ctx, conn)
+	_, dropped := conn.Run(ctx, "DROP DATABASE IF EXISTS "+quoted(database))
+	if err := errors.Join(made, err, dropped); err != nil {
+		return fmt.Errorf("its user has no right to what runs do. %s: %w", wantRights, err)
 	}
 	return nil
 }
 
-// makeDatabase makes a database with the tables, triggers and procedures of all recipes.
-func (p place) makeDatabase(ctx context.Context, conn *link, database string) error {
-	name := quoted(database)
-	if err := exec(ctx, conn, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
-		return err
-	}
-	pool, err := p.pool(database)
-	if err != nil {
-		return err
-	}
-	if err := sqlservice.CreateTokenTable(ctx, pool, token.Dialect); err != nil {
-		return err
-	}
-	return exec(ctx, conn, "USE "+name+"; "+schema)
-}
-
-// try does what a run does that needs rights: it makes a database, and reads who waits for a
-// lock. It leaves nothing behind.
-func (p place) try(ctx context.Context, conn *link) error {
-	database := "gcsim-" + rand.Text()
-	made := p.makeDatabase(ctx, conn, database)
-	_, err := statusOf(ctx, conn)
-	return errors.Join(made, err, exec(ctx, conn, "DROP DATABASE IF EXISTS "+quoted(database)))
-}
-
-// process is the server's; nil where it was there already.
-func (s *servers) process() *proc.Process {
-	if s.server == nil {
-		return nil
-	}
-	return s.server.Process()
-}
-
-// Server implements sqlservice.Node, as those below do.
-func (s *servers) Server() sqlservice.Server { return s.server }
-
-func (s *servers) Watched() <-chan struct{} { return s.watch.Ended() }
-
-func (s *servers) Again(ctx, starting context.Context) error { return s.observe(ctx, starting) }
-
-func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
-	return []string{s.place.addr}, nil
-}
+// wantRights is what the user of a MariaDB needs that is there already.
+const wantRights = "It needs GRANT ALL ON `gcsim-%`.*, and GRANT PROCESS ON *.*; where the server writes a binary log it also needs SUPER, or the server log_bin_trust_function_creators = 1"
 
 // Leave drops the run's database, once the transactions of the run's clients have ended.
 func (s *servers) Leave(ctx context.Context) {
-	if s.watch != nil {
-		s.watch.End()
+	for _, conn := range s.holds {
+		conn.HangUp()
 	}
-	for _, l := range s.holds {
-		hangUp(l)
-	}
-	conn, err := s.place.connect(ctx, "")
-	if err != nil {
-		return
-	}
-	defer hangUp(conn)
-	_ = exec(ctx, conn, "DROP DATABASE IF EXISTS "+quoted(s.database))
+	s.Servers.Leave(ctx)
 }

@@ -2,24 +2,18 @@ package mariadb
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/fencelab/fencelab/internal/peers"
-	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// The settings of its server.
-const (
-	settingIdle     = "idle"
-	settingRollback = "rollback-on-timeout"
-)
+// settingRollback is of its server.
+const settingRollback = "rollback-on-timeout"
 
 var worldSettings = []setting.Setting{
-	{Name: settingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(s|m)$`,
+	{Name: sqlservice.SettingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(s|m)$`,
 		About: "After what time the database ends the session of a client that asks for nothing, and its transaction (idle_transaction_timeout, wait_timeout), in whole seconds. 0s: never. A MariaDB that is there already cannot be told this: gcsim then leaves the variant out, and names it."},
 	{Name: settingRollback, Kind: setting.Flag, Default: "false",
 		About: "Whether a statement that has waited too long for a row ends its whole transaction, and not only itself (innodb_rollback_on_timeout). A MariaDB that is there already cannot be told this either."},
@@ -28,7 +22,7 @@ var worldSettings = []setting.Setting{
 // arguments are what a server is started with.
 func arguments(world setting.Values) []string {
 	list := []string{"max-connections=200"}
-	if idle := int(world.Time(settingIdle).Seconds()); idle > 0 {
+	if idle := int(world.Time(sqlservice.SettingIdle).Seconds()); idle > 0 {
 		list = append(list, fmt.Sprintf("idle-transaction-timeout=%d", idle), fmt.Sprintf("wait-timeout=%d", idle))
 	}
 	if world.Flag(settingRollback) {
@@ -40,25 +34,18 @@ func arguments(world setting.Values) []string {
 // The settings of its clients.
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, onTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
+	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.OnTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
 }
 
-// checkOnTimeout finds a client that chooses what becomes of its transactions, and that makes
-// none.
-func checkOnTimeout(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		var text string
-		switch by := service.RecipeOf(recipes, clients[name].Values); {
-		case clients[name].Text(settingOnTimeout) == onTimeoutRollback:
-			continue
-		case w.Storage.In != scenario.InService:
-			text = "the data does not lie in MariaDB, and no transaction changes it: leave \"on-timeout\" out"
-		case by.Inside(clients[name].Values):
-			text = "a change is part of the transaction that has the lock, which ends with an error: leave \"on-timeout\" out, or want \"writes: outside\""
-		default:
-			continue
-		}
-		return &scenario.Conflict{Client: name, Setting: settingOnTimeout, Text: text}
+// rules are of its clients.
+var rules = []sqlservice.Rule{{Setting: sqlservice.OnTimeout.Name, Wrong: func(a sqlservice.Asked) string {
+	switch {
+	case a.Text(sqlservice.OnTimeout.Name) == sqlservice.OnTimeout.Default:
+		return ""
+	case !a.InService:
+		return "the data does not lie in MariaDB, and no transaction changes it: leave \"on-timeout\" out"
+	case a.By.Inside(a.Values):
+		return "a change is part of the transaction that has the lock, which ends with an error: leave \"on-timeout\" out, or want \"writes: outside\""
 	}
-	return nil
-}
+	return ""
+}}}

@@ -1,17 +1,12 @@
 // Package postgres is the lock service PostgreSQL: a real server, the locks that people
-// build on it, and an account of tenures by its own log. A recipe is a file here.
+// build on it, and an account of tenures by its own log.
 package postgres
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"net"
-	"net/url"
 	"os"
-	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,43 +17,31 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
+// Name is what scenarios call the service.
+const Name = "postgres"
+
 // Service is PostgreSQL, where the environment says that it is.
 func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 
 // serviceAt is the one at a URL; "" is one that a run starts.
 func serviceAt(url string) *service.Service {
 	at := placesBy(url)
-	s := &service.Service{
+	d := sqlservice.About{Rules: rules, Recipes: recipes, Open: at.open, Server: launch, Rights: rights, URL: url, Variable: urlEnv}
+	d.Service = service.Service{
 		Service: scenario.Service{
-			Name: Name, About: "The lock service.",
-			World: worldSettings, Client: clientSettings,
-			Nodes: nodes.Name + "1", Halfway: true,
-			Compares: func(client scenario.Client) bool { return sqlservice.Compares(recipes, client) },
-			Check:    check, Own: needsOwn,
+			Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1",
+			Check: checkPool, Own: needsOwn,
 		},
 		Faults: faults,
-
-		Found: func() (where, bring string) { return postgresproc.Program(), postgresproc.Install },
-		Get:   postgresproc.Get,
-		Where: whereIs, At: findAt,
-		Command: postgresproc.Command, Start: start, Launch: launch, Join: at.join, Reach: at.reach,
-		Lacks: lacks,
-
-		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:5432"},
-		Peer:    func(client setting.Values) string { return service.RecipeOf(recipes, client).Peer },
-		PeerEnv: at.peerEnv,
-		Shows:   func(client setting.Values) string { return service.RecipeOf(recipes, client).Shows },
-		Bounds: func(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
-			return sqlservice.Bounds(recipes, world.Time(settingIdle), clients)
-		},
+		Found:  func() (where, bring string) { return postgresproc.Program(), postgresproc.Install },
+		Get:    postgresproc.Get,
+		At:     find, PeerEnv: at.peerEnv, DefaultEndpoints: []string{"127.0.0.1:5432"},
+		Command: postgresproc.Command, Start: start, Join: at.join, Lacks: lacks,
 	}
-	if url != "" {
-		s.Env = []string{urlEnv + "=" + url}
-	}
-	return s
+	return d.Made()
 }
 
-const whereIs = "the URL of one that is there already"
+var faults = sqlservice.Faults(service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"})
 
 // lacks is what a variant needs beside a server.
 func lacks(v *scenario.Variant) string {
@@ -68,26 +51,17 @@ func lacks(v *scenario.Variant) string {
 	return ""
 }
 
-// findAt takes a URL with a user, a password and TLS where there are any.
-func findAt(where string) (*service.Service, []string, error) {
-	want := fmt.Errorf("want %s such as postgres://USER:PASSWORD@HOST:PORT/DATABASE", whereIs)
-	u, err := url.Parse(where)
-	switch {
-	case err != nil:
-		return nil, nil, fmt.Errorf("%w: %w", want, err)
-	case u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Hostname() == "":
-		return nil, nil, want
+// find takes a URL with a user, a password and TLS where there are any.
+func find(where string) (*service.Service, []string, error) {
+	addr, err := sqlservice.AddressIn(where, "postgres://USER:PASSWORD@HOST:PORT/DATABASE", "5432", "postgres", "postgresql")
+	if err != nil {
+		return nil, nil, err
 	}
 	if _, err := pgx.ParseConfig(where); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", want, err)
+		return nil, nil, err
 	}
-	return serviceAt(where), []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "5432"))}, nil
+	return serviceAt(where), []string{addr}, nil
 }
-
-// nodes is what a story calls its server.
-var nodes = service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"}
-
-var faults = sqlservice.Faults(nodes)
 
 // needsOwn says why a variant needs a PostgreSQL of its own. Transactions behind a pooler are
 // long, and the account of another run would wait for their end before it begins.
@@ -98,62 +72,18 @@ func needsOwn(world setting.Values, _ map[string]scenario.Client) (why []string)
 	return why
 }
 
-// check finds settings that do not go together.
-func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-	return cmp.Or(
-		sqlservice.CheckCompare(recipes, w, clients),
-		sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock),
-		sqlservice.CheckWrites(recipes, w, clients),
-		sqlservice.CheckWait(recipes, w, clients),
-		sqlservice.CheckPeers(recipes, w, clients),
-		checkPooler(w.Settings, clients))
-}
-
-// checkPooler finds what is said of a pooler where there is none.
-func checkPooler(world setting.Values, clients map[string]scenario.Client) *scenario.Conflict {
-	const none = "there is no pgbouncer: want \"pooler: transaction\", or leave %q out"
-	if isPooled(world) {
-		return nil
-	}
-	if world.Text(settingPool) != defaultPool {
-		return &scenario.Conflict{Setting: settingPool, Text: fmt.Sprintf(none, settingPool)}
-	}
-	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		if clients[name].Text(settingThrough) != throughPooler {
-			return &scenario.Conflict{Client: name, Setting: settingThrough, Text: fmt.Sprintf(none, settingThrough)}
-		}
-	}
-	return nil
-}
-
-func isPooled(world setting.Values) bool { return world.Text(settingPooler) != poolerNone }
-
-// reachDeadline is for how long a PostgreSQL that is there already is asked.
-const reachDeadline = 10 * time.Second
-
-// reach asks one that is there already. A server of which runs cannot have an account is of no
-// use.
-func (at placeAt) reach(ctx context.Context, endpoints []string) error {
-	if len(endpoints) != 1 || !sqlservice.IsAddress(endpoints[0]) {
-		return fmt.Errorf("postgres at %q: want one HOST:PORT", endpoints)
-	}
-	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
-	defer cancel()
-	conn, err := at(endpoints[0]).connect(ctx, "")
-	if err != nil {
-		return fmt.Errorf("postgres: %w", err)
-	}
-	defer hangUp(conn)
+// rights says what a server lacks.
+func rights(ctx context.Context, conn sqlservice.Conn) error {
 	var level string
 	var may bool
-	if err := conn.QueryRow(ctx, rightsStatement).Scan(&level, &may); err != nil {
-		return fmt.Errorf("postgres at %s: %w", endpoints[0], err)
+	if err := conn.Row(ctx, statement("rights")).Scan(&level, &may); err != nil {
+		return err
 	}
 	switch {
 	case level != "logical":
-		return fmt.Errorf("postgres at %s has the wal_level %s, and runs see who holds its locks by logical decoding: set wal_level = logical", endpoints[0], level)
+		return fmt.Errorf("it has the wal_level %s, and runs see who holds its locks by logical decoding: set wal_level = logical", level)
 	case !may:
-		return fmt.Errorf("postgres at %s: the user of the URL may not make databases and slots: ALTER ROLE … CREATEDB REPLICATION", endpoints[0])
+		return errors.New("the user of the URL may not make databases and slots: ALTER ROLE … CREATEDB REPLICATION")
 	}
 	return nil
 }

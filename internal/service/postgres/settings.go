@@ -1,7 +1,10 @@
 package postgres
 
 import (
+	"fmt"
+
 	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/internal/setting"
@@ -9,8 +12,6 @@ import (
 
 // The settings of its server, and of what is before it.
 const (
-	settingIdle = "idle"
-
 	settingPooler = "pooler"
 	poolerNone    = "none"
 
@@ -19,7 +20,7 @@ const (
 )
 
 var worldSettings = []setting.Setting{
-	{Name: settingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
+	{Name: sqlservice.SettingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
 		About: "After what time the database ends the session of a client that asks for nothing, and its transaction (idle_in_transaction_session_timeout, idle_session_timeout). 0s: never."},
 	{Name: settingPooler, Default: poolerNone, Of: []string{poolerNone, "transaction", "session"},
 		About: "Whether a pgbouncer is between the clients and the server, and for how long it gives a client one of its connections to the server (pool_mode). none: there is none. transaction: for a transaction. session: until the client hangs up. With --postgres URL gcsim leaves a variant with a pooler out."},
@@ -40,3 +41,23 @@ var clientSettings = []setting.Setting{
 	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
 		About: "Where it connects to if there is a pgbouncer. pooler: to that. server: to the server itself."},
 }
+
+const noPooler = "there is no pgbouncer: want \"pooler: transaction\", or leave %q out"
+
+// rules are of its clients.
+var rules = []sqlservice.Rule{{Setting: settingThrough, Wrong: func(a sqlservice.Asked) string {
+	if isPooled(a.World) || a.Text(settingThrough) == throughPooler {
+		return ""
+	}
+	return fmt.Sprintf(noPooler, settingThrough)
+}}}
+
+// checkPool finds what is said of a pooler where there is none.
+func checkPool(w scenario.World, _ map[string]scenario.Client) *scenario.Conflict {
+	if isPooled(w.Settings) || w.Settings.Text(settingPool) == defaultPool {
+		return nil
+	}
+	return &scenario.Conflict{Setting: settingPool, Text: fmt.Sprintf(noPooler, settingPool)}
+}
+
+func isPooled(world setting.Values) bool { return world.Text(settingPooler) != poolerNone }

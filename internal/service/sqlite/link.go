@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -19,20 +18,15 @@ import (
 // file is the path of a database, which each client opens itself.
 type file string
 
-var _ sqlservice.Keeping[*link] = file("")
-
-// link is one connection.
-type link struct {
-	*sql.DB // has no other
-	file    file
-
-	begun    bool          // it is in a transaction
-	long     time.Duration // for how long it waits for the file's lock; 0 is for ever
-	canceled chan struct{} // closed when it is to wait no longer
-	waits    atomic.Bool
+// open is how a client reaches it.
+func open(endpoints []string) (sqlservice.Database, error) {
+	if len(endpoints) != 1 {
+		return nil, fmt.Errorf("endpoints are %q, want the path of one file", endpoints)
+	}
+	return file(endpoints[0]), nil
 }
 
-// Name implements sqlservice.Keeping, as those below do.
+// Name implements sqlservice.Database.
 func (file) Name() string { return Name }
 
 // Pool makes connections that wait for a writer who has the file's lock, up to as long as
@@ -48,59 +42,70 @@ func (f file) Pool(string) (driver.Connector, error) {
 }
 
 // Connect opens the file.
-func (f file) Connect(ctx context.Context, _ string) (*link, error) {
+func (f file) Connect(ctx context.Context, _ string) (sqlservice.Conn, error) { return f.open(ctx) }
+
+func (f file) Beside(ctx context.Context) (sqlservice.Conn, error) { return f.open(ctx) }
+
+func (f file) open(ctx context.Context) (*link, error) {
 	pool, err := f.Pool("")
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(pool)
-	db.SetMaxOpenConns(1)
-	if err := db.PingContext(ctx); err != nil {
-		_ = db.Close()
+	l, err := sqlservice.Open(ctx, pool)
+	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f, err)
 	}
-	return &link{DB: db, file: f, canceled: make(chan struct{})}, nil
+	return &link{Link: l, file: f, canceled: make(chan struct{})}, nil
 }
-
-func (f file) Beside(ctx context.Context) (*link, error) { return f.Connect(ctx, "") }
-
-func (file) HangUp(l *link) { _ = l.Close() }
-
-func (file) Refused(err error) bool { return errors.As(err, new(*sqlite.Error)) }
-
-// Begin leaves the beginning to what is asked first: BEGIN IMMEDIATE takes the file's lock. The wait for the lock is
-// this package's, which can be cancelled, and not SQLite's.
-func (file) Begin(ctx context.Context, l *link) error {
-	_, err := l.ExecContext(ctx, "PRAGMA busy_timeout = 0")
-	return err
-}
-
-func (file) Commit(ctx context.Context, l *link) error {
-	_, err := l.ExecContext(ctx, "COMMIT")
-	return err
-}
-
-func (file) Hurry(_ context.Context, l *link, long time.Duration) error {
-	l.long = long
-	return nil
-}
-
-func (file) GaveUp(err error) bool {
-	var answered *sqlite.Error
-	return errors.As(err, &answered) && answered.Code()&0xff == sqlite3.SQLITE_BUSY // the rest says why it is busy
-}
-
-func (file) Cancel(_ context.Context, l *link) { close(l.canceled) }
 
 // errCanceled is of a wait that was cancelled.
 var errCanceled = errors.New("the wait for the file's lock was cancelled")
 
-func (file) Canceled(err error) bool { return errors.Is(err, errCanceled) }
+// Answer implements sqlservice.Database.
+func (file) Answer(err error) sqlservice.Answer {
+	var answered *sqlite.Error
+	switch {
+	case errors.Is(err, errCanceled):
+		return sqlservice.Canceled
+	case !errors.As(err, &answered):
+		return sqlservice.Unanswered
+	case answered.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return sqlservice.Exists
+	case answered.Code()&0xff == sqlite3.SQLITE_BUSY: // the rest says why it is busy
+		return sqlservice.GaveUp
+	}
+	return sqlservice.Refused
+}
 
-func (file) Waits(_ context.Context, _, l *link) (bool, error) { return l.waits.Load(), nil }
+// link is one connection.
+type link struct {
+	*sqlservice.Link
+	file file
+
+	begun    bool          // it is in a transaction
+	long     time.Duration // for how long it waits for the file's lock; 0 is for ever
+	canceled chan struct{} // closed when it is to wait no longer
+	waits    atomic.Bool
+}
+
+// Begin leaves the beginning to what is asked first: BEGIN IMMEDIATE takes the file's lock. The
+// wait for the lock is this package's, which can be cancelled, and not SQLite's.
+func (l *link) Begin(ctx context.Context) error {
+	_, err := l.Run(ctx, "PRAGMA busy_timeout = 0")
+	return err
+}
+
+func (l *link) Hurry(_ context.Context, long time.Duration) error {
+	l.long = long
+	return nil
+}
+
+func (l *link) Cancel(context.Context) { close(l.canceled) }
+
+func (l *link) Waits(context.Context, sqlservice.Conn) (bool, error) { return l.waits.Load(), nil }
 
 // Ended is never so: nobody but the client ends what it has in a file.
-func (file) Ended(ctx context.Context, _ *link) bool {
+func (l *link) Ended(ctx context.Context) bool {
 	<-ctx.Done()
 	return false
 }
@@ -116,8 +121,8 @@ func (l *link) beginImmediate(ctx context.Context) error {
 		over = time.After(l.long)
 	}
 	for {
-		_, err := l.ExecContext(ctx, "BEGIN IMMEDIATE")
-		if !l.file.GaveUp(err) {
+		_, err := l.Run(ctx, "BEGIN IMMEDIATE")
+		if l.file.Answer(err) != sqlservice.GaveUp {
 			l.begun = err == nil
 			return err
 		}

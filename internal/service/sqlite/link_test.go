@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service/sqlite"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
 // TestWaitForTheFile: who waits for the file's lock is refused when its time is over, and stops
@@ -23,18 +24,18 @@ func TestWaitForTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	hurried := connected(t, f)
-	if err := f.Hurry(ctx, hurried, time.Millisecond); err != nil {
+	if err := hurried.Hurry(ctx, time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if err := hurried.BeginImmediate(ctx); !f.GaveUp(err) {
+	if err := hurried.BeginImmediate(ctx); f.Answer(err) != sqlservice.GaveUp {
 		t.Errorf("it has waited for a millisecond: %v", err)
 	}
 	canceled := connected(t, f)
-	f.Cancel(ctx, canceled)
-	if err := canceled.BeginImmediate(ctx); !f.Canceled(err) {
+	canceled.Cancel(ctx)
+	if err := canceled.BeginImmediate(ctx); f.Answer(err) != sqlservice.Canceled {
 		t.Errorf("its wait was cancelled: %v", err)
 	}
-	if waits, err := f.Waits(ctx, nil, canceled); !waits || err != nil {
+	if waits, err := canceled.Waits(ctx, nil); !waits || err != nil {
 		t.Errorf("it has waited: %t, %v", waits, err)
 	}
 }
@@ -46,9 +47,9 @@ func connected(t *testing.T, f sqlite.File) *sqlite.Link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.HangUp(l) })
-	if err := f.Begin(t.Context(), l); err != nil {
+	t.Cleanup(l.HangUp)
+	if err := l.Begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return l
+	return l.(*sqlite.Link)
 }

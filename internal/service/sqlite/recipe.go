@@ -2,53 +2,44 @@ package sqlite
 
 import (
 	"context"
-	_ "embed"
-	"errors"
+	"embed"
 	"os"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
-type (
-	recipe  = sqlservice.Recipe[*link]
-	attempt = sqlservice.Attempt
-)
+//go:embed sql/*.sql
+var files embed.FS
+
+var statement = sqlservice.Statements(files)
 
 // recipes are all of them.
-var recipes = []*recipe{&token, &intLock, &intLockDBClock, &immediate}
+var recipes = []*sqlservice.Recipe{&token, &intLock, &intLockDBClock, &immediate}
 
+// Those of all databases.
 var (
-	//go:embed sql/now.sql
-	nowStatement string
-	//go:embed sql/tell.sql
-	tellStatement string
-)
-
-var token = sqlservice.Token[*link](sqllock.SQLite)
-
-var intLocks = sqlservice.IntLock[*link]{Changed: changed, Exists: exists, Now: now}
-
-// Those of Spring Integration's JdbcLockRegistry.
-var (
-	intLock        = intLocks.ByClient()
-	intLockDBClock = intLocks.ByDatabase()
+	token          = sqlservice.Token(sqllock.SQLite)
+	intLock        = sqlservice.IntLock()
+	intLockDBClock = sqlservice.IntLockDBClock(func(ctx context.Context, conn sqlservice.Conn) (time.Time, error) {
+		var micros int64
+		err := conn.Row(ctx, "SELECT CAST(unixepoch('subsec') * 1000 AS integer) * 1000").Scan(&micros)
+		return time.UnixMicro(micros), err
+	})
 )
 
 // immediate has the file's lock, whichever lock it asks for. Its row in the table finished is
 // seen when the transaction is over.
-var immediate = recipe{
+var immediate = sqlservice.Recipe{
 	ID: "immediate", Shows: sqlservice.NoToken,
 	Text: "BEGIN IMMEDIATE, a transaction that the holder keeps open. It is the only one that can write to the file, whichever lock it is asked for.",
-	Hold: func(ctx context.Context, l *link, a *attempt) error {
+	Hold: func(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt) error {
+		l := conn.(*link)
 		if err := l.beginImmediate(ctx); err != nil {
 			return err
 		}
-		if _, err := l.ExecContext(ctx, "INSERT INTO finished VALUES (?)", a.Owner); err != nil {
+		if _, err := l.Run(ctx, "INSERT INTO finished VALUES ($1)", a.Owner); err != nil {
 			return err
 		}
 		return tell(ctx, l.file.account(), a)
@@ -58,27 +49,12 @@ var immediate = recipe{
 // tell tells the account that this process has the file's lock. The account is a file of its
 // own, as nobody can see what a transaction has not committed. The time is the process's: SQLite's
 // has milliseconds.
-func tell(ctx context.Context, account file, a *attempt) error {
-	l, err := account.Connect(ctx, "")
+func tell(ctx context.Context, account file, a *sqlservice.Attempt) error {
+	l, err := account.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer account.HangUp(l)
-	_, err = l.ExecContext(ctx, tellStatement, a.Lock, a.Owner, time.Now().UnixMicro(), os.Getpid())
+	defer l.HangUp()
+	_, err = l.Run(ctx, "INSERT INTO held (name, owner, at, process) VALUES ($1, $2, $3, $4)", a.Lock, a.Owner, time.Now().UnixMicro(), os.Getpid())
 	return err
-}
-
-func changed(ctx context.Context, l *link, statement string, args ...any) (bool, error) {
-	return sqlservice.Changed(ctx, l, statement, args...)
-}
-
-func exists(err error) bool {
-	var answered *sqlite.Error
-	return errors.As(err, &answered) && answered.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
-}
-
-func now(ctx context.Context, l *link) (time.Time, error) {
-	var micros int64
-	err := l.QueryRowContext(ctx, nowStatement).Scan(&micros)
-	return time.UnixMicro(micros), err
 }

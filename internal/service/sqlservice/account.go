@@ -1,6 +1,8 @@
 package sqlservice
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -9,125 +11,161 @@ import (
 )
 
 // Account is the lock service's own account of tenures: what rows say of who holds each
-// lock, and which connections have one. No client has a part in it.
+// lock, and which connections have one. It is that of the data, too, in the order of the
+// commits. No client has a part in it.
 type Account struct {
-	name  string
-	stage service.Stage
-	rows  map[string]*tenureOf // table and lock → the tenure that the row tells of
-	held  []*tenureOf          // by connections
+	// Behind is this machine's clock behind the database's.
+	Behind time.Duration
+
+	name    string
+	stage   service.Stage
+	recipes []*Recipe
+	rows    map[string]Told // table and lock → the tenure that the row tells of
+	held    []Told          // tenures of connections
+	goesOn  func(context.Context, Told) (bool, error)
+	readers []*Told // tenures that go on as long as the row is as the client has read it, or made it
+
+	index  int64     // of the last request
+	last   time.Time // that was told of the data
+	asked  time.Time // when the database was asked last what is new
+	before time.Time // and the time before
 }
 
-// tenureOf is one that goes on.
-type tenureOf struct {
-	lock, owner string
-	until       time.Time // the end of its lease; zero: a connection has it
-	holder      Holder
+// Told is what a database tells of locks and of the data.
+type Told struct {
+	At    time.Time `json:"at"` // by the database's clock
+	Lock  string    `json:"lock"`
+	Owner string    `json:"owner"` // the tenure, or that of the change; "": nobody holds the lock
+
+	// Of a row of a table: until when by the database's clock, in µs since 1970.
+	Table string      `json:"table"`
+	Until int64       `json:"until"`
+	Token fence.Token `json:"token"`
+
+	// Of what has a lock that is no row's: a transaction, or a session by the number of its process.
+	Transaction string `json:"transaction"`
+	Process     int    `json:"process"`
+
+	// Of the data: the recipe, the row, and the request, with an event for each key.
+	By string `json:"by"`
+	Seen
+	Events []history.Event   `json:"events"`
+	Value  *string           `json:"value"` // what the key of the request has
+	Data   map[string]string `json:"data"`  // what all keys have
 }
 
-// Row is what a row of a lock says; the owner is "" where nobody holds the lock.
-type Row struct {
-	Lock, Owner string
-	Until       time.Time // the end of the lease, by this machine's clock
-	Token       fence.Token
+// The kinds of what is told: that a connection has a lock; what a row of a lock says; that a
+// client has read the row of the data, which begins its tenure; that it lets go of that; what
+// a request has found in a key, or made of it; that a request was refused; and what a request
+// has made of the row.
+const (
+	ToldTaken   = "taken"
+	ToldRow     = "row"
+	ToldReads   = "reads"
+	ToldEnds    = "ends"
+	ToldDone    = "done"
+	ToldRefused = "refused"
+	ToldChanged = "changed"
+)
+
+// NewAccount begins the account of a service in a run. goesOn asks whether a connection still
+// has the lock that it has taken.
+func NewAccount(name string, stage service.Stage, recipes []*Recipe, goesOn func(context.Context, Told) (bool, error)) *Account {
+	return &Account{name: name, stage: stage, recipes: recipes, goesOn: goesOn, rows: make(map[string]Told)}
 }
 
-// Holder is what has a lock that is no row's: a transaction by its number, or a session by
-// the number of its process.
-type Holder struct {
-	Lock        string    `json:"lock"`
-	Owner       string    `json:"owner"`
-	At          time.Time `json:"at"` // when it was taken, by the database's clock
-	Transaction string    `json:"transaction"`
-	Process     int       `json:"process"`
-}
+// Asking is called before the database is asked what is new.
+func (a *Account) Asking() { a.before, a.asked = a.asked, time.Now() }
 
-// NewAccount begins the account of a service in a run.
-func NewAccount(name string, stage service.Stage) *Account {
-	return &Account{name: name, stage: stage, rows: make(map[string]*tenureOf)}
-}
-
-// Row takes in what a row of a table says.
-func (a *Account) Row(table string, now Row) {
-	place := table + " " + now.Lock
-	before := a.rows[place]
-	if before != nil && before.owner == now.Owner {
-		before.until = now.Until
-		return
+// Take takes in what was told. Who had a lock by a connection and has it no more is told of
+// before the next grant.
+func (a *Account) Take(ctx context.Context, kind string, t Told) error {
+	t.At = t.At.Add(-a.Behind)
+	switch kind {
+	case ToldTaken:
+		err := a.check(ctx, t.Lock)
+		a.held = append(a.held, t)
+		a.tell(t.At, t, history.Event{Kind: history.KindGranted})
+		return err
+	case ToldRow:
+		a.row(t)
+	default:
+		a.data(kind, t)
 	}
-	if before != nil {
-		a.ended(before)
-		delete(a.rows, place)
-	}
-	if now.Owner != "" {
-		a.rows[place] = &tenureOf{lock: now.Lock, owner: now.Owner, until: now.Until}
-		a.tell(history.Event{Kind: history.KindGranted, Scope: now.Lock, Tenure: now.Owner, Token: now.Token})
-	}
+	return nil
 }
 
-// Expire tells of the leases that are over.
-func (a *Account) Expire() {
+// Settle is called when all was taken in that is new. It tells of what nobody has told: the
+// leases that are over, and the connections.
+func (a *Account) Settle(ctx context.Context) error {
 	for place, t := range a.rows {
-		if !time.Now().Before(t.until) {
+		if a.isOver(t) {
 			a.ended(t)
 			delete(a.rows, place)
 		}
 	}
+	return a.check(ctx, "")
 }
 
-// withConnection is how a tenure ends that has no lease.
-const withConnection = "with its connection"
-
-// Taken takes in that a connection has a lock since a time of this machine's clock.
-func (a *Account) Taken(h Holder, at time.Time) {
-	t := &tenureOf{lock: h.Lock, owner: h.Owner, holder: h}
-	a.held = append(a.held, t)
-	a.tellOf(at, history.Event{Kind: history.KindGranted, Scope: t.lock, Tenure: t.owner})
-}
-
-// Check asks of each tenure of a connection whether it goes on; "" is of any lock.
-func (a *Account) Check(lock string, goesOn func(Holder) (bool, error)) error {
-	var still []*tenureOf
-	for i, t := range a.held {
-		if lock != "" && t.lock != lock {
-			still = append(still, t)
-			continue
-		}
-		on, err := goesOn(t.holder)
-		if err != nil {
-			a.held = append(still, a.held[i:]...)
-			return err
-		}
-		if on {
-			still = append(still, t)
-		} else {
-			a.tell(history.Event{Kind: history.KindEnded, Scope: t.lock, Tenure: t.owner, Text: withConnection})
-		}
+// row takes in what a row says.
+func (a *Account) row(now Told) {
+	now.Lock = lockOf(now.Lock, a.stage.Plan().Locks)
+	place := now.Table + " " + now.Lock
+	before, was := a.rows[place]
+	switch {
+	case was && before.Owner == now.Owner:
+		a.rows[place] = now
+		return
+	case was:
+		a.ended(before)
+		delete(a.rows, place)
 	}
-	a.held = still
-	return nil
+	if now.Owner != "" {
+		a.rows[place] = now
+		a.tell(time.Now(), now, history.Event{Kind: history.KindGranted, Token: now.Token})
+	}
 }
 
-// Crashed takes in that no connection has outlived the server.
-func (a *Account) Crashed() {
+// isOver reports whether the lease of a row is.
+func (a *Account) isOver(row Told) bool {
+	return !time.Now().Before(time.UnixMicro(row.Until).Add(-a.Behind))
+}
+
+// check asks of each tenure of a connection whether it goes on; "" is of any lock.
+func (a *Account) check(ctx context.Context, lock string) (err error) {
+	a.held = slices.DeleteFunc(a.held, func(t Told) bool {
+		on := true
+		if err == nil && (lock == "" || t.Lock == lock) {
+			on, err = a.goesOn(ctx, t)
+		}
+		if on || err != nil {
+			return false
+		}
+		a.tell(time.Now(), t, history.Event{Kind: history.KindEnded, Text: "with its connection"})
+		return true
+	})
+	return err
+}
+
+// crashed takes in that no connection has outlived the server.
+func (a *Account) crashed() {
 	for _, t := range a.held {
-		a.tell(history.Event{Kind: history.KindEnded, Scope: t.lock, Tenure: t.owner, Cause: history.CauseRevoked})
+		a.tell(time.Now(), t, history.Event{Kind: history.KindEnded, Cause: history.CauseRevoked})
 	}
 	a.held = nil
 }
 
-// ended tells of the end of a tenure. Of one whose lease is not over it is no expiry.
-func (a *Account) ended(t *tenureOf) {
-	e := history.Event{Kind: history.KindEnded, Scope: t.lock, Tenure: t.owner}
-	if time.Now().Before(t.until) {
+// ended tells of the end of a row's tenure. Of one whose lease is not over it is no expiry.
+func (a *Account) ended(row Told) {
+	e := history.Event{Kind: history.KindEnded}
+	if !a.isOver(row) {
 		e.Cause = history.CauseRevoked // unless its client let go of it
 	}
-	a.tell(e)
+	a.tell(time.Now(), row, e)
 }
 
-func (a *Account) tell(e history.Event) { a.tellOf(time.Now(), e) }
-
-// tellOf tells of what happened at a time.
-func (a *Account) tellOf(at time.Time, e history.Event) {
-	e.At, e.Lane = time.Duration(at.UnixNano()), a.name
+// tell tells of what happened to a tenure at a time.
+func (a *Account) tell(at time.Time, t Told, e history.Event) {
+	e.At, e.Lane, e.Scope, e.Tenure = time.Duration(at.UnixNano()), a.name, t.Lock, t.Owner
 	a.stage.Tell(e)
 }

@@ -1,6 +1,8 @@
 package sqlservice_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -15,18 +17,48 @@ type told struct {
 	events []history.Event
 }
 
+func (s *told) Plan() service.Plan { return service.Plan{Locks: []string{"/lock"}} }
+
 func (s *told) Tell(events ...history.Event) { s.events = append(s.events, events...) }
 
 // TestEndWithoutLease: the end of what a connection has names no lease.
 func TestEndWithoutLease(t *testing.T) {
 	run := new(told)
-	account := sqlservice.NewAccount("db", run)
-	account.Taken(sqlservice.Holder{Lock: "/lock", Owner: "t"}, time.Now())
-	if err := account.Check("", func(sqlservice.Holder) (bool, error) { return false, nil }); err != nil {
+	account := sqlservice.NewAccount("db", run, nil, func(context.Context, sqlservice.Told) (bool, error) { return false, nil })
+	taken := account.Take(t.Context(), sqlservice.ToldTaken, sqlservice.Told{At: time.Now(), Lock: "/lock", Owner: "t"})
+	if err := errors.Join(taken, account.Settle(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	end := run.events[len(run.events)-1]
 	if end.Kind != history.KindEnded || end.Tenure != "t" || end.Cause != "" || end.Text != "with its connection" {
 		t.Errorf("the account ends with %+v", end)
+	}
+}
+
+// TestRow: a row tells of a grant, by the key of a lock, too. When it names another holder the
+// tenure before has ended, and was revoked if its lease was not over.
+func TestRow(t *testing.T) {
+	run := new(told)
+	account := sqlservice.NewAccount("db", run, nil, nil)
+	later, key := time.Now().Add(time.Hour).UnixMicro(), sqlservice.KeyOf("/lock")
+	for _, row := range []sqlservice.Told{
+		{Owner: "a", Until: later, Token: 1}, {Owner: "a", Until: 1, Token: 1}, {Owner: "b", Until: later, Token: 2}, {},
+	} {
+		row.Table, row.Lock = "locks", key
+		if err := account.Take(t.Context(), sqlservice.ToldRow, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []history.Event{
+		{Kind: history.KindGranted, Tenure: "a", Token: 1}, {Kind: history.KindEnded, Tenure: "a"},
+		{Kind: history.KindGranted, Tenure: "b", Token: 2}, {Kind: history.KindEnded, Tenure: "b", Cause: history.CauseRevoked},
+	}
+	for i, e := range run.events {
+		if i >= len(want) || e.Kind != want[i].Kind || e.Tenure != want[i].Tenure || e.Token != want[i].Token || e.Cause != want[i].Cause || e.Scope != "/lock" {
+			t.Fatalf("event %d is %+v, want %+v", i+1, e, want)
+		}
+	}
+	if len(run.events) != len(want) {
+		t.Errorf("got %+v, want %+v", run.events, want)
 	}
 }

@@ -8,7 +8,7 @@ import (
 // TestTimeOfCommit: neither does an account go back, nor is it of the future. What a long
 // transaction has done is told of at the time of its commit, as far as the account knows it.
 func TestTimeOfCommit(t *testing.T) {
-	var a DataAccount[int]
+	var a Account
 	before := time.Now()
 	a.Asking()
 	late := a.time(time.Now().Add(time.Hour))

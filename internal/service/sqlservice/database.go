@@ -2,47 +2,100 @@ package sqlservice
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
-	"net"
+	"embed"
+	"errors"
 	"strings"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Database is how a client reaches one, by connections of the type C.
-type Database[C any] interface {
+// Database is how a client reaches one.
+type Database interface {
 	Name() string
-	// Connect connects to where a lock is; "" is no lock.
-	Connect(ctx context.Context, lock string) (C, error)
-	// HangUp closes a connection, whatever state it is in. What the connection had ends.
-	HangUp(conn C)
+	// Connect connects to where a lock is.
+	Connect(ctx context.Context, lock string) (Conn, error)
+	// Beside connects to where no lock is, and past a pooler if there is one.
+	Beside(ctx context.Context) (Conn, error)
 	// Pool makes the connections of a pool to where a lock is.
 	Pool(lock string) (driver.Connector, error)
-	// Refused reports whether an error is the database's own answer, by which the
-	// request had no effect.
-	Refused(err error) bool
+	// Answer is what an error of its connections says.
+	Answer(err error) Answer
 }
 
-// Holding is a Database in which connections have locks.
-type Holding[C any] interface {
-	Database[C]
-	Begin(ctx context.Context, conn C) error
-	Commit(ctx context.Context, conn C) error
-	// Hurry has a connection's requests give up that wait for a lock for so long, until the
-	// transaction ends if there is one; 0: for as long as by default. GaveUp reports whether an
-	// error says so.
-	Hurry(ctx context.Context, conn C, long time.Duration) error
-	GaveUp(err error) bool
-	// Cancel has a connection's request cancelled. Canceled reports whether an error says
-	// so.
-	Cancel(ctx context.Context, conn C)
-	Canceled(err error) bool
-	// Beside connects past a pooler, if there is one.
-	Beside(ctx context.Context) (C, error)
-	// Waits asks by a connection from Beside whether another waits for a lock.
-	Waits(ctx context.Context, by, conn C) (bool, error)
-	// Ended waits until a connection has ended, or ctx is done, and reports which.
-	Ended(ctx context.Context, conn C) bool
+// Answer is a database's own answer to a request, which had no effect then.
+type Answer int
+
+// The answers.
+const (
+	Unanswered Answer = iota // or there was no error
+	Refused
+	GaveUp     // the request has waited for a lock for too long
+	Canceled   // the request was cancelled
+	Exists     // there is a row of the same key
+	Deadlocked // the request was the victim of a deadlock: it can be made again
+)
+
+// Conn is a connection. $1 is the first argument of its statements.
+type Conn interface {
+	// Run runs a statement, and reports whether it changed a row.
+	Run(ctx context.Context, statement string, args ...any) (changed bool, err error)
+	// Row runs a statement that finds one row; without one the error is sql.ErrNoRows.
+	Row(ctx context.Context, statement string, args ...any) Row
+	// HangUp closes the connection, whatever state it is in. What it had ends.
+	HangUp()
+
+	// Begin begins a transaction. "COMMIT" ends it.
+	Begin(ctx context.Context) error
+	// Hurry has requests give up that wait for a lock for so long, until the transaction
+	// ends if there is one; 0: for as long as by default.
+	Hurry(ctx context.Context, long time.Duration) error
+	// Cancel has a request cancelled that waits.
+	Cancel(ctx context.Context)
+	// Waits asks by a connection from Beside whether this one waits for a lock.
+	Waits(ctx context.Context, by Conn) (bool, error)
+	// Ended waits until the connection has ended, or ctx is done, and reports which.
+	Ended(ctx context.Context) bool
+
+	// Find reads a key of the data under a lock, in a transaction that was begun before. The
+	// value is nil where there is none. The account is told of the request, which told is.
+	// Where the lock has no row for its data the error is sql.ErrNoRows, as that of Change.
+	Find(ctx context.Context, lock, key string, told []history.Event) (value *string, err error)
+	// Change makes a change in such a transaction, all of it or nothing. now is the row as
+	// the change has made it or, where it compares the row and makes nothing, as the change
+	// has found it.
+	Change(ctx context.Context, c *Change) (now Seen, made bool, err error)
 }
+
+// Row is the answer to a statement.
+type Row interface{ Scan(to ...any) error }
+
+// ValueOf is the value in a row; nil: there is none.
+func ValueOf(row Row) (value *string, err error) {
+	if err = row.Scan(&value); errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return value, err
+}
+
+// Statements are those in the folder sql, each by the name of its file. They are part of the
+// program: it panics without one.
+func Statements(files embed.FS) func(name string) string {
+	return func(name string) string {
+		text, err := files.ReadFile("sql/" + name + ".sql")
+		if err != nil {
+			panic(err)
+		}
+		return string(text)
+	}
+}
+
+//go:embed sql/*.sql
+var files embed.FS
+
+var statement = Statements(files)
 
 // prefixBegins is how the prefix of a run's locks begins, and prefixLength how long it is:
 // each run has as many letters.
@@ -58,13 +111,4 @@ func DatabaseOf(lock string) string {
 		return ""
 	}
 	return lock[1:prefixLength]
-}
-
-// RunOf is what tells the database of a run from those of others.
-func RunOf(database string) string { return strings.TrimPrefix(database, prefixBegins[1:]) }
-
-// IsAddress reports whether s is HOST:PORT, as far as can be told without trying.
-func IsAddress(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
 }

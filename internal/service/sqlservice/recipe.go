@@ -13,10 +13,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
-// Recipe is a way to take a lock that people use, by connections of the type C. It is one of
-// three kinds: a row that says who holds the lock until when, a lock that a connection has,
-// or no lock at all, but a comparison with what was read.
-type Recipe[C any] struct {
+// Recipe is a way to take a lock that people use. It is one of three kinds: a row that says
+// who holds the lock until when, a lock that a connection has, or no lock at all, but a
+// comparison with what was read.
+type Recipe struct {
 	// ID is what scenarios call it, and Text says what it is.
 	ID, Text string
 	// Shows is what the number that it gives is, as in history.Run.Tokens.
@@ -27,40 +27,41 @@ type Recipe[C any] struct {
 
 	// Take makes one attempt to have the row say that the lock is the client's. Free
 	// undoes that, and reports whether it was so.
-	Take, Free func(ctx context.Context, conn C, a *Attempt) (done bool, err error)
+	Take, Free func(ctx context.Context, conn Conn, a *Attempt) (done bool, err error)
 	// Hold waits until the connection has the lock. Release gives it back: where there
 	// is none the end of the transaction does so.
-	Hold, Release func(ctx context.Context, conn C, a *Attempt) error
+	Hold, Release func(ctx context.Context, conn Conn, a *Attempt) error
 	Session       bool // the lock is the session's, and not a transaction's
 
 	// ByItsClock: when the lease is over a client says by its own clock, not the database.
 	ByItsClock bool
 
-	// Read reads the row of the data, by which a tenure begins. Leave reads it again, by
-	// which the tenure ends.
-	Read, Leave Looking[C]
-	// Same reports whether the row is as a client has read it: only then is a change made.
+	// Look reads the row of the data, by which a tenure begins, and ends. Same reports
+	// whether the row is as a client has read it: only then is a change made.
+	Look Looking
 	Same func(read, now Seen) bool
 
 	Peer string // the folder below peers/java of the program that takes it; "": this one does
 }
 
 // Transacts reports whether a transaction has the lock.
-func (r *Recipe[C]) Transacts() bool { return r.Hold != nil && !r.Session }
+func (r *Recipe) Transacts() bool { return r.Hold != nil && !r.Session }
 
 // Inside reports whether what a client with these settings asks of the data is part of the
 // transaction that has the lock.
-func (r *Recipe[C]) Inside(of setting.Values) bool {
+func (r *Recipe) Inside(of setting.Values) bool {
 	return r.Transacts() && of[settingWrites] != writesOutside // not all databases have the setting
 }
 
-// Looking reads what is compared of the row of the data.
-type Looking[C any] func(ctx context.Context, conn C, a *Attempt) (Seen, error)
+// Looking reads what is compared of the row of the data, by a recipe of this ID. The account
+// is told of it as kind says.
+type Looking func(ctx context.Context, conn Conn, a *Attempt, by, kind string) (Seen, error)
 
-// Name implements service.Recipe, as the one below does.
-func (r *Recipe[C]) Name() string { return r.ID }
+// Name implements service.Recipe.
+func (r *Recipe) Name() string { return r.ID }
 
-func (r *Recipe[C]) About() string { return r.Text }
+// About implements service.Recipe.
+func (r *Recipe) About() string { return r.Text }
 
 // NoToken is what recipes show that have no number.
 const NoToken = history.ShowsNone
@@ -74,3 +75,11 @@ type Attempt struct {
 
 // TTL is for how long the lease is to last.
 func (a *Attempt) TTL() time.Duration { return a.Settings.Time(setting.TTL) }
+
+// Holding makes a Hold that is a statement, of the lock ($1) and the owner ($2).
+func Holding(statement string) func(context.Context, Conn, *Attempt) error {
+	return func(ctx context.Context, conn Conn, a *Attempt) error {
+		_, err := conn.Run(ctx, statement, a.Lock, a.Owner)
+		return err
+	}
+}

@@ -13,31 +13,39 @@ import (
 const retry = 100 * time.Millisecond
 
 // try asks once. The error is lock.ErrLocked where the lock is another's.
-func (w *asking[C]) try(ctx context.Context, conn C) (service.Tenure, error) {
+func (w *asking) try(ctx context.Context, conn Conn) (lock.Tenure, error) {
 	asked := time.Now()
-	switch taken, err := w.Recipe.Take(ctx, conn, &w.Attempt); {
+	switch taken, err := w.make(ctx, conn, w.Recipe.Take); {
+	case w.Database.Answer(err) == Exists: // another was quicker
+		return nil, lock.ErrLocked
 	case err != nil:
 		return nil, w.failed(w.op, err)
 	case !taken:
 		return nil, lock.ErrLocked
 	}
-	service.Stand(ctx, w.Owner)
-	t := &rowTenure[C]{newTenure(w)}
+	t := &rowTenure{tenure{service.NewLife(), w}}
 	lease := time.AfterFunc(time.Until(asked.Add(w.TTL())), func() { t.End(lock.ErrCutOff) })
-	go func() {
-		<-t.Done()
-		lease.Stop()
-	}()
+	context.AfterFunc(t.Context(), func() { lease.Stop() })
 	return t, nil
 }
 
+// make makes a change of the row, again after a deadlock.
+func (w *asking) make(ctx context.Context, conn Conn, change func(context.Context, Conn, *Attempt) (bool, error)) (bool, error) {
+	for {
+		done, err := change(ctx, conn, &w.Attempt)
+		if w.Database.Answer(err) != Deadlocked {
+			return done, err
+		}
+	}
+}
+
 // ask asks until the lock is the client's, or ctx is done.
-func (w *asking[C]) ask(ctx context.Context, stands func(owner string)) (service.Tenure, error) {
+func (w *asking) ask(ctx context.Context, stands func(owner string)) (lock.Tenure, error) {
 	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
 	if err != nil {
 		return nil, fence.Definite.Wrap(err)
 	}
-	defer w.Database.HangUp(conn)
+	defer conn.HangUp()
 	late, stop := service.Patient(ctx, func() {})
 	defer stop()
 	for ctx.Err() == nil {
@@ -57,17 +65,17 @@ func (w *asking[C]) ask(ctx context.Context, stands func(owner string)) (service
 }
 
 // rowTenure is one that a row says. It ends by the client's clock when the lease does.
-type rowTenure[C any] struct{ *tenure[C] }
+type rowTenure struct{ tenure }
 
 // Unlock implements lock.Tenure.
-func (t *rowTenure[C]) Unlock(ctx context.Context) error {
+func (t *rowTenure) Unlock(ctx context.Context) error {
 	t.End(nil)
 	conn, err := t.of.Database.Connect(ctx, t.of.Attempt.Lock)
 	if err != nil {
 		return err
 	}
-	defer t.of.Database.HangUp(conn)
-	mine, err := t.of.Recipe.Free(ctx, conn, &t.of.Attempt)
+	defer conn.HangUp()
+	mine, err := t.of.make(ctx, conn, t.of.Recipe.Free)
 	if err == nil && !mine {
 		return lock.ErrLost
 	}

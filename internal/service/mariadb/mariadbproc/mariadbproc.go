@@ -46,13 +46,13 @@ func Command() *cobra.Command {
 
 // Server is a MariaDB. It keeps its address and its directory while its process is gone.
 type Server struct {
-	Addr string
+	proc.Node // of which Restart begins another process
+	Addr      string
 
 	group    *proc.Group
 	program  string
 	dir      string // of the data
 	settings []string
-	process  *proc.Process
 }
 
 // Start makes the system's tables in a directory of g, starts a MariaDB on them, and returns
@@ -108,7 +108,7 @@ func (s *Server) args(more ...string) []string {
 var quick = []string{"innodb-flush-log-at-trx-commit=2", "innodb-buffer-pool-size=32M", "skip-name-resolve"}
 
 // Restart starts the server, after Kill or Stop, and returns when it serves what it kept.
-func (s *Server) Restart(ctx context.Context) (err error) {
+func (s *Server) Restart(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		return fmt.Errorf("mariadb: %w", err)
@@ -118,10 +118,10 @@ func (s *Server) Restart(ctx context.Context) (err error) {
 	for _, setting := range slices.Concat(own, quick, s.settings) {
 		args = append(args, "--"+setting)
 	}
-	if s.process, err = s.group.Start("mariadb", nil, args...); err != nil {
+	if err := s.Begin(s.group, "mariadb", nil, args...); err != nil {
 		return err
 	}
-	return s.process.Await(ctx, s.ping)
+	return s.Process().Await(ctx, s.ping)
 }
 
 // ping asks once whether the server serves. Until somebody listens it is not the client that
@@ -150,19 +150,19 @@ func (s *Server) Config() *mysql.Config {
 	return c
 }
 
-// Process is the process. After Restart it is another one.
-func (s *Server) Process() *proc.Process { return s.process }
+// Address is where it serves, HOST:PORT.
+func (s *Server) Address() string { return s.Addr }
 
 // Kill kills the server, and returns once it is gone.
-func (s *Server) Kill() error { return s.process.Kill() }
+func (s *Server) Kill() error { return s.Process().Kill() }
 
 // Pause stops the server, and returns once it stands still.
-func (s *Server) Pause(context.Context) error { return s.process.Pause() }
+func (s *Server) Pause(context.Context) error { return s.Process().Pause() }
 
 // Resume lets a server that was stopped go on.
-func (s *Server) Resume() error { return s.process.Resume() }
+func (s *Server) Resume() error { return s.Process().Resume() }
 
 // Stop ends the server as its users do, and returns once it is gone.
 func (s *Server) Stop(ctx context.Context) error {
-	return errors.Join(s.process.Signal(syscall.SIGTERM), s.process.AwaitEnd(ctx))
+	return errors.Join(s.Process().Signal(syscall.SIGTERM), s.Process().AwaitEnd(ctx))
 }

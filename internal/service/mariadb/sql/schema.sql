@@ -36,49 +36,41 @@ CREATE TABLE INT_LOCK (
 
 -- What follows is the account. Triggers tell of rows, in the transaction that changes them.
 
+-- The content is as in sqlservice.Told.
 CREATE TABLE told (
-    number bigint AUTO_INCREMENT PRIMARY KEY,
-    source varchar(20) NOT NULL,
-    name   varchar(200) NOT NULL,
-    owner  varchar(36),
-    until  bigint, -- microseconds since 1970
-    token  bigint NOT NULL
-) ENGINE = InnoDB;
-
-CREATE TRIGGER fence_locks_inserted AFTER INSERT ON fence_locks FOR EACH ROW
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('fence_locks', NEW.scope, NEW.owner, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expires), NEW.token);
-
-CREATE TRIGGER fence_locks_changed AFTER UPDATE ON fence_locks FOR EACH ROW
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('fence_locks', NEW.scope, NEW.owner, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expires), NEW.token);
-
-CREATE TRIGGER int_lock_inserted AFTER INSERT ON INT_LOCK FOR EACH ROW
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('int_lock', NEW.lock_key, NEW.client_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expired_after), 0);
-
-CREATE TRIGGER int_lock_changed AFTER UPDATE ON INT_LOCK FOR EACH ROW
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('int_lock', NEW.lock_key, NEW.client_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NEW.expired_after), 0);
-
-CREATE TRIGGER int_lock_deleted AFTER DELETE ON INT_LOCK FOR EACH ROW
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('int_lock', OLD.lock_key, NULL, NULL, 0);
-
--- What happens to the data. The content is as in sqlservice.DataTold.
-CREATE TABLE data_told (
     number  bigint AUTO_INCREMENT PRIMARY KEY,
     kind    varchar(20) NOT NULL,
     at      bigint      NOT NULL DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))),
     content longtext    NOT NULL
 ) ENGINE = InnoDB;
 
+-- MariaDB takes a parameter for a text in JSON_OBJECT.
+CREATE PROCEDURE tell_row(source varchar(20), lock_name varchar(200) CHARACTER SET utf8mb4, owner varchar(36), until datetime(6), token bigint)
+    INSERT INTO told (kind, content)
+    VALUES ('row', JSON_OBJECT('table', source, 'lock', lock_name, 'owner', owner,
+        'until', TIMESTAMPDIFF(MICROSECOND, '1970-01-01', until), 'token', CAST(token AS SIGNED)));
+
+CREATE TRIGGER fence_locks_inserted AFTER INSERT ON fence_locks FOR EACH ROW
+    CALL tell_row('fence_locks', NEW.scope, NEW.owner, NEW.expires, NEW.token);
+
+CREATE TRIGGER fence_locks_changed AFTER UPDATE ON fence_locks FOR EACH ROW
+    CALL tell_row('fence_locks', NEW.scope, NEW.owner, NEW.expires, NEW.token);
+
+CREATE TRIGGER int_lock_inserted AFTER INSERT ON INT_LOCK FOR EACH ROW
+    CALL tell_row('int_lock', NEW.lock_key, NEW.client_id, NEW.expired_after, 0);
+
+CREATE TRIGGER int_lock_changed AFTER UPDATE ON INT_LOCK FOR EACH ROW
+    CALL tell_row('int_lock', NEW.lock_key, NEW.client_id, NEW.expired_after, 0);
+
+CREATE TRIGGER int_lock_deleted AFTER DELETE ON INT_LOCK FOR EACH ROW
+    CALL tell_row('int_lock', OLD.lock_key, NULL, NULL, 0);
+
 CREATE TRIGGER resource_changed AFTER UPDATE ON resource FOR EACH ROW
-    INSERT INTO data_told (kind, content)
+    INSERT INTO told (kind, content)
     VALUES ('changed', JSON_OBJECT('lock', NEW.name, 'owner', NEW.tenure, 'version', NEW.version, 'status', NEW.status));
 
 CREATE PROCEDURE tell_item(request longtext, value longtext)
-    INSERT INTO data_told (kind, content)
+    INSERT INTO told (kind, content)
     VALUES ('done', CONCAT('{"events": [', request, '], "value": ', IFNULL(JSON_QUOTE(value), 'null'), '}'));
 
 CREATE TRIGGER item_inserted AFTER INSERT ON item FOR EACH ROW CALL tell_item(NEW.request, NEW.value);

@@ -37,7 +37,7 @@ const GetArchive = "gcsim services get postgres"
 // Program is where postgres is, "" where there is none: on PATH, or the newest where Debian
 // puts it, or what Get has fetched. The program initdb is beside it.
 func Program() string {
-	if path := installed(); path != "" {
+	if path := proc.Look("postgres", "../lib/postgresql/*/bin"); path != "" {
 		return path
 	}
 	if dir := archive.Found(); dir != "" {
@@ -45,8 +45,6 @@ func Program() string {
 	}
 	return ""
 }
-
-func installed() string { return proc.Look("postgres", "../lib/postgresql/*/bin") }
 
 // Get fetches PostgreSQL into the user's cache, and tells progress about it. Where a postgres
 // is there it returns at once.

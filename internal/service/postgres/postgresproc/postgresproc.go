@@ -20,13 +20,15 @@ import (
 
 // Server is a PostgreSQL. It keeps its address and its directory while it is killed.
 type Server struct {
+	// Node's process is the postmaster. Each connection has a process of its own, which
+	// outlives it for a while. Restart begins another postmaster.
+	proc.Node
 	Addr string
 
 	group    *proc.Group
 	program  string
 	dir      string // of the data
 	settings []string
-	process  *proc.Process
 }
 
 // Start makes a database cluster in a directory of g, starts a PostgreSQL on it, and returns
@@ -75,7 +77,7 @@ const superuser = "postgres"
 var quick = []string{"fsync=off", "full_page_writes=off"}
 
 // Restart starts the server, after Kill or Stop, and returns when it serves what it kept.
-func (s *Server) Restart(ctx context.Context) (err error) {
+func (s *Server) Restart(ctx context.Context) error {
 	// Kill leaves it behind. Nobody is alive whom it names, but for one that was given
 	// the same number.
 	_ = os.Remove(filepath.Join(s.dir, pidFile))
@@ -88,10 +90,10 @@ func (s *Server) Restart(ctx context.Context) (err error) {
 	for _, setting := range slices.Concat(own, quick, s.settings) {
 		args = append(args, "-c", setting)
 	}
-	if s.process, err = s.group.Start("postgres", nil, args...); err != nil {
+	if err := s.Begin(s.group, "postgres", nil, args...); err != nil {
 		return err
 	}
-	if err := s.process.Await(ctx, func(ctx context.Context) error { return ping(ctx, s.URL()) }); err != nil {
+	if err := s.Process().Await(ctx, func(ctx context.Context) error { return ping(ctx, s.URL()) }); err != nil {
 		return err
 	}
 	return s.forget(ctx)
@@ -113,22 +115,21 @@ func urlOf(addr, database string) string {
 	return "postgres://" + superuser + "@" + addr + "/" + database + "?sslmode=disable"
 }
 
-// Process is the postmaster. Each connection has a process of its own, which outlives it for
-// a while. After Restart the postmaster is another one.
-func (s *Server) Process() *proc.Process { return s.process }
+// Address is where it serves, HOST:PORT.
+func (s *Server) Address() string { return s.Addr }
 
 // Kill kills all processes of the server, and returns once they are gone.
 func (s *Server) Kill() error {
-	err := errors.Join(s.process.Signal(syscall.SIGKILL), s.killWorkers())
+	err := errors.Join(s.Process().Signal(syscall.SIGKILL), s.killWorkers())
 	if err == nil {
-		<-s.process.Done()
+		<-s.Process().Done()
 	}
 	return err
 }
 
 // Pause stops all processes of the server, and returns once they stand still.
 func (s *Server) Pause(ctx context.Context) error {
-	if err := s.process.Pause(); err != nil { // it makes no others from now on
+	if err := s.Process().Pause(); err != nil { // it makes no others from now on
 		return err
 	}
 	return s.eachWorker(func(p *proc.Foreign) error { return p.Pause(ctx) })
@@ -136,13 +137,13 @@ func (s *Server) Pause(ctx context.Context) error {
 
 // Resume lets a server that was stopped go on.
 func (s *Server) Resume() error {
-	return errors.Join(s.eachWorker((*proc.Foreign).Resume), s.process.Resume())
+	return errors.Join(s.eachWorker((*proc.Foreign).Resume), s.Process().Resume())
 }
 
 // Stop ends the server as its users do who wait for no clients, and returns once it is gone.
 func (s *Server) Stop(ctx context.Context) error {
-	if err := s.process.Signal(syscall.SIGINT); err != nil {
+	if err := s.Process().Signal(syscall.SIGINT); err != nil {
 		return err
 	}
-	return s.process.AwaitEnd(ctx)
+	return s.Process().AwaitEnd(ctx)
 }

@@ -33,13 +33,17 @@ func Command() *cobra.Command {
 		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a process of PostgreSQL", Hidden: true,
 		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := leaveRoot(); err != nil {
-				return fmt.Errorf("postgres: %w", err)
+			err := leaveRoot()
+			switch {
+			case err == nil && args[0] == forgetArg:
+				err = forgetSegment(args[1:])
+			case err == nil:
+				err = proc.Exec(args)
 			}
-			if args[0] == forgetArg {
-				return forgetSegment(args[1:])
+			if err != nil {
+				err = fmt.Errorf("postgres: %w", err)
 			}
-			return fmt.Errorf("postgres: %w", proc.Exec(args))
+			return err
 		},
 	}
 }
@@ -62,14 +66,9 @@ func leaveRoot() error {
 // nobody is the user who has no rights, and that user's group.
 func nobody() (uid, gid int, err error) {
 	u, err := user.Lookup("nobody")
-	if err != nil {
-		return 0, 0, err
+	if err == nil {
+		_, err = fmt.Sscan(u.Uid+" "+u.Gid, &uid, &gid)
 	}
-	uid, err = strconv.Atoi(u.Uid)
-	if err != nil {
-		return 0, 0, err
-	}
-	gid, err = strconv.Atoi(u.Gid)
 	return uid, gid, err
 }
 
@@ -137,14 +136,11 @@ func (s *Server) forget(ctx context.Context) error {
 // forgetSegment is forget's role; segment is its key and its id.
 func forgetSegment(segment []string) error {
 	if len(segment) != 2 {
-		return fmt.Errorf("postgres: got %q, want the key and the id of a segment", segment)
+		return fmt.Errorf("got %q, want the key and the id of a segment", segment)
 	}
 	id, err := strconv.Atoi(segment[1])
 	if err != nil {
-		return fmt.Errorf("postgres: segment: %w", err)
+		return fmt.Errorf("segment: %w", err)
 	}
-	if err := kernel.RemoveSegment(id); err != nil {
-		return fmt.Errorf("postgres: %w", err)
-	}
-	return nil
+	return kernel.RemoveSegment(id)
 }

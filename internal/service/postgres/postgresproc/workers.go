@@ -18,7 +18,7 @@ func (s *Server) workers() (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
 		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err == nil && pid != s.process.PID() && s.has(pid) {
+		if err == nil && pid != s.Process().PID() && s.has(pid) {
 			pids = append(pids, pid)
 		}
 	}

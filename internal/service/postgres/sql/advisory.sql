@@ -2,6 +2,6 @@
 WITH held AS MATERIALIZED (
     SELECT pg_advisory_lock(hashtextextended($1, 0))
 )
-SELECT pg_logical_emit_message(false, 'fencelab', json_build_object(
+SELECT pg_logical_emit_message(false, 'fencelab-taken', json_build_object(
     'lock', $1::text, 'owner', $2::text, 'at', clock_timestamp(), 'process', pg_backend_pid())::text)
 FROM held

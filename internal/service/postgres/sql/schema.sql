@@ -9,15 +9,11 @@ CREATE TABLE naive_lock (
     name text
 );
 
--- The data that a lock guards: what a version or a status is compared in. The columns
--- tenure, request and at tell the account of the last change.
+-- The data that a lock guards: what a version or a status is compared in.
 CREATE TABLE resource (
     name    text   PRIMARY KEY,
     version bigint NOT NULL DEFAULT 1,
-    data    jsonb  NOT NULL DEFAULT '{}',
-    tenure  text,
-    request jsonb,
-    at      timestamptz
+    data    jsonb  NOT NULL DEFAULT '{}'
 );
 
 -- As Spring Integration's schema-postgresql.sql has it.
@@ -29,3 +25,31 @@ CREATE TABLE int_lock (
     expired_after timestamp    NOT NULL,
     CONSTRAINT int_lock_pk PRIMARY KEY (lock_key, region)
 );
+
+-- What follows is the account. Triggers have the log tell of rows, in the transaction that changes
+-- them. The content of messages is as in sqlservice.Told.
+
+CREATE FUNCTION tell_row(lock text, owner text, until numeric, token bigint, source text) RETURNS void LANGUAGE sql AS $$
+    SELECT pg_logical_emit_message(true, 'fencelab-row', json_build_object(
+        'lock', lock, 'owner', owner, 'until', (until * 1000000)::bigint, 'token', token, 'table', source)::text)
+$$;
+
+CREATE FUNCTION tell_fence_locks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM tell_row(NEW.scope, NEW.owner, extract(epoch FROM NEW.expires), NEW.token, TG_TABLE_NAME);
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER told AFTER INSERT OR UPDATE ON fence_locks FOR EACH ROW EXECUTE FUNCTION tell_fence_locks();
+
+CREATE FUNCTION tell_int_lock() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM tell_row(OLD.lock_key, NULL, 0, 0, TG_TABLE_NAME);
+    ELSE
+        PERFORM tell_row(NEW.lock_key, NEW.client_id, extract(epoch FROM NEW.expired_after), 0, TG_TABLE_NAME);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER told AFTER INSERT OR UPDATE OR DELETE ON int_lock FOR EACH ROW EXECUTE FUNCTION tell_int_lock();

@@ -5,5 +5,6 @@ CREATE TABLE held (
     name    text    NOT NULL,
     owner   text    NOT NULL,
     at      integer NOT NULL, -- microseconds since 1970
-    process integer NOT NULL
+    process integer NOT NULL,
+    session integer NOT NULL DEFAULT 0 -- as the lock is a transaction's
 );

@@ -20,57 +20,48 @@ CREATE TABLE item (
 
 -- What follows is the account. Triggers tell of rows, in the transaction that changes them.
 
+-- The content is as in sqlservice.Told.
 CREATE TABLE told (
-    number integer PRIMARY KEY AUTOINCREMENT,
-    source text    NOT NULL,
-    name   text    NOT NULL,
-    owner  text,
-    until  integer,
-    token  integer NOT NULL
+    number  integer PRIMARY KEY AUTOINCREMENT,
+    kind    text    NOT NULL,
+    content text    NOT NULL,
+    at      integer NOT NULL DEFAULT 0
 );
 
 -- A row that is seen when its transaction is over.
 CREATE TABLE finished (owner text PRIMARY KEY);
 
 CREATE TRIGGER fence_locks_inserted AFTER INSERT ON fence_locks BEGIN
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('fence_locks', NEW.scope, NEW.owner, 1000 * NEW.expires, NEW.token);
+    INSERT INTO told (kind, content)
+    VALUES ('row', json_object('table', 'fence_locks', 'lock', NEW.scope, 'owner', NEW.owner, 'until', 1000 * NEW.expires, 'token', NEW.token));
 END;
 
 CREATE TRIGGER fence_locks_changed AFTER UPDATE ON fence_locks BEGIN
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('fence_locks', NEW.scope, NEW.owner, 1000 * NEW.expires, NEW.token);
+    INSERT INTO told (kind, content)
+    VALUES ('row', json_object('table', 'fence_locks', 'lock', NEW.scope, 'owner', NEW.owner, 'until', 1000 * NEW.expires, 'token', NEW.token));
 END;
 
 CREATE TRIGGER int_lock_inserted AFTER INSERT ON int_lock BEGIN
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('int_lock', NEW.lock_key, NEW.client_id, NEW.expired_after, 0);
+    INSERT INTO told (kind, content)
+    VALUES ('row', json_object('table', 'int_lock', 'lock', NEW.lock_key, 'owner', NEW.client_id, 'until', NEW.expired_after, 'token', 0));
 END;
 
 CREATE TRIGGER int_lock_changed AFTER UPDATE ON int_lock BEGIN
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('int_lock', NEW.lock_key, NEW.client_id, NEW.expired_after, 0);
+    INSERT INTO told (kind, content)
+    VALUES ('row', json_object('table', 'int_lock', 'lock', NEW.lock_key, 'owner', NEW.client_id, 'until', NEW.expired_after, 'token', 0));
 END;
 
 CREATE TRIGGER int_lock_deleted AFTER DELETE ON int_lock BEGIN
-    INSERT INTO told (source, name, owner, until, token)
-    VALUES ('int_lock', OLD.lock_key, NULL, NULL, 0);
+    INSERT INTO told (kind, content)
+    VALUES ('row', json_object('table', 'int_lock', 'lock', OLD.lock_key, 'owner', NULL, 'until', NULL, 'token', 0));
 END;
 
--- What happens to the data. The content is as in sqlservice.DataTold.
-CREATE TABLE data_told (
-    number  integer PRIMARY KEY AUTOINCREMENT,
-    kind    text    NOT NULL,
-    content text    NOT NULL,
-    at      integer NOT NULL
-);
-
 CREATE TRIGGER item_inserted AFTER INSERT ON item BEGIN
-    INSERT INTO data_told (kind, content, at)
+    INSERT INTO told (kind, content, at)
     VALUES ('done', '{"events": [' || NEW.request || '], "value": ' || json_quote(NEW.value) || '}', NEW.at);
 END;
 
 CREATE TRIGGER item_changed AFTER UPDATE ON item BEGIN
-    INSERT INTO data_told (kind, content, at)
+    INSERT INTO told (kind, content, at)
     VALUES ('done', '{"events": [' || NEW.request || '], "value": ' || json_quote(NEW.value) || '}', NEW.at);
 END;

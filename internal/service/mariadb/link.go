@@ -1,0 +1,112 @@
+package mariadb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/fencelab/fencelab/internal/kernel"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
+)
+
+// answers are MariaDB's numbers of errors.
+var answers = map[uint16]sqlservice.Answer{
+	1062: sqlservice.Exists, 1205: sqlservice.GaveUp, 1213: sqlservice.Deadlocked, 1317: sqlservice.Canceled,
+}
+
+// Answer implements sqlservice.Database.
+func (place) Answer(err error) sqlservice.Answer {
+	var answered *mysql.MySQLError
+	if !errors.As(err, &answered) {
+		return sqlservice.Unanswered
+	}
+	return cmp.Or(answers[answered.Number], sqlservice.Refused)
+}
+
+// link is one connection.
+type link struct {
+	*sqlservice.Link
+	to     place
+	socket net.Conn
+	id     int64 // by which the server knows it
+}
+
+// Begin implements sqlservice.Conn.
+func (l *link) Begin(ctx context.Context) error {
+	_, err := l.Run(ctx, "START TRANSACTION")
+	return err
+}
+
+// Hurry rounds to whole seconds.
+func (l *link) Hurry(ctx context.Context, long time.Duration) error {
+	seconds := "DEFAULT"
+	if long > 0 {
+		seconds = fmt.Sprintf("%.0f", long.Round(time.Second).Seconds())
+	}
+	_, err := l.Run(ctx, "SET SESSION innodb_lock_wait_timeout = "+seconds)
+	return err
+}
+
+// Cancel asks by another connection.
+func (l *link) Cancel(ctx context.Context) {
+	if by, err := l.to.Beside(ctx); err == nil {
+		defer by.HangUp()
+		_, _ = by.Run(ctx, fmt.Sprintf("KILL QUERY %d", l.id))
+	}
+}
+
+// Waits reads what InnoDB says of transactions in words: the table INNODB_TRX is one that is
+// kept for as long as it is asked for. A lock of GET_LOCK is in no transaction.
+func (l *link) Waits(ctx context.Context, by sqlservice.Conn) (waits bool, err error) {
+	const user = "SELECT EXISTS (SELECT * FROM information_schema.PROCESSLIST WHERE id = $1 AND state = 'User lock')"
+	if err = by.Row(ctx, user, l.id).Scan(&waits); waits || err != nil {
+		return waits, err
+	}
+	status, err := statusOf(ctx, by)
+	return waitsBy(status, l.id), err
+}
+
+// statusOf is what InnoDB says of itself.
+func statusOf(ctx context.Context, conn sqlservice.Conn) (status string, err error) {
+	var engine, name string
+	err = conn.Row(ctx, "SHOW ENGINE INNODB STATUS").Scan(&engine, &name, &status)
+	return status, err
+}
+
+// waitsBy reports whether InnoDB's status says that a connection waits for a lock.
+func waitsBy(status string, id int64) bool {
+	thread := regexp.MustCompile(fmt.Sprintf(`(?m)^\w+ thread id %d,`, id))
+	for _, transaction := range strings.Split(status, "---TRANSACTION ") {
+		if thread.MatchString(transaction) {
+			return strings.Contains(transaction, "\nLOCK WAIT ")
+		}
+	}
+	return false
+}
+
+// Ended waits until the server has closed a connection that asks for nothing. What a server
+// sends to such a connection is why it closes it.
+func (l *link) Ended(ctx context.Context) bool {
+	raw, err := l.socket.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return true
+	}
+	forget := context.AfterFunc(ctx, func() { _ = l.socket.SetReadDeadline(time.Unix(1, 0)) })
+	_ = raw.Read(func(fd uintptr) bool { return kernel.Readable(fd) })
+	if !forget() { // the deadline is set, or is about to be
+		<-ctx.Done()
+	}
+	over := true
+	if err := raw.Control(func(fd uintptr) { over = kernel.Readable(fd) }); err != nil {
+		return true
+	}
+	_ = l.socket.SetReadDeadline(time.Time{})
+	return over
+}

@@ -1,1 +1,0 @@
-INSERT INTO data_told (kind, content) VALUES (?, ?)

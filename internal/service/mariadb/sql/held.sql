@@ -1,1 +1,0 @@
-SELECT number, name, owner, at, process, `session` FROM held WHERE number > ? ORDER BY number

@@ -1,1 +1,0 @@
-SELECT COUNT(*) FROM item WHERE name = ? FOR UPDATE

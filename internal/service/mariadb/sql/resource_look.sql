@@ -1,1 +1,0 @@
-SELECT version, status FROM resource WHERE name = ? LOCK IN SHARE MODE

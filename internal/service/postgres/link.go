@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/sqlservice"
+)
+
+// answers are PostgreSQL's codes of errors.
+var answers = map[string]sqlservice.Answer{"55P03": sqlservice.GaveUp, "57014": sqlservice.Canceled, "23505": sqlservice.Exists}
+
+// Answer implements sqlservice.Database.
+func (place) Answer(err error) sqlservice.Answer {
+	var answered *pgconn.PgError
+	if !errors.As(err, &answered) {
+		return sqlservice.Unanswered
+	}
+	return cmp.Or(answers[answered.Code], sqlservice.Refused)
+}
+
+// link is one connection.
+type link struct {
+	*pgx.Conn
+	to place
+}
+
+// Run implements sqlservice.Conn.
+func (l *link) Run(ctx context.Context, statement string, args ...any) (bool, error) {
+	tag, err := l.Exec(ctx, statement, args...)
+	return err == nil && tag.RowsAffected() > 0, err
+}
+
+func (l *link) Row(ctx context.Context, statement string, args ...any) sqlservice.Row {
+	return l.QueryRow(ctx, statement, args...)
+}
+
+func (l *link) HangUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), service.LastAnswer)
+	defer cancel()
+	_ = l.Close(ctx) // what it had ends with it
+}
+
+func (l *link) Begin(ctx context.Context) error {
+	_, err := l.Exec(ctx, "BEGIN")
+	return err
+}
+
+func (l *link) Hurry(ctx context.Context, long time.Duration) error {
+	inTransaction := l.PgConn().TxStatus() == 'T'
+	_, err := l.Exec(ctx, "SELECT set_config('lock_timeout', $1, $2)", strconv.FormatInt(long.Milliseconds(), 10), inTransaction)
+	return err
+}
+
+// name is that of the session that the connection has, if it has one now.
+func (l *link) name() string { return l.Config().RuntimeParams[sessionName] }
+
+// Cancel asks the server itself.
+func (l *link) Cancel(ctx context.Context) {
+	if by, err := l.to.Beside(ctx); err == nil {
+		defer by.HangUp()
+		_, _ = by.Run(ctx, statement("cancelnamed"), l.name())
+	}
+}
+
+func (l *link) Waits(ctx context.Context, by sqlservice.Conn) (waits bool, err error) {
+	err = by.Row(ctx, statement("waitsnamed"), l.name()).Scan(&waits)
+	return waits, err
+}
+
+func (l *link) Ended(ctx context.Context) bool {
+	for {
+		if _, err := l.WaitForNotification(ctx); err != nil {
+			return ctx.Err() == nil || l.IsClosed()
+		}
+	}
+}

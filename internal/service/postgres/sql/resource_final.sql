@@ -1,1 +1,0 @@
-SELECT data->>$1 FROM resource WHERE data ? $1

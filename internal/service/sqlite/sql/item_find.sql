@@ -1,1 +1,0 @@
-SELECT value FROM item WHERE name = ?

@@ -1,2 +1,0 @@
-INSERT INTO held (name, owner, at, process)
-VALUES (?, ?, ?, ?)

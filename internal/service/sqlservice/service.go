@@ -1,0 +1,154 @@
+package sqlservice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/setting"
+)
+
+// About is what is special about one database.
+type About struct {
+	// Service is what is special about its service. Check is of settings of servers, Rules of
+	// those of clients.
+	service.Service
+	Rules []Rule
+	// Recipes are all of them. The first is the usual one.
+	Recipes []*Recipe
+	// Open is how a client reaches it.
+	Open func(endpoints []string) (Database, error)
+
+	// Of one that has servers: Server starts one, and Rights tries what a run needs rights for.
+	Server func(ctx context.Context, g *proc.Group, world setting.Values) (Server, error)
+	Rights func(ctx context.Context, conn Conn) error
+	// URL is that of one that is there already, with its password, and Variable has it in
+	// the environment, which no list of processes shows; "": a run starts one.
+	URL, Variable string
+}
+
+// Made is the service, with what all databases have in common.
+func (d *About) Made() *service.Service {
+	s := d.Service
+	s.About, s.Halfway = "The lock service.", true
+	s.Compares = func(client scenario.Client) bool {
+		return d.by(client.Values).Same != nil && client.Flag(settingCompare)
+	}
+	s.Check = d.check
+	s.Dial = d.dial
+	s.Shows = func(client setting.Values) string { return d.by(client).Shows }
+	s.Bounds = d.bounds
+	if d.Server != nil {
+		s.Where = whereIs
+		s.Launch, s.Reach = d.launch, d.reach
+		s.Peer = func(client setting.Values) string { return d.by(client).Peer }
+	}
+	if d.URL != "" {
+		s.Env = []string{d.Variable + "=" + d.URL}
+	}
+	return &s
+}
+
+// by is the recipe of a client.
+func (d *About) by(client setting.Values) *Recipe { return service.RecipeOf(d.Recipes, client) }
+
+func (d *About) dial(o service.Options) (service.Client, error) {
+	by := d.by(o.Settings)
+	if by.Peer != "" {
+		return nil, service.ErrInJava(by.ID)
+	}
+	database, err := d.Open(o.Endpoints)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Database: database, Settings: o.Settings, Recipe: by, pools: make(map[string]*pool)}, nil
+}
+
+// slack is how long a machine that is busy may take to do what is due.
+const slack = 3 * time.Second
+
+// bounds are those of service.Service, where a database ends the sessions of clients that
+// ask for nothing for a time. A client whose clock is ahead gets a lease that lasts longer, if
+// its recipe goes by that clock. A lock that a connection has is to last no longer than others.
+// Nobody waits for a tenure that keeps nobody out.
+func (d *About) bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+	var idle time.Duration
+	if _, has := world[SettingIdle]; has {
+		idle = world.Time(SettingIdle)
+	}
+	bounds = make(map[string]time.Duration)
+	for name, c := range clients {
+		by := d.by(c.Values)
+		if by.Same != nil {
+			continue
+		}
+		bounds[name] = max(c.Time(setting.TTL), idle) + slack
+		if by.ByItsClock {
+			bounds[name] += c.Time(Ahead.Name)
+		}
+	}
+	return bounds, slack
+}
+
+const whereIs = "the URL of one that is there already"
+
+// AddressIn is the address in such a URL, where example is one.
+func AddressIn(where, example, port string, schemes ...string) (string, error) {
+	want := fmt.Errorf("want %s such as %s", whereIs, example)
+	u, err := url.Parse(where)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w: %w", want, err)
+	case !slices.Contains(schemes, u.Scheme) || u.Hostname() == "":
+		return "", want
+	}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)), nil
+}
+
+func (d *About) launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+	server, err := d.Server(ctx, g, world)
+	if err != nil {
+		return service.Launched{}, err
+	}
+	return service.Launched{Endpoints: []string{server.Address()}, Processes: []*proc.Process{server.Process()}}, nil
+}
+
+// reachDeadline is for how long a server that is there already is asked.
+const reachDeadline = 10 * time.Second
+
+// reach asks one that is there already. A server of which runs cannot have an account is of no
+// use.
+func (d *About) reach(ctx context.Context, endpoints []string) error {
+	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
+		return fmt.Errorf("%s at %q: want one HOST:PORT", d.Name, endpoints)
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
+	defer cancel()
+	database, err := d.Open(endpoints)
+	if err != nil {
+		return err
+	}
+	conn, err := database.Beside(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Name, err)
+	}
+	defer conn.HangUp()
+	if err := d.Rights(ctx, conn); err != nil {
+		return fmt.Errorf("%s at %s: %w", d.Name, endpoints[0], err)
+	}
+	return nil
+}
+
+// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
+func isAddress(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
+}
