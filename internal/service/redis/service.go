@@ -5,7 +5,6 @@ package redis
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
@@ -106,46 +104,6 @@ func (Service) Commands() []*cobra.Command {
 	}}
 }
 
-// check finds settings that do not go together.
-func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-	if n := w.Settings.Number(settingNodes); n > 1 && w.Settings.Number(settingReplicas) > 0 {
-		return &scenario.Conflict{Setting: settingReplicas, Text: fmt.Sprintf("a node alone has a replica, and the world has %d nodes: want \"nodes: 1\"", n)}
-	}
-	var other string // a client whose lock needs another number of nodes
-	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		c := clients[name]
-		if service.RecipeOf(recipes, c.Values).quorum {
-			if other != "" && service.RecipeOf(recipes, clients[other].Values).every != service.RecipeOf(recipes, c.Values).every {
-				return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s's lock needs all nodes or most of them, and %s's the other: by its keys nobody can tell which of them holds it. Want one of these for all clients", name, other)}
-			}
-			other = name
-		}
-		by, n := service.RecipeOf(recipes, c.Values), w.Settings.Number(settingNodes)
-		inNoJVM := peers.CheckOther(name, by.name, c.Values, peers.Collector, peers.Ahead)
-		switch {
-		case by.quorum != (n > 1):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, by.name)}
-		case by.quorum && by.library == nil && c.Text(settingRenew) != renewNone:
-			return &scenario.Conflict{Client: name, Setting: settingRenew, Text: by.name + " renews nothing: leave \"renew\" out"}
-		case (by.library != nil || by.peer != "") && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
-		case by.free != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare || c.Number(settingWait) > 0):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " has a lease that nothing renews, and an unlock of its own: leave \"renew\", \"unlock\" and \"wait\" out"}
-		case (by.library != nil || by.peer != "") && c.Number(settingWait) > 0:
-			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
-		case by.shows == noToken && c.Text(setting.Token) != tokenGranted:
-			return &scenario.Conflict{Client: name, Setting: setting.Token, Text: by.name + " counts no token that could be read again: leave \"token\" out"}
-		case by.peer != "" && by.quorum && c.Text(setting.Look) == lookOwner:
-			return &scenario.Conflict{Client: name, Setting: setting.Look, Text: by.name + " cannot be asked whether a majority has the lock: leave \"look\" out"}
-		case by.peer == "" && inNoJVM != nil:
-			return inNoJVM
-		case c.Number(settingWait) > w.Settings.Number(settingReplicas):
-			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), w.Settings.Number(settingReplicas))}
-		}
-	}
-	return nil
-}
-
 // own says why a variant needs a Redis of its own.
 func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	if n := world.Number(settingNodes); n != 1 {
@@ -192,7 +150,7 @@ func (Service) Shows(client setting.Values) string {
 	if client.Text(setting.Token) == setting.TokenReadAgain {
 		return history.ShowsAny
 	}
-	return service.RecipeOf(recipes, client).shows
+	return service.RecipeOf(recipes, client).common().shows()
 }
 
 // Slot is the owner, the value of the key: unlocks of two tenures of one owner free the
