@@ -3,18 +3,19 @@
 package memlock
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -101,8 +102,8 @@ func (Service) Slot(tenure string) string { return tenure }
 func (Service) Reach(ctx context.Context, endpoints []string) error {
 	for _, e := range endpoints {
 		c := newCaller(e)
-		defer c.close()
-		if err := c.call(ctx, http.MethodGet, "/count", nil); err != nil {
+		err := errors.Join(c.Reach(ctx), c.Close(ctx))
+		if err != nil {
 			return fmt.Errorf("%s at %s: %w", name, e, err)
 		}
 	}
@@ -120,24 +121,15 @@ func (s Service) Start(ctx context.Context, stage service.Stage) (service.Server
 
 // Launch implements service.Shared.
 func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	p, err := g.Start(name, nil, name, "--"+settingGrace, world.Text(settingGrace))
+	free, err := ports.Free(1)
 	if err != nil {
 		return service.Launched{}, err
 	}
-	said := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(p.Stdout).ReadString('\n') // without one the process has ended
-		said <- strings.TrimSpace(line)
-	}()
-	select {
-	case addr := <-said:
-		if addr == "" {
-			return service.Launched{}, p.Ended()
-		}
-		return service.Launched{Endpoints: []string{addr}, Processes: []*proc.Process{p}}, nil
-	case <-ctx.Done():
-		return service.Launched{}, context.Cause(ctx)
+	p, err := g.Start(name, nil, name, "--"+settingGrace, world.Text(settingGrace), free[0])
+	if err != nil {
+		return service.Launched{}, err
 	}
+	return service.Launched{Endpoints: free, Processes: []*proc.Process{p}}, p.Await(ctx, newCaller(free[0]).Reach)
 }
 
 func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
@@ -153,7 +145,7 @@ type servers struct {
 
 // Endpoints implements service.Servers, as those below do.
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
-	return append([]string(nil), s.endpoints...), nil
+	return slices.Clone(s.endpoints), nil
 }
 
 func (s *servers) IssuerArgs() []string { return nil }
@@ -181,18 +173,19 @@ func (s *servers) Observe(ctx context.Context) error {
 	return nil
 }
 
-func (s *servers) Position(ctx context.Context) (last fence.Token, err error) {
-	err = s.stage.Meanwhile(ctx, "the server's count", func(ctx context.Context) error {
-		p, err := s.ask(ctx, http.MethodGet, "/count", nil)
-		last = p.Token
-		return err
+func (s *servers) Position(ctx context.Context) (fence.Token, error) {
+	var counted place
+	err := s.stage.Meanwhile(ctx, "the server's count", func(ctx context.Context) error {
+		return s.call(ctx, http.MethodGet, "/count", nil, &counted)
 	})
-	return last, err
+	return counted.Token, err
 }
 
 // Leave forgets the run's holders; who waits behind them follows, or runs out.
-func (s *servers) Leave(ctx context.Context) {
-	_ = s.call(ctx, http.MethodPost, "/forget", s.prefix())
+func (s *servers) Leave(ctx context.Context) { _ = s.forget(ctx) }
+
+func (s *servers) forget(ctx context.Context) error {
+	return s.call(ctx, http.MethodPost, "/forget", s.prefix(), nil)
 }
 
 // forget is the server's own fault: it keeps nothing of its holders, and their tenures
@@ -204,9 +197,7 @@ var forget = service.Fault{
 	},
 	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
 		s, at := of.(*servers), stage.Now()
-		err := stage.Meanwhile(ctx, "the server to forget its holders", func(ctx context.Context) error {
-			return s.call(ctx, http.MethodPost, "/forget", s.prefix())
-		})
+		err := stage.Meanwhile(ctx, "the server to forget its holders", s.forget)
 		if err == nil {
 			stage.Remark(at, "the server has forgotten who holds its locks")
 		}
