@@ -15,6 +15,7 @@ import (
 
 // servers are the one process of a run, and what it says.
 type servers struct {
+	service.Unordered
 	stage   service.Stage
 	server  *foreign.Server // nil: there is none
 	account *account

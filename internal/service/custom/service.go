@@ -14,7 +14,6 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 const (
@@ -107,10 +106,5 @@ func (Service) Slot(tenure string) string { return tenure }
 // Join implements service.Service. There is nothing to join: Observe says why.
 func (Service) Join(stage service.Stage, _ []string) service.Servers { return &servers{stage: stage} }
 
-// Position implements service.Servers. It is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
-
-// IssuerArgs implements service.Servers, as Leave does.
-func (s *servers) IssuerArgs() []string { return nil }
-
+// Leave implements service.Servers: its process ends with the run.
 func (s *servers) Leave(context.Context) {}

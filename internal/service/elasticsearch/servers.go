@@ -14,11 +14,11 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // servers are the one node of a run, and the gate before it.
 type servers struct {
+	service.Unordered
 	stage service.Stage
 	where string // the node
 	node  *node
@@ -127,11 +127,6 @@ func warmUp(ctx context.Context, n *node, prefix string) error {
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.addr}, nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave deletes the run's indices. A change that came later would make its index anew.
 func (s *servers) Leave(ctx context.Context) {

@@ -73,9 +73,6 @@ func (Service) Slot(tenure string) string {
 	return owner
 }
 
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
-
 // Bounds implements service.Bounded. A lock without a lease is to last no longer than others.
 // Who waits for one with a lease begins to measure the lease when it first sees the document.
 // Nobody waits for a tenure that keeps nobody out.
@@ -85,7 +82,7 @@ func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bou
 		if service.RecipeOf(recipes, c.Values) == &versions {
 			continue
 		}
-		bounds[name] = c.Time(setting.TTL) + slack
+		bounds[name] = c.Time(setting.TTL) + service.Slack
 		handover = max(handover, bounds[name])
 	}
 	return bounds, handover

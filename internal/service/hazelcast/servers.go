@@ -9,11 +9,11 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // servers are the members of a run.
 type servers struct {
+	service.Unordered
 	stage    service.Stage
 	cluster  *hzproc.Cluster // nil: other runs use them as well
 	accounts []string        // where the members tell
@@ -73,11 +73,6 @@ func (s *servers) Observe(ctx context.Context) error {
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return slices.Clone(s.members), nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave has nothing to do: what the run's clients held ends with their sessions.
 func (s *servers) Leave(context.Context) {}

@@ -115,18 +115,10 @@ func (Service) Shows(setting.Values) string { return history.ShowsGrant }
 // Slot is the tenure: the library takes each on a thread of its own, and releases it there.
 func (Service) Slot(tenure string) string { return tenure }
 
-const (
-	// slack is how long a machine that is busy may take to do what is due.
-	slack = 3 * time.Second
-	// lookEvery is the time between two looks of the members for sessions that are over.
-	lookEvery = time.Second
-)
+// lookEvery is the time between two looks of the members for sessions that are over.
+const lookEvery = time.Second
 
 // Bounds implements service.Bounded.
 func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + lookEvery + slack
-	}
-	return bounds, slack
+	return service.Leases(clients, lookEvery+service.Slack), service.Slack
 }

@@ -86,15 +86,8 @@ func (Service) Shows(client setting.Values) string {
 	return map[string]string{tokenCount: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
 }
 
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
-
 func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + slack
-	}
-	return bounds, world.Time(settingGrace) + slack
+	return service.Leases(clients, service.Slack), world.Time(settingGrace) + service.Slack
 }
 
 func (Service) Slot(tenure string) string { return tenure }

@@ -19,11 +19,11 @@ import (
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/replica"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // servers are the nodes of a run.
 type servers struct {
+	service.Unordered
 	stage   service.Stage
 	nodes   []*node
 	account *account
@@ -170,11 +170,6 @@ func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, er
 	}
 	return addrs, nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave deletes the run's keys.
 func (s *servers) Leave(ctx context.Context) {

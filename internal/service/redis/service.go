@@ -1,6 +1,6 @@
 // Package redis is the lock service Redis: nodes that are a process each, real ones or
 // embedded ones, the locks that people build on them, and an account of tenures by the
-// nodes' replication streams. A recipe is a file here, and so is a fault.
+// nodes' replication streams. A recipe is an entry in the table of its kind, and a fault is a file.
 package redis
 
 import (
@@ -157,17 +157,10 @@ func (Service) Shows(client setting.Values) string {
 // same.
 func (Service) Slot(tenure string) string { return ownerOf(tenure) }
 
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
-
 // Bounds implements service.Bounded. A lease that a client makes longer without end bounds
 // nothing, but a client that is dead or stopped makes none longer.
 func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + slack
-	}
-	return bounds, slack
+	return service.Leases(clients, service.Slack), service.Slack
 }
 
 // isAddress reports whether s is HOST:PORT, as far as can be told without trying.
