@@ -36,11 +36,11 @@ func ofFirst[B lock.Backend](open func(redis.UniversalClient, time.Duration, ...
 func (*library) rules() []rule { return []rule{inItsWay, unreplicated} }
 
 var (
-	ownLock      = library{traits{name: "redislock", gives: history.ShowsGrant, about: "package redislock."}, ofFirst(redislock.New)}
-	ownFair      = library{traits{name: "redislock-fair", gives: history.ShowsGrant, about: "The same with the option Fair."}, ofFirst(redislock.New, redislock.Fair())}
+	ownLock      = library{traits{name: "redislock", gives: history.ShowsGrant, about: "Package redislock, in its own format."}, ofFirst(redislock.New)}
+	ownFair      = library{traits{name: "redislock-fair", gives: history.ShowsGrant, about: "The same with a queue (the option Fair)."}, ofFirst(redislock.New, redislock.Fair())}
 	ownReentrant = library{
 		traits{name: "redislock-reentrant", gives: history.ShowsGrant, reenters: true,
-			about: "package redislock by Reenter of package lock: its holder can take it again, and keeps its token."},
+			about: "Package redislock by Reenter of package lock: its holder can take it again, and keeps its token."},
 		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			b, err := redislock.New(nodes[0], ttl)
 			if err != nil {
@@ -68,7 +68,7 @@ var (
 	}
 	redissonWrite = library{traits{name: "redisson-write", about: "The writer's, likewise."}, ofFirst(redislock.RedissonReadWrite)}
 
-	redlock = library{traits{name: "redlock", on: most, about: "RedLock, of most of three nodes or more."},
+	redlock = library{traits{name: "redlock", on: most, about: "RedLock, of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster."},
 		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.Quorum(nodes, ttl)
 		}}

@@ -19,7 +19,7 @@ var (
 		},
 	}
 	redlockPatient = plain{
-		traits: traits{name: "redlock-patient", on: most, about: "the same, but a lock whose validity time is over is given back."},
+		traits: traits{name: "redlock-patient", on: most, about: "The same, but a lock whose validity time is over is given back."},
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			if !a.nodeByNode(ctx) {
 				return false, nil

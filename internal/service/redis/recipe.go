@@ -13,7 +13,7 @@ import (
 
 // recipe is a way to take a lock that people use. It is of one of four kinds: plain and scripted are
 // requests of this package's own, library is a lock of package redislock, inJava is a program in Java.
-// Each recipe has a file of its own, with its script beside it, or a line in the table of its kind.
+// A new one is an entry in a table of its kind, with its script in a file, and a name in the list below.
 type recipe interface {
 	service.Recipe
 	common() *traits
