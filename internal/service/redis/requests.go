@@ -149,28 +149,28 @@ func (w *asking) attempt(ctx context.Context, by *traits, take taking, free free
 const retry = 100 * time.Millisecond
 
 func (r *scripted) wait(ctx context.Context, w *asking) (service.Tenure, error) {
-	return w.poll(ctx, r.try, nil)
+	return w.poll(ctx, r, nil)
 }
 
 // wait hears of unlocks from its beginning on, where the recipe listens.
 func (r *plain) wait(ctx context.Context, w *asking) (service.Tenure, error) {
 	if !r.listens {
-		return w.poll(ctx, r.try, nil)
+		return w.poll(ctx, r, nil)
 	}
 	sub := w.nodes[0].Subscribe(ctx, channelOf(w.scope))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil { // Redis has confirmed it
 		return nil, fence.Definite.Wrap(err)
 	}
-	return w.poll(ctx, r.try, sub.Channel())
+	return w.poll(ctx, r, sub.Channel())
 }
 
-// poll asks by try until the lock is the client's, or ctx is done: again after each of the news, or
+// poll asks by a recipe until the lock is the client's, or ctx is done: again after each of the news, or
 // every so often where news is nil.
-func (w *asking) poll(ctx context.Context, try func(context.Context, *asking) (service.Tenure, error), news <-chan *redis.Message) (service.Tenure, error) {
+func (w *asking) poll(ctx context.Context, by asker, news <-chan *redis.Message) (service.Tenure, error) {
 	for ctx.Err() == nil {
 		late, stop := service.Patient(ctx, func() {}) // the try may be the last one
-		t, err := try(late, w)
+		t, err := by.try(late, w)
 		stop()
 		if !errors.Is(err, lock.ErrLocked) {
 			return t, err
