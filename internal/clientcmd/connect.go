@@ -85,24 +85,25 @@ func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) er
 
 // stores reports whether data can lie in the lock service that was chosen.
 func (c *config) stores() bool {
-	return slices.ContainsFunc(c.services, func(s service.Service) bool {
-		return s.Name() == c.service && s.Words().Compares != nil
-	})
+	s := service.Named(c.services, c.service)
+	return s != nil && s.Compares != nil
 }
 
 // dial makes a client of the lock service that was chosen, with the settings that were.
 func (c *config) dial() (*services, error) {
-	i := slices.IndexFunc(c.services, func(s service.Service) bool { return s.Name() == c.service })
-	if i < 0 {
+	d := service.Named(c.services, c.service)
+	if d == nil {
 		return nil, fmt.Errorf("--service is %q, want %s", c.service, strings.Join(service.Names(c.services), ", "))
 	}
-	d := c.services[i]
-	settings, err := setting.Complete(slices.Concat(setting.Client, d.ClientSettings()), c.chosen)
+	settings, err := setting.Complete(slices.Concat(setting.Client, d.Client), c.chosen)
 	if err != nil {
 		return nil, fmt.Errorf("--%w", err)
 	}
 	if len(c.endpoints) == 0 {
-		c.endpoints = d.DefaultEndpoints()
+		c.endpoints = d.DefaultEndpoints
+	}
+	if d.Dial == nil {
+		return nil, fmt.Errorf("--%w", d.NoClient)
 	}
 	locks, err := d.Dial(service.Options{Endpoints: c.endpoints, Settings: settings})
 	if err != nil {

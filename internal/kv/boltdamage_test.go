@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kv/kvtest"
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -69,7 +70,7 @@ func wholeFile(t *testing.T) (content []byte, used int) {
 // is refused and left as it is, or all that it serves is right.
 func TestBoltDamagedFile(t *testing.T) {
 	seeds := uint64(40)
-	if os.Getenv("FENCELAB_LONG") == "1" {
+	if need.Long() {
 		seeds = 200
 	}
 	whole, used := wholeFile(t)

@@ -15,7 +15,7 @@ import (
 )
 
 var countAct = action{
-	Form: scenario.Form{Actor: scenario.ActorClients, Usage: "count KEY TIMES", Verb: scenario.Count, Target: scenario.ActorClients, Check: checkCount,
+	Form: scenario.Form{Actor: scenario.ActorClients, Usage: "count KEY TIMES", Target: scenario.ActorClients, Check: checkCount,
 		About: "All clients at once: each increments the key so many times, with a lock, a read, a write and an unlock each time."},
 	do: (*run).count,
 }

@@ -20,7 +20,7 @@ var killFault = action{
 
 func (r *run) kill(ctx context.Context, client string) error {
 	c, p := r.state.client(client), r.world.clients[client]
-	r.Mean(p.Process)
+	r.Ends(p.Process)
 	at := r.recorder.now()
 	if err := p.Kill(); err != nil {
 		return err
@@ -50,7 +50,7 @@ var killStorageFault = action{
 func (r *run) killStorage(ctx context.Context) error {
 	s := r.world.storage
 	at := r.recorder.now()
-	r.Mean(s.process)
+	r.Ends(s.process)
 	if err := s.kill(); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (r *run) partition(client string) error {
 		l.Rx.Shut()
 	}
 	r.state.client(client).cut = true
-	r.network(client, history.CausePartition, "the network between "+client+" and "+r.service.Name()+" is cut")
+	r.network(client, history.CausePartition, "the network between "+client+" and "+r.service.Name+" is cut")
 	return nil
 }
 

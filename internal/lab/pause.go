@@ -16,15 +16,15 @@ var pauseFault = action{
 }
 
 func checkPause(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	if wrong := goes(c, step); wrong != "" {
+	if wrong := standsStill(c, step); wrong != "" {
 		return wrong
 	}
 	c.Stopped, c.Timed = scenario.Paused, step.For > 0
 	return ""
 }
 
-// goes says what is wrong where a client that is to be stopped stands still.
-func goes(c *scenario.ClientStory, step scenario.Step) string {
+// standsStill says what is wrong where a client that is to be stopped stands still.
+func standsStill(c *scenario.ClientStory, step scenario.Step) string {
 	if c.Stopped != "" {
 		return fmt.Sprintf("%s stands still already (%s)", step.Client, c.Stopped)
 	}

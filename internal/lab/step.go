@@ -14,22 +14,17 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // step does one step and returns when what it names has happened.
 func (r *run) step(ctx context.Context, s scenario.Step) error {
 	r.state.tells(s)
-	for _, a := range actions() {
-		if &a.Form == s.Form {
-			return a.do(r, ctx, s)
-		}
+	a, known := r.actions[s.ID]
+	if !known {
+		return fmt.Errorf("nobody knows how to do it") // which the parser has kept out
 	}
-	for _, f := range r.service.Faults() {
-		if &f.Form == s.Form {
-			return f.Do(ctx, r.servers, r, s)
-		}
-	}
-	return fmt.Errorf("nobody knows how to do it") // which the parser has kept out
+	return a.do(r, ctx, s)
 }
 
 // nameAsked gives the name of a step to a lock that its client has asked for before: by that
@@ -68,7 +63,7 @@ func (r *run) lock(ctx context.Context, s scenario.Step) error {
 
 // hasOwnLease reports whether each tenure of a client stands on a lease of its own.
 func (r *run) hasOwnLease(client string) bool {
-	session, has := setting.Find(r.service.ClientSettings(), setting.Session)
+	session, has := setting.Find(r.service.Client, setting.Session)
 	return !has || r.variant.Clients[client].Text(setting.Session) == session.Default
 }
 
@@ -215,9 +210,12 @@ func (r *run) send(ctx context.Context, s scenario.Step) error {
 // queue makes a client ask for the lock, and awaits that it stands in the queue.
 func (r *run) queue(ctx context.Context, s scenario.Step) error {
 	client := s.Client
-	since, err := r.servers.Position(ctx)
-	if err != nil {
-		return err
+	var since fence.Token
+	if r.service.Position != nil {
+		var err error
+		if since, err = r.service.Position(ctx, r.servers); err != nil {
+			return err
+		}
 	}
 	lock := r.lockOf(s)
 	k := r.state.client(client).claim(lock)
@@ -230,7 +228,7 @@ func (r *run) queue(ctx context.Context, s scenario.Step) error {
 		switch {
 		case k.asked == asked: // the lock service's word has come before the client's own
 			return false, nil
-		case k.queues && r.service.Words().Unqueued:
+		case k.queues && r.service.Position == nil:
 			return k.queued != "", nil // by the client's own word
 		case k.queues:
 			return r.state.waits(client, lock, since), nil

@@ -13,7 +13,6 @@ import (
 
 // servers are the members of a run.
 type servers struct {
-	service.Unordered
 	stage    service.Stage
 	cluster  *hzproc.Cluster // nil: other runs use them as well
 	accounts []string        // where the members tell
@@ -21,9 +20,9 @@ type servers struct {
 	account  *account
 }
 
-// Start implements service.Service.
-func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := start(ctx, stage.Group(), stage.World())
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	cluster, err := startCluster(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}
@@ -33,10 +32,10 @@ func (s Service) Start(ctx context.Context, stage service.Stage) (service.Server
 	return &servers{stage: stage, cluster: cluster, accounts: cluster.Accounts()}, nil
 }
 
-// Launch implements service.Shared. The endpoints are where the members tell of their locks,
+// launch starts members for several runs. The endpoints are where the members tell of their locks,
 // and of where they serve.
-func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	cluster, err := start(ctx, g, world)
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+	cluster, err := startCluster(ctx, g, world)
 	if err != nil {
 		return service.Launched{}, err
 	}
@@ -47,12 +46,11 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 	return launched, nil
 }
 
-func start(ctx context.Context, g *proc.Group, world setting.Values) (*hzproc.Cluster, error) {
+func startCluster(ctx context.Context, g *proc.Group, world setting.Values) (*hzproc.Cluster, error) {
 	return hzproc.Start(ctx, g, world.Number(settingMembers), world.Time(settingSession))
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{stage: stage, accounts: endpoints}
 }
 

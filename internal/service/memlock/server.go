@@ -140,12 +140,19 @@ func (s *server) remove(p *place) *queue {
 	return q
 }
 
-// tell tells the observers of a lock.
+// tell tells the observers of a lock. One that is too far behind is told nothing more: it would
+// hold up the server.
 func (s *server) tell(kind history.Kind, p *place) {
 	e := history.Event{At: time.Duration(time.Now().UnixNano()), Lane: name, Kind: kind, Scope: p.scope, Tenure: p.Tenure, Token: p.Token}
 	for o, prefix := range s.observers {
-		if strings.HasPrefix(e.Scope, prefix) {
-			o <- e
+		if !strings.HasPrefix(e.Scope, prefix) {
+			continue
+		}
+		select {
+		case o <- e:
+		default:
+			delete(s.observers, o)
+			close(o)
 		}
 	}
 }
@@ -249,8 +256,8 @@ func (s *server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	lines := json.NewEncoder(w)
 	for http.NewResponseController(w).Flush() == nil {
 		select {
-		case e := <-events:
-			if lines.Encode(e) != nil {
+		case e, open := <-events:
+			if !open || lines.Encode(e) != nil {
 				return
 			}
 		case <-r.Context().Done():

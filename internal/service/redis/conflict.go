@@ -55,9 +55,11 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		}
 		switch {
 		case r.on != theOne && otherOn != theOne && r.on != otherOn:
-			return conflict(service.By, "%s's lock needs all nodes or most of them, and %s's the other: by its keys nobody can tell which of them holds it. Want one of these for all clients", name, other)
+			return conflict(service.By, "%s's lock needs all nodes or most of them, and %s's the other: "+
+				"by its keys nobody can tell which of them holds it. Want one of these for all clients", name, other)
 		case (r.on == theOne) != (n == 1):
-			return conflict(service.By, "the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, r.name)
+			return conflict(service.By, "the world has %d nodes of Redis, and %s is no lock of so many: "+
+				"redlock and its kin need 3 or 5, every other recipe 1", n, r.name)
 		case r.on != theOne:
 			other, otherOn = name, r.on
 		}

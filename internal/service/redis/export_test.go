@@ -1,9 +1,6 @@
 package redis
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -28,18 +25,4 @@ func TableRecipes() (list []labtest.Recipe) {
 		list = append(list, row)
 	}
 	return list
-}
-
-// RecipesTable is what all recipes say of themselves, in Markdown.
-func RecipesTable() string {
-	var b strings.Builder
-	b.WriteString("| recipe | token | what it is |\n|---|---|---|\n")
-	for _, by := range recipes {
-		token := "yes"
-		if by.common().gives == "" {
-			token = "no"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", by.Name(), token, by.About())
-	}
-	return b.String()
 }

@@ -26,7 +26,7 @@ var (
 	// shortRead gives its own time to live to the lock that all readers share.
 	shortRead = scripted{
 		traits: traits{name: "redisson-read-short", mode: fence.Shared,
-			about: "A reader of Redisson's as it was once: its TTL becomes that of all readers, a shorter one, too. It is not renewed."},
+			about: "A reader as in an older Redisson, which sets the leases of all readers to its own TTL, also to a shorter one. It is not renewed."},
 		unlock: shortUnlockScript,
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			return a.run(ctx, shortReadScript, a.lock, "{"+a.lock+"}:"+a.owner+":rwlock_timeout:1").Bool()

@@ -16,8 +16,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-// library is a recipe of package redislock, which renews its leases, but for redlock's and spring's,
-// and releases what is theirs alone.
+// library is a recipe of package redislock, which renews its leases, but for redlock's and
+// spring's, and releases what is theirs alone.
 type library struct {
 	traits
 	open opening
@@ -27,7 +27,9 @@ type library struct {
 type opening func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error)
 
 // ofFirst opens a lock of one node.
-func ofFirst[B lock.Backend](open func(redis.UniversalClient, time.Duration, ...redislock.Option) (B, error), options ...redislock.Option) opening {
+func ofFirst[B lock.Backend](
+	open func(redis.UniversalClient, time.Duration, ...redislock.Option) (B, error), options ...redislock.Option,
+) opening {
 	return func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 		return open(nodes[0], ttl, options...)
 	}
@@ -36,8 +38,14 @@ func ofFirst[B lock.Backend](open func(redis.UniversalClient, time.Duration, ...
 func (*library) rules() []rule { return []rule{inItsWay, unreplicated} }
 
 var (
-	ownLock      = library{traits{name: "redislock", gives: history.ShowsGrant, about: "Package redislock, in its own format."}, ofFirst(redislock.New)}
-	ownFair      = library{traits{name: "redislock-fair", gives: history.ShowsGrant, about: "The same with a queue (the option Fair)."}, ofFirst(redislock.New, redislock.Fair())}
+	ownLock = library{
+		traits{name: "redislock", gives: history.ShowsGrant, about: "Package redislock in its own format."},
+		ofFirst(redislock.New),
+	}
+	ownFair = library{
+		traits{name: "redislock-fair", gives: history.ShowsGrant, about: "The same with a queue, by the option Fair."},
+		ofFirst(redislock.New, redislock.Fair()),
+	}
 	ownReentrant = library{
 		traits{name: "redislock-reentrant", gives: history.ShowsGrant, reenters: true,
 			about: "Package redislock by Reenter of package lock: its holder can take it again, and keeps its token."},
@@ -60,7 +68,8 @@ var (
 			return redislock.RedissonFair(nodes[0], ttl, redislock.RedissonWait)
 		},
 	}
-	redissonRead = library{traits{name: "redisson-read", mode: fence.Shared, about: "The reader's lock of Redisson's RReadWriteLock, likewise."},
+	redissonRead = library{
+		traits{name: "redisson-read", mode: fence.Shared, about: "The reader's lock of Redisson's RReadWriteLock, likewise."},
 		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			both, err := redislock.RedissonReadWrite(nodes[0], ttl)
 			return lock.Shared(both), err
@@ -68,10 +77,13 @@ var (
 	}
 	redissonWrite = library{traits{name: "redisson-write", about: "The writer's, likewise."}, ofFirst(redislock.RedissonReadWrite)}
 
-	redlock = library{traits{name: "redlock", on: most, about: "RedLock, of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster."},
+	redlock = library{
+		traits{name: "redlock", on: most,
+			about: "RedLock, a lock of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster."},
 		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.Quorum(nodes, ttl)
-		}}
+		},
+	}
 )
 
 // dial opens the lock for a client.

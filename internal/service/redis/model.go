@@ -26,8 +26,8 @@ func (d database) apply(command []string) {
 	}
 }
 
-// commands are those that change strings and hashes. Redis has checked the arguments: a key comes first,
-// but for those that clear all.
+// commands are those that change strings and hashes. Redis has checked the arguments: a key comes
+// first, but for those that clear all.
 var commands = map[string]func(d database, args []string){
 	"DEL": remove, "UNLINK": remove,
 	"FLUSHALL": func(d database, _ []string) { clear(d) },

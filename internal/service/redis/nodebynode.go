@@ -11,7 +11,8 @@ import (
 var (
 	// redlockNaive: whoever has most of the nodes in the end holds it, however long that took.
 	redlockNaive = plain{
-		traits: traits{name: "redlock-naive", on: most, about: "RedLock node by node, with 3 s for each, and without a look at the validity time."},
+		traits: traits{name: "redlock-naive", on: most,
+			about: "As redlock, but it asks one node after the other, waits 3 s for each, and does not compare the validity time."},
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			taken := a.nodeByNode(ctx)
 			a.asked = time.Now() // for it the lease begins here
@@ -19,7 +20,7 @@ var (
 		},
 	}
 	redlockPatient = plain{
-		traits: traits{name: "redlock-patient", on: most, about: "The same, but a lock whose validity time is over is given back."},
+		traits: traits{name: "redlock-patient", on: most, about: "As redlock-naive, but a lock whose validity time is over is given back."},
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			if !a.nodeByNode(ctx) {
 				return false, nil
@@ -34,7 +35,7 @@ var (
 	// redissonMulti: a node that is silent or dead keeps the lock from everybody.
 	redissonMulti = scripted{
 		traits: traits{name: "redisson-multi", on: everyOne,
-			about: "Redisson's RedissonMultiLock of a lock on each node: node by node, all of them or none. It is not renewed."},
+			about: "Redisson's RedissonMultiLock of a lock on each of 3 or 5 nodes: it asks one node after the other, for all of them or none. Nothing renews it."},
 		unlock: redissonUnlockScript,
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			for _, node := range a.nodes {

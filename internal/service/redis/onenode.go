@@ -39,7 +39,8 @@ var (
 	}
 	// tokenApart: whoever is stopped between the steps has a higher token than its successor.
 	tokenApart = plain{
-		traits: traits{name: "token-apart", gives: history.ShowsLater, about: "SET with NX and PX, and then INCR for the token, in a step of its own."},
+		traits: traits{name: "token-apart", gives: history.ShowsLater,
+			about: "SET with NX and PX, and then INCR for the token, in a step of its own."},
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			taken, err := takeNXPX(ctx, a)
 			if err != nil || !taken {
@@ -53,8 +54,9 @@ var (
 	}
 	// listenOnly: where no message comes, who waits does so for ever.
 	listenOnly = plain{
-		traits: traits{name: "listen-only", about: "SET with NX and PX; who waits asks again only when the unlock of the holder has sent a message."},
-		take:   takeNXPX, listens: true,
+		traits: traits{name: "listen-only",
+			about: "SET with NX and PX; who waits asks again only when the unlock of the holder has sent a message."},
+		take: takeNXPX, listens: true,
 	}
 )
 

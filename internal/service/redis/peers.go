@@ -6,7 +6,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // inJava is a recipe that is a program in Java, with the library whose lock the recipe of the same
@@ -19,7 +18,7 @@ var programs = []recipe{
 	&inJava{traits{name: peers.Prefix + "redisson-lease", about: "Likewise, a RLock with a lease, which nothing renews."}},
 	&inJava{traits{name: peers.Prefix + "redisson-fenced", gives: history.ShowsGrant, about: "Likewise, a RFencedLock by tryLockAndGetToken. The watchdog renews it."}},
 	&inJava{traits{name: peers.Prefix + "redisson-fenced-lease", gives: history.ShowsGrant, about: "Likewise, by lockAndGetToken with the TTL as its lease. Redisson 4.7.0 does not use the lease: the watchdog renews the lock. Who waits does so until it has the lock. A trylock is by tryLockAndGetToken, which uses the lease."}},
-	&inJava{traits{name: peers.Prefix + "redisson-reentrant", gives: history.ShowsLater, about: "A RFencedLock by tryLockAndGetToken, as java/redisson-fenced, and its holder can take it again, with a new token each time."}},
+	&inJava{traits{name: peers.Prefix + "redisson-reentrant", gives: history.ShowsLater, about: "A RFencedLock by tryLockAndGetToken, as java/redisson-fenced, whose holder can take it again, and has a new token each time."}},
 	&inJava{traits{name: peers.Prefix + "redisson-spin", about: "Likewise, a RSpinLock."}},
 	&inJava{traits{name: peers.Prefix + "redisson-fair", about: "Likewise, a fair lock."}},
 	&inJava{traits{name: peers.Prefix + "redisson-read", about: "Likewise, the reader's lock of a RReadWriteLock."}},
@@ -39,6 +38,3 @@ func (r *inJava) peer() string {
 }
 
 func (r *inJava) dial(*client) (asker, error) { return nil, service.ErrInJava(r.name) }
-
-// Peer implements service.Peered.
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).peer() }

@@ -11,9 +11,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// recipe is a way to take a lock that people use. It is of one of four kinds: plain and scripted are
-// requests of this package's own, library is a lock of package redislock, inJava is a program in Java.
-// A new one is an entry in a table of its kind, with its script in a file, and a name in the list below.
+// recipe is a way to take a lock that people use. It is of one of four kinds: plain and scripted
+// are requests of this package's own, library is a lock of package redislock, inJava is a program
+// in Java. A new one is an entry in a table of its kind, with its script in a file, and a name in
+// the list below.
 type recipe interface {
 	service.Recipe
 	common() *traits
@@ -25,7 +26,8 @@ type recipe interface {
 	dial(c *client) (asker, error)
 }
 
-// asker asks for locks by a client's recipe. The error is traits.refusal where the lock is another's.
+// asker asks for locks by a client's recipe. The error is traits.refusal where the lock is
+// another's.
 type asker interface {
 	try(ctx context.Context, w *asking) (service.Tenure, error)  // asks once
 	wait(ctx context.Context, w *asking) (service.Tenure, error) // asks until the lock is the client's, or ctx is done

@@ -51,7 +51,8 @@ func (r *scripted) try(ctx context.Context, w *asking) (service.Tenure, error) {
 	})
 }
 
-// free does what the client's setting says: where that is no comparison, whosever the lock is by then.
+// free does what the client's setting says: where that is no comparison, whosever the lock is by
+// then.
 func (r *plain) free(ctx context.Context, node *redis.Client, t *tenure) (mine bool, err error) {
 	if t.of.settings.Text(settingUnlock) == unlockDel {
 		mine, err = true, node.Del(ctx, t.grant.Scope).Err()
@@ -165,8 +166,8 @@ func (r *plain) wait(ctx context.Context, w *asking) (service.Tenure, error) {
 	return w.poll(ctx, r, sub.Channel())
 }
 
-// poll asks by a recipe until the lock is the client's, or ctx is done: again after each of the news, or
-// every so often where news is nil.
+// poll asks by a recipe until the lock is the client's, or ctx is done: again after each of the
+// news, or every so often where news is nil.
 func (w *asking) poll(ctx context.Context, by asker, news <-chan *redis.Message) (service.Tenure, error) {
 	for ctx.Err() == nil {
 		late, stop := service.Patient(ctx, func() {}) // the try may be the last one

@@ -27,10 +27,5 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "../../../docs/redis/recipes.md", string(head)+labtest.Table(t, redis.Service{}, redis.TableRecipes(), properties))
-}
-
-// TestRecipesAreTold: docs/scenarios.md says of each recipe what the recipe says of itself.
-func TestRecipesAreTold(t *testing.T) {
-	golden.Table(t, "../../../docs/scenarios.md", "### Recipes of Redis", redis.RecipesTable())
+	golden.Check(t, "../../../docs/redis/recipes.md", string(head)+labtest.Table(t, redis.Service(), redis.TableRecipes(), properties))
 }
