@@ -113,7 +113,7 @@ func (r *run) countDeadline(times int) time.Duration {
 
 // overtaken reports whether a successor of a victim has written.
 func (r *run) overtaken(v *victim) bool {
-	if v.wrote < 0 && r.state.owner(v.tenure).ended {
+	if v.wrote < 0 && r.state.ledger.Tenure(v.tenure).Ended.Came() {
 		v.wrote = r.state.writes
 	}
 	return v.wrote >= 0 && r.state.writes > v.wrote

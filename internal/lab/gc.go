@@ -69,9 +69,9 @@ func (r *run) load(ctx context.Context, client string) error {
 // pauses when it is done.
 func (r *run) gc(ctx context.Context, client string) error {
 	c := r.state.client(client)
-	before := c.moves
+	before := c.Fault.Line
 	if err := r.command(client, "gc"); err != nil {
 		return err
 	}
-	return r.await(ctx, client+"'s collection to begin", loadDeadline, func() (bool, error) { return c.moves > before, nil })
+	return r.await(ctx, client+"'s collection to begin", loadDeadline, func() (bool, error) { return c.Fault.Line > before, nil })
 }

@@ -19,7 +19,7 @@ var killFault = action{
 }
 
 func (r *run) kill(ctx context.Context, client string) error {
-	c, p := r.state.client(client), r.world.clients[client]
+	p := r.world.clients[client]
 	r.Ends(p.Process)
 	at := r.recorder.now()
 	if err := p.Kill(); err != nil {
@@ -28,8 +28,7 @@ func (r *run) kill(ctx context.Context, client string) error {
 	if err := r.AwaitClosed(ctx, "the end of what "+client+" told", p.gone); err != nil {
 		return err
 	}
-	c.frozen = history.Event{At: at, Lane: client, Client: client, Kind: history.KindKill}
-	r.recorder.add(c.frozen)
+	r.state.record(history.Event{At: at, Lane: client, Client: client, Kind: history.KindKill})
 	return nil
 }
 

@@ -115,16 +115,16 @@ func (r *run) Remark(at time.Duration, text string) {
 func (r *run) Tenure(step scenario.Step) string { return r.claim(step).latest() }
 
 func (r *run) Revoked(yes func(tenure string) bool) {
-	for tenure, o := range r.state.owners {
-		if !o.ended && yes(tenure) {
-			o.revoked = true
+	for _, t := range r.state.ledger.Tenures {
+		if !t.Ended.Came() && yes(t.ID) {
+			r.state.owner(t.ID).revoked = true
 		}
 	}
 }
 
 func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 	r.wanted(client, tenure)
-	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.owner(tenure).ended, nil })
+	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
 }
 
 // starting bounds the start of servers.

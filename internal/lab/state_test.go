@@ -414,7 +414,7 @@ func TestUnlockThatCannotArrive(t *testing.T) {
 	for _, order := range [][]history.Event{{unlock, ended}, {ended, unlock}} {
 		a := newAccounts()
 		a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
-		a.client("c1").cut = true
+		a.client("c1").Cut = true
 		a.n = 10 // both at one time
 		a.tell(order[0])
 		a.n = 10
