@@ -25,6 +25,7 @@ variants:
 // TestCommands: a client that is a program of the user's is started, stopped, cut off, killed and
 // started again like the lab's own, with all that it has started.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	shell := need.Program(t, "sh", "to start a client that starts another")
 	for name, command := range map[string]string{
 		"a program":          fmt.Sprintf("[%q, client, agent]", os.Args[0]),
@@ -48,6 +49,7 @@ client1 fail write stale k=1
 
 // TestBadCommands: the error of a run names the client, its command, and what it did.
 func TestBadCommands(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		command, steps string
 		want           []string

@@ -24,6 +24,7 @@ func tenuresOf(events []history.Event) string {
 // TestGrantToTheDead: etcd gives the lock to who is next, also where that client cannot hear
 // of it. The account tells so at once, wherever the story ends, and the lock is not free.
 func TestGrantToTheDead(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		clients, steps string
 		want           string // of the tenures

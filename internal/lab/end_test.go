@@ -17,7 +17,6 @@ import (
 // nothing, and nobody's story.
 func victims(t *testing.T) *run {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
 	w, err := newWorld(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +50,7 @@ func (r *run) idle(t *testing.T, name string) *proc.Process {
 // TestUnexpectedEnd: a run whose process is killed by somebody says which one, and
 // how it ended, whether it waits or is about to tell that process something.
 func TestUnexpectedEnd(t *testing.T) {
+	t.Parallel()
 	const want = "client1 ended (signal: killed)"
 	r := victims(t)
 	p := r.idle(t, "client1")

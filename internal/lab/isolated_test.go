@@ -9,6 +9,7 @@ import (
 
 // TestIsolatedMember: the others go on, and so does the account, through one of them.
 func TestIsolatedMember(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		story string
 		want  []string
@@ -84,6 +85,7 @@ variants:
 // TestLostMemberLeadsNoMore: where a member is lost by its name, whether it led or not,
 // the step is over when another one leads.
 func TestLostMemberLeadsNoMore(t *testing.T) {
+	t.Parallel()
 	var lost string
 	for _, e := range played(t, eachIsIsolated) {
 		if strings.HasPrefix(e.Lane, "client") || e.Kind == history.KindStarved {

@@ -3,6 +3,7 @@ package lab_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -23,7 +24,27 @@ import (
 // The test binary is its own etcd, storage, clients and janitor.
 func TestMain(m *testing.M) {
 	proctest.Play(append(lab.Roles(all.List), oddStorage())...)
-	os.Exit(m.Run())
+	proctest.SideBySide()
+	os.Exit(leavingNothing(m.Run))
+}
+
+// leavingNothing is 1 where what is run leaves a temporary file.
+func leavingNothing(run func() int) int {
+	dir, err := os.MkdirTemp("", "lab-test-")
+	if err == nil {
+		err = os.Setenv("TMPDIR", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	code := run()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "files are left: %v (%v)\n", left, err)
+		return 1
+	}
+	return code
 }
 
 func mainStory(t *testing.T) *scenario.Scenario {
@@ -38,6 +59,7 @@ func mainStory(t *testing.T) *scenario.Scenario {
 // TestMainStory holds the whole history to what must be in it, in order; only
 // the moment at which client1 is told of its loss is not given.
 func TestMainStory(t *testing.T) {
+	t.Parallel()
 	s := mainStory(t)
 	for i, want := range []string{`gcsim run
 client1 invoke lock
@@ -125,6 +147,7 @@ variants:
 }
 
 func TestEveryVerb(t *testing.T) {
+	t.Parallel()
 	s, v := story(t, `client1: trylock, client2: trylock, client1: read k, client1: write k=1, client1: read k, client1: delete k, client1: unlock, `+
 		`client2: lock, gcsim: kill client2, etcd: await expiry of client2, client1: lock`)
 	events, err := run(t, t.Context(), s, v, nil)
@@ -137,6 +160,7 @@ func TestEveryVerb(t *testing.T) {
 }
 
 func TestStepErrorSaysWhere(t *testing.T) {
+	t.Parallel()
 	s, v := story(t, "client2: lock, client1: trylock, etcd: await expiry of client1")
 	events, err := run(t, t.Context(), s, v, nil)
 	const want = `test.yaml line 5, step "etcd: await expiry of client1": client1 holds no lock that could expire`
@@ -151,8 +175,8 @@ func TestStepErrorSaysWhere(t *testing.T) {
 // TestStepThatNeverHappens: the error says what was waited for, and who is in
 // the way.
 func TestStepThatNeverHappens(t *testing.T) {
+	t.Parallel()
 	s, v := story(t, "client2: lock, etcd: await expiry of client2")
-	t.Setenv("TMPDIR", t.TempDir())
 	_, err := lab.Run(t.Context(), s, v, lab.Options{Services: all.List, Exe: os.Args[0], Patience: 100 * time.Millisecond})
 	const want = `test.yaml line 5, step "etcd: await expiry of client2": after 6.1s still waiting for the expiry of client2's lease`
 	if err == nil || err.Error() != want {
@@ -161,6 +185,7 @@ func TestStepThatNeverHappens(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
+	t.Parallel()
 	s := mainStory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -175,6 +200,7 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestMissingProgram(t *testing.T) {
+	t.Parallel()
 	s := mainStory(t)
 	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: all.List, Exe: "/no/such/program"}); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("got %v, want an error that names the program", err)
@@ -183,6 +209,7 @@ func TestMissingProgram(t *testing.T) {
 
 // TestRunSaysWhatTheWorldWas: whether anybody asked for a lock, and who uses another's session.
 func TestRunSaysWhatTheWorldWas(t *testing.T) {
+	t.Parallel()
 	s, v := story(t, "client1: lock, client2: trylock, client2: write k=1")
 	v.Clients["client2"].Values[setting.Session] = "client1"
 	for steps, unlocked := range map[int]bool{3: false, 0: true} {

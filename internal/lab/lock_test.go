@@ -20,6 +20,7 @@ import (
 // lock asks anew, as long as there is hope. Here its leases are revoked: the first
 // one only, or all.
 func TestLockOutlivesItsLease(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		revoked int // leases of client1
 		says    string
@@ -41,7 +42,6 @@ steps: [{client2: lock}, {client1: lock}]
 variants:
   only: {control: true, expect: {verdict: blocked}}
 `)
-			t.Setenv("TMPDIR", t.TempDir())
 			events, err := lab.Run(ctx, s, &s.Variants[0], lab.Options{Services: all.List, Exe: os.Args[0], Endpoints: client.Endpoints()})
 			if tt.says == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %v, want an error that says %q", err, tt.says)

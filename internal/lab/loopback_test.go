@@ -43,6 +43,7 @@ func listeners(t *testing.T) (addrs []string) {
 // TestNetworksAreLocal: while the network of a client is meddled with nobody from
 // elsewhere can reach it.
 func TestNetworksAreLocal(t *testing.T) {
+	t.Parallel()
 	s, v := story(t, "client1: lock, gcsim: partition client1 from etcd, gcsim: heal client1, client1: send write k=1, client1: unlock")
 	looked := false
 	_, err := run(t, t.Context(), s, v, func(events []history.Event) {

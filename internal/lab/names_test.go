@@ -11,6 +11,7 @@ import (
 // TestNamesOfSteps: a name is that of what its step asked for, also where the step asks for
 // nothing anew, or for much, and whatever the client asks for next.
 func TestNamesOfSteps(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ head, steps, outcomes string }{
 		"a lock after queue, granted while it waits": {head: twoOfEtcd, steps: `
   - client1: lock

@@ -17,6 +17,7 @@ import (
 // TestStepsAreOver: no step is over before what it names has happened, nor waits
 // for what cannot come.
 func TestStepsAreOver(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		habits string // of client1
 		steps  string
@@ -237,6 +238,7 @@ variants:
 // TestQueueAfterTryLock: one that tries a lock stands in the queue for a moment.
 // That is no place of the one that queues after it.
 func TestQueueAfterTryLock(t *testing.T) {
+	t.Parallel()
 	s, v := story(t, "client1: lock, "+strings.Repeat("client2: trylock, ", 6)+"client2: queue, client1: unlock, client2: lock")
 	events, err := run(t, t.Context(), s, v, nil)
 	if err != nil {
@@ -259,6 +261,7 @@ func TestQueueAfterTryLock(t *testing.T) {
 // TestRestoredLocks: what etcd held when the snapshot was taken it holds again, or
 // still; what came later has never been.
 func TestRestoredLocks(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ steps, want, never string }{
 		"a lock that is held goes on": {
 			"client1: lock, gcsim: save etcd, gcsim: restore etcd, client2: queue, client1: unlock, client2: lock",
@@ -304,6 +307,7 @@ etcd granted client2
 // TestForeignEtcdIsLeftAsItWas: a run in an etcd that was there before leaves no
 // lock in it, held or queued for, where nobody could wait for the leases to run out.
 func TestForeignEtcdIsLeftAsItWas(t *testing.T) {
+	t.Parallel()
 	client := kvtest.Etcd(t)
 	s := parse(t, `title: t
 clients:
@@ -313,7 +317,6 @@ steps: [{client1: lock}, {client2: queue}, {gcsim: pause client1}]
 variants:
   only: {control: true, expect: {verdict: blocked}}
 `)
-	t.Setenv("TMPDIR", t.TempDir())
 	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: all.List, Exe: os.Args[0], Endpoints: client.Endpoints()}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 // TestNobodyIsLeft: who is stopped goes on where nobody is left who could write meanwhile.
 func TestNobodyIsLeft(t *testing.T) {
+	t.Parallel()
 	events := played(t, `
 title: t
 world: {etcd: {}, storage: {fencing: off}, pauses: 1}

@@ -52,6 +52,7 @@ func (w teller) await(t *testing.T, such func(history.Event) bool) {
 // lease runs out while the run waits for a step, which the run shows. The history is the
 // same as that of a run that has the steps from the beginning.
 func TestStepsFromOutside(t *testing.T) {
+	t.Parallel()
 	s := mainStory(t)
 	v := &s.Variants[1]
 	listed, err := run(t, t.Context(), s, v, nil)
@@ -61,7 +62,6 @@ func TestStepsFromOutside(t *testing.T) {
 	w := newTeller()
 	var events []history.Event
 	done := make(chan struct{})
-	t.Setenv("TMPDIR", t.TempDir())
 	go func() {
 		defer close(done)
 		events, err = lab.Run(t.Context(), s, v, w.options())
@@ -95,6 +95,7 @@ func TestStepsFromOutside(t *testing.T) {
 
 // TestRunThatWaitsEnds: a run that waits for a step ends with its context.
 func TestRunThatWaitsEnds(t *testing.T) {
+	t.Parallel()
 	s := mainStory(t)
 	stopped := errors.New("stopped by the test")
 	w := newTeller()
@@ -112,6 +113,7 @@ func TestRunThatWaitsEnds(t *testing.T) {
 // TestWorldIsReady: a run whose steps come from outside has the networks that its
 // variant's steps have no need of.
 func TestWorldIsReady(t *testing.T) {
+	t.Parallel()
 	s := mainStory(t)
 	told := language.Tell(s, &s.Variants[0])
 	w := newTeller()
@@ -137,6 +139,7 @@ func TestWorldIsReady(t *testing.T) {
 // TestNothingToFinish: a client that does not hold the lock looks, and begins nothing. That
 // it is to finish is noted, and the run goes on.
 func TestNothingToFinish(t *testing.T) {
+	t.Parallel()
 	events := played(t, `
 title: Nothing to finish
 clients:

@@ -38,6 +38,7 @@ func wantInOrder(t *testing.T, got string, wants []string) {
 // TestSeveralLocks: each step is about the lock that it names, else about the client's
 // last.
 func TestSeveralLocks(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		habits, steps string
 		want          []string
@@ -142,10 +143,10 @@ variants:
 // TestSeveralLocksBelowAPrefix: names are those of the run's own, in all that a client
 // is told, and nothing is left.
 func TestSeveralLocksBelowAPrefix(t *testing.T) {
+	t.Parallel()
 	client := kvtest.Etcd(t)
 	s := parse(t, severalLocks("ttl: 60s", "client1: lock, client1: trylock /lock, client1: lock /b within 20s, client1: queue /c, client1: lock /c within 20s, "+
 		"client2: queue /b, client1: write k=1 under /lock, client1: begin unlock /lock, client1: finish, client1: unlock /a"))
-	t.Setenv("TMPDIR", t.TempDir())
 	events, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: all.List, Exe: os.Args[0], Endpoints: client.Endpoints()})
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +165,7 @@ func TestSeveralLocksBelowAPrefix(t *testing.T) {
 // TestOneOfTwoLocksIsLost: both judges tell what was done under the lock that was lost
 // from what was done under the one that was not.
 func TestOneOfTwoLocksIsLost(t *testing.T) {
+	t.Parallel()
 	s := parse(t, `title: t
 clients:
   client1: {lock: /a, ttl: 60s}

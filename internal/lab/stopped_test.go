@@ -6,6 +6,7 @@ import "testing"
 // of them stands still, whichever they asked first, and whether they wait for a
 // request, for the one before them in the queue, or ask whether the lock is theirs.
 func TestStoppedMember(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		story string
 		want  []string

@@ -12,6 +12,7 @@ import (
 // TestDeadHolder: the lock of a killed holder comes in time to who waits, in the order
 // of requests; and the history has what it takes to see that.
 func TestDeadHolder(t *testing.T) {
+	t.Parallel()
 	events := played(t, `title: t
 clients: {client1: {lock: /l}, client2: {lock: /l}, client3: {lock: /l}}
 steps:
@@ -37,6 +38,7 @@ variants:
 // TestLeaseOfAWaiterRanOut: a client that stood still while it was granted the lock, and lost
 // it, does not say that it was not granted it.
 func TestLeaseOfAWaiterRanOut(t *testing.T) {
+	t.Parallel()
 	events := played(t, `title: t
 clients: {client1: {lock: /l, ttl: 5s}, client2: {lock: /l}}
 steps:

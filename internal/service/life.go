@@ -3,6 +3,9 @@ package service
 import (
 	"context"
 	"sync"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
 )
 
 // Life is the part of a Tenure that ends once: its Done and its Err, as lock.Tenure says.
@@ -45,6 +48,17 @@ func (l *Life) End(why error) bool {
 	l.over()
 	return true
 }
+
+// Granted is what a Tenure has by its grant where its owner is the name of both tenure and
+// session, and its token is what the client shows.
+type Granted struct{ lock.Tenure }
+
+// Name implements Tenure, as Session and Shown do.
+func (g Granted) Name() string { return g.Grant().Owner }
+
+func (g Granted) Session() string { return g.Grant().Owner }
+
+func (g Granted) Shown() (token fence.Token, remark string) { return g.Grant().Token, "" }
 
 // IsClosed reports whether a channel, to which nothing is sent, is closed.
 func IsClosed(c <-chan struct{}) bool {

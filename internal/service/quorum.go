@@ -288,8 +288,8 @@ func (e *Electing[M]) Own(many, single string) func(setting.Values, map[string]s
 
 // Bounds are BoundsBy, of members that may elect a leader anew, which gives each lease its whole
 // time once more.
-func (e *Electing[M]) Bounds(world setting.Values, clients map[string]scenario.Client, slack time.Duration) (map[string]time.Duration, time.Duration) {
-	bounds, handover := BoundsBy(slack)(world, clients)
+func (e *Electing[M]) Bounds(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
+	bounds, handover := BoundsBy(0)(world, clients)
 	for name := range bounds {
 		if world.Number(e.Setting) > 1 {
 			bounds[name] += clients[name].Time(setting.TTL)

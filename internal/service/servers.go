@@ -123,15 +123,18 @@ func (s *Service) SlotOf(tenure string) string {
 	return tenure
 }
 
-// BoundsBy are Bounds of locks that are free so long after their TTL, and are granted within
-// the same time.
-func BoundsBy(slack time.Duration) func(setting.Values, map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
+// Slack is how long a machine that is busy may take to do what is due.
+const Slack = 3 * time.Second
+
+// BoundsBy are Bounds of locks that are free when their TTL and so much more are over, and are
+// granted at once.
+func BoundsBy(late time.Duration) func(setting.Values, map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
 	return func(_ setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
 		bounds := make(map[string]time.Duration)
 		for name, c := range clients {
-			bounds[name] = c.Time(setting.TTL) + slack
+			bounds[name] = c.Time(setting.TTL) + late + Slack
 		}
-		return bounds, slack
+		return bounds, Slack
 	}
 }
 

@@ -61,6 +61,9 @@ type watch struct {
 // Watch runs the program, and reports history.Safe or history.Corrupted. An error says why that
 // could not be seen.
 func Watch(ctx context.Context, o Options) (verdict string, err error) {
+	if o.Service.Dial == nil {
+		return "", fmt.Errorf("the client that takes the lock after the program: %w", o.Service.NoClient)
+	}
 	if _, err := exec.LookPath(o.Command[0]); err != nil {
 		return "", err
 	}

@@ -151,7 +151,7 @@ func (w *asking) try(ctx context.Context) (service.Tenure, error) {
 		return nil, lock.ErrLocked
 	}
 	service.Stand(ctx, w.owner)
-	return &tenure{service.NewLife(), w}, nil
+	return &held{service.Granted{Tenure: &tenure{service.NewLife(), w}}, w}, nil
 }
 
 // leave does what a client does that has not got the lock.

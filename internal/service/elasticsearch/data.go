@@ -21,7 +21,7 @@ func (c *client) Under(t service.Tenure) (of service.Data, within bool) {
 		return d, false
 	}
 	d.tenure = t.Name()
-	if held, is := t.(*tenure); is {
+	if held, is := t.(*held); is {
 		d.found = held.of.found
 	}
 	return d, false

@@ -44,22 +44,5 @@ func (w *asking) tryOwn(ctx context.Context) (service.Tenure, error) {
 		return nil, err
 	}
 	service.Stand(ctx, w.owner)
-	return &ownTenure{t, w}, nil
-}
-
-// ownTenure is one of package eslock.
-type ownTenure struct {
-	lock.Tenure
-	of *asking
-}
-
-// Name implements service.Tenure, as those below do.
-func (t *ownTenure) Name() string { return t.of.owner }
-
-func (t *ownTenure) Session() string { return t.of.owner }
-
-func (t *ownTenure) Shown() (token fence.Token, remark string) { return t.Grant().Token, "" }
-
-func (t *ownTenure) Look(ctx context.Context, _ string) (said string, err error) {
-	return t.of.look(ctx)
+	return &held{service.Granted{Tenure: t}, w}, nil
 }

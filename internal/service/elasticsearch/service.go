@@ -46,9 +46,6 @@ func slotOf(tenure string) string {
 	return owner
 }
 
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
-
 // bounds: a lock without a lease is to last no longer than others.
 // Who waits for one with a lease begins to measure the lease when it first sees the document.
 // Nobody waits for a tenure that keeps nobody out.
@@ -58,7 +55,7 @@ func bounds(_ setting.Values, clients map[string]scenario.Client) (list map[stri
 		if service.RecipeOf(recipes, c.Values) == &versions {
 			continue
 		}
-		list[name] = c.Time(setting.TTL) + slack
+		list[name] = c.Time(setting.TTL) + service.Slack
 		handover = max(handover, list[name])
 	}
 	return list, handover

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
@@ -32,17 +31,15 @@ func (t *tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// Name implements service.Tenure, as those below do.
-func (t *tenure) Name() string { return t.of.owner }
+// held is a tenure of any recipe.
+type held struct {
+	service.Granted
+	of *asking
+}
 
-func (t *tenure) Session() string { return t.of.owner }
-
-func (t *tenure) Shown() (token fence.Token, remark string) { return 0, "" }
-
-func (t *tenure) Look(ctx context.Context, _ string) (said string, err error) { return t.of.look(ctx) }
-
-// look asks Elasticsearch whose the lock is.
-func (w *asking) look(ctx context.Context) (said string, err error) {
+// Look asks Elasticsearch whose the lock is.
+func (h *held) Look(ctx context.Context, _ string) (said string, err error) {
+	w := h.of
 	question := "asked Elasticsearch whose " + w.lock + " is"
 	d, err := w.get(ctx, w.lock)
 	switch {

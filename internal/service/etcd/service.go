@@ -149,13 +149,10 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 	return wrong
 }
 
-// slack is how long etcd may take to end a lease that ran out, or to grant a free lock.
-// It looks twice a second; the rest is for a machine that is busy.
-const slack = 3 * time.Second
-
-// bounds has none of a client that shares another's session: that one renews its lease.
+// bounds has none of a client that shares another's session: that one renews its lease. Etcd
+// looks twice a second for leases that are over, which service.Slack has room for.
 func bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds, handover = nodes.Bounds(world, clients, slack)
+	bounds, handover = nodes.Bounds(world, clients)
 	maps.DeleteFunc(bounds, func(name string, _ time.Duration) bool {
 		_, shares := clients[clients[name].Text(setting.Session)]
 		return shares

@@ -64,8 +64,8 @@ func TestNothingIsJoined(t *testing.T) {
 	if err := hazelcast.Service().Reach(t.Context(), []string{"127.0.0.1:5701"}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("it reaches one: %v, want %q", err, want)
 	}
-	if _, err := hazelcast.Service().Dial(service.Options{Settings: map[string]string{service.By: "java/hazelcast"}}); err == nil || !strings.Contains(err.Error(), "a client in Java") {
-		t.Errorf("it dials: %v", err)
+	if err := hazelcast.Service().NoClient; err == nil || !strings.Contains(err.Error(), "a client in Java") {
+		t.Errorf("why gcsim is no client: %v", err)
 	}
 }
 

@@ -42,7 +42,7 @@ func Service() *service.Service {
 		NoClient: service.ErrInJava(fenced.name),
 		Peer:     func(setting.Values) string { return peers.Hazelcast },
 		Shows:    func(setting.Values) string { return history.ShowsGrant },
-		Bounds:   service.BoundsBy(lookEvery + slack),
+		Bounds:   service.BoundsBy(lookEvery),
 	}
 }
 
@@ -79,9 +79,5 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	return why
 }
 
-const (
-	// slack is how long a machine that is busy may take to do what is due.
-	slack = 3 * time.Second
-	// lookEvery is the time between two looks of the members for sessions that are over.
-	lookEvery = time.Second
-)
+// lookEvery is the time between two looks of the members for sessions that are over.
+const lookEvery = time.Second

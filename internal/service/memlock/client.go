@@ -28,8 +28,6 @@ func newCaller(endpoint string) *caller {
 	return &caller{"http://" + endpoint, &http.Client{Transport: new(http.Transport)}}
 }
 
-func (c *caller) close() { c.http.CloseIdleConnections() }
-
 // open sends a request, and returns the answer where that is a success.
 func (c *caller) open(ctx context.Context, method, path string, form url.Values) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+form.Encode(), nil)
@@ -53,38 +51,33 @@ func (c *caller) open(ctx context.Context, method, path string, form url.Values)
 	return nil, fmt.Errorf("memlock: %s %s: %s", method, path, resp.Status)
 }
 
-// call sends a request whose answer is its status.
-func (c *caller) call(ctx context.Context, method, path string, form url.Values) error {
+// call sends a request, and reads the answer into p, unless that is nil.
+func (c *caller) call(ctx context.Context, method, path string, form url.Values, p *place) error {
 	resp, err := c.open(ctx, method, path, form)
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	defer resp.Body.Close()
+	if p == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(p)
 }
 
-// ask sends a request whose answer is a place.
-func (c *caller) ask(ctx context.Context, method, path string, form url.Values) (p place, err error) {
-	resp, err := c.open(ctx, method, path, form)
-	if err != nil {
-		return p, err
-	}
-	defer resp.Body.Close()
-	return p, json.NewDecoder(resp.Body).Decode(&p)
+// Reach implements service.Client, as Close does.
+func (c *caller) Reach(ctx context.Context) error {
+	return c.call(ctx, http.MethodGet, "/count", nil, nil)
+}
+
+func (c *caller) Close(context.Context) error {
+	c.http.CloseIdleConnections()
+	return nil
 }
 
 // client is one client's way to the server.
 type client struct {
 	*caller
 	settings setting.Values
-}
-
-// Reach implements service.Client.
-func (c *client) Reach(ctx context.Context) error { return c.call(ctx, http.MethodGet, "/count", nil) }
-
-// Close implements service.Client.
-func (c *client) Close(context.Context) error {
-	c.close()
-	return nil
 }
 
 // Lock implements service.Client.
@@ -104,7 +97,7 @@ func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, er
 func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	t, err := c.enter(ctx, "trylock", scope, in)
 	if err != nil {
-		return nil, err
+		return nil, err // and no *tenure in the interface
 	}
 	return t, nil
 }
@@ -122,8 +115,8 @@ func (c *client) enter(ctx context.Context, op, scope, in string) (*tenure, erro
 		form.Set("try", "yes")
 	}
 	asked := time.Now()
-	p, err := c.ask(ctx, http.MethodPost, "/places", form)
-	switch {
+	var p place
+	switch err := c.call(ctx, http.MethodPost, "/places", form, &p); {
 	case errors.Is(err, lock.ErrLocked):
 		return nil, err
 	case err != nil:
@@ -163,12 +156,15 @@ type tenure struct {
 	grant lock.Grant
 }
 
-func (t *tenure) path() string { return "/places/" + t.grant.Owner }
+// call asks the server for something about its place.
+func (t *tenure) call(ctx context.Context, method string) error {
+	return t.of.call(ctx, method, "/places/"+t.grant.Owner, nil, nil)
+}
 
 // wait waits until the lock is granted. With an error it has left the queue, or says
 // that this is not known.
 func (t *tenure) wait(ctx context.Context) error {
-	err := t.of.call(ctx, http.MethodGet, t.path(), nil)
+	err := t.call(ctx, http.MethodGet)
 	if err == nil {
 		return nil
 	}
@@ -196,7 +192,7 @@ func (t *tenure) keep(renewed time.Time) {
 		}
 		asked := time.Now()
 		ctx, cancel := context.WithDeadline(context.Background(), renewed.Add(ttl))
-		err := t.of.call(ctx, http.MethodPut, t.path(), nil)
+		err := t.call(ctx, http.MethodPut)
 		cancel()
 		switch {
 		case err == nil:
@@ -209,12 +205,12 @@ func (t *tenure) keep(renewed time.Time) {
 	}
 }
 
-// Grant implements lock.Tenure, as those below do.
+// Grant implements lock.Tenure, as Unlock does.
 func (t *tenure) Grant() lock.Grant { return t.grant }
 
 func (t *tenure) Unlock(ctx context.Context) error {
 	t.End(nil)
-	switch err := t.of.call(ctx, http.MethodDelete, t.path(), nil); {
+	switch err := t.call(ctx, http.MethodDelete); {
 	case errors.Is(err, errGone):
 		return lock.ErrLost
 	case err != nil:
@@ -223,7 +219,7 @@ func (t *tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// Name implements service.Tenure, as those below do.
+// Name implements service.Tenure, as the methods after it do.
 func (t *tenure) Name() string { return t.grant.Owner }
 
 func (t *tenure) Session() string { return t.grant.Owner }

@@ -1,10 +1,8 @@
 package memlock
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,12 +20,11 @@ import (
 type server struct {
 	grace time.Duration // between a lease that ran out and the next grant
 
-	mu     sync.Mutex
-	count  fence.Token // places that were given out
-	queues map[string]*queue
-	places map[string]*place
-	log    []history.Event
-	news   chan struct{} // closed when the log grows
+	mu        sync.Mutex
+	count     fence.Token // places that were given out
+	queues    map[string]*queue
+	places    map[string]*place
+	observers map[chan history.Event]string // each with the prefix of the locks of which it is told
 }
 
 // queue is that of one lock. The first may be its holder.
@@ -44,32 +41,20 @@ type place struct {
 	ttl     time.Duration
 	until   time.Time // the end of the lease
 	lease   *time.Timer
-	granted chan struct{} // closed when the lock is granted
-	ended   chan struct{} // closed when the server knows the place no more
+	holds   bool          // the lock was granted
+	settled chan struct{} // closed when the lock is granted, or never will be
 }
 
-func newServer(grace time.Duration) *server {
-	return &server{
-		grace: grace, queues: make(map[string]*queue), places: make(map[string]*place),
-		news: make(chan struct{}),
-	}
-}
-
-// command is the server as a process. It prints its address when it listens.
+// command is the server as a process.
 func command() *cobra.Command {
-	var grace time.Duration
+	s := &server{queues: make(map[string]*queue), places: make(map[string]*place), observers: make(map[chan history.Event]string)}
 	cmd := &cobra.Command{
-		Use: name, Short: "Serve locks from memory", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), l.Addr())
-			return http.Serve(l, webpage.Guard(newServer(grace).handler()))
+		Use: name + " ADDRESS", Short: "Serve locks from memory", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return http.ListenAndServe(args[0], webpage.Guard(s.handler()))
 		},
 	}
-	cmd.Flags().DurationVar(&grace, settingGrace, 0, "how long after a lease ran out its lock is granted to the next")
+	cmd.Flags().DurationVar(&s.grace, settingGrace, 0, "how long after a lease ran out its lock is granted to the next")
 	return cmd
 }
 
@@ -78,8 +63,8 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /count", s.serveCount)
 	mux.HandleFunc("POST /places", s.serveEnter)
 	mux.HandleFunc("GET /places/{tenure}", s.serveWait)
-	mux.HandleFunc("PUT /places/{tenure}", s.serveRenew)
-	mux.HandleFunc("DELETE /places/{tenure}", s.serveLeave)
+	mux.HandleFunc("PUT /places/{tenure}", s.of((*server).renew))
+	mux.HandleFunc("DELETE /places/{tenure}", s.of((*server).leave))
 	mux.HandleFunc("POST /forget", s.serveForget)
 	mux.HandleFunc("GET /events", s.serveEvents)
 	return mux
@@ -89,10 +74,10 @@ func (s *server) handler() http.Handler {
 func (s *server) serveCount(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answer(w, place{Token: s.count})
+	answer(w, &place{Token: s.count})
 }
 
-func answer(w http.ResponseWriter, p place) {
+func answer(w http.ResponseWriter, p *place) {
 	_ = json.NewEncoder(w).Encode(p) // who does not get it asks again
 }
 
@@ -120,7 +105,7 @@ func (s *server) serveEnter(w http.ResponseWriter, r *http.Request) {
 	s.count++
 	p := &place{
 		Tenure: fmt.Sprintf("place-%d", s.count), Token: s.count, scope: scope, ttl: ttl, until: time.Now().Add(ttl),
-		granted: make(chan struct{}), ended: make(chan struct{}),
+		settled: make(chan struct{}),
 	}
 	p.lease = time.AfterFunc(ttl, func() { s.expire(p) })
 	q.places, s.places[p.Tenure] = append(q.places, p), p
@@ -128,36 +113,48 @@ func (s *server) serveEnter(w http.ResponseWriter, r *http.Request) {
 		s.tell(history.KindQueued, p)
 	}
 	s.advance(q)
-	answer(w, *p)
+	answer(w, p)
 }
 
 // advance grants the lock to the first of its queue, unless that has it. It is called
-// with the mutex, as those below are.
+// with the mutex, as remove and tell are.
 func (s *server) advance(q *queue) {
-	if len(q.places) == 0 || q.rests || isClosed(q.places[0].granted) {
+	if len(q.places) == 0 || q.rests || q.places[0].holds {
 		return
 	}
-	close(q.places[0].granted)
-	s.tell(history.KindGranted, q.places[0])
+	p := q.places[0]
+	p.holds = true
+	close(p.settled)
+	s.tell(history.KindGranted, p)
 }
 
 // remove ends a place without a word.
 func (s *server) remove(p *place) *queue {
 	p.lease.Stop()
-	close(p.ended)
+	if !p.holds {
+		close(p.settled)
+	}
 	delete(s.places, p.Tenure)
 	q := s.queues[p.scope]
 	q.places = slices.DeleteFunc(q.places, func(other *place) bool { return other == p })
 	return q
 }
 
-// tell adds a line to the account.
+// tell tells the observers of a lock. One that is too far behind is told nothing more: it would
+// hold up the server.
 func (s *server) tell(kind history.Kind, p *place) {
-	s.log = append(s.log, history.Event{
-		At: time.Duration(time.Now().UnixNano()), Lane: name, Kind: kind, Scope: p.scope, Tenure: p.Tenure, Token: p.Token,
-	})
-	close(s.news)
-	s.news = make(chan struct{})
+	e := history.Event{At: time.Duration(time.Now().UnixNano()), Lane: name, Kind: kind, Scope: p.scope, Tenure: p.Tenure, Token: p.Token}
+	for o, prefix := range s.observers {
+		if !strings.HasPrefix(e.Scope, prefix) {
+			continue
+		}
+		select {
+		case o <- e:
+		default:
+			delete(s.observers, o)
+			close(o)
+		}
+	}
 }
 
 // expire ends a place whose lease has run out. The lock of a holder rests for the grace.
@@ -169,7 +166,7 @@ func (s *server) expire(p *place) {
 	}
 	q := s.remove(p)
 	s.tell(history.KindEnded, p)
-	if isClosed(p.granted) && s.grace > 0 {
+	if p.holds && s.grace > 0 {
 		q.rests = true
 		time.AfterFunc(s.grace, func() { s.wake(q) })
 	}
@@ -184,50 +181,49 @@ func (s *server) wake(q *queue) {
 	s.advance(q)
 }
 
-// find is the place that a request names; nil where it has ended, which it answers.
-func (s *server) find(w http.ResponseWriter, r *http.Request) *place {
-	p := s.places[r.PathValue("tenure")]
-	if p == nil {
-		w.WriteHeader(http.StatusGone)
-	}
-	return p
-}
-
 // serveWait answers when the lock is granted, or never will be.
 func (s *server) serveWait(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	p := s.find(w, r)
-	s.mu.Unlock()
+	var p *place
+	s.of(func(_ *server, named *place) { p = named })(w, r)
 	if p == nil {
 		return
 	}
 	select {
-	case <-p.granted:
-	case <-p.ended:
-		w.WriteHeader(http.StatusGone)
+	case <-p.settled:
 	case <-r.Context().Done():
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !p.holds {
+		w.WriteHeader(http.StatusGone)
 	}
 }
 
-// serveRenew gives a lease its whole time anew.
-func (s *server) serveRenew(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.find(w, r); p != nil {
-		p.until = time.Now().Add(p.ttl)
-		p.lease.Reset(p.ttl)
+// of serves what is to be done with the place that a request names. One that has ended is gone.
+func (s *server) of(do func(*server, *place)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if p := s.places[r.PathValue("tenure")]; p != nil {
+			do(s, p)
+		} else {
+			w.WriteHeader(http.StatusGone)
+		}
 	}
 }
 
-// serveLeave ends a tenure, or a place in the queue.
-func (s *server) serveLeave(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.find(w, r); p != nil {
-		q := s.remove(p)
-		s.tell(history.KindEnded, p)
-		s.advance(q)
-	}
+// renew gives a lease its whole time anew.
+func (*server) renew(p *place) {
+	p.until = time.Now().Add(p.ttl)
+	p.lease.Reset(p.ttl)
+}
+
+// leave ends a tenure, or a place in the queue.
+func (s *server) leave(p *place) {
+	q := s.remove(p)
+	s.tell(history.KindEnded, p)
+	s.advance(q)
 }
 
 // serveForget drops the holders of all locks whose names begin with a prefix, and does
@@ -236,58 +232,36 @@ func (s *server) serveForget(_ http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for scope, q := range s.queues {
-		if strings.HasPrefix(scope, r.FormValue("prefix")) && len(q.places) > 0 && isClosed(q.places[0].granted) {
+		if strings.HasPrefix(scope, r.FormValue("prefix")) && len(q.places) > 0 && q.places[0].holds {
 			s.advance(s.remove(q.places[0]))
 		}
 	}
 }
 
+// mostEvents is how many events of a run its observer can be behind; no test has so many.
+const mostEvents = 10_000
+
 // serveEvents tells what happens from now on to the locks whose names begin with a
 // prefix.
 func (s *server) serveEvents(w http.ResponseWriter, r *http.Request) {
+	events := make(chan history.Event, mostEvents)
 	s.mu.Lock()
-	next := len(s.log)
+	s.observers[events] = r.FormValue("prefix")
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.observers, events)
+	}()
 	lines := json.NewEncoder(w)
-	for {
-		if http.NewResponseController(w).Flush() != nil {
-			return
-		}
-		events, more := s.since(r.Context(), next)
-		if !more {
-			return
-		}
-		next += len(events)
-		for _, e := range events {
-			if strings.HasPrefix(e.Scope, r.FormValue("prefix")) && lines.Encode(e) != nil {
+	for http.NewResponseController(w).Flush() == nil {
+		select {
+		case e, open := <-events:
+			if !open || lines.Encode(e) != nil {
 				return
 			}
+		case <-r.Context().Done():
+			return
 		}
-	}
-}
-
-// since waits for lines of the account from a place on; false where nobody does any more.
-func (s *server) since(ctx context.Context, next int) ([]history.Event, bool) {
-	for {
-		s.mu.Lock()
-		events, news := s.log[next:], s.news
-		s.mu.Unlock()
-		if len(events) > 0 {
-			return events, true
-		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return nil, false
-		}
-	}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }

@@ -3,16 +3,17 @@
 package memlock
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/ports"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -61,21 +62,18 @@ func Service() *service.Service {
 			return map[string]string{tokenCount: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
 		},
 		Bounds: func(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
-			bounds, handover := service.BoundsBy(slack)(world, clients)
+			bounds, handover := service.BoundsBy(0)(world, clients)
 			return bounds, handover + world.Time(settingGrace)
 		},
 		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
 	}
 }
 
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
-
 func reach(ctx context.Context, endpoints []string) error {
 	for _, e := range endpoints {
 		c := newCaller(e)
-		defer c.close()
-		if err := c.call(ctx, http.MethodGet, "/count", nil); err != nil {
+		err := errors.Join(c.Reach(ctx), c.Close(ctx))
+		if err != nil {
 			return fmt.Errorf("%s at %s: %w", name, e, err)
 		}
 	}
@@ -83,24 +81,15 @@ func reach(ctx context.Context, endpoints []string) error {
 }
 
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	p, err := g.Start(name, nil, name, "--"+settingGrace, world.Text(settingGrace))
+	free, err := ports.Free(1)
 	if err != nil {
 		return service.Launched{}, err
 	}
-	said := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(p.Stdout).ReadString('\n') // without one the process has ended
-		said <- strings.TrimSpace(line)
-	}()
-	select {
-	case addr := <-said:
-		if addr == "" {
-			return service.Launched{}, p.Ended()
-		}
-		return service.Launched{Endpoints: []string{addr}, Processes: []*proc.Process{p}}, nil
-	case <-ctx.Done():
-		return service.Launched{}, context.Cause(ctx)
+	p, err := g.Start(name, nil, name, "--"+settingGrace, world.Text(settingGrace), free[0])
+	if err != nil {
+		return service.Launched{}, err
 	}
+	return service.Launched{Endpoints: free, Processes: []*proc.Process{p}}, p.Await(ctx, newCaller(free[0]).Reach)
 }
 
 // servers are the one server, as a run sees it.
@@ -112,7 +101,7 @@ type servers struct {
 
 // Endpoints implements service.Servers, as those below do.
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
-	return append([]string(nil), s.endpoints...), nil
+	return slices.Clone(s.endpoints), nil
 }
 
 func (s *servers) prefix() url.Values { return url.Values{"prefix": {s.stage.Plan().Prefix}} }
@@ -138,18 +127,19 @@ func (s *servers) Observe(ctx context.Context) error {
 	return nil
 }
 
-func (s *servers) position(ctx context.Context) (last fence.Token, err error) {
-	err = s.stage.Meanwhile(ctx, "the server's count", func(ctx context.Context) error {
-		p, err := s.ask(ctx, http.MethodGet, "/count", nil)
-		last = p.Token
-		return err
+func (s *servers) position(ctx context.Context) (fence.Token, error) {
+	var counted place
+	err := s.stage.Meanwhile(ctx, "the server's count", func(ctx context.Context) error {
+		return s.call(ctx, http.MethodGet, "/count", nil, &counted)
 	})
-	return last, err
+	return counted.Token, err
 }
 
 // Leave forgets the run's holders; who waits behind them follows, or runs out.
-func (s *servers) Leave(ctx context.Context) {
-	_ = s.call(ctx, http.MethodPost, "/forget", s.prefix())
+func (s *servers) Leave(ctx context.Context) { _ = s.forget(ctx) }
+
+func (s *servers) forget(ctx context.Context) error {
+	return s.call(ctx, http.MethodPost, "/forget", s.prefix(), nil)
 }
 
 // forget is the server's own fault: it keeps nothing of its holders, and their tenures
@@ -162,9 +152,7 @@ var forget = service.Fault{
 	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
 		return service.Noted(story, "the server has forgotten who holds its locks", func() error {
-			return story.Meanwhile(ctx, "the server to forget its holders", func(ctx context.Context) error {
-				return s.call(ctx, http.MethodPost, "/forget", s.prefix())
-			})
+			return story.Meanwhile(ctx, "the server to forget its holders", s.forget)
 		})
 	},
 }

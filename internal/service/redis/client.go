@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -29,10 +28,8 @@ func init() { redis.SetLogger(quiet{}) }
 
 // Dial makes a client.
 func Dial(o service.Options) (service.Client, error) {
-	c := &client{settings: o.Settings, recipe: service.RecipeOf(recipes, o.Settings)}
-	if c.recipe.peer != "" {
-		return nil, service.ErrInJava(c.recipe.name)
-	}
+	by := service.RecipeOf(recipes, o.Settings)
+	c := &client{settings: o.Settings, by: by.common()}
 	for _, endpoint := range o.Endpoints {
 		options, err := optionsOf(os.Getenv(urlEnv), endpoint)
 		if err != nil {
@@ -41,12 +38,11 @@ func Dial(o service.Options) (service.Client, error) {
 		options.ConnMaxIdleTime = 1 // a connection that broke meanwhile can look whole for some ms
 		c.nodes = append(c.nodes, redis.NewClient(options))
 	}
-	if c.recipe.library == nil {
-		return c, nil
-	}
 	var err error
-	c.locks, err = c.backend()
-	return c, err
+	if c.asker, err = by.dial(c); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // urlEnv has the URL of a Redis that is there already, with its password, where no list of
@@ -74,8 +70,8 @@ func optionsOf(url, addr string) (*redis.Options, error) {
 type client struct {
 	nodes    []*redis.Client
 	settings setting.Values
-	recipe   *recipe
-	locks    lock.Backend // of a recipe that a library has
+	by       *traits
+	asker    asker
 }
 
 // Reach implements service.Client, as those below do.
@@ -104,9 +100,6 @@ func (c *client) ReadToken(ctx context.Context, lock string) (fence.Token, error
 	return counted(lock, nil, d), nil
 }
 
-// retry is how often a client that waits asks again.
-const retry = 100 * time.Millisecond
-
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	w, err := c.asking("lock", scope, in)
 	if err != nil {
@@ -120,10 +113,19 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 	if err != nil {
 		return nil, err
 	}
-	if c.locks != nil {
-		return w.byLibrary(ctx, c.locks.TryLock)
+	return c.asker.try(ctx, w)
+}
+
+// Enqueue asks in the background. It returns when the client has asked once, and the lock
+// is another's, or when that has ended.
+func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
+	w, err := c.asking("lock", scope, "")
+	if err != nil {
+		return nil, err
 	}
-	return w.try(ctx)
+	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
+		return w.lock(toTell(ctx, stands))
+	})
 }
 
 // asking is a client that asks for a lock, perhaps more than once.
@@ -140,89 +142,48 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 }
 
 // lock waits for the lock.
-func (w *asking) lock(ctx context.Context) (t service.Tenure, err error) {
-	if w.locks != nil {
-		t, err = w.byLibrary(ctx, w.locks.Lock)
-	} else {
-		t, err = w.wait(ctx)
-	}
-	if err == nil && w.recipe.reenters {
+func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
+	t, err := w.asker.wait(ctx, w)
+	if err == nil && w.by.reenters {
 		t = &reentrant{t, w}
 	}
 	return t, err
 }
 
-// try asks once. The error is lock.ErrLocked where the lock is another's.
-func (w *asking) try(ctx context.Context) (service.Tenure, error) {
-	if ctx.Err() != nil {
-		return nil, fence.Definite.Wrap(ctx.Err())
-	}
-	conn := w.nodes[0].Conn() // one connection: WAIT is about what it wrote
-	defer conn.Close()
-	a := &attempt{redis: conn, nodes: w.nodes, asked: time.Now(), lock: w.scope, owner: w.owner, ttl: w.settings.Time(setting.TTL)}
-	taken, err := w.recipe.take(ctx, a)
-	if err == nil && taken {
-		a.stand(ctx)
-		err = w.replicated(ctx, a)
-	}
-	switch {
-	case errors.Is(err, errNotReplicated):
-		return nil, err
-	case err != nil:
-		return nil, &lock.UnknownError{Op: w.op, Scope: w.scope, Err: err}
-	case !taken && w.recipe.quorum:
-		return nil, service.ErrTooFew
-	case !taken:
-		return nil, lock.ErrLocked
-	}
-	t := &tenure{
-		of: w.client, grant: lock.Grant{Scope: w.scope, Owner: w.owner, Token: a.token, Mode: w.recipe.mode},
-		until: a.asked.Add(a.ttl), Life: service.NewLife(),
-	}
-	go t.keep()
-	return t, nil
+// held is a tenure that the client has got.
+func (w *asking) held(t lock.Tenure) service.Tenure {
+	return &held{service.Granted{Tenure: t}, w.client, w.scope}
 }
 
-// wait asks until the lock is the client's, or ctx is done.
-func (w *asking) wait(ctx context.Context) (service.Tenure, error) {
-	news, hangUp, err := w.listen(ctx)
+// held is a tenure of a client.
+type held struct {
+	service.Granted
+	of    *client
+	scope string
+}
+
+// Look asks the first node who holds the lock, as its keys say it, and so does the account.
+func (h *held) Look(ctx context.Context, _ string) (said string, err error) {
+	question := "asked Redis whose " + h.scope + " is"
+	d, err := contentsOf(ctx, h.of.nodes[0], []string{h.scope}, "")
 	if err != nil {
-		return nil, fence.Definite.Wrap(err)
+		return "", fmt.Errorf("%s: %w", question, err)
 	}
-	defer hangUp()
-	for {
-		t, err := w.lastTry(ctx)
-		if !errors.Is(err, lock.ErrLocked) {
-			return t, err
-		}
-		tellOwner(ctx, w.owner)
-		select {
-		case <-news:
-		case <-w.recipe.pause():
-		case <-ctx.Done():
-			return nil, fence.Definite.Wrap(ctx.Err())
-		}
+	owners := d.holders(h.scope)
+	switch _, mine := owners[h.Name()]; {
+	case len(owners) == 0:
+		return "", service.NotHeld(question + ": nobody's")
+	case !mine:
+		return "", service.NotHeld(question + ": another's")
 	}
+	return question + ": its own", nil
 }
 
-// lastTry is a try that may be the last of a wait.
-func (w *asking) lastTry(ctx context.Context) (service.Tenure, error) {
-	if ctx.Err() != nil {
-		return nil, fence.Definite.Wrap(ctx.Err())
-	}
-	late, stop := service.Patient(ctx, func() {})
-	defer stop()
-	return w.try(late)
+// reentrant is a tenure whose client can ask again as the same owner.
+type reentrant struct {
+	service.Tenure
+	asking *asking
 }
 
-// Enqueue asks in the background. It returns when the client has asked once, and the lock
-// is another's, or when that has ended.
-func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
-	w, err := c.asking("lock", scope, "")
-	if err != nil {
-		return nil, err
-	}
-	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
-		return w.lock(toTell(ctx, stands))
-	})
-}
+// Again implements service.Reentrant.
+func (r *reentrant) Again(ctx context.Context) (service.Tenure, error) { return r.asking.lock(ctx) }

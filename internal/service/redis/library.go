@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,112 +16,114 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-// library makes a recipe of a way to take locks that package redislock has.
-type library func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error)
+// library is a recipe of package redislock, which renews its leases, but for redlock's and
+// spring's, and releases what is theirs alone.
+type library struct {
+	traits
+	open opening
+}
 
-// The recipes of package redislock. They renew their leases, but for redlock's and spring's,
-// and release what is theirs alone.
+// opening makes the lock of some nodes.
+type opening func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error)
+
+// ofFirst opens a lock of one node.
+func ofFirst[B lock.Backend](
+	open func(redis.UniversalClient, time.Duration, ...redislock.Option) (B, error), options ...redislock.Option,
+) opening {
+	return func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+		return open(nodes[0], ttl, options...)
+	}
+}
+
+func (*library) rules() []rule { return []rule{inItsWay, unreplicated} }
+
 var (
-	ownLock = recipe{
-		name: "redislock", shows: history.ShowsGrant, about: "Package redislock in its own format.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			return redislock.New(nodes[0], ttl)
+	ownLock = library{
+		traits{name: "redislock", gives: history.ShowsGrant, about: "Package redislock in its own format."},
+		ofFirst(redislock.New),
+	}
+	ownFair = library{
+		traits{name: "redislock-fair", gives: history.ShowsGrant, about: "The same with a queue, by the option Fair."},
+		ofFirst(redislock.New, redislock.Fair()),
+	}
+	ownReentrant = library{
+		traits{name: "redislock-reentrant", gives: history.ShowsGrant, reenters: true,
+			about: "Package redislock by Reenter of package lock: its holder can take it again, and keeps its token."},
+		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+			b, err := redislock.New(nodes[0], ttl)
+			if err != nil {
+				return nil, err
+			}
+			return lock.Reenter(b), nil
 		},
 	}
-	ownFair = recipe{
-		name: "redislock-fair", shows: history.ShowsGrant, about: "The same with a queue, by the option Fair.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			return redislock.New(nodes[0], ttl, redislock.Fair())
-		},
-	}
-	redisson = recipe{
-		name: "redisson", shows: noToken, about: "Redisson's RLock, as package redislock has it.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			return redislock.Redisson(nodes[0], ttl)
-		},
-	}
-	redissonFenced = recipe{
-		name: "redisson-fenced", shows: history.ShowsGrant, about: "Redisson's RFencedLock, likewise.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			return redislock.RedissonFenced(nodes[0], ttl)
-		},
-	}
-	redissonSpin = recipe{
-		name: "redisson-spin", shows: noToken, about: "Redisson's RSpinLock, likewise: who waits listens to no channel, and asks again after pauses that grow from 1 ms to 128 ms.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			b, err := redislock.Redisson(nodes[0], ttl)
-			return spinning{b}, err
-		},
-	}
-	redissonFair = recipe{
-		name: "redisson-fair", shows: noToken, about: "Redisson's fair lock, likewise, which keeps a place in the queue for five minutes and longer.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+
+	redisson = library{traits{name: "redisson", about: "Redisson's RLock, as package redislock has it."},
+		ofFirst(redislock.Redisson)}
+	redissonFenced = library{traits{name: "redisson-fenced", gives: history.ShowsGrant, about: "Redisson's RFencedLock, likewise."},
+		ofFirst(redislock.RedissonFenced)}
+	redissonFair = library{
+		traits{name: "redisson-fair", about: "Redisson's fair lock, likewise, which keeps a place in the queue for five minutes and longer."},
+		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.RedissonFair(nodes[0], ttl, redislock.RedissonWait)
 		},
 	}
-	redissonRead = recipe{
-		name: "redisson-read", shows: noToken, about: "The reader's lock of Redisson's RReadWriteLock, likewise.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+	redissonRead = library{
+		traits{name: "redisson-read", mode: fence.Shared, about: "The reader's lock of Redisson's RReadWriteLock, likewise."},
+		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			both, err := redislock.RedissonReadWrite(nodes[0], ttl)
 			return lock.Shared(both), err
 		},
 	}
-	redissonWrite = recipe{
-		name: "redisson-write", shows: noToken, about: "The writer's, likewise.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			return redislock.RedissonReadWrite(nodes[0], ttl)
-		},
-	}
-	spring = recipe{
-		name: "spring", shows: noToken, path: springPath,
-		about: "The lock of a RedisLockRegistry of Spring Integration, likewise: nothing renews it, and who waits asks every 100 ms.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			return redislock.Spring(nodes[0], springRegistry, ttl)
-		},
-	}
-	redlock = recipe{
-		name: "redlock", shows: noToken, quorum: true, about: "RedLock, a lock of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster.",
-		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+	redissonWrite = library{traits{name: "redisson-write", about: "The writer's, likewise."}, ofFirst(redislock.RedissonReadWrite)}
+
+	redlock = library{
+		traits{name: "redlock", on: most,
+			about: "RedLock, a lock of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster."},
+		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.Quorum(nodes, ttl)
 		},
 	}
 )
 
-// springRegistry is the key of the registry of the recipe spring. The key of a lock of Spring
-// is REGISTRY:PATH; this registry and springPath make it libraryKey, which the account reads.
-const springRegistry = "lock"
-
-func springPath(lock string) string { return strings.TrimPrefix(libraryKey(lock), springRegistry+":") }
-
-// backend is the client's own of a library.
-func (c *client) backend() (lock.Backend, error) {
+// dial opens the lock for a client.
+func (r *library) dial(c *client) (asker, error) {
 	var nodes []redis.UniversalClient
 	for _, node := range c.nodes {
 		node.AddHook(overhear{})
 		nodes = append(nodes, node)
 	}
-	b, err := c.recipe.library(nodes, c.settings.Time(setting.TTL))
+	b, err := r.open(nodes, c.settings.Time(setting.TTL))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", service.By, err)
 	}
-	return b, nil
+	return opened{b, &r.traits}, nil
 }
 
-// byLibrary asks a library for a lock.
-func (w *asking) byLibrary(ctx context.Context, ask func(context.Context, string) (lock.Tenure, error)) (service.Tenure, error) {
-	path := w.scope
-	if w.recipe.path != nil {
-		path = w.recipe.path(path)
-	}
-	t, err := ask(ctx, path)
+// opened is a library's lock, as a client asks for it.
+type opened struct {
+	lock.Backend
+	by *traits
+}
+
+func (o opened) try(ctx context.Context, w *asking) (service.Tenure, error) {
+	return o.taken(ctx, w, o.TryLock)
+}
+
+func (o opened) wait(ctx context.Context, w *asking) (service.Tenure, error) {
+	return o.taken(ctx, w, o.Lock)
+}
+
+func (o opened) taken(ctx context.Context, w *asking, ask func(context.Context, string) (lock.Tenure, error)) (service.Tenure, error) {
+	t, err := ask(ctx, w.scope)
 	switch {
-	case errors.Is(err, lock.ErrLocked) && w.recipe.quorum:
-		return nil, service.ErrTooFew
+	case errors.Is(err, lock.ErrLocked):
+		return nil, o.by.refusal()
 	case err != nil:
 		return nil, err
 	}
 	service.Stand(ctx, t.Grant().Owner)
-	return &borrowed{t, w.client, w.scope}, nil
+	return w.held(t), nil
 }
 
 // overhear tells who asks by a script, as a library tells of its owner only when it has the
@@ -142,7 +143,7 @@ func tellOwner(ctx context.Context, owner string) {
 	}
 }
 
-// ProcessHook implements redis.Hook, as those below do.
+// ProcessHook implements redis.Hook, as the next two do.
 func (overhear) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
@@ -161,23 +162,4 @@ func (overhear) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (overhear) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
-}
-
-// borrowed is a tenure of a library's.
-type borrowed struct {
-	lock.Tenure
-	of    *client
-	scope string
-}
-
-// Name implements service.Tenure, as those below do.
-func (b *borrowed) Name() string { return b.Grant().Owner }
-
-func (b *borrowed) Session() string { return b.Grant().Owner }
-
-func (b *borrowed) Shown() (token fence.Token, remark string) { return b.Grant().Token, "" }
-
-// Look asks as the account does.
-func (b *borrowed) Look(ctx context.Context, _ string) (said string, err error) {
-	return b.of.look(ctx, lock.Grant{Scope: b.scope, Owner: b.Name()})
 }

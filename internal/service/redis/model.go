@@ -21,51 +21,72 @@ type value struct {
 
 // apply does what a command did.
 func (d database) apply(command []string) {
-	name, args := command[0], command[1:]
-	if len(args) == 0 {
-		if name == "FLUSHALL" || name == "FLUSHDB" {
-			clear(d)
-		}
-		return
-	}
-	key := args[0]
-	switch {
-	case name == "DEL" || name == "UNLINK":
-		for _, k := range args {
-			delete(d, k)
-		}
-	case name == "FLUSHALL" || name == "FLUSHDB":
-		clear(d)
-	case name == "PERSIST":
-		d.expire(key, time.Time{})
-	case len(args) == 1:
-		d.count(name, key, "1")
-	case strings.HasPrefix(name, "H"):
-		d.applyHash(name, key, args[1:])
-	default:
-		d.applyString(name, key, args[1:])
+	if does := commands[command[0]]; does != nil {
+		does(d, command[1:])
 	}
 }
 
-func (d database) applyString(name, key string, args []string) {
-	switch name {
-	case "SET":
-		d[key] = &value{text: args[0], until: d.deadline(key, args[1:])}
-	case "SETNX", "GETSET":
-		d[key] = &value{text: args[0]}
-	case "SETEX", "PSETEX":
-		d[key] = &value{text: args[1], until: in(strings.TrimSuffix(name, "SETEX")+"X", args[0])}
-	case "PEXPIREAT":
-		d.expire(key, in("PXAT", args[0]))
-	case "EXPIREAT":
-		d.expire(key, in("EXAT", args[0]))
-	case "PEXPIRE":
-		d.expire(key, in("PX", args[0]))
-	case "EXPIRE":
-		d.expire(key, in("EX", args[0]))
-	default:
-		d.count(name, key, args[0])
+// commands are those that change strings and hashes. Redis has checked the arguments: a key comes
+// first, but for those that clear all.
+var commands = map[string]func(d database, args []string){
+	"DEL": remove, "UNLINK": remove,
+	"FLUSHALL": func(d database, _ []string) { clear(d) },
+	"FLUSHDB":  func(d database, _ []string) { clear(d) },
+
+	"SET": func(d database, args []string) {
+		d[args[0]] = &value{text: args[1], until: d.deadline(args[0], args[2:])}
+	},
+	"SETNX":  func(d database, args []string) { d[args[0]] = &value{text: args[1]} },
+	"GETSET": func(d database, args []string) { d[args[0]] = &value{text: args[1]} },
+	"SETEX":  func(d database, args []string) { d[args[0]] = &value{text: args[2], until: in("EX", args[1])} },
+	"PSETEX": func(d database, args []string) { d[args[0]] = &value{text: args[2], until: in("PX", args[1])} },
+
+	"INCR":   func(d database, args []string) { d.count(args[0], "1", 1) },
+	"DECR":   func(d database, args []string) { d.count(args[0], "1", -1) },
+	"INCRBY": func(d database, args []string) { d.count(args[0], args[1], 1) },
+	"DECRBY": func(d database, args []string) { d.count(args[0], args[1], -1) },
+
+	"PERSIST":   func(d database, args []string) { d.expire(args[0], time.Time{}) },
+	"PEXPIREAT": func(d database, args []string) { d.expire(args[0], in("PXAT", args[1])) },
+	"EXPIREAT":  func(d database, args []string) { d.expire(args[0], in("EXAT", args[1])) },
+	"PEXPIRE":   func(d database, args []string) { d.expire(args[0], in("PX", args[1])) },
+	"EXPIRE":    func(d database, args []string) { d.expire(args[0], in("EX", args[1])) },
+
+	"HSET": setFields, "HMSET": setFields, "HSETNX": setFields,
+	"HINCRBY": func(d database, args []string) {
+		fields := d.hash(args[0])
+		fields[args[1]] = plus(fields[args[1]], number(args[2]))
+	},
+	"HDEL": func(d database, args []string) {
+		fields := d.hash(args[0])
+		for _, f := range args[1:] {
+			delete(fields, f)
+		}
+		if len(fields) == 0 {
+			delete(d, args[0])
+		}
+	},
+}
+
+func remove(d database, keys []string) {
+	for _, k := range keys {
+		delete(d, k)
 	}
+}
+
+func setFields(d database, args []string) {
+	fields := d.hash(args[0])
+	for pair := range slices.Chunk(args[1:], 2) {
+		fields[pair[0]] = pair[1]
+	}
+}
+
+// hash has the fields of a key, which it makes a hash.
+func (d database) hash(key string) map[string]string {
+	if v := d[key]; v == nil || v.fields == nil {
+		d[key] = &value{fields: make(map[string]string)}
+	}
+	return d[key].fields
 }
 
 // deadline is what the options of a SET say of when the key expires.
@@ -82,8 +103,8 @@ func (d database) deadline(key string, options []string) (until time.Time) {
 }
 
 // in is a time, by the name of an option of SET.
-func in(option, number string) time.Time {
-	n, _ := strconv.ParseInt(number, 10, 64) // Redis has checked it
+func in(option, text string) time.Time {
+	n := number(text)
 	switch option {
 	case "PXAT":
 		return time.UnixMilli(n)
@@ -101,51 +122,20 @@ func (d database) expire(key string, until time.Time) {
 	}
 }
 
-// count does what counts.
-func (d database) count(name, key, by string) {
-	n, _ := strconv.ParseInt(by, 10, 64)
-	switch name {
-	case "DECR", "DECRBY":
-		n = -n
-	case "INCR", "INCRBY":
-	default:
-		return
+// count adds to what a key holds, so many times.
+func (d database) count(key, by string, times int64) {
+	if d[key] == nil {
+		d[key] = new(value)
 	}
-	v := d[key]
-	if v == nil {
-		v = new(value)
-		d[key] = v
-	}
-	v.text = plus(v.text, n)
+	d[key].text = plus(d[key].text, times*number(by))
 }
 
-func plus(text string, n int64) string {
-	old, _ := strconv.ParseInt(text, 10, 64)
-	return strconv.FormatInt(old+n, 10)
-}
+func plus(text string, n int64) string { return strconv.FormatInt(number(text)+n, 10) }
 
-func (d database) applyHash(name, key string, args []string) {
-	v := d[key]
-	if v == nil || v.fields == nil {
-		v = &value{fields: make(map[string]string)}
-		d[key] = v
-	}
-	switch name {
-	case "HSET", "HMSET", "HSETNX":
-		for i := 0; i+1 < len(args); i += 2 {
-			v.fields[args[i]] = args[i+1]
-		}
-	case "HINCRBY":
-		n, _ := strconv.ParseInt(args[1], 10, 64)
-		v.fields[args[0]] = plus(v.fields[args[0]], n)
-	case "HDEL":
-		for _, f := range args {
-			delete(v.fields, f)
-		}
-	}
-	if len(v.fields) == 0 {
-		delete(d, key)
-	}
+// number is one that Redis has checked; "" is 0.
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }
 
 // clone is a copy, which changes to d leave alone.

@@ -12,8 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fencelab/fencelab/internal/service/redis/replica"
-
-	_ "embed"
 )
 
 // observeDeadline is for how long a Redis is asked for the beginning of the account.
@@ -23,11 +21,7 @@ const observeDeadline = 30 * time.Second
 const marker = "fencelab_account:"
 
 // contents is a script that says what keys hold, and marks in the stream when that was.
-//
-//go:embed contents.lua
-var contentsLua string
-
-var contents = redis.NewScript(contentsLua)
+var contents = script("contents")
 
 // watch is the account of one node, by its replication stream.
 type watch struct {

@@ -1,93 +1,92 @@
 package redis
 
 import (
+	"cmp"
 	"context"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// recipe is a way to take a lock that people use. Each has a file of its own, and its
-// script beside it.
-type recipe struct {
-	name, about string
-	// shows is what the number that it gives is, as in history.Run.Tokens.
-	shows string
-	// take makes one attempt, and reports whether the lock is the client's. An error
-	// leaves that open.
-	take func(ctx context.Context, a *attempt) (taken bool, err error)
+// recipe is a way to take a lock that people use. It is of one of four kinds: plain and scripted
+// are requests of this package's own, library is a lock of package redislock, inJava is a program
+// in Java. A new one is an entry in a table of its kind, with its script in a file, and a name in
+// the list below.
+type recipe interface {
+	service.Recipe
+	common() *traits
+	// rules are what a client cannot choose that has this recipe.
+	rules() []rule
+	// peer is the folder below peers/java of the program that takes the lock; "": this program does.
+	peer() string
+	// dial readies a client for the recipe.
+	dial(c *client) (asker, error)
+}
 
-	mode     fence.Mode               // how it takes the lock
-	free     *redis.Script            // releases it; nil: unlockScript does
-	listens  bool                     // who waits asks again when it is told of an unlock, and only then
-	library  library                  // in place of take
-	path     func(lock string) string // what the library calls a lock; nil: as the story does
-	reenters bool                     // a holder can take the lock again
-	peer     string                   // the folder below peers/java of the program that takes it; "": this one does
-	quorum   bool                     // it needs three nodes or more; others need one
-	every    bool                     // and all of them; else most
+// asker asks for locks by a client's recipe. The error is traits.refusal where the lock is
+// another's.
+type asker interface {
+	try(ctx context.Context, w *asking) (service.Tenure, error)  // asks once
+	wait(ctx context.Context, w *asking) (service.Tenure, error) // asks until the lock is the client's, or ctx is done
 }
 
 // recipes are all of them.
-var recipes = append([]*recipe{
+var recipes = append([]recipe{
 	&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &shortRead, &ownLock, &ownFair,
 	&redisson, &redissonSpin, &redissonFenced, &redissonFair, &redissonRead, &redissonWrite, &redissonMulti, &spring,
 	&redissonReentrant, &ownReentrant,
 	&redlock, &redlockNaive, &redlockPatient,
-}, inJava...)
+}, programs...)
+
+// traits are what recipes of all kinds have.
+type traits struct {
+	name, about string
+	// gives is what the number is that it gives, as in history.Run.Tokens; "": it gives none.
+	gives    string
+	mode     fence.Mode // how it takes the lock
+	on       nodesOf    // which nodes have to give the lock
+	reenters bool       // a holder can take the lock again
+}
+
+// nodesOf says how many of the nodes make a holder.
+type nodesOf int
+
+const (
+	theOne   nodesOf = iota // there is one
+	most                    // of three or more
+	everyOne                // of three or more
+)
 
 // needs is how many of the nodes have to know who holds a lock that these clients take. check
 // has seen that it is one number.
 func needs(clients map[string]scenario.Client, nodes int) int {
 	for _, c := range clients {
-		if service.RecipeOf(recipes, c.Values).every {
+		if service.RecipeOf(recipes, c.Values).common().on == everyOne {
 			return nodes
 		}
 	}
 	return nodes/2 + 1
 }
 
-// attempt is one to take a lock.
-type attempt struct {
-	redis *redis.Conn     // of the first node
-	nodes []*redis.Client // all
-	asked time.Time       // when the lease begins, by the client's clock
-	lock  string
-	owner string
-	ttl   time.Duration
-	token fence.Token // that was given
-	stood bool
-}
+func (r *traits) common() *traits { return r }
 
-// stand is to be called when the lock is taken by the first of several requests, before
-// the others. Where a recipe has not called it, it is called when the lock is taken.
-func (a *attempt) stand(ctx context.Context) {
-	if !a.stood {
-		a.stood = true
-		service.Stand(ctx, a.owner)
+// Name implements service.Recipe, as About does.
+func (r *traits) Name() string { return r.name }
+
+func (r *traits) About() string { return r.about }
+
+func (r *traits) peer() string { return "" }
+
+// refusal is the error where the lock is not given.
+func (r *traits) refusal() error {
+	if r.on == theOne {
+		return lock.ErrLocked
 	}
+	return service.ErrTooFew
 }
 
-// number is the answer of a script that gives a token, or nothing where the lock is not
-// free.
-func (a *attempt) number(answer *redis.Cmd) (taken bool, err error) {
-	n, err := answer.Uint64()
-	if err == redis.Nil {
-		return false, nil
-	}
-	a.token = fence.Token(n)
-	return err == nil, err
-}
-
-// Name implements service.Recipe, as the one below does.
-func (r *recipe) Name() string { return r.name }
-
-func (r *recipe) About() string { return r.about }
-
-// noToken is what recipes show that have no number.
-const noToken = history.ShowsNone
+// shows is gives, in the words of history.Run.Tokens.
+func (r *traits) shows() string { return cmp.Or(r.gives, history.ShowsNone) }

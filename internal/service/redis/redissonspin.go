@@ -6,9 +6,21 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
+
+var redissonSpin = library{
+	traits{name: "redisson-spin",
+		about: "Redisson's RSpinLock, likewise: who waits listens to no channel, and asks again after pauses that grow from 1 ms to 128 ms."},
+	func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+		b, err := redislock.Redisson(nodes[0], ttl)
+		return spinning{b}, err
+	},
+}
 
 // The pauses of a RSpinLock: Redisson's defaults.
 const (

@@ -1,22 +1,18 @@
 // Package redis is the lock service Redis: nodes that are a process each, real ones or
 // embedded ones, the locks that people build on them, and an account of tenures by the
-// nodes' replication streams. A recipe is a file here, and so is a fault.
+// nodes' replication streams. A recipe is an entry in the table of its kind, and a fault is a file.
 package redis
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
@@ -47,8 +43,8 @@ func serviceAt(p place) *service.Service {
 		Lacks: p.lacks,
 
 		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:6379"},
-		Peer:  func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },
-		Shows: shows, Slot: ownerOf, Bounds: service.BoundsBy(slack),
+		Peer:  func(client setting.Values) string { return service.RecipeOf(recipes, client).peer() },
+		Shows: shows, Slot: ownerOf, Bounds: service.BoundsBy(0),
 	}
 	if p.url != "" {
 		s.Env = []string{urlEnv + "=" + p.url}
@@ -64,7 +60,7 @@ func shows(client setting.Values) string {
 	if client.Text(setting.Token) == setting.TokenReadAgain {
 		return history.ShowsAny
 	}
-	return service.RecipeOf(recipes, client).shows
+	return service.RecipeOf(recipes, client).common().shows()
 }
 
 // program is the Redis that runs; "" is the embedded one.
@@ -132,46 +128,6 @@ func (p place) lacks(v *scenario.Variant) string {
 // wantEmbedded is what a user calls the embedded server.
 const wantEmbedded = "embedded"
 
-// check finds settings that do not go together.
-func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-	if n := w.Settings.Number(settingNodes); n > 1 && w.Settings.Number(settingReplicas) > 0 {
-		return &scenario.Conflict{Setting: settingReplicas, Text: fmt.Sprintf("a node alone has a replica, and the world has %d nodes: want \"nodes: 1\"", n)}
-	}
-	var other string // a client whose lock needs another number of nodes
-	for _, name := range slices.Sorted(maps.Keys(clients)) {
-		c := clients[name]
-		if service.RecipeOf(recipes, c.Values).quorum {
-			if other != "" && service.RecipeOf(recipes, clients[other].Values).every != service.RecipeOf(recipes, c.Values).every {
-				return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("%s's lock needs all nodes or most of them, and %s's the other: by its keys nobody can tell which of them holds it. Want one of these for all clients", name, other)}
-			}
-			other = name
-		}
-		by, n := service.RecipeOf(recipes, c.Values), w.Settings.Number(settingNodes)
-		inNoJVM := peers.CheckOther(name, by.name, c.Values, peers.Collector, peers.Ahead)
-		switch {
-		case by.quorum != (n > 1):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: fmt.Sprintf("the world has %d nodes of Redis, and %s is no lock of so many: redlock and its kin need 3 or 5, every other recipe 1", n, by.name)}
-		case by.quorum && by.library == nil && c.Text(settingRenew) != renewNone:
-			return &scenario.Conflict{Client: name, Setting: settingRenew, Text: by.name + " renews nothing: leave \"renew\" out"}
-		case (by.library != nil || by.peer != "") && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " renews and releases its locks in its own way: leave \"renew\" and \"unlock\" out"}
-		case by.free != nil && (c.Text(settingRenew) != renewNone || c.Text(settingUnlock) != unlockCompare || c.Number(settingWait) > 0):
-			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " has a lease that nothing renews, and an unlock of its own: leave \"renew\", \"unlock\" and \"wait\" out"}
-		case (by.library != nil || by.peer != "") && c.Number(settingWait) > 0:
-			return &scenario.Conflict{Client: name, Setting: settingWait, Text: by.name + " waits for no replica: leave \"wait\" out"}
-		case by.shows == noToken && c.Text(setting.Token) != tokenGranted:
-			return &scenario.Conflict{Client: name, Setting: setting.Token, Text: by.name + " counts no token that could be read again: leave \"token\" out"}
-		case by.peer != "" && by.quorum && c.Text(setting.Look) == lookOwner:
-			return &scenario.Conflict{Client: name, Setting: setting.Look, Text: by.name + " cannot be asked whether a majority has the lock: leave \"look\" out"}
-		case by.peer == "" && inNoJVM != nil:
-			return inNoJVM
-		case c.Number(settingWait) > w.Settings.Number(settingReplicas):
-			return &scenario.Conflict{Client: name, Setting: settingWait, Text: fmt.Sprintf("it waits for %d replicas, and Redis has %d: want \"replicas: %[1]d\"", c.Number(settingWait), w.Settings.Number(settingReplicas))}
-		}
-	}
-	return nil
-}
-
 // own says why a variant needs a Redis of its own.
 func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	if n := world.Number(settingNodes); n != 1 {
@@ -188,9 +144,6 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	}
 	return why
 }
-
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
 
 // isAddress reports whether s is HOST:PORT, as far as can be told without trying.
 func isAddress(s string) bool {

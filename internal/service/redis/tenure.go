@@ -1,11 +1,8 @@
 package redis
 
 import (
-	"cmp"
 	"context"
-	_ "embed"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -13,30 +10,25 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-var (
-	//go:embed unlock.lua
-	unlockSource string
-	//go:embed renew.lua
-	renewSource string
+var unlockScript, renewScript = script("unlock"), script("renew")
 
-	unlockScript = redis.NewScript(unlockSource)
-	renewScript  = redis.NewScript(renewSource)
-)
-
-// tenure is one of a client, by a recipe.
+// tenure is one of a client, by a recipe of requests.
 type tenure struct {
 	*service.Life
 
 	of    *client
 	grant lock.Grant
+	free  freeing
 
 	mu    sync.Mutex
 	until time.Time // the end of the lease, by the client's clock
 }
+
+// freeing releases a lock on a node, and reports whether it was there, to be released.
+type freeing func(ctx context.Context, node *redis.Client, t *tenure) (mine bool, err error)
 
 // bound is for how many TTLs a watchdog with a bound renews a lease.
 const bound = 3
@@ -95,66 +87,25 @@ func (t *tenure) renew(ttl time.Duration) {
 	}
 }
 
-// Grant implements lock.Tenure, as those below do.
+// Grant implements lock.Tenure, as Unlock does.
 func (t *tenure) Grant() lock.Grant { return t.grant }
 
-// Unlock does what the client's setting says: where that is no comparison, whosever the
-// lock is by then.
 func (t *tenure) Unlock(ctx context.Context) error {
 	t.End(nil)
 	freed := 0
 	var failed error
 	for _, node := range t.of.nodes {
-		mine, err := t.free(ctx, node)
+		mine, err := t.free(ctx, node, t)
 		failed = errors.Join(failed, err)
 		if mine && err == nil {
 			freed++
 		}
 	}
 	switch {
-	case 2*freed > len(t.of.nodes) && t.of.recipe.listens:
-		return t.of.nodes[0].Publish(ctx, channelOf(t.grant.Scope), "").Err()
 	case 2*freed > len(t.of.nodes):
 		return nil
 	case failed != nil:
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: failed}
 	}
 	return lock.ErrLost
-}
-
-// free reports whether the lock was there on a node, to be deleted.
-func (t *tenure) free(ctx context.Context, node *redis.Client) (mine bool, err error) {
-	if t.of.settings.Text(settingUnlock) == unlockDel {
-		return true, node.Del(ctx, t.grant.Scope).Err()
-	}
-	script := cmp.Or(t.of.recipe.free, unlockScript)
-	return script.Run(ctx, node, []string{t.grant.Scope}, t.grant.Owner).Bool()
-}
-
-// Name implements service.Tenure, as those below do.
-func (t *tenure) Name() string { return t.grant.Owner }
-
-func (t *tenure) Session() string { return t.grant.Owner }
-
-func (t *tenure) Shown() (token fence.Token, remark string) { return t.grant.Token, "" }
-
-func (t *tenure) Look(ctx context.Context, _ string) (said string, err error) {
-	return t.of.look(ctx, t.grant)
-}
-
-// look asks the first node who holds a lock, as its keys say it.
-func (c *client) look(ctx context.Context, g lock.Grant) (said string, err error) {
-	question := "asked Redis whose " + g.Scope + " is"
-	d, err := contentsOf(ctx, c.nodes[0], []string{g.Scope}, "")
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", question, err)
-	}
-	held := d.holders(g.Scope)
-	switch _, mine := held[g.Owner]; {
-	case len(held) == 0:
-		return "", service.NotHeld(question + ": nobody's")
-	case !mine:
-		return "", service.NotHeld(question + ": another's")
-	}
-	return question + ": its own", nil
 }

@@ -72,9 +72,6 @@ func (d *About) dial(o service.Options) (service.Client, error) {
 	return &Client{Database: database, Settings: o.Settings, Recipe: by, pools: make(map[string]*pool)}, nil
 }
 
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
-
 // bounds are those of service.Service, where a database ends the sessions of clients that
 // ask for nothing for a time. A client whose clock is ahead gets a lease that lasts longer, if
 // its recipe goes by that clock. A lock that a connection has is to last no longer than others.
@@ -90,12 +87,12 @@ func (d *About) bounds(world setting.Values, clients map[string]scenario.Client)
 		if by.Same != nil {
 			continue
 		}
-		bounds[name] = max(c.Time(setting.TTL), idle) + slack
+		bounds[name] = max(c.Time(setting.TTL), idle) + service.Slack
 		if by.ByItsClock {
 			bounds[name] += c.Time(Ahead.Name)
 		}
 	}
-	return bounds, slack
+	return bounds, service.Slack
 }
 
 const whereIs = "the URL of one that is there already"

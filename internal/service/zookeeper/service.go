@@ -49,7 +49,7 @@ func Service() *service.Service {
 			return map[string]string{tokenCzxid: history.ShowsGrant, tokenSequence: history.ShowsAny}[client.Text(setting.Token)]
 		},
 		Bounds: func(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
-			return nodes.Bounds(world, clients, slack)
+			return nodes.Bounds(world, clients)
 		},
 		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
 	}
@@ -92,9 +92,6 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 
 // longestSession is what the members grant that the lab starts.
 const longestSession = time.Minute
-
-// slack is how long a machine that is busy may take to do what is due.
-const slack = 3 * time.Second
 
 // reachDeadline is for how long a ZooKeeper that is there already is asked.
 const reachDeadline = 10 * time.Second
