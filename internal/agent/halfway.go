@@ -29,7 +29,7 @@ type taken struct {
 // that taking it is of. Each half is bounded by --timeout.
 func (a *agent) beginLock(ctx context.Context, arg string) error {
 	lock, err := oneLock("begin lock", arg)
-	if err != nil {
+	if err := cmp.Or(err, a.limit("begin lock")); err != nil {
 		return err
 	}
 	lock = cmp.Or(lock, a.Scope)

@@ -22,7 +22,7 @@ type ended struct {
 // granted the lock at once; its place has to be answered within --timeout.
 func (a *agent) enqueue(ctx context.Context, arg string) error {
 	lock, err := oneLock("queue", arg)
-	if err != nil {
+	if err := cmp.Or(err, a.limit("queue")); err != nil {
 		return err
 	}
 	lock = cmp.Or(lock, a.Scope)

@@ -1,12 +1,14 @@
 package clientcmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/agent"
+	"github.com/fencelab/fencelab/internal/jvm"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
@@ -40,7 +42,7 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 			askStorage, sender := c.askStorage, send.Client
 			if inService {
 				if !c.stores() {
-					return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s", c.service))
+					return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s, or be reached there by a client in Java", c.service))
 				}
 				askStorage, sender = nil, nil
 			}
@@ -59,9 +61,16 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 			case inWords:
 				words = cmd.ErrOrStderr()
 			}
-			return agent.Run(cmd.Context(), in, out, agent.Config{
+			told := agent.Config{
 				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
-			})
+			}
+			half, inJava := s.locks.(*jvm.Client)
+			if !inJava {
+				return agent.Run(cmd.Context(), in, out, told)
+			}
+			told.Heap, send.Through = half, half.Transport(true)
+			err = agent.Run(half.While(cmd.Context()), in, out, told)
+			return errors.Join(err, half.Ended())
 		},
 	}
 	cmd.Flags().BoolVar(&asLines, "json", false, "report JSON lines on a terminal, too")
