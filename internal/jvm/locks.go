@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -33,9 +32,8 @@ type Client struct {
 	*process
 	timeout time.Duration
 	log     string // of the JVM's collections
-	tenures atomic.Uint64
-	queues  bool // the library says who waits for a lock
-	stops   bool // a collection stops the JVM for most of its time
+	queues  bool   // the library says who waits for a lock
+	stops   bool   // a collection stops the JVM for most of its time
 }
 
 var (
@@ -82,7 +80,7 @@ func (c *Client) Limit(command string) error {
 
 func (c *Client) Lock(ctx context.Context, scope, _ string) (service.Tenure, error) {
 	deadline, _ := ctx.Deadline()
-	t, err := c.take(ctx, c.newTenure(), scope, time.Until(deadline))
+	t, err := c.take(ctx, c.newTenure(scope), time.Until(deadline))
 	if fence.OutcomeOf(err) == fence.Definite && err != nil {
 		<-ctx.Done() // the library's clock may be a moment ahead
 	}
@@ -90,7 +88,7 @@ func (c *Client) Lock(ctx context.Context, scope, _ string) (service.Tenure, err
 }
 
 func (c *Client) TryLock(ctx context.Context, scope, _ string) (service.Tenure, error) {
-	return c.take(ctx, c.newTenure(), scope, 0)
+	return c.take(ctx, c.newTenure(scope), 0)
 }
 
 func (c *Client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
@@ -99,8 +97,8 @@ func (c *Client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 		if err == nil || fence.OutcomeOf(err) != fence.Definite {
 			return t, err
 		}
-		id := c.newTenure()
-		waiter, err := c.ask(ctx, "waiter", url.Values{"tenure": {id}}, 0)
+		next := c.newTenure(scope)
+		waiter, err := next.ask(ctx, "waiter", url.Values{}, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +109,7 @@ func (c *Client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 				stands(waiter.Get("name"))
 			}
 		}()
-		return c.take(ctx, id, scope, queueing)
+		return c.take(ctx, next, queueing)
 	})
 }
 
@@ -130,25 +128,26 @@ func (c *Client) awaitPlace(ctx context.Context, scope, waiter string) error {
 	}
 }
 
-// newTenure is what both processes call a tenure that is to be. The library does not know of it.
-func (c *Client) newTenure() string { return strconv.FormatUint(c.tenures.Add(1), 10) }
-
-// take asks for a lock, and waits for it so long.
-func (c *Client) take(ctx context.Context, id, scope string, within time.Duration) (service.Tenure, error) {
-	lost := make(chan struct{})
+// newTenure is a tenure that is to be. The library does not know by which name the two processes call it.
+func (c *Client) newTenure(scope string) tenure {
 	c.mu.Lock()
-	c.lost[id] = lost
-	c.mu.Unlock()
-	said, err := c.ask(ctx, "lock", url.Values{"tenure": {id}, "lock": {scope}, "within": {nanoseconds(max(within, 0))}}, c.timeout)
+	defer c.mu.Unlock()
+	t := tenure{Life: service.NewLife(), of: c, id: strconv.Itoa(len(c.tenures)), grant: lock.Grant{Scope: scope}}
+	c.tenures[t.id] = t.Life
+	return t
+}
+
+// take asks for the lock of t, and waits for it so long.
+func (c *Client) take(ctx context.Context, t tenure, within time.Duration) (service.Tenure, error) {
+	said, err := t.ask(ctx, "lock", url.Values{"lock": {t.grant.Scope}, "within": {nanoseconds(max(within, 0))}}, c.timeout)
 	if err != nil {
-		c.ends(id)
 		return nil, err
 	}
-	return c.granted(said, tenure{of: c, id: id, done: lost, grant: lock.Grant{Scope: scope}})
+	return t.granted(said)
 }
 
 // granted makes t what the JVM says of a grant.
-func (c *Client) granted(said url.Values, t tenure) (_ service.Tenure, err error) {
+func (t tenure) granted(said url.Values) (_ service.Tenure, err error) {
 	t.grant.Owner = said.Get("name")
 	token, err := strconv.ParseUint(said.Get("token"), 10, 64)
 	t.grant.Token = fence.Token(token)
@@ -174,11 +173,17 @@ func (c *Client) Close(context.Context) error {
 
 // tenure is a service.Tenure.
 type tenure struct {
+	*service.Life
 	of    *Client
 	id    string
 	inner bool // taken while the lock was held: its end is not that of the tenure
 	grant lock.Grant
-	done  <-chan struct{}
+}
+
+// ask has the JVM do op with the tenure, on its thread.
+func (t tenure) ask(ctx context.Context, op string, fields url.Values, patience time.Duration) (url.Values, error) {
+	fields.Set("tenure", t.id)
+	return t.of.ask(ctx, op, fields, patience)
 }
 
 func (t tenure) Grant() lock.Grant { return t.grant }
@@ -189,21 +194,10 @@ func (t tenure) Session() string { return t.grant.Owner }
 
 func (t tenure) Shown() (token fence.Token, remark string) { return t.grant.Token, "" }
 
-func (t tenure) Done() <-chan struct{} { return t.done }
-
-func (t tenure) Err() error {
-	select {
-	case <-t.done:
-		return lock.ErrLost
-	default:
-		return nil
-	}
-}
-
 func (t tenure) Unlock(ctx context.Context) error {
-	_, err := t.of.ask(ctx, "unlock", url.Values{"tenure": {t.id}}, 0)
+	_, err := t.ask(ctx, "unlock", url.Values{}, 0)
 	if !t.inner {
-		t.of.ends(t.id)
+		t.End(nil)
 	}
 	return err
 }
@@ -211,7 +205,7 @@ func (t tenure) Unlock(ctx context.Context) error {
 // Look asks the library, or by it the lock service.
 func (t tenure) Look(ctx context.Context, how string) (said string, err error) {
 	question := fmt.Sprintf("asked its library (%s) whether it holds the lock: ", how)
-	answer, err := t.of.ask(ctx, "look", url.Values{"tenure": {t.id}, "look": {how}}, 0)
+	answer, err := t.ask(ctx, "look", url.Values{"look": {how}}, 0)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s%w", question, err)
@@ -226,13 +220,12 @@ type reentrant struct{ tenure }
 
 // Again implements service.Reentrant.
 func (t reentrant) Again(ctx context.Context) (service.Tenure, error) {
-	said, err := t.of.ask(ctx, "again", url.Values{"tenure": {t.id}}, 0)
+	said, err := t.ask(ctx, "again", url.Values{}, 0)
 	if err != nil {
 		return nil, err
 	}
-	again := t.tenure
-	again.inner = true
-	return t.of.granted(said, again)
+	t.inner = true
+	return t.granted(said)
 }
 
 func nanoseconds(d time.Duration) string { return strconv.FormatInt(d.Nanoseconds(), 10) }

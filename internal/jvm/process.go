@@ -34,7 +34,9 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/kernel"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
 )
 
 // process is a JVM.
@@ -47,7 +49,7 @@ type process struct {
 	in      io.WriteCloser
 	asked   int                        // the id of the last line
 	answers map[string]chan url.Values // by the id of what was asked
-	lost    map[string]chan struct{}   // by tenure
+	tenures map[string]*service.Life
 }
 
 // start starts a JVM, which dies with this process, and is in its process group: what stops or
@@ -55,7 +57,7 @@ type process struct {
 func start(command, env []string) (*process, error) {
 	p := &process{
 		cmd: exec.Command(command[0], command[1:]...), gone: make(chan struct{}),
-		answers: make(map[string]chan url.Values), lost: make(map[string]chan struct{}),
+		answers: make(map[string]chan url.Values), tenures: make(map[string]*service.Life),
 	}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stderr = os.Stderr
@@ -95,26 +97,15 @@ func (p *process) read(lines *bufio.Reader) error {
 	if err != nil {
 		return fmt.Errorf("it says %.200q: %w", line, err)
 	}
-	if tenure := said.Get("lost"); tenure != "" {
-		p.ends(tenure)
-		return nil
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if life := p.tenures[said.Get("lost")]; life != nil {
+		life.End(lock.ErrLost)
+	}
 	if answer := p.answers[said.Get("id")]; answer != nil {
 		answer <- said
 	}
 	return nil
-}
-
-// ends tells that a tenure is over.
-func (p *process) ends(tenure string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if lost := p.lost[tenure]; lost != nil {
-		close(lost)
-		delete(p.lost, tenure)
-	}
 }
 
 // ask has the JVM do op, and returns what it has learned. A question of which the JVM knows the
