@@ -163,7 +163,7 @@ func (a *agent) verbs() []verb {
 		{"queue", "[NAME]", "wait for the lock in the background, in a place in the queue", a.enqueue},
 		{"wait", "[NAME] [within TIME]", "wait, for that time or --timeout at most, for the lock that was queued for", a.wait},
 		{"unlock", "[NAME]", "release the lock and forget its grant", a.unlock},
-		{"read", "KEY [under NAME]", "read a key", a.read},
+		{"read", "KEY [under NAME]", "read a key", a.now(history.OpRead)},
 		{"write", "KEY=VALUE [under NAME]", "write a key", a.now(history.OpWrite)},
 		{"delete", "KEY [under NAME]", "delete a key", a.now(history.OpDelete)},
 		{"change", "KEY=VALUE... [under NAME]", "write several keys, whose values have no spaces", a.now(history.OpChange)},

@@ -246,8 +246,8 @@ func (a *agent) hold(lock string, t service.Tenure) (h *held, remark string) {
 	return h, remark
 }
 
-// begins has h be of a tenure of its own: grants of the same lock before it are of no
-// account any more.
+// begins says that h is the first grant of a tenure: earlier grants of the lock were of another
+// tenure, and are forgotten.
 func (a *agent) begins(h *held) {
 	h.outer = nil
 	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other.lock == h.lock })
