@@ -42,7 +42,7 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 			askStorage, sender := c.askStorage, send.Client
 			if inService {
 				if !c.stores() {
-					return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s, or be reached there by a client in Java", c.service))
+					return usage(cmd, fmt.Errorf("--in-service: no data can lie in %s", c.service))
 				}
 				askStorage, sender = nil, nil
 			}
@@ -65,8 +65,11 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
 			}
 			half, inJava := s.locks.(*jvm.Client)
-			if !inJava {
+			switch {
+			case !inJava:
 				return agent.Run(cmd.Context(), in, out, told)
+			case inService:
+				return usage(cmd, errors.New("--in-service: a client in Java reaches a storage by HTTP alone"))
 			}
 			told.Heap, send.Through = half, half.Transport(true)
 			err = agent.Run(half.While(cmd.Context()), in, out, told)

@@ -86,10 +86,10 @@ func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) er
 	return s, nil
 }
 
-// stores reports whether data can lie in the lock service that was chosen, where the client reaches it.
+// stores reports whether data can lie in the lock service that was chosen.
 func (c *config) stores() bool {
 	return slices.ContainsFunc(c.services, func(s service.Service) bool {
-		return s.Name() == c.service && s.Words().Compares != nil && !strings.HasPrefix(c.chosen[service.By], peers.Prefix)
+		return s.Name() == c.service && s.Words().Compares != nil
 	})
 }
 

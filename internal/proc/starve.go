@@ -29,7 +29,7 @@ func (p *Process) Waited() (all time.Duration) {
 	}
 	pids := []int{p.PID()}
 	if p.family != nil {
-		pids = members(p.PID())
+		pids = Members(p.PID())
 	}
 	for _, pid := range pids {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is good
