@@ -57,6 +57,8 @@ func java() int {
 			// it is answered when it is cancelled
 		case "cancel ":
 			say(asked.Get("of"), "end=no&text=left")
+		case "lock garbage":
+			fmt.Println("%zz")
 		case "unlock ":
 			say(id, "end=over&text=not+yours")
 		case "look ":
@@ -169,5 +171,13 @@ func TestWrongSettings(t *testing.T) {
 	}
 	if err := c.Ended(); err == nil {
 		t.Error("it is not told that the JVM has ended")
+	}
+}
+
+// TestGarbage: a JVM that says what makes no sense is ended, and said to be.
+func TestGarbage(t *testing.T) {
+	c := start(t)
+	if _, err := c.TryLock(t.Context(), "garbage", ""); err == nil || !strings.Contains(err.Error(), `the JVM has ended: it says "%zz`) {
+		t.Errorf("%v", err)
 	}
 }

@@ -82,6 +82,9 @@ func start(command, env []string) (*process, error) {
 		for lines := bufio.NewReader(out); err == nil; {
 			err = p.read(lines)
 		}
+		if !errors.Is(err, io.EOF) {
+			_ = p.cmd.Process.Kill() // it is none of ours, and may go on; one that has ended is as good
+		}
 		p.err = fmt.Errorf("the JVM has ended: %w", errors.Join(err, p.cmd.Wait()))
 	}()
 	return p, <-started
