@@ -1,6 +1,6 @@
 # Everything here is a go command that can be typed as well.
 
-.PHONY: run test race mutants schemathesis bench fuzz lint tidy demo docs dist
+.PHONY: run test race mutants schemathesis bench fuzz lint tidy demo docs picture dist
 
 run: ## the main story
 	go run ./cmd/gcsim
@@ -64,6 +64,11 @@ docs: ## the chapters' pictures, the table of all pitfalls and that of all locks
 	go test ./internal/service/elasticsearch -run TestTable -update
 	go test ./internal/drivertest/interop -run TestPairs -update
 	go run ./internal/mkdocs gcsim-out
+
+picture: ## the picture of one chapter, from a new run of its scenario: make picture SCENARIO=gc-pause
+	rm -rf gcsim-out/one
+	go run ./cmd/gcsim run $(SCENARIO) -o gcsim-out/one
+	go run ./internal/mkdocs gcsim-out/one
 
 dist: ## the files of a release, of the commit that stands here, in dist
 	.ci/dist

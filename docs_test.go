@@ -45,9 +45,9 @@ func allScenarios(t *testing.T) []*scenario.Scenario {
 	t.Helper()
 	var files []string
 	for _, s := range all.List {
-		of, err := filepath.Glob("scenarios/" + s.Name() + "/*.yaml")
+		of, err := filepath.Glob("scenarios/" + s.Name + "/*.yaml")
 		if err != nil || len(of) == 0 {
-			t.Fatalf("%s has no scenarios (%v)", s.Name(), err)
+			t.Fatalf("%s has no scenarios (%v)", s.Name, err)
 		}
 		files = append(files, of...)
 	}
@@ -383,7 +383,7 @@ func TestLegendsAreKnown(t *testing.T) {
 // serviceNames are those of the lock services, which name all their scenarios.
 func serviceNames() (names []string) {
 	for _, s := range all.List {
-		names = append(names, s.Name())
+		names = append(names, s.Name)
 	}
 	return names
 }

@@ -13,12 +13,13 @@ import (
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// rounds is how often a test does its part: more with FENCELAB_LONG=1.
+// rounds is how often a test does its part: more in its long form.
 func rounds(short, long int) int {
-	if os.Getenv("FENCELAB_LONG") == "1" {
+	if need.Long() {
 		return long
 	}
 	return short

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/need"
 )
 
 // The bound of memory that docs/operations.md gives: what the storage itself
@@ -197,7 +199,7 @@ func TestHostileClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, phase := 1_000, 3*time.Second
-	if long() {
+	if need.Long() {
 		n, phase = 10_000, 40*time.Second
 		if n = min(n, int(limit.Cur)-files); n < 2_000 {
 			t.Fatalf("the limit of open files is %d; raise it: ulimit -n 20000", limit.Cur)
@@ -305,7 +307,7 @@ func TestOneClientCannotTakeAllConnections(t *testing.T) {
 // TestMillionKeys: what they cost, and that at --max-keys the storage goes on.
 func TestMillionKeys(t *testing.T) {
 	n, phase := 50*1024, 500*time.Millisecond
-	if long() {
+	if need.Long() {
 		n, phase = 1_000_000/1024*1024, 5*time.Second
 	}
 	w := newWorld(t)

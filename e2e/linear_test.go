@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/linear"
 	"github.com/fencelab/fencelab/internal/linear/workload"
+	"github.com/fencelab/fencelab/internal/need"
 )
 
 // trial is 16 clients and storages that are harmed while they serve.
@@ -29,14 +30,11 @@ type trial struct {
 // many unknown outcomes.
 const clientTimeout = 200 * time.Millisecond
 
-// long is whether there is time for long histories.
-func long() bool { return os.Getenv("FENCELAB_LONG") != "" }
-
 // faultsIn is how many faults a history has. The search for an order of a history with
 // three times as many, of which thousands of requests have an unknown outcome, sometimes
 // does not end in time.
 func faultsIn() int {
-	if long() {
+	if need.Long() {
 		return 50
 	}
 	return 12
@@ -45,7 +43,7 @@ func faultsIn() int {
 // trials does several trials in the long form, each with a history of its own.
 func trials(t *testing.T, do func(*testing.T)) {
 	n := 1
-	if long() {
+	if need.Long() {
 		n = 3
 	}
 	for i := range n {

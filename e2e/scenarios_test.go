@@ -17,11 +17,11 @@ import (
 func TestAllScenarios(t *testing.T) {
 	t.Parallel()
 	for _, s := range all.List {
-		t.Run(s.Name(), func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			w := newWorld(t)
-			p := w.start("gcsim", "run", s.Name())
+			p := w.start("gcsim", "run", s.Name)
 			if p.end(); strings.Contains(p.output(), "nothing was run") {
-				need.Missing(t, s.Name(), "to run its scenarios", "go run ./cmd/gcsim services")
+				need.Missing(t, s.Name, "to run its scenarios", "go run ./cmd/gcsim services")
 			}
 			p.want(0)
 		})

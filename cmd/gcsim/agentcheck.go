@@ -59,7 +59,7 @@ checked.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the command is the command's
-	f.StringVar(&name, "service", all.List[0].Name(), "the lock service: "+strings.Join(service.Names(all.Named), ", "))
+	f.StringVar(&name, "service", all.List[0].Name, "the lock service: "+strings.Join(service.Names(all.Named), ", "))
 	f.StringArrayVar(&world, "world", nil, "a setting of the lock service's servers, NAME=VALUE; may be repeated")
 	f.StringToStringVar(&settings, "set", nil, "a setting of the client, such as by=RECIPE; may be repeated")
 	f.StringArrayVar(&o.Only, "check", nil, "the name of a check to make; may be repeated (default: all)")
@@ -109,7 +109,7 @@ func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings 
 }
 
 // serviceOf is the lock service of a name in a list, if its servers can be started here.
-func serviceOf(list []service.Service, name string) (service.Service, error) {
+func serviceOf(list []*service.Service, name string) (*service.Service, error) {
 	s := service.Named(list, name)
 	if s == nil {
 		return nil, fmt.Errorf("--service is %q, want %s", name, strings.Join(service.Names(list), ", "))

@@ -26,7 +26,7 @@ const mainStory = "01-gc-pause"
 func builtin() ([]*scenario.Scenario, error) {
 	var list []*scenario.Scenario
 	for _, s := range all.List {
-		own, err := ofService(s.Name())
+		own, err := ofService(s.Name)
 		if err != nil {
 			return nil, err
 		}

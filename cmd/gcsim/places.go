@@ -29,13 +29,13 @@ func (p *places) flags(f *pflag.FlagSet) {
 func (p *places) whereFlags(f *pflag.FlagSet) {
 	p.where = make(map[string]*string)
 	for _, s := range all.List {
-		p.where[s.Name()] = f.String(s.Name(), "", fmt.Sprintf("where %s is: %s (default: what \"gcsim services\" says)", s.Name(), s.Where()))
+		p.where[s.Name] = f.String(s.Name, "", fmt.Sprintf("where %s is: %s (default: what \"gcsim services\" says)", s.Name, s.Where))
 	}
 }
 
 // found are the lock services, where they are.
 type found struct {
-	services  []service.Service
+	services  []*service.Service
 	endpoints map[string][]string // of those that are there already
 }
 
@@ -43,12 +43,12 @@ type found struct {
 func (p places) find(list []*scenario.Scenario) (found, error) {
 	f := found{endpoints: make(map[string][]string)}
 	for _, s := range all.Named {
-		if where := p.where[s.Name()]; where != nil && *where != "" {
+		if where := p.where[s.Name]; where != nil && *where != "" {
 			at, endpoints, err := s.At(*where)
 			if err != nil {
-				return f, fmt.Errorf("--%s %s: %w", s.Name(), *where, err)
+				return f, fmt.Errorf("--%s %s: %w", s.Name, *where, err)
 			}
-			s, f.endpoints[s.Name()] = at, endpoints
+			s, f.endpoints[s.Name] = at, endpoints
 		}
 		f.services = append(f.services, s)
 	}
@@ -58,16 +58,16 @@ func (p places) find(list []*scenario.Scenario) (found, error) {
 	used := f.used(list)
 	if len(used) > 1 {
 		return f, fmt.Errorf("--endpoints are those of one lock service, and the scenarios use %s: run those of one, as by \"gcsim run %s\"",
-			strings.Join(service.Names(used), " and "), used[0].Name())
+			strings.Join(service.Names(used), " and "), used[0].Name)
 	}
-	f.endpoints[used[0].Name()] = p.endpoints
+	f.endpoints[used[0].Name] = p.endpoints
 	return f, nil
 }
 
 // used are the services of scenarios.
-func (f found) used(list []*scenario.Scenario) (used []service.Service) {
+func (f found) used(list []*scenario.Scenario) (used []*service.Service) {
 	for _, known := range f.services {
-		if slices.ContainsFunc(list, func(s *scenario.Scenario) bool { return s.Variants[0].World.Service == known.Name() }) {
+		if slices.ContainsFunc(list, func(s *scenario.Scenario) bool { return s.Variants[0].World.Service == known.Name }) {
 			used = append(used, known)
 		}
 	}
@@ -77,7 +77,7 @@ func (f found) used(list []*scenario.Scenario) (used []service.Service) {
 // reach returns when the services that are there already have answered.
 func (f found) reach(ctx context.Context) error {
 	for _, s := range f.services {
-		if endpoints := f.endpoints[s.Name()]; len(endpoints) > 0 {
+		if endpoints := f.endpoints[s.Name]; len(endpoints) > 0 {
 			if err := s.Reach(ctx, endpoints); err != nil {
 				return err
 			}
@@ -97,12 +97,12 @@ func (f found) missing(list []*scenario.Scenario) (why []string) {
 }
 
 // lacks is why a service's scenarios cannot be run; "" where they can.
-func (f found) lacks(s service.Service) string {
+func (f found) lacks(s *service.Service) string {
 	where, bring := s.Found()
-	if where != "" || len(f.endpoints[s.Name()]) > 0 {
+	if where != "" || len(f.endpoints[s.Name]) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is missing: %s", s.Name(), bring)
+	return fmt.Sprintf("%s is missing: %s", s.Name, bring)
 }
 
 // place says of each job where its service is, or why it is not made.
@@ -123,8 +123,8 @@ func (f found) skips(v *scenario.Variant) string {
 	if len(f.endpoints[name]) > 0 {
 		return v.Own
 	}
-	if l, may := s.(service.Lacking); may && f.lacks(s) == "" {
-		return l.Lacks(v)
+	if s.Lacks != nil && f.lacks(s) == "" {
+		return s.Lacks(v)
 	}
 	return f.lacks(s)
 }

@@ -98,7 +98,7 @@ func longestFirst(jobs []*job) []*job {
 // they can. It is the first of its service, or has servers of its own.
 func (j *job) starts(started map[string]bool) bool {
 	name := j.variant.World.Service
-	if _, shared := service.Named(j.options.Services, name).(service.Shared); !shared || j.skipped != "" {
+	if service.Named(j.options.Services, name).Launch == nil || j.skipped != "" {
 		return false
 	}
 	first := !started[name]

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -29,7 +27,7 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			inJava := 0
 			for _, s := range all.Named {
-				own, err := ofService(s.Name())
+				own, err := ofService(s.Name)
 				if err != nil {
 					return err
 				}
@@ -38,9 +36,9 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 						inJava++
 					}
 				}
-				fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", s.Name(), len(own), whereIs(s))
+				fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", s.Name, len(own), whereIs(s))
 			}
-			fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", peers.Name, inJava, whereIs(javaPeers{}))
+			fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", peers.Name, inJava, whereIs(javaPeers))
 			return w.Flush()
 		},
 	}
@@ -48,32 +46,14 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 	return cmd
 }
 
-// part is what scenarios need: a lock service, or the clients in Java.
-type part interface {
-	Name() string
-	Found() (where, bring string)
-}
+// javaPeers are the clients in Java, which are found and fetched as a service is.
+var javaPeers = &service.Service{Service: scenario.Service{Name: peers.Name}, Found: peers.Found, Get: peers.Get}
 
-// parts are all of them.
-func parts() (list []part) {
-	for _, s := range all.List {
-		list = append(list, s)
-	}
-	return append(list, javaPeers{})
-}
-
-// javaPeers are the clients in Java.
-type javaPeers struct{}
-
-func (javaPeers) Name() string { return peers.Name }
-
-func (javaPeers) Found() (where, bring string) { return peers.Found() }
-
-// Get implements service.Getter.
-func (javaPeers) Get(ctx context.Context, progress io.Writer) error { return peers.Get(ctx, progress) }
+// parts are what scenarios need: the lock services, and the clients in Java.
+func parts() []*service.Service { return append(slices.Clone(all.List), javaPeers) }
 
 // whereIs says where a part is found, or what brings it.
-func whereIs(p part) string {
+func whereIs(p *service.Service) string {
 	where, bring := p.Found()
 	if where == "" {
 		return "missing: " + bring
@@ -84,7 +64,7 @@ func whereIs(p part) string {
 // allServices names all that can be fetched.
 const allServices = "all"
 
-func getCommand(parts []part) *cobra.Command {
+func getCommand(parts []*service.Service) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get SERVICE... | java | " + allServices,
 		Short: "Fetch what lock services need, or the clients in Java",
@@ -108,14 +88,13 @@ libraries. "all" means all that can be fetched.`,
 }
 
 // toGet are the parts that a user names.
-func toGet(parts []part, names []string) (wanted []part, err error) {
+func toGet(parts []*service.Service, names []string) (wanted []*service.Service, err error) {
 	var known []string
 	for _, p := range parts {
-		_, can := p.(service.Getter)
-		if slices.Contains(names, p.Name()) || can && slices.Contains(names, allServices) {
+		if slices.Contains(names, p.Name) || p.Get != nil && slices.Contains(names, allServices) {
 			wanted = append(wanted, p)
 		}
-		known = append(known, p.Name())
+		known = append(known, p.Name)
 	}
 	known = append(known, allServices)
 	for _, name := range names {
@@ -127,15 +106,15 @@ func toGet(parts []part, names []string) (wanted []part, err error) {
 }
 
 // get has a part fetch what it needs, and says where it is then found.
-func get(cmd *cobra.Command, p part) error {
-	if getter, can := p.(service.Getter); can {
-		if err := getter.Get(cmd.Context(), cmd.ErrOrStderr()); err != nil {
+func get(cmd *cobra.Command, p *service.Service) error {
+	if p.Get != nil {
+		if err := p.Get(cmd.Context(), cmd.ErrOrStderr()); err != nil {
 			return err
 		}
 	}
 	if where, _ := p.Found(); where == "" {
-		return fmt.Errorf("%s is %s", p.Name(), whereIs(p))
+		return fmt.Errorf("%s is %s", p.Name, whereIs(p))
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", p.Name(), whereIs(p))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", p.Name, whereIs(p))
 	return nil
 }

@@ -9,31 +9,32 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )
 
 // fetched is a service that can fetch what it needs, and then still may lack something.
 type fetched struct {
-	service.Service
-	name string
-	got  *bool
 	err  error
 	poor bool
 }
 
-func (f fetched) Name() string { return f.name }
-
-func (f fetched) Found() (where, bring string) {
-	if *f.got && !f.poor {
-		return "in the cache", ""
+func (f fetched) service(name string) *service.Service {
+	got := false
+	return &service.Service{
+		Service: scenario.Service{Name: name},
+		Found: func() (where, bring string) {
+			if got && !f.poor {
+				return "in the cache", ""
+			}
+			return "", "buy one"
+		},
+		Get: func(_ context.Context, progress io.Writer) error {
+			fmt.Fprintln(progress, "fetching")
+			got = true
+			return f.err
+		},
 	}
-	return "", "buy one"
-}
-
-func (f fetched) Get(_ context.Context, progress io.Writer) error {
-	fmt.Fprintln(progress, "fetching")
-	*f.got = true
-	return f.err
 }
 
 // TestGet: the services that are named fetch what they need, and those say so that still
@@ -53,10 +54,8 @@ func TestGet(t *testing.T) {
 		"still missing": {names: []string{"b"}, broken: fetched{poor: true}, prints: "fetching\n", says: "b is missing: buy one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, b := fetched{name: "a", got: new(bool)}, tt.broken
-			b.name, b.got = "b", new(bool)
 			var prints strings.Builder
-			cmd := getCommand([]part{a, b, poor{}})
+			cmd := getCommand([]*service.Service{fetched{}.service("a"), tt.broken.service("b"), poor("", "")})
 			cmd.SilenceErrors, cmd.SilenceUsage = true, true
 			cmd.SetOut(&prints)
 			cmd.SetErr(&prints)

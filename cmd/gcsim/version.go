@@ -45,7 +45,7 @@ func versionOf(info *debug.BuildInfo) string {
 	lines := fmt.Sprintf("gcsim %s\n%s %s/%s\n", gcsim, info.GoVersion, runtime.GOOS, runtime.GOARCH)
 	for _, service := range all.List {
 		if where, _ := service.Found(); where != "" {
-			lines += fmt.Sprintf("%s: %s\n", service.Name(), where)
+			lines += fmt.Sprintf("%s: %s\n", service.Name, where)
 		}
 	}
 	return lines

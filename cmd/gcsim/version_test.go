@@ -12,7 +12,7 @@ func TestVersion(t *testing.T) {
 	rest := " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
 	for _, s := range all.List {
 		if where, _ := s.Found(); where != "" {
-			rest += s.Name() + ": " + where + "\n"
+			rest += s.Name + ": " + where + "\n"
 		}
 	}
 	released := &debug.BuildInfo{GoVersion: "go1.26.1", Main: debug.Module{Version: "v0.2.0"}}

@@ -59,7 +59,7 @@ Exit status: 0 safe, 1 corrupted: the late write got in, 2 could not be seen.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false) // what follows the command is the command's
-	f.StringVar(&name, "service", all.List[0].Name(), "the lock service: "+strings.Join(service.Names(all.List), ", "))
+	f.StringVar(&name, "service", all.List[0].Name, "the lock service: "+strings.Join(service.Names(all.List), ", "))
 	f.StringSliceVar(&o.Endpoints, "endpoints", nil, "addresses of a lock service that is there already (default: gcsim starts one)")
 	f.StringVar(&o.Lock, "lock", "/lock", "the lock that the program takes, and nobody else")
 	f.StringToStringVar(&settings, "set", nil, "a setting of the other client, such as by=RECIPE: it takes the lock in the way of the program; may be repeated")

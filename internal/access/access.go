@@ -12,6 +12,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,8 +53,8 @@ func (r *refusal) Unwrap() error { return r.kind }
 // Challenge is the value of the header WWW-Authenticate that belongs to an
 // ErrUnauthenticated or ErrForbidden, by RFC 6750, section 3; "" for other errors.
 func Challenge(err error) string {
-	var r *refusal
-	if !errors.As(err, &r) {
+	r, ok := errors.AsType[*refusal](err)
+	if !ok {
 		return ""
 	}
 	c := `Bearer realm="storage"`
@@ -91,11 +92,7 @@ func (p *Principal) May(right Right, scope string, keys ...string) error {
 	if p == nil {
 		return forbidden(p, right, "nobody has asked")
 	}
-	has := false
-	for _, r := range p.rights {
-		has = has || r == right
-	}
-	if !has {
+	if !slices.Contains(p.rights, right) {
 		return forbidden(p, right, fmt.Sprintf("it needs the right %q", right))
 	}
 	if (scope != "" || right == Write) && !covered(p.scopes, scope) {
@@ -115,15 +112,7 @@ func forbidden(p *Principal, right Right, lacking string) error {
 
 // covered is whether one of the prefixes covers name. Nil covers all.
 func covered(prefixes []string, name string) bool {
-	if prefixes == nil {
-		return true
-	}
-	for _, prefix := range prefixes {
-		if covers(prefix, name) {
-			return true
-		}
-	}
-	return false
+	return prefixes == nil || slices.ContainsFunc(prefixes, func(prefix string) bool { return covers(prefix, name) })
 }
 
 // covers: a prefix whose end is no letter and no digit, like "/orders/" or

@@ -24,190 +24,156 @@ var kind = strictyaml.Kind{
 
 // parseTokens reads a tokens file. file names it in errors.
 func parseTokens(file string, data []byte) ([]entry, error) {
-	list, err := parse(data)
-	var at *strictyaml.Error
-	if errors.As(err, &at) {
+	var p parser
+	root, err := kind.Parse(string(data))
+	if err == nil {
+		p.file(root)
+		err = p.err
+	}
+	if at, ok := errors.AsType[*strictyaml.Error](err); ok {
 		return nil, fmt.Errorf("%s:%d:%d: %w", file, at.Line, at.Column, err)
 	}
-	return list, err
+	return p.list, err
 }
 
-func parse(data []byte) ([]entry, error) {
-	root, err := kind.Parse(string(data))
-	if err != nil {
-		return nil, err
+// parser has what was read so far. After the first mistake nothing counts.
+type parser struct {
+	list []entry
+	err  error // the first mistake
+}
+
+func (p *parser) wrong(n *strictyaml.Node, format string, args ...any) {
+	if p.err == nil {
+		p.err = strictyaml.ErrorAt(n, format, args...)
 	}
-	top, err := fields(root, "tokens")
-	if err != nil {
-		return nil, err
+}
+
+func (p *parser) file(root *strictyaml.Node) {
+	tokens := p.fields(root, "tokens")["tokens"]
+	if tokens == nil {
+		p.wrong(root, "\"tokens\" is missing")
 	}
-	if top["tokens"] == nil {
-		return nil, strictyaml.ErrorAt(root, "\"tokens\" is missing")
+	for _, item := range p.items(tokens) {
+		p.token(item)
 	}
-	items, err := sequence(top["tokens"])
-	if err != nil {
-		return nil, err
-	}
-	var list []entry
-	for _, item := range items {
-		entries, err := parseEntry(item, list)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, entries...)
-	}
-	return list, nil
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
-// parseEntry reads one item of the list, which comes after those before.
-func parseEntry(n *strictyaml.Node, before []entry) ([]entry, error) {
-	f, err := fields(n, "name", "sha256", "rights", "scopes", "keys")
-	if err != nil {
-		return nil, err
-	}
+// token reads one item of the list.
+func (p *parser) token(n *strictyaml.Node) {
+	f := p.fields(n, "name", "sha256", "rights", "scopes", "keys")
 	for _, must := range []string{"name", "sha256", "rights"} {
 		if f[must] == nil {
-			return nil, strictyaml.ErrorAt(n, "%q is missing in this token", must)
+			p.wrong(n, "%q is missing in this token", must)
 		}
 	}
-	p := &Principal{}
-	if p.name, err = text(f["name"]); err != nil {
-		return nil, err
+	owner := &Principal{name: p.text(f["name"])}
+	switch {
+	case !plainName.MatchString(owner.name):
+		p.wrong(f["name"], "this is no name: want 1 to 64 letters, digits and . _ @ -, the first a letter or digit")
+	case slices.ContainsFunc(p.list, func(e entry) bool { return e.owner.name == owner.name }):
+		p.wrong(f["name"], "the name %q is there already; one name may have a list of hashes in \"sha256\"", owner.name)
 	}
-	if !plainName.MatchString(p.name) {
-		return nil, strictyaml.ErrorAt(f["name"], "this is no name: want 1 to 64 letters, digits and . _ @ -, the first a letter or digit")
+	for _, item := range p.items(f["rights"]) {
+		right := Right(p.text(item))
+		switch {
+		case !slices.Contains(rights, right):
+			p.wrong(item, "unknown right, want read, write, observe or admin")
+		case slices.Contains(owner.rights, right):
+			p.wrong(item, "the right %q is given twice", right)
+		}
+		owner.rights = append(owner.rights, right)
 	}
-	if slices.ContainsFunc(before, func(e entry) bool { return e.owner.name == p.name }) {
-		return nil, strictyaml.ErrorAt(f["name"], "the name %q is there already; one name may have a list of hashes in \"sha256\"", p.name)
-	}
-	if p.rights, err = parseRights(f["rights"]); err != nil {
-		return nil, err
-	}
-	if p.scopes, err = parsePrefixes(f["scopes"]); err != nil {
-		return nil, err
-	}
-	if p.keys, err = parsePrefixes(f["keys"]); err != nil {
-		return nil, err
-	}
-	return parseHashes(f["sha256"], p, before)
+	owner.scopes, owner.keys = p.prefixes(f["scopes"]), p.prefixes(f["keys"])
+	p.hashes(f["sha256"], owner)
 }
 
-func parseRights(n *strictyaml.Node) ([]Right, error) {
-	items, err := sequence(n)
-	if err != nil {
-		return nil, err
-	}
-	var list []Right
-	for _, item := range items {
-		s, err := text(item)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(rights, Right(s)) {
-			return nil, strictyaml.ErrorAt(item, "unknown right, want read, write, observe or admin")
-		}
-		if slices.Contains(list, Right(s)) {
-			return nil, strictyaml.ErrorAt(item, "the right %q is given twice", s)
-		}
-		list = append(list, Right(s))
-	}
-	return list, nil
-}
-
-// parsePrefixes of a field that may be left out.
-func parsePrefixes(n *strictyaml.Node) ([]string, error) {
+// prefixes are those of a field that may be left out.
+func (p *parser) prefixes(n *strictyaml.Node) (list []string) {
 	if n == nil {
-		return nil, nil
+		return nil
 	}
-	items, err := sequence(n)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for _, item := range items {
-		s, err := text(item)
-		if err != nil {
-			return nil, err
+	for _, item := range p.items(n) {
+		prefix := p.text(item)
+		if prefix == "" {
+			p.wrong(item, "an empty prefix would cover all: to allow all, leave the field out")
 		}
-		if s == "" {
-			return nil, strictyaml.ErrorAt(item, "an empty prefix would cover all: to allow all, leave the field out")
-		}
-		list = append(list, s)
+		list = append(list, prefix)
 	}
-	return list, nil
+	return list
 }
 
-// parseHashes reads one hash, or a list of them.
-func parseHashes(n *strictyaml.Node, owner *Principal, before []entry) ([]entry, error) {
+// hashes reads one hash, or a list of them.
+func (p *parser) hashes(n *strictyaml.Node, owner *Principal) {
+	if p.err != nil {
+		return
+	}
 	items := []*strictyaml.Node{n}
 	if _, ok := strictyaml.Items(n); ok {
-		var err error
-		if items, err = sequence(n); err != nil {
-			return nil, err
-		}
+		items = p.items(n)
 	}
-	var list []entry
 	for _, item := range items {
-		s, err := text(item)
-		if err != nil {
-			return nil, err
-		}
-		b, err := hex.DecodeString(s)
+		text := p.text(item)
+		b, err := hex.DecodeString(text)
 		if err != nil || len(b) != sha256.Size {
-			return nil, strictyaml.ErrorAt(item, "this is no SHA-256 of a secret: want %d hex digits, it has %d characters", hex.EncodedLen(sha256.Size), len(s))
+			p.wrong(item, "this is no SHA-256 of a secret: want %d hex digits, it has %d characters", hex.EncodedLen(sha256.Size), len(text))
+			return
 		}
 		e := entry{[sha256.Size]byte(b), owner}
-		for _, entries := range [][]entry{before, list} {
-			if i := slices.IndexFunc(entries, func(other entry) bool { return other.hash == e.hash }); i >= 0 {
-				return nil, strictyaml.ErrorAt(item, "this hash is there already, in the token %q", entries[i].owner.name)
-			}
+		if i := slices.IndexFunc(p.list, func(other entry) bool { return other.hash == e.hash }); i >= 0 {
+			p.wrong(item, "this hash is there already, in the token %q", p.list[i].owner.name)
 		}
-		list = append(list, e)
+		p.list = append(p.list, e)
 	}
-	return list, nil
 }
 
 // fields are the values of a mapping that may have the known names.
-func fields(n *strictyaml.Node, known ...string) (map[string]*strictyaml.Node, error) {
+func (p *parser) fields(n *strictyaml.Node, known ...string) map[string]*strictyaml.Node {
+	m := make(map[string]*strictyaml.Node)
 	pairs, ok := strictyaml.Pairs(n)
 	if !ok {
-		return nil, strictyaml.ErrorAt(n, "want a mapping, with %s", strings.Join(known, ", "))
+		p.wrong(n, "want a mapping, with %s", strings.Join(known, ", "))
 	}
-	m := make(map[string]*strictyaml.Node)
 	for _, pair := range pairs {
 		name := pair.Key.Value
-		if name == "token" || name == "secret" {
-			return nil, strictyaml.ErrorAt(pair.Key, "no secret belongs into this file: put its hash into \"sha256\"")
-		}
-		if !slices.Contains(known, name) {
-			return nil, strictyaml.ErrorAt(pair.Key, "unknown field, want one of %s", strings.Join(known, ", "))
-		}
-		if m[name] != nil {
-			return nil, strictyaml.ErrorAt(pair.Key, "%q is given twice", name)
+		switch {
+		case name == "token" || name == "secret":
+			p.wrong(pair.Key, "no secret belongs into this file: put its hash into \"sha256\"")
+		case !slices.Contains(known, name):
+			p.wrong(pair.Key, "unknown field, want one of %s", strings.Join(known, ", "))
+		case m[name] != nil:
+			p.wrong(pair.Key, "%q is given twice", name)
 		}
 		m[name] = pair.Value
 	}
-	return m, nil
+	return m
 }
 
-// sequence is the items of a list that must have some.
-func sequence(n *strictyaml.Node) ([]*strictyaml.Node, error) {
+// items are those of a list, which must have some; none after a mistake.
+func (p *parser) items(n *strictyaml.Node) []*strictyaml.Node {
+	if p.err != nil {
+		return nil
+	}
 	items, ok := strictyaml.Items(n)
-	if !ok {
-		return nil, strictyaml.ErrorAt(n, "want a list")
+	switch {
+	case !ok:
+		p.wrong(n, "want a list")
+		return nil
+	case len(items) == 0:
+		p.wrong(n, "the list is empty")
 	}
-	if len(items) == 0 {
-		return nil, strictyaml.ErrorAt(n, "the list is empty")
-	}
-	return items, nil
+	return items
 }
 
 // text is a scalar as it is written: a hash of digits only is no number.
-func text(n *strictyaml.Node) (string, error) {
-	if !strictyaml.IsScalar(n) || strictyaml.IsBlock(n) {
-		return "", strictyaml.ErrorAt(n, "want a text in one line")
+func (p *parser) text(n *strictyaml.Node) string {
+	if p.err != nil {
+		return ""
 	}
-	return n.Value, nil
+	if !strictyaml.IsScalar(n) || strictyaml.IsBlock(n) {
+		p.wrong(n, "want a text in one line")
+		return ""
+	}
+	return n.Value
 }

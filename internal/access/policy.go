@@ -99,19 +99,14 @@ func bearer(h http.Header) (string, error) {
 	}
 	secret = strings.TrimLeft(secret, " ")
 	body := strings.TrimRight(secret, "=")
-	if body == "" || strings.ContainsFunc(body, notInToken) {
+	if body == "" || strings.Trim(body, inToken) != "" {
 		return "", &refusal{ErrUnauthenticated, "invalid_token", "after \"Bearer \" want a secret of letters, digits and -._~+/, with = only at its end"}
 	}
 	return secret, nil
 }
 
-func notInToken(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-		return false
-	}
-	return !strings.ContainsRune("-._~+/", r)
-}
+// inToken are the characters of a secret, beside those at its end.
+const inToken = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/"
 
 // Generate makes a secret of 256 random bits, for a client to keep, and its
 // hash, for the tokens file.

@@ -26,7 +26,7 @@ import (
 // Options of Judge.
 type Options struct {
 	Command  []string // of the client: a program, and its first arguments
-	Service  service.Service
+	Service  *service.Service
 	Settings setting.Values // that the client is told, beside the defaults
 	World    setting.Values // settings of the lock service's servers, beside the defaults
 	Exe      string         // a program that has the lab's roles
@@ -132,11 +132,11 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	if _, err := exec.LookPath(o.Command[0]); err != nil {
 		return report, err
 	}
-	known := slices.Concat(setting.Client, o.Service.ClientSettings())
+	known := slices.Concat(setting.Client, o.Service.Client)
 	if o.Settings, err = setting.Complete(known, o.Settings); err != nil {
 		return report, err
 	}
-	if o.World, err = setting.Complete(o.Service.Words().World, o.World); err != nil {
+	if o.World, err = setting.Complete(o.Service.World, o.World); err != nil {
 		return report, err
 	}
 	if err := o.clash(); err != nil {
@@ -176,12 +176,12 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 
 // clash says which settings do not go together.
 func (o Options) clash() error {
-	check := o.Service.Words().Check
+	check := o.Service.Check
 	if check == nil {
 		return nil
 	}
 	client := scenario.Client{Lock: "/lock", Command: scenario.Command{Words: o.Command}, Values: o.Settings}
-	c := check(scenario.World{Service: o.Service.Name(), Settings: o.World}, map[string]scenario.Client{"client": client})
+	c := check(scenario.World{Service: o.Service.Name, Settings: o.World}, map[string]scenario.Client{"client": client})
 	if c == nil {
 		return nil
 	}
@@ -294,7 +294,7 @@ func (t *trial) command(name string, args []string) (*proc.Process, error) {
 
 // other starts a second client: one of gcsim's own, if gcsim has one for the lock service.
 func (t *trial) other() *client {
-	if t.Service.Words().Clientless {
+	if t.Service.Dial == nil {
 		return t.launch("other", 0, t.command)
 	}
 	return t.launch("other", 0, func(name string, args []string) (*proc.Process, error) {
@@ -310,11 +310,11 @@ func (t *trial) launch(name string, askedBefore int, start func(string, []string
 	}
 	endpoints, err := t.scene.Servers.Endpoints(t.ctx, settings)
 	t.need(err)
-	told := t.Service.Told(name, map[string]scenario.Client{name: {Lock: t.lock, Values: settings}})
+	told := t.Service.Tells(name, map[string]scenario.Client{name: {Lock: t.lock, Values: settings}})
 	args := agent.Args{
-		Name: name, Service: t.Service.Name(), Endpoints: endpoints, Lock: t.lock, ConnectTimeout: t.Patience, AskedBefore: askedBefore,
+		Name: name, Service: t.Service.Name, Endpoints: endpoints, Lock: t.lock, ConnectTimeout: t.Patience, AskedBefore: askedBefore,
 		Storage: t.scene.Storage, SendStorage: t.scene.Storage,
-		Known: slices.Concat(setting.Client, t.Service.ClientSettings()), Settings: told,
+		Known: slices.Concat(setting.Client, t.Service.Client), Settings: told,
 	}
 	c := &client{trial: t, name: name, reader: &agent.Reader{Client: name, Began: time.Now()}, lines: make(chan line)}
 	c.process, err = start(name, args.List())

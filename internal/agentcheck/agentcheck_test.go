@@ -195,7 +195,7 @@ func hostileCommand() *cobra.Command {
 }
 
 // judge checks a client that is a role of the test's program.
-func judge(t *testing.T, s service.Service, settings setting.Values, patience time.Duration, only []string, role ...string) agentcheck.Report {
+func judge(t *testing.T, s *service.Service, settings setting.Values, patience time.Duration, only []string, role ...string) agentcheck.Report {
 	t.Helper()
 	report, err := agentcheck.Judge(t.Context(), agentcheck.Options{
 		Command: append([]string{os.Args[0]}, role...), Service: s, Settings: settings, Exe: os.Args[0], Patience: patience, Only: only,
@@ -210,13 +210,13 @@ func judge(t *testing.T, s service.Service, settings setting.Values, patience ti
 func TestOwnClient(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		service  service.Service
+		service  *service.Service
 		settings setting.Values
 	}{
-		"etcd":                        {etcd.Service{}, nil},
-		"Redis, with a token":         {redis.Service{}, setting.Values{"by": "fenced"}},
-		"Redis, without one":          {redis.Service{}, nil},
-		"Redis, by package redislock": {redis.Service{}, setting.Values{"by": "redislock"}},
+		"etcd":                        {etcd.Service(), nil},
+		"Redis, with a token":         {redis.Service(), setting.Values{"by": "fenced"}},
+		"Redis, without one":          {redis.Service(), nil},
+		"Redis, by package redislock": {redis.Service(), setting.Values{"by": "redislock"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -243,7 +243,7 @@ func TestBrokenClients(t *testing.T) {
 			if b.waits {
 				patience = 5 * time.Second
 			}
-			report := judge(t, etcd.Service{}, nil, patience, []string{name}, "broken", name)
+			report := judge(t, etcd.Service(), nil, patience, []string{name}, "broken", name)
 			r := report.Results[len(report.Results)-1]
 			if r.Check != name || r.Outcome != agentcheck.Fails || r.Why == "" {
 				t.Errorf("%s: %s: %s\n%s", r.Check, r.Outcome, r.Why, strings.Join(r.Said, "\n"))
@@ -257,7 +257,7 @@ func TestBrokenClients(t *testing.T) {
 // scenarios use.
 func TestCommandsThatAreLeftOut(t *testing.T) {
 	for name, want := range map[string]string{"TryTakesIfFree": agentcheck.LeftOut, "CountAdds": agentcheck.LeftOut, "ValuesAreWhole": agentcheck.Fails} {
-		report := judge(t, etcd.Service{}, nil, time.Minute, []string{name}, "broken", unable)
+		report := judge(t, etcd.Service(), nil, time.Minute, []string{name}, "broken", unable)
 		if r := report.Results[1]; r.Outcome != want || !strings.Contains(r.Why, "by an error: unknown command") {
 			t.Errorf("%s: %s: %s, want that it %s", r.Check, r.Outcome, r.Why, want)
 		}
@@ -274,7 +274,7 @@ func TestHostileClients(t *testing.T) {
 			if name == "silence" {
 				patience = time.Second
 			}
-			report := judge(t, redis.Service{}, nil, patience, nil, "hostile", name)
+			report := judge(t, redis.Service(), nil, patience, nil, "hostile", name)
 			first := report.Results[0]
 			if first.Outcome != agentcheck.Fails || !strings.Contains(first.Why, tt.want) || !strings.Contains(first.Why, "hostile") || len(first.Why) > 2000 {
 				t.Errorf("%s: %s; want %q, and the command", first.Outcome, first.Why, tt.want)
@@ -289,7 +289,7 @@ func TestHostileClients(t *testing.T) {
 // TestCannotCheck: what keeps a client from being checked at all.
 func TestCannotCheck(t *testing.T) {
 	options := func(change func(*agentcheck.Options)) agentcheck.Options {
-		o := agentcheck.Options{Command: []string{os.Args[0]}, Service: redis.Service{}, Exe: os.Args[0], Patience: time.Second}
+		o := agentcheck.Options{Command: []string{os.Args[0]}, Service: redis.Service(), Exe: os.Args[0], Patience: time.Second}
 		change(&o)
 		return o
 	}

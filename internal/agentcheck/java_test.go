@@ -20,7 +20,7 @@ func TestJava(t *testing.T) {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			report, err := agentcheck.Judge(t.Context(), agentcheck.Options{
-				Command: command, Service: redis.Service{}, Settings: setting.Values{service.By: by},
+				Command: command, Service: redis.Service(), Settings: setting.Values{service.By: by},
 				Exe: os.Args[0], Patience: time.Minute, Only: only,
 			})
 			if err != nil {

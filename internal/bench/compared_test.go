@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 
@@ -15,9 +14,7 @@ import (
 // with what brings the server.
 func TestCompared(t *testing.T) {
 	b := startBench(t)
-	if err := b.compared(); err != nil {
-		t.Fatal(err)
-	}
+	measure(t, b, compared)
 	text := b.report.markdown()
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
@@ -38,19 +35,15 @@ func TestCompared(t *testing.T) {
 func TestCrash(t *testing.T) {
 	b := startBench(t)
 	sqlite := kinds()[5]
-	where, _, err := sqlite.start(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &sides{kind: sqlite, where: where}
-	if took, err := b.crash(s, "/crash"); err != nil || took <= 0 {
+	s := b.launch(sqlite.start)
+	if took, err := b.crash(way{sqlite.name, sqlite.open, s, false, lockTTL}, "/crash"); err != nil || took <= 0 {
 		t.Errorf("got %v, %v", took, err)
 	}
-	broken := *sqlite
-	broken.open = func(string, time.Duration) (lock.Backend, func(), error) {
-		return locktest.NewMemory(crashTTL).Open(), func() {}, nil // it knows nothing of the holder
+	ignorant := func(string, time.Duration) (locking, func(), error) {
+		take, err := lockingBy(locktest.NewMemory(crashTTL).Open(), nil) // it knows nothing of the holder
+		return take, func() {}, err
 	}
-	if _, err := b.crash(&sides{kind: &broken, where: where}, "/crash"); !errors.Is(err, errNotOurs) {
+	if _, err := b.crash(way{sqlite.name, ignorant, s, false, lockTTL}, "/crash"); !errors.Is(err, errNotOurs) {
 		t.Errorf("got %v, want %v", err, errNotOurs)
 	}
 }

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"database/sql"
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -12,29 +13,18 @@ import (
 func TestEachDatabase(t *testing.T) {
 	for _, d := range databases {
 		t.Run(d.name, func(t *testing.T) {
-			program := d.program()
-			if program == "" {
-				need.Missing(t, d.name, "to lock in it", d.missing)
+			b := startBench(t)
+			var s *server
+			err := caught(func() { s = b.launch(d.start) })
+			var lack missing
+			if errors.As(err, &lack) {
+				need.Missing(t, d.name, "to lock in it", string(lack))
 			}
-			driver, source, err := d.source(startBench(t), program)
 			if err != nil {
 				t.Fatal(err)
 			}
-			db, err := sql.Open(driver, source)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			ours, err := bySQLLock(d, db)
-			if err != nil {
-				t.Fatal(err)
-			}
-			bare, err := byStatements(d, db, "/lock")
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantExclusive(t, ours, ours, "/lock")
-			wantExclusive(t, bare, bare, "/lock")
+			wantExclusiveWay(t, way{"sqllock", d.bySQLLock(), s, true, lockTTL}, "/lock")
+			wantExclusiveWay(t, way{"bare", d.byStatements(), s, true, lockTTL}, "/lock")
 		})
 	}
 }
@@ -44,13 +34,14 @@ func TestWithoutDatabases(t *testing.T) {
 	was := databases
 	defer func() { databases = was }()
 	gone := *databases[0]
-	gone.program = func() string { return "" }
+	const lacks = "postgres is gone (bring it back)"
+	gone.open = func(context.Context, *bench) (string, string) {
+		return there("", "postgres is gone", "bring it back"), ""
+	}
 	databases = []*database{&gone}
 	b := startBench(t)
-	if err := b.inDatabases(); err != nil {
-		t.Fatal(err)
-	}
-	if text := b.report.markdown(); !strings.Contains(text, gone.missing) {
+	measure(t, b, "databases")
+	if text := b.report.markdown(); !strings.Contains(text, "\n### Locks and fenced writes in PostgreSQL\n\nNot measured: "+lacks+".\n") {
 		t.Errorf("the report is\n%s", text)
 	}
 }

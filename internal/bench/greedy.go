@@ -1,64 +1,70 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/kvhttp"
 )
 
-// The kinds of greedy clients.
 const (
-	greedyReaders   = "readers"
-	greedyBatches   = "batches"
-	greedyScopes    = "scopes"
-	greedySnapshots = "snapshots"
-	greedyBody      = "body"
-	greedyBodies4   = "bodies4"
-	greedyBodies16  = "bodies16"
-	greedyHeaders   = "headers"
-	greedyPipelines = "pipelines"
-	greedyScrapes   = "scrapes"
+	greedyConns  = 64   // connections of greedy clients, where the row tells no other number
+	greedyFields = 2900 // how many short fields the header of a request has, in 28 KiB
+	greedyDepth  = 64   // how many requests a connection sends before it reads the answers
 )
 
-// greedyKinds are what the clients of each kind do to the server at an address until
-// they are killed. They call begun when they are connected.
-var greedyKinds = map[string]func(addr string, begun func()) error{
-	greedyReaders:   neverRead,
-	greedyBatches:   func(addr string, begun func()) error { return sendBatches(addr, 1, begun) },
-	greedyScopes:    func(addr string, begun func()) error { return sendBatches(addr, greedyConns, begun) },
-	greedySnapshots: takeSnapshots,
-	greedyBody:      sendForEver(1, largestPut()),
-	greedyBodies4:   sendForEver(4, largestPut()),
-	greedyBodies16:  sendForEver(16, largestPut()),
-	greedyHeaders:   sendForEver(greedyConns, manyHeaders()),
-	greedyPipelines: sendForEver(greedyConns, put(fewKeys, greedyDepth)),
-	greedyScrapes:   sendForEver(16, scrape),
+// greed is what greedy clients do, and what an honest client does beside them.
+type greed struct {
+	name   string
+	crowd  func(addr string, begun func()) error // until it is killed. It calls begun when it is connected
+	honest exchange
+	keys   int     // that the storage has
+	turns  int     // how much longer than others' the turns are
+	want   float64 // the part of its rate that the honest client should keep
+
+	snapshots bool // there are goals for the honest client's requests and for memory
 }
 
-func greedyCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: roleGreedy + " KIND ADDRESS", Hidden: true, Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			work := greedyKinds[args[0]]
-			if work == nil {
-				return fmt.Errorf("unknown kind %q", args[0])
-			}
-			return work(args[1], func() { fmt.Fprintln(cmd.OutOrStdout(), "begun") })
-		},
+// greeds are the rows of the table. many is how many keys a large storage has.
+func greeds(many int) []greed {
+	readers := fmt.Sprintf("%d connections that ask for 1 MiB and do not read", greedyConns)
+	batches := fmt.Sprintf("%d connections with batches of %s", greedyConns, thousands(kv.MaxOps))
+	write := put(fewKeys, 1)
+	var each []exchange
+	for i := range greedyConns {
+		each = append(each, batch(kv.MaxOps, batchKeys, fmt.Sprint("lock-", i)))
 	}
+	return []greed{
+		{readers, neverRead, write, fewKeys, 1, 0.3, false},
+		{readers + "; the honest client's values have 64 KiB", neverRead, putValue(fewKeys, 1, strings.Repeat(value, 4<<10)), fewKeys, 1, 0.3, false},
+		{"1 connection that writes 1 MiB again and again", sendForEver(1, putValue(1, 1, largest)), write, fewKeys, 1, 0.3, false},
+		{"4 connections that do", sendForEver(4, putValue(1, 1, largest)), write, fewKeys, 1, 0.3, false},
+		{"16 connections that do", sendForEver(16, putValue(1, 1, largest)), write, fewKeys, 1, 0.3, false},
+		{fmt.Sprintf("%d connections whose requests have %s short header fields", greedyConns, thousands(greedyFields)), sendForEver(greedyConns, manyHeaders()), write, fewKeys, 1, 0.3, false},
+		{fmt.Sprintf("%d connections that pipeline %d writes", greedyConns, greedyDepth), sendForEver(greedyConns, put(fewKeys, greedyDepth)), write, fewKeys, 1, 0.3, false},
+		{"16 connections that ask for /metrics", sendForEver(16, get("/metrics")), write, fewKeys, 1, 0.3, false},
+		{batches + ", one scope", sendForEver(greedyConns, each[0]), write, fewKeys, 1, 0.3, false},
+		{batches + ", a scope each", sendForEver(greedyConns, each...), write, fewKeys, 1, 0.3, false},
+		{"snapshots of " + thousands(float64(many)) + " keys, one after another", sendForEver(1, get("/v1/snapshot")), write, many, 2, 0.8, true},
+	}
+}
+
+// beGreedy is a crowd: that of a row of greeds. args are its place, the server's address, and
+// how many keys a large storage has.
+func beGreedy(_ context.Context, args []string) error {
+	row, err := strconv.Atoi(args[0])
+	many, err2 := strconv.Atoi(args[2])
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	return greeds(many)[row].crowd(args[1], func() { fmt.Println("begun") })
 }
 
 // askAgain is after how long one that does not read begins anew, on a new connection:
@@ -67,7 +73,7 @@ const askAgain = 250 * time.Millisecond
 
 // neverRead asks for the value of 1 MiB.
 func neverRead(addr string, begun func()) error {
-	request := []byte("GET /v1/kv/" + string(appendKey(nil, 0, 1)) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	ask := []byte(get("/v1/kv/" + name(0)).text)
 	begun()
 	var g errgroup.Group
 	for range greedyConns {
@@ -77,7 +83,7 @@ func neverRead(addr string, begun func()) error {
 				if err != nil {
 					return err
 				}
-				if _, err := c.Write(request); err != nil {
+				if _, err := c.Write(ask); err != nil {
 					return err
 				}
 				time.Sleep(askAgain)
@@ -88,22 +94,10 @@ func neverRead(addr string, begun func()) error {
 	return g.Wait()
 }
 
-// sendBatches sends the largest batches. Each connection has one, which is made once,
-// so that the greedy clients take little of the processors themselves.
-func sendBatches(addr string, scopes int, begun func()) error {
-	x := batchOf(kv.MaxOps, batchKeys, scopes)
-	made := make([][]byte, greedyConns)
-	for i := range made {
-		made[i] = x.request(nil, i)
-	}
-	x.request = func(buf []byte, n int) []byte { return append(buf, made[n%greedyConns]...) }
-	return sendForEver(greedyConns, x)(addr, begun)
-}
-
 // sendForEver has connections that send one request after another.
-func sendForEver(conns int, x exchange) func(addr string, begun func()) error {
+func sendForEver(conns int, exchanges ...exchange) func(addr string, begun func()) error {
 	return func(addr string, begun func()) error {
-		l, err := dial(addr, conns, x)
+		l, err := dial(addr, conns, exchanges...)
 		if err != nil {
 			return err
 		}
@@ -113,68 +107,13 @@ func sendForEver(conns int, x exchange) func(addr string, begun func()) error {
 	}
 }
 
-// largestPut writes a value of 1 MiB. The request is put together once.
-func largestPut() exchange {
-	x := putValue(1, 1, strings.Repeat(value, kvhttp.DefaultMaxBody/len(value)))
-	made := x.request(nil, 0)
-	x.request = func(buf []byte, _ int) []byte {
-		if len(buf) != 0 || cap(buf) < len(made) {
-			return append(buf, made...)
-		}
-		return buf[:len(made)] // what the last request left there
-	}
-	return x
-}
-
-// greedyFields is how many short fields the header of a request has, in 28 KiB.
-const greedyFields = 2900
-
 // manyHeaders writes with a header that is as long as may be.
 func manyHeaders() exchange {
-	var fields bytes.Buffer
+	x := put(1, 1)
+	var fields strings.Builder
 	for i := range greedyFields {
 		fmt.Fprintf(&fields, "a%04d:1\r\n", i)
 	}
-	made := bytes.Replace(put(1, 1).request(nil, 0), []byte("Content-Length"), append(fields.Bytes(), "Content-Length"...), 1)
-	return exchange{ops: 1, request: func(buf []byte, _ int) []byte { return append(buf, made...) }, answer: noContent}
-}
-
-// greedyDepth is how many requests a connection sends before it reads the answers.
-const greedyDepth = 64
-
-var scrape = exchange{
-	ops: 1,
-	request: func(buf []byte, _ int) []byte {
-		return append(buf, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"...)
-	},
-	answer: func(r *bufio.Reader) error {
-		answer, err := http.ReadResponse(r, nil)
-		if err != nil {
-			return err
-		}
-		defer answer.Body.Close()
-		_, err = io.Copy(io.Discard, answer.Body)
-		if err == nil && answer.StatusCode != http.StatusOK {
-			err = errors.New("GET /metrics: " + answer.Status)
-		}
-		return err
-	},
-}
-
-func takeSnapshots(addr string, begun func()) error {
-	begun()
-	for {
-		answer, err := http.Get("http://" + addr + "/v1/snapshot")
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
-		if err == nil && answer.StatusCode != http.StatusOK {
-			err = errors.New("GET /v1/snapshot: " + strconv.Itoa(answer.StatusCode))
-		}
-		if err != nil {
-			return err
-		}
-	}
+	x.text = strings.Replace(x.text, "Content-Length", fields.String()+"Content-Length", 1)
+	return x
 }

@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
 // hold is how long a holder keeps the lock before it hands it over. Meanwhile the others
@@ -20,120 +18,83 @@ const hold = 10 * time.Millisecond
 
 const polling = "polling every 100 ms"
 
-// passing is a way to lock by which a lock is passed on.
+// passing is how a lock is passed on in a way.
 type passing struct {
-	name string
-	join func(runners int) (*relay, error)
-
-	relay    *relay
-	median   []float64 // ms, a value a round
-	requests []float64 // a hand-over, a value a round
-	all      *hdrhistogram.Histogram
+	name   string
+	locks  []locking
+	all    []float64 // ms of each hand-over
+	median []float64 // ms, a value a round
+	asked  []float64 // requests a hand-over, a value a round
 }
 
-// passings are the ways to lock in a Redis.
-func passings(s *server) []*passing {
-	in := func(name string, way redisLock, shared bool) *passing {
-		return &passing{name: name, join: func(runners int) (*relay, error) { return newRelay(s.addr, runners, way, shared) }}
-	}
-	ours, fair := redisLock{"redislock", byRedislock()}, redisLock{"redislock, Fair", byRedislock(redislock.Fair())}
-	polls := redisLock{polling, byCommands}
-	return []*passing{
-		in(ours.name, ours, false),
-		in("redislock, one client for all", ours, true),
-		in(fair.name, fair, false),
-		in(polls.name, polls, false),
-	}
-}
-
-// handOver measures how long it takes from an unlock to the grant of the next one.
-func (b *bench) handOver(s *server) error {
-	t := b.report.table("Hand-over in Redis",
-		"From the call of Unlock until one of those who wait has the lock. Each has a client of its own, as if all were processes, where no other thing is said. Each holder keeps the lock for 10 ms, and comes to wait again when the next one has it. Polling is by the bare commands. *of polling*: p50 as a part of that of polling, of the same round. *requests*: what Redis read of all clients, the unlock and the next wait included.",
-		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50", "requests a hand-over")
-	for _, waiters := range []int{1, 16, 64} {
-		ways := passings(s)
-		if err := b.pass(waiters, ways); err != nil {
-			return err
-		}
-		for _, way := range ways {
-			t.add(append(way.row(waiters, ways[len(ways)-1]), number(spreadOf(way.requests).median))...)
+// handOver measures how long it takes from an unlock to the grant of the next one. The last way
+// is the one with which the others are compared.
+func (b *bench) handOver(t *table, lead []string, waiters []int, told reads, ways ...way) {
+	for _, n := range waiters {
+		passed := b.pass(n, told, ways...)
+		for _, p := range passed {
+			row := append(slices.Clone(lead), strconv.Itoa(n), p.name, strconv.Itoa(len(p.all)), number(quantile(p.all, 50)), number(quantile(p.all, 99)),
+				ratios(p.median, passed[len(passed)-1].median).String())
+			if told != nil {
+				row = append(row, number(spreadOf(p.asked).median))
+			}
+			t.add(row...)
 		}
 	}
-	return nil
 }
 
 // pass has a lock passed on in each way, in turns.
-func (b *bench) pass(waiters int, ways []*passing) (err error) {
-	for _, way := range ways {
-		if way.relay, err = way.join(waiters + 1); err != nil {
-			return fmt.Errorf("%s: %w", way.name, err)
+func (b *bench) pass(waiters int, told reads, ways ...way) []*passing {
+	list := make([]*passing, len(ways))
+	for i, w := range ways {
+		p, err := w.gather(waiters + 1)
+		defer p.close()
+		check(err)
+		list[i] = &passing{name: w.name, locks: p.locks}
+	}
+	b.inTurns(len(list), func(i int) {
+		p := list[i]
+		took, requests, err := relay(p.locks, told, b.turn)
+		check(of(p.name, err))
+		p.all = append(p.all, took...)
+		p.median = append(p.median, quantile(took, 50))
+		p.asked = append(p.asked, float64(requests)/float64(len(took)))
+	})
+	return list
+}
+
+// reads is how many requests a server has read since it began, this question included.
+type reads func(context.Context) (int, error)
+
+// readBy asks a Redis.
+func readBy(client *redis.Client) reads {
+	return func(ctx context.Context) (int, error) {
+		info, err := client.InfoMap(ctx, "stats").Result()
+		if err != nil {
+			return 0, err
 		}
-		defer way.relay.close()
-		way.all = newHistogram()
+		return strconv.Atoi(info["Stats"]["total_reads_processed"])
 	}
-	for round := range b.rounds {
-		for n := range ways {
-			way := ways[(n+round)%len(ways)]
-			if err := way.measure(b.turn); err != nil {
-				return fmt.Errorf("%s: %w", way.name, err)
-			}
-		}
+}
+
+// since is how many requests the server has read since read returned before.
+func (read reads) since(ctx context.Context, before int) (int, error) {
+	now, err := read(ctx)
+	return now - 1 - before, err // 1: this question
+}
+
+// relay has a lock passed on for about d, of which the first quarter is to warm up. It
+// returns how many ms each hand-over took, and how many requests the server read, if that is told.
+func relay(locks []locking, told reads, d time.Duration) (took []float64, requests int, err error) {
+	if told == nil {
+		told = func(context.Context) (int, error) { return 0, nil }
 	}
-	return nil
-}
-
-// row has the cells that all tables of hand-overs have.
-func (p *passing) row(waiters int, polls *passing) []string {
-	return []string{strconv.Itoa(waiters), p.name, strconv.FormatInt(p.all.TotalCount(), 10), millis(p.all, 50), millis(p.all, 99),
-		ratios(p.median, polls.median).String()}
-}
-
-func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(shortest, longest, precision) }
-
-func millis(h *hdrhistogram.Histogram, quantile float64) string {
-	return number(float64(h.ValueAtQuantile(quantile)) / 1e6)
-}
-
-func (p *passing) measure(d time.Duration) error {
-	took, requests, err := p.relay.run(d)
-	if err != nil {
-		return err
-	}
-	p.median = append(p.median, float64(took.ValueAtQuantile(50))/1e6)
-	p.requests = append(p.requests, float64(requests)/float64(took.TotalCount()))
-	p.all.Merge(took)
-	return nil
-}
-
-// relay is those who pass a lock on.
-type relay struct {
-	locks []locking
-	told  teller
-	close func()
-}
-
-// teller tells how many requests a server has read.
-type teller interface {
-	read(context.Context) (int, error)
-	since(ctx context.Context, before int) (int, error)
-}
-
-func newRelay(addr string, runners int, way redisLock, shared bool) (*relay, error) {
-	p, err := gather(addr, runners, lockTTL, way, shared)
-	told := connectRedis(addr)
-	return &relay{p.locks, counter{told}, func() { p.close(); told.Close() }}, err
-}
-
-// run passes the lock on for about d, of which the first quarter is to warm up. It
-// returns how long each hand-over took, and how many requests Redis read.
-func (r *relay) run(d time.Duration) (*hdrhistogram.Histogram, int, error) {
 	start := time.Now()
 	ctx, cancel := context.WithDeadline(context.Background(), start.Add(d+turnSlack))
 	defer cancel()
-	h := &heat{relay: r, warm: start.Add(d / 4), end: start.Add(d), passed: make(chan struct{}, 1), took: newHistogram()}
+	h := &heat{told: told, warm: start.Add(d / 4), end: start.Add(d), passed: make(chan struct{}, 1)}
 	g, ctx := errgroup.WithContext(ctx) // who ends the heat ends the others' wait
-	for _, take := range r.locks {
+	for _, take := range locks {
 		g.Go(func() error { return h.runner(ctx, take) })
 	}
 	if err := g.Wait(); err != errOver {
@@ -144,7 +105,7 @@ func (r *relay) run(d time.Duration) (*hdrhistogram.Histogram, int, error) {
 
 // heat is one run of a relay.
 type heat struct {
-	*relay
+	told      reads
 	warm, end time.Time
 	passed    chan struct{} // tells a holder that the next one has the lock
 
@@ -152,8 +113,8 @@ type heat struct {
 	counting bool
 	over     bool
 	unlocked time.Time // when Unlock was called last; zero: nobody has held the lock yet
-	took     *hdrhistogram.Histogram
-	before   int // requests that Redis had read when counting began
+	took     []float64
+	before   int // requests that the server had read when counting began
 	requests int // and those since then, in the end
 }
 
@@ -198,16 +159,15 @@ func (h *heat) arrive(ctx context.Context, granted time.Time) (over bool, err er
 		h.passed <- struct{}{}
 	}
 	if h.counting {
-		err = h.took.RecordValue(int64(granted.Sub(h.unlocked)))
+		h.took = append(h.took, milliseconds(granted.Sub(h.unlocked)))
 		h.over = granted.After(h.end)
 	}
 	switch {
-	case err != nil:
 	case h.over:
 		h.requests, err = h.told.since(ctx, h.before)
 	case !h.counting && granted.After(h.warm):
 		h.counting = true
-		h.before, err = h.told.read(ctx)
+		h.before, err = h.told(ctx)
 	}
 	return h.over, err
 }

@@ -3,31 +3,70 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"time"
+	"strconv"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
-	"go.uber.org/zap"
-
-	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-// lockTTL is that of both contenders' leases. None is to run out.
-const lockTTL = time.Minute
+// manyClients is how many lock at the same time, where more than one does.
+const manyClients = 16
 
-// wantLocks is the goal: etcdlock takes at most so many times the time of package
-// concurrency.
-const wantLocks = 1.6
+const oneLock = "/lock"
 
-// locks compares etcdlock with a Mutex of package concurrency.
-func (b *bench) locks() error {
-	etcd, err := b.start(func(addr string) []string {
-		return []string{roleEtcd, addr, filepath.Join(b.group.Dir, "locks")}
-	})
-	if err != nil {
-		return err
+func ownLock(client int) string { return fmt.Sprint("/lock-", client) }
+
+// party is those who lock in one way. Each has a client of its own, or all share one.
+type party struct {
+	locks []locking
+	ends  []func()
+}
+
+// gather makes a party of so many members. It is to be closed after an error as well.
+func (w way) gather(members int) (p party, err error) {
+	for i := range members {
+		if i > 0 && w.shared {
+			p.locks = append(p.locks, p.locks[0])
+			continue
+		}
+		take, end, err := w.open(w.server.addr, w.ttl)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", w.name, err)
+		}
+		p.locks, p.ends = append(p.locks, take), append(p.ends, end)
 	}
+	return p, nil
+}
+
+func (p party) close() {
+	for _, end := range p.ends {
+		end()
+	}
+}
+
+// raceLocks has clients lock and unlock in each way, each the lock that scope names.
+func (b *bench) raceLocks(clients int, scope func(client int) string, ways ...way) []result {
+	var cs []contender
+	for _, w := range ways {
+		p, err := w.gather(clients)
+		defer p.close()
+		check(err)
+		cs = append(cs, contender{w.name, working(clients, 1, func(ctx context.Context, i int) error {
+			return p.locks[i].once(ctx, scope(i))
+		}), w.server})
+	}
+	return b.race(cs...)
+}
+
+// ownLocks has clients lock and unlock locks of their own in the ways of a service, of which the
+// second one is by the bare requests. The first one is to take at most so many times its time.
+func (b *bench) ownLocks(t *table, service string, lead []string, most float64, ways []way, figures ...figure) {
+	b.sweep(t, lead, []int{1, manyClients}, func(clients int) []result { return b.raceLocks(clients, ownLock, ways...) },
+		goal{what: "lock and unlock in " + service + ", clients: %d; time of the " + ways[1].name + "'", aim: atMost, want: most}, figures...)
+}
+
+// inEtcd compares etcdlock with a Mutex of package concurrency.
+func (b *bench) inEtcd() {
+	etcd := b.launch(startEtcd)
 	t := b.report.table("Lock and unlock in etcd",
 		"A lock is taken and given back at once, by etcdlock and by a Mutex of package concurrency whose session is kept. Each client has a connection, and a Backend or a session, of its own. *of concurrency.Mutex*: the time that a lock and its unlock take as a part of that of the Mutex, of the same round.",
 		"clients", "locks", "", "locks/s", "of concurrency.Mutex, time", "processor time a lock of etcd, client")
@@ -37,96 +76,79 @@ func (b *bench) locks() error {
 		scope   func(client int) string
 	}{
 		{1, "a free one", ownLock},
-		{16, "one each", ownLock},
-		{16, "one for all", func(int) string { return "/lock" }},
+		{manyClients, "one each", ownLock},
+		{manyClients, "one for all", func(int) string { return oneLock }},
 	} {
-		results, err := b.raceLocks(etcd, c.clients, c.scope)
-		if err != nil {
-			return err
-		}
-		ours, mutex := results[0], results[1]
-		for _, r := range results {
-			t.add(fmt.Sprint(c.clients), c.locks, r.name, rate(r.rates), ratios(mutex.rates, r.rates).String(),
-				micros(r.server)+", "+micros(r.client))
-		}
-		b.report.goal(fmt.Sprintf("lock and unlock, etcdlock against concurrency.Mutex with a kept session, clients: %d, %s; time of the Mutex's", c.clients, c.locks),
-			atMost, wantLocks, ratios(mutex.rates, ours.rates))
-	}
-	return stop(etcd)
-}
-
-func ownLock(client int) string { return fmt.Sprint("/lock-", client) }
-
-// raceLocks has clients lock and unlock by etcdlock, and as many by Mutexes.
-func (b *bench) raceLocks(etcd *server, clients int, scope func(client int) string) (_ []result, err error) {
-	var ours, mutexes lockers
-	defer func() { ours.close(); mutexes.close() }()
-	for i := range clients {
-		if err := ours.join(etcd.addr, scope(i), byEtcdlock); err != nil {
-			return nil, err
-		}
-		if err := mutexes.join(etcd.addr, scope(i), byMutex); err != nil {
-			return nil, err
-		}
-	}
-	return b.race(
-		contender{"etcdlock", ours.turn, etcd},
-		contender{"concurrency.Mutex", mutexes.turn, etcd})
-}
-
-// lockers are clients of etcd, each with what locks and unlocks once.
-type lockers struct {
-	clients []*clientv3.Client
-	once    []func(context.Context) error
-}
-
-// join adds a client.
-func (l *lockers) join(addr, scope string, by func(*clientv3.Client, string) (func(context.Context) error, error)) error {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
-	if err != nil {
-		return err
-	}
-	l.clients = append(l.clients, client)
-	once, err := by(client, scope)
-	l.once = append(l.once, once)
-	return err
-}
-
-func (l *lockers) close() {
-	for _, c := range l.clients {
-		c.Close()
+		results := b.raceLocks(c.clients, c.scope,
+			way{"etcdlock", byEtcdlock, etcd, false, lockTTL},
+			way{"concurrency.Mutex", byMutex, etcd, false, lockTTL})
+		t.compare([]string{strconv.Itoa(c.clients), c.locks}, results, results[1], timeOf, processorTime)
+		b.report.reach(goal{what: "lock and unlock, etcdlock against concurrency.Mutex with a kept session, clients: %d, %s; time of the Mutex's", aim: atMost, want: 1.6},
+			results[0], results[1], c.clients, c.locks)
 	}
 }
 
-// turn has the form of contender.turn.
-func (l *lockers) turn(d time.Duration) (int, time.Duration, error) {
-	return takeTurn(len(l.once), d, func(ctx context.Context, i int) error { return l.once[i](ctx) })
+// inRedis measures what the project does in Redis: locks, and fenced writes.
+func (b *bench) inRedis() {
+	s := b.launch(startRedis)
+	ours := way{"redislock", byRedislock(), s, false, lockTTL}
+	fair := way{"redislock, Fair", byRedislock(redislock.Fair()), s, false, lockTTL}
+	bare := way{"bare commands", byCommands, s, false, lockTTL}
+	t := b.report.table("Lock and unlock in Redis",
+		"A free lock is taken and given back at once: by redislock; by SET NX PX and a script that compares and deletes, which is the least that a lock takes; and by two libraries that do that. All use go-redis, and each client has a connection and a lock of its own. *of the bare commands*: the time that a lock and its unlock take as a part of theirs, of the same round. *by processor time*: the same, by the time that Redis and client took on the processor.",
+		"clients", "", "locks/s", "of the bare commands, time", "by processor time", "processor time a lock of Redis, client")
+	b.ownLocks(t, "Redis", nil, 1.15, []way{ours, bare,
+		{"redsync 4.18.0", byRedsync, s, false, lockTTL},
+		{"bsm/redislock 0.9.4", byBsm, s, false, lockTTL}}, timeOf, timeByProcessor, processorTime)
+	t = b.report.table("Hand-over in Redis",
+		"From the call of Unlock until one of those who wait has the lock. Each has a client of its own, as if all were processes, where no other thing is said. Each holder keeps the lock for 10 ms, and comes to wait again when the next one has it. Polling is by the bare commands. *of polling*: p50 as a part of that of polling, of the same round. *requests*: what Redis read of all clients, the unlock and the next wait included.",
+		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50", "requests a hand-over")
+	shared := way{"redislock, one client for all", ours.open, s, true, lockTTL}
+	polls := way{polling, byCommands, s, false, lockTTL}
+	client := dialRedis(s.addr)
+	defer client.Close()
+	told := readBy(client)
+	b.handOver(t, nil, []int{1, 16, 64}, told, ours, shared, fair, polls)
+	ours.ttl, fair.ttl = waitTTL, waitTTL // nothing renews the lock of who polls
+	b.waiting(told, ours, fair, polls)
+	b.redisWrites(s)
 }
 
-func byEtcdlock(client *clientv3.Client, scope string) (func(context.Context) error, error) {
-	backend, err := etcdlock.New(client, lockTTL)
-	return func(ctx context.Context) error {
-		tenure, err := backend.Lock(ctx, scope)
-		if err != nil {
-			return err
-		}
-		return tenure.Unlock(ctx)
-	}, err
-}
-
-func byMutex(client *clientv3.Client, scope string) (func(context.Context) error, error) {
-	ctx, cancel := context.WithTimeout(client.Ctx(), startTimeout) // it serves when it has a leader
-	defer cancel()
-	granted, err := client.Grant(ctx, int64(lockTTL/time.Second))
-	if err != nil {
-		return nil, err
+// inDatabases measures what the project does in databases: locks, and fenced writes.
+func (b *bench) inDatabases() {
+	locks := b.report.table("Lock and unlock in databases",
+		"A free lock is taken and given back at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes. Each client has a connection and a lock of its own. *of the bare statements*: the time that a lock and its unlock take as a part of theirs, of the same round. The servers do not sync what they commit.",
+		"", "clients", "", "locks/s", "of the bare statements, time")
+	passed := b.report.table("Hand-over in databases",
+		"As in \"Hand-over in Redis\". sqllock, and who polls by the bare statements, ask every 100 ms.",
+		"", "waiters", "", "hand-overs", "p50, ms", "p99, ms", "of polling, p50")
+	written := b.report.table("Fenced writes in databases",
+		"A write to one of 1,000 rows: by an UPDATE that has the token as its condition (Update of fencesql) and by the bare UPDATE; and by a transaction with the check of a mark (Do of fencesql) and by the same transaction without. Each connection writes rows and shows scopes of its own. *of the bare*: the time a write as a part of that of the same without a fence, of the same round.",
+		"", "connections", "", "writes/s", "of the bare, time")
+	for _, d := range databases {
+		err := b.inGroup(func() {
+			s := b.launch(d.start)
+			ours := way{"sqllock", d.bySQLLock(), s, true, lockTTL}
+			bare := way{"bare statements", d.byStatements(), s, true, lockTTL}
+			b.ownLocks(locks, d.name, []string{d.name}, 1.2, []way{ours, bare}, timeOf)
+			bare.name = polling
+			b.handOver(passed, []string{d.name}, []int{1, 16}, nil, ours, bare)
+			b.sqlWrites(d, s, written)
+		})
+		check(of(d.name, b.report.unless("Locks and fenced writes in "+d.name, err)))
 	}
-	session, err := concurrency.NewSession(client, concurrency.WithLease(granted.ID))
-	return func(ctx context.Context) error {
-		mutex := concurrency.NewMutex(session, scope)
-		if err := mutex.Lock(ctx); err != nil {
-			return err
-		}
-		return mutex.Unlock(ctx)
-	}, err
+}
+
+// inZooKeeper measures the locks that the project has in ZooKeeper.
+func (b *bench) inZooKeeper() {
+	s := b.launch(startZooKeeper)
+	ways := []way{{"zklock", byZKLock, s, true, lockTTL}, {"bare requests", byNodes, s, true, lockTTL}}
+	t := b.report.table("Lock and unlock in ZooKeeper",
+		"A free lock is taken and given back at once: by zklock; and by the creation of a node, a look at the queue, and the deletion of the node, which are the least that a lock takes. Each client has a lock of its own, and all clients of a kind share a session. *of the bare requests*: the time that a lock and its unlock take as a part of theirs, of the same round.",
+		"", "clients", "", "locks/s", "of the bare requests, time")
+	b.ownLocks(t, "ZooKeeper", []string{"ZooKeeper"}, 1.2, ways, timeOf)
+	t = b.report.table("Hand-over in ZooKeeper",
+		"As in \"Hand-over in Redis\", but all who wait share a session, and nobody polls: each is told when the node before its own is gone. *of the bare requests*: p50 as a part of theirs, of the same round.",
+		"waiters", "", "hand-overs", "p50, ms", "p99, ms", "of the bare requests, p50")
+	b.handOver(t, nil, []int{1, 16, 64}, nil, ways...)
 }

@@ -6,12 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/version"
 	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 )
 
 // describe tells the machine on which a run is measured. The run's files are in dir.
@@ -25,54 +28,32 @@ func describe(dir string) ([]string, error) {
 		return nil, err
 	}
 	redis := "not installed"
-	if path := redisPath(); path != "" {
-		redis = versionOf(path)
+	if path := redisproc.Program(); path != "" {
+		says, err := exec.Command(path, "--version").Output()
+		redis = first(`v=(\S+)`, says, err, "of an unknown version")
 	}
+	load, err := os.ReadFile("/proc/loadavg")
 	return []string{
 		fmt.Sprintf("%s; %d cores of %s, which clients and servers share; Linux %s", time.Now().Format(time.DateOnly),
 			runtime.NumCPU(), field("/proc/cpuinfo", "model name"), unix.ByteSliceToString(u.Release[:])),
 		"files on " + disk,
 		fmt.Sprintf("%s; Redis %s; etcd %s, one member with its defaults, synced", runtime.Version(), redis, version.Version),
-		"load average of the machine before the run: " + load1(),
+		"load average of the machine before the run: " + first(`^(\S+)`, load, err, "unknown"),
 	}, nil
 }
 
 // field is the first value of a name in a file of "name : value" lines.
 func field(path, name string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return "unknown"
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if k, v, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(k) == name {
-			return strings.TrimSpace(v)
-		}
-	}
-	return "unknown"
+	text, err := os.ReadFile(path)
+	return first(`(?m)^`+name+`\s*:\s*(.*\S)`, text, err, "unknown")
 }
 
-func load1() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
+// first is what a pattern finds in a text; without it, or after an error, it is otherwise.
+func first(pattern string, text []byte, err error, otherwise string) string {
+	if found := regexp.MustCompile(pattern).FindSubmatch(text); err == nil && found != nil {
+		return string(found[1])
 	}
-	one, _, _ := strings.Cut(string(b), " ")
-	return one
-}
-
-// versionOf is what "redis-server --version" tells, shortened.
-func versionOf(path string) string {
-	out, err := exec.Command(path, "--version").Output()
-	if err != nil {
-		return "of an unknown version"
-	}
-	for word := range strings.FieldsSeq(string(out)) {
-		if v, ok := strings.CutPrefix(word, "v="); ok {
-			return v
-		}
-	}
-	return "of an unknown version"
+	return otherwise
 }
 
 // diskOf is the device and the filesystem that dir is on: of the mounts above

@@ -67,59 +67,55 @@ var (
 	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 50 * time.Millisecond, many: 5_000, starts: 1, crashes: 1}
 )
 
-// compared is the part that is in a document of its own.
-const compared = "compared"
-
 // bench is a run.
 type bench struct {
 	size
-	group  *proc.Group
+	group  *proc.Group // of the servers that are started now
 	report report
-	log    io.Writer
+}
+
+// part is one of a run, with servers of its own.
+type part struct {
+	name string
+	lack string // title of the note that says what the part lacks
+	do   func(*bench)
+}
+
+// compared is the part that is in a document of its own.
+const compared = "compared"
+
+var parts = []part{
+	{"requests", "", (*bench).overhead},
+	{"contriblock", contribTitle, (*bench).contribLock},
+	{"batches", batchesTitle, (*bench).batches},
+	{"durable", "", (*bench).durable},
+	{"locks", "", (*bench).inEtcd},
+	{"redis", "Locks and fenced writes in Redis", (*bench).inRedis},
+	{"databases", "", (*bench).inDatabases},
+	{"zookeeper", "Locks in ZooKeeper", (*bench).inZooKeeper},
+	{"growth", "", (*bench).growth},
+	{"latency", "", (*bench).latencies},
+	{"shares", "", (*bench).shares},
+	{compared, "", (*bench).compared},
 }
 
 func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer) (err error) {
-	exe, err := os.Executable()
-	if err != nil {
+	b := &bench{size: s}
+	if b.report.machine, err = describe(os.TempDir()); err != nil {
 		return err
 	}
-	group, err := proc.NewGroup(exe)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, group.Close()) }()
-	b := &bench{size: s, group: group, log: stderr}
-	if b.report.machine, err = describe(group.Dir); err != nil {
-		return err
-	}
-	for _, part := range []struct {
-		name string
-		do   func() error
-	}{
-		{"requests", b.overhead},
-		{"contriblock", b.contribLock},
-		{"batches", b.batches},
-		{"durable", b.durable},
-		{"locks", b.locks},
-		{"redis", b.inRedis},
-		{"databases", b.inDatabases},
-		{"zookeeper", b.inZooKeeper},
-		{"growth", b.growth},
-		{"latency", b.latencies},
-		{"shares", b.shares},
-		{compared, b.compared},
-	} {
-		if only != part.name && (only != "" || part.name == compared) {
+	for _, p := range parts {
+		if only != p.name && (only != "" || p.name == compared) {
 			continue
 		}
 		start := time.Now()
-		if err := part.do(); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
+		if err := b.measure(p); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		fmt.Fprintf(stderr, "%s: %v\n", part.name, time.Since(start).Round(time.Second/10))
+		fmt.Fprintf(stderr, "%s: %v\n", p.name, time.Since(start).Round(time.Second/10))
 	}
 	if b.report.parts == nil {
 		return &cli.ExitError{Code: 2, Err: fmt.Errorf("there is no part %q", only)}
@@ -129,4 +125,64 @@ func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer
 		return err
 	}
 	return replace(doc, text)
+}
+
+// measure does a part, or notes what it lacks.
+func (b *bench) measure(p part) error {
+	return b.report.unless(p.lack, b.inGroup(func() { p.do(b) }))
+}
+
+// inGroup has do start its servers in a group of their own, which ends with do. It returns what
+// do fails by.
+func (b *bench) inGroup(do func()) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	group, err := proc.NewGroup(exe)
+	if err != nil {
+		return err
+	}
+	was := b.group
+	b.group = group
+	err = caught(do)
+	b.group = was
+	return errors.Join(err, group.Close())
+}
+
+// failure ends what is done, as testing.T.Fatal ends a test: caught returns its error. It is for
+// the goroutine that called caught alone: others return their errors.
+type failure struct{ error }
+
+func caught(do func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			err = f.error
+		}
+	}()
+	do()
+	return nil
+}
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+// of says whose error it is, if it is one.
+func of(name string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return err
 }

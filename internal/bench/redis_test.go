@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,26 +11,20 @@ import (
 	"github.com/fencelab/fencelab/internal/need"
 )
 
-// startRedis starts a Redis that ends with the test.
-func startRedis(t *testing.T) *server {
+// serveRedis starts a Redis that ends with the test.
+func serveRedis(t *testing.T) *server {
 	t.Helper()
-	path := need.Program(t, redisServer, "to lock in it")
-	s, err := startBench(t).redis(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	need.Program(t, redisServer, "to lock in it")
+	return startBench(t).launch(startRedis)
 }
 
 // TestWithoutRedis: where there is no Redis the report says so, for each part that needs it.
 func TestWithoutRedis(t *testing.T) {
 	t.Setenv("PATH", "")
-	for name, part := range map[string]func(*bench) error{"batches": (*bench).batches, "redis": (*bench).inRedis} {
+	for _, name := range []string{"batches", "redis"} {
 		b := startBench(t)
-		if err := part(b); err != nil {
-			t.Fatal(err)
-		}
-		if text := b.report.markdown(); !strings.Contains(text, noRedis) {
+		measure(t, b, name)
+		if text := b.report.markdown(); !strings.Contains(text, "Not measured: redis-server is not installed (apt-get install redis-server).") {
 			t.Errorf("%s: the report is\n%s", name, text)
 		}
 	}
@@ -37,19 +32,24 @@ func TestWithoutRedis(t *testing.T) {
 
 // TestEachWayExcludes: see wantExclusive.
 func TestEachWayExcludes(t *testing.T) {
-	s := startRedis(t)
-	for _, way := range []redisLock{
-		{"redislock", byRedislock()}, {bareCommands, byCommands}, {"redsync", byRedsync}, {"bsm/redislock", byBsm},
+	s := serveRedis(t)
+	for _, way := range []way{
+		{"redislock", byRedislock(), s, false, lockTTL}, {"bare commands", byCommands, s, false, lockTTL},
+		{"redsync", byRedsync, s, false, lockTTL}, {"bsm/redislock", byBsm, s, false, lockTTL},
 	} {
-		t.Run(way.name, func(t *testing.T) {
-			p, err := gather(s.addr, 2, lockTTL, way, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.close()
-			wantExclusive(t, p.locks[0], p.locks[1], way.name)
-		})
+		t.Run(way.name, func(t *testing.T) { wantExclusiveWay(t, way, way.name) })
 	}
+}
+
+// wantExclusiveWay is wantExclusive of two clients, which are one where the way is shared.
+func wantExclusiveWay(t *testing.T, w way, scope string) {
+	t.Helper()
+	p, err := w.gather(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	wantExclusive(t, p.locks[0], p.locks[1], scope)
 }
 
 // wantExclusive is that a lock which one client has is granted to another one when it was
@@ -82,11 +82,11 @@ func wantExclusive(t *testing.T, one, other locking, scope string) {
 
 // TestCounter: each request is one, and the question is none.
 func TestCounter(t *testing.T) {
-	s := startRedis(t)
-	client := connectRedis(s.addr)
+	s := serveRedis(t)
+	client := dialRedis(s.addr)
 	defer client.Close()
-	told := counter{client}
-	before, err := told.read(t.Context())
+	told := readBy(client)
+	before, err := told(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestCounter(t *testing.T) {
 // TestHandOverTakesAsLongAsTheWait: the time from an unlock to the next grant counts, and
 // not the time for which a lock is held; and a heat ends by an error of the lock.
 func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
-	s := startRedis(t)
+	s := serveRedis(t)
 	const slow = 30 * time.Millisecond
 	var unlocked time.Time
 	var longest time.Duration
@@ -124,24 +124,24 @@ func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
 			return nil
 		}, nil
 	}
-	client := connectRedis(s.addr)
-	r := &relay{[]locking{take, take, take}, counter{client}, func() { client.Close() }}
-	defer r.close()
-	took, requests, err := r.run(10 * slow)
+	client := dialRedis(s.addr)
+	defer client.Close()
+	locks := []locking{take, take, take}
+	took, requests, err := relay(locks, readBy(client), 10*slow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if requests != 0 || took.TotalCount() == 0 {
-		t.Errorf("%d hand-overs with %d requests, want some with none", took.TotalCount(), requests)
+	if requests != 0 || len(took) == 0 {
+		t.Errorf("%d hand-overs with %d requests, want some with none", len(took), requests)
 	}
-	fastest := time.Duration(took.Min())
-	if fastest < slow*99/100 || fastest >= longest+hold { // the histogram has three digits
+	fastest := time.Duration(slices.Min(took) * float64(time.Millisecond))
+	if fastest < slow || fastest >= longest+hold {
 		t.Errorf("the fastest hand-over took %v; want %v, and no %v more than the slowest, %v", fastest, slow, hold, longest)
 	}
 
 	broken := errors.New("no lock today")
-	r.locks[1] = func(context.Context, string) (func(context.Context) error, error) { return nil, broken }
-	if _, _, err := r.run(slow); !errors.Is(err, broken) {
+	locks[1] = func(context.Context, string) (func(context.Context) error, error) { return nil, broken }
+	if _, _, err := relay(locks, nil, slow); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }

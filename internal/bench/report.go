@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,85 +29,82 @@ func (r *report) table(title, note string, columns ...string) *table {
 	return t
 }
 
+// unless notes in the report that err is something missing, if it is; else it returns err.
+func (r *report) unless(title string, err error) error {
+	var lack missing
+	if errors.As(err, &lack) {
+		r.note(title, "Not measured: "+string(lack)+".")
+		return nil
+	}
+	return err
+}
+
 func (r *report) note(title, note string) { r.table(title, note) }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// compare adds a row for each result, with its ratios to the reference.
-func (t *table) compare(conns int, results []result, reference result) {
-	for _, r := range results {
-		t.add(strconv.Itoa(conns), r.name, rate(r.rates), ratios(r.rates, reference.rates).String(),
-			ratios(reference.used(), r.used()).String(), micros(r.server)+", "+micros(r.client))
-	}
-}
+// figure is what a cell tells of a result, beside that of the reference.
+type figure func(r, reference result) string
 
-// compareTimes adds a row for each result, with the time an operation as a part of the
-// reference's: by the clock, and by the processor time of server and client.
-func (t *table) compareTimes(clients int, results []result, reference result) {
-	for _, r := range results {
-		t.add(strconv.Itoa(clients), r.name, rate(r.rates), ratios(reference.rates, r.rates).String(),
-			ratios(r.used(), reference.used()).String(), micros(r.server)+", "+micros(r.client))
-	}
-}
+// The rate and the time of an operation as parts of the reference's, by the clock and by the
+// processor time of server and client; and that time itself.
+var (
+	partOf          figure = func(r, of result) string { return ratios(r.rates, of.rates).String() }
+	partByProcessor figure = func(r, of result) string { return ratios(of.used(), r.used()).String() }
+	timeOf          figure = func(r, of result) string { return ratios(of.rates, r.rates).String() }
+	timeByProcessor figure = func(r, of result) string { return ratios(r.used(), of.used()).String() }
+	processorTime   figure = func(r, _ result) string { return micros(r.server) + ", " + micros(r.client) }
+)
 
-// compareClock adds a row for each result of a database, with the time an operation as a
-// part of the reference's. What the database's processes take is not known.
-func (t *table) compareClock(database string, clients int, reference result, results ...result) {
+// compare adds a row for each result: what leads, its name and its rate, and figures.
+func (t *table) compare(lead []string, results []result, reference result, figures ...figure) {
 	for _, r := range results {
-		t.add(database, strconv.Itoa(clients), r.name, rate(r.rates), ratios(reference.rates, r.rates).String())
+		cells := append(slices.Clone(lead), r.name, rate(r.rates))
+		for _, tell := range figures {
+			cells = append(cells, tell(r, reference))
+		}
+		t.add(cells...)
 	}
 }
 
 // goal is a ratio that the project wants to reach.
 type goal struct {
 	what string
-	side side
+	aim  aim
 	want float64
 	got  spread
-	by   measure
 }
 
-// measure is which of a spread's figures has to reach the goal.
-type measure string
+// aim is on which side of the wanted ratio the good ones are, and which of a spread's figures has
+// to be there.
+type aim struct {
+	side, by string
+	figure   func(spread) float64
+}
 
-const (
-	byMedian        measure = ""
-	byLowerQuartile measure = ", with the lower quartile"
-	byHighest       measure = ", in every turn"
+var (
+	atLeast    = aim{"at least", "", func(s spread) float64 { return s.median }}
+	firmly     = aim{"at least", ", with the lower quartile", func(s spread) float64 { return s.lower }}
+	atMost     = aim{"at most", "", func(s spread) float64 { return s.median }}
+	neverAbove = aim{"at most", ", in every turn", func(s spread) float64 { return s.highest }}
 )
 
-// side is on which side of the wanted ratio the good ones are.
-type side string
-
-const (
-	atLeast side = "at least"
-	atMost  side = "at most"
-)
-
-func (r *report) goal(what string, s side, want float64, got spread) {
-	r.goals = append(r.goals, goal{what, s, want, got, byMedian})
+func (r *report) goal(what string, a aim, want float64, got spread) {
+	r.goals = append(r.goals, goal{what, a, want, got})
 }
 
-// firmGoal is one that three rounds of four reach.
-func (r *report) firmGoal(what string, want float64, got spread) {
-	r.goals = append(r.goals, goal{what, atLeast, want, got, byLowerQuartile})
-}
-
-// highestGoal is one that no value may exceed.
-func (r *report) highestGoal(what string, want float64, got spread) {
-	r.goals = append(r.goals, goal{what, atMost, want, got, byHighest})
+// reach adds a goal for the rate of a contender as a part of that of the reference, or for the time
+// of an operation, of which it wants so much at most. words have their places in its text.
+func (r *report) reach(g goal, ours, reference result, words ...any) {
+	if g.aim.side == atMost.side {
+		ours, reference = reference, ours
+	}
+	r.goal(fmt.Sprintf(g.what, words...), g.aim, g.want, ratios(ours.rates, reference.rates))
 }
 
 func (g goal) reached() string {
-	got := g.got.median
-	switch g.by {
-	case byLowerQuartile:
-		got = g.got.lower
-	case byHighest:
-		got = g.got.highest
-	}
-	switch {
-	case g.side == atLeast && got >= g.want, g.side == atMost && got <= g.want:
+	got := g.aim.figure(g.got)
+	if g.aim.side == atLeast.side && got >= g.want || g.aim.side == atMost.side && got <= g.want {
 		return "yes"
 	}
 	return fmt.Sprintf("no: %s times what is wanted", number(got/g.want))
@@ -119,7 +118,7 @@ func (r *report) markdown() string {
 	}
 	goals := table{columns: []string{"", "wanted", "measured: median (quartiles)", "reached"}}
 	for _, g := range r.goals {
-		goals.add(g.what, fmt.Sprintf("%s %s%s", g.side, number(g.want), g.by), g.got.String(), g.reached())
+		goals.add(g.what, fmt.Sprintf("%s %s%s", g.aim.side, number(g.want), g.aim.by), g.got.String(), g.reached())
 	}
 	if goals.rows != nil {
 		goals.markdown(&s)

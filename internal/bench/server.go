@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,40 +27,40 @@ const (
 	roleStorage = "storage"
 	roleNoop    = "noop"
 	roleBare    = "bare"
+	roleEtcd    = "synced-etcd"
 	roleExec    = "exec"
 	roleGreedy  = "greedy"
 	roleHold    = "hold"
 )
 
 func roles() []*cobra.Command {
-	return append(lab.Roles(all.List),
-		&cobra.Command{
-			Use: roleNoop + " ADDRESS", Hidden: true, Args: cobra.ExactArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				// The timeouts cost a no-op handler as much as the storage.
-				srv := storagecmd.NewServer(nil, kvhttp.NewTurns(), kvhttp.DefaultMaxKey, nil)
-				srv.Addr = args[0]
-				return serveNoop(cmd.Context(), srv)
-			},
-		},
-		&cobra.Command{
-			Use: roleBare + " ADDRESS", Hidden: true, Args: cobra.ExactArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return serveNoop(cmd.Context(), &http.Server{Addr: args[0]})
-			},
-		},
-		&cobra.Command{
-			Use: roleEtcd + " ADDRESS DIR", Hidden: true, Args: cobra.ExactArgs(2),
-			RunE: func(cmd *cobra.Command, args []string) error { return serveEtcd(cmd.Context(), args[0], args[1]) },
-		},
-		greedyCommand(),
-		holdCommand(),
-		mariadbproc.Command(),
-		&cobra.Command{
-			Use: roleExec + " PROGRAM ARGUMENTS", Hidden: true, DisableFlagParsing: true, Args: cobra.MinimumNArgs(1),
-			RunE: func(_ *cobra.Command, args []string) error { return syscall.Exec(args[0], args, os.Environ()) },
-		},
-	)
+	list := append(lab.Roles(all.List), mariadbproc.Command())
+	for _, role := range []struct {
+		use string
+		run func(ctx context.Context, args []string) error
+	}{
+		{roleNoop + " ADDRESS", func(ctx context.Context, args []string) error {
+			// The timeouts cost a no-op handler as much as the storage.
+			srv := storagecmd.NewServer(nil, kvhttp.NewTurns(), kvhttp.DefaultMaxKey, nil)
+			srv.Addr = args[0]
+			return serveNoop(ctx, srv)
+		}},
+		{roleBare + " ADDRESS", func(ctx context.Context, args []string) error {
+			return serveNoop(ctx, &http.Server{Addr: args[0]})
+		}},
+		{roleEtcd + " ADDRESS DIR", serveEtcd},
+		{roleExec + " PROGRAM", func(_ context.Context, args []string) error {
+			return syscall.Exec(args[0], args, os.Environ())
+		}},
+		{roleGreedy + " CLIENTS ADDRESS KEYS", beGreedy},
+		{roleHold + " LOCK WHERE SCOPE", holdUntilKilled},
+	} {
+		list = append(list, &cobra.Command{
+			Use: role.use, Hidden: true, Args: cobra.ExactArgs(len(strings.Fields(role.use)) - 1),
+			RunE: func(cmd *cobra.Command, args []string) error { return role.run(cmd.Context(), args) },
+		})
+	}
+	return list
 }
 
 // serveNoop is the least that net/http can do: the answer of a write, to
@@ -71,71 +72,59 @@ func serveNoop(ctx context.Context, srv *http.Server) error {
 	return srv.ListenAndServe()
 }
 
-// server is a process that serves addr.
+// server is one that runs. It ends with the group.
 type server struct {
-	*proc.Process
-	addr  string
-	began time.Time
+	*proc.Process        // nil where it is no process, or several
+	addr          string // or how else it is reached, in any process
+	began         time.Time
 }
+
+// missing is why something is not measured: what is not there, and how to get it.
+type missing string
+
+func (m missing) Error() string { return string(m) }
 
 // startTimeout is how long a server may take to serve.
 const startTimeout = time.Minute
 
-// start starts a server, with the arguments that args makes of a free address,
-// and returns when it takes connections.
-func (b *bench) start(args func(addr string) []string) (*server, error) {
-	free, err := ports.Free(1)
-	if err != nil {
-		return nil, err
-	}
-	return b.startAt(free[0], args(free[0])...)
+// start starts the server of a role on a free address, with more arguments after that, and
+// returns when it takes connections.
+func (b *bench) start(role string, args ...string) *server {
+	addr := must(ports.Free(1))[0]
+	return b.startAt(addr, role, append([]string{addr}, args...)...)
 }
 
 // startAt starts a server that takes connections at addr, and returns when it does.
-func (b *bench) startAt(addr string, args ...string) (s *server, err error) {
-	s = &server{addr: addr, began: time.Now()}
-	if s.Process, err = b.group.Start(args[0], nil, args...); err != nil {
-		return nil, err
-	}
+func (b *bench) startAt(addr, role string, args ...string) *server {
+	began := time.Now()
+	s := &server{must(b.group.Start(role, nil, append([]string{role}, args...)...)), addr, began}
 	for {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
-			return s, conn.Close()
+			conn.Close()
+			return s
 		}
 		select {
 		case <-s.Done():
-			return nil, s.Ended()
+			check(s.Ended())
 		case <-time.After(200 * time.Microsecond):
 		}
 		if time.Since(s.began) > startTimeout {
-			return nil, fmt.Errorf("%s does not serve after %v: %w", args[0], startTimeout, err)
+			check(fmt.Errorf("%s does not serve after %v: %w", role, startTimeout, err))
 		}
 	}
 }
 
 // storage starts cmd/storage, as its users do but for the address.
-func (b *bench) storage(flags ...string) (*server, error) {
-	return b.start(func(addr string) []string {
-		return append([]string{roleStorage, "--listen", addr, "--log-level", "warn"}, flags...)
-	})
+func (b *bench) storage(flags ...string) *server {
+	addr := must(ports.Free(1))[0]
+	return b.startAt(addr, roleStorage, append([]string{"--listen", addr, "--log-level", "warn"}, flags...)...)
 }
 
-// noop starts roleNoop or roleBare.
-func (b *bench) noop(role string) (*server, error) {
-	return b.start(func(addr string) []string { return []string{role, addr} })
+// boltStorage starts one with the engine bolt, whose file is in a directory of the group.
+func (b *bench) boltStorage(dir string) *server {
+	return b.storage("--engine", "bolt", "--data", filepath.Join(b.group.Dir, dir))
 }
 
 // status is the file in which Linux tells of the process.
 func (s *server) status() string { return fmt.Sprintf("/proc/%d/status", s.PID()) }
-
-// stop ends servers, and waits for their ends. Those that are nil were never
-// started.
-func stop(servers ...*server) error {
-	var errs []error
-	for _, s := range servers {
-		if s != nil {
-			errs = append(errs, s.Kill())
-		}
-	}
-	return errors.Join(errs...)
-}

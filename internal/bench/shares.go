@@ -2,99 +2,45 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/kvhttp"
 )
-
-// greed is what greedy clients do, and what an honest client does beside them.
-type greed struct {
-	name   string
-	kind   string // of greedyKinds
-	honest exchange
-	keys   int     // that the storage has
-	turns  int     // how much longer than others' the turns are
-	want   float64 // the part of its rate that the honest client should keep
-}
-
-// greedyConns is how many connections greedy clients have.
-const greedyConns = 64
-
-func (b *bench) greeds() []greed {
-	readers := fmt.Sprintf("%d connections that ask for 1 MiB and do not read", greedyConns)
-	batches := fmt.Sprintf("%d connections with batches of %s", greedyConns, thousands(kv.MaxOps))
-	return []greed{
-		{readers, greedyReaders, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{readers + "; the honest client's values have 64 KiB", greedyReaders, putValue(fewKeys, 1, strings.Repeat(value, 4<<10)), fewKeys, 1, 0.3},
-		{"1 connection that writes 1 MiB again and again", greedyBody, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{"4 connections that do", greedyBodies4, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{"16 connections that do", greedyBodies16, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{fmt.Sprintf("%d connections whose requests have %s short header fields", greedyConns, thousands(greedyFields)), greedyHeaders, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{fmt.Sprintf("%d connections that pipeline %d writes", greedyConns, greedyDepth), greedyPipelines, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{"16 connections that ask for /metrics", greedyScrapes, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{batches + ", one scope", greedyBatches, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{batches + ", a scope each", greedyScopes, put(fewKeys, 1), fewKeys, 1, 0.3},
-		{"snapshots of " + thousands(float64(b.many)) + " keys, one after another", greedySnapshots, put(fewKeys, 1), b.many, 2, 0.8},
-	}
-}
 
 // sharesRounds is fewer rounds than elsewhere: there are many rows.
 const sharesRounds = 7
 
 // shares measures what greedy clients leave to an honest one.
-func (b *bench) shares() error {
+func (b *bench) shares() {
 	t := b.report.table("Beside greedy clients",
 		"Greedy clients ask for as much as the storage will do. An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients. All clients come from one address, and none has a bearer token. *of alone*: the honest client's rate beside them, divided by its rate alone in the same round. *longest*: the longest time that one request of the honest client took in a turn, alone and beside them; *of all*: the longest time in all turns beside them. *thread*: one thread of the honest client only sleeps, and this is how late the thread was woken at most in a turn, alone and beside them; for so long machine and system kept the thread from a processor. *memory*: the most memory that the storage's process took in a turn, alone and beside them, and the ratio of the two.",
 		"greedy clients", "requests/s alone", "beside them", "of alone", "longest, ms: alone; beside", "of all", "thread, ms: alone; beside", "memory, MB: alone; beside; ratio")
-	for _, g := range b.greeds() {
-		if err := b.share(t, g); err != nil {
-			return fmt.Errorf("%s: %w", g.name, err)
-		}
+	for i, g := range greeds(b.many) {
+		check(of(g.name, b.inGroup(func() { b.share(t, i, g) })))
 	}
-	return nil
 }
 
 // share adds a row. The honest client is alone at a storage of its own, so that each
 // turn begins with what the same kind of turn left.
-func (b *bench) share(t *table, g greed) error {
-	quiet, err := b.filledStorage(g.keys)
-	if err != nil {
-		return err
-	}
-	besieged, err := b.filledStorage(g.keys)
-	if err != nil {
-		return err
-	}
-	crowd, err := b.crowd(g.kind, besieged)
-	if err != nil {
-		return err
-	}
-	alone, err := dialHonest(quiet, g.honest, nil)
-	if err != nil {
-		return err
-	}
+func (b *bench) share(t *table, row int, g greed) {
+	quiet, besieged := b.filledStorage(g.keys), b.filledStorage(g.keys)
+	crowd := must(b.crowd(row, besieged))
+	alone := &honest{load: must(dial(quiet.addr, 1, g.honest)), server: quiet}
 	defer alone.close()
-	beside, err := dialHonest(besieged, g.honest, crowd)
-	if err != nil {
-		return err
-	}
+	beside := &honest{load: must(dial(besieged.addr, 1, g.honest)), server: besieged, crowd: crowd}
 	defer beside.close()
 	turns := bench{size: b.size}
 	turns.rounds, turns.turn = min(b.rounds, sharesRounds), b.turn*time.Duration(g.turns)
-	results, err := turns.race(contender{"alone", alone.turn, quiet}, contender{"beside", beside.turn, besieged})
-	if err != nil {
-		return err
-	}
+	results := turns.race(contender{"alone", alone.turn, quiet}, contender{"beside", beside.turn, besieged})
 	b.shared(t, g, results, alone, beside)
-	return stop(crowd.server, quiet, besieged)
 }
 
 // shared adds what a row found, and its goals.
@@ -109,33 +55,18 @@ func (b *bench) shared(t *table, g greed, results []result, alone, beside *hones
 		both(func(h *honest) []float64 { return h.woken }),
 		both(func(h *honest) []float64 { return h.memory })+"; "+memory.String())
 	b.report.goal("an honest client beside "+g.name+": part of its rate alone", atLeast, g.want, part)
-	if g.kind == greedySnapshots {
-		b.report.highestGoal("beside these snapshots: longest time that a request of the honest client took, ms", 50, spreadOf(beside.longest[1:]))
+	if g.snapshots {
+		b.report.goal("beside these snapshots: longest time that a request of the honest client took, ms", neverAbove, 50, spreadOf(beside.longest[1:]))
 		b.report.goal("beside these snapshots: memory of the storage, of that without", atMost, 1.3, memory)
 	}
 }
 
 // filledStorage is one that has so many keys, and a value of 1 MiB.
-func (b *bench) filledStorage(keys int) (*server, error) {
-	s, err := b.storage()
-	if err != nil {
-		return nil, err
-	}
-	if err := send(s, putValue(1, 1, strings.Repeat(value, kvhttp.DefaultMaxBody/len(value))), 1); err != nil {
-		return nil, err
-	}
-	return s, send(s, batchOf(kv.MaxOps, keys, 1), (keys+kv.MaxOps-1)/kv.MaxOps)
-}
-
-// send sends the first n requests, one after another.
-func send(s *server, x exchange, n int) error {
-	l, err := dial(s.addr, 1, x)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	_, err = l.once(n)
-	return err
+func (b *bench) filledStorage(keys int) *server {
+	s := b.storage()
+	send(s, 1, putValue(1, 1, largest), 1)
+	send(s, 1, batch(kv.MaxOps, keys, "lock-0"), (keys+kv.MaxOps-1)/kv.MaxOps)
+	return s
 }
 
 // honest is a client with one connection. A value is added to each list in each turn;
@@ -150,12 +81,6 @@ type honest struct {
 	memory  []float64 // MB of the server
 }
 
-func dialHonest(s *server, x exchange, beside *crowd) (*honest, error) {
-	l, err := dial(s.addr, 1, x)
-	return &honest{load: l, server: s, crowd: beside}, err
-}
-
-// turn has the form of contender.turn.
 func (h *honest) turn(d time.Duration) (ops int, took time.Duration, err error) {
 	if err := forgetPeak(h.server); err != nil {
 		return 0, 0, err
@@ -168,20 +93,18 @@ func (h *honest) turn(d time.Duration) (ops int, took time.Duration, err error) 
 	}
 	late := lateness()
 	var longest time.Duration
-	ops, took, err = repeat(1, until(time.Now().Add(d)), func(int) error {
+	ops, took, err = working(1, 1, func(context.Context, int) error {
 		start := time.Now()
 		err := h.send(0)
 		longest = max(longest, time.Since(start))
 		return err
-	})
+	})(d)
 	h.longest = append(h.longest, milliseconds(longest))
 	h.woken = append(h.woken, milliseconds(late()))
 	peak, err2 := memoryOf(h.server, "VmHWM")
 	h.memory = append(h.memory, float64(peak)/1e6)
 	return ops, took, errors.Join(err, err2)
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // forgetPeak has VmHWM of a process begin anew; see proc_pid_clear_refs(5).
 func forgetPeak(s *server) error {
@@ -219,8 +142,9 @@ type crowd struct {
 	of *server // what they use
 }
 
-func (b *bench) crowd(kind string, of *server) (*crowd, error) {
-	p, err := b.group.Start(roleGreedy, nil, roleGreedy, kind, of.addr)
+// crowd starts that of a row of greeds.
+func (b *bench) crowd(row int, of *server) (*crowd, error) {
+	p, err := b.group.Start(roleGreedy, nil, roleGreedy, strconv.Itoa(row), of.addr, strconv.Itoa(b.many))
 	if err != nil {
 		return nil, err
 	}
@@ -240,12 +164,12 @@ func (c *crowd) rest() error {
 	}
 	end := time.Now().Add(turnSlack)
 	for time.Now().Before(end) {
-		_, before, err := contender{server: c.of}.used()
+		_, before, err := c.of.used()
 		if err != nil {
 			return err
 		}
 		time.Sleep(look)
-		if _, after, err := (contender{server: c.of}).used(); err != nil || after-before < idle {
+		if _, after, err := c.of.used(); err != nil || after-before < idle {
 			return err
 		}
 	}

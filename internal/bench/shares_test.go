@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,22 +15,23 @@ import (
 // TestCrowdsAreGreedy: greedy clients of each kind ask in their turn, again and again,
 // for what they are named after.
 func TestCrowdsAreGreedy(t *testing.T) {
-	for kind, want := range map[string]struct {
+	for row, want := range []struct {
 		request string
 		scopes  int
 	}{
-		greedyReaders:   {"GET /v1/kv/key-000000000000", 1},
-		greedyBatches:   {"POST /v1/batch", 1},
-		greedyScopes:    {"POST /v1/batch", greedyConns},
-		greedySnapshots: {"GET /v1/snapshot", 1},
-		greedyBody:      {"PUT /v1/kv/key-000000000000", 1},
-		greedyBodies4:   {"PUT /v1/kv/key-000000000000", 1},
-		greedyBodies16:  {"PUT /v1/kv/key-000000000000", 1},
-		greedyHeaders:   {"PUT /v1/kv/key-000000000000", 1},
-		greedyPipelines: {"PUT /v1/kv/key-", 1},
-		greedyScrapes:   {"GET /metrics", 1},
+		{"GET /v1/kv/key-000000000000", 1},
+		{"GET /v1/kv/key-000000000000", 1},
+		{"PUT /v1/kv/key-000000000000", 1},
+		{"PUT /v1/kv/key-000000000000", 1},
+		{"PUT /v1/kv/key-000000000000", 1},
+		{"PUT /v1/kv/key-000000000000", 1},
+		{"PUT /v1/kv/key-", 1},
+		{"GET /metrics", 1},
+		{"POST /v1/batch", 1},
+		{"POST /v1/batch", greedyConns},
+		{"GET /v1/snapshot", 1},
 	} {
-		t.Run(kind, func(t *testing.T) {
+		t.Run(greeds(smoke.many)[row].name, func(t *testing.T) {
 			b := startBench(t)
 			asked := make(chan *http.Request)
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,11 +45,8 @@ func TestCrowdsAreGreedy(t *testing.T) {
 				}
 			}))
 			t.Cleanup(srv.Close)
-			idle, err := b.noop(roleNoop) // whose processor time is that of a server at rest
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := b.crowd(kind, &server{Process: idle.Process, addr: srv.Listener.Addr().String()})
+			idle := b.start(roleNoop) // whose processor time is that of a server at rest
+			c, err := b.crowd(row, &server{Process: idle.Process, addr: srv.Listener.Addr().String()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,18 +87,9 @@ func next(t *testing.T, asked <-chan *http.Request) *http.Request {
 // still afterwards.
 func TestHonestTurns(t *testing.T) {
 	b := startBench(t)
-	s, err := b.filledStorage(fewKeys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := b.crowd(greedyBatches, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := dialHonest(s, put(fewKeys, 1), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := b.filledStorage(fewKeys)
+	row := slices.IndexFunc(greeds(b.many), func(g greed) bool { return strings.HasSuffix(g.name, ", one scope") })
+	h := &honest{load: must(dial(s.addr, 1, put(fewKeys, 1))), server: s, crowd: must(b.crowd(row, s))}
 	defer h.close()
 	ops, _, err := h.turn(smoke.turn)
 	if err != nil || ops == 0 {
@@ -110,7 +100,7 @@ func TestHonestTurns(t *testing.T) {
 			t.Errorf("%s: got %v, want one value above 0", name, list)
 		}
 	}
-	if state := field(c.status(), "State"); state != "T (stopped)" {
+	if state := field(h.crowd.status(), "State"); state != "T (stopped)" {
 		t.Errorf("after the turn the crowd is %s", state)
 	}
 }

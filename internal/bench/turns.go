@@ -3,18 +3,22 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// contender is one of those that are compared. Its turn works for about d and
-// says how many operations it did, and how long they took.
+// work goes on for about d, and says how many operations that were and how long they took.
+type work func(d time.Duration) (ops int, took time.Duration, err error)
+
+// contender is one of those that are compared.
 type contender struct {
 	name   string
-	turn   func(d time.Duration) (ops int, took time.Duration, err error)
+	turn   work
 	server *server // whose processor time is told; nil: nobody's
 }
 
@@ -37,51 +41,74 @@ func (r result) used() []float64 {
 
 // race gives each contender a turn in every round, in changing order, so that
 // whatever else the machine does hits all.
-func (b *bench) race(cs ...contender) ([]result, error) {
+func (b *bench) race(cs ...contender) []result {
 	results := make([]result, len(cs))
 	for i, c := range cs {
 		results[i].name = c.name
-		if _, _, err := c.turn(b.turn / 2); err != nil { // to warm up
-			return nil, fmt.Errorf("%s: %w", c.name, err)
-		}
+		_, _, err := c.turn(b.turn / 2) // to warm up
+		check(of(c.name, err))
 	}
+	b.inTurns(len(cs), func(i int) { check(of(cs[i].name, cs[i].measure(b.turn, &results[i]))) })
+	return results
+}
+
+// inTurns has each of n have its turn in every round.
+func (b *bench) inTurns(n int, do func(i int)) {
 	for round := range b.rounds {
-		for n := range cs {
-			i := (n + round) % len(cs)
-			if err := cs[i].measure(b.turn, &results[i]); err != nil {
-				return nil, fmt.Errorf("%s: %w", cs[i].name, err)
-			}
+		for i := range n {
+			do((i + round) % n)
 		}
 	}
-	return results, nil
+}
+
+// sweep races with each of some numbers of clients, and adds what comes of that to a table, of
+// which the number is a column after what leads. The second contender is the reference; g is a
+// goal for the first, whose text has a place for the number.
+func (b *bench) sweep(t *table, lead []string, numbers []int, race func(n int) []result, g goal, figures ...figure) {
+	for _, n := range numbers {
+		results := race(n)
+		t.compare(append(slices.Clone(lead), strconv.Itoa(n)), results, results[1], figures...)
+		b.report.reach(g, results[0], results[1], n)
+	}
 }
 
 // turnSlack is for how much longer than a turn an answer may take.
 const turnSlack = 30 * time.Second
 
-// takeTurn has workers work at the same time until d is over, and says how often they
-// did and how long it took.
-func takeTurn(workers int, d time.Duration, work func(ctx context.Context, worker int) error) (int, time.Duration, error) {
-	end := time.Now().Add(d)
-	ctx, cancel := context.WithDeadline(context.Background(), end.Add(turnSlack))
-	defer cancel()
-	return repeat(workers, until(end), func(worker int) error { return work(ctx, worker) })
+// working is the work of workers at the same time, each of which does ops operations again
+// and again.
+func working(workers, ops int, do func(ctx context.Context, worker int) error) work {
+	return func(d time.Duration) (int, time.Duration, error) {
+		end := time.Now().Add(d)
+		ctx, cancel := context.WithDeadline(context.Background(), end.Add(turnSlack))
+		defer cancel()
+		more := func(int) bool { return time.Now().Before(end) }
+		n, took, err := repeat(workers, more, func(worker int) error { return do(ctx, worker) })
+		return n * ops, took, err
+	}
 }
 
-// until has every worker work until then.
-func until(end time.Time) (more func(worker int) bool) {
-	return func(int) bool { return time.Now().Before(end) }
+// writing is the work of writers that write at the same time, each one key after another. n is
+// the number of the write, for key.
+func writing(writers int, write func(ctx context.Context, writer, n int) error) work {
+	next := make([]int, writers) // of each, its next write
+	return working(writers, 1, func(ctx context.Context, i int) error {
+		n := next[i]*writers + i
+		next[i]++
+		return write(ctx, i, n)
+	})
 }
 
-// repeat is the same, where each worker works as long as it has more to do.
-func repeat(workers int, more func(worker int) bool, work func(worker int) error) (total int, took time.Duration, err error) {
+// repeat has workers work at the same time, each as long as it has more to do. It says how
+// often they did and how long it took.
+func repeat(workers int, more func(worker int) bool, do func(worker int) error) (total int, took time.Duration, err error) {
 	start := time.Now()
 	var wg sync.WaitGroup
 	counts, errs := make([]int, workers), make([]error, workers)
 	for i := range workers {
 		wg.Go(func() {
 			for errs[i] == nil && more(i) {
-				errs[i] = work(i)
+				errs[i] = do(i)
 				counts[i]++
 			}
 		})
@@ -97,7 +124,7 @@ func repeat(workers int, more func(worker int) bool, work func(worker int) error
 }
 
 func (c contender) measure(d time.Duration, r *result) error {
-	client, server, err := c.used()
+	client, server, err := c.server.used()
 	if err != nil {
 		return err
 	}
@@ -105,7 +132,7 @@ func (c contender) measure(d time.Duration, r *result) error {
 	if err != nil {
 		return err
 	}
-	client2, server2, err := c.used()
+	client2, server2, err := c.server.used()
 	if err != nil {
 		return err
 	}
@@ -116,20 +143,21 @@ func (c contender) measure(d time.Duration, r *result) error {
 	return nil
 }
 
-// used is the processor time that this process and the server have taken so far.
-func (c contender) used() (client, server time.Duration, err error) {
+// used is the processor time that this process and the server have taken so far; 0 of a server
+// that is nil, or whose processes are not known.
+func (s *server) used() (client, server time.Duration, err error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
 		return 0, 0, err
 	}
 	client = time.Duration(t.Nano())
-	if c.server == nil {
+	if s == nil || s.Process == nil {
 		return client, 0, nil
 	}
 	// clock_getcpuclockid(3) makes the clock of a process of its id like this.
 	const schedClock = 2
-	if err := unix.ClockGettime(int32(^c.server.PID()<<3|schedClock), &t); err != nil {
-		return 0, 0, fmt.Errorf("processor time of process %d: %w", c.server.PID(), err)
+	if err := unix.ClockGettime(int32(^s.PID()<<3|schedClock), &t); err != nil {
+		return 0, 0, fmt.Errorf("processor time of process %d: %w", s.PID(), err)
 	}
 	return client, time.Duration(t.Nano()), nil
 }
@@ -144,6 +172,12 @@ func spreadOf(values []float64) spread {
 	return spread{s[quarter], s[len(s)/2], s[len(s)-1-quarter], s[len(s)-1]}
 }
 
+// quantile is the least value that so many percent of all don't exceed.
+func quantile(values []float64, percent float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	return s[max(0, int(math.Ceil(float64(len(s))*percent/100))-1)]
+}
+
 // ratios is the spread of a's values as parts of b's of the same round.
 func ratios(a, b []float64) spread {
 	all := make([]float64, len(a))
@@ -152,3 +186,5 @@ func ratios(a, b []float64) spread {
 	}
 	return spreadOf(all)
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

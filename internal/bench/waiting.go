@@ -7,32 +7,22 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
 // waitTTL is that of the lock for which clients wait. One that is longer has them ask less.
 const waitTTL = 2 * time.Second
 
 // waiting measures how often those who wait ask.
-func (b *bench) waiting(s *server) error {
+func (b *bench) waiting(told reads, ways ...way) {
 	t := b.report.table("Waiting in Redis",
 		fmt.Sprintf("Requests that Redis reads while one client keeps a lock, which redislock renews, and others wait for it, with a client each. The TTL is %v; with a longer one redislock asks less, and with a shorter one more. Polling is by the bare commands. *for each waiter*: the requests beyond those without waiters.", waitTTL),
 		"waiters", "", "requests/s", "for each waiter")
-	ways := []redisLock{
-		{"redislock", byRedislock()},
-		{"redislock, Fair", byRedislock(redislock.Fair())},
-		{polling, func(client *redis.Client, _ time.Duration) (locking, error) { return byCommands(client, lockTTL) }}, // nothing renews it
-	}
 	alone := make([]float64, len(ways))
 	for _, waiters := range []int{0, 1, 16, 64} {
 		for i, way := range ways {
-			requests, err := b.wait(s.addr, waiters, way)
-			if err != nil {
-				return fmt.Errorf("%s: %w", way.name, err)
-			}
+			requests, err := b.wait(told, waiters, way)
+			check(of(way.name, err))
 			each := ""
 			if waiters == 0 {
 				alone[i] = requests
@@ -42,20 +32,17 @@ func (b *bench) waiting(s *server) error {
 			t.add(strconv.Itoa(waiters), way.name, number(requests), each)
 		}
 	}
-	return nil
 }
 
 // wait has one client keep a lock while others wait for it, and returns the requests a
 // second of all of them.
-func (b *bench) wait(addr string, waiters int, way redisLock) (perSecond float64, err error) {
+func (b *bench) wait(told reads, waiters int, way way) (perSecond float64, err error) {
 	const scope = "/waiting"
-	p, err := gather(addr, 1+waiters, waitTTL, way, false)
+	p, err := way.gather(1 + waiters)
 	defer p.close()
 	if err != nil {
 		return 0, err
 	}
-	told := counter{connectRedis(addr)}
-	defer told.client.Close()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	unlock, err := p.locks[0](ctx, scope)
@@ -76,7 +63,7 @@ func (b *bench) wait(addr string, waiters int, way redisLock) (perSecond float64
 		})
 	}
 	time.Sleep(b.turn) // to warm up
-	before, err := told.read(ctx)
+	before, err := told(ctx)
 	start := time.Now()
 	time.Sleep(b.latency)
 	requests, failed := told.since(ctx, before)

@@ -19,7 +19,7 @@ import (
 )
 
 type config struct {
-	services       []service.Service
+	services       []*service.Service
 	service        string
 	endpoints      []string
 	chosen         setting.Values // by flags
@@ -31,7 +31,7 @@ type config struct {
 
 // Command is the command "client", where there are these lock services. The first is
 // meant where nobody names one.
-func Command(services []service.Service) *cobra.Command {
+func Command(services []*service.Service) *cobra.Command {
 	c := config{services: services, chosen: make(setting.Values)}
 	cmd := &cobra.Command{
 		Use:   "client 1|2",
@@ -54,7 +54,7 @@ older than client 2's.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return contrib(cmd, &c, args[0]) },
 	}
 	f := cmd.PersistentFlags()
-	f.StringVar(&c.service, "service", services[0].Name(), "the lock service")
+	f.StringVar(&c.service, "service", services[0].Name, "the lock service")
 	f.StringSliceVar(&c.endpoints, "endpoints", nil, "the lock service's addresses (default those that it has by itself on this machine)")
 	c.storage.Add(f)
 	f.StringVar(&c.lock, "lock", "/lock", "name of the lock")
@@ -73,7 +73,7 @@ func everyClients(s setting.Setting) bool { return s.Name == setting.TTL || s.Na
 func (c *config) addSettings(f *pflag.FlagSet, wanted func(setting.Setting) bool) {
 	list := slices.Clone(setting.Client)
 	for _, d := range c.services {
-		list = append(list, d.ClientSettings()...)
+		list = append(list, d.Client...)
 	}
 	for _, s := range list {
 		if !wanted(s) || f.Lookup(s.Name) != nil {

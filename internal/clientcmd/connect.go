@@ -88,24 +88,22 @@ func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) er
 
 // stores reports whether data can lie in the lock service that was chosen.
 func (c *config) stores() bool {
-	return slices.ContainsFunc(c.services, func(s service.Service) bool {
-		return s.Name() == c.service && s.Words().Compares != nil
-	})
+	s := service.Named(c.services, c.service)
+	return s != nil && s.Compares != nil
 }
 
 // dial makes a client of the lock service that was chosen, with the settings that were.
 func (c *config) dial() (*services, error) {
-	i := slices.IndexFunc(c.services, func(s service.Service) bool { return s.Name() == c.service })
-	if i < 0 {
+	d := service.Named(c.services, c.service)
+	if d == nil {
 		return nil, fmt.Errorf("--service is %q, want %s", c.service, strings.Join(service.Names(c.services), ", "))
 	}
-	d := c.services[i]
-	settings, err := setting.Complete(slices.Concat(setting.Client, d.ClientSettings()), c.chosen)
+	settings, err := setting.Complete(slices.Concat(setting.Client, d.Client), c.chosen)
 	if err != nil {
 		return nil, fmt.Errorf("--%w", err)
 	}
 	if len(c.endpoints) == 0 {
-		c.endpoints = d.DefaultEndpoints()
+		c.endpoints = d.DefaultEndpoints
 	}
 	o := service.Options{Endpoints: c.endpoints, Settings: settings}
 	if peer := service.PeerOf(d, scenario.Client{Values: settings}); peer != "" {
@@ -116,6 +114,9 @@ func (c *config) dial() (*services, error) {
 		c.storage.Through = locks.Transport(false)
 		return &services{settings: settings, locks: locks}, nil
 	}
+	if d.Dial == nil {
+		return nil, fmt.Errorf("--%w", d.NoClient)
+	}
 	locks, err := d.Dial(o)
 	if err != nil {
 		return nil, fmt.Errorf("--%w", err)
@@ -124,18 +125,18 @@ func (c *config) dial() (*services, error) {
 }
 
 // dialJVM starts the half of the client that is in Java.
-func (c *config) dialJVM(d service.Service, peer string, o service.Options) (*jvm.Client, error) {
+func (c *config) dialJVM(d *service.Service, peer string, o service.Options) (*jvm.Client, error) {
 	if where, bring := peers.Found(); where == "" {
 		return nil, fmt.Errorf("the clients in Java are missing: %s", bring)
 	}
 	var env []string
-	if teller, tells := d.(service.PeerTeller); tells {
+	if d.PeerEnv != nil {
 		var err error
-		if env, err = teller.PeerEnv(o.Endpoints, c.lock); err != nil {
+		if env, err = d.PeerEnv(o.Endpoints, c.lock); err != nil {
 			return nil, err
 		}
 	}
-	return jvm.Start(peer, c.name, env, o, slices.Concat(setting.Client, d.ClientSettings()))
+	return jvm.Start(peer, c.name, env, o, slices.Concat(setting.Client, d.Client))
 }
 
 // askStorage makes sure that the storage answers.

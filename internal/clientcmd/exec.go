@@ -143,7 +143,7 @@ func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, g
 	// A command in a group of its own could not read its terminal, and Ctrl-Z would stop
 	// the command alone.
 	group := !onTerminal(child.Stdin)
-	child.SysProcAttr = kernel.Dying(group, nil)
+	child.SysProcAttr = kernel.Dying(group)
 	if err := child.Start(); err != nil {
 		return -1, cannotRun(err)
 	}

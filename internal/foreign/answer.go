@@ -3,6 +3,7 @@ package foreign
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
 // What a storage may cost who asks it.
@@ -45,6 +49,16 @@ func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
 // Refused reports whether the answer says that the request was not done and will not be.
 func (a Answer) Refused() bool { return a.Status >= 400 && a.Status < 500 }
 
+// Stale is the refusal of a stale token that the answer tells of in full; nil: it tells of none.
+func (a Answer) Stale() *fence.StaleError {
+	var p fencehttp.Problem
+	if json.Unmarshal([]byte(a.Body), &p) != nil {
+		return nil
+	}
+	stale, _ := errors.AsType[*fence.StaleError](p.Err())
+	return stale
+}
+
 func (a Answer) String() string {
 	text := strings.TrimSpace(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))
 	if said := strings.TrimSpace(Shown(a.Body)); said != "" {
@@ -66,15 +80,14 @@ func Read(resp *http.Response) (Answer, error) {
 
 // Did says what a storage did that gave no whole answer within a time.
 func Did(err error, within time.Duration) string {
-	var failed *url.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err
 	}
-	var timeout net.Error
+	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "was not waited for"
-	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
+	case isNet && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("gave no whole answer within %v", within)
 	case errors.Is(err, errTooLarge):
 		return fmt.Sprintf("answered with more than %d bytes", MaxAnswer)

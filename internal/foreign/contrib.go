@@ -67,6 +67,7 @@ func (q *request) contribBody() (string, error) {
 // contribMeaning is as meaning, of an answer of contrib/lock's form. A key that has no value is
 // not there.
 func (q *request) contribMeaning(a Answer) (done history.Event, err error) {
+	done = q.asked
 	reads := q.asked.Op == history.OpRead
 	said, err := ParseContrib(a)
 	switch {

@@ -103,8 +103,8 @@ func (s *Server) listens(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Kill ends it as kill -9 does, with all processes that it has started in its process
-// group, and returns once it is gone. One that is gone already is as good.
+// Kill sends SIGKILL to the server and to all processes in its process group, and returns when
+// nobody listens at its address. It is no error if the server has ended before.
 func (s *Server) Kill() error {
 	if s.process == nil {
 		return nil

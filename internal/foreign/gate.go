@@ -145,10 +145,12 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	p := g.begin(q, w, r)
+	p := &passage{Gate: g, request: q, client: r.Context()}
+	p.body = sync.OnceValues(func() (string, error) { return q.read(http.MaxBytesReader(w, r.Body, MaxAnswer)) })
+	p.ctx, p.cancel = context.WithCancelCause(g.ctx)
 	defer p.end()
 	a, err := p.pass()
-	var unanswered *unansweredError
+	unanswered, open := errors.AsType[*unansweredError](err)
 	switch {
 	case err == nil:
 		done, wrong := q.meaning(a)
@@ -159,10 +161,11 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		g.tell(q, done)
 		q.answer(w, done)
-	case errors.As(err, &unanswered):
-		text := fmt.Sprintf("%s %s (asked: %s)", g.name, unanswered.did, q)
-		g.tell(q, history.Event{Kind: history.KindUnanswered, Text: text})
-		http.Error(w, text, http.StatusBadGateway)
+	case open:
+		done := q.asked
+		done.Kind, done.Text = history.KindUnanswered, fmt.Sprintf("%s %s (asked: %s)", g.name, unanswered.did, q)
+		g.tell(q, done)
+		q.answer(w, done)
 	case errors.Is(err, errNobody):
 		w.Header().Set(headerOutcome, outcomeNone)
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -208,13 +211,6 @@ type passage struct {
 	mu    sync.Mutex
 	has   bool // it has the turn
 	ended bool
-}
-
-func (g *Gate) begin(q *request, w http.ResponseWriter, r *http.Request) *passage {
-	p := &passage{Gate: g, request: q, client: r.Context()}
-	p.body = sync.OnceValues(func() (string, error) { return q.read(http.MaxBytesReader(w, r.Body, MaxAnswer)) })
-	p.ctx, p.cancel = context.WithCancelCause(g.ctx)
-	return p
 }
 
 // take waits for the turn. From then on the storage has its time to answer, whether or not the
@@ -325,7 +321,7 @@ func (p *passage) ask(now life, body io.Reader) (Answer, error) {
 			return a, nil
 		}
 	}
-	if dial := new(net.OpError); errors.As(err, &dial) && dial.Op == "dial" {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
 		p.alone(now, err)
 		return Answer{}, errNobody
 	}

@@ -2,7 +2,6 @@ package foreign
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -124,40 +123,41 @@ func (q *request) read(in io.Reader) (string, error) {
 	return string(body), err
 }
 
-// events are the account of the request: of several keys an event for each.
+// events are the account of the request, with what became of it: of several keys an event for each.
 func (q *request) events(done history.Event) (list []history.Event) {
-	e := q.asked
-	e.Lane, e.Kind, e.At = history.LaneStorage, done.Kind, time.Duration(time.Now().UnixNano())
-	e.Reason, e.Mark, e.Missing, e.Text = done.Reason, done.Mark, done.Missing, done.Text
-	if e.Op == history.OpRead {
-		e.Value = done.Value
-	}
-	if e.Op != history.OpChange {
-		return []history.Event{e}
+	done.Lane, done.At = history.LaneStorage, time.Duration(time.Now().UnixNano())
+	if done.Op != history.OpChange {
+		return []history.Event{done}
 	}
 	for _, c := range q.changes {
-		e.Op, e.Key, e.Value = history.OpWrite, c.Key, c.Value
-		list = append(list, e)
+		done.Op, done.Key, done.Value = history.OpWrite, c.Key, c.Value
+		list = append(list, done)
 	}
 	return list
 }
 
-// meaning is what an answer says of the request. The error says that it says nothing.
+// meaning is the request with what an answer says of it. The error says that it says nothing.
 func (q *request) meaning(a Answer) (done history.Event, err error) {
+	done = q.asked
 	reads, token := q.asked.Op == history.OpRead, q.asked.Token
 	switch {
 	case a.Status >= 500:
 		done.Kind, done.Text = history.KindUnanswered, fmt.Sprintf("it answered %v, which leaves open what became of the request", a)
 	case q.contrib:
 		return q.contribMeaning(a)
-	case a.OK() && a.Header.Get(fencehttp.HeaderDuplicate) == "true" && !reads:
+	case a.OK() && reads:
+		done.Kind, done.Value = history.KindApplied, a.Body
+	case a.OK() && a.Header.Get(fencehttp.HeaderDuplicate) == "true":
 		done.Kind = history.KindDuplicate
 	case a.OK(), a.Status == http.StatusNotFound && q.method == http.MethodDelete: // there was nothing to delete
-		done.Kind, done.Value = history.KindApplied, a.Body
+		done.Kind = history.KindApplied
 	case a.Status == http.StatusNotFound && reads:
 		done.Kind, done.Missing = history.KindApplied, true
 	case a.Status == http.StatusPreconditionFailed && token != 0:
-		done.Kind, done.Reason, done.Mark = history.KindRefused, string(fencehttp.ReasonStale), q.markIn(a)
+		done.Kind, done.Reason = history.KindRefused, string(fencehttp.ReasonStale)
+		if stale := a.Stale(); stale != nil {
+			done.Mark = max(stale.Mark, 0)
+		}
 	case a.Refused() && token == 0 && !reads:
 		done.Kind, done.Reason = history.KindRefused, string(fencehttp.ReasonMissing)
 	case a.Status == http.StatusUnprocessableEntity && token != 0:
@@ -170,16 +170,6 @@ func (q *request) meaning(a Answer) (done history.Event, err error) {
 		err = fmt.Errorf("answered %v, want %s (asked: %s)", a, want, q)
 	}
 	return done, err
-}
-
-// markIn is the mark that a refusal names; 0: it names none.
-func (q *request) markIn(a Answer) fence.Token {
-	var p fencehttp.Problem
-	var stale *fence.StaleError
-	if json.Unmarshal([]byte(a.Body), &p) == nil && errors.As(p.Err(), &stale) {
-		return max(stale.Mark, 0)
-	}
-	return 0
 }
 
 // answer tells the client what became of the request, as a storage of ours does.

@@ -187,8 +187,8 @@ func newChecker(events []Event) *checker {
 		case isClients(e.Kind):
 			at := clientTenure{e.Lane, e.Tenure}
 			c.names[at] = true
-			c.askers[e.Lane] = c.askers[e.Lane] || asksForLock(e.Op) || e.Op == OpCount
-			if e.Kind == KindOK && asksForLock(e.Op) {
+			c.askers[e.Lane] = c.askers[e.Lane] || AsksForLock(e.Op) || e.Op == OpCount
+			if e.Kind == KindOK && AsksForLock(e.Op) {
 				c.told[at] = append(c.told[at], e)
 			}
 		}
@@ -242,10 +242,11 @@ func (c *checker) end(e Event) {
 	}
 }
 
-// asksStorage reports whether an operation is one on the storage.
-func asksStorage(op string) bool { return op == OpChange || slices.Contains(StorageOps, op) }
+// AsksStorage reports whether an operation is one on the storage.
+func AsksStorage(op string) bool { return op == OpChange || slices.Contains(StorageOps, op) }
 
-func asksForLock(op string) bool { return op == OpLock || op == OpTryLock }
+// AsksForLock reports whether an operation is one by which a client asks for a lock.
+func AsksForLock(op string) bool { return op == OpLock || op == OpTryLock }
 
 // isClients reports whether a kind is of what clients ask and are told.
 func isClients(k Kind) bool { return k == KindInvoke || k == KindLost || isAnswer(k) }

@@ -60,7 +60,7 @@ func (c *checker) accounts() {
 			storage = true
 		}
 		asked = asked || e.Kind == KindInvoke
-		refused = refused || isAnswer(e.Kind) && asksForLock(e.Op)
+		refused = refused || isAnswer(e.Kind) && AsksForLock(e.Op)
 	}
 	if !asked && !c.run.Unlocked {
 		c.wrong(ProblemAccount, "the history is over, and no client asked for anything: the clients' account is missing")
@@ -81,11 +81,11 @@ func (c *checker) accounts() {
 
 // OfLock reports whether a client asks for a lock, or the lock service tells of one.
 func (e Event) OfLock() bool {
-	return isTenure(e.Kind) || e.Kind == KindInvoke && (asksForLock(e.Op) || e.Op == OpCount)
+	return isTenure(e.Kind) || e.Kind == KindInvoke && (AsksForLock(e.Op) || e.Op == OpCount)
 }
 
 // sends reports whether a client sends a request to the storage.
-func sends(e Event) bool { return e.Kind == KindInvoke && asksStorage(e.Op) && e.Request != "" }
+func sends(e Event) bool { return e.Kind == KindInvoke && AsksStorage(e.Op) && e.Request != "" }
 
 // final looks whether the end is the end.
 func (c *checker) final(e Event) {

@@ -16,7 +16,7 @@ func (c *checker) request(e Event) {
 		c.done(e)
 	case e.Kind == KindInvoke:
 		c.invoked(e)
-	case e.Request == "" && !asksStorage(e.Op): // of the lock service
+	case e.Request == "" && !AsksStorage(e.Op): // of the lock service
 	case isAnswer(e.Kind):
 		c.answered(e)
 	}
@@ -70,7 +70,7 @@ func (c *checker) answered(e Event) {
 		c.contradicts(a.answered, ProblemRequest, "%q is answered a second time", e.Request)
 	case a.invoke.Lane != e.Lane || a.invoke.Op != e.Op:
 		c.contradicts(a.invoke.line, ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, a.invoke.Op, a.invoke.Lane)
-	case asksStorage(e.Op):
+	case AsksStorage(e.Op):
 		c.answeredByStorage(e, a)
 	}
 	if a != nil && a.answered == 0 {

@@ -19,14 +19,14 @@ func (c *checker) tenure(e Event) {
 		c.wrong(ProblemTenure, "%s ends, and is not granted", e.Tenure)
 	case e.Kind == KindEnded:
 		c.ended(e, a)
-	case e.Kind == KindOK && asksForLock(e.Op) && e.Tenure == "":
+	case e.Kind == KindOK && AsksForLock(e.Op) && e.Tenure == "":
 		c.wrong(ProblemTenure, "%s was told that it has the lock, and not in which tenure", e.Lane)
 	case !isClients(e.Kind) || e.Tenure == "":
 	case a == nil:
 		c.wrong(ProblemTenure, "%s names the tenure %s, which the lock service neither granted nor queued", e.Lane, e.Tenure)
 	case !c.queued[clientTenure{e.Lane, e.Tenure}] && c.told[clientTenure{e.Lane, e.Tenure}] == nil:
 		c.contradicts(a.first.line, ProblemTenure, "%s names the tenure %s, and neither stood in the queue for it nor was told that it has it", e.Lane, e.Tenure)
-	case e.Kind == KindOK && asksForLock(e.Op):
+	case e.Kind == KindOK && AsksForLock(e.Op):
 		c.toldOf(e, a)
 	case e.Kind == KindLost:
 		c.lost(e, a)
@@ -117,7 +117,7 @@ func (c *checker) lost(e Event, a *accountOf) {
 // the request.
 func ofItsKey(e Event) bool {
 	switch {
-	case !asksStorage(e.Op):
+	case !AsksStorage(e.Op):
 		return false
 	case isAnswer(e.Kind) && e.Request != "":
 		return true
@@ -135,7 +135,7 @@ func (c *checker) unnamed(e Event) {
 	switch {
 	case e.Kind == KindKill || e.Kind == KindRestart:
 		delete(c.has, e.Lane)
-	case e.Kind == KindOK && asksForLock(e.Op) && e.Tenure != "":
+	case e.Kind == KindOK && AsksForLock(e.Op) && e.Tenure != "":
 		if has == nil {
 			has = make(map[string]heldSince)
 			c.has[e.Lane] = has
@@ -164,9 +164,9 @@ func (c *checker) unnamed(e Event) {
 func (c *checker) token(e Event) {
 	switch {
 	case e.Tenure != "" && c.tenures[e.Tenure] == nil: // which is said elsewhere
-	case e.Kind == KindOK && asksForLock(e.Op):
+	case e.Kind == KindOK && AsksForLock(e.Op):
 		c.toldToken(e)
-	case e.Kind == KindInvoke && asksStorage(e.Op) && e.Request != "":
+	case e.Kind == KindInvoke && AsksStorage(e.Op) && e.Request != "":
 		c.shownToken(e)
 	}
 }

@@ -61,7 +61,7 @@ func start(command, env []string) (*process, error) {
 	}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stderr = os.Stderr
-	p.cmd.SysProcAttr = kernel.Dying(false, nil)
+	p.cmd.SysProcAttr = kernel.Dying(false)
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err

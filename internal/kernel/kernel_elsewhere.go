@@ -14,22 +14,19 @@ const (
 	Continue = syscall.Signal(18)
 )
 
-func Apart() *syscall.SysProcAttr           { return nil }
-func Dying(bool, *int) *syscall.SysProcAttr { return nil }
-func DieWithParent() error                  { return Missing() }
-func Pidfd(int) (int, error)                { return 0, Missing() }
-func Close(int) error                       { return Missing() }
-func Signal(int, syscall.Signal) error      { return Missing() }
-func SignalGroup(int, syscall.Signal) error { return Missing() }
-func AwaitStop(int) (bool, error)           { return false, Missing() }
-func AwaitContinue(int) (bool, error)       { return false, Missing() }
-func AwaitEnd(int) error                    { return Missing() }
-func ProcessorTime() time.Duration          { return 0 }
-func OpenFiles() (uint64, error)            { return 0, Missing() }
-func Share(*os.File) error                  { return Missing() }
-func Writer(*os.File, int64) (int, error)   { return 0, Missing() }
-func Readable(uintptr) bool                 { return true }
-func ReadNow(syscall.RawConn, []byte) int   { return 0 }
-func WriteNow(syscall.RawConn, []byte) int  { return 0 }
-func Become(int, int) error                 { return Missing() }
-func RemoveSegment(int) error               { return Missing() }
+func Apart() *syscall.SysProcAttr             { return nil }
+func Dying(bool) *syscall.SysProcAttr         { return nil }
+func DieWithParent() error                    { return Missing() }
+func SignalGroup(int, syscall.Signal) error   { return Missing() }
+func AwaitStop(*os.Process) (bool, error)     { return false, Missing() }
+func AwaitContinue(*os.Process) (bool, error) { return false, Missing() }
+func AwaitEnd(*os.Process) error              { return Missing() }
+func ProcessorTime() time.Duration            { return 0 }
+func OpenFiles() (uint64, error)              { return 0, Missing() }
+func Share(*os.File) error                    { return Missing() }
+func Writer(*os.File, int64) (int, error)     { return 0, Missing() }
+func Readable(uintptr) bool                   { return true }
+func ReadNow(syscall.RawConn, []byte) int     { return 0 }
+func WriteNow(syscall.RawConn, []byte) int    { return 0 }
+func Become(int, int) error                   { return Missing() }
+func RemoveSegment(int) error                 { return Missing() }

@@ -21,24 +21,15 @@ const (
 func Apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // Dying has a process die with the thread that starts it; group: it has a process group of
-// its own. A pidfd that is not nil gets the process's.
-func Dying(group bool, pidfd *int) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL, PidFD: pidfd}
+// its own.
+func Dying(group bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL}
 }
 
 // DieWithParent has this thread's process die with the thread that started it.
 func DieWithParent() error {
 	return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0)
 }
-
-// Pidfd opens a process. Signals by what it returns reach no other that gets the same id.
-func Pidfd(pid int) (int, error) { return unix.PidfdOpen(pid, 0) }
-
-// Close closes a pidfd.
-func Close(pidfd int) error { return unix.Close(pidfd) }
-
-// Signal sends a signal to the process of a pidfd.
-func Signal(pidfd int, s syscall.Signal) error { return unix.PidfdSendSignal(pidfd, s, nil, 0) }
 
 // SignalGroup sends a signal to all processes of a group.
 func SignalGroup(group int, s syscall.Signal) error { return unix.Kill(-group, s) }
@@ -52,27 +43,32 @@ const (
 
 // AwaitStop returns when a child stands still or has ended, and reports whether it has
 // ended.
-func AwaitStop(pidfd int) (ended bool, err error) { return await(pidfd, unix.WSTOPPED) }
+func AwaitStop(p *os.Process) (ended bool, err error) { return await(p, unix.WSTOPPED) }
 
 // AwaitContinue returns when a child goes on or has ended, and reports whether it has ended.
-func AwaitContinue(pidfd int) (ended bool, err error) { return await(pidfd, unix.WCONTINUED) }
+func AwaitContinue(p *os.Process) (ended bool, err error) { return await(p, unix.WCONTINUED) }
 
 // AwaitEnd returns when a child has ended. Its id is nobody else's until its parent waits for it.
-func AwaitEnd(pidfd int) error {
-	_, err := await(pidfd, 0)
+func AwaitEnd(p *os.Process) error {
+	_, err := await(p, 0)
 	return err
 }
 
-func await(pidfd, state int) (ended bool, err error) {
-	for {
-		// WNOWAIT leaves the state for exec.Cmd.Wait, which takes ends only.
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PIDFD, pidfd, &info, state|unix.WEXITED|unix.WNOWAIT, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
+func await(p *os.Process, state int) (ended bool, err error) {
+	var info unix.Siginfo
+	gone := p.WithHandle(func(pidfd uintptr) {
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+			// WNOWAIT leaves the state for exec.Cmd.Wait, which takes ends only.
+			err = unix.Waitid(unix.P_PIDFD, int(pidfd), &info, state|unix.WEXITED|unix.WNOWAIT, nil)
 		}
-		return info.Code == cldExited || info.Code == cldKilled || info.Code == cldDumped, err
+	})
+	switch {
+	case errors.Is(gone, os.ErrProcessDone):
+		return true, nil
+	case gone != nil:
+		return false, gone
 	}
+	return info.Code == cldExited || info.Code == cldKilled || info.Code == cldDumped, err
 }
 
 // ProcessorTime is what this program has used of the processors so far.

@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -80,28 +81,44 @@ type Commit struct {
 	Err        error
 }
 
-// account is what an engine tells its observer, in order. Calls must not
-// overlap.
+// account is what an engine tells its observer.
 type account struct {
 	Options
-	index int64 // of the last record
+	// order makes the observer's order that of the operations; only taken where there is an
+	// observer.
+	order sync.Mutex
+	index int64 // of the last record; guarded by order
 }
 
-// tell says what became of an operation: err is nil, ErrNotFound for a read that
-// found nothing, fence.ErrDuplicate, or a refusal. What did not take place for
-// another reason is no news.
-func (a *account) tell(req Request, op Op, err error) {
-	r := Record{Request: req, Op: op, Missing: errors.Is(err, ErrNotFound), Duplicate: errors.Is(err, fence.ErrDuplicate)}
-	if !r.Missing && !r.Duplicate {
-		r.Err = err
+// ordered has what the caller does until done, and tells, come in the observer's order.
+func (a *account) ordered() (done func()) {
+	if a.Observe == nil {
+		return func() {}
 	}
-	if a.Observe == nil || r.Err != nil && fencehttp.ReasonOf(r.Err) == "" {
+	a.order.Lock()
+	return a.order.Unlock
+}
+
+// tell says what became of ops: err is nil, ErrNotFound for a read that found nothing,
+// fence.ErrDuplicate, or a refusal. What did not take place for another reason is no news.
+func (a *account) tell(req Request, ops []Op, err error) {
+	if a.Observe == nil {
 		return
 	}
-	a.index++
-	r.Index = a.index
+	r := Record{Request: req, Missing: errors.Is(err, ErrNotFound), Duplicate: errors.Is(err, fence.ErrDuplicate)}
+	switch {
+	case r.Missing, r.Duplicate:
+	case err != nil && fencehttp.ReasonOf(err) == "":
+		return
+	default:
+		r.Err = err
+	}
 	if r.Err == nil && !a.Unfenced && req.Mode == fence.Exclusive {
 		r.Mark = req.Token // what was admitted is the mark; a shared one may be higher
 	}
-	a.Observe(r)
+	for _, r.Op = range ops {
+		a.index++
+		r.Index = a.index
+		a.Observe(r)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,18 +21,13 @@ import (
 // synced to the disk. Writers that come while a transaction is under way share
 // the next one, and its sync.
 type Bolt struct {
-	account account // its options are fixed; what it tells is guarded by order
+	account account // in the order of the transactions
 	db      *boltFile
 	changes chan *change
-	stop    chan struct{} // closed by Close
-	stopped chan struct{} // closed when the last transaction is over
-	commits atomic.Int64
+	stop    chan struct{}         // closed by Close
+	stopped chan struct{}         // closed when the last transaction is over
 	failed  atomic.Pointer[error] // of the last transaction; nil where it succeeded
 	needed  atomic.Int64          // bytes of the last commit that failed
-
-	// order makes the observer's order that of the transactions; only taken
-	// where there is an observer.
-	order sync.Mutex
 }
 
 // change is an operation that needs a transaction that writes.
@@ -96,36 +90,35 @@ func (b *Bolt) Read(ctx context.Context, req Request, key string) (Item, error) 
 		err := b.change(ctx, c)
 		return c.item, err
 	}
-	if b.account.Observe != nil {
-		b.order.Lock()
-		defer b.order.Unlock()
-	}
+	defer b.account.ordered()()
 	err := b.db.View(c.look)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Item{}, err
 	}
-	b.tell(c, err)
+	b.account.tell(c.req, c.ops, err)
 	return c.item, err
 }
 
 // Mark implements Engine.
-func (b *Bolt) Mark(_ context.Context, scope string) (m fence.Mark, err error) {
-	err = b.db.View(func(tx *bbolt.Tx) error {
-		m, err = fencebolt.Mark(tx, scope)
-		return err
-	})
-	return m, err
+func (b *Bolt) Mark(_ context.Context, scope string) (fence.Mark, error) {
+	return view(b, func(tx *bbolt.Tx) (fence.Mark, error) { return fencebolt.Mark(tx, scope) })
 }
 
-// Commits is how many transactions were made durable since the file was opened:
-// fewer than the writes, where writers came together.
-func (b *Bolt) Commits() int64 { return b.commits.Load() }
+// view is what look finds in a transaction that reads.
+func view[T any](b *Bolt, look func(*bbolt.Tx) (T, error)) (found T, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		found, err = look(tx)
+		return err
+	})
+	return found, err
+}
 
 // change has a change done by commitAll. Once it is taken on, it is waited for
 // whatever ctx says: giving up would leave its outcome unknown.
 func (b *Bolt) change(ctx context.Context, c *change) error {
 	if err := b.account.checkBound(b.Mark, c.req.Claim); err != nil {
-		b.refused(c, err)
+		defer b.account.ordered()()
+		b.account.tell(c.req, c.ops, err)
 		return err
 	}
 	c.done = make(chan struct{})
@@ -167,10 +160,7 @@ func (b *Bolt) commitAll() {
 // as it was. A change that fails is taken out and the others are done without
 // it; they are all undone where the transaction cannot be made durable.
 func (b *Bolt) commit(batch []*change) {
-	if b.account.Observe != nil {
-		b.order.Lock()
-		defer b.order.Unlock()
-	}
+	defer b.account.ordered()()
 	for len(batch) > 0 {
 		failed, changed := -1, false
 		err := b.update(len(batch), func(tx *bbolt.Tx) error {
@@ -227,7 +217,7 @@ func (b *Bolt) end(batch []*change, err error) {
 		if err != nil {
 			c.err = err
 		} else {
-			b.tell(c, c.err)
+			b.account.tell(c.req, c.ops, c.err)
 		}
 		close(c.done)
 	}
@@ -238,15 +228,14 @@ func (b *Bolt) end(batch []*change, err error) {
 func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 	start, written := time.Now(), b.db.writeTime()
 	err := b.db.Update(do)
-	var failed *CommitError
-	if err != nil && !errors.As(err, &failed) {
-		return err
-	}
-	if err != nil {
+	_, failed := errors.AsType[*CommitError](err)
+	switch {
+	case failed:
 		b.failed.Store(&err)
-	} else {
+	case err != nil:
+		return err
+	default:
 		b.failed.Store(nil)
-		b.commits.Add(1)
 	}
 	if b.account.Committed != nil {
 		b.account.Committed(Commit{Operations: operations, Took: time.Since(start), Sync: max(0, b.db.writeTime()-written), Err: err})
@@ -319,7 +308,7 @@ func (b *Bolt) apply(tx *bbolt.Tx, c *change) error {
 		return err
 	}
 	known := func(key string) bool { return items.Get([]byte(key)) != nil }
-	if err := b.account.room(n.keys, c.ops, known); err != nil {
+	if err := b.account.room(n.Keys, c.ops, known); err != nil {
 		return err
 	}
 	for _, op := range c.ops {
@@ -350,25 +339,6 @@ func (c *change) look(tx *bbolt.Tx) (err error) {
 		return ErrNotFound
 	}
 	c.item, err = unsealItem(c.ops[0].Key, v)
+	c.ops[0].Value = c.item.Value
 	return err
-}
-
-// refused tells the observer of a change that came to no transaction.
-func (b *Bolt) refused(c *change, err error) {
-	if b.account.Observe == nil {
-		return
-	}
-	b.order.Lock()
-	defer b.order.Unlock()
-	b.tell(c, err)
-}
-
-// tell tells the observer of a change; the caller holds b.order.
-func (b *Bolt) tell(c *change, err error) {
-	for _, op := range c.ops {
-		if c.read {
-			op.Value = c.item.Value
-		}
-		b.account.tell(c.req, op, err)
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/kv/kvtest"
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
 )
@@ -75,7 +76,7 @@ func TestBoltFlippedBits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, kvtest.BoltFile)
 	step := 4001 // bits
-	if os.Getenv("FENCELAB_LONG") == "1" {
+	if need.Long() {
 		step = 31
 	}
 	var refused, served int

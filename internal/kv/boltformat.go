@@ -88,7 +88,7 @@ func verify(tx *bbolt.Tx) error {
 		return err
 	})
 	if err == nil && got != want {
-		err = fmt.Errorf("it has %d items, want %d, or some are not the latest ones: %w", got.keys, want.keys, errDamaged)
+		err = fmt.Errorf("it has %d items, want %d, or some are not the latest ones: %w", got.Keys, want.Keys, errDamaged)
 	}
 	return err
 }
@@ -165,8 +165,8 @@ const checksumSize = 4 // of a sealed record, at its end
 // missing, or is there as it was before, passes the check of its own checksum, and not that of
 // the sum.
 type counts struct {
-	keys, bytes int64
-	digest      uint64
+	Keys, Bytes int64
+	Digest      uint64
 }
 
 // The size of counts, without their checksum, in this format and in the first one.
@@ -180,30 +180,23 @@ func countsOf(tx *bbolt.Tx) (n counts, err error) {
 	if err != nil || len(v) != countsSize {
 		return n, fmt.Errorf("the number of items cannot be read: %w", errDamaged)
 	}
-	n.keys, n.bytes = int64(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint64(v[8:]))
-	n.digest = binary.BigEndian.Uint64(v[16:])
-	return n, nil
+	_, err = binary.Decode(v, binary.BigEndian, &n)
+	return n, err
 }
 
 func (n counts) put(tx *bbolt.Tx) error {
-	v := binary.BigEndian.AppendUint64(make([]byte, 0, countsSize+checksumSize), uint64(n.keys))
-	v = binary.BigEndian.AppendUint64(v, uint64(n.bytes))
-	v = binary.BigEndian.AppendUint64(v, n.digest)
+	v, err := binary.Append(make([]byte, 0, countsSize+checksumSize), binary.BigEndian, n)
+	if err != nil {
+		return err
+	}
 	return tx.Bucket(metaBucket).Put(metaCounts, fencebolt.Seal(string(metaCounts), v))
 }
 
-func (n *counts) add(key string, sealed []byte) {
-	n.keys++
-	n.bytes += int64(len(key) + len(sealed) - tokenSize - checksumSize)
-	n.digest += digestOf(sealed)
-}
+func (n *counts) add(key string, sealed []byte)    { n.count(1, key, sealed) }
+func (n *counts) remove(key string, sealed []byte) { n.count(-1, key, sealed) }
 
-func (n *counts) remove(key string, sealed []byte) {
-	n.keys--
-	n.bytes -= int64(len(key) + len(sealed) - tokenSize - checksumSize)
-	n.digest -= digestOf(sealed)
-}
-
-func digestOf(sealed []byte) uint64 {
-	return uint64(binary.BigEndian.Uint32(sealed[len(sealed)-checksumSize:]))
+func (n *counts) count(items int64, key string, sealed []byte) {
+	n.Keys += items
+	n.Bytes += items * int64(len(key)+len(sealed)-tokenSize-checksumSize)
+	n.Digest += uint64(items) * uint64(binary.BigEndian.Uint32(sealed[len(sealed)-checksumSize:]))
 }

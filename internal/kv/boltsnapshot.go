@@ -20,10 +20,8 @@ func (b *Bolt) Snapshot(_ context.Context, visit func(Entry) error) error {
 		if err != nil {
 			return err
 		}
-		if floor != 0 {
-			if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
-				return err
-			}
+		if err := visitFloor(floor, visit); err != nil {
+			return err
 		}
 		err = fencebolt.ForEach(tx, func(scope string, m fence.Mark) error { return visitMark(scope, m, floor, visit) })
 		if err != nil {
@@ -84,13 +82,7 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 }
 
 // Floor implements Engine.
-func (b *Bolt) Floor(context.Context) (floor fence.Token, err error) {
-	err = b.db.View(func(tx *bbolt.Tx) error {
-		floor, err = fencebolt.Floor(tx)
-		return err
-	})
-	return floor, err
-}
+func (b *Bolt) Floor(context.Context) (fence.Token, error) { return view(b, fencebolt.Floor) }
 
 // Raise implements Engine, in one transaction; writers wait meanwhile.
 func (b *Bolt) Raise(_ context.Context, floor fence.Token) (dropped int, err error) {
@@ -102,12 +94,10 @@ func (b *Bolt) Raise(_ context.Context, floor fence.Token) (dropped int, err err
 }
 
 // Stats implements Engine.
-func (b *Bolt) Stats(context.Context) (s Stats, err error) {
-	err = b.db.View(func(tx *bbolt.Tx) error {
+func (b *Bolt) Stats(context.Context) (Stats, error) {
+	return view(b, func(tx *bbolt.Tx) (Stats, error) {
 		n, err := countsOf(tx)
 		marks, err2 := fencebolt.Len(tx)
-		s = Stats{Keys: n.keys, Bytes: n.bytes, Marks: int64(marks), Disk: tx.Size()}
-		return errors.Join(err, err2)
+		return Stats{Keys: n.Keys, Bytes: n.Bytes, Marks: int64(marks), Disk: tx.Size()}, errors.Join(err, err2)
 	})
-	return s, err
 }

@@ -110,86 +110,76 @@ func parseBoltPage(b []byte) (p boltPage, err error) {
 	return p, err
 }
 
-// span is a piece of the page, which begins so many bytes behind the head of an element.
-func (p boltPage) span(element int, at, n uint64) ([]byte, error) {
-	from := uint64(boltHeader+element*boltElement) + at
-	if from+n > uint64(len(p.bytes)) {
-		return nil, fmt.Errorf("element %d of page %d is behind the end of the page", element, p.id)
-	}
-	return p.bytes[from : from+n], nil
+// element is a key of a page of a tree, and what it leads to.
+type element struct {
+	key   []byte
+	kind  uint32 // of a leaf's
+	value []byte // of a leaf's
+	below uint64 // page, of a branch's
 }
 
-// walk checks a page and those below it, whose keys are from low on, and below high; nil: there
-// is no bound.
+// elements are those of a page of a tree. Their keys are in order, from low on, and below high;
+// nil: there is no bound.
+func (p boltPage) elements(low, high []byte) (list []element, err error) {
+	list = make([]element, p.count)
+	for i := range list {
+		at := boltHeader + i*boltElement
+		head := p.bytes[at:]
+		number := func(n int) uint64 { return uint64(binary.NativeEndian.Uint32(head[4*n:])) }
+		e := &list[i]
+		from, size, more := number(0), number(1), uint64(0)
+		if e.below = binary.NativeEndian.Uint64(head[8:]); p.kind == boltLeaf {
+			e.kind, from, size, more = uint32(number(0)), number(1), number(2), number(3)
+		}
+		if from+size+more > uint64(len(head)) {
+			return nil, fmt.Errorf("element %d of page %d is behind the end of the page", i, p.id)
+		}
+		e.key, e.value = head[from:from+size], head[from+size:from+size+more]
+		if i > 0 && bytes.Compare(list[i-1].key, e.key) >= 0 || bytes.Compare(e.key, low) < 0 || high != nil && bytes.Compare(e.key, high) >= 0 {
+			return nil, fmt.Errorf("element %d of page %d is not in order", i, p.id)
+		}
+	}
+	return list, nil
+}
+
+// walk checks a page and those below it, whose keys are from low on, and below high.
 func (t *boltTree) walk(id uint64, low, high []byte) error {
 	p, err := t.page(id)
 	if err != nil {
 		return err
 	}
-	switch p.kind {
-	case boltLeaf:
-		return t.leaf(p, low, high)
-	case boltBranch:
-		return t.branch(p, low, high)
-	}
-	return fmt.Errorf("page %d is of kind %d, and no page of a tree", id, p.kind)
+	return t.tree(p, low, high)
 }
 
-func (t *boltTree) branch(p boltPage, low, high []byte) error {
-	if p.count == 0 {
+func (t *boltTree) tree(p boltPage, low, high []byte) error {
+	switch {
+	case p.kind != boltLeaf && p.kind != boltBranch:
+		return fmt.Errorf("page %d is of kind %d, and no page of a tree", p.id, p.kind)
+	case p.kind == boltBranch && p.count == 0:
 		return fmt.Errorf("page %d leads nowhere", p.id)
 	}
-	keys, below := make([][]byte, p.count), make([]uint64, p.count)
-	for i := range p.count {
-		e := p.bytes[boltHeader+i*boltElement:]
-		key, err := p.span(i, uint64(binary.NativeEndian.Uint32(e)), uint64(binary.NativeEndian.Uint32(e[4:])))
-		if err != nil {
-			return err
-		}
-		keys[i], below[i] = key, binary.NativeEndian.Uint64(e[8:])
-	}
-	if err := p.ordered(keys, low, high); err != nil {
+	list, err := p.elements(low, high)
+	if err != nil {
 		return err
 	}
-	for i, key := range keys {
-		end := high
-		if i+1 < len(keys) {
-			end = keys[i+1]
+	for i, e := range list {
+		switch {
+		case p.kind == boltBranch:
+			end := high
+			if i+1 < len(list) {
+				end = list[i+1].key
+			}
+			err = t.walk(e.below, e.key, end)
+		case e.kind == boltBucket:
+			err = t.bucket(e.value)
+		case e.kind != 0:
+			err = fmt.Errorf("element %d of page %d is of kind %d", i, p.id, e.kind)
 		}
-		if err := t.walk(below[i], key, end); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (t *boltTree) leaf(p boltPage, low, high []byte) error {
-	keys := make([][]byte, p.count)
-	for i := range p.count {
-		e := p.bytes[boltHeader+i*boltElement:]
-		kind, at := binary.NativeEndian.Uint32(e), uint64(binary.NativeEndian.Uint32(e[4:]))
-		size := uint64(binary.NativeEndian.Uint32(e[8:]))
-		key, err := p.span(i, at, size)
-		if err != nil {
-			return err
-		}
-		value, err := p.span(i, at+size, uint64(binary.NativeEndian.Uint32(e[12:])))
-		if err != nil {
-			return err
-		}
-		keys[i] = key
-		switch kind {
-		case 0:
-		case boltBucket:
-			err = t.bucket(value)
-		default:
-			err = fmt.Errorf("element %d of page %d is of kind %d", i, p.id, kind)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return p.ordered(keys, low, high)
 }
 
 // bucket is the tree of a bucket, in pages of its own or behind its head.
@@ -207,16 +197,7 @@ func (t *boltTree) bucket(b []byte) error {
 	if p.kind != boltLeaf {
 		return fmt.Errorf("a bucket's page is of kind %d", p.kind)
 	}
-	return t.leaf(p, nil, nil)
-}
-
-func (p boltPage) ordered(keys [][]byte, low, high []byte) error {
-	for i, key := range keys {
-		if i > 0 && bytes.Compare(keys[i-1], key) >= 0 || bytes.Compare(key, low) < 0 || high != nil && bytes.Compare(key, high) >= 0 {
-			return fmt.Errorf("element %d of page %d is not in order", i, p.id)
-		}
-	}
-	return nil
+	return t.tree(p, nil, nil)
 }
 
 // free takes the pages of the list of free pages, and those in it.

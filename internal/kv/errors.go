@@ -73,6 +73,6 @@ func limitWords(limit string, n int64) string {
 // judged reports whether err says that the engine has judged the operation, and nothing was
 // done or nothing was to be done. Any other error is a failure of the engine.
 func judged(err error) bool {
-	var over *LimitError
-	return fencehttp.ReasonOf(err) != "" || errors.Is(err, fence.ErrDuplicate) || errors.Is(err, ErrNotFound) || errors.As(err, &over)
+	_, over := errors.AsType[*LimitError](err)
+	return over || fencehttp.ReasonOf(err) != "" || errors.Is(err, fence.ErrDuplicate) || errors.Is(err, ErrNotFound)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -22,13 +21,9 @@ import (
 // sequence go in one Txn. It has no state of its own, so that any number of
 // storages can stand before one cluster.
 type Etcd struct {
-	client *clientv3.Client
-	kv     clientv3.KV // below the prefix
-
-	// order makes the observer's order that of the Txns of this storage; only
-	// taken where there is an observer.
-	order   sync.Mutex
-	account account // its options are fixed; what it tells is guarded by order
+	client  *clientv3.Client
+	kv      clientv3.KV // below the prefix
+	account account     // in the order of the Txns of this storage
 }
 
 // etcdItems begins the keys of items, beside those of package fenceetcd.
@@ -77,7 +72,7 @@ func (e *Etcd) Read(ctx context.Context, req Request, key string) (item Item, er
 		return Item{}, unavailable(err)
 	}
 	item, err = found(key, resp.Kvs)
-	e.tell(req, []Op{{Kind: OpRead, Key: key, Value: item.Value}}, err)
+	e.account.tell(req, []Op{{Kind: OpRead, Key: key, Value: item.Value}}, err)
 	return item, err
 }
 
@@ -87,7 +82,7 @@ func (e *Etcd) do(ctx context.Context, req Request, ops []Op, puts ...clientv3.O
 	ctx, done := e.begin(ctx)
 	defer done()
 	if err := e.checkBound(ctx, req.Claim); err != nil {
-		e.tell(req, ops, err)
+		e.account.tell(req, ops, err)
 		return Item{}, err
 	}
 	start := time.Now()
@@ -105,29 +100,16 @@ func (e *Etcd) do(ctx context.Context, req Request, ops []Op, puts ...clientv3.O
 		item, err = found(ops[0].Key, resp.Responses[0].GetResponseRange().GetKvs())
 		ops[0].Value = item.Value
 	}
-	e.tell(req, ops, err)
+	e.account.tell(req, ops, err)
 	return item, err
 }
 
-// begin bounds the time of a request to etcd. That a client has left is no reason
+// begin bounds the time of a request to etcd, of which the observer is told before done. That a client has left is no reason
 // to break one off: what it did would be known to nobody.
-func (e *Etcd) begin(ctx context.Context) (context.Context, func()) {
+func (e *Etcd) begin(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), etcdTimeout)
-	if e.account.Observe == nil {
-		return ctx, cancel
-	}
-	e.order.Lock()
-	return ctx, func() { e.order.Unlock(); cancel() }
-}
-
-// tell tells the observer, within begin and done.
-func (e *Etcd) tell(req Request, ops []Op, err error) {
-	if e.account.Observe == nil {
-		return
-	}
-	for _, op := range ops {
-		e.account.tell(req, op, err)
-	}
+	told := e.account.ordered()
+	return ctx, func() { told(); cancel() }
 }
 
 // checkBound asks the issuer, and where it refuses or does not answer, whether the

@@ -29,14 +29,16 @@ func (e *Etcd) Snapshot(ctx context.Context, visit func(Entry) error) error {
 		return unavailable(err)
 	}
 	at := resp.Header.Revision
-	floor, err := floorOf(resp.Kvs)
-	if err != nil {
-		return err
-	}
-	if floor != 0 {
-		if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
+	var floor fence.Token
+	for _, kv := range resp.Kvs { // one, or none
+		m, err := fenceetcd.Decode(kv)
+		if err != nil {
 			return err
 		}
+		floor = m.Token
+	}
+	if err := visitFloor(floor, visit); err != nil {
+		return err
 	}
 	for _, prefix := range []string{fenceetcd.Prefix, fenceetcd.SharedPrefix} {
 		err := e.each(ctx, prefix, at, func(scope string, kv *mvccpb.KeyValue) error {
@@ -147,13 +149,4 @@ func (e *Etcd) restore(ctx context.Context, all []Entry) error {
 		return nil
 	}
 	return flush()
-}
-
-// floorOf is the floor in the answer to a Get of its key.
-func floorOf(kvs []*mvccpb.KeyValue) (fence.Token, error) {
-	if len(kvs) == 0 {
-		return 0, nil
-	}
-	m, err := fenceetcd.Decode(kvs[0])
-	return m.Token, err
 }

@@ -2,10 +2,10 @@ package kv
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -23,19 +23,10 @@ const (
 	FlawForgetful Flaw = "forgetful"
 )
 
-// Flawed is Memory with a Flaw: deliberately wrong, the control of scenarios that
-// show what the flaw does. Its marks are its own and obey no laws of package
-// fencetest but those that the flaw leaves.
-type Flawed struct {
-	*Memory // its values; none of its marks
-	flaw    Flaw
-
-	rule  sync.Mutex // one operation at a time: it is not there to be fast
-	marks map[string]fence.Mark
-}
-
-// NewFlawed makes an empty engine with a flaw.
-func NewFlawed(flaw Flaw, o Options) *Flawed {
+// NewFlawed makes an empty Memory with a Flaw: deliberately wrong, the control of scenarios
+// that show what the flaw does. Its marks obey no laws of package fencetest but those that the
+// flaw leaves, and it has no floor.
+func NewFlawed(flaw Flaw, o Options) *Memory {
 	if observe := o.Observe; flaw == FlawForgetful && observe != nil {
 		o.Observe = func(r Record) {
 			if r.Op.Kind == OpDelete && r.Err == nil {
@@ -44,63 +35,87 @@ func NewFlawed(flaw Flaw, o Options) *Flawed {
 			observe(r)
 		}
 	}
-	return &Flawed{Memory: NewMemory(o), flaw: flaw, marks: make(map[string]fence.Mark)}
+	m := NewMemory(o)
+	m.register.flawed = &flawedMarks{flaw: flaw, max: o.MaxMarks}
+	return m
 }
 
-// Write implements Engine.
-func (f *Flawed) Write(_ context.Context, req Request, ops ...Op) error {
-	return f.do(req, ops, func() error { return f.apply(req, ops) })
+// register keeps the marks of a Memory.
+type register struct {
+	fence.Register
+	flawed *flawedMarks // in place of those of Register; nil: they have no flaw
 }
 
-// Read implements Engine.
-func (f *Flawed) Read(ctx context.Context, req Request, key string) (item Item, err error) {
-	if req.Token == 0 {
-		return f.Memory.Read(ctx, req, key)
+func (r *register) Do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
+	if r.flawed != nil {
+		return r.flawed.do(ctx, c, op)
 	}
-	var ok bool
-	req.Sequence = 0 // as for Memory
-	err = f.do(req, []Op{{Kind: OpRead, Key: key}}, func() error { item, ok = f.look(req, key); return nil })
-	if err == nil && !ok {
-		err = ErrNotFound
-	}
-	return item, err
+	return r.Register.Do(ctx, c, op)
 }
 
-// do does op, one of ops, if the flaw admits the claim of req. Otherwise it tells the
-// observer.
-func (f *Flawed) do(req Request, ops []Op, op func() error) error {
-	err := f.account.checkBound(f.Mark, req.Claim)
-	f.rule.Lock()
-	defer f.rule.Unlock()
-	if err == nil {
-		err = f.admit(req, ops, op)
+func (r *register) Mark(scope string) fence.Mark {
+	if r.flawed != nil {
+		mark, _ := r.flawed.mark(scope)
+		return mark
 	}
-	if err != nil {
-		f.notDone(req, err, ops)
-	}
-	return err
+	return r.Register.Mark(scope)
 }
 
-// admit does op if the flaw lets the claim of req pass; the caller holds f.rule.
-func (f *Flawed) admit(req Request, ops []Op, op func() error) error {
-	mark, known := f.marks[req.Scope]
-	if f.flaw == FlawDiffers && known && req.Token > mark.Highest() {
-		return &differsError{fence.StaleError{Scope: req.Scope, Token: req.Token, Mark: mark.Highest()}}
+func (r *register) Len() int {
+	if r.flawed != nil {
+		return int(r.flawed.count.Load())
 	}
-	next, err := mark.Admit(req.Claim)
+	return r.Register.Len()
+}
+
+func (r *register) Marks() iter.Seq2[string, fence.Mark] {
+	if r.flawed == nil {
+		return r.Register.Marks()
+	}
+	return func(yield func(string, fence.Mark) bool) {
+		r.flawed.marks.Range(func(scope, mark any) bool { return yield(scope.(string), mark.(fence.Mark)) })
+	}
+}
+
+// flawedMarks are marks with a flaw.
+type flawedMarks struct {
+	flaw    Flaw
+	max     int          // as fence.Register.MaxScopes
+	marks   sync.Map     // of fence.Mark, by scope
+	count   atomic.Int64 // of marks
+	deletes bool         // the operation under way does
+}
+
+func (f *flawedMarks) mark(scope string) (mark fence.Mark, known bool) {
+	v, known := f.marks.Load(scope)
+	mark, _ = v.(fence.Mark)
+	return mark, known
+}
+
+// do does op if the flaw lets c pass. Calls must not overlap.
+func (f *flawedMarks) do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
+	mark, known := f.mark(c.Scope)
+	if f.flaw == FlawDiffers && known && c.Token > mark.Highest() {
+		return &differsError{fence.StaleError{Scope: c.Scope, Token: c.Token, Mark: mark.Highest()}}
+	}
+	next, err := mark.Admit(c)
 	if err != nil {
 		return err
 	}
-	if !known && f.account.MaxMarks > 0 && len(f.marks) >= f.account.MaxMarks {
-		return f.account.tooManyMarks()
+	if !known {
+		if f.max > 0 && f.count.Load() >= int64(f.max) {
+			return fence.ErrTooManyScopes
+		}
+		f.count.Add(1)
 	}
-	f.marks[req.Scope] = next
-	if err := op(); err != nil {
+	f.marks.Store(c.Scope, next)
+	if err := op(ctx); err != nil {
 		return err
 	}
-	f.marks[req.Scope] = next.Done(req.Claim)
-	if f.flaw == FlawForgetful && slices.ContainsFunc(ops, func(o Op) bool { return o.Kind == OpDelete }) {
-		delete(f.marks, req.Scope)
+	f.marks.Store(c.Scope, next.Done(c))
+	if f.flaw == FlawForgetful && f.deletes {
+		f.marks.Delete(c.Scope)
+		f.count.Add(-1)
 	}
 	return nil
 }
@@ -115,44 +130,3 @@ func (e *differsError) Error() string {
 }
 
 func (e *differsError) Unwrap() error { return &e.stale }
-
-// Mark implements Engine.
-func (f *Flawed) Mark(_ context.Context, scope string) (fence.Mark, error) {
-	f.rule.Lock()
-	defer f.rule.Unlock()
-	return f.marks[scope], nil
-}
-
-// Raise returns an error: there is no floor.
-func (f *Flawed) Raise(context.Context, fence.Token) (int, error) {
-	return 0, fence.Definite.Wrap(fmt.Errorf("%w: a storage with the flaw %q has no floor", errors.ErrUnsupported, f.flaw))
-}
-
-// Stats implements Engine.
-func (f *Flawed) Stats(ctx context.Context) (Stats, error) {
-	f.rule.Lock()
-	defer f.rule.Unlock()
-	s, err := f.Memory.Stats(ctx)
-	s.Marks = int64(len(f.marks))
-	return s, err
-}
-
-// Snapshot implements Engine.
-func (f *Flawed) Snapshot(_ context.Context, visit func(Entry) error) error {
-	f.snapshot.Lock()
-	defer f.snapshot.Unlock()
-	marks := f.freeze()
-	defer f.end()
-	return f.visitAll(0, marks, visit)
-}
-
-// freeze begins a snapshot of the values, and returns the marks of the same moment.
-func (f *Flawed) freeze() (marks []scopeMark) {
-	f.rule.Lock()
-	defer f.rule.Unlock()
-	f.beginItems()
-	for scope, mark := range f.marks {
-		marks = append(marks, scopeMark{scope, mark})
-	}
-	return marks
-}

@@ -71,8 +71,7 @@ func (j *Journal) Observe(r Record) {
 	}
 	if r.Err != nil {
 		line.Refused, line.Error = fencehttp.ReasonOf(r.Err), r.Err.Error()
-		var stale *fence.StaleError
-		if errors.As(r.Err, &stale) {
+		if stale, ok := errors.AsType[*fence.StaleError](r.Err); ok {
 			line.Mark = stale.Mark
 		}
 	}

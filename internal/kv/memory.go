@@ -3,6 +3,8 @@ package kv
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -11,7 +13,8 @@ import (
 // Memory is the engine that keeps everything in memory. Values and marks go
 // with the process, together.
 type Memory struct {
-	register fence.Register
+	account  account
+	register register
 	// frozen is held at the moment that a snapshot shows, and shared by whatever
 	// changes values or marks: a mark and the value that came with it are of one
 	// moment.
@@ -20,13 +23,9 @@ type Memory struct {
 	// raising is held while marks are dropped, or copied.
 	raising  sync.Mutex
 	snapshot sync.Mutex // one at a time
-	// order makes the observer's order that of the checks; only taken where there is
-	// an observer.
-	order sync.Mutex
 
-	mu      sync.RWMutex
-	items   items
-	account account // guarded by mu, but for its options
+	mu    sync.RWMutex
+	items items
 }
 
 // NewMemory makes an empty engine.
@@ -41,20 +40,39 @@ func (m *Memory) Write(_ context.Context, req Request, ops ...Op) error {
 	return m.do(req, ops, func() error { return m.apply(req, ops) })
 }
 
-// do does op, one of ops, if the claim of req is admitted. Otherwise it tells the
-// observer.
+// Read implements Engine. A read has no place in the order within a tenure:
+// done again it does no harm.
+func (m *Memory) Read(_ context.Context, req Request, key string) (item Item, err error) {
+	req.Sequence = 0
+	ops := []Op{{Kind: OpRead, Key: key}}
+	look := func() (err error) {
+		item, err = m.look(key)
+		ops[0].Value = item.Value
+		return err
+	}
+	if req.Token != 0 {
+		err = m.do(req, ops, look)
+		return item, err
+	}
+	defer m.account.ordered()()
+	err = look()
+	m.account.tell(req, ops, err)
+	return item, err
+}
+
+// do does op, which is ops, if the claim of req is admitted, and tells the observer.
 func (m *Memory) do(req Request, ops []Op, op func() error) error {
 	err := m.account.checkBound(m.Mark, req.Claim)
-	if m.account.Observe != nil {
-		m.order.Lock()
-		defer m.order.Unlock()
+	if f := m.register.flawed; f != nil {
+		m.raising.Lock() // one at a time, none while marks are copied: it is not there to be fast
+		defer m.raising.Unlock()
+		f.deletes = slices.ContainsFunc(ops, func(o Op) bool { return o.Kind == OpDelete })
 	}
+	defer m.account.ordered()()
 	if err == nil {
 		err = m.admit(req.Claim, op)
 	}
-	if err != nil {
-		m.notDone(req, err, ops)
-	}
+	m.account.tell(req, ops, err)
 	return err
 }
 
@@ -74,23 +92,6 @@ func (m *Memory) admit(c fence.Claim, op func() error) error {
 	return err
 }
 
-// Read implements Engine. A read has no place in the order within a tenure:
-// done again it does no harm.
-func (m *Memory) Read(_ context.Context, req Request, key string) (item Item, err error) {
-	var ok bool
-	look := func() error { item, ok = m.look(req, key); return nil }
-	req.Sequence = 0
-	if req.Token == 0 {
-		err = look()
-	} else {
-		err = m.do(req, []Op{{Kind: OpRead, Key: key}}, look)
-	}
-	if err == nil && !ok {
-		err = ErrNotFound
-	}
-	return item, err
-}
-
 // Mark implements Engine.
 func (m *Memory) Mark(_ context.Context, scope string) (fence.Mark, error) {
 	return m.register.Mark(scope), nil
@@ -101,6 +102,9 @@ func (m *Memory) Floor(context.Context) (fence.Token, error) { return m.register
 
 // Raise implements Engine.
 func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
+	if f := m.register.flawed; f != nil {
+		return 0, fence.Definite.Wrap(fmt.Errorf("%w: a storage with the flaw %q has no floor", errors.ErrUnsupported, f.flaw))
+	}
 	m.raising.Lock()
 	defer m.raising.Unlock()
 	return m.register.Raise(floor), nil
@@ -132,37 +136,16 @@ func (m *Memory) apply(req Request, ops []Op) error {
 		} else {
 			m.items.put(op.Key, Item{Value: op.Value, Token: req.Token})
 		}
-		m.account.tell(req, op, nil)
 	}
 	return nil
 }
 
-func (m *Memory) look(req Request, key string) (Item, bool) {
-	if m.account.Observe == nil {
-		m.mu.RLock()
-		defer m.mu.RUnlock()
-		item, ok := m.items.get(key)
-		return item, ok
-	}
-	m.mu.Lock() // the observer wants reads in order, too
-	defer m.mu.Unlock()
+func (m *Memory) look(key string) (Item, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 	item, ok := m.items.get(key)
-	var err error
 	if !ok {
-		err = ErrNotFound
+		return Item{}, ErrNotFound
 	}
-	m.account.tell(req, Op{Kind: OpRead, Key: key, Value: item.Value}, err)
-	return item, ok
-}
-
-// notDone tells the observer of what did not take place.
-func (m *Memory) notDone(req Request, err error, ops []Op) {
-	if m.account.Observe == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, op := range ops {
-		m.account.tell(req, op, err)
-	}
+	return item, nil
 }

@@ -15,7 +15,24 @@ func (m *Memory) Snapshot(_ context.Context, visit func(Entry) error) error {
 	defer m.snapshot.Unlock()
 	floor, marks := m.begin()
 	defer m.end()
-	return m.visitAll(floor, marks, visit)
+	if err := visitFloor(floor, visit); err != nil {
+		return err
+	}
+	for _, s := range marks {
+		if err := visitMark(s.scope, s.mark, floor, visit); err != nil {
+			return err
+		}
+	}
+	for part := 0; part < itemParts; {
+		var copied []keyItem
+		copied, part = m.copied(part)
+		for _, i := range copied {
+			if err := visit(itemEntry(i.key, i.item)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // begin begins a snapshot, with its floor and marks. The caller holds m.snapshot,
@@ -45,45 +62,17 @@ func (m *Memory) freeze() *changedMarks {
 	m.frozen.Lock()
 	defer m.frozen.Unlock()
 	m.changed = &changedMarks{before: make(map[string]fence.Mark)}
-	m.beginItems()
+	m.copyItems(new(itemsCopy))
 	return m.changed
 }
 
-func (m *Memory) beginItems() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.items.copy = new(itemsCopy)
-}
-
 // end forgets the parts that nobody has seen.
-func (m *Memory) end() {
+func (m *Memory) end() { m.copyItems(nil) }
+
+func (m *Memory) copyItems(to *itemsCopy) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.items.copy = nil
-}
-
-// visitAll shows visit a snapshot that has begun.
-func (m *Memory) visitAll(floor fence.Token, marks []scopeMark, visit func(Entry) error) error {
-	if floor != 0 {
-		if err := visit(Entry{Kind: EntryFloor, Token: floor}); err != nil {
-			return err
-		}
-	}
-	for _, s := range marks {
-		if err := visitMark(s.scope, s.mark, floor, visit); err != nil {
-			return err
-		}
-	}
-	for part := 0; part < itemParts; {
-		var copied []keyItem
-		copied, part = m.copied(part)
-		for _, i := range copied {
-			if err := visit(itemEntry(i.key, i.item)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	m.items.copy = to
 }
 
 // enough is how many values are copied while writers wait, if no part has more.

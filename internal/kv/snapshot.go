@@ -33,6 +33,14 @@ type Entry struct {
 	Value    []byte      `json:"value,omitempty"`
 }
 
+// visitFloor shows visit the floor, where there is one.
+func visitFloor(floor fence.Token, visit func(Entry) error) error {
+	if floor == 0 {
+		return nil
+	}
+	return visit(Entry{Kind: EntryFloor, Token: floor})
+}
+
 // visitMark shows visit the mark of a scope in each mode in which it says more
 // than the floor.
 func visitMark(scope string, m fence.Mark, floor fence.Token, visit func(Entry) error) error {

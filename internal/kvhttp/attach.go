@@ -52,13 +52,6 @@ func connOf(ctx context.Context) *limitedConn {
 	return c
 }
 
-func flowOf(ctx context.Context) *flow {
-	if c := connOf(ctx); c != nil {
-		return c.flow
-	}
-	return nil
-}
-
 var (
 	ownFailure = []byte("HTTP/1.1 5")
 	noOutcome  = []byte("\r\n" + HeaderOutcome + ": " + OutcomeNone)

@@ -1,16 +1,7 @@
 package kvhttp
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
@@ -76,46 +67,58 @@ func (b *batchOp) op(l *Limits) (kv.Op, error) {
 	return kv.Op{}, badRequest("unknown op %.32q, want \"write\" or \"delete\"", b.Op)
 }
 
-// decode reads one JSON value that fills the whole body. Bytes that are no UTF-8 and
-// halves of surrogate pairs are errors. Package json would replace each by U+FFFD,
-// and two different keys could become the same.
-func decode(b []byte, into any, strict bool) error {
-	text := jsontext.NewDecoder(bytes.NewBuffer(b))
-	value, err := text.ReadValue()
-	switch {
-	case errors.Is(err, io.EOF):
-		return badRequest("the body is empty, want a JSON object")
-	case err != nil:
-		return badRequest("the body is not the JSON wanted: %w", err)
+// decodeBatch reads the body of POST /v1/batch, which must be all of b:
+//
+//	{"ops": [{"op": "write", "key": "a", "val": "1"}, ...]}
+//
+// Members that are unknown are errors.
+func decodeBatch(b []byte) (ops []batchOp, err error) {
+	err = decode(b, func(d *decoder) error {
+		return d.object(func(name string) error {
+			if name != "ops" {
+				return unknownField(name)
+			}
+			ops, err = decodeOps(d)
+			return err
+		})
+	})
+	return ops, err
+}
+
+// decodeOps stops where there is one more than kv.MaxOps: three bytes, "{},", would be
+// twenty times as many in memory.
+func decodeOps(d *decoder) (ops []batchOp, err error) {
+	if err := d.begin('['); err != nil {
+		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(value))
-	if strict {
-		d.DisallowUnknownFields()
+	for d.json.PeekKind() != ']' {
+		if len(ops) == kv.MaxOps {
+			return nil, &kv.LimitError{Limit: kv.LimitOps, Max: kv.MaxOps}
+		}
+		var op batchOp
+		if err := d.object(func(name string) error { return op.member(d, name) }); err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
 	}
-	if err := d.Decode(into); err != nil {
-		return badRequest("the body is not the JSON wanted: %w", err)
+	_, err = d.json.ReadToken()
+	return ops, err
+}
+
+func (b *batchOp) member(d *decoder, name string) error {
+	text, err := d.text()
+	if err != nil {
+		return fmt.Errorf("%.32q: %w", name, err)
 	}
-	if _, err := text.ReadToken(); !errors.Is(err, io.EOF) {
-		return badRequest("the body goes on after its JSON object")
+	switch name {
+	case "op":
+		b.Op = text
+	case "key":
+		b.Key = text
+	case "val":
+		b.Val = &text
+	default:
+		return unknownField(name)
 	}
 	return nil
-}
-
-// mustBeText refuses a text that JSON cannot carry. Package json would replace each
-// byte that is no UTF-8 by U+FFFD.
-func mustBeText(what, s, instead string) error {
-	if utf8.ValidString(s) {
-		return nil
-	}
-	return &httpError{http.StatusNotAcceptable, fmt.Errorf("%s is not UTF-8, from byte %d on, and JSON can carry nothing else: %s", what, invalidAt(s), instead)}
-}
-
-// invalidAt is where s stops being UTF-8.
-func invalidAt(s string) int {
-	for i, r := range s {
-		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
-			return i
-		}
-	}
-	return len(s)
 }

@@ -84,20 +84,9 @@ func (c *Client) Close() {
 
 // Raise raises the floor, and says how many marks that dropped.
 func (c *Client) Raise(ctx context.Context, token fence.Token) (dropped int, err error) {
-	body, err := json.Marshal(map[string]string{"token": token.String()})
-	if err != nil {
-		return 0, err
-	}
-	resp, err := c.do(ctx, http.MethodPut, pathFloor, kv.Request{}, string(body))
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
 	var f floor
-	if err := json.NewDecoder(resp.Body).Decode(&f); err != nil {
-		return 0, unknown(fmt.Errorf("raise the floor: %w", err))
-	}
-	return f.Dropped, nil
+	err = c.ask(ctx, http.MethodPut, pathFloor, fmt.Sprintf(`{"token":"%d"}`, token), &f)
+	return f.Dropped, err
 }
 
 // Write stores value at key. duplicate: it had been done before, by an earlier
@@ -163,16 +152,24 @@ func (c *Client) Read(ctx context.Context, req kv.Request, key string) (kv.Item,
 
 // Mark returns the mark of a scope, zero where it has none.
 func (c *Client) Mark(ctx context.Context, scope string) (fence.Mark, error) {
-	resp, err := c.do(ctx, http.MethodGet, pathMarks+url.PathEscape(scope), kv.Request{}, "")
-	if err != nil {
+	var m mark
+	if err := c.ask(ctx, http.MethodGet, pathMarks+url.PathEscape(scope), "", &m); err != nil {
 		return fence.Mark{}, err
 	}
-	defer resp.Body.Close()
-	var m mark
-	if err := json.NewDecoder(resp.Body).Decode(&m); err != nil {
-		return fence.Mark{}, unknown(fmt.Errorf("mark of %q: %w", scope, err))
-	}
 	return fence.Mark{Token: m.Token, Sequence: m.Sequence, Shared: m.Shared}, nil
+}
+
+// ask sends a request without a claim, and reads the JSON that answers it.
+func (c *Client) ask(ctx context.Context, method, path, body string, answer any) error {
+	resp, err := c.do(ctx, method, path, kv.Request{}, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+		return unknown(fmt.Errorf("%s %s: %w", method, path, err))
+	}
+	return nil
 }
 
 // do sends a request; an answer that it returns is a success.
@@ -221,6 +218,6 @@ func unknown(err error) error {
 
 // neverSent: there was not even a connection.
 func neverSent(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
@@ -107,22 +109,62 @@ func (h *handler) contribLock(c *call) ([]byte, error) {
 // typeJSON is not made anew in each request. Nobody changes it.
 var typeJSON = []string{"application/json"}
 
-// contribAnswer is the answer of a request that was done. Most fit the call's own
-// buffer, where the body was: what was decoded of that is a copy.
+// contribAnswer is the answer of a request that was done: what package json makes of a
+// ContribResponse. val must be UTF-8. Most fit the call's own buffer, where the body was:
+// what was decoded of that is a copy.
 func (h *handler) contribAnswer(c *call, val string, version int64) ([]byte, error) {
-	b := appendContrib(c.buffer[:0], val, version)
+	b := appendText(append(c.buffer[:0], `{"val":`...), val)
+	b = strconv.AppendInt(append(b, `,"version":`...), version, 10)
+	b = append(b, `,"err":""}`...)
 	return b, h.memory.take(c, int64(len(b)))
 }
 
 // contribError says an error in contrib/lock's words, where it has words for it.
 func contribError(err error) string {
-	var stale *fence.StaleError
-	if !errors.As(err, &stale) {
+	stale, is := errors.AsType[*fence.StaleError](err)
+	if !is {
 		return err.Error()
 	}
-	is := "older than"
+	how := "older than"
 	if stale.Token > stale.Mark { // kv.FlawDiffers refuses it
-		is = "different from"
+		how = "different from"
 	}
-	return fmt.Sprintf("given version (%x) is %s the existing version (%x)", int64(stale.Token), is, int64(stale.Mark))
+	return fmt.Sprintf("given version (%x) is %s the existing version (%x)", int64(stale.Token), how, int64(stale.Mark))
+}
+
+// decodeContrib reads a request, which must be all of b. It takes what package json takes,
+// which contrib/lock's own storage uses: names in any case, members that are unknown, and
+// null in place of a value.
+func decodeContrib(b []byte) (in ContribRequest, err error) {
+	err = decode(b, func(d *decoder) error {
+		if d.json.PeekKind() == 'n' {
+			_, err := d.json.ReadToken()
+			return err
+		}
+		return d.object(func(name string) error { return in.member(d, name) })
+	})
+	return in, err
+}
+
+func (in *ContribRequest) member(d *decoder, name string) error {
+	value, err := d.json.ReadValue()
+	if err != nil || value.Kind() == 'n' {
+		return err
+	}
+	switch {
+	case strings.EqualFold(name, "op"):
+		in.Op, err = d.unquote(value)
+	case strings.EqualFold(name, "key"):
+		in.Key, err = d.unquote(value)
+	case strings.EqualFold(name, "val"):
+		in.Val, err = d.unquote(value)
+	case strings.EqualFold(name, "version"):
+		if in.Version, err = strconv.ParseInt(string(value), 10, 64); err != nil {
+			err = fmt.Errorf("want an int64, got %.32s", value)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	return nil
 }

@@ -9,13 +9,8 @@ import (
 	"github.com/fencelab/fencelab/internal/kv"
 )
 
-// watch adds what is asked whenever the metrics are read: what the engine holds, and
+// engineMetrics has what is asked whenever the metrics are read: what the engine holds, and
 // whether each thing that the storage needs is there.
-func (m *Metrics) watch(e kv.Engine, checks []Check) {
-	m.registry.MustRegister(&engineMetrics{e, checks})
-}
-
-// engineMetrics shows an engine to Prometheus.
 type engineMetrics struct {
 	engine kv.Engine
 	checks []Check

@@ -5,6 +5,7 @@ package kvhttp
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -71,7 +72,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate)}
 	h.memory = newBudget(o.Limits.Memory, h.client)
 	if o.Metrics != nil {
-		o.Metrics.watch(engine, h.checks())
+		add(o.Metrics, &engineMetrics{engine, h.checks()})
 	}
 	h.router = h.protocol()
 	return h
@@ -116,7 +117,7 @@ func (h *handler) end(c *call) {
 func (c *call) id() string {
 	if c.named == "" {
 		if c.named = requestID(c.r); c.named == "" {
-			c.named = newRequestID()
+			c.named = rand.Text()
 		}
 	}
 	return c.named
@@ -160,7 +161,10 @@ func (h *handler) client(c *call) client {
 func (at *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start, h := time.Now(), at.handler
 	c := calls.Get().(*call)
-	c.w, c.r, c.route, c.flow, c.brief = w, r, at, flowOf(r.Context()), h.EngineWaits
+	c.w, c.r, c.route, c.brief = w, r, at, h.EngineWaits
+	if conn := connOf(r.Context()); conn != nil {
+		c.flow = conn.flow
+	}
 	if at.waits {
 		c.flow.wait()
 	}
@@ -188,8 +192,7 @@ func (h *handler) answer(c *call, err error) {
 	}
 	p := newProblem(err)
 	h.log(p, c, err)
-	var told *answered
-	if !errors.As(err, &told) {
+	if _, told := errors.AsType[*answered](err); !told {
 		c.w.Header().Set(HeaderRequestID, c.id())
 		p.write(c.w, err)
 	}

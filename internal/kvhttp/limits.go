@@ -1,6 +1,7 @@
 package kvhttp
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -28,24 +29,12 @@ const (
 )
 
 func (l Limits) withDefaults() Limits {
-	if l.Body == 0 {
-		l.Body = DefaultMaxBody
-	}
-	if l.Key == 0 {
-		l.Key = DefaultMaxKey
-	}
-	if l.Value == 0 {
-		l.Value = l.Body
-	}
-	if l.Memory == 0 {
-		l.Memory = DefaultMaxMemory
-	}
-	if l.Connections == 0 {
-		l.Connections = DefaultMaxConnections
-	}
-	if l.PerClient == 0 {
-		l.PerClient = (3*l.Connections + 3) / 4
-	}
+	l.Body = cmp.Or(l.Body, DefaultMaxBody)
+	l.Key = cmp.Or(l.Key, DefaultMaxKey)
+	l.Value = cmp.Or(l.Value, l.Body)
+	l.Memory = cmp.Or(l.Memory, DefaultMaxMemory)
+	l.Connections = cmp.Or(l.Connections, DefaultMaxConnections)
+	l.PerClient = cmp.Or(l.PerClient, (3*l.Connections+3)/4)
 	return l
 }
 

@@ -55,13 +55,7 @@ func (h *handler) serveFloor(c *call) error {
 		if err != nil {
 			return err
 		}
-		var in struct {
-			Token string `json:"token"`
-		}
-		if err := decode(b, &in, true); err != nil {
-			return fmt.Errorf("want {\"token\":\"DECIMAL\"}: %w", err)
-		}
-		token, err := fence.ParseToken(in.Token)
+		token, err := decodeFloor(b)
 		if err != nil {
 			return badRequest("want {\"token\":\"DECIMAL\"}: %w", err)
 		}
@@ -88,6 +82,24 @@ func (h *handler) serveFloor(c *call) error {
 		return err
 	}
 	return c.json(answer)
+}
+
+// decodeFloor reads the body of PUT /v1/floor, which must be all of b.
+func decodeFloor(b []byte) (fence.Token, error) {
+	var text string
+	err := decode(b, func(d *decoder) error {
+		return d.object(func(name string) (err error) {
+			if !strings.EqualFold(name, "token") {
+				return unknownField(name)
+			}
+			text, err = d.text()
+			return err
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	return fence.ParseToken(text)
 }
 
 func (c *call) json(v any) error {

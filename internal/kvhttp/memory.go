@@ -185,40 +185,29 @@ type sender struct {
 // Unwrap is for http.ResponseController.
 func (s *sender) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-func (s *sender) Write(b []byte) (n int, err error) {
-	s.begin()
-	for n < len(b) && err == nil {
-		var wrote int
-		wrote, err = s.ResponseWriter.Write(b[n:min(n+sendPiece, len(b))])
-		n += wrote
-		s.held.moved.Add(int64(wrote))
-	}
-	return n, s.end(err)
+func (s *sender) Write(b []byte) (int, error) {
+	return s.send(len(b), func(from, to int) []byte { return b[from:to] })
 }
 
 // WriteString copies a piece at a time.
-func (s *sender) WriteString(text string) (n int, err error) {
-	s.begin()
+func (s *sender) WriteString(text string) (int, error) {
 	piece := make([]byte, min(sendPiece, len(text)))
-	for n < len(text) && err == nil {
-		var wrote int
-		wrote, err = s.ResponseWriter.Write(piece[:copy(piece, text[n:])])
-		n += wrote
-		s.held.moved.Add(int64(wrote))
-	}
-	return n, s.end(err)
+	return s.send(len(text), func(from, to int) []byte { return piece[:copy(piece, text[from:to])] })
 }
 
-func (s *sender) begin() {
+// send writes n bytes by pieces. It prefers to say that the call was cut off.
+func (s *sender) send(n int, piece func(from, to int) []byte) (sent int, err error) {
 	s.call.endTurn() // the client may be slow to read
 	control := http.NewResponseController(s.ResponseWriter)
 	s.memory.wait(s.held, func() error { return control.SetWriteDeadline(time.Now()) })
-}
-
-// end prefers to say that the call was cut off.
-func (s *sender) end(err error) error {
-	if gone := s.memory.proceed(s.held); gone != nil && err != nil {
-		return gone
+	for sent < n && err == nil {
+		var wrote int
+		wrote, err = s.ResponseWriter.Write(piece(sent, min(sent+sendPiece, n)))
+		sent += wrote
+		s.held.moved.Add(int64(wrote))
 	}
-	return err
+	if gone := s.memory.proceed(s.held); gone != nil && err != nil {
+		return sent, gone
+	}
+	return sent, err
 }

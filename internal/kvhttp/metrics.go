@@ -14,7 +14,6 @@ import (
 
 	"github.com/fencelab/fencelab/internal/access"
 	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/webpage"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
@@ -54,45 +53,31 @@ const (
 
 // NewMetrics makes metrics that no request was counted in.
 func NewMetrics() *Metrics {
-	latencies := prometheus.ExponentialBuckets(50e-6, 2, 18) // 50 µs to 6.5 s
-	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "fencelab_storage_request_seconds", Buckets: latencies,
-		Help: "How long requests took, from their header to their answer, by method.",
-	}, []string{"method"})
-	m := &Metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: metricRequests,
-			Help: "Requests by route, method and outcome: ok, duplicate, not_found, denied, limited, error, or why their claim was refused: stale, missing, invalid, ahead.",
-		}, []string{"route", "method", "outcome"}),
-		seconds: make(map[string]prometheus.Observer),
-		stale: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "fencelab_storage_stale_total",
-			Help: "Requests refused as stale, by scope: each is a holder that had lost its lock and did not know. Of the first 100 scopes; the others are counted as (other).",
-		}, []string{"scope"}),
-		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "fencelab_storage_limited_total",
-			Help: "Requests and connections refused for a limit, by limit.",
-		}, []string{"limit"}),
-		commits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "fencelab_storage_commit_seconds", Buckets: latencies,
-			Help: "How long the engine's transactions took, by result: ok or error.",
-		}, []string{"result"}),
-		syncs: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "fencelab_storage_fsync_seconds", Buckets: latencies,
-			Help: "How long of each transaction went into writing its pages and syncing them to the disk (engine bolt).",
-		}),
-		shared: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "fencelab_storage_commit_operations", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
-			Help: "How many operations shared a transaction.",
-		}),
-		conns: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "fencelab_storage_connections", Help: "Connections that are open.",
-		}),
-		scopes: make(map[string]bool),
+	m := &Metrics{registry: prometheus.NewRegistry(), seconds: make(map[string]prometheus.Observer), scopes: make(map[string]bool)}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return add(m, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
 	}
-	m.registry = prometheus.NewRegistry()
-	m.registry.MustRegister(m.requests, seconds, m.stale, m.limited, m.commits, m.syncs, m.shared, m.conns,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	latencies := func(name, help string) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(50e-6, 2, 18)} // 50 µs to 6.5 s
+	}
+	m.requests = counter(metricRequests, "Requests by route, method and outcome: ok, duplicate, not_found, denied, limited, error, "+
+		"or why their claim was refused: stale, missing, invalid, ahead.", "route", "method", "outcome")
+	m.stale = counter("fencelab_storage_stale_total", "Requests refused as stale, by scope: "+
+		"each is a holder that had lost its lock and did not know. Of the first 100 scopes; the others are counted as (other).", "scope")
+	m.limited = counter("fencelab_storage_limited_total", "Requests and connections refused for a limit, by limit.", "limit")
+	m.commits = add(m, prometheus.NewHistogramVec(latencies("fencelab_storage_commit_seconds",
+		"How long the engine's transactions took, by result: ok or error."), []string{"result"}))
+	m.syncs = add(m, prometheus.NewHistogram(latencies("fencelab_storage_fsync_seconds",
+		"How long of each transaction went into writing its pages and syncing them to the disk (engine bolt).")))
+	m.shared = add(m, prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "fencelab_storage_commit_operations", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		Help: "How many operations shared a transaction.",
+	}))
+	m.conns = add(m, prometheus.NewGauge(prometheus.GaugeOpts{Name: "fencelab_storage_connections", Help: "Connections that are open."}))
+	seconds := add(m, prometheus.NewHistogramVec(latencies("fencelab_storage_request_seconds",
+		"How long requests took, from their header to their answer, by method."), []string{"method"}))
+	add(m, collectors.NewGoCollector())
+	add(m, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	// An engine that fails takes its own series away, not those that tell of it.
 	m.Handler = newScrapes(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry}))
 	// All series are there from the beginning, but those of scopes: an alert on an
@@ -107,6 +92,12 @@ func NewMetrics() *Metrics {
 		m.commits.WithLabelValues(result)
 	}
 	return m
+}
+
+// add has m show what c collects.
+func add[C prometheus.Collector](m *Metrics, c C) C {
+	m.registry.MustRegister(c)
+	return c
 }
 
 // route makes the counters of a route, which has methods. They are looked up once: to
@@ -154,7 +145,7 @@ func (h *handler) serveMetrics(c *call) error {
 
 // Certificate shows when the certificate ends that the storage serves with now.
 func (m *Metrics) Certificate(notAfter func() time.Time) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	add(m, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "fencelab_storage_certificate_expiry_timestamp_seconds",
 		Help: "When the server's certificate ends, in seconds since 1970.",
 	}, func() float64 { return float64(notAfter().Unix()) }))
@@ -169,12 +160,10 @@ func (m *Metrics) count(at *route, method, outcome string, err error, took time.
 	if err == nil {
 		return
 	}
-	var over *kv.LimitError
-	if errors.As(err, &over) {
+	if over, ok := errors.AsType[*kv.LimitError](err); ok {
 		m.limited.WithLabelValues(over.Limit).Inc()
 	}
-	var stale *fence.StaleError
-	if errors.As(err, &stale) {
+	if stale, ok := errors.AsType[*fence.StaleError](err); ok {
 		m.stale.WithLabelValues(m.series(stale.Scope)).Inc()
 	}
 }
@@ -213,19 +202,9 @@ func outcome(err error) string {
 	if err == nil {
 		return outcomeOK
 	}
-	var over *kv.LimitError
-	var foreign *webpage.Error
-	switch reason := fencehttp.ReasonOf(err); {
-	case reason != "":
+	if reason := fencehttp.ReasonOf(err); reason != "" {
 		return string(reason)
-	case errors.Is(err, fence.ErrDuplicate):
-		return outcomeDuplicate
-	case errors.Is(err, kv.ErrNotFound):
-		return outcomeNotFound
-	case errors.Is(err, access.ErrUnauthenticated), errors.Is(err, access.ErrForbidden), errors.As(err, &foreign):
-		return outcomeDenied
-	case errors.As(err, &over):
-		return outcomeLimited
 	}
-	return outcomeError
+	_, outcome := kindOf(err)
+	return outcome
 }

@@ -68,18 +68,17 @@ func newProblem(err error) problem {
 		}
 		return problem{Problem: p}
 	}
-	p := problem{Problem: fencehttp.Problem{Type: "about:blank", Status: status(err), Detail: err.Error()}}
+	status, _ := kindOf(err)
+	p := problem{Problem: fencehttp.Problem{Type: "about:blank", Status: status, Detail: err.Error()}}
 	if unknown { // which no status below 500 says
 		p.Status = max(p.Status, http.StatusInternalServerError)
 	}
 	p.Title = http.StatusText(p.Status)
-	var over *kv.LimitError
-	if errors.As(err, &over) && !unknown {
+	if over, ok := errors.AsType[*kv.LimitError](err); ok && !unknown {
 		p.Type, p.Title = fencehttp.ProblemType+"limits", "Over a limit"
 		p.Limit, p.Max = over.Limit, over.Max
 	}
-	var foreign *webpage.Error
-	if errors.As(err, &foreign) {
+	if _, ok := errors.AsType[*webpage.Error](err); ok {
 		p.Type, p.Title = fencehttp.ProblemType+"foreign", "A web page may have sent this"
 	}
 	if errors.Is(err, kv.ErrDisk) {
@@ -97,30 +96,39 @@ func newProblem(err error) problem {
 	return p
 }
 
-// status is that of an error that is no refusal of a claim.
-func status(err error) int {
-	var he *httpError
-	var over *kv.LimitError
-	var foreign *webpage.Error
-	switch {
-	case errors.As(err, &foreign):
-		return foreign.Status
-	case errors.As(err, &over):
-		return limitStatus[over.Limit]
-	case errors.As(err, &he):
-		return he.status
-	case errors.Is(err, kv.ErrNotFound):
-		return http.StatusNotFound
-	case errors.Is(err, access.ErrUnauthenticated):
-		return http.StatusUnauthorized
-	case errors.Is(err, access.ErrForbidden):
-		return http.StatusForbidden
-	case errors.Is(err, kv.ErrDisk):
-		return http.StatusInsufficientStorage
-	case errors.Is(err, fence.ErrNoBound), errors.Is(err, kv.ErrClosed), errors.Is(err, kv.ErrUnavailable):
-		return http.StatusServiceUnavailable
+// kinds are what is known of errors that are no refusals of a claim.
+var kinds = []struct {
+	err     error
+	status  int
+	outcome string // for metrics
+}{
+	{fence.ErrDuplicate, http.StatusInternalServerError, outcomeDuplicate}, // the status of one that is not definite
+	{kv.ErrNotFound, http.StatusNotFound, outcomeNotFound},
+	{access.ErrUnauthenticated, http.StatusUnauthorized, outcomeDenied},
+	{access.ErrForbidden, http.StatusForbidden, outcomeDenied},
+	{kv.ErrDisk, http.StatusInsufficientStorage, outcomeError},
+	{fence.ErrNoBound, http.StatusServiceUnavailable, outcomeError},
+	{kv.ErrClosed, http.StatusServiceUnavailable, outcomeError},
+	{kv.ErrUnavailable, http.StatusServiceUnavailable, outcomeError},
+}
+
+// kindOf is the status, and the outcome for metrics, of an error that is no refusal of a claim.
+func kindOf(err error) (status int, outcome string) {
+	if foreign, ok := errors.AsType[*webpage.Error](err); ok {
+		return foreign.Status, outcomeDenied
 	}
-	return http.StatusInternalServerError
+	if over, ok := errors.AsType[*kv.LimitError](err); ok {
+		return limitStatus[over.Limit], outcomeLimited
+	}
+	if he, ok := errors.AsType[*httpError](err); ok {
+		return he.status, outcomeError
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			return k.status, k.outcome
+		}
+	}
+	return http.StatusInternalServerError, outcomeError
 }
 
 // limitStatus is the status of each limit's refusal.

@@ -1,9 +1,6 @@
 package kvhttp
 
-import (
-	"crypto/rand"
-	"net/http"
-)
+import "net/http"
 
 // HeaderRequestID names a request in logs, in the journal and in answers that
 // tell of an error. A client may choose it; else the storage does, where the
@@ -27,5 +24,3 @@ func requestID(r *http.Request) string {
 	}
 	return id
 }
-
-func newRequestID() string { return rand.Text() }

@@ -2,9 +2,10 @@ package kvhttp
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"runtime"
+	"slices"
+	"sort"
 	"sync"
 )
 
@@ -17,8 +18,8 @@ import (
 type Turns struct {
 	mu     sync.Mutex
 	free   int
-	now    int64 // the place of the last one whose turn came
-	queue  turnQueue
+	now    int64            // the place of the last one whose turn came
+	queue  []*turn          // by place
 	client map[client]int64 // requests that wait or have their turn
 }
 
@@ -26,7 +27,7 @@ type Turns struct {
 type turn struct {
 	client client
 	place  int64
-	index  int // in the queue; -1: its turn came
+	waits  bool // it is in the queue
 	came   chan struct{}
 }
 
@@ -54,13 +55,14 @@ func (t *Turns) ask(who client, work int64) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.client[who]++
-	turn := &turn{client: who, place: t.now + work*t.client[who], index: -1}
+	turn := &turn{client: who, place: t.now + work*t.client[who]}
 	if t.free > 0 {
 		t.free--
 		return turn
 	}
-	turn.came = make(chan struct{})
-	heap.Push(&t.queue, turn)
+	turn.came, turn.waits = make(chan struct{}), true
+	at := sort.Search(len(t.queue), func(i int) bool { return t.queue[i].place > turn.place })
+	t.queue = slices.Insert(t.queue, at, turn)
 	return turn
 }
 
@@ -72,41 +74,16 @@ func (t *Turns) give(over *turn) {
 		delete(t.client, over.client)
 	}
 	switch {
-	case over.index >= 0:
-		heap.Remove(&t.queue, over.index)
+	case over.waits:
+		t.queue = slices.DeleteFunc(t.queue, func(q *turn) bool { return q == over })
 	case len(t.queue) == 0:
 		t.free++
 	default:
-		next := heap.Pop(&t.queue).(*turn)
-		t.now = max(t.now, next.place)
+		next := t.queue[0]
+		t.queue = slices.Delete(t.queue, 0, 1)
+		t.now, next.waits = max(t.now, next.place), false
 		close(next.came)
 	}
-}
-
-// turnQueue is a heap, by place.
-type turnQueue []*turn
-
-func (q turnQueue) Len() int           { return len(q) }
-func (q turnQueue) Less(i, j int) bool { return q[i].place < q[j].place }
-
-func (q turnQueue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].index, q[j].index = i, j
-}
-
-func (q *turnQueue) Push(x any) {
-	turn := x.(*turn)
-	turn.index = len(*q)
-	*q = append(*q, turn)
-}
-
-func (q *turnQueue) Pop() any {
-	last := len(*q) - 1
-	turn := (*q)[last]
-	turn.index = -1
-	(*q)[last] = nil
-	*q = (*q)[:last]
-	return turn
 }
 
 // smallTurn is the least that a batch counts for, in bytes.

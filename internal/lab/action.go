@@ -8,11 +8,13 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// action is a step that the lab can do: how it is written, when it can happen, and
-// what it does. It returns when what it names has happened.
+// action is a step that can be done: how it is written, when it can happen, and what it does.
+// It returns when what it names has happened.
 type action struct {
 	scenario.Form
-	do func(r *run, ctx context.Context, step scenario.Step) error
+	do        func(r *run, ctx context.Context, step scenario.Step) error
+	env       []string // of the process of a client that the story does it to
+	ofService bool     // it is a fault of the lock service
 }
 
 // actions are all that no lock service has for itself. Each is declared in the file
@@ -27,12 +29,27 @@ func actions() []*action {
 	})
 }
 
+// actionsWith are all that a run with a lock service can do, by the IDs of their forms.
+func actionsWith(s *service.Service) map[string]*action {
+	all := make(map[string]*action)
+	for _, a := range actions() {
+		all[a.ID()] = a
+	}
+	for _, f := range s.Faults {
+		all[f.ID()] = &action{Form: f.Form, ofService: true, do: func(r *run, ctx context.Context, step scenario.Step) error {
+			return f.Do(ctx, r.servers, r, step)
+		}}
+	}
+	return all
+}
+
 // Language is what scenarios can say where there are these lock services.
-func Language(services []service.Service) *scenario.Language {
+func Language(services []*service.Service) *scenario.Language {
 	l := new(scenario.Language)
 	for _, s := range services {
-		words := s.Words()
-		for _, f := range s.Faults() {
+		words := s.Service
+		words.Issuer, words.Unqueued = s.IssuerArgs != nil, s.Position == nil
+		for _, f := range s.Faults {
 			words.Forms = append(words.Forms, &f.Form)
 		}
 		l.Services = append(l.Services, words)

@@ -6,20 +6,16 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/service"
 )
 
 // bounds are what the lock service promises of the run: nothing where the story has one
 // of its faults, as they are no events of their own, or where the servers are others'.
 func (r *run) bounds(o Options) (bounds map[string]time.Duration, handover time.Duration) {
-	bounded, promises := r.service.(service.Bounded)
-	ofServers := func(s scenario.Step) bool {
-		return slices.ContainsFunc(r.service.Faults(), func(f *service.Fault) bool { return &f.Form == s.Form })
-	}
-	if !promises || len(o.Endpoints) > 0 || slices.ContainsFunc(r.variant.Steps, ofServers) {
+	ofServers := func(s scenario.Step) bool { return r.actions[s.ID].ofService }
+	if r.service.Bounds == nil || len(o.Endpoints) > 0 || slices.ContainsFunc(r.variant.Steps, ofServers) {
 		return nil, 0
 	}
-	return bounded.Bounds(r.variant.World.Settings, r.variant.Clients)
+	return r.service.Bounds(r.variant.World.Settings, r.variant.Clients)
 }
 
 // How the machine is seen to stand still: this program looks at the clock so often, and

@@ -30,11 +30,11 @@ func TestBounds(t *testing.T) {
 		{"a fault of etcd", story("", two, "gcsim: save etcd"), nil, nil, 0},
 		{"an etcd of others", story("", two, "client2: trylock"), []string{"127.0.0.1:2379"}, nil, 0},
 	} {
-		s, err := Language([]service.Service{etcd.Service{}}).Parse("test.yaml", "test", []byte(tt.text))
+		s, err := Language([]*service.Service{etcd.Service()}).Parse("test.yaml", "test", []byte(tt.text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{service: etcd.Service{}, variant: &s.Variants[0]}
+		r := &run{service: etcd.Service(), actions: actionsWith(etcd.Service()), variant: &s.Variants[0]}
 		bounds, handover := r.bounds(Options{Endpoints: tt.endpoints})
 		if diff := cmp.Diff(tt.bounds, bounds); diff != "" || handover != tt.handover {
 			t.Errorf("%s: handover %v, want %v; bounds (-want +got):\n%s", tt.name, handover, tt.handover, diff)

@@ -55,8 +55,7 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	}
 	n := &links{endpoints: endpoints}
 	r.world.links[name] = n
-	reached := !r.service.Words().Local
-	if reached && r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name() }) {
+	if !r.service.Local && r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name }) {
 		for i, endpoint := range endpoints {
 			l, err := r.linkTo(endpoint)
 			if err != nil {
@@ -85,7 +84,7 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 
 // linkTo makes a client's network to an address of the lock service.
 func (r *run) linkTo(endpoint string) (*network.Link, error) {
-	if _, greets := r.service.(service.Greeting); greets {
+	if r.service.Greets {
 		return network.NewGreeted(endpoint)
 	}
 	return network.New(endpoint)
@@ -95,14 +94,16 @@ func (r *run) linkTo(endpoint string) (*network.Link, error) {
 func (r *run) startClient(name string) error {
 	w := r.world
 	n := w.links[name]
-	var env []string
-	if r.meddles(name, func(s scenario.Step) bool { return s.Verb == scenario.Load }) {
-		env = gcEnv
+	env := slices.Clone(r.service.Env)
+	for _, a := range r.actions {
+		if a.env != nil && r.meddles(name, func(s scenario.Step) bool { return s.ID == a.ID() }) {
+			env = append(env, a.env...)
+		}
 	}
 	args := agent.Args{
-		Name: name, Service: r.service.Name(), Endpoints: n.endpoints, Lock: r.ownLock(name),
+		Name: name, Service: r.service.Name, Endpoints: n.endpoints, Lock: r.ownLock(name),
 		ConnectTimeout: startDeadline, AskedBefore: r.state.askedBy(name), Words: w.group.Lane != nil,
-		Known: slices.Concat(setting.Client, r.service.ClientSettings()), Settings: r.service.Told(name, r.variant.Clients),
+		Known: slices.Concat(setting.Client, r.service.Client), Settings: r.service.Tells(name, r.variant.Clients),
 	}
 	if !r.inService() {
 		args.Storage, args.SendStorage = w.storage.url(), n.sends
@@ -128,7 +129,7 @@ func (r *run) startClient(name string) error {
 }
 
 // Lacks is what the clients of a variant lack, and the command that brings it; "" is nothing.
-func Lacks(s service.Service, v *scenario.Variant) string {
+func Lacks(s *service.Service, v *scenario.Variant) string {
 	if !service.InJava(s, v) {
 		return ""
 	}

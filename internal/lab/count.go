@@ -15,7 +15,7 @@ import (
 )
 
 var countAct = action{
-	Form: scenario.Form{Actor: scenario.ActorClients, Usage: "count KEY TIMES", Verb: scenario.Count, Target: scenario.ActorClients, Check: checkCount,
+	Form: scenario.Form{Actor: scenario.ActorClients, Usage: "count KEY TIMES", Target: scenario.ActorClients, Check: checkCount,
 		About: "All clients at once: each increments the key so many times, with a lock, a read, a write and an unlock each time."},
 	do: (*run).count,
 }
@@ -113,7 +113,7 @@ func (r *run) countDeadline(times int) time.Duration {
 
 // overtaken reports whether a successor of a victim has written.
 func (r *run) overtaken(v *victim) bool {
-	if v.wrote < 0 && r.state.owner(v.tenure).ended {
+	if v.wrote < 0 && r.state.ledger.Tenure(v.tenure).Ended.Came() {
 		v.wrote = r.state.writes
 	}
 	return v.wrote >= 0 && r.state.writes > v.wrote

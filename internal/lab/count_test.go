@@ -22,7 +22,7 @@ func TestSeedChooses(t *testing.T) {
 			seed:     seed,
 			scenario: &scenario.Scenario{Clients: []string{"a", "b", "c", "d", "e"}},
 			variant:  &scenario.Variant{World: scenario.World{Pauses: pauses}},
-			recorder: newRecorder(nil, etcd.Service{}.Slot),
+			recorder: newRecorder(nil, etcd.Service().SlotOf),
 		}
 		r.recorder.begin(history.Run{})
 		halts := r.draw(times)

@@ -56,7 +56,7 @@ func (r *run) deliver(ctx context.Context, client string) error {
 	r.network(client, history.CauseDeliver, "what "+client+" sent goes on to the storage")
 	for _, q := range r.state.underWay(client) {
 		link.Pass()
-		err := r.await(ctx, "what "+client+" sent to arrive", r.within(client), func() (bool, error) { return q.over(), nil })
+		err := r.await(ctx, "what "+client+" sent to arrive", r.within(client), func() (bool, error) { return q.Done(), nil })
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ func victims(t *testing.T) *run {
 	r := &run{
 		world: w, patience: 300 * time.Millisecond, variant: &scenario.Variant{},
 		hub: make(chan []history.Event), broken: make(chan failure), over: make(chan struct{}),
-		recorder: newRecorder(nil, etcd.Service{}.Slot),
+		recorder: newRecorder(nil, etcd.Service().SlotOf),
 	}
 	r.state = newState(r.recorder)
 	t.Cleanup(func() {

@@ -10,20 +10,16 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// gcEnv makes a Go process collect its garbage with the world stopped, as the
-// collectors of other runtimes do.
-var gcEnv = []string{"GODEBUG=gcstoptheworld=1"}
-
 // gcSlack is by how much a collection is to outlast twice the lease's TTL: time
 // for the lease to run out (up to half a second late), and for another client to
 // take the lock and write.
 const gcSlack = time.Second
 
 var loadFault = action{
-	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "load CLIENT", Verb: scenario.Load,
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "load CLIENT",
 		About: "The client fills its heap until one collection outlasts its lease.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if wrong := goes(c, step); wrong != "" {
+			if wrong := standsStill(c, step); wrong != "" {
 				return wrong
 			}
 			if c.Begun {
@@ -32,14 +28,17 @@ var loadFault = action{
 			c.Loaded = true
 			return ""
 		}},
-	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.load(ctx, s.Client) },
+	// A Go process then collects its garbage with the world stopped, as the collectors of
+	// other runtimes do.
+	env: []string{"GODEBUG=gcstoptheworld=1"},
+	do:  func(r *run, ctx context.Context, s scenario.Step) error { return r.load(ctx, s.Client) },
 }
 
 var gcFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "gc CLIENT",
 		About: "A garbage collection that stops all of the client begins.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-			if wrong := goes(c, step); wrong != "" {
+			if wrong := standsStill(c, step); wrong != "" {
 				return wrong
 			}
 			if !c.Loaded {
@@ -70,9 +69,9 @@ func (r *run) load(ctx context.Context, client string) error {
 // pauses when it is done.
 func (r *run) gc(ctx context.Context, client string) error {
 	c := r.state.client(client)
-	before := c.moves
+	before := c.Fault.Line
 	if err := r.command(client, "gc"); err != nil {
 		return err
 	}
-	return r.await(ctx, client+"'s collection to begin", loadDeadline, func() (bool, error) { return c.moves > before, nil })
+	return r.await(ctx, client+"'s collection to begin", loadDeadline, func() (bool, error) { return c.Fault.Line > before, nil })
 }

@@ -19,8 +19,8 @@ var killFault = action{
 }
 
 func (r *run) kill(ctx context.Context, client string) error {
-	c, p := r.state.client(client), r.world.clients[client]
-	r.Mean(p.Process)
+	p := r.world.clients[client]
+	r.Ends(p.Process)
 	at := r.recorder.now()
 	if err := p.Kill(); err != nil {
 		return err
@@ -28,8 +28,7 @@ func (r *run) kill(ctx context.Context, client string) error {
 	if err := r.AwaitClosed(ctx, "the end of what "+client+" told", p.gone); err != nil {
 		return err
 	}
-	c.frozen = history.Event{At: at, Lane: client, Client: client, Kind: history.KindKill}
-	r.recorder.add(c.frozen)
+	r.state.record(history.Event{At: at, Lane: client, Client: client, Kind: history.KindKill})
 	return nil
 }
 
@@ -50,7 +49,7 @@ var killStorageFault = action{
 func (r *run) killStorage(ctx context.Context) error {
 	s := r.world.storage
 	at := r.recorder.now()
-	r.Mean(s.process)
+	r.Ends(s.process)
 	if err := s.kill(); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ type Options struct {
 	// callee's to keep.
 	Look func([]history.Event)
 	// Services are the lock services that there are.
-	Services []service.Service
+	Services []*service.Service
 	// Endpoints are those of servers that are there already. Without any the run
 	// has its own.
 	Endpoints []string
@@ -70,9 +70,10 @@ const (
 type run struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
-	service  service.Service
+	service  *service.Service
 	servers  service.Servers
-	prefix   string // of the locks' names, where others use the servers as well
+	actions  map[string]*action // by the IDs of steps
+	prefix   string             // of the locks' names, where others use the servers as well
 	seed     uint64
 	patience time.Duration
 	open     bool            // its steps come from outside
@@ -104,7 +105,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 		return nil, fmt.Errorf("there is no lock service %q here", v.World.Service)
 	}
 	r := &run{
-		service: of, scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
+		service: of, actions: actionsWith(of), scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
 		open: o.Next != nil, look: o.Look,
 		hub:    make(chan []history.Event),
 		broken: make(chan failure),
@@ -173,7 +174,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 	if err := r.startServers(ctx, o); err != nil {
 		return err
 	}
-	r.recorder = newRecorder(o.Emit, r.service.Slot)
+	r.recorder = newRecorder(o.Emit, r.service.SlotOf)
 	r.state = newState(r.recorder)
 	if err := r.servers.Observe(ctx); err != nil {
 		return err
@@ -181,13 +182,13 @@ func (r *run) start(ctx context.Context, o Options) error {
 	if err := r.startClients(ctx); err != nil {
 		return err
 	}
-	lanes := append([]string{r.service.Name()}, r.scenario.Clients...)
+	lanes := append([]string{r.service.Name}, r.scenario.Clients...)
 	tokens := make(map[string]string)
 	for name, c := range r.variant.Clients {
 		tokens[name] = r.service.Shows(c.Values)
 	}
 	begin := history.Run{
-		Version: history.Version, Service: r.service.Name(), Tokens: tokens, Sessions: r.sessions(),
+		Version: history.Version, Service: r.service.Name, Tokens: tokens, Sessions: r.sessions(),
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
 		Variant: r.variant.Name, About: r.about(o), Control: r.variant.Control,
 		Fencing:   r.checks(),
@@ -259,7 +260,7 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 			}
 			r.show(lookPause)
 		case f := <-r.broken:
-			if !r.world.isMeant(f.process) {
+			if _, wanted := r.world.ends.Load(f.process); !wanted {
 				return fmt.Errorf("waiting for %s: %w", what, f.err)
 			}
 		case _, more := <-wake:

@@ -42,8 +42,7 @@ func (r *run) partition(client string) error {
 		l.Tx.Shut()
 		l.Rx.Shut()
 	}
-	r.state.client(client).cut = true
-	r.network(client, history.CausePartition, "the network between "+client+" and "+r.service.Name()+" is cut")
+	r.network(client, history.CausePartition, "the network between "+client+" and "+r.service.Name+" is cut")
 	return nil
 }
 
@@ -59,12 +58,12 @@ func (r *run) heal(client string) error {
 			n.storage.Tx.Open()
 		}
 	}
-	c.cut, c.deaf = false, false
+	c.deaf = false
 	r.network(client, history.CauseHeal, "the network of "+client+" works again")
 	return nil
 }
 
 // network records what happens to a client's network.
 func (r *run) network(client, cause, text string) {
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNetwork, Cause: cause, Text: text})
+	r.state.record(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNetwork, Cause: cause, Text: text})
 }

@@ -16,15 +16,15 @@ var pauseFault = action{
 }
 
 func checkPause(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	if wrong := goes(c, step); wrong != "" {
+	if wrong := standsStill(c, step); wrong != "" {
 		return wrong
 	}
 	c.Stopped, c.Timed = scenario.Paused, step.For > 0
 	return ""
 }
 
-// goes says what is wrong where a client that is to be stopped stands still.
-func goes(c *scenario.ClientStory, step scenario.Step) string {
+// standsStill says what is wrong where a client that is to be stopped stands still.
+func standsStill(c *scenario.ClientStory, step scenario.Step) string {
 	if c.Stopped != "" {
 		return fmt.Sprintf("%s stands still already (%s)", step.Client, c.Stopped)
 	}
@@ -119,8 +119,7 @@ func (r *run) pause(ctx context.Context, client string, length time.Duration) er
 		return err
 	}
 	e := history.Event{At: at, Lane: client, Client: client, Kind: history.KindPause, Cause: history.CauseStop}
-	r.state.client(client).frozen = e
-	r.recorder.add(e)
+	r.state.record(e)
 	if length == 0 {
 		return nil
 	}
@@ -150,9 +149,8 @@ func (r *run) resume(client string) error {
 	if err := r.world.clients[client].Resume(); err != nil {
 		return err
 	}
-	e := history.Event{At: at, Lane: client, Client: client, Kind: history.KindResume, Cause: c.frozen.Cause, Took: at - c.frozen.At}
-	c.frozen = e
-	r.recorder.add(e)
+	e := history.Event{At: at, Lane: client, Client: client, Kind: history.KindResume, Cause: c.Fault.Cause, Took: at - c.Fault.At}
+	r.state.record(e)
 	return nil
 }
 
@@ -162,6 +160,6 @@ func (r *run) awaitGoing(ctx context.Context, client string) error {
 	c := r.state.client(client)
 	return r.awaitSent(ctx, client, client+" to go on", loadDeadline, func() bool {
 		done := len(c.sending) == 0 && r.waiting(client) || r.state.arrived(client) && r.state.answered(client)
-		return c.frozen.Kind == history.KindResume && done
+		return c.Fault.Kind == history.KindResume && done
 	})
 }

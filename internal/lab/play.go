@@ -55,7 +55,7 @@ func (r *run) awaitStep(ctx context.Context, next <-chan scenario.Step) (step sc
 			r.state.ascribe()
 			r.show(0)
 		case f := <-r.broken:
-			if !r.world.isMeant(f.process) {
+			if _, wanted := r.world.ends.Load(f.process); !wanted {
 				return step, false, fmt.Errorf("waiting for %s: %w", what, f.err)
 			}
 		case <-ctx.Done():

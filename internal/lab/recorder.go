@@ -57,8 +57,8 @@ func (r *recorder) add(e history.Event) {
 	r.fresh = append(r.fresh, e)
 }
 
-// tells takes in the place of a grant or an end in the lock service's account, which
-// is in order whenever its words are taken into the record.
+// tells notes the place of a grant or an end in the lock service's account: that in which the
+// observer told of it, whether it can be recorded now or waits for its client.
 func (r *recorder) tells(e history.Event) {
 	if _, known := r.places[placeOf(e)]; !known {
 		r.places[placeOf(e)] = len(r.places)
@@ -73,9 +73,9 @@ type word struct {
 
 func placeOf(e history.Event) word { return word{e.Kind, e.Tenure} }
 
-// inAccountOrder puts the lock service's grants and ends, lock by lock, in the order
-// of its account. What came to be known late happened before what is known to have
-// come after it.
+// inAccountOrder puts the grants and ends of each lock in the order of the lock service's
+// account. The order is certain, the times are not: an observer can hear late. So a time that
+// is later than that of the next grant or end becomes that time.
 func (r *recorder) inAccountOrder(events []history.Event) {
 	locks := make(map[string][]int) // where such an event is
 	for i, e := range events {

@@ -23,10 +23,10 @@ func (r *run) reset(ctx context.Context, client string) error {
 	n.storage.Tx.Open()
 	n.storage.Rx.Open()
 	for _, q := range r.state.underWay(client) {
-		q.lost = c.held
+		q.Lost = c.held
 	}
 	c.held, c.deaf = false, false // the new ones are as good as any
 	return r.await(ctx, client+" to notice that its connection broke", r.within(client), func() (bool, error) {
-		return c.frozen.Kind == history.KindPause || r.state.answered(client), nil
+		return c.Paused() || r.state.answered(client), nil
 	})
 }

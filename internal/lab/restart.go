@@ -34,7 +34,7 @@ func checkRestart(s *scenario.Story, c *scenario.ClientStory, step scenario.Step
 
 func (r *run) restart(ctx context.Context, client string) error {
 	r.state.restarted(client)
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindRestart})
+	r.state.record(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindRestart})
 	if err := r.startClient(client); err != nil {
 		return err
 	}

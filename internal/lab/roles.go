@@ -15,13 +15,15 @@ import (
 
 // Roles are the commands that the lab starts processes with. The program that
 // Options.Exe names must have them.
-func Roles(services []service.Service) []*cobra.Command {
+func Roles(services []*service.Service) []*cobra.Command {
 	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), Janitor()}
 	for _, role := range roles {
 		role.Hidden = true
 	}
 	for _, s := range services {
-		roles = append(roles, s.Commands()...)
+		if s.Command != nil {
+			roles = append(roles, s.Command())
+		}
 	}
 	return roles
 }

@@ -34,7 +34,7 @@ func TestBadLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := victims(t)
 			p := r.idle(t, "client1")
-			r.Mean(p) // that it is to be killed excuses nothing that it said before
+			r.Ends(p) // that it is to be killed excuses nothing that it said before
 			r.world.readers.Go(func() {
 				said := &agent.Reader{Client: "client1", Began: time.Unix(0, 0)}
 				r.readLines(p, tt.says, func(b []byte) error {

@@ -34,8 +34,8 @@ type launching struct {
 
 // launch returns the servers of a service with these settings, and starts them where
 // nobody has before.
-func (s *Shared) launch(ctx context.Context, name string, of service.Shared, world setting.Values) (service.Launched, error) {
-	key := name
+func (s *Shared) launch(ctx context.Context, of *service.Service, world setting.Values) (service.Launched, error) {
+	key := of.Name
 	for _, setting := range slices.Sorted(maps.Keys(world)) {
 		key += fmt.Sprintf(" %s=%s", setting, world[setting])
 	}

@@ -11,29 +11,26 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// silent is a service whose servers never serve.
-type silent struct {
-	service.Shared
-	begun chan time.Time // the end of the time that they have
-}
-
-func (s silent) Launch(ctx context.Context, _ *proc.Group, _ setting.Values) (service.Launched, error) {
-	end, _ := ctx.Deadline()
-	s.begun <- end
-	<-ctx.Done()
-	return service.Launched{}, context.Cause(ctx)
+// silent is a service whose servers never serve; begun is sent the end of the time that they have.
+func silent(begun chan<- time.Time) *service.Service {
+	return &service.Service{Launch: func(ctx context.Context, _ *proc.Group, _ setting.Values) (service.Launched, error) {
+		end, _ := ctx.Deadline()
+		begun <- end
+		<-ctx.Done()
+		return service.Launched{}, context.Cause(ctx)
+	}}
 }
 
 // TestSharedServersThatNeverServe: they have a bounded time, and nobody waits for them at the end.
 func TestSharedServersThatNeverServe(t *testing.T) {
-	s, of := &Shared{Exe: os.Args[0]}, silent{begun: make(chan time.Time, 1)}
+	s, begun := &Shared{Exe: os.Args[0]}, make(chan time.Time, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() {
-		_, err := s.launch(ctx, "silent", of, nil)
+		_, err := s.launch(ctx, silent(begun), nil)
 		left <- err
 	}()
-	if end := <-of.begun; end.IsZero() || time.Until(end) > startDeadline {
+	if end := <-begun; end.IsZero() || time.Until(end) > startDeadline {
 		t.Errorf("they have time until %v", end)
 	}
 	cancel()

@@ -12,37 +12,26 @@ import (
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// A run is the stage of its lock service.
-var _ service.Stage = (*run)(nil)
-
-// Group implements service.Stage, as those below do.
+// Group implements service.Story, as those below do.
 func (r *run) Group() *proc.Group { return r.world.group }
 
-// World are the settings of the servers.
-func (r *run) World() setting.Values { return r.variant.World.Settings }
-
-// Clients are those of the variant.
-func (r *run) Clients() map[string]scenario.Client { return r.variant.Clients }
-
-// Steps are the story.
-func (r *run) Steps() []scenario.Step { return r.variant.Steps }
-
-// Prefix is that of the locks' names.
-func (r *run) Prefix() string { return r.prefix }
+func (r *run) Plan() service.Plan {
+	v := r.variant
+	return service.Plan{World: v.World.Settings, Locks: r.locks(), Prefix: r.prefix, Clients: v.Clients, Steps: v.Steps}
+}
 
 // laneOf is the lane of a process: its own, or that of the lock service that it serves.
 func (r *run) laneOf(process string) string {
 	if process == history.LaneStorage || slices.Contains(r.scenario.Clients, process) {
 		return process
 	}
-	return r.service.Name()
+	return r.service.Name
 }
 
-// Locks are the names of the locks: those of the clients' settings, and of the steps.
-func (r *run) Locks() (locks []string) {
+// locks are the names of the locks: those of the clients' settings, and of the steps.
+func (r *run) locks() (locks []string) {
 	for name := range r.variant.Clients {
 		locks = append(locks, r.ownLock(name))
 	}
@@ -55,7 +44,6 @@ func (r *run) Locks() (locks []string) {
 	return slices.Compact(locks)
 }
 
-// Tell hands events of an account to the run.
 func (r *run) Tell(events ...history.Event) {
 	if len(events) == 0 {
 		return
@@ -66,8 +54,6 @@ func (r *run) Tell(events ...history.Event) {
 	}
 }
 
-// Fail hands over the end of an account, which ends the run unless the process
-// was meant to end.
 func (r *run) Fail(p *proc.Process, err error) {
 	select {
 	case r.broken <- failure{p, err}:
@@ -75,7 +61,6 @@ func (r *run) Fail(p *proc.Process, err error) {
 	}
 }
 
-// Guard has the end of a process end the run.
 func (r *run) Guard(p *proc.Process) {
 	r.Go(func() {
 		select {
@@ -86,14 +71,8 @@ func (r *run) Guard(p *proc.Process) {
 	})
 }
 
-// Mean says that the story ends a process.
-func (r *run) Mean(p *proc.Process) {
-	r.world.mu.Lock()
-	defer r.world.mu.Unlock()
-	r.world.meant[p] = true
-}
+func (r *run) Ends(p *proc.Process) { r.world.ends.Store(p, true) }
 
-// Go starts what the run waits for at its end.
 func (r *run) Go(do func()) { r.world.readers.Go(do) }
 
 // Meanwhile does something that takes time, while it takes in what the accounts
@@ -116,7 +95,6 @@ func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Contex
 	return failed
 }
 
-// AwaitClosed waits until a channel is closed.
 func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
 	return r.awaitAlso(ctx, what, r.patience, closed, func() (bool, error) {
 		select {
@@ -128,30 +106,25 @@ func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct
 	})
 }
 
-// Now is the run's time.
 func (r *run) Now() time.Duration { return r.recorder.now() }
 
-// Remark records a note about the lock service.
 func (r *run) Remark(at time.Duration, text string) {
-	r.recorder.add(history.Event{At: at, Lane: r.service.Name(), Kind: history.KindNote, Text: text})
+	r.recorder.add(history.Event{At: at, Lane: r.service.Name, Kind: history.KindNote, Text: text})
 }
 
-// Tenure is the one of the lock that a step names, else of its client's last lock.
 func (r *run) Tenure(step scenario.Step) string { return r.claim(step).latest() }
 
-// Revoked says that the story ends tenures.
 func (r *run) Revoked(yes func(tenure string) bool) {
-	for tenure, o := range r.state.owners {
-		if !o.ended && yes(tenure) {
-			o.revoked = true
+	for _, t := range r.state.ledger.Tenures {
+		if !t.Ended.Came() && yes(t.ID) {
+			r.state.owner(t.ID).revoked = true
 		}
 	}
 }
 
-// AwaitEnd waits for the end of a client's tenure.
 func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 	r.wanted(client, tenure)
-	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.owner(tenure).ended, nil })
+	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
 }
 
 // starting bounds the start of servers.
@@ -182,9 +155,8 @@ func (r *run) startServers(ctx context.Context, o Options) error {
 // startService starts the lock service, or joins one that is there.
 func (r *run) startService(ctx context.Context, o Options) (err error) {
 	endpoints := o.Endpoints
-	shared, can := r.service.(service.Shared)
-	if len(endpoints) == 0 && can && o.Shared != nil && o.Lane == nil && r.variant.Own == "" {
-		launched, err := o.Shared.launch(ctx, r.service.Name(), shared, r.variant.World.Settings)
+	if len(endpoints) == 0 && r.service.Launch != nil && o.Shared != nil && o.Lane == nil && r.variant.Own == "" {
+		launched, err := o.Shared.launch(ctx, r.service, r.variant.World.Settings)
 		if err != nil {
 			return err
 		}
@@ -199,7 +171,7 @@ func (r *run) startService(ctx context.Context, o Options) (err error) {
 		r.servers = r.service.Join(r, endpoints)
 		return nil
 	}
-	r.servers, err = r.service.Start(ctx, r)
+	r.servers, err = r.service.Begin(ctx, r)
 	return err
 }
 

@@ -14,7 +14,7 @@ import (
 // TestLateObserver: the observer is told of a release and the next grant after
 // the next holder was. The history has one holder at a time all the same.
 func TestLateObserver(t *testing.T) {
-	r := newRecorder(nil, etcd.Service{}.Slot)
+	r := newRecorder(nil, etcd.Service().SlotOf)
 	r.begin(history.Run{})
 	s := newState(r)
 	tell := func(ms int, e history.Event) {
@@ -155,7 +155,7 @@ func TestHadBefore(t *testing.T) {
 
 // TestAccounted: the accounts have all that clients were told of, or not yet.
 func TestAccounted(t *testing.T) {
-	r := newRecorder(nil, etcd.Service{}.Slot)
+	r := newRecorder(nil, etcd.Service().SlotOf)
 	r.begin(history.Run{})
 	s := newState(r)
 	for i, tt := range []struct {
@@ -184,7 +184,7 @@ func TestAccounted(t *testing.T) {
 // TestLateClients: clients tell late, and in another order than that in which they
 // were granted the lock. No tenure is over before it began, and no two overlap.
 func TestLateClients(t *testing.T) {
-	r := newRecorder(nil, etcd.Service{}.Slot)
+	r := newRecorder(nil, etcd.Service().SlotOf)
 	r.begin(history.Run{})
 	s := newState(r)
 	tell := func(ms int, kind history.Kind, lane, tenure string) {
@@ -226,7 +226,7 @@ func TestReleaseThatEtcdTellsFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []history.Event
-			r := newRecorder(func(step []history.Event) { got = append(got, step...) }, etcd.Service{}.Slot)
+			r := newRecorder(func(step []history.Event) { got = append(got, step...) }, etcd.Service().SlotOf)
 			s := newState(r)
 			at := func(d time.Duration) time.Duration { return time.Duration(r.began.UnixNano()) + d }
 			s.take(history.Event{At: at(1), Lane: "etcd", Kind: history.KindGranted, Scope: "/lock", Tenure: "/lock/1"})
@@ -254,7 +254,7 @@ type accounts struct {
 }
 
 func newAccounts() *accounts {
-	r := newRecorder(nil, etcd.Service{}.Slot)
+	r := newRecorder(nil, etcd.Service().SlotOf)
 	r.begin(history.Run{})
 	return &accounts{state: newState(r)}
 }
@@ -414,7 +414,7 @@ func TestUnlockThatCannotArrive(t *testing.T) {
 	for _, order := range [][]history.Event{{unlock, ended}, {ended, unlock}} {
 		a := newAccounts()
 		a.tell(observed(history.KindGranted, "/lock/a@1"), client("c1", history.KindOK, history.OpLock, "/lock/a@1"))
-		a.client("c1").cut = true
+		a.client("c1").Cut = true
 		a.n = 10 // both at one time
 		a.tell(order[0])
 		a.n = 10

@@ -14,22 +14,17 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // step does one step and returns when what it names has happened.
 func (r *run) step(ctx context.Context, s scenario.Step) error {
 	r.state.tells(s)
-	for _, a := range actions() {
-		if &a.Form == s.Form {
-			return a.do(r, ctx, s)
-		}
+	a, known := r.actions[s.ID]
+	if !known {
+		return fmt.Errorf("nobody knows how to do it") // which the parser has kept out
 	}
-	for _, f := range r.service.Faults() {
-		if &f.Form == s.Form {
-			return f.Do(ctx, r.servers, r, s)
-		}
-	}
-	return fmt.Errorf("nobody knows how to do it") // which the parser has kept out
+	return a.do(r, ctx, s)
 }
 
 // nameAsked gives the name of a step to a lock that its client has asked for before: by that
@@ -68,7 +63,7 @@ func (r *run) lock(ctx context.Context, s scenario.Step) error {
 
 // hasOwnLease reports whether each tenure of a client stands on a lease of its own.
 func (r *run) hasOwnLease(client string) bool {
-	session, has := setting.Find(r.service.ClientSettings(), setting.Session)
+	session, has := setting.Find(r.service.Client, setting.Session)
 	return !has || r.variant.Clients[client].Text(setting.Session) == session.Default
 }
 
@@ -117,7 +112,7 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 			return true, nil // no request, and so no reply
 		}
 		if s.Verb == scenario.Begin && c.notes > noted && c.reply.Op == history.OpLock {
-			return r.state.owner(c.reply.Tenure).granted, nil
+			return r.state.ledger.Tenure(c.reply.Tenure).Granted.Came(), nil
 		}
 		if s.Verb == scenario.Unlock && c.notes > noted {
 			return true, nil // of a lock that was taken again: its tenure goes on
@@ -202,9 +197,9 @@ func (r *run) send(ctx context.Context, s scenario.Step) error {
 	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {
 		return nil
 	}
-	c.sending, c.sent = r.requests(s), c.step
+	c.sending, c.later = r.requests(s), c.step
 	n := len(c.sending)
-	if err := r.command(s.Client, r.line(s)); err != nil || c.frozen.Kind == history.KindPause {
+	if err := r.command(s.Client, r.line(s)); err != nil || c.Paused() {
 		return err
 	}
 	return r.awaitSent(ctx, s.Client, s.Client+" to "+s.Text, r.within(s.Client), func() bool {
@@ -215,9 +210,12 @@ func (r *run) send(ctx context.Context, s scenario.Step) error {
 // queue makes a client ask for the lock, and awaits that it stands in the queue.
 func (r *run) queue(ctx context.Context, s scenario.Step) error {
 	client := s.Client
-	since, err := r.servers.Position(ctx)
-	if err != nil {
-		return err
+	var since fence.Token
+	if r.service.Position != nil {
+		var err error
+		if since, err = r.service.Position(ctx, r.servers); err != nil {
+			return err
+		}
 	}
 	lock := r.lockOf(s)
 	k := r.state.client(client).claim(lock)
@@ -230,13 +228,13 @@ func (r *run) queue(ctx context.Context, s scenario.Step) error {
 		switch {
 		case k.asked == asked: // the lock service's word has come before the client's own
 			return false, nil
-		case k.queues && r.service.Words().Unqueued:
+		case k.queues && r.service.Position == nil:
 			return k.queued != "", nil // by the client's own word
 		case k.queues:
 			return r.state.waits(client, lock, since), nil
 		case k.tenure != before: // it had to wait for nobody
 			k.queued = k.tenure
-			return r.state.owner(k.tenure).granted, nil
+			return r.state.ledger.Tenure(k.tenure).Granted.Came(), nil
 		}
 		return true, nil // it could not ask
 	})
@@ -248,19 +246,22 @@ func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error 
 	k.queued = ""
 	o := r.state.owner(tenure)
 	wait := strings.Replace(r.text(s), string(scenario.Lock), "wait", 1)
-	if err := r.command(o.client, wait); err != nil {
+	if err := r.command(o.Client, wait); err != nil {
 		return err
 	}
-	return r.await(ctx, o.client+"'s lock", r.within(o.client)+s.For, func() (bool, error) {
-		return !k.queues && (o.granted && o.told != 0 || k.tenure != tenure), nil
+	return r.await(ctx, o.Client+"'s lock", r.within(o.Client)+s.For, func() (bool, error) {
+		return !k.queues && (o.Granted.Came() && o.told != 0 || k.tenure != tenure), nil
 	})
 }
 
 // awaitLoss waits until a client knows that its tenure is over.
 func (r *run) awaitLoss(ctx context.Context, s scenario.Step) error {
-	c, k := r.state.client(s.Client), r.claim(s)
+	k := r.claim(s)
 	r.wanted(s.Client, k.tenure)
-	return r.await(ctx, s.Client+" to be told of its loss", r.within(s.Client), func() (bool, error) { return c.lost[k.tenure], nil })
+	return r.await(ctx, s.Client+" to be told of its loss", r.within(s.Client), func() (bool, error) {
+		h := r.state.ledger.Holding(s.Client, k.tenure)
+		return h != nil && h.Lost, nil
+	})
 }
 
 // wanted records that the story waits for the end of a tenure.
@@ -279,12 +280,12 @@ func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 	}
 	r.wanted(client, tenure)
 	return r.await(ctx, "the expiry of "+client+"'s lease", r.within(client), func() (bool, error) {
-		if r.state.owner(tenure).ended {
+		if r.state.ledger.Tenure(tenure).Ended.Came() {
 			return true, nil
 		}
-		if c.frozen.Kind == history.KindResume && c.frozen.Cause == history.CauseGC {
+		if c.Fault.Kind == history.KindResume && c.Fault.Cause == history.CauseGC {
 			return false, fmt.Errorf("%s's collection took %v and was over before the lease ran out: this machine is too fast for a heap of that size",
-				client, c.frozen.Took.Round(time.Millisecond))
+				client, c.Fault.Took.Round(time.Millisecond))
 		}
 		return false, nil
 	})

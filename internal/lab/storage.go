@@ -55,7 +55,7 @@ func (r *run) checks() bool {
 	if !r.inService() {
 		return r.variant.World.Storage.Fencing != scenario.FencingOff
 	}
-	compares := r.service.Words().Compares
+	compares := r.service.Compares
 	for _, client := range r.variant.Clients {
 		if !compares(client) {
 			return false
@@ -74,7 +74,7 @@ func (r *run) startStorage(ctx context.Context, o Options) error {
 		args = append(args, "--data", filepath.Join(r.world.group.Dir, "storage"))
 	}
 	if v.Bound == scenario.BoundIssuer {
-		args = append(args, r.servers.IssuerArgs()...)
+		args = append(args, r.service.IssuerArgs(r.servers)...)
 	}
 	r.world.storage = &storage{args: args}
 	var last error

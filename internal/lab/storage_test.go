@@ -9,11 +9,7 @@ import (
 )
 
 // storing is a service in which data can lie.
-type storing struct{ service.Service }
-
-func (storing) Words() scenario.Service {
-	return scenario.Service{Compares: func(c scenario.Client) bool { return c.Flag("compare") }}
-}
+var storing = &service.Service{Service: scenario.Service{Compares: func(c scenario.Client) bool { return c.Flag("compare") }}}
 
 // TestChecks: a run says that each write is checked only if each one is, wherever the data
 // lies.
@@ -31,7 +27,7 @@ func TestChecks(t *testing.T) {
 		{scenario.Storage{In: scenario.InService, Fencing: scenario.FencingOn}, "true", "true", true},
 		{scenario.Storage{In: scenario.InService, Fencing: scenario.FencingOn}, "true", "false", false},
 	} {
-		r := &run{service: storing{}, variant: &scenario.Variant{
+		r := &run{service: storing, variant: &scenario.Variant{
 			World:   scenario.World{Storage: tt.storage},
 			Clients: map[string]scenario.Client{"client1": client(tt.client1), "client2": client(tt.client2)},
 		}}

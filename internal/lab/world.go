@@ -19,8 +19,7 @@ type world struct {
 	links   map[string]*links
 	readers sync.WaitGroup
 
-	mu    sync.Mutex
-	meant map[*proc.Process]bool // whose end the story wants
+	ends sync.Map // processes whose end the story wants
 }
 
 func newWorld(exe string) (*world, error) {
@@ -28,10 +27,7 @@ func newWorld(exe string) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &world{
-		group: group, clients: make(map[string]*clientProcess), links: make(map[string]*links),
-		meant: make(map[*proc.Process]bool),
-	}, nil
+	return &world{group: group, clients: make(map[string]*clientProcess), links: make(map[string]*links)}, nil
 }
 
 func (w *world) close() error {
@@ -44,12 +40,6 @@ func (w *world) close() error {
 	}
 	w.readers.Wait()
 	return err
-}
-
-func (w *world) isMeant(p *proc.Process) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.meant[p]
 }
 
 // firstLine awaits the line by which a process says that it is ready.

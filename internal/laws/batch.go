@@ -13,27 +13,24 @@ import (
 // batch writes a value at a key by a batch of one.
 func (s v1) batch(ctx context.Context, c fence.Claim, key, value string) (foreign.Answer, error) {
 	body := fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": %q}]}`, s.name(key), value)
-	return s.ask(ctx, http.MethodPost, "/v1/batch", append(s.header(c), "Content-Type: application/json"), body)
+	header := append(s.header(c), "Content-Type: application/json")
+	return s.client.ask(ctx, s.base, Exchange{Method: http.MethodPost, Path: foreign.PathBatch, Header: header, Body: body})
 }
 
-func batchIsFenced(ctx context.Context, j *judge) error {
-	if !j.speaks.Batch {
-		return fmt.Errorf("%w: the storage knows no batches", fencetest.ErrNotApplicable)
-	}
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
+func batchIsFenced(s *steps) {
+	if !s.judge.speaks.Batch {
+		s.fail("%w: the storage knows no batches", fencetest.ErrNotApplicable)
 	}
 	batch := func(t fence.Token, want bool) {
 		if s.err != nil {
 			return
 		}
-		a, err := s.batch(ctx, claim(t), key, "batch")
+		a, err := s.batch(s.ctx, claim(t), key, "batch")
 		switch {
 		case err != nil:
-			s.err = fmt.Errorf("a batch with token %d: %w", t, err)
+			s.fail("a batch with token %d: %w", t, err)
 		case a.OK() != want:
-			s.err = fmt.Errorf("a batch with token %d: the storage answered %v, want admitted: %v", t, a, want)
+			s.fail("a batch with token %d: the storage answered %v, want admitted: %v", t, a, want)
 		}
 	}
 	batch(34, false)
@@ -42,5 +39,4 @@ func batchIsFenced(ctx context.Context, j *judge) error {
 	batch(36, true)
 	s.write(35, "stale after a batch with token 36", fence.ErrStale)
 	s.stays("batch", "a batch with token 36")
-	return s.err
 }

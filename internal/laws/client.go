@@ -103,18 +103,21 @@ func (c *client) logged() ([]Exchange, int) {
 	return c.log, c.asked
 }
 
-func (c *client) keep(e Exchange) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.asked++
-	if len(c.log) < maxLogged {
-		c.log = append(c.log, e)
+// ask sends a request, and returns any answer that is one. The error is an
+// *UnansweredError. Who closes connections may do that right under a request that came on one
+// that was left open: then it is made once more.
+func (c *client) ask(ctx context.Context, base string, e Exchange) (foreign.Answer, error) {
+	if e.Kept {
+		a, err := c.askOnce(ctx, base, e)
+		if err == nil {
+			return a, nil
+		}
+		e.Kept = false
 	}
+	return c.askOnce(ctx, base, e)
 }
 
-// ask sends a request, and returns any answer that is one. The error is an
-// *UnansweredError.
-func (c *client) ask(ctx context.Context, base string, e Exchange) (foreign.Answer, error) {
+func (c *client) askOnce(ctx context.Context, base string, e Exchange) (foreign.Answer, error) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -135,7 +138,12 @@ func (c *client) note(base string, e Exchange, a foreign.Answer, err error) erro
 		e.Status, e.Answer, e.Error = 0, "", err.Error()
 	}
 	e.Body = foreign.Shown(e.Body)
-	c.keep(e)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	if len(c.log) < maxLogged {
+		c.log = append(c.log, e)
+	}
 	return err
 }
 

@@ -38,7 +38,7 @@ func (s contrib) Write(ctx context.Context, c fence.Claim, key, value string) er
 	case a.OK() && *said.Err == "":
 		return nil
 	case c.Token <= 0:
-		return s.outcome(http.MethodPost, "/", c, foreign.Answer{Status: http.StatusBadRequest, Body: a.Body})
+		return s.outcome(Exchange{Method: http.MethodPost, Path: "/"}, c, foreign.Answer{Status: http.StatusBadRequest, Body: a.Body})
 	case a.OK() && said.Stale():
 		return fmt.Errorf("%w: %s", fence.ErrStale, *said.Err)
 	}
@@ -62,19 +62,18 @@ func (s contrib) Read(ctx context.Context, c fence.Claim, key string) (value str
 }
 
 // post returns an answer that has the form of the protocol.
-func (s contrib) post(ctx context.Context, r foreign.ContribRequest) (foreign.Answer, foreign.ContribAnswer, error) {
+func (s contrib) post(ctx context.Context, r foreign.ContribRequest) (a foreign.Answer, said foreign.ContribAnswer, err error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return foreign.Answer{}, foreign.ContribAnswer{}, err
+		return a, said, err
 	}
-	a, err := s.ask(ctx, http.MethodPost, "/", []string{"Content-Type: application/json"}, string(body))
-	if err != nil {
-		return a, foreign.ContribAnswer{}, err
+	e := Exchange{Method: http.MethodPost, Path: "/", Header: []string{"Content-Type: application/json"}, Body: string(body)}
+	if a, err = s.client.ask(ctx, s.base, e); err != nil {
+		return a, said, err
 	}
-	said, err := foreign.ParseContrib(a)
-	if err != nil {
+	if said, err = foreign.ParseContrib(a); err != nil {
 		did := fmt.Sprintf("answered %v, want JSON with val, version and err", a)
-		err = &UnansweredError{Storage: s.base, Asked: "POST / " + string(body), Did: did, Err: err}
+		err = &UnansweredError{Storage: s.base, Asked: "POST / " + e.Body, Did: did, Err: err}
 	}
 	return a, said, err
 }

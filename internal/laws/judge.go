@@ -109,7 +109,10 @@ func all() []law {
 		}
 		list = append(list, law{l.Name, l.Doc, check})
 	}
-	return append(list, wire...)
+	for _, l := range wire {
+		list = append(list, law{l.name, l.doc, func(ctx context.Context, j *judge) error { return j.checkWire(ctx, l.check) }})
+	}
+	return list
 }
 
 // judge judges one storage.
@@ -140,7 +143,11 @@ func Ask(ctx context.Context, o Options) (speaks Speaks, err error) {
 func begin(o Options) (j *judge, end func() error, err error) {
 	j = &judge{client: newClient(o.Timeout), idle: cmp.Or(o.Idle, idle), scopes: o.Scopes, mark: "laws-" + strings.ToLower(rand.Text()[:6])}
 	if len(o.Commands) == 0 {
-		j.place = there(trimmed(o.URLs))
+		var urls there
+		for _, u := range o.URLs {
+			urls = append(urls, strings.TrimSuffix(u, "/"))
+		}
+		j.place = urls
 		return j, func() error { return nil }, nil
 	}
 	group, err := proc.NewGroup(o.Exe)
@@ -221,13 +228,6 @@ func chosen(names []string) ([]law, error) {
 	return slices.DeleteFunc(list, func(l law) bool { return !slices.Contains(names, l.name) }), nil
 }
 
-func trimmed(urls []string) (list []string) {
-	for _, u := range urls {
-		list = append(list, strings.TrimSuffix(u, "/"))
-	}
-	return list
-}
-
 // judge judges one law, on a fresh storage.
 func (j *judge) judge(ctx context.Context, l law) (r Result) {
 	r = Result{Law: l.name, Doc: l.doc, Began: time.Now()}
@@ -288,8 +288,8 @@ func (j *judge) remedy(l law) string {
 }
 
 func isUnanswered(err error) bool {
-	var unanswered *UnansweredError
-	return errors.As(err, &unanswered)
+	_, is := errors.AsType[*UnansweredError](err)
+	return is
 }
 
 // silent says why the storage does not answer now, to a read of what is not there.

@@ -2,6 +2,7 @@ package laws
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -39,54 +40,49 @@ var lateBodies = []lateBody{
 	{what: "body after Expect: 100-continue", size: 4, expects: true},
 }
 
-func lateBodyIsNoWayIn(ctx context.Context, j *judge) error {
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
-	}
+func lateBodyIsNoWayIn(s *steps) {
 	for i, body := range lateBodies {
-		if err := body.isNoWayIn(ctx, s, fence.Token(36+2*i)); err != nil {
-			return err
+		if s.err == nil {
+			body.isNoWayIn(s, fence.Token(36+2*i))
 		}
 	}
-	return s.err
 }
 
 // isNoWayIn makes a write with a token, whose body comes after a write with the next token.
-func (b lateBody) isNoWayIn(ctx context.Context, s *steps, old fence.Token) error {
-	late := Exchange{Method: http.MethodPut, Path: s.path(key), Header: []string{s.scope(), token(fmt.Sprint(old))}, Body: "late", Late: true}
-	ctx, cancel := context.WithTimeout(ctx, s.client.timeout)
+func (b lateBody) isNoWayIn(s *steps, old fence.Token) {
+	late := Exchange{Method: http.MethodPut, Path: s.path(key), Header: s.header(claim(old)), Body: "late", Late: true}
+	ctx, cancel := context.WithTimeout(s.ctx, s.client.timeout)
 	defer cancel()
 	conn, err := dial(ctx, s.base, late, b.framing())
 	if err != nil {
-		return s.client.note(s.base, late, foreign.Answer{}, err)
+		s.err = s.client.note(s.base, late, foreign.Answer{}, err)
+		return
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	time.Sleep(headersRead) // stands for no event that can be seen
 	value := fmt.Sprintf("new %d", old+1)
-	written := make(chan error, 1)
-	go func() { written <- s.Write(ctx, claim(old+1), key, value) }()
-	timer := time.NewTimer(heldUp)
-	defer timer.Stop()
+	written, over := error(nil), make(chan struct{})
+	go func() {
+		defer close(over)
+		written = s.Write(ctx, claim(old+1), key, value)
+	}()
 	select {
-	case err = <-written:
-		written <- err
-	case <-timer.C: // it serves one at a time
+	case <-over:
+	case <-time.After(heldUp): // it serves one at a time
 	}
 	a, err := finish(conn, b.text(), s.client.timeout)
 	if err == nil {
 		_ = s.client.note(s.base, late, a, nil)
 	}
-	if first := <-written; first != nil {
-		return fmt.Errorf("a write with token %d, while the %s of a write with %d was on its way: %w", old+1, b.what, old, first)
+	if <-over; written != nil {
+		s.fail("a write with token %d, while the %s of a write with %d was on its way: %w", old+1, b.what, old, written)
 	}
 	if err != nil && b.must {
-		return fmt.Errorf("a write with token %d whose %s came late: %w", old, b.what, s.client.note(s.base, late, foreign.Answer{}, err))
+		s.fail("a write with token %d whose %s came late: %w", old, b.what, s.client.note(s.base, late, foreign.Answer{}, err))
 	}
 	s.stays(value, fmt.Sprintf("a write with token %d whose headers came before that with %d, and its %s after it,", old, old+1, b.what))
 	s.write(old, "stale", fence.ErrStale)
-	return s.err
 }
 
 // framing are the headers that say how long the body is.
@@ -139,27 +135,18 @@ func dial(ctx context.Context, base string, e Exchange, framing string) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	dialer := new(net.Dialer)
-	var conn net.Conn
+	var dialer interface {
+		DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+	} = new(net.Dialer)
+	port := "80"
 	if u.Scheme == "https" {
-		conn, err = (&tls.Dialer{NetDialer: dialer}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
-	} else {
-		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
+		dialer, port = new(tls.Dialer), "443"
 	}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
 	if err != nil {
 		return nil, err
 	}
 	lines := append([]string{fmt.Sprintf("%s %s%s HTTP/1.1", e.Method, u.EscapedPath(), e.Path), "Host: " + u.Host, "Connection: close"}, e.Header...)
 	_, err = fmt.Fprintf(conn, "%s\r\n%s\r\n\r\n", strings.Join(lines, "\r\n"), framing)
 	return conn, err
-}
-
-func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
@@ -46,21 +48,16 @@ func (j *judge) writes(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	errs := make(chan error)
-	for w := range underWay {
-		go func() {
-			var err error
-			for i := w; i < n && err == nil; i += underWay {
-				scope := fmt.Sprintf("lock-%d", i)
-				err = s.Write(ctx, fence.Claim{Scope: scope, Token: 34}, scope, "value")
-			}
-			errs <- err
-		}()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(underWay)
+	for i := range n {
+		g.Go(func() error {
+			scope := fmt.Sprintf("lock-%d", i)
+			return s.Write(ctx, fence.Claim{Scope: scope, Token: 34}, scope, "value")
+		})
 	}
-	for range underWay {
-		if failed := <-errs; failed != nil {
-			err = fmt.Errorf("a write in a scope of its own: %w", failed)
-		}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("a write in a scope of its own: %w", err)
 	}
-	return err
+	return nil
 }

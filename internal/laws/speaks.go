@@ -37,20 +37,9 @@ func (s Speaks) ByScope() bool { return s.Protocol == protocolV1 }
 
 // String tells of it in a line.
 func (s Speaks) String() string {
-	text := "it speaks " + s.Protocol
-	for _, can := range []struct {
-		is   bool
-		what string
-	}{
-		{s.Sequence, "sequence numbers"}, {s.Shared, "shared claims"}, {s.Marks, "refusals that name the mark"}, {s.Batch, "batches"},
-	} {
-		if can.is {
-			text += ", with " + can.what
-		} else {
-			text += ", without " + can.what
-		}
-	}
-	return text
+	with := map[bool]string{true: ", with ", false: ", without "}
+	return "it speaks " + s.Protocol + with[s.Sequence] + "sequence numbers" + with[s.Shared] + "shared claims" +
+		with[s.Marks] + "refusals that name the mark" + with[s.Batch] + "batches"
 }
 
 // asked is the lock, and the key, of the questions.
@@ -67,8 +56,8 @@ func (j *judge) ask(ctx context.Context) (Speaks, error) {
 	}
 	if notV1 != nil {
 		if notContrib := keeps(ctx, contrib{j.view()}); notContrib != nil {
-			var one, other *UnansweredError
-			if errors.As(notV1, &one) && errors.As(notContrib, &other) && one.Did == other.Did {
+			one, is := errors.AsType[*UnansweredError](notV1)
+			if other, too := errors.AsType[*UnansweredError](notContrib); is && too && one.Did == other.Did {
 				return Speaks{}, one
 			}
 			return Speaks{}, fmt.Errorf("it speaks neither /v1 nor contrib/lock's protocol\n/v1: %w\ncontrib/lock: %w", notV1, notContrib)
@@ -77,15 +66,15 @@ func (j *judge) ask(ctx context.Context) (Speaks, error) {
 	}
 	says := Speaks{Protocol: protocolV1}
 	err := v.Write(ctx, tokenOf(33), asked, "stale")
-	var stale *fence.StaleError
-	says.Marks = errors.As(err, &stale) && stale.Mark == 34
+	stale, is := errors.AsType[*fence.StaleError](err)
+	says.Marks = is && stale.Mark == 34
 	if errors.Is(err, fence.ErrStale) { // else a storage that refuses nothing would seem to know shared claims
-		says.Shared = j.asksShared(ctx)
+		says.Shared = asksShared(ctx, v1{j.view()})
 	}
-	says.Sequence = j.asksSequence(ctx)
-	says.Duplicates = says.Sequence && j.asksDuplicate(ctx)
-	says.Batch = j.asksBatch(ctx)
-	says.Parallel = j.asksParallel(ctx)
+	says.Sequence = asksSequence(ctx, v1{j.view()})
+	says.Duplicates = says.Sequence && asksDuplicate(ctx, v1{j.view()})
+	says.Batch = asksBatch(ctx, v1{j.view()})
+	says.Parallel = asksParallel(ctx, v1{j.view()})
 	return says, nil
 }
 
@@ -93,11 +82,8 @@ func (j *judge) ask(ctx context.Context) (Speaks, error) {
 // takes any path and method, and ends when a body is not JSON.
 func (j *judge) answersAsContrib(ctx context.Context) bool {
 	v := v1{j.view()}
-	a, err := v.ask(ctx, http.MethodPut, v.path(asked), v.header(tokenOf(34)), `{"op":"read","key":"asked"}`)
-	if err != nil {
-		return false
-	}
-	_, err = foreign.ParseContrib(a)
+	a, _ := v.do(ctx, http.MethodPut, tokenOf(34), asked, `{"op":"read","key":"asked"}`)
+	_, err := foreign.ParseContrib(a) // which is none if there was no answer
 	return err == nil
 }
 
@@ -118,18 +104,22 @@ func keeps(ctx context.Context, s store) error {
 
 // unnamed is an error that calls the storage "it".
 func unnamed(err error) error {
-	var unanswered *UnansweredError
-	if !errors.As(err, &unanswered) {
-		return err
+	if unanswered, is := errors.AsType[*UnansweredError](err); is {
+		it := *unanswered
+		it.Storage = ""
+		return &it
 	}
-	it := *unanswered
-	it.Storage = ""
-	return &it
+	return err
+}
+
+// has reports whether a value is there.
+func has(ctx context.Context, s store, value string) bool {
+	got, _, err := s.Read(ctx, fence.Claim{Scope: asked}, asked)
+	return err == nil && got == value
 }
 
 // asksShared: a shared claim is admitted after one with a higher token.
-func (j *judge) asksShared(ctx context.Context) bool {
-	v := v1{j.view()}
+func asksShared(ctx context.Context, v v1) bool {
 	for _, token := range []fence.Token{36, 34} {
 		c := tokenOf(token)
 		c.Mode = fence.Shared
@@ -143,8 +133,7 @@ func (j *judge) asksShared(ctx context.Context) bool {
 }
 
 // asksSequence: a request with a lower number than one that was done changes nothing.
-func (j *judge) asksSequence(ctx context.Context) bool {
-	v := v1{j.view()}
+func asksSequence(ctx context.Context, v v1) bool {
 	for _, n := range []int64{1, 2, 1} {
 		c := tokenOf(34)
 		c.Sequence = n
@@ -152,28 +141,20 @@ func (j *judge) asksSequence(ctx context.Context) bool {
 			return false
 		}
 	}
-	value, _, err := v.Read(ctx, fence.Claim{Scope: asked}, asked)
-	return err == nil && value == "2"
+	return has(ctx, v, "2")
 }
 
 // asksDuplicate: the answer to the same request once more says that it was done before.
-func (j *judge) asksDuplicate(ctx context.Context) bool {
-	v := v1{j.view()}
+func asksDuplicate(ctx context.Context, v v1) bool {
 	c := tokenOf(34)
 	c.Sequence = 1
-	var a foreign.Answer
-	for range 2 {
-		var err error
-		if a, err = v.ask(ctx, http.MethodPut, v.path(asked), v.header(c), "value"); err != nil {
-			return false
-		}
-	}
-	return a.OK() && a.Header.Get(fencehttp.HeaderDuplicate) == "true"
+	_, first := v.do(ctx, http.MethodPut, c, asked, "value")
+	again, err := v.do(ctx, http.MethodPut, c, asked, "value")
+	return first == nil && err == nil && again.Header.Get(fencehttp.HeaderDuplicate) == "true"
 }
 
 // asksParallel: a read is answered while the storage waits for the body of a write.
-func (j *judge) asksParallel(ctx context.Context) bool {
-	v := v1{j.view()}
+func asksParallel(ctx context.Context, v v1) bool {
 	late := Exchange{Method: http.MethodPut, Path: v.path(asked), Header: v.header(tokenOf(34)), Body: "late"}
 	conn, err := dial(ctx, v.base, late, contentLength(len(late.Body)))
 	if err != nil {
@@ -183,18 +164,13 @@ func (j *judge) asksParallel(ctx context.Context) bool {
 	within, cancel := context.WithTimeout(ctx, heldUp)
 	defer cancel()
 	_, _, held := v.Read(within, fence.Claim{Scope: asked}, asked)
-	_, err = finish(conn, late.Body, j.client.timeout)
+	_, err = finish(conn, late.Body, v.client.timeout)
 	return held == nil && err == nil
 }
 
-func (j *judge) asksBatch(ctx context.Context) bool {
-	v := v1{j.view()}
+func asksBatch(ctx context.Context, v v1) bool {
 	a, err := v.batch(ctx, tokenOf(34), asked, "value")
-	if err != nil || !a.OK() {
-		return false
-	}
-	value, _, err := v.Read(ctx, fence.Claim{Scope: asked}, asked)
-	return err == nil && value == "value"
+	return err == nil && a.OK() && has(ctx, v, "value")
 }
 
 // writtenLate is for how long a storage that is told a directory may leave its data in memory.

@@ -2,8 +2,6 @@ package laws
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -55,44 +53,41 @@ func (v view) header(c fence.Claim) []string {
 	return lines
 }
 
-func (v view) ask(ctx context.Context, method, path string, header []string, body string) (foreign.Answer, error) {
-	return v.client.ask(ctx, v.base, Exchange{Method: method, Path: path, Header: header, Body: body})
-}
-
 func (s v1) Write(ctx context.Context, c fence.Claim, key, value string) error {
-	a, err := s.ask(ctx, http.MethodPut, s.path(key), s.header(c), value)
-	if err != nil {
-		return err
-	}
-	return s.outcome(http.MethodPut, s.path(key), c, a)
+	_, err := s.do(ctx, http.MethodPut, c, key, value)
+	return err
 }
 
-// Delete takes 404 for success: there is nothing to delete.
 func (s v1) Delete(ctx context.Context, c fence.Claim, key string) error {
-	a, err := s.ask(ctx, http.MethodDelete, s.path(key), s.header(c), "")
-	if err != nil {
-		return err
-	}
-	if a.Status == http.StatusNotFound {
-		a.Status = http.StatusNoContent
-	}
-	return s.outcome(http.MethodDelete, s.path(key), c, a)
+	_, err := s.do(ctx, http.MethodDelete, c, key, "")
+	return err
 }
 
 func (s v1) Read(ctx context.Context, c fence.Claim, key string) (value string, ok bool, err error) {
-	a, err := s.ask(ctx, http.MethodGet, s.path(key), s.header(c), "")
-	if err != nil || a.Status == http.StatusNotFound {
+	a, err := s.do(ctx, http.MethodGet, c, key, "")
+	if err != nil || !a.OK() {
 		return "", false, err
 	}
-	return a.Body, a.OK(), s.outcome(http.MethodGet, s.path(key), c, a)
+	return a.Body, true, nil
+}
+
+// do makes a request of a key. 404 is the answer to a read of what is not there, and a success
+// of a delete: there is nothing to delete.
+func (s v1) do(ctx context.Context, method string, c fence.Claim, key, body string) (foreign.Answer, error) {
+	e := Exchange{Method: method, Path: s.path(key), Header: s.header(c), Body: body}
+	a, err := s.client.ask(ctx, s.base, e)
+	if err != nil || a.Status == http.StatusNotFound && method != http.MethodPut {
+		return a, err
+	}
+	return a, s.outcome(e, c, a)
 }
 
 // outcome is what an answer means, to a read where the method is GET, else to a change.
-func (v view) outcome(method, path string, c fence.Claim, a foreign.Answer) error {
+func (v view) outcome(e Exchange, c fence.Claim, a foreign.Answer) error {
 	switch {
 	case a.OK():
 		return nil
-	case a.Refused() && c.Token == 0 && method != http.MethodGet:
+	case a.Refused() && c.Token == 0 && e.Method != http.MethodGet:
 		return fmt.Errorf("%w: %v", fence.ErrNoToken, a)
 	case a.Refused() && c.Token < 0:
 		return fmt.Errorf("%w: %v", fence.ErrInvalidToken, a)
@@ -101,17 +96,15 @@ func (v view) outcome(method, path string, c fence.Claim, a foreign.Answer) erro
 	case a.Status == http.StatusPreconditionFailed && c.Token != 0:
 		return v.stale(c, a)
 	case a.Status >= 500:
-		did := fmt.Sprintf("answered %v, which leaves open what became of the request", a)
-		return &UnansweredError{Storage: v.base, Asked: Exchange{Method: method, Path: path, Header: v.header(c)}.asked(), Did: did}
+		return &UnansweredError{Storage: v.base, Asked: e.asked(), Did: fmt.Sprintf("answered %v, which leaves open what became of the request", a)}
 	}
 	return fmt.Errorf("the storage answered %v", a)
 }
 
 // stale is the refusal that an answer tells of, with the mark where the answer names it.
 func (v view) stale(c fence.Claim, a foreign.Answer) error {
-	var p fencehttp.Problem
-	var stale *fence.StaleError
-	if json.Unmarshal([]byte(a.Body), &p) != nil || !errors.As(p.Err(), &stale) {
+	stale := a.Stale()
+	if stale == nil {
 		return fmt.Errorf("%w: %v", fence.ErrStale, a)
 	}
 	if stale.Scope == v.name(c.Scope) {

@@ -13,8 +13,11 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
-// wire are the laws that only HTTP can break.
-var wire = []law{
+// wire are the laws that only HTTP can break. Each begins with "kept" at the key, by token 35.
+var wire = []struct {
+	name, doc string
+	check     func(*steps)
+}{
 	{"OnlyNumbersAreTokens", "What is no decimal number from 1 to 2^63-1 is refused as a token, with a status from 400 to 499, and changes nothing.", onlyNumbersAreTokens},
 	{"SpellingIsNoWayIn", "A stale token stays stale however it is spelled.", spellingIsNoWayIn},
 	{"NoScopeIsNoWayIn", "A stale request that names no scope is refused, or its key is the scope.", noScopeIsNoWayIn},
@@ -37,25 +40,52 @@ const (
 
 func claim(t fence.Token) fence.Claim { return fence.Claim{Scope: lock, Token: t} }
 
-// steps makes requests of one view, and stops at the first that does not come out as it must.
+// steps makes requests of one view. After the first that does not come out as it must there
+// are no others.
 type steps struct {
 	v1
-	ctx context.Context
-	err error
+	judge *judge
+	ctx   context.Context
+	err   error // of the first that did not
 }
 
-// beginWire has "kept" at the key, by token 35.
-func (j *judge) beginWire(ctx context.Context) (*steps, error) {
+// checkWire checks a law of HTTP.
+func (j *judge) checkWire(ctx context.Context, check func(*steps)) error {
 	if j.speaks.Protocol != protocolV1 {
-		return nil, fmt.Errorf("%w: it is about /v1, and the storage speaks %s", fencetest.ErrNotApplicable, j.speaks.Protocol)
+		return fmt.Errorf("%w: it is about /v1, and the storage speaks %s", fencetest.ErrNotApplicable, j.speaks.Protocol)
 	}
-	begun, err := j.begin(ctx)
+	s := &steps{judge: j, ctx: ctx}
+	if s.begin(); s.err == nil {
+		check(s)
+	}
+	return s.err
+}
+
+// begin has "kept" at the key, by token 35, in a part of the storage that nobody has used.
+func (s *steps) begin() {
+	begun, err := s.judge.begin(s.ctx)
 	if err != nil {
-		return nil, err
+		s.fail("%w", err)
+		return
 	}
-	s := &steps{v1: begun.(v1), ctx: ctx}
+	s.v1 = begun.(v1)
 	s.write(35, "kept", nil)
-	return s, s.err
+}
+
+func (s *steps) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+// after does what, and says what came before where it fails.
+func (s *steps) after(before string, what func()) {
+	if s.err != nil {
+		return
+	}
+	if what(); s.err != nil {
+		s.err = fmt.Errorf("after %s: %w", before, s.err)
+	}
 }
 
 func (s *steps) write(t fence.Token, value string, want error) {
@@ -65,11 +95,11 @@ func (s *steps) write(t fence.Token, value string, want error) {
 	err := s.Write(s.ctx, claim(t), key, value)
 	switch {
 	case want == nil && err != nil:
-		s.err = fmt.Errorf("a write with token %d: %w, want it admitted", t, err)
+		s.fail("a write with token %d: %w, want it admitted", t, err)
 	case want != nil && err == nil:
-		s.err = fmt.Errorf("a write with token %d was admitted, want it refused with 412", t)
+		s.fail("a write with token %d was admitted, want it refused with 412", t)
 	case !errors.Is(err, want):
-		s.err = fmt.Errorf("a write with token %d: %w, want it refused with 412", t, err)
+		s.fail("a write with token %d: %w, want it refused with 412", t, err)
 	}
 }
 
@@ -81,39 +111,61 @@ func (s *steps) stays(value, after string) {
 	got, ok, err := s.Read(s.ctx, claim(0), key)
 	switch {
 	case err != nil:
-		s.err = fmt.Errorf("a read after %s: %w", after, err)
+		s.fail("a read after %s: %w", after, err)
 	case !ok:
-		s.err = fmt.Errorf("after %s the key is gone, want %q", after, value)
+		s.fail("after %s the key is gone, want %q", after, value)
 	case got != value:
-		s.err = fmt.Errorf("after %s the key has %q, want %q", after, got, value)
+		s.fail("after %s the key has %q, want %q", after, got, value)
+	}
+}
+
+// asking is a request of the key. A PUT has the body, other requests have none.
+func (s *steps) asking(method, body string, header ...string) Exchange {
+	if method != http.MethodPut {
+		body = ""
+	}
+	return Exchange{Method: method, Path: s.path(key), Header: header, Body: body}
+}
+
+// answer makes a request and wants any answer.
+func (s *steps) answer(e Exchange, what string) (a foreign.Answer) {
+	if s.err != nil {
+		return a
+	}
+	a, err := s.client.ask(s.ctx, s.base, e)
+	if err != nil {
+		s.fail("%s: %w", what, err)
+	}
+	return a
+}
+
+// tries makes a request whose answer does not matter.
+func (s *steps) tries(e Exchange) {
+	if s.err == nil {
+		_, _ = s.client.ask(s.ctx, s.base, e)
 	}
 }
 
 // refused makes a request and wants it refused.
 func (s *steps) refused(e Exchange, what string) {
-	if s.err != nil {
-		return
-	}
-	a, err := s.client.ask(s.ctx, s.base, e)
-	switch {
-	case err != nil:
-		s.err = fmt.Errorf("%s: %w, want it refused", what, err)
-	case !a.Refused():
-		s.err = fmt.Errorf("%s: the storage answered %v, want it refused with a status from 400 to 499", what, a)
-	}
+	s.wants(e, what, foreign.Answer.Refused, "refused with a status from 400 to 499")
 }
 
 // done makes a request and wants it admitted.
 func (s *steps) done(e Exchange, what string) {
+	s.wants(e, what, foreign.Answer.OK, "admitted with a status from 200 to 299")
+}
+
+func (s *steps) wants(e Exchange, what string, is func(foreign.Answer) bool, want string) {
 	if s.err != nil {
 		return
 	}
 	a, err := s.client.ask(s.ctx, s.base, e)
 	switch {
 	case err != nil:
-		s.err = fmt.Errorf("%s: %w, want it admitted", what, err)
-	case !a.OK():
-		s.err = fmt.Errorf("%s: the storage answered %v, want it admitted with a status from 200 to 299", what, a)
+		s.fail("%s: %w, want it %s", what, err, want)
+	case !is(a):
+		s.fail("%s: the storage answered %v, want it %s", what, a, want)
 	}
 }
 
@@ -122,93 +174,57 @@ func token(text string) string { return fencehttp.HeaderToken + ": " + text }
 
 func (s *steps) scope() string { return fencehttp.HeaderScope + ": " + s.name(lock) }
 
-func onlyNumbersAreTokens(ctx context.Context, j *judge) error {
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
-	}
+func onlyNumbersAreTokens(s *steps) {
 	for _, text := range []string{
 		"", "0", "-1", "-36", "abc", "36abc", "36.0", "36.5", "1e3", "0x24", "Infinity", "NaN", "true", "null", "36, 37", "36 37",
 		"9223372036854775808", "18446744073709551615", "18446744073709551616", "18446744073709551652", strings.Repeat("9", 400),
 	} {
 		what := fmt.Sprintf("token %q", foreign.Shown(text))
-		header := []string{s.scope(), token(text)}
-		s.refused(Exchange{Method: http.MethodPut, Path: s.path(key), Header: header, Body: "garbage"}, "a write with "+what)
-		s.refused(Exchange{Method: http.MethodDelete, Path: s.path(key), Header: header}, "a delete with "+what)
+		s.refused(s.asking(http.MethodPut, "garbage", s.scope(), token(text)), "a write with "+what)
+		s.refused(s.asking(http.MethodDelete, "", s.scope(), token(text)), "a delete with "+what)
 		s.stays("kept", "requests with "+what)
-		if s.err == nil {
-			s.write(35, "kept", nil)
-			if s.err != nil {
-				s.err = fmt.Errorf("after refused requests with %s: %w", what, s.err)
-			}
-		}
+		s.after("refused requests with "+what, func() { s.write(35, "kept", nil) })
 	}
 	s.write(34, "stale", fence.ErrStale)
-	return s.err
 }
 
-func spellingIsNoWayIn(ctx context.Context, j *judge) error {
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
-	}
+func spellingIsNoWayIn(s *steps) {
 	for _, text := range []string{"034", "00000000000000000000034", "+34", "3_4", "３４", "34.0", "34e0", "0x22", "0o42", "34L"} {
-		what := fmt.Sprintf("token %q, where 35 has been seen", text)
-		header := []string{s.scope(), token(text)}
-		s.refused(Exchange{Method: http.MethodPut, Path: s.path(key), Header: header, Body: "stale"}, "a write with "+what)
-		s.stays("kept", "a write with "+what)
+		what := fmt.Sprintf("a write with token %q, where 35 has been seen", text)
+		s.refused(s.asking(http.MethodPut, "stale", s.scope(), token(text)), what)
+		s.stays("kept", what)
 	}
-	return s.err
 }
 
-func headerNamesHaveNoCase(ctx context.Context, j *judge) error {
-	s, err := j.beginWire(ctx)
-	if err != nil {
-		return err
-	}
-	spelled := []func(string) string{strings.ToLower, strings.ToUpper}
-	for i, spell := range spelled {
+func headerNamesHaveNoCase(s *steps) {
+	for i, spell := range []func(string) string{strings.ToLower, strings.ToUpper} {
 		next := fence.Token(36 + 2*i)
-		header := func(t fence.Token) []string {
-			return []string{spell(fencehttp.HeaderScope) + ": " + s.name(lock), spell(fencehttp.HeaderToken) + ": " + t.String()}
+		asking := func(method string, t fence.Token, body string) Exchange {
+			return s.asking(method, body, spell(fencehttp.HeaderScope)+": "+s.name(lock), spell(fencehttp.HeaderToken)+": "+t.String())
 		}
 		what := "a request with " + spell(fencehttp.HeaderToken)
-		s.refused(Exchange{Method: http.MethodPut, Path: s.path(key), Header: header(next - 2), Body: "stale"}, "a stale write with "+spell(fencehttp.HeaderToken))
+		s.refused(asking(http.MethodPut, next-2, "stale"), "a stale write with "+spell(fencehttp.HeaderToken))
 		s.stays("kept", what)
-		s.done(Exchange{Method: http.MethodGet, Path: s.path(key), Header: header(next)}, what)
+		s.done(asking(http.MethodGet, next, ""), what)
 		s.write(next-1, "stale", fence.ErrStale)
-		s.done(Exchange{Method: http.MethodPut, Path: s.path(key), Header: header(next + 1), Body: "kept"}, what)
+		s.done(asking(http.MethodPut, next+1, "kept"), what)
 		s.write(next, "stale", fence.ErrStale)
 		s.stays("kept", what)
 	}
-	return s.err
 }
 
-func twoTokensAreNoWayIn(ctx context.Context, j *judge) error {
+func twoTokensAreNoWayIn(s *steps) {
 	for _, method := range []string{http.MethodPut, http.MethodGet} {
 		for _, two := range [][]string{{"34", "36"}, {"36", "34"}} {
-			s, err := j.beginWire(ctx)
-			if err != nil {
-				return err
-			}
-			e := Exchange{Method: method, Path: s.path(key), Header: []string{s.scope(), token(two[0]), token(two[1])}}
-			if method == http.MethodPut {
-				e.Body = "kept"
-			}
-			a, err := s.client.ask(ctx, s.base, e)
-			if err != nil {
-				return fmt.Errorf("a request with two tokens: %w", err)
-			}
-			if a.OK() {
-				s.write(35, "stale after a request with the tokens "+strings.Join(two, " and "), fence.ErrStale)
+			s.begin()
+			what := "a request with the tokens " + strings.Join(two, " and ")
+			if s.answer(s.asking(method, "kept", s.scope(), token(two[0]), token(two[1])), what).OK() {
+				s.write(35, "stale after "+what, fence.ErrStale)
 			} else {
 				s.write(35, "kept", nil)
 			}
 			s.write(34, "stale", fence.ErrStale)
-			if s.stays("kept", "a request with the tokens "+strings.Join(two, " and ")); s.err != nil {
-				return s.err
-			}
+			s.stays("kept", what)
 		}
 	}
-	return nil
 }

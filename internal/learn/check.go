@@ -14,7 +14,7 @@ import (
 // Options of Check.
 type Options struct {
 	Exe      string // a program that has the roles of packages lab and foreign
-	Services []service.Service
+	Services []*service.Service
 	// Judged is told of a story that was run.
 	Judged func([]history.Event, judge.Judgement) error
 	// Law is told of each law that was judged.

@@ -81,15 +81,15 @@ func shared(tables []recipes) ([]string, error) {
 
 // tabled are the services that have a table of recipes: not etcd, the first one, nor one for
 // which gcsim has no client.
-func tabled() []service.Service {
-	return slices.DeleteFunc(slices.Clone(all.List[1:]), func(s service.Service) bool { return s.Words().Clientless })
+func tabled() []*service.Service {
+	return slices.DeleteFunc(slices.Clone(all.List[1:]), func(s *service.Service) bool { return s.Dial == nil })
 }
 
 // locks is docs/locks.md: what people wrote of it, with the tables of all services as one.
 func locks(root fs.FS) (string, error) {
 	var tables []recipes
 	for _, s := range tabled() {
-		r, err := readRecipes(root, s.Name())
+		r, err := readRecipes(root, s.Name)
 		if err != nil {
 			return "", err
 		}

@@ -36,7 +36,7 @@ func tables(t *testing.T) fstest.MapFS {
 	t.Helper()
 	files := make(fstest.MapFS)
 	for _, s := range tabled() {
-		file := all.Chapters(s.Name()) + "/recipes.md"
+		file := all.Chapters(s.Name) + "/recipes.md"
 		text, err := fs.ReadFile(repository, file)
 		if err != nil {
 			t.Fatal(err)
@@ -140,11 +140,11 @@ func misplaced(text string) (notRun, missing []string) {
 		said[strings.ToLower(m[1])] = true
 	}
 	for _, s := range all.List {
-		if !said[s.Name()] {
-			missing = append(missing, s.Name())
+		if !said[s.Name] {
+			missing = append(missing, s.Name)
 		}
 		for _, m := range notRunRow.FindAllStringSubmatch(text, -1) {
-			if strings.Contains(strings.ToLower(m[1]), s.Name()) {
+			if strings.Contains(strings.ToLower(m[1]), s.Name) {
 				notRun = append(notRun, m[1])
 			}
 		}

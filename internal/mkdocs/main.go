@@ -1,6 +1,6 @@
 // Command mkdocs makes what is made of docs/: the table of all pitfalls and the ways between
-// chapters, the tables of all locks and of all laws, the slides of the course, and from the
-// results of a run one picture per scenario.
+// chapters, the tables of all locks, of all laws and of what lock services can be set to, the slides
+// of the course, and from the results of a run one picture per scenario.
 package main
 
 import (
@@ -29,9 +29,9 @@ const usage = `usage: go run ./internal/mkdocs [OUT], in the repository's root
 
 It writes README.md of each folder of chapters, and the last line of each chapter, which
 says where to go from there; docs/locks.md, from the recipes.md of each service; docs/laws.md;
-the slides of the course; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
+the tables of services' settings and recipes in docs/scenarios.md; the slides of the course; and, from what "gcsim run -o OUT" left in OUT, the pictures: in the folder's
 pictures/, and of the main story docs/unfenced.svg and docs/fenced.svg. Each has a form
-for phones, called -narrow.`
+for phones, called -narrow. A picture stays as it is if OUT has no run of its scenario.`
 
 func main() {
 	log.SetFlags(0)
@@ -50,15 +50,15 @@ func run(out []string) error {
 	}
 	repository := os.DirFS(".")
 	for _, s := range all.List {
-		text, err := table(s.Name(), list)
+		text, err := table(s.Name, list)
 		if err != nil {
 			return err
 		}
-		made, err := withWays(repository, s.Name(), list)
+		made, err := withWays(repository, s.Name, list)
 		if err != nil {
 			return err
 		}
-		made[all.Chapters(s.Name())+"/README.md"] = text
+		made[all.Chapters(s.Name)+"/README.md"] = text
 		for file, text := range made {
 			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 				return err
@@ -73,6 +73,12 @@ func run(out []string) error {
 		return err
 	}
 	if err := os.WriteFile(lawsFile, []byte(lawsTable()), 0o666); err != nil {
+		return err
+	}
+	if text, err = words(repository); err != nil {
+		return err
+	}
+	if err := os.WriteFile(wordsFile, []byte(text), 0o666); err != nil {
 		return err
 	}
 	if text, err = slides(repository, list); err != nil {
@@ -93,7 +99,12 @@ func run(out []string) error {
 	if err := command("go", "build", "-o", gcsim, "./cmd/gcsim"); err != nil {
 		return err
 	}
+	kept := 0
 	for _, p := range pictures(list) {
+		if _, err := os.Stat(filepath.Join(out[0], p.scenario)); errors.Is(err, fs.ErrNotExist) {
+			kept++
+			continue
+		}
 		histories, err := withoutPrefix(dir, p.histories(out[0]))
 		if err != nil {
 			return err
@@ -103,6 +114,9 @@ func run(out []string) error {
 		if err := errors.Join(command(gcsim, wide...), command(gcsim, narrow...)); err != nil {
 			return fmt.Errorf("%s: %w", p.file, err)
 		}
+	}
+	if kept > 0 {
+		log.Printf("%d pictures stay as they are: %s has no run of their scenarios", kept, out[0])
 	}
 	return nil
 }
@@ -160,7 +174,7 @@ func pictures(scenarios []*scenario.Scenario) []picture {
 func load() ([]*scenario.Scenario, error) {
 	var files []string
 	for _, s := range all.List {
-		of, err := fs.Glob(scenarios.FS, s.Name()+"/*.yaml")
+		of, err := fs.Glob(scenarios.FS, s.Name+"/*.yaml")
 		if err != nil {
 			return nil, err
 		}

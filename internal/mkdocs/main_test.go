@@ -10,8 +10,8 @@ import (
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-// TestCurrent: README.md of each folder, the ways between chapters and the slides are what this
-// makes of scenarios, chapters and lessons.
+// TestCurrent: README.md of each folder, the ways between chapters, the slides and the tables of
+// settings are what this makes of scenarios, chapters, lessons and services.
 func TestCurrent(t *testing.T) {
 	list, err := load()
 	if err != nil {
@@ -22,14 +22,18 @@ func TestCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := map[string]string{slidesFile: text, lawsFile: lawsTable()}
+	scenarios, err := words(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]string{slidesFile: text, lawsFile: lawsTable(), wordsFile: scenarios}
 	for _, s := range all.List {
-		text, err := table(s.Name(), list)
+		text, err := table(s.Name, list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made[all.Chapters(s.Name())+"/README.md"] = text
-		chapters, err := withWays(repository, s.Name(), list)
+		made[all.Chapters(s.Name)+"/README.md"] = text
+		chapters, err := withWays(repository, s.Name, list)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,10 +19,15 @@ import (
 const (
 	// Require makes a failure of what is missing, by the value "all".
 	Require = "FENCELAB_REQUIRE"
+	// LongForm has tests take their long form, where they have one, by the value "1".
+	LongForm = "FENCELAB_LONG"
 	// Account names a file to which each test that is left out adds a LeftOut, as a
 	// line of JSON.
 	Account = "FENCELAB_LEFT_OUT"
 )
+
+// Long reports whether tests take their long form.
+func Long() bool { return os.Getenv(LongForm) == "1" }
 
 // LeftOut is a test that was left out.
 type LeftOut struct {

@@ -68,7 +68,7 @@ func Start(p maven.Program) []string { return project.Start(p) }
 // Collector is the setting of a client in Java that chooses how its JVM collects garbage.
 var Collector = setting.Setting{
 	Name: "collector", Default: "serial", Of: []string{"serial", "g1", "zgc"},
-	About: "Of a client in Java: the garbage collector of its JVM. serial: one thread, which stops the program for the whole collection. g1 and zgc do most of the work while the program runs.",
+	About: "Of a client in Java: the garbage collector of its JVM. serial: one thread, which stops the program for the whole collection. g1, zgc: they do most of the work while the program runs.",
 }
 
 var collectors = map[string][]string{

@@ -32,9 +32,9 @@ func (f *family) signal(leader int, s syscall.Signal) error {
 }
 
 // end waits for the end of the leader, and kills what is left of the group.
-func (f *family) end(pidfd, leader int) {
-	_ = kernel.AwaitEnd(pidfd) // a child of this process is there until it is waited for
-	_ = f.signal(leader, syscall.SIGKILL)
+func (f *family) end(leader *os.Process) {
+	_ = kernel.AwaitEnd(leader) // a child of this process is there until it is waited for
+	_ = f.signal(leader.Pid, syscall.SIGKILL)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over = true

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,22 +15,31 @@ import (
 
 // Foreign is a process that is not this one's child.
 type Foreign struct {
-	PID   int
-	pidfd int
+	PID int
+	of  *os.Process
 }
 
 // Find finds a process by its id. Until Close, signals go to it and to no other
 // that may get the same id.
 func Find(pid int) (*Foreign, error) {
-	fd, err := kernel.Pidfd(pid)
+	if err := kernel.Missing(); err != nil {
+		return nil, err
+	}
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Signal(syscall.Signal(0)) // nobody gets it
+	}
+	if errors.Is(err, os.ErrProcessDone) {
+		err = syscall.ESRCH
+	}
 	if err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
-	return &Foreign{pid, fd}, nil
+	return &Foreign{pid, p}, nil
 }
 
 // Close forgets the process.
-func (f *Foreign) Close() error { return kernel.Close(f.pidfd) }
+func (f *Foreign) Close() error { return f.of.Release() }
 
 // Pause stops the process and returns when all its threads stand still. Where
 // that does not come to be, it lets it go on again.
@@ -64,7 +74,7 @@ func (f *Foreign) Resume() error { return f.signal(kernel.Continue) }
 func (f *Foreign) Kill() error { return f.signal(syscall.SIGKILL) }
 
 func (f *Foreign) signal(s syscall.Signal) error {
-	if err := kernel.Signal(f.pidfd, s); err != nil {
+	if err := f.of.Signal(s); err != nil {
 		return fmt.Errorf("send %v to process %d: %w", s, f.PID, err)
 	}
 	return nil

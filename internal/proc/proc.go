@@ -28,9 +28,8 @@ type Process struct {
 	Stdin  io.WriteCloser
 	Stdout io.ReadCloser
 
-	lane   string // the name, as the group was given it
-	cmd    *exec.Cmd
-	pidfd  int               // signals by it cannot hit another process that got the same id
+	lane   string            // the name, as the group was given it
+	cmd    *exec.Cmd         // whose signals, by pidfd, cannot hit another process that got the same id
 	family *family           // nil: the process is alone
 	told   func(text string) // as Waits of the group
 	stderr tail
@@ -182,7 +181,7 @@ func (g *Group) start(name string, env []string, p *Process) error {
 	p.cmd.Stderr = io.MultiWriter(&p.stderr, lane)
 	p.cmd.WaitDelay = stderrDelay // a grandchild may hold it open
 	p.cmd.ExtraFiles = []*os.File{g.alive}
-	p.cmd.SysProcAttr = kernel.Dying(true, &p.pidfd) // Ctrl-C is for the parent to act on
+	p.cmd.SysProcAttr = kernel.Dying(true) // Ctrl-C is for the parent to act on
 	var err error
 	if p.Stdin, err = p.cmd.StdinPipe(); err != nil {
 		return advise(fmt.Errorf("start %s: %w", p.Name, err))
@@ -203,7 +202,7 @@ func (g *Group) start(name string, env []string, p *Process) error {
 	fmt.Fprintf(lane, "%s is process %d\n", name, p.PID())
 	go func() {
 		if p.family != nil {
-			p.family.end(p.pidfd, p.PID())
+			p.family.end(p.cmd.Process)
 		}
 		p.err = p.cmd.Wait()
 		fmt.Fprintf(lane, "%s has ended (%s)\n", name, p.how())
@@ -235,7 +234,6 @@ func (g *Group) Close() error {
 	for _, p := range procs {
 		<-p.done
 		p.Stdout.Close()
-		kernel.Close(p.pidfd)
 	}
 	for _, do := range after {
 		do()
@@ -254,11 +252,13 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Signal sends a signal.
 func (p *Process) Signal(s syscall.Signal) error {
-	send := func() error { return kernel.Signal(p.pidfd, s) }
+	var err error
 	if p.family != nil {
-		send = func() error { return p.family.signal(p.PID(), s) }
+		err = p.family.signal(p.PID(), s)
+	} else {
+		err = p.cmd.Process.Signal(s)
 	}
-	if err := send(); err != nil {
+	if err != nil {
 		return fmt.Errorf("send %v to %s: %w", s, p.Name, err)
 	}
 	return nil
@@ -284,11 +284,11 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-func (p *Process) signalAndWait(s syscall.Signal, await func(pidfd int) (ended bool, err error)) error {
+func (p *Process) signalAndWait(s syscall.Signal, await func(*os.Process) (ended bool, err error)) error {
 	if err := p.Signal(s); err != nil {
 		return err
 	}
-	ended, err := await(p.pidfd)
+	ended, err := await(p.cmd.Process)
 	if err != nil {
 		return fmt.Errorf("wait for %s after %v: %w", p.Name, s, err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
 	"time"
 
 	modules "golang.org/x/mod/module"
@@ -35,41 +37,66 @@ var technologies = []string{
 // they are published. They build, they run, and bring no modules that they don't use.
 func TestOutside(t *testing.T) {
 	w := newWorld(t)
+	const etcdClient = `client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}})
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	`
+	const redisClient = `client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer client.Close()
+	`
 	for _, tt := range []struct {
-		program string // in testdata
+		program string // a folder of testdata, or the driver of driver.go.tmpl
 		imports []string
 		modules []string // of the repository, and of technologies
 		most    int      // modules in its list, itself counted; 0: any number
 		prints  string
+		driver  driver
 	}{
 		{"core", []string{"pkg/fence", "pkg/fence/fencehttp", "pkg/fence/fencetest", "pkg/lock", "pkg/lock/locktest"},
-			[]string{own("pkg")}, 3, "200\n200\n412\ntrue\n"},
+			[]string{own("pkg")}, 3, "200\n200\n412\ntrue\n", driver{}},
 		{"etcdlock", []string{"pkg/lock/etcdlock"},
-			[]string{own("pkg"), own("pkg/lock/etcdlock"), "go.etcd.io/etcd/client/v3"}, 0, "true\n"},
+			[]string{own("pkg"), own("pkg/lock/etcdlock"), "go.etcd.io/etcd/client/v3"}, 0, "true\n",
+			driver{[]string{"time", "go.etcd.io/etcd/client/v3", own("pkg/lock")},
+				etcdClient + `var backend lock.Backend
+				backend, err = etcdlock.New(client, time.Second)`, `err == nil && backend != nil`}},
 		{"fenceetcd", []string{"pkg/fence/fenceetcd"},
-			[]string{own("pkg"), own("pkg/fence/fenceetcd"), "go.etcd.io/etcd/client/v3"}, 0, "true\n"},
+			[]string{own("pkg"), own("pkg/fence/fenceetcd"), "go.etcd.io/etcd/client/v3"}, 0, "true\n",
+			driver{[]string{"context", "errors", "go.etcd.io/etcd/client/v3", own("pkg/fence")},
+				etcdClient + `_, err = fenceetcd.Do(context.Background(), client, fence.Claim{Scope: "/orders"})`, `errors.Is(err, fence.ErrNoToken)`}},
 		{"fenceredis", []string{"pkg/fence/fenceredis"},
-			[]string{own("pkg"), own("pkg/fence/fenceredis"), "github.com/redis/go-redis/v9"}, 0, "true\n"},
+			[]string{own("pkg"), own("pkg/fence/fenceredis"), "github.com/redis/go-redis/v9"}, 0, "true\n",
+			driver{[]string{"context", "errors", "github.com/redis/go-redis/v9", own("pkg/fence")},
+				redisClient + `_, err := fenceredis.Store{Client: client}.Do(context.Background(), fence.Claim{Scope: "/orders"})`, `errors.Is(err, fence.ErrNoToken)`}},
 		{"fencesql", []string{"pkg/fence/fencesql"},
-			[]string{own("pkg"), own("pkg/fence/fencesql")}, 3, "true\n"},
+			[]string{own("pkg"), own("pkg/fence/fencesql")}, 3, "true\n",
+			driver{[]string{"context", "errors", own("pkg/fence")},
+				`store := &fencesql.Store{Dialect: fencesql.PostgreSQL}
+				err := store.Do(context.Background(), fence.Claim{Scope: "/orders"}, nil)`, `errors.Is(err, fence.ErrNoToken)`}},
 		{"redislock", []string{"pkg/lock/redislock"},
-			[]string{own("pkg"), own("pkg/lock/redislock"), "github.com/redis/go-redis/v9"}, 0, "redislock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
+			[]string{own("pkg"), own("pkg/lock/redislock"), "github.com/redis/go-redis/v9"}, 0, "redislock: a TTL of 0s, want whole milliseconds, 1ms or more\n",
+			driver{[]string{"github.com/redis/go-redis/v9"}, redisClient + `_, err := redislock.New(client, 0)`, `err`}},
 		{"sqllock", []string{"pkg/lock/sqllock"},
-			[]string{own("pkg"), own("pkg/lock/sqllock")}, 3, "sqllock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
+			[]string{own("pkg"), own("pkg/lock/sqllock")}, 3, "sqllock: a TTL of 0s, want whole milliseconds, 1ms or more\n",
+			driver{nil, `_, err := sqllock.New(nil, sqllock.PostgreSQL, 0)`, `err`}},
 		{"eslock", []string{"pkg/lock/eslock"},
-			[]string{own("pkg"), own("pkg/lock/eslock")}, 3, "eslock: a TTL of 0s, want whole milliseconds, 1ms or more\n"},
+			[]string{own("pkg"), own("pkg/lock/eslock")}, 3, "eslock: a TTL of 0s, want whole milliseconds, 1ms or more\n",
+			driver{nil, `_, err := eslock.New("http://127.0.0.1:9200", 0)`, `err`}},
 		{"zklock", []string{"pkg/lock/zklock"},
-			[]string{own("pkg"), own("pkg/lock/zklock"), "github.com/go-zookeeper/zk"}, 4, "zklock: a timeout of 0s, want whole milliseconds, 1ms or more\n"},
+			[]string{own("pkg"), own("pkg/lock/zklock"), "github.com/go-zookeeper/zk"}, 4, "zklock: a timeout of 0s, want whole milliseconds, 1ms or more\n",
+			driver{nil, `_, err := zklock.New([]string{"127.0.0.1:1"}, 0)`, `err`}},
 		{"fencees", []string{"pkg/fence/fencees"},
-			[]string{own("pkg"), own("pkg/fence/fencees")}, 3, "fencees: the address is none: want a URL like http://HOST:9200\n"},
+			[]string{own("pkg"), own("pkg/fence/fencees")}, 3, "fencees: the address is none: want a URL like http://HOST:9200\n",
+			driver{nil, `_, err := fencees.New("127.0.0.1:9200", "orders")`, `err`}},
 		{"fencebolt", []string{"pkg/fence/fencebolt"},
-			[]string{own("pkg"), own("pkg/fence/fencebolt"), "go.etcd.io/bbolt"}, 0, "false\ntrue\n"},
+			[]string{own("pkg"), own("pkg/fence/fencebolt"), "go.etcd.io/bbolt"}, 0, "false\ntrue\n", driver{}},
 	} {
 		t.Run(tt.program, func(t *testing.T) {
 			fetch(t, "GOWORK=off", tt.imports...)
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/outside\n\ngo 1.25.0\n"))
-			write(t, filepath.Join(dir, "main.go"), read(t, "testdata", tt.program, "main.go"))
+			write(t, filepath.Join(dir, "main.go"), tt.driver.source(t, tt.program))
 			get := []string{"get"}
 			for _, name := range tt.imports {
 				get = append(get, own(name)+"@"+w.version)
@@ -94,6 +121,30 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+// driver is a program of driver.go.tmpl, which uses a driver without a server.
+type driver struct {
+	Imports    []string // beside the driver
+	Use, Print string
+}
+
+// source is the program, or that of testdata where there is nothing to fill in.
+func (d driver) source(t *testing.T, program string) []byte {
+	t.Helper()
+	if d.Use == "" {
+		return read(t, "testdata", program, "main.go")
+	}
+	folder := "pkg/lock/"
+	if strings.HasPrefix(program, "fence") {
+		folder = "pkg/fence/"
+	}
+	d.Imports = append(slices.Clone(d.Imports), own(folder+program))
+	var b bytes.Buffer
+	if err := template.Must(template.ParseFiles(filepath.Join("testdata", "driver.go.tmpl"))).Execute(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // TestInstall: gcsim can be installed without a clone. Go finds all that takes, but
 // compiles it, all libraries once more, only with FENCELAB_LONG=1.
 func TestInstall(t *testing.T) {
@@ -102,7 +153,7 @@ func TestInstall(t *testing.T) {
 	dir := t.TempDir()
 	w.env = append(w.env, "GOBIN="+dir)
 	install := []string{"install", own("cmd/gcsim") + "@" + w.version}
-	if os.Getenv("FENCELAB_LONG") == "" {
+	if !need.Long() {
 		w.goes(t, dir, slices.Insert(install, 1, "-n")...)
 		return
 	}

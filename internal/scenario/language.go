@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,9 +33,6 @@ type Service struct {
 	Halfway bool
 	// Local says that its clients reach it without a network: no step cuts that.
 	Local bool
-	// Clientless says that gcsim itself is no client of it: each is a command of the user's, or a
-	// program in Java.
-	Clientless bool
 	// Compares reports whether a client's writes compare anything where the data lies in the
 	// service, too. nil: no data can lie there.
 	Compares func(client Client) bool
@@ -64,7 +62,6 @@ type Form struct {
 	// service.
 	Usage string
 	About string // what happens, in sentences
-	Verb  Verb
 	// Target is whom it is about, where that is no client: TargetStorage,
 	// TheService, or a word of the service's own.
 	Target string
@@ -81,10 +78,22 @@ type Form struct {
 	// the step is about; nil where it is about none.
 	Check func(s *Story, c *ClientStory, step Step) string
 
-	origin  *Form          // of one in the words of a service
+	id      string         // of one in the words of a service
 	nodes   string         // of the service
 	matcher *regexp.Regexp // of its pattern; nil before the first match
 }
+
+// ID tells the form from all others that scenarios of one lock service can have. It is the same
+// in the words of each service: the actor, and what stands in all steps of the form.
+func (f *Form) ID() string {
+	return cmp.Or(f.id, cmp.Or(f.Actor, "client")+": "+leftOut.ReplaceAllString(f.Usage, ""))
+}
+
+// leftOut is what can be left out of a step.
+var leftOut = regexp.MustCompile(` \[[^]]*\]`)
+
+// Verb is what its steps do: the first word, but for "send".
+func (f *Form) Verb() Verb { return Verb(firstWord(strings.TrimPrefix(f.Usage, "send "))) }
 
 // noLock are words that mean something else where a lock's name can stand.
 var noLock = []string{"within", "in"}
@@ -132,7 +141,7 @@ func (l *Language) forms(s *Service) map[string][]*Form {
 // of is the form in a service's scenarios.
 func (f *Form) of(s *Service) *Form {
 	named := *f
-	named.origin, named.nodes = f, s.Nodes
+	named.id, named.nodes = f.ID(), s.Nodes
 	named.Usage = strings.ReplaceAll(f.Usage, "SERVICE", s.Name)
 	for _, name := range []*string{&named.Actor, &named.Target, &named.Other} {
 		*name = strings.ReplaceAll(*name, TheService, s.Name)
@@ -209,8 +218,7 @@ func firstWord(text string) string {
 }
 
 // firstWords are those of an actor's forms.
-func firstWords(list []*Form) []string {
-	var words []string
+func firstWords(list []*Form) (words []string) {
 	for _, f := range list {
 		if word := firstWord(f.Usage); !slices.Contains(words, word) {
 			words = append(words, word)

@@ -120,26 +120,26 @@ type Verb string
 // The verbs of clients, which their agents read, and those of others that more than
 // one place has to know. A step returns when what it names has happened.
 const (
-	Lock      Verb = "lock"    // waits for the lock, also one that it queued for
-	TryLock   Verb = "trylock" // takes it if it is free
-	Queue     Verb = "queue"   // asks for the lock; over when it stands in the queue
-	Unlock    Verb = "unlock"
-	Read      Verb = "read"
-	Write     Verb = "write"
-	Delete    Verb = "delete"
-	Change    Verb = "change" // of several keys
-	Begin     Verb = "begin"  // stands right before something else; in the middle of a change, if that is of several requests
-	Finish    Verb = "finish" // does the rest
-	Retry     Verb = "retry"  // the last write or unlock of unknown outcome once more
-	AwaitLoss Verb = "await loss"
-	Count     Verb = "count" // of ActorClients: each increments Key so many Times
-
-	Load Verb = "load" // fills a client's heap, which takes long
+	Lock    Verb = "lock"    // waits for the lock, also one that it queued for
+	TryLock Verb = "trylock" // takes it if it is free
+	Queue   Verb = "queue"   // asks for the lock; over when it stands in the queue
+	Unlock  Verb = "unlock"
+	Read    Verb = "read"
+	Write   Verb = "write"
+	Delete  Verb = "delete"
+	Change  Verb = "change" // of several keys
+	Begin   Verb = "begin"  // stands right before something else; in the middle of a change, if that is of several requests
+	Finish  Verb = "finish" // does the rest
+	Retry   Verb = "retry"  // the last write or unlock of unknown outcome once more
+	Await   Verb = "await"  // what comes by itself
+	Count   Verb = "count"  // of ActorClients: each increments Key so many Times
+	Load    Verb = "load"   // of the lab: fills a client's heap, which takes long
 )
 
 // Step is one step of the story.
 type Step struct {
-	Form    *Form // that it is written in
+	ID      string // of the form that it is written in
+	Form    *Form
 	Text    string
 	Name    string // "" where it has none
 	Actor   string
@@ -156,6 +156,11 @@ type Step struct {
 	For     time.Duration    // for so long; 0: until another step
 	Line    int              // in the file
 	Column  int
+}
+
+// Has reports whether a step of a form is in the story.
+func (v *Variant) Has(f *Form) bool {
+	return slices.ContainsFunc(v.Steps, func(s Step) bool { return s.ID == f.ID() })
 }
 
 // Keys are the storage's keys that the story or the expectations of a variant

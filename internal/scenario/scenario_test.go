@@ -76,7 +76,8 @@ func TestParse(t *testing.T) {
 		return scenario.Step{Text: text, Actor: "client1", Client: "client1", Verb: verb, Key: key, Value: value, Line: line, Column: 5}
 	}
 	fault := func(line int, text, client string) scenario.Step {
-		return scenario.Step{Text: text, Actor: "gcsim", Client: client, Line: line, Column: 5}
+		verb, _, _ := strings.Cut(text, " ")
+		return scenario.Step{Text: text, Actor: "gcsim", Client: client, Verb: scenario.Verb(verb), Line: line, Column: 5}
 	}
 	change := step(22, "begin change b=1=1 a=", "begin", "", "")
 	change.Changes = []history.Change{{Key: "b", Value: "1=1"}, {Key: "a", Value: ""}}
@@ -107,7 +108,7 @@ func TestParse(t *testing.T) {
 			},
 		},
 	}
-	if diff := cmp.Diff(want, s, cmpopts.IgnoreFields(scenario.Step{}, "Form")); diff != "" {
+	if diff := cmp.Diff(want, s, cmpopts.IgnoreFields(scenario.Step{}, "Form", "ID")); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"a", "b", "k"}, s.Variants[0].Keys()); diff != "" {

@@ -68,16 +68,21 @@ func (d *stepDoc) read(n *strictyaml.Node) error {
 func parseSteps(list stepList, g *grammar) ([]placedStep, error) {
 	var steps []placedStep
 	for _, item := range list {
-		step, err := g.parse(item.entries[0])
-		if err != nil {
-			return nil, err
+		actor, text := item.entries[0].key, item.entries[0].value
+		step, err := g.parse(actor.text, text.text)
+		if _, known := g.formsOf(actor.text); !known {
+			text = actor
 		}
+		if err != nil {
+			return nil, errorAt(text.node, "%v", err)
+		}
+		step.Line, step.Column = actor.node.Line, actor.node.Column
 		if step.Name = item.name.text; step.Name != "" {
 			if err := checkStepName(item.name, step, steps); err != nil {
 				return nil, err
 			}
 		}
-		steps = append(steps, placedStep{step, item.entries[0].value})
+		steps = append(steps, placedStep{step, text})
 	}
 	return steps, nil
 }
@@ -94,58 +99,62 @@ func checkStepName(name word, step Step, before []placedStep) error {
 	if slices.ContainsFunc(before, func(s placedStep) bool { return s.Name == name.text }) {
 		return errorAt(name.node, "two steps have the name %q", name.text)
 	}
-	if step.Form.Actor != "" || step.Verb == AwaitLoss {
+	if step.Form.Actor != "" || step.Verb == Await {
 		return errorAt(name.node, "only a step by which a client asks for something can have a name: nothing can be expected of this one")
 	}
 	return nil
 }
 
-func (g *grammar) parse(e entry[word]) (Step, error) {
-	actor, text := e.key.text, e.value.text
-	at := e.key.node
-	step := Step{Text: text, Actor: actor, Client: actor, Line: at.Line, Column: at.Column}
-	list := g.forms[actor]
-	switch {
-	case slices.Contains(g.clients, actor):
-		list = g.forms[""]
-	case !slices.Contains(g.actors, actor):
-		return step, errorAt(e.key.node, "unknown actor %q%s", actor, Hint(actor, slices.Concat(g.clients, g.actors)))
+// formsOf are those of an actor's steps; known: there is such an actor.
+func (g *grammar) formsOf(actor string) (list []*Form, known bool) {
+	if slices.Contains(g.clients, actor) {
+		return g.forms[""], true
+	}
+	return g.forms[actor], slices.Contains(g.actors, actor)
+}
+
+// parse reads a step, wherever it stands.
+func (g *grammar) parse(actor, text string) (Step, error) {
+	step := Step{Text: text, Actor: actor, Client: actor}
+	list, known := g.formsOf(actor)
+	if !known {
+		return step, fmt.Errorf("unknown actor %q%s", actor, Hint(actor, slices.Concat(g.clients, g.actors)))
 	}
 	for _, f := range list {
 		groups, ok := f.match(text)
 		if !ok || slices.Contains(noLock, groups["lock"]) {
 			continue
 		}
-		step.Form, step.Verb, step.Send, step.Other = f.origin, f.Verb, f.sent(), f.Other
+		step.ID, step.Form, step.Verb, step.Send, step.Other = f.ID(), f, f.Verb(), f.sent(), f.Other
 		if f.Target != "" {
 			step.Client = f.Target
 		}
 		if client, ok := groups["client"]; ok {
 			switch {
 			case g.isReserved(client):
-				return step, g.unknownForm(e.value, actor, list)
+				return step, g.unknownForm(text, actor, list)
 			case !slices.Contains(g.clients, client):
-				return step, errorAt(e.value.node, "unknown client %q%s", client, Hint(client, g.clients))
+				return step, fmt.Errorf("unknown client %q%s", client, Hint(client, g.clients))
 			}
 			step.Client = client
 		}
-		return step, step.take(groups, e.value)
+		return step, step.take(groups)
 	}
 	for _, f := range g.lacking {
 		if _, ok := f.match(text); ok {
-			return step, errorAt(e.value.node, "clients reach %s without a network: this cuts nothing. Leave it out", f.Other)
+			return step, fmt.Errorf("clients reach %s without a network: this cuts nothing. Leave it out", f.Other)
 		}
 	}
-	return step, g.unknownForm(e.value, actor, list)
+	return step, g.unknownForm(text, actor, list)
 }
 
 // take fills in what the groups of a form hold.
-func (s *Step) take(groups map[string]string, at word) error {
+func (s *Step) take(groups map[string]string) error {
 	s.Key, s.Value, s.Lock, s.Node = groups["key"], groups["value"], groups["lock"], groups["node"]
 	for pair := range strings.FieldsSeq(groups["changes"]) {
 		key, value, _ := strings.Cut(pair, "=")
 		if slices.ContainsFunc(s.Changes, func(c history.Change) bool { return c.Key == key }) {
-			return errorAt(at.node, "this changes %q twice", key)
+			return fmt.Errorf("this changes %q twice", key)
 		}
 		s.Changes = append(s.Changes, history.Change{Key: key, Value: value})
 	}
@@ -155,7 +164,7 @@ func (s *Step) take(groups map[string]string, at word) error {
 	if long := groups["time"]; long != "" {
 		var ok bool
 		if s.For, ok = duration(long); !ok {
-			return errorAt(at.node, "%s is too long: want %s or less", long, inUnits(longest))
+			return fmt.Errorf("%s is too long: want %s or less", long, inUnits(longest))
 		}
 	}
 	return nil
@@ -163,10 +172,10 @@ func (s *Step) take(groups map[string]string, at word) error {
 
 // unknownForm says what was meant instead: how the verb is used, the nearest
 // verb, or the actor that has it.
-func (g *grammar) unknownForm(text word, actor string, list []*Form) error {
-	verb := firstWord(text.text)
+func (g *grammar) unknownForm(text, actor string, list []*Form) error {
+	verb := firstWord(text)
 	if uses := usages(list, verb, ""); len(uses) > 0 {
-		return errorAt(text.node, "want %s%s", either(uses), meanings(uses))
+		return fmt.Errorf("want %s%s", either(uses), meanings(uses))
 	}
 	who := actor
 	if _, own := g.forms[actor]; !own {
@@ -175,10 +184,10 @@ func (g *grammar) unknownForm(text word, actor string, list []*Form) error {
 	for _, other := range append([]string{""}, g.actors...) {
 		prefix := cmp.Or(other, "CLIENT") + ": "
 		if uses := usages(g.forms[other], verb, prefix); len(uses) > 0 {
-			return errorAt(text.node, "%s cannot %q: did you mean %s?", who, verb, either(uses))
+			return fmt.Errorf("%s cannot %q: did you mean %s?", who, verb, either(uses))
 		}
 	}
-	return errorAt(text.node, "%s cannot %q%s", who, verb, Hint(verb, firstWords(list)))
+	return fmt.Errorf("%s cannot %q%s", who, verb, Hint(verb, firstWords(list)))
 }
 
 // usages are the forms that begin with a word, behind a prefix, quoted.

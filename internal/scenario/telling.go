@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/fencelab/fencelab/internal/strictyaml"
 )
 
 // Telling is a story that is told step by step: each step is checked where the story
@@ -62,12 +60,7 @@ func (t *Telling) Parse(line string) (Step, error) {
 	if !is || text == "" {
 		return Step{}, fmt.Errorf("%q is no step: want \"actor: what it does\", like \"client1: lock\"", line)
 	}
-	return t.grammar.parse(entry[word]{wordOf(actor), wordOf(text)})
-}
-
-// wordOf is a text that stands in no file.
-func wordOf(text string) word {
-	return word{place{strictyaml.Text(text)}, text}
+	return t.grammar.parse(actor, text)
 }
 
 // now is where the story stands.
@@ -86,7 +79,8 @@ func (t *Telling) wrong(s *Story, step Step) string {
 	if step.Lock != "" && !slices.Contains(t.locks(), step.Lock) {
 		return fmt.Sprintf("this world has no lock %q%s", step.Lock, Hint(step.Lock, t.locks()))
 	}
-	if slices.Contains(t.service.Forms, step.Form) && !t.plans(step.Form) {
+	ofService := slices.ContainsFunc(t.service.Forms, func(f *Form) bool { return f.ID() == step.ID })
+	if ofService && !t.variant.Has(step.Form) {
 		return fmt.Sprintf("%q is a fault of %s for which this world is not made: load a scenario that has such a step", step.Text, t.service.Name)
 	}
 	return s.check(step)
@@ -106,10 +100,6 @@ func (t *Telling) locks() (locks []string) {
 	return slices.Compact(locks)
 }
 
-func (t *Telling) plans(f *Form) bool {
-	return slices.ContainsFunc(t.variant.Steps, func(s Step) bool { return s.Form == f })
-}
-
 // Choice is a step that can come next.
 type Choice struct {
 	Step  Step
@@ -120,12 +110,8 @@ type Choice struct {
 // language. Left out are those that are often in vain: the ones that only wait, or retry,
 // and a client's sends, unless something keeps the client or its network waiting.
 func (t *Telling) Choices() (list []Choice) {
-	actors := slices.Concat(t.grammar.clients, t.grammar.actors)
-	for _, actor := range actors {
-		forms := t.grammar.forms[actor]
-		if slices.Contains(t.grammar.clients, actor) {
-			forms = t.grammar.forms[""]
-		}
+	for _, actor := range slices.Concat(t.grammar.clients, t.grammar.actors) {
+		forms, _ := t.grammar.formsOf(actor)
 		for _, f := range forms {
 			if !t.proposes(f, actor) {
 				continue
@@ -146,12 +132,12 @@ func (t *Telling) Choices() (list []Choice) {
 func (t *Telling) proposes(f *Form, actor string) bool {
 	c := t.now().Clients[actor]
 	switch {
-	case strings.HasSuffix(f.Usage, string(Retry)):
+	case f.Verb() == Retry:
 		return false
 	case f.sent():
 		return c != nil && (c.Stopped != "" || c.Delayed)
 	}
-	return !strings.HasPrefix(f.Usage, "await ") || f.Actor == ActorLab
+	return f.Verb() != Await || f.Actor == ActorLab
 }
 
 // examples are texts of a form: of one about a client, one for each client.

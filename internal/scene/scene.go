@@ -11,12 +11,10 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/kv"
 	"github.com/fencelab/fencelab/internal/proc"
-	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 )
@@ -28,9 +26,7 @@ type Scene struct {
 
 	storage *proc.Process
 	group   *proc.Group
-	world   setting.Values
-	locks   []string
-	began   time.Time
+	plan    service.Plan
 	cancel  context.CancelFunc
 	over    chan struct{}
 	work    sync.WaitGroup
@@ -40,8 +36,6 @@ type Scene struct {
 	err     error // why no account can be kept any more
 	news    chan struct{}
 }
-
-var _ service.Stage = (*Scene)(nil)
 
 // Account is what the lock service and the storage say that they did, each in its order.
 type Account struct {
@@ -79,20 +73,20 @@ func (a *Account) Asked(id string) (list []kv.Line) {
 
 // Open starts servers of a lock service, or joins those at endpoints, and begins the account of
 // some locks. exe is a program that has the lab's roles, world has all settings of the servers.
-func Open(ctx context.Context, exe string, s service.Service, world setting.Values, endpoints, locks []string) (*Scene, error) {
+func Open(ctx context.Context, exe string, s *service.Service, world setting.Values, endpoints, locks []string) (*Scene, error) {
 	g, err := proc.NewGroup(exe)
 	if err != nil {
 		return nil, err
 	}
 	c := &Scene{
-		group: g, world: world, locks: locks, began: time.Now(),
+		group: g, plan: service.Plan{World: world, Locks: locks},
 		over: make(chan struct{}), news: make(chan struct{}),
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
 	if len(endpoints) > 0 {
 		c.Servers = s.Join(c, endpoints)
 	} else {
-		c.Servers, err = s.Start(ctx, c)
+		c.Servers, err = s.Begin(ctx, c)
 	}
 	if err == nil {
 		err = c.Servers.Observe(ctx)
@@ -185,18 +179,7 @@ func (c *Scene) note(change func()) {
 // Group implements service.Stage, as those below do.
 func (c *Scene) Group() *proc.Group { return c.group }
 
-func (c *Scene) World() setting.Values { return c.world }
-
-// Clients are not known before they come.
-func (c *Scene) Clients() map[string]scenario.Client { return nil }
-
-// Steps are none: there is no story.
-func (c *Scene) Steps() []scenario.Step { return nil }
-
-func (c *Scene) Locks() []string { return c.locks }
-
-// Prefix is none: the locks have the names that their users know.
-func (c *Scene) Prefix() string { return "" }
+func (c *Scene) Plan() service.Plan { return c.plan }
 
 func (c *Scene) Tell(events ...history.Event) {
 	c.note(func() { c.account.Tenures = append(c.account.Tenures, events...) })
@@ -221,38 +204,9 @@ func (c *Scene) Guard(p *proc.Process) {
 	})
 }
 
-// Mean has no effect: no story ends a process.
-func (c *Scene) Mean(*proc.Process) {}
-
 func (c *Scene) Go(do func()) { c.work.Go(do) }
 
 // Meanwhile does it at once: the accounts are taken in all the time.
 func (c *Scene) Meanwhile(ctx context.Context, _ string, do func(context.Context) error) error {
 	return do(ctx)
-}
-
-func (c *Scene) AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
-	select {
-	case <-closed:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx))
-	}
-}
-
-func (c *Scene) Now() time.Duration { return time.Since(c.began) }
-
-// Remark is for histories, and there is none.
-func (c *Scene) Remark(time.Duration, string) {}
-
-// Tenure is none: there is no step.
-func (c *Scene) Tenure(scenario.Step) string { return "" }
-
-// Revoked has no effect: no story ends tenures.
-func (c *Scene) Revoked(func(tenure string) bool) {}
-
-func (c *Scene) AwaitEnd(ctx context.Context, client, tenure string) error {
-	return c.Await(ctx, "the end of "+client+"'s tenure", func(a *Account) bool {
-		return slices.ContainsFunc(a.Tenures, func(e history.Event) bool { return e.Kind == history.KindEnded && e.Tenure == tenure })
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,15 +153,11 @@ func (s *Server) text(u setup) (string, error) {
 	if u.Locks < 1 || u.Locks > u.Clients {
 		return "", fmt.Errorf("want 1 to %d locks, got %d", u.Clients, u.Locks)
 	}
-	var of *scenario.Service
-	for i := range s.Language.Services {
-		if s.Language.Services[i].Name == u.Service {
-			of = &s.Language.Services[i]
-		}
-	}
-	if of == nil {
+	i := slices.IndexFunc(s.Language.Services, func(of scenario.Service) bool { return of.Name == u.Service })
+	if i < 0 {
 		return "", fmt.Errorf("there is no lock service %q", u.Service)
 	}
+	of := s.Language.Services[i]
 	var b strings.Builder
 	fmt.Fprintf(&b, "title: A story by hand\nworld:\n  %s: {%s}\n", of.Name, inline(of.World, u.Servers))
 	if len(u.Storage) > 0 {
@@ -194,7 +191,7 @@ func (s *Server) text(u setup) (string, error) {
 // are, all else quoted.
 func inline(list []setting.Setting, values map[string]string) string {
 	var parts []string
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
 		s, _ := setting.Find(list, name)
 		plain := s.Kind == setting.Number && digits.MatchString(value) || s.Kind == setting.Flag && (value == "true" || value == "false")

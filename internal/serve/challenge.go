@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -49,10 +50,8 @@ var Challenges = []*Challenge{
 
 // challenge is the one of that ID.
 func challenge(id string) (*Challenge, error) {
-	for _, c := range Challenges {
-		if c.ID == id {
-			return c, nil
-		}
+	if i := slices.IndexFunc(Challenges, func(c *Challenge) bool { return c.ID == id }); i >= 0 {
+		return Challenges[i], nil
 	}
 	return nil, fmt.Errorf("there is no challenge %q", id)
 }

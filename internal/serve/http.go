@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -61,8 +60,7 @@ func (s *Server) routes() http.Handler {
 		if err != nil {
 			return err
 		}
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		return send(w, style(string(own)))
+		return send(w, "text/css; charset=utf-8", style(string(own)))
 	})
 	handle("GET /api/menu", s.menu)
 	handle("POST /api/worlds", s.post)
@@ -105,13 +103,13 @@ func file(name, kind string) handler {
 		if err != nil {
 			return err
 		}
-		w.Header().Set("Content-Type", kind)
-		return send(w, string(b))
+		return send(w, kind, string(b))
 	}
 }
 
 // send sends the answer. Who does not read it to its end has gone away.
-func send(w io.Writer, text string) error {
+func send(w http.ResponseWriter, kind, text string) error {
+	w.Header().Set("Content-Type", kind)
 	_, _ = io.WriteString(w, text)
 	return nil
 }
@@ -129,8 +127,7 @@ func answer(w http.ResponseWriter, v any) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	return send(w, string(b))
+	return send(w, "application/json", string(b))
 }
 
 // read reads a request's body.
@@ -180,8 +177,7 @@ func picture(w http.ResponseWriter, r *http.Request, of *world) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	return send(w, drawn)
+	return send(w, "text/html; charset=utf-8", drawn)
 }
 
 func download(w http.ResponseWriter, _ *http.Request, of *world) error {
@@ -192,9 +188,8 @@ func download(w http.ResponseWriter, _ *http.Request, of *world) error {
 	if err := history.Write(&b, events); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Content-Disposition", "attachment")
-	return send(w, b.String())
+	return send(w, "application/jsonl", b.String())
 }
 
 func save(w http.ResponseWriter, _ *http.Request, of *world) error {
@@ -202,9 +197,8 @@ func save(w http.ResponseWriter, _ *http.Request, of *world) error {
 	if s.Story == "" {
 		return problem{http.StatusConflict, "the story has no step yet"}
 	}
-	w.Header().Set("Content-Type", "application/yaml")
 	w.Header().Set("Content-Disposition", "attachment")
-	return send(w, s.Story)
+	return send(w, "application/yaml", s.Story)
 }
 
 // sign is how often a stream shows that it is alive.
@@ -310,5 +304,3 @@ func menuSettings(list []setting.Setting) []menuSetting {
 	}
 	return shown
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -4,6 +4,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -51,15 +52,7 @@ type Server struct {
 
 // New makes a server without worlds.
 func New(o Options) *Server {
-	if o.Worlds == 0 {
-		o.Worlds = 10
-	}
-	if o.Alone == 0 {
-		o.Alone = 10 * time.Second
-	}
-	if o.Idle == 0 {
-		o.Idle = 10 * time.Minute
-	}
+	o.Worlds, o.Alone, o.Idle = cmp.Or(o.Worlds, 10), cmp.Or(o.Alone, 10*time.Second), cmp.Or(o.Idle, 10*time.Minute)
 	s := &Server{Options: o, closing: make(chan struct{}), worlds: make(map[string]*world)}
 	s.handler = s.routes()
 	return s
@@ -105,7 +98,7 @@ func (s *Server) open(b beginning) (*world, error) {
 	w.cancel = cancel
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	running := 0
+	running, refusal := 0, ""
 	for _, other := range s.worlds {
 		if !other.isOver() {
 			running++
@@ -113,12 +106,13 @@ func (s *Server) open(b beginning) (*world, error) {
 	}
 	switch {
 	case s.closed:
-		cancel(nil)
-		return nil, problem{http.StatusServiceUnavailable, errClosing.Error()}
+		refusal = errClosing.Error()
 	case running >= s.Worlds:
+		refusal = fmt.Sprintf("%d worlds are open, and no more can be at once: close the page of one, or end its story", running)
+	}
+	if refusal != "" {
 		cancel(nil)
-		return nil, problem{http.StatusServiceUnavailable,
-			fmt.Sprintf("%d worlds are open, and no more can be at once: close the page of one, or end its story", running)}
+		return nil, problem{http.StatusServiceUnavailable, refusal}
 	}
 	s.worlds[w.id] = w
 	w.wait()

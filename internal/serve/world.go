@@ -128,12 +128,7 @@ func (w *world) look(events []history.Event) {
 // the story comes out the same when it is told again. It ran out during the step last, or,
 // where that is nil, while the story waited for one.
 func (w *world) awaitExpired(last *scenario.Step) {
-	latest := make(map[string]string) // client → tenure
-	for _, e := range w.events {
-		if e.Kind == history.KindGranted {
-			latest[e.Client] = e.Tenure
-		}
-	}
+	ledger := history.Fold(w.events)
 	for _, e := range w.events {
 		if e.Kind != history.KindEnded || w.seen[e.Tenure] {
 			continue
@@ -141,7 +136,7 @@ func (w *world) awaitExpired(last *scenario.Step) {
 		w.seen[e.Tenure] = true
 		line := fmt.Sprintf("%s: await expiry of %s", w.variant.World.Service, e.Client)
 		waited := last != nil && (last.String() == line || slices.Contains(asks, last.Verb))
-		if e.Cause == history.CauseExpired && latest[e.Client] == e.Tenure && !waited && w.waits() {
+		if e.Cause == history.CauseExpired && ledger.Actor(e.Client).Latest == ledger.Tenure(e.Tenure) && !waited && w.waits() {
 			plan, strayed := w.plan, w.strayed
 			if err := w.takeOne(line); err == nil && w.plan == nil { // it is none of the story where it cannot be
 				w.plan, w.strayed = plan, strayed // that the lease ran out is no other way

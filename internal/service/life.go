@@ -45,3 +45,13 @@ func (l *Life) End(why error) bool {
 	l.over()
 	return true
 }
+
+// IsClosed reports whether a channel, to which nothing is sent, is closed.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

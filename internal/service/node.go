@@ -53,7 +53,7 @@ func (n Nodes) Check(note map[string]bool, rules ...NodeRule) func(*scenario.Sto
 }
 
 // Doing is what a fault does, as in Fault.
-type Doing = func(ctx context.Context, s Servers, stage Stage, step scenario.Step) error
+type Doing = func(ctx context.Context, s Servers, story Story, step scenario.Step) error
 
 // Kill and those below are the faults that kill a node, start it again, stop it and let
 // it go on.

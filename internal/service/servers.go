@@ -14,77 +14,138 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Service is a lock service: all that is special about one.
-type Service interface {
-	Dialer
-	// Words are what scenarios can say of it, but for the forms of its faults.
-	Words() scenario.Service
+// Service is a lock service: all that is special about one. What is nil it has not, or cannot
+// do.
+type Service struct {
+	// What scenarios can say of it. The forms are those of Faults, and Issuer and Unqueued go
+	// by IssuerArgs and Position.
+	scenario.Service
 	// Faults are steps that no other service has.
-	Faults() []*Fault
+	Faults []*Fault
+
 	// Found says where the service's servers come from, as in "embedded"; "" where what
 	// they need is missing, and then bring is the command that brings it.
-	Found() (where, bring string)
+	Found func() (where, bring string)
+	// Get fetches what servers need, or a part of that, into the user's cache, as far as it is
+	// missing, and tells progress about it, in lines. Where nothing is missing it needs no network.
+	Get func(ctx context.Context, progress io.Writer) error
 	// At is the service with the servers that a user names, in the words of Where.
 	// endpoints are those of servers that are there already; without any the service
 	// starts its own.
-	At(where string) (at Service, endpoints []string, err error)
-	// Where is what At takes, in words.
-	Where() string
-	// Commands are those by which the lab's program becomes a server of it.
-	Commands() []*cobra.Command
-	// Start starts servers for one run, on free ports.
-	Start(ctx context.Context, s Stage) (Servers, error)
+	At    func(where string) (at *Service, endpoints []string, err error)
+	Where string
+	// Env is what the environment of its clients' programs says of servers that are there
+	// already, NAME=VALUE.
+	Env []string
+	// Command is that by which the lab's program becomes a server of it.
+	Command func() *cobra.Command
+	// Start starts servers for one run, on free ports. nil: what Launch starts is joined.
+	Start func(ctx context.Context, s Stage) (Servers, error)
+	// Launch starts servers that take long to start, in a group, and returns when they serve.
+	// They are started once for all runs that need none of their own, and each of these joins
+	// them.
+	Launch func(ctx context.Context, g *proc.Group, world setting.Values) (Launched, error)
 	// Join is Start with servers that are there already, and that others may use as
 	// well: the names of the locks begin with a prefix of the run's own.
-	Join(s Stage, endpoints []string) Servers
+	Join func(s Stage, endpoints []string) Servers
 	// Reach returns when servers that are there already have answered.
-	Reach(ctx context.Context, endpoints []string) error
+	Reach func(ctx context.Context, endpoints []string) error
+	// Lacks is what the servers that a variant would get lack, as in "the embedded
+	// server has no replicas"; "" is nothing.
+	Lacks func(v *scenario.Variant) string
+	// Greets says that servers speak before their clients do.
+	Greets bool
+
+	// Dial makes a client that is gcsim itself. It need not connect: Client.Reach does. NoClient
+	// is why there is none: each is a command of the user's, or a program in Java.
+	Dial     func(Options) (Client, error)
+	NoClient error
+	// DefaultEndpoints are where clients look for the service where nobody says.
+	DefaultEndpoints []string
+	// Peer is the folder below peers/java that has the program of a client with these
+	// settings; "" where the client is gcsim's own.
+	Peer func(client setting.Values) string
+	// PeerEnv is what the environment of such a program says, beside Env, of the servers at
+	// these addresses, where a lock is to be found.
+	PeerEnv func(endpoints []string, lock string) ([]string, error)
 	// Told are the settings that a client's agent is told, of all clients of a variant.
-	// Where one uses what is another's, as its session, it is told so with each lock.
-	Told(client string, all map[string]scenario.Client) setting.Values
+	// Where one uses what is another's, as its session, it is told so with each lock. nil: its
+	// own.
+	Told func(client string, all map[string]scenario.Client) setting.Values
 	// Shows is what a client with these settings shows as its token, in the words of
 	// history.Run.Tokens.
-	Shows(client setting.Values) string
+	Shows func(client setting.Values) string
+
 	// Slot is what a client's unlock of a tenure frees. Where a client uses a slot
 	// again for its next tenure, a late unlock of the one before frees that. A slot that
 	// has the name of a tenure is of this tenure's client alone, which calls all tenures
-	// in the slot by this name.
-	Slot(tenure string) string
+	// in the slot by this name. nil: the tenure itself.
+	Slot func(tenure string) string
+	// Bounds are history.Run.Bounds and history.Run.Handover: within which times locks are freed
+	// and granted, as long as nothing is done to the servers. Of a client that cannot be
+	// said to hold its locks by its own renewals there is no bound.
+	Bounds func(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration)
+	// IssuerArgs tell the storage to ask the service for the last token that was given out.
+	IssuerArgs func(Servers) []string
+	// Position is a place in the service's order of tenures: what begins or queues from
+	// now on has a higher token. nil: the account does not tell who waits.
+	Position func(context.Context, Servers) (fence.Token, error)
 }
 
-// Getter is a Service that can fetch what its servers need, or a part of that.
-type Getter interface {
-	// Get fetches what is missing into the user's cache, and tells progress about it, in
-	// lines. Where it is there, Get returns at once, and needs no network.
-	Get(ctx context.Context, progress io.Writer) error
+// Begin starts servers for one run.
+func (s *Service) Begin(ctx context.Context, stage Stage) (Servers, error) {
+	if s.Start != nil {
+		return s.Start(ctx, stage)
+	}
+	launched, err := s.Launch(ctx, stage.Group(), stage.Plan().World)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range launched.Processes {
+		stage.Guard(p)
+	}
+	return s.Join(stage, launched.Endpoints), nil
 }
 
-// Peered is a Service whose clients can be programs in Java: see package peers.
-type Peered interface {
-	// Peer is the folder below peers/java that has the program of a client with these
-	// settings; "" where the client is gcsim's own.
-	Peer(client setting.Values) string
+// Tells are the settings that a client's agent is told.
+func (s *Service) Tells(client string, all map[string]scenario.Client) setting.Values {
+	if s.Told != nil {
+		return s.Told(client, all)
+	}
+	return all[client].Values
 }
 
-// PeerTeller is a Peered whose programs in Java are told more than its addresses.
-type PeerTeller interface {
-	// PeerEnv is what the environment of a program says of the servers at these addresses,
-	// where a lock is to be found.
-	PeerEnv(endpoints []string, lock string) ([]string, error)
+// SlotOf is what a client's unlock of a tenure frees.
+func (s *Service) SlotOf(tenure string) string {
+	if s.Slot != nil {
+		return s.Slot(tenure)
+	}
+	return tenure
+}
+
+// BoundsBy are Bounds of locks that are free so long after their TTL, and are granted within
+// the same time.
+func BoundsBy(slack time.Duration) func(setting.Values, map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
+	return func(_ setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
+		bounds := make(map[string]time.Duration)
+		for name, c := range clients {
+			bounds[name] = c.Time(setting.TTL) + slack
+		}
+		return bounds, slack
+	}
 }
 
 // PeerOf is the folder below peers/java that has the program of a client; "" where another
 // program is the client.
-func PeerOf(s Service, c scenario.Client) string {
-	p, can := s.(Peered)
-	if !can || c.Command.Words != nil {
+func PeerOf(s *Service, c scenario.Client) string {
+	if s.Peer == nil || c.Command.Words != nil {
 		return ""
 	}
-	return p.Peer(c.Values)
+	return s.Peer(c.Values)
 }
 
 // InJava reports whether a client of a variant is a program in Java.
-func InJava(s Service, v *scenario.Variant) bool {
+func InJava(s *Service, v *scenario.Variant) bool {
 	for _, c := range v.Clients {
 		if PeerOf(s, c) != "" {
 			return true
@@ -93,44 +154,16 @@ func InJava(s Service, v *scenario.Variant) bool {
 	return false
 }
 
-// Shared is a Service whose servers take long to start. They are started once for all
-// runs that need none of their own, and each of these joins them.
-type Shared interface {
-	// Launch starts servers with these settings in a group, and returns when they serve.
-	Launch(ctx context.Context, g *proc.Group, world setting.Values) (Launched, error)
-}
-
 // Launched are servers that several runs share.
 type Launched struct {
 	Endpoints []string
 	Processes []*proc.Process // whose end ends all these runs
 }
 
-// Lacking is a Service some of whose servers cannot tell every story.
-type Lacking interface {
-	// Lacks is what the servers that a variant would get lack, as in "the embedded
-	// server has no replicas"; "" is nothing.
-	Lacks(v *scenario.Variant) string
-}
-
-// Greeting is a Service whose servers speak before their clients do.
-type Greeting interface {
-	Service
-	Greets()
-}
-
-// Bounded is a Service that promises within which times locks are freed and granted,
-// as long as nothing is done to its servers.
-type Bounded interface {
-	// Bounds are history.Run.Bounds and history.Run.Handover. Of a client that cannot be
-	// said to hold its locks by its own renewals there is no bound.
-	Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration)
-}
-
 // Fault is a step that one service has.
 type Fault struct {
 	scenario.Form
-	Do func(ctx context.Context, s Servers, stage Stage, step scenario.Step) error
+	Do Doing
 }
 
 // Servers are those of one run. The service that started them knows their type.
@@ -139,30 +172,12 @@ type Servers interface {
 	Observe(ctx context.Context) error
 	// Endpoints are the addresses, HOST:PORT, that a client with these settings knows.
 	Endpoints(ctx context.Context, client setting.Values) ([]string, error)
-	// IssuerArgs tell the storage to ask the service for the last token that was given
-	// out; nil where scenario.Service.Issuer is false.
-	IssuerArgs() []string
-	// Position is a place in the service's order of tenures: what begins or queues from
-	// now on has a higher token.
-	Position(ctx context.Context) (fence.Token, error)
 	// Leave ends what the run has left in servers that go on without it.
 	Leave(ctx context.Context)
 }
 
-// Stage is a run, as its lock service sees it.
-type Stage interface {
-	// Group is where the run's processes and files are.
-	Group() *proc.Group
-	// World are the settings of the servers.
-	World() setting.Values
-	// Clients are those of the story, by name.
-	Clients() map[string]scenario.Client
-	// Steps are the story.
-	Steps() []scenario.Step
-	// Locks are the names of the run's locks, as the clients ask for them. Prefix is
-	// with what they begin where others use the servers as well.
-	Locks() []string
-	Prefix() string
+// Account takes in what is told of a lock service.
+type Account interface {
 	// Tell takes in events of the service's account: that a tenure was granted, that
 	// one ended, that a client queued. What one change of the service's state means is
 	// told at once. The time of an event is that since 1970. An end before its
@@ -171,18 +186,43 @@ type Stage interface {
 	// Both hold unless the tenure's own client let go of it; other causes are the run's
 	// to find.
 	Tell(events ...history.Event)
-	// Fail ends the run, unless p was meant to end. p is nil where no process ended.
+	// Fail ends the account, unless p was to end. p is nil where no process ended.
 	Fail(p *proc.Process, err error)
-	// Guard has the end of a process end the run, unless it was meant to end.
+}
+
+// Stage is where servers are, and who looks at them.
+type Stage interface {
+	Account
+	Plan() Plan
+	// Group is where the processes and files are.
+	Group() *proc.Group
+	// Guard has the end of a process be one of the account, unless the process was to end.
 	Guard(p *proc.Process)
-	// Mean says that the story wants a process to end.
-	Mean(p *proc.Process)
-	// Go starts what the run waits for at its end.
+	// Go starts what is waited for at the end.
 	Go(do func())
-	// Meanwhile does something that takes time, while the run takes in what its accounts
-	// say; what names it in errors.
+	// Meanwhile does something that takes time, while what accounts say is taken in; what
+	// names it in errors.
 	Meanwhile(ctx context.Context, what string, do func(context.Context) error) error
-	// AwaitClosed waits until a channel is closed.
+}
+
+// Plan is what servers are for. It is known before they are there.
+type Plan struct {
+	World setting.Values // settings of the servers
+	// Locks are the names of the locks, as the clients ask for them. Prefix is with what
+	// they begin where others use the servers as well.
+	Locks  []string
+	Prefix string
+	// Clients are those of the story, by name, and Steps are the story; nil where none is told.
+	Clients map[string]scenario.Client
+	Steps   []scenario.Step
+}
+
+// Story is a run in which a fault happens.
+type Story interface {
+	Stage
+	// Ends says that the story ends a process, which is about to be killed.
+	Ends(p *proc.Process)
+	// AwaitClosed waits until a channel is closed; what names this in errors.
 	AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error
 	// Now is the run's time.
 	Now() time.Duration
@@ -196,4 +236,14 @@ type Stage interface {
 	Revoked(yes func(tenure string) bool)
 	// AwaitEnd waits for the end of a client's tenure.
 	AwaitEnd(ctx context.Context, client, tenure string) error
+}
+
+// Noted does something, and notes it in the history, by the time when it began.
+func Noted(s Story, text string, do func() error) error {
+	at := s.Now()
+	err := do()
+	if err == nil {
+		s.Remark(at, text)
+	}
+	return err
 }

@@ -11,31 +11,18 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Dialer makes clients of a lock service, in their own processes.
-type Dialer interface {
-	// Name is what scenarios, histories and command lines call the service.
-	Name() string
-	// ClientSettings are what a client of this service can choose beside what all
-	// clients can.
-	ClientSettings() []setting.Setting
-	// DefaultEndpoints are where the service is looked for where nobody says.
-	DefaultEndpoints() []string
-	// Dial makes a client. It need not connect: Client.Reach does.
-	Dial(Options) (Client, error)
-}
-
 // Names are those of services, in their order.
-func Names(services []Service) (names []string) {
+func Names(services []*Service) (names []string) {
 	for _, s := range services {
-		names = append(names, s.Name())
+		names = append(names, s.Name)
 	}
 	return names
 }
 
 // Named is the one of a name, nil where there is none.
-func Named(services []Service, name string) Service {
+func Named(services []*Service, name string) *Service {
 	for _, s := range services {
-		if s.Name() == name {
+		if s.Name == name {
 			return s
 		}
 	}
@@ -45,7 +32,7 @@ func Named(services []Service, name string) Service {
 // Options of a client.
 type Options struct {
 	Endpoints []string
-	// Settings are the values of setting.Client and of Dialer.ClientSettings.
+	// Settings are the values of setting.Client and of of the service's clients.
 	Settings setting.Values
 }
 

@@ -28,12 +28,12 @@ func (f *fencing) String() string { return string(*f) }
 
 // Set implements pflag.Value.
 func (f *fencing) Set(s string) error {
-	switch v := fencing(s); v {
-	case fencingOn, fencingOff, fencingDiffers, fencingForgetful:
-		*f = v
-		return nil
+	v := fencing(s)
+	if _, wrong := warnings[v]; !wrong && v != fencingOn {
+		return errors.New(`want "on" or "off", or with the engine memory "differs" or "forgetful"`)
 	}
-	return errors.New(`want "on" or "off", or with the engine memory "differs" or "forgetful"`)
+	*f = v
+	return nil
 }
 
 // Type implements pflag.Value.
@@ -41,8 +41,7 @@ func (*fencing) Type() string { return "on|off|differs|forgetful" }
 
 // flaw is the engine's; empty where it has none.
 func (f fencing) flaw() kv.Flaw {
-	switch f {
-	case fencingDiffers, fencingForgetful:
+	if f == fencingDiffers || f == fencingForgetful {
 		return kv.Flaw(f)
 	}
 	return ""

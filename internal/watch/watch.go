@@ -23,7 +23,7 @@ import (
 // Options of Watch.
 type Options struct {
 	Command   []string // a program, and its arguments
-	Service   service.Service
+	Service   *service.Service
 	Endpoints []string       // of servers that are there already; none: the program gets its own
 	Settings  setting.Values // of the other client, beside the defaults
 	Lock      string         // that the program takes
@@ -70,7 +70,7 @@ func Watch(ctx context.Context, o Options) (verdict string, err error) {
 		}
 	}
 	w := &watch{Options: o}
-	if w.scene, err = scene.Open(ctx, o.Exe, o.Service, setting.Defaults(o.Service.Words().World), o.Endpoints, []string{o.Lock}); err != nil {
+	if w.scene, err = scene.Open(ctx, o.Exe, o.Service, setting.Defaults(o.Service.World), o.Endpoints, []string{o.Lock}); err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, w.scene.Close()) }()
@@ -102,7 +102,7 @@ const programName = "command"
 
 // prepareOther makes the client that takes the lock after the program.
 func (w *watch) prepareOther(ctx context.Context) error {
-	settings, err := setting.Complete(slices.Concat(setting.Client, w.Service.ClientSettings()), w.Settings)
+	settings, err := setting.Complete(slices.Concat(setting.Client, w.Service.Client), w.Settings)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (w *watch) start() (err error) {
 	gate := "http://" + w.gate.addr
 	env := []string{
 		"FENCELAB_LOCK=" + w.Lock, "FENCELAB_STORAGE=" + gate,
-		"FENCELAB_" + strings.ToUpper(w.Service.Name()) + "=" + strings.Join(w.Endpoints, ","),
+		"FENCELAB_" + strings.ToUpper(w.Service.Name) + "=" + strings.Join(w.Endpoints, ","),
 	}
 	if w.To != nil {
 		env = append(env, "HTTP_PROXY="+gate, "http_proxy="+gate, "NO_PROXY=", "no_proxy=")

@@ -19,8 +19,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proctest.Play(append(redis.Service{}.Commands(),
-		etcdcmd.Command(), postgresproc.Command(), mariadbproc.Command(), zkproc.Command(), ourCommand(), lab.Janitor())...)
+	proctest.Play(redis.Service().Command(),
+		etcdcmd.Command(), postgresproc.Command(), mariadbproc.Command(), zkproc.Command(), ourCommand(), lab.Janitor())
 	// What it would log it returns as well.
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
 		panic(err)

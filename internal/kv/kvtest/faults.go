@@ -18,7 +18,7 @@ type Failing struct {
 	Err error
 }
 
-// Write implements kv.Engine, as those below do.
+// Write returns f.Err, and so does every other method but Close.
 func (f Failing) Write(context.Context, kv.Request, ...kv.Op) error { return f.Err }
 
 func (f Failing) Read(context.Context, kv.Request, string) (kv.Item, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -22,7 +23,7 @@ import (
 // Main is the TestMain of a lock service, whose test binary is its own servers, storage, clients
 // and janitor. So many tests run side by side, as runs mostly wait. ends end what the tests have
 // shared.
-func Main(m *testing.M, services []service.Service, parallel int, ends ...func() error) {
+func Main(m *testing.M, services []*service.Service, parallel int, ends ...func() error) {
 	proctest.Play(lab.Roles(services)...)
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
@@ -39,7 +40,7 @@ func Main(m *testing.M, services []service.Service, parallel int, ends ...func()
 }
 
 // Parse reads the scenarios of a pattern of file names.
-func Parse(t *testing.T, services []service.Service, pattern string) (list []*scenario.Scenario) {
+func Parse(t *testing.T, services []*service.Service, pattern string) (list []*scenario.Scenario) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -86,7 +87,7 @@ func Each(t *testing.T, stories []*scenario.Scenario, tell func(*testing.T, *sce
 }
 
 // InGo are stories without the variants that have clients in Java, which take long.
-func InGo(of service.Service, stories []*scenario.Scenario) (list []*scenario.Scenario) {
+func InGo(of *service.Service, stories []*scenario.Scenario) (list []*scenario.Scenario) {
 	for _, s := range stories {
 		other := *s
 		other.Variants = slices.DeleteFunc(slices.Clone(s.Variants), func(v scenario.Variant) bool { return service.InJava(of, &v) })
@@ -113,4 +114,16 @@ func Run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options)
 		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
 	}
 	return events
+}
+
+// Stories are what the tests of a service tell: what lies in testdata, and in the long form what is
+// shipped, too. That package e2e tells each time, by gcsim itself.
+func Stories(t *testing.T, of *service.Service) []*scenario.Scenario {
+	t.Helper()
+	services := []*service.Service{of}
+	stories := Parse(t, services, "testdata/*.yaml")
+	if need.Long() {
+		stories = append(stories, Parse(t, services, "../../../scenarios/"+of.Name+"/*.yaml")...)
+	}
+	return stories
 }

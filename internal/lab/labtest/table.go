@@ -51,7 +51,7 @@ var (
 var shared embed.FS
 
 // story is the property's, told of a recipe.
-func (p Property) story(t *testing.T, services []service.Service, r Recipe) *scenario.Scenario {
+func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *scenario.Scenario {
 	t.Helper()
 	file := p.Story
 	text, err := os.ReadFile(file)
@@ -76,7 +76,7 @@ func (p Property) story(t *testing.T, services []service.Service, r Recipe) *sce
 // Table tells the story of each property of each recipe, by processes of the test's own
 // program, and returns what became of them, as Markdown. A property without a sense for a
 // recipe has a dash.
-func Table(t *testing.T, of service.Service, recipes []Recipe, properties []Property) string {
+func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Property) string {
 	servers := &lab.Shared{Exe: os.Args[0]}
 	defer func() {
 		if err := servers.Close(); err != nil {
@@ -112,14 +112,14 @@ func Table(t *testing.T, of service.Service, recipes []Recipe, properties []Prop
 	}
 	b.WriteString("\nThe columns:\n\n")
 	for _, p := range properties {
-		fmt.Fprintf(&b, "- *%s*: %s.\n", p.Name, p.story(t, []service.Service{of}, recipes[0]).Title)
+		fmt.Fprintf(&b, "- *%s*: %s.\n", p.Name, p.story(t, []*service.Service{of}, recipes[0]).Title)
 	}
 	return b.String()
 }
 
 // tell says whether a recipe has the property.
-func (p Property) tell(t *testing.T, of service.Service, r Recipe, servers *lab.Shared) string {
-	services := []service.Service{of}
+func (p Property) tell(t *testing.T, of *service.Service, r Recipe, servers *lab.Shared) string {
+	services := []*service.Service{of}
 	s := p.story(t, services, r)
 	events, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Services: services, Shared: servers})
 	if err != nil {

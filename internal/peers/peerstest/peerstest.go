@@ -83,11 +83,11 @@ func lateUnlock(t *testing.T, lock string, events []history.Event) {
 // Env holds what a service tells a client in Java of itself to what is wanted of it. It is at
 // h:1. A key is the value of a variable of the environment that says where the service is, and a
 // lock.
-func Env(t *testing.T, of service.PeerTeller, variable string, wants map[[2]string]string) {
+func Env(t *testing.T, of func() *service.Service, variable string, wants map[[2]string]string) {
 	t.Helper()
 	for given, want := range wants {
 		t.Setenv(variable, given[0])
-		if env, err := of.PeerEnv([]string{"h:1"}, given[1]); err != nil || len(env) != 1 || env[0] != want {
+		if env, err := of().PeerEnv([]string{"h:1"}, given[1]); err != nil || len(env) != 1 || env[0] != want {
 			t.Errorf("%q: %q (%v), want %q", given, env, err, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // The accounts of the lock service and the storage: each entry is a row, drawn
@@ -13,7 +14,6 @@ import (
 // row of a client that asks and waits, or after it.
 func (b *Builder) queued(e history.Event, r *request) {
 	b.lane(e.Client)
-	b.tenures.queue(e)
 	row := Row{Class: ClassQueue, Lane: e.Client, To: e.Lane}
 	if r != nil {
 		if r.sent {
@@ -26,64 +26,32 @@ func (b *Builder) queued(e history.Event, r *request) {
 }
 
 func (b *Builder) granted(e history.Event, r *request) {
-	g := b.tenures.grant(e)
-	b.holds(e.Client, g)
 	text := slices.Concat(Say("%s holds %s:", name(e.Client), lock(e.Scope)), token(e, "", ""), b.unheard(e, r))
-	b.add(e, Row{Class: ClassGrant, To: e.Client, Tenure: g.n, Token: g.token, Text: text})
-}
-
-// asksFor takes in that a client asks for a lock, or what it is told of that.
-func (b *Builder) asksFor(e history.Event) {
-	if asksForLock(e.Op) && e.Reason != reasonHeld {
-		b.gaveUp[asking{e.Lane, "", e.Scope}] = e.Kind == history.KindFail || e.Kind == history.KindUnknown
-	}
+	b.add(e, Row{Class: ClassGrant, To: e.Client, Tenure: b.ledger.Tenure(e.Tenure).N, Token: decimal(e.Token), Text: text})
 }
 
 // unheard says why the client of a grant does not hear of it, else for how long it waited.
 func (b *Builder) unheard(e history.Event, r *request) Text {
-	client := b.find(e.Client)
+	client, ask := b.ledger.Actor(e.Client), b.ledger.Ask(e.Client, e.Scope)
 	switch {
-	case client != nil && client.State == Dead:
+	case client.Dead():
 		return Say("(it is dead)")
-	case client != nil && client.State == Paused:
+	case client.Paused():
 		return Say("(it stands still)")
-	case b.gaveUp[asking{e.Client, "", e.Scope}]:
+	case ask != nil && ask.Answer.Came() && ask.Answer.Kind != history.KindOK && ask.Answer.Reason != reasonHeld:
 		return Say("(it has given up, and does not know)")
 	}
 	return since(r, e, "(it waited for %s)")
 }
 
-// holds notes that a lane holds a tenure from now on.
-func (b *Builder) holds(client string, g *tenure) {
-	if l := b.lane(client); l != nil {
-		b.held[l.Name] = append(b.held[l.Name], g.n)
-		l.Tenure = g.n
-	}
-}
-
-// letsGo notes that a lane does not hold a tenure any longer. It may hold others.
-func (b *Builder) letsGo(l *Lane, g *tenure) {
-	left := slices.DeleteFunc(b.held[l.Name], func(n int) bool { return n == g.n })
-	if b.held[l.Name], l.Tenure = left, 0; len(left) > 0 {
-		l.Tenure = left[len(left)-1]
-	}
-}
-
 func (b *Builder) ended(e history.Event, r *request) {
-	client := b.find(e.Client)
-	g := b.tenures.end(e)
-	waited := g != nil && g.n == 0
-	for i := range b.lanes {
-		if g != nil {
-			b.letsGo(&b.lanes[i], g)
-		}
-	}
+	client, g := b.ledger.Actor(e.Client), b.ledger.Tenure(e.Tenure)
 	who, what := name(e.Client), lock(e.Scope)
 	row := Row{Class: ClassRelease}
 	switch {
-	case waited:
+	case g.Queued.Came() && !g.Granted.Came():
 		row.Text = Say("%s is in the queue for %s no longer: %s", who, what, e.Cause)
-	case e.Cause == history.CauseReleased && client != nil && client.State == Running:
+	case e.Cause == history.CauseReleased && !client.Dead() && !client.Paused():
 		row.Lane, row.To = e.Client, e.Lane
 		row.Text = append(releases(e, g, r), since(r, e, "(it took %s)")...)
 	case e.Cause == history.CauseExpired && e.Text != "": // it had no lease
@@ -150,10 +118,7 @@ func (r *request) arrives() string {
 
 // carry notes on a row whose token it takes along.
 func (b *Builder) carry(row *Row, e history.Event) {
-	row.Token = decimal(e)
-	if g := b.tenures.byID[e.Tenure]; g != nil {
-		row.Tenure = g.n
-	}
+	row.Token, row.Tenure = decimal(e.Token), b.ledger.Tenure(e.Tenure).N
 }
 
 // since says how long a request took, where that is worth a word.
@@ -164,66 +129,10 @@ func since(r *request, e history.Event, format string) Text {
 	return Say(format, Took(e.At-r.invoke.At))
 }
 
-// tenures is the lock service's account: who held which lock, one after the
-// other. The picture shows it apart from the tokens, which are what is judged.
-type tenures struct {
-	granted int                // how many so far
-	byID    map[string]*tenure // those that were granted, or queued for
-	holders map[string]bool    // clients that ever held a lock
-}
-
-type tenure struct {
-	n          int // place in the account, from 1; 0: it waits in the queue
-	client, id string
-	token      string
-	over       bool
-}
-
-// queue records that a tenure will come.
-func (t *tenures) queue(e history.Event) *tenure {
-	g := &tenure{client: e.Client, id: e.Tenure, token: decimal(e)}
-	t.byID[e.Tenure] = g
-	return g
-}
-
-func (t *tenures) grant(e history.Event) *tenure {
-	g := t.byID[e.Tenure]
-	if g == nil || g.n > 0 {
-		g = t.queue(e)
-	}
-	t.granted++
-	t.holders[e.Client] = true
-	g.n, g.token = t.granted, decimal(e)
-	return g
-}
-
-// end finds the tenure that e ends; nil where its grant was not seen.
-func (t *tenures) end(e history.Event) *tenure {
-	g := t.byID[e.Tenure]
-	if g == nil || g.over {
-		return nil
-	}
-	g.over = true
-	return g
-}
-
-// shared finds the running tenure of another client that e names as its own.
-func (t *tenures) shared(e history.Event) *tenure {
-	if g := t.byID[e.Tenure]; e.Tenure != "" && g != nil && !g.over && g.client != e.Lane {
-		return g
-	}
-	return nil
-}
-
-// again reports whether a client was granted a tenure before that goes on.
-func (t *tenures) again(e history.Event) bool {
-	g := t.byID[e.Tenure]
-	return e.Tenure != "" && g != nil && !g.over && g.client == e.Lane
-}
-
-func decimal(e history.Event) string {
-	if e.Token == 0 {
+// decimal writes a token; "" where there is none.
+func decimal(t fence.Token) string {
+	if t == 0 {
 		return ""
 	}
-	return e.Token.String()
+	return t.String()
 }

@@ -58,21 +58,21 @@ func ticket(e history.Event) Text {
 
 // shows says which number a client takes for its token instead of the one that
 // the lock service's account has.
-func shows(e history.Event, granted string) Text {
+func shows(e history.Event, granted fence.Token) Text {
 	return slices.Concat(Say("%s shows", name(e.Lane)), token(e, "", ""), Say("from now on, not the grant's token %s", granted))
 }
 
 // releases says that a client let go. again is its request where that was about
 // an older tenure of the lock than the one that it ended.
-func releases(e history.Event, g *tenure, again *request) Text {
-	if g == nil || again == nil || again.invoke.Tenure == "" || again.invoke.Tenure == g.id || again.invoke.Scope != e.Scope {
+func releases(e history.Event, g *history.Tenure, again *request) Text {
+	if !g.Known() || again == nil || again.invoke.Tenure == "" || again.invoke.Tenure == g.ID || again.invoke.Scope != e.Scope {
 		return Say("%s releases %s", name(e.Client), lock(e.Scope))
 	}
 	says := append(Say("%s's unlock of its old tenure,", name(e.Client)), token(again.invoke, "", ",")...)
-	if g.token == "" {
+	if g.Token == 0 {
 		return append(says, Say("releases its new one of %s", lock(e.Scope))...)
 	}
-	return slices.Concat(says, Say("releases its new one of %s,", lock(e.Scope)), Strong("token"+Tie+"%s", g.token))
+	return slices.Concat(says, Say("releases its new one of %s,", lock(e.Scope)), Strong("token"+Tie+"%s", g.Token))
 }
 
 // verbs say what a client does that asks for an operation.
@@ -223,15 +223,17 @@ func network(e history.Event) Text {
 }
 
 // whileStopped says how long before the end of its lease a client was hit.
-func whileStopped(l *Lane, e history.Event) string {
-	if l == nil || l.State == Running {
+func whileStopped(a *history.Actor, e history.Event) string {
+	hit := ""
+	switch {
+	case a.Dead():
+		hit = "killed"
+	case a.Paused():
+		hit = "stopped"
+	default:
 		return ""
 	}
-	hit := "stopped"
-	if l.State == Dead {
-		hit = "killed"
-	}
-	return ", " + Took(cmp.Or(e.Took, e.At-l.Since)) + " after it was " + hit
+	return ", " + Took(cmp.Or(e.Took, e.At-a.Fault.At)) + " after it was " + hit
 }
 
 // value says what a key holds.

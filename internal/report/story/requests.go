@@ -166,7 +166,7 @@ func (b *Builder) invoke(e history.Event, r *request) {
 	switch {
 	case e.Op == history.OpCount:
 		b.add(e, Row{Class: ClassNote, Text: doing(e)})
-	case r.sent && asksForLock(e.Op):
+	case r.sent && history.AsksForLock(e.Op):
 		b.add(e, Row{Class: ClassSend, To: server(e.Op), Text: append(doing(e), Say("and waits")...)})
 	case r.sent:
 		row := Row{Class: ClassSend, To: server(e.Op), Leg: Sent, Request: e.Request, Text: r.yet(doing(e))}
@@ -200,9 +200,9 @@ func (b *Builder) answer(e history.Event, r *request) {
 	case e.Kind == history.KindOK:
 		b.succeeded(e, asked, account)
 	case account == history.KindRefused: // which says why
-	case e.Reason == reasonLost && !asksForLock(asked.Op):
+	case e.Reason == reasonLost && !history.AsksForLock(asked.Op):
 		class := ClassNote
-		if b.tenures.holders[e.Lane] {
+		if b.ledger.Actor(e.Lane).Latest != nil {
 			class = ClassLost
 		}
 		b.add(e, Row{Class: class, Text: refrains(asked, e.Text)})
@@ -216,22 +216,22 @@ func (b *Builder) answer(e history.Event, r *request) {
 // succeeded takes the news of a success. Where the lock service or the storage
 // tells of it as well, that is the row.
 func (b *Builder) succeeded(e, asked history.Event, account history.Kind) {
-	shared := b.tenures.shared(asked)
+	t := b.ledger.Tenure(asked.Tenure)
+	goesOn := asked.Tenure != "" && t.Known() && !t.Ended.Came()
 	switch {
 	case asked.Op == history.OpCount:
 		b.add(e, Row{Class: ClassNote, Text: append(Say("%s has counted in", name(e.Lane)), Solid(asked.Key)...)})
 	case asked.Op == history.OpRead:
 		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane, Text: append(Say("%s gets:", e.Lane), value(asked.Key, e)...)})
-	case asksForLock(asked.Op) && shared != nil:
-		b.holds(e.Lane, shared)
-		text := Say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(shared.client))
-		b.add(e, Row{Class: ClassGrant, Lane: service, To: e.Lane, Tenure: shared.n, Token: shared.token, Text: append(text, token(asked, "", "")...)})
-	case asksForLock(asked.Op) && account == "" && b.tenures.again(asked):
+	case history.AsksForLock(asked.Op) && goesOn && t.Client != e.Lane:
+		text := Say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(t.Client))
+		b.add(e, Row{Class: ClassGrant, Lane: service, To: e.Lane, Tenure: t.N, Token: decimal(t.Token), Text: append(text, token(asked, "", "")...)})
+	case history.AsksForLock(asked.Op) && goesOn && account == "":
 		text := Say("%s takes %s again, which it holds:", name(e.Lane), lock(asked.Scope))
 		b.add(e, Row{Class: ClassReply, Lane: service, To: e.Lane, Text: append(text, token(asked, "", "")...)})
 	case account == history.KindGranted:
-		if g := b.tenures.byID[asked.Tenure]; g != nil && e.Token != 0 && g.token != "" && g.token != decimal(e) {
-			b.add(e, Row{Class: ClassNote, Tenure: g.n, Text: shows(e, g.token)})
+		if e.Token != 0 && t.Token != 0 && t.Token != e.Token {
+			b.add(e, Row{Class: ClassNote, Tenure: t.N, Text: shows(e, t.Token)})
 		}
 	case account == "":
 		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane,
@@ -255,11 +255,9 @@ func merge(e, invoke history.Event) history.Event {
 	return e
 }
 
-func asksForLock(op string) bool { return op == history.OpLock || op == history.OpTryLock }
-
 // server is the lane that does an operation.
 func server(op string) string {
-	if asksForLock(op) || op == history.OpUnlock {
+	if history.AsksForLock(op) || op == history.OpUnlock {
 		return service
 	}
 	return history.LaneStorage

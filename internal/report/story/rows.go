@@ -2,7 +2,6 @@ package story
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -40,16 +39,12 @@ type Lane struct {
 	Believes bool // by its own account it holds a lock
 }
 
+// Mistaken reports whether a lane believes that it holds a lock, and holds none.
+func (l Lane) Mistaken() bool { return l.Believes && l.Tenure == 0 }
+
 // Index is the place of the lane of that name; -1: there is none.
 func Index(lanes []Lane, name string) int {
 	return slices.IndexFunc(lanes, func(l Lane) bool { return l.Name == name })
-}
-
-// revive notes that a lane runs that was dead: it was started again.
-func (l *Lane) revive() {
-	if l.State == Dead {
-		l.State = Running
-	}
 }
 
 // Row is one step of the story: one line in the terminal, one level in the
@@ -89,12 +84,9 @@ func (r Row) Start() time.Duration {
 type Builder struct {
 	run      history.Run
 	service  string // whose lane is drawn as that of the lock service
-	lanes    []Lane
+	lanes    []string
 	requests requests
-	tenures  tenures
-	beliefs  *beliefs
-	held     map[string][]int  // by lane: the tenures that it holds
-	gaveUp   map[asking]bool   // locks that clients asked for last, and did not get as far as they know; without ops
+	ledger   *history.Ledger
 	marks    map[string]string // by scope
 	rows     []Row             // made by the call that is going on
 	now      time.Duration
@@ -110,9 +102,8 @@ func NewBuilder() *Builder {
 	return &Builder{
 		service:  history.Run{}.LockService(),
 		requests: requests{named: make(map[string]*request), open: make(map[asking]*request), last: make(map[string]*request)},
-		tenures:  tenures{byID: make(map[string]*tenure), holders: make(map[string]bool)},
-		beliefs:  newBeliefs(math.MaxInt), held: make(map[string][]int), gaveUp: make(map[asking]bool),
-		marks: make(map[string]string), harmed: make(map[int]bool),
+		ledger:   history.NewLedger(),
+		marks:    make(map[string]string), harmed: make(map[int]bool),
 	}
 }
 
@@ -155,14 +146,32 @@ func (b *Builder) Add(events []history.Event, violations []history.Violation) []
 }
 
 // Lanes returns all lanes as they are now, in the order in which to draw them.
-func (b *Builder) Lanes() []Lane { return slices.Clone(b.lanes) }
+func (b *Builder) Lanes() []Lane {
+	lanes := make([]Lane, len(b.lanes))
+	for i, name := range b.lanes {
+		a := b.ledger.Actor(name)
+		l := Lane{Name: name, Since: a.Fault.At, Believes: a.Believes > 0}
+		switch {
+		case a.Paused():
+			l.State = Paused
+		case a.Dead():
+			l.State = Dead
+		}
+		if n := len(a.Holds); n > 0 {
+			l.Tenure = a.Holds[n-1].N
+		}
+		lanes[i] = l
+	}
+	return lanes
+}
 
 // Run returns what is run, printable; zero before its event.
 func (b *Builder) Run() history.Run { return b.run }
 
 // tell tells one event. r is the request that it is about, or nil.
 func (b *Builder) tell(e history.Event, r *request) {
-	b.beliefs.tell(b.place, e)
+	before := b.ledger.Actor(e.Lane).Fault
+	b.ledger.Take(e)
 	if e.Kind == history.KindRun {
 		b.run = CleanRun(*cmp.Or(e.Run, &history.Run{}))
 		for _, l := range b.run.Lanes {
@@ -170,12 +179,8 @@ func (b *Builder) tell(e history.Event, r *request) {
 		}
 		return
 	}
-	l := b.lane(e.Lane)
-	if l == nil {
-		l = new(Lane) // nobody sees how it is
-	}
+	b.lane(e.Lane)
 	b.now = max(b.now, e.At)
-	l.Believes = b.beliefs.open[l.Name] > 0
 	switch e.Kind {
 	case history.KindGranted:
 		b.granted(e, r)
@@ -184,33 +189,25 @@ func (b *Builder) tell(e history.Event, r *request) {
 	case history.KindEnded:
 		b.ended(e, r)
 	case history.KindApplied, history.KindRefused, history.KindDuplicate, history.KindUnanswered:
-		l.revive()
 		b.request(e, r)
 	case history.KindFinal:
 		b.add(e, Row{Class: ClassFinal, Text: append(Say("at the end:"), value(e.Key, e)...)})
 	case history.KindInvoke:
-		l.revive()
-		b.asksFor(e)
 		b.invoke(e, r)
 	case history.KindOK, history.KindFail, history.KindUnknown:
-		b.asksFor(e)
 		b.answer(e, r)
 	case history.KindLost:
 		b.add(e, Row{Class: ClassLost, Text: append(Say("%s is told that it lost %s", e.Lane, lock(e.Scope)), token(e, "(", ")")...)})
 	case history.KindPause:
-		l.State, l.Since = Paused, e.At
 		b.add(e, Row{Class: ClassPause, Text: paused(e)})
 	case history.KindResume:
-		if l.State == Paused && e.Took == 0 {
-			e.Took = e.At - l.Since
+		if before.Kind == history.KindPause && e.Took == 0 {
+			e.Took = e.At - before.At
 		}
-		l.State, l.Since = Running, e.At
 		b.add(e, Row{Class: ClassResume, Took: e.Took, Text: Say("%s goes on; it stood still for %s", name(e.Lane), Took(e.Took))})
 	case history.KindKill:
-		l.State, l.Since = Dead, e.At
 		b.add(e, Row{Class: ClassKill, Text: Say("%s is killed", name(e.Lane))})
 	case history.KindRestart:
-		l.State, l.Since = Running, e.At
 		b.add(e, Row{Class: ClassRestart, Text: Say("%s is started again", name(e.Lane))})
 	case history.KindNetwork:
 		b.add(e, Row{Class: ClassNetwork, Text: network(e)})
@@ -231,33 +228,25 @@ func (b *Builder) tell(e history.Event, r *request) {
 func (b *Builder) add(e history.Event, r Row) {
 	r.At, r.Event, r.Place = b.now, e, b.place
 	r.Lane = cmp.Or(r.Lane, e.Lane)
-	if b.lane(r.Lane) == nil {
+	if !b.lane(r.Lane) {
 		r.Lane = ""
 	}
-	if b.lane(r.To) == nil || r.To == r.Lane {
+	if !b.lane(r.To) || r.To == r.Lane {
 		r.To = ""
 	}
 	r.Lanes = b.Lanes()
 	b.rows = append(b.rows, r)
 }
 
-// lane is the lane of that name, which is made where there is none. The lab has
-// none unless the run asks for it: what it says is about the run.
-func (b *Builder) lane(name string) *Lane {
-	if l := b.find(name); l != nil {
-		return l
+// lane makes the lane of that name where there is none, and reports whether there is one
+// then. The lab has none unless the run asks for it: what it says is about the run.
+func (b *Builder) lane(name string) bool {
+	switch {
+	case slices.Contains(b.lanes, name):
+		return true
+	case name == "" || name == history.LaneLab && !slices.Contains(b.run.Lanes, name):
+		return false
 	}
-	if name == "" || name == history.LaneLab && !slices.Contains(b.run.Lanes, name) {
-		return nil
-	}
-	b.lanes = append(b.lanes, Lane{Name: name})
-	return &b.lanes[len(b.lanes)-1]
-}
-
-// find is the lane of that name; nil: there is none.
-func (b *Builder) find(name string) *Lane {
-	if i := Index(b.lanes, name); i >= 0 {
-		return &b.lanes[i]
-	}
-	return nil
+	b.lanes = append(b.lanes, name)
+	return true
 }

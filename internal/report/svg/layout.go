@@ -71,7 +71,7 @@ func (p *panel) spread() {
 		}
 		if len(r.Lanes) == n && n > 0 {
 			last := r.Lanes[n-1]
-			labelled = labelled || last.State == story.Paused || onlyBelieves(last) > 0
+			labelled = labelled || last.State == story.Paused || last.Mistaken()
 		}
 	}
 	if labelled {

@@ -30,29 +30,28 @@ func (p *panel) drawLanes(top, bottom int) {
 		if p.tight() {
 			half = 7
 		}
-		state := func(l story.Lane) int { return int(l.State) }
-		for _, s := range p.spans(i, top, bottom, state) {
-			if story.State(s.value) != story.Dead {
+		for _, s := range spans(p, i, top, bottom, func(l story.Lane) story.State { return l.State }) {
+			if s.value != story.Dead {
 				p.Lines = append(p.Lines, seg{x, s.from, x, s.to, "rail"})
 			}
-			if story.State(s.value) == story.Paused {
+			if s.value == story.Paused {
 				p.Bars = append(p.Bars, box{x - half, s.from, 2 * half, s.to - s.from, "pause"})
-				p.pauseLabel(i, x+half+5, s)
+				p.pauseLabel(i, x+half+5, s.stretch)
 			}
 		}
-		for _, s := range p.spans(i, top, bottom, believed()) {
+		for _, s := range spans(p, i, top, bottom, believed()) {
 			if s.value > 0 {
 				p.Bars = append(p.Bars, box{x - half - 6, s.from, 5, s.to - s.from, "belief " + hue(s.value-1)})
 			}
 		}
-		for _, s := range p.spans(i, top, bottom, func(l story.Lane) int { return l.Tenure }) {
+		for _, s := range spans(p, i, top, bottom, func(l story.Lane) int { return l.Tenure }) {
 			if s.value > 0 {
 				p.Bars = append(p.Bars, box{x - 3, s.from, 6, s.to - s.from, hue(s.value)})
 			}
 		}
-		for _, s := range p.spans(i, top, bottom, onlyBelieves) {
-			if s.value > 0 {
-				p.beliefLabel(x+half+5, s)
+		for _, s := range spans(p, i, top, bottom, story.Lane.Mistaken) {
+			if s.value {
+				p.beliefLabel(x+half+5, s.stretch)
 			}
 		}
 	}
@@ -71,17 +70,9 @@ func believed() func(story.Lane) int {
 	}
 }
 
-// onlyBelieves is 1 where a lane believes that it holds the lock, and does not.
-func onlyBelieves(l story.Lane) int {
-	if l.Believes && l.Tenure == 0 {
-		return 1
-	}
-	return 0
-}
-
 // beliefLabel says beside the row where a client begins to only believe that it does
 // so, if nothing else is there.
-func (p *panel) beliefLabel(x int, s span) {
+func (p *panel) beliefLabel(x int, s stretch) {
 	row := p.rows[s.begin]
 	if p.phone || p.tight() || row.To != "" || row.Class == story.ClassPause {
 		return
@@ -93,7 +84,7 @@ func (p *panel) beliefLabel(x int, s span) {
 
 // pauseLabel writes how long a lane stands still beside the row where that
 // begins: a row without an arrow.
-func (p *panel) pauseLabel(lane, x int, s span) {
+func (p *panel) pauseLabel(lane, x int, s stretch) {
 	if p.phone {
 		return // no room, and the row where it goes on says so
 	}
@@ -109,22 +100,28 @@ func (p *panel) pauseLabel(lane, x int, s span) {
 	}
 }
 
-// span is a stretch of a lane on which a value stays as it is.
-type span struct {
-	from, to, value int
-	begin, end      int // the rows that begin and end it
+// stretch is a part of a lane.
+type stretch struct {
+	from, to   int
+	begin, end int // the rows that begin and end it
 }
 
-func (p *panel) spans(lane, top, bottom int, value func(story.Lane) int) []span {
-	all := []span{{from: top, to: bottom, end: len(p.rows)}}
+// span is a stretch on which a value stays as it is.
+type span[T comparable] struct {
+	stretch
+	value T
+}
+
+func spans[T comparable](p *panel, lane, top, bottom int, value func(story.Lane) T) []span[T] {
+	all := []span[T]{{stretch: stretch{from: top, to: bottom, end: len(p.rows)}}}
 	for i, r := range p.rows {
-		v := 0
+		var v T
 		if lane < len(r.Lanes) {
 			v = value(r.Lanes[lane])
 		}
 		if last := &all[len(all)-1]; v != last.value {
 			last.to, last.end = p.slots[i].y, i
-			all = append(all, span{p.slots[i].y, bottom, v, i, len(p.rows)})
+			all = append(all, span[T]{stretch{p.slots[i].y, bottom, i, len(p.rows)}, v})
 		}
 	}
 	return all
@@ -135,15 +132,14 @@ func (p *panel) axis(top, bottom int) {
 	if p.phone {
 		return // the texts say the times
 	}
-	x := p.left
-	p.Lines = append(p.Lines, seg{x, top, x, bottom, "axis"})
+	p.Lines = append(p.Lines, seg{p.left, top, p.left, bottom, "axis"})
 	for i, r := range p.rows {
 		if !p.timed(i) {
 			continue
 		}
 		y := p.slots[i].y
-		p.Lines = append(p.Lines, seg{x - 3, y, x + 3, y, "axis"})
-		p.Labels = append(p.Labels, label{x - 6, y + 4, "time", story.Say("%s", story.Clock(r.At))})
+		p.Lines = append(p.Lines, seg{p.left - 3, y, p.left + 3, y, "axis"})
+		p.Labels = append(p.Labels, label{p.left - 6, y + 4, "time", story.Say("%s", story.Clock(r.At))})
 	}
 }
 

@@ -220,7 +220,7 @@ func (t *Timeline) rows(rows []story.Row) {
 			t.put(&out, t.grid.bars(t.glyphs.signs[story.KeyWait], t.above.Lanes), took, t.above.Lanes, quiet)
 		}
 		t.keys.Add(t.above, r)
-		t.keys[story.KeyBelief] = t.keys[story.KeyBelief] || slices.ContainsFunc(r.Lanes, mistaken)
+		t.keys[story.KeyBelief] = t.keys[story.KeyBelief] || slices.ContainsFunc(r.Lanes, story.Lane.Mistaken)
 		ink := inked(r.Class.Tone)
 		if r.Class == story.ClassNote {
 			ink = quiet
@@ -230,9 +230,6 @@ func (t *Timeline) rows(rows []story.Row) {
 		t.write(out.String())
 	}
 }
-
-// mistaken reports whether a lane believes what is not so.
-func mistaken(l story.Lane) bool { return l.Believes && l.Tenure == 0 }
 
 // relane places the lanes anew and writes their names.
 func (t *Timeline) relane(out *strings.Builder, lanes []story.Lane) {

@@ -17,23 +17,23 @@ import (
 )
 
 // List is all that have scenarios and chapters. The first is meant where nobody names one.
-var List = []service.Service{
-	etcd.Service{},
-	redis.Service{},
-	postgres.Service{},
-	mariadb.Service{},
-	sqlite.Service{},
-	zookeeper.Service{},
-	elasticsearch.Service{},
-	hazelcast.Service{},
+var List = []*service.Service{
+	etcd.Service(),
+	redis.Service(),
+	postgres.Service(),
+	mariadb.Service(),
+	sqlite.Service(),
+	zookeeper.Service(),
+	elasticsearch.Service(),
+	hazelcast.Service(),
 }
 
 // Named are all that a scenario can name: those, and one that the user brings.
-var Named = append(slices.Clone(List), custom.Service{})
+var Named = append(slices.Clone(List), custom.Service())
 
 // Chapters is the folder of the chapters about a service's scenarios.
 func Chapters(service string) string {
-	if service == List[0].Name() {
+	if service == List[0].Name {
 		return "docs"
 	}
 	return "docs/" + service

@@ -64,37 +64,37 @@ func TestWhoseClock(t *testing.T) {
 	const ahead = time.Minute
 	for _, s := range all.List {
 		names := recipesOf(s)
-		for _, gone := range slices.Sorted(maps.Keys(clocks[s.Name()])) {
+		for _, gone := range slices.Sorted(maps.Keys(clocks[s.Name])) {
 			if !slices.Contains(names, gone) {
-				t.Errorf("%s has no recipe %s", s.Name(), gone)
+				t.Errorf("%s has no recipe %s", s.Name, gone)
 			}
 		}
 		for _, by := range names {
-			clock, known := clocks[s.Name()][by]
+			clock, known := clocks[s.Name][by]
 			if !known {
-				t.Errorf("whose clock ends a lease of %s %s?", s.Name(), by)
+				t.Errorf("whose clock ends a lease of %s %s?", s.Name, by)
 			}
 			right, wrong := boundOf(s, by, 0), boundOf(s, by, ahead)
 			if longer := wrong - right; longer != map[string]time.Duration{ofClient: ahead}[clock] {
-				t.Errorf("%s %s, %s: the bound is %v, and of a client that is %v ahead %v", s.Name(), by, clock, right, ahead, wrong)
+				t.Errorf("%s %s, %s: the bound is %v, and of a client that is %v ahead %v", s.Name, by, clock, right, ahead, wrong)
 			}
 		}
 	}
 }
 
 // recipesOf are the names of a service's recipes.
-func recipesOf(s service.Service) []string {
-	by, _ := setting.Find(s.ClientSettings(), service.By)
+func recipesOf(s *service.Service) []string {
+	by, _ := setting.Find(s.Client, service.By)
 	return by.Of
 }
 
 // boundOf is for how long at most a dead client holds a lock by a recipe.
-func boundOf(s service.Service, by string, ahead time.Duration) time.Duration {
-	values := setting.Defaults(slices.Concat(setting.Client, s.ClientSettings()))
+func boundOf(s *service.Service, by string, ahead time.Duration) time.Duration {
+	values := setting.Defaults(slices.Concat(setting.Client, s.Client))
 	values[service.By] = by
 	if _, has := values[peers.Ahead.Name]; has {
 		values[peers.Ahead.Name] = ahead.String()
 	}
-	bounds, _ := s.(service.Bounded).Bounds(setting.Defaults(s.Words().World), map[string]scenario.Client{"c": {Values: values}})
+	bounds, _ := s.Bounds(setting.Defaults(s.World), map[string]scenario.Client{"c": {Values: values}})
 	return bounds["c"]
 }

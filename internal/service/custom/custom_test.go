@@ -15,7 +15,7 @@ import (
 )
 
 // services are the one of these tests.
-var services = []service.Service{custom.Service{}}
+var services = []*service.Service{custom.Service()}
 
 // The test binary is its own storage and janitor.
 func TestMain(m *testing.M) {
@@ -57,10 +57,10 @@ func TestNothingIsJoined(t *testing.T) {
 	if _, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Services: services, Exe: os.Args[0], Endpoints: []string{proctest.Nobody(t)}}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a run with an address: %v, want %q", err, want)
 	}
-	if err := (custom.Service{}).Reach(t.Context(), []string{proctest.Nobody(t)}); err == nil || !strings.Contains(err.Error(), want) {
+	if err := custom.Service().Reach(t.Context(), []string{proctest.Nobody(t)}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("an address: %v, want %q", err, want)
 	}
-	if _, _, err := (custom.Service{}).At("here"); err == nil || !strings.Contains(err.Error(), want) {
+	if _, _, err := custom.Service().At("here"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a place: %v, want %q", err, want)
 	}
 }

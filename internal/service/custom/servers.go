@@ -21,9 +21,8 @@ type servers struct {
 	told    chan struct{} // closed when all that the process said was taken in
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := foreign.New(stage.Group(), name, stage.World().Text(settingCommand), filepath.Join(stage.Group().Dir, name))
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	server, err := foreign.New(stage.Group(), name, stage.Plan().World.Text(settingCommand), filepath.Join(stage.Group().Dir, name))
 	if err != nil {
 		return nil, err
 	}
@@ -65,21 +64,20 @@ func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.server.Addr()}, nil
 }
 
-var kill = nodes.Kill(func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
-	s, at := of.(*servers), stage.Now()
-	stage.Mean(s.server.Process())
-	if err := s.server.Kill(); err != nil {
+var kill = nodes.Kill(func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+	s := of.(*servers)
+	story.Ends(s.server.Process())
+	if err := service.Noted(story, "the lock service is killed", s.server.Kill); err != nil {
 		return err
 	}
-	stage.Remark(at, "the lock service is killed")
-	return stage.AwaitClosed(ctx, "the end of what the lock service said", s.told)
+	return story.AwaitClosed(ctx, "the end of what the lock service said", s.told)
 })
 
-var restart = nodes.Restart(func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
-	if err := stage.Meanwhile(ctx, "the lock service to listen", of.(*servers).server.Start); err != nil {
+var restart = nodes.Restart(func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+	if err := story.Meanwhile(ctx, "the lock service to listen", of.(*servers).server.Start); err != nil {
 		return err
 	}
-	stage.Remark(stage.Now(), "the lock service is started again")
+	story.Remark(story.Now(), "the lock service is started again")
 	return nil
 })
 
@@ -89,12 +87,7 @@ var resume = nodes.Resume(signal("the lock service goes on", (*proc.Process).Res
 
 // signal does something to the process; how says so.
 func signal(how string, do func(*proc.Process) error) service.Doing {
-	return func(_ context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
-		at := stage.Now()
-		err := do(of.(*servers).server.Process())
-		if err == nil {
-			stage.Remark(at, how)
-		}
-		return err
+	return func(_ context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+		return service.Noted(story, how, func() error { return do(of.(*servers).server.Process()) })
 	}
 }

@@ -8,13 +8,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 const (
@@ -39,9 +36,27 @@ var clientSettings = []setting.Setting{
 }
 
 // Service is the lock service that a command runs.
-type Service struct{}
+func Service() *service.Service {
+	return &service.Service{
+		Service: scenario.Service{
+			Name: name, About: "A lock service of your own.", World: worldSettings, Client: clientSettings,
+			Nodes: nodes.Name + "1", Check: check,
+		},
+		Faults: []*service.Fault{&kill, &restart, &pause, &resume},
 
-var _ service.Service = Service{}
+		Found: func() (where, bring string) { return "yours: " + page, "" },
+		Where: "a command, named in the scenario",
+		At:    func(string) (*service.Service, []string, error) { return nil, nil, errNoAccount },
+		Start: start,
+		Join:  func(stage service.Stage, _ []string) service.Servers { return &servers{stage: stage} }, // Observe says why it is of no use
+		Reach: func(context.Context, []string) error { return errNoAccount },
+
+		NoClient: errNoClient,
+		Shows: func(client setting.Values) string {
+			return map[string]string{tokenGranted: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
+		},
+	}
+}
 
 // nodes is what a story calls its only process.
 var nodes = service.Nodes{Name: name, One: "process of the lock service", Many: "the lock service"}
@@ -51,23 +66,6 @@ var errNoAccount = errors.New("a lock service of your own tells of its tenures b
 
 // errNoClient is why a client of such a service is a program of the user's.
 var errNoClient = errors.New("gcsim has no client for a lock service of your own: give it a \"command\"; docs/your-client.md says what the command does")
-
-// Name implements service.Dialer, as those below do.
-func (Service) Name() string { return name }
-
-func (Service) ClientSettings() []setting.Setting { return clientSettings }
-
-func (Service) DefaultEndpoints() []string { return nil }
-
-func (Service) Dial(service.Options) (service.Client, error) { return nil, errNoClient }
-
-// Words implements service.Service, as those below do.
-func (Service) Words() scenario.Service {
-	return scenario.Service{
-		Name: name, About: "A lock service of your own.", World: worldSettings, Client: clientSettings,
-		Nodes: nodes.Name + "1", Unqueued: true, Clientless: true, Check: check,
-	}
-}
 
 // check finds a world without a command, and clients without one.
 func check(world scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
@@ -82,35 +80,5 @@ func check(world scenario.World, clients map[string]scenario.Client) *scenario.C
 	return nil
 }
 
-func (Service) Faults() []*service.Fault { return []*service.Fault{&kill, &restart, &pause, &resume} }
-
-func (Service) Found() (where, bring string) { return "yours: " + page, "" }
-
-func (Service) At(string) (service.Service, []string, error) { return nil, nil, errNoAccount }
-
-func (Service) Where() string { return "a command, named in the scenario" }
-
-func (Service) Commands() []*cobra.Command { return nil }
-
-func (Service) Reach(context.Context, []string) error { return errNoAccount }
-
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	return all[client].Values
-}
-
-func (Service) Shows(client setting.Values) string {
-	return map[string]string{tokenGranted: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
-}
-
-func (Service) Slot(tenure string) string { return tenure }
-
-// Join implements service.Service. There is nothing to join: Observe says why.
-func (Service) Join(stage service.Stage, _ []string) service.Servers { return &servers{stage: stage} }
-
-// Position implements service.Servers. It is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
-
-// IssuerArgs implements service.Servers, as Leave does.
-func (s *servers) IssuerArgs() []string { return nil }
-
+// Leave implements service.Servers. The process ends with the run.
 func (s *servers) Leave(context.Context) {}

@@ -19,20 +19,8 @@ import (
 // Name is what scenarios call the service.
 const Name = "elasticsearch"
 
-// Dialer makes clients of Elasticsearch.
-type Dialer struct{}
-
-// Name implements service.Dialer, as those below do.
-func (Dialer) Name() string { return Name }
-
-// ClientSettings are those of the recipes.
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-// DefaultEndpoints is where Elasticsearch is by default.
-func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:9200"} }
-
 // Dial makes a client.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+func Dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", o.Endpoints)
 	}

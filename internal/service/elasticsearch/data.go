@@ -137,6 +137,6 @@ func shownBy(ask *history.Event) history.Event {
 
 // Final implements service.Keeper.
 func (s *servers) Final(ctx context.Context, key string) (value string, has bool, err error) {
-	f, err := s.node.file(ctx, s.stage.Prefix()+"/", key)
+	f, err := s.node.file(ctx, s.stage.Plan().Prefix+"/", key)
 	return f.Source.Value, f.Found, err
 }

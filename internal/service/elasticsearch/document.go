@@ -14,7 +14,7 @@ import (
 // perDocument is the lock of a document in the guide.
 var perDocument = recipe{
 	name: "document", shows: history.ShowsNone,
-	about: "The document says the holder's process_id: a script refuses all others. To release its locks the holder refreshes the index, and deletes by query what has its process_id.",
+	about: "The document says the holder's process_id, which gcsim's clients choose anew for each tenure. A script in the update refuses all others. To release its locks the holder refreshes the index, and deletes by query what has its process_id. No lease.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		return a.update(ctx, a.lock, takeOrRefuse(a.owner))
 	},

@@ -24,28 +24,27 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m, services, 4, node.Close) }
 
 // services are those of these tests.
-var services = []service.Service{elasticsearch.Service{}}
+var services = []*service.Service{elasticsearch.Service()}
 
 // node is that of all tests.
 var node estest.Node
 
 // onNode is the service, with a node that is there.
-type onNode struct {
-	elasticsearch.Service
-	node *esproc.Node
+func onNode(node *esproc.Node) *service.Service {
+	s := elasticsearch.Service()
+	s.Launch = func(context.Context, *proc.Group, setting.Values) (service.Launched, error) {
+		return service.Launched{Endpoints: []string{node.Addr}, Processes: []*proc.Process{node.Process}}, nil
+	}
+	return s
 }
 
-// Launch implements service.Shared.
-func (s onNode) Launch(context.Context, *proc.Group, setting.Values) (service.Launched, error) {
-	return service.Launched{Endpoints: []string{s.node.Addr}, Processes: []*proc.Process{s.node.Process}}, nil
-}
-
-// TestStories: what is shipped and what is not, on one node. The runs leave nothing behind.
+// TestStories tells them on one node, and two on a node that is there already. The runs leave
+// nothing behind.
 func TestStories(t *testing.T) {
 	node := node.Get(t)
 	url := "http://" + node.Addr
-	own := lab.Options{Services: []service.Service{onNode{node: node}}, Shared: labtest.Share(t)}
-	of, endpoints, err := elasticsearch.Service{}.At(url)
+	own := lab.Options{Services: []*service.Service{onNode(node)}, Shared: labtest.Share(t)}
+	of, endpoints, err := elasticsearch.Service().At(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,19 +52,19 @@ func TestStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("all", func(t *testing.T) {
-		tell(t, own, "testdata/*.yaml")
-		tell(t, own, "../../../scenarios/elasticsearch/*.yaml")
-		tell(t, lab.Options{Services: []service.Service{of}, Endpoints: endpoints}, "../../../scenarios/elasticsearch/0[13]-*.yaml")
+		tell(t, own, labtest.Stories(t, services[0]))
+		there := lab.Options{Services: []*service.Service{of}, Endpoints: endpoints}
+		tell(t, there, labtest.Parse(t, services, "../../../scenarios/elasticsearch/0[13]-*.yaml"))
 	})
 	if left := indices(t, url); len(left) > 0 {
 		t.Errorf("the runs have left %q behind", left)
 	}
 }
 
-// tell tells all stories of a pattern, side by side.
-func tell(t *testing.T, o lab.Options, pattern string) {
+// tell tells stories, side by side.
+func tell(t *testing.T, o lab.Options, stories []*scenario.Scenario) {
 	t.Helper()
-	labtest.Each(t, labtest.Parse(t, services, pattern), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, o)
 	})
 }
@@ -91,7 +90,7 @@ func indices(t *testing.T, url string) (names []string) {
 // TestReachNamesWhatIsMissing: nobody there.
 func TestReachNamesWhatIsMissing(t *testing.T) {
 	addr := proctest.Nobody(t)
-	err := elasticsearch.Service{}.Reach(t.Context(), []string{"http://user:secret@" + addr})
+	err := elasticsearch.Service().Reach(t.Context(), []string{"http://user:secret@" + addr})
 	if err == nil || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), addr) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v, want an error with the address and without the password", err)
 	}
@@ -100,7 +99,7 @@ func TestReachNamesWhatIsMissing(t *testing.T) {
 // TestAtRefuses: what is no place, and says what is.
 func TestAtRefuses(t *testing.T) {
 	for _, where := range []string{"127.0.0.1:9200", "ftp://h:1", "http://", "http://h:p/%zz"} {
-		if _, _, err := (elasticsearch.Service{}).At(where); err == nil || !strings.Contains(err.Error(), "want the URL of one that is there already") {
+		if _, _, err := elasticsearch.Service().At(where); err == nil || !strings.Contains(err.Error(), "want the URL of one that is there already") {
 			t.Errorf("%s: %v", where, err)
 		}
 	}

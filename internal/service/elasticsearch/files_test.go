@@ -191,11 +191,11 @@ func TestCompares(t *testing.T) {
 	}{{"versions", "true", true}, {"versions", "false", false}, {"global-guarded", "true", false}} {
 		client := scenario.Client{Values: setting.Values{"by": tt.by, "compare": tt.compare, setting.TTL: "1s"}}
 		clients[tt.by] = client
-		if got := (elasticsearch.Service{}).Words().Compares(client); got != tt.want {
+		if got := elasticsearch.Service().Compares(client); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
-	if bounds, _ := (elasticsearch.Service{}).Bounds(nil, clients); len(bounds) != 1 || bounds["global-guarded"] == 0 {
+	if bounds, _ := elasticsearch.Service().Bounds(nil, clients); len(bounds) != 1 || bounds["global-guarded"] == 0 {
 		t.Errorf("got the bounds %v, want that of global-guarded alone: nobody waits for the other", bounds)
 	}
 }

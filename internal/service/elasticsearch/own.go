@@ -16,7 +16,7 @@ import (
 var (
 	guarded = recipe{
 		name: "global-guarded", shows: history.ShowsGrant, own: true,
-		about: "Package eslock: the document names the holder, with the TTL of its lease and a token, one higher with each grant. It is never deleted. The holder renews its lease by a change of the document. Who waits takes the lock over when the document has said the same of the holder for the TTL. Each change is made only if the document is as it was read (if_seq_no, if_primary_term).",
+		about: "Package eslock: the document names the holder, with the TTL of its lease and a token, one higher with each grant. It is never deleted. The holder renews its lease by a change of the document every third of the TTL. Who waits takes the lock over when the document has said the same of the holder for the TTL, by its own clock. Each change is made only if the document is as it was read (if_seq_no, if_primary_term).",
 	}
 	guardedRead = recipe{
 		name: "global-guarded-read", shows: history.ShowsGrant, own: true, mode: fence.Shared,

@@ -44,7 +44,7 @@ type attempt struct {
 // global is the lock of the whole index in the guide: a document that is there or not.
 var global = recipe{
 	name: "global", shows: history.ShowsNone,
-	about: "The document is created, and deleted to release the lock.",
+	about: "The document is created, and deleted to release the lock. It has no content, and no lease.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		return a.create(ctx, a.lock, struct{}{})
 	},

@@ -14,7 +14,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // servers are the one node of a run, and the gate before it.
@@ -26,18 +25,8 @@ type servers struct {
 	addr  string // of the gate
 }
 
-// Start implements service.Service.
-func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	launched, err := s.Launch(ctx, stage.Group(), stage.World())
-	if err != nil {
-		return nil, err
-	}
-	stage.Guard(launched.Processes[0])
-	return s.Join(stage, launched.Endpoints), nil
-}
-
-// Launch implements service.Shared.
-func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
+// launch starts a node, for one run or for several.
+func launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
 	n, err := esproc.Start(ctx, g)
 	if err != nil {
 		return service.Launched{}, err
@@ -45,8 +34,7 @@ func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (ser
 	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process}}, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{stage: stage, where: endpoints[0]}
 }
 
@@ -62,7 +50,7 @@ var settings = values{
 
 // indices are the run's.
 func (s *servers) indices() []string {
-	return []string{indexOf(s.stage.Prefix()), filesOf(s.stage.Prefix())}
+	return []string{indexOf(s.stage.Plan().Prefix), filesOf(s.stage.Plan().Prefix)}
 }
 
 // Observe implements service.Servers, as those below do. It makes the run's indices, and opens
@@ -80,7 +68,7 @@ func (s *servers) Observe(ctx context.Context) error {
 		}
 	}
 	s.node = n
-	if err := warmUp(starting, n, s.stage.Prefix()); err != nil {
+	if err := warmUp(starting, n, s.stage.Plan().Prefix); err != nil {
 		return fmt.Errorf("take locks for the first time: %w", err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,7 +76,7 @@ func (s *servers) Observe(ctx context.Context) error {
 		return err
 	}
 	s.addr = listener.Addr().String()
-	s.gate = &gate{node: n, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Locks(), fail: func(err error) { s.stage.Fail(nil, err) }}
+	s.gate = &gate{node: n, account: newAccount(s.stage), files: newFiles(s.stage), locks: s.stage.Plan().Locks, fail: func(err error) { s.stage.Fail(nil, err) }}
 	server := &http.Server{Handler: s.gate.handler(), ReadHeaderTimeout: observeDeadline}
 	s.stage.Go(func() { _ = server.Serve(listener) })
 	s.stage.Go(func() {
@@ -127,11 +115,6 @@ func warmUp(ctx context.Context, n *node, prefix string) error {
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.addr}, nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave deletes the run's indices. A change that came later would make its index anew.
 func (s *servers) Leave(ctx context.Context) {

@@ -5,12 +5,9 @@ package elasticsearch
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -18,57 +15,33 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// Service is Elasticsearch.
-type Service struct{ Dialer }
+// Service is Elasticsearch. Nothing is done to a node. Clients are not told of the user and the
+// password of a node that is there already: they reach the node by the run's gate.
+func Service() *service.Service {
+	return &service.Service{
+		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Compares: compares, Check: check},
+		Found:   esproc.Found, Get: esproc.Get,
+		Where: whereIs,
+		At: func(where string) (*service.Service, []string, error) {
+			if _, err := at(where); err != nil || !strings.Contains(where, "://") {
+				return nil, nil, fmt.Errorf("want %s, such as https://USER:PASSWORD@HOST:9200", whereIs)
+			}
+			return Service(), []string{where}, nil
+		},
+		Command: esproc.Command, Launch: launch, Join: join, Reach: reach,
 
-var (
-	_ service.Service = Service{}
-	_ service.Shared  = Service{}
-	_ service.Getter  = Service{}
-	_ service.Bounded = Service{}
-	_ service.Keeper  = (*servers)(nil)
-)
-
-// Words implements service.Service, as those below do.
-func (Service) Words() scenario.Service {
-	return scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Unqueued: true, Halfway: true, Compares: compares, Check: check}
-}
-
-// Faults are none: nothing is done to a node.
-func (Service) Faults() []*service.Fault { return nil }
-
-// Found is "" where Java or a jar is missing.
-func (Service) Found() (where, bring string) { return esproc.Found() }
-
-// Get implements service.Getter.
-func (Service) Get(ctx context.Context, progress io.Writer) error { return esproc.Get(ctx, progress) }
-
-// Where says what At takes.
-func (Service) Where() string { return "the URL of one that is there already" }
-
-// At takes a URL, with a user and a password where there are any. Clients are not told of
-// these: they reach the node by the run's gate.
-func (s Service) At(where string) (service.Service, []string, error) {
-	_, err := at(where)
-	if err != nil || !strings.Contains(where, "://") {
-		return nil, nil, fmt.Errorf("want %s, such as https://USER:PASSWORD@HOST:9200", s.Where())
+		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:9200"},
+		Shows:  func(client setting.Values) string { return service.RecipeOf(recipes, client).shows },
+		Slot:   slotOf,
+		Bounds: bounds,
 	}
-	return s, []string{where}, nil
 }
 
-// Commands has the process of a node.
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{esproc.Command()} }
+const whereIs = "the URL of one that is there already"
 
-// Told implements service.Service, as those below do.
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	return all[client].Values
-}
-
-func (Service) Shows(client setting.Values) string { return service.RecipeOf(recipes, client).shows }
-
-// Slot is the owner, which clients choose anew for each tenure: they release together what
+// slotOf is the owner, which clients choose anew for each tenure: they release together what
 // they have taken together.
-func (Service) Slot(tenure string) string {
+func slotOf(tenure string) string {
 	owner, _, _ := strings.Cut(tenure, " ")
 	return owner
 }
@@ -76,26 +49,25 @@ func (Service) Slot(tenure string) string {
 // slack is how long a machine that is busy may take to do what is due.
 const slack = 3 * time.Second
 
-// Bounds implements service.Bounded. A lock without a lease is to last no longer than others.
+// bounds: a lock without a lease is to last no longer than others.
 // Who waits for one with a lease begins to measure the lease when it first sees the document.
 // Nobody waits for a tenure that keeps nobody out.
-func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
+func bounds(_ setting.Values, clients map[string]scenario.Client) (list map[string]time.Duration, handover time.Duration) {
+	list = make(map[string]time.Duration)
 	for name, c := range clients {
 		if service.RecipeOf(recipes, c.Values) == &versions {
 			continue
 		}
-		bounds[name] = c.Time(setting.TTL) + slack
-		handover = max(handover, bounds[name])
+		list[name] = c.Time(setting.TTL) + slack
+		handover = max(handover, list[name])
 	}
-	return bounds, handover
+	return list, handover
 }
 
 // reachDeadline is for how long an Elasticsearch that is there already is asked.
 const reachDeadline = 10 * time.Second
 
-// Reach implements service.Service.
-func (Service) Reach(ctx context.Context, endpoints []string) error {
+func reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 {
 		return fmt.Errorf("%s: %d endpoints, want one", Name, len(endpoints))
 	}

@@ -27,11 +27,11 @@ const (
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &guarded),
 	{Name: settingUnlock, Default: unlockHeld, Of: []string{unlockHeld, unlockAlways},
-		About: "When it releases a lock. held: when it has held it. always: also when it did not get it, as a program does whose \"finally\" begins before the request for the lock."},
+		About: "When it releases a lock. held: when it has held the lock. always: also when it did not get the lock, as a program does whose \"finally\" begins before the request for the lock."},
 	{Name: settingRefresh, Kind: setting.Flag, Default: "true",
 		About: "Whether it refreshes the index before it deletes by query, with the recipes document and bulk, or searches, with versions. Without that the query does not find what was created since the last refresh."},
 	{Name: settingAlso, Default: alsoNone, Pattern: `^[a-z0-9.-]+(\+[a-z0-9.-]+)*$`, Want: "names with + between them, like a+b",
-		About: "Names with + between them: the documents in the lock's directory that the recipe bulk takes with that of the lock. none: no others."},
+		About: "Names with + between them, like 1+3: the documents in the lock's directory that the recipe bulk takes with that of the lock. none: no others."},
 	{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "With the recipe versions: whether a change is made only if the document is as the client has found it, or made it."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookDocument},

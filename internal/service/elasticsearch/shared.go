@@ -13,13 +13,13 @@ import (
 var (
 	shared = recipe{
 		name: "shared", shows: history.ShowsNone, mode: fence.Shared,
-		about: "The lock of a reader: the document has the lock_type shared and a lock_count, to which a script adds one; it refuses where the lock_type is exclusive. To release the lock a script takes one off, and deletes the document at 0.",
+		about: "The lock of a reader: the document has the lock_type shared and a lock_count, to which a script adds one; it refuses where the lock_type is exclusive. To release the lock a script takes one off, and deletes the document at 0. No lease.",
 		take:  func(ctx context.Context, a *attempt) (bool, error) { return a.share(ctx, a.lock) },
 		free:  func(ctx context.Context, a *attempt) (bool, error) { return a.unshare(ctx, a.lock) },
 	}
 	exclusive = recipe{
 		name: "exclusive", shows: history.ShowsNone,
-		about: "The lock of a writer beside the readers of shared: the document is created, with the lock_type exclusive, and deleted to release the lock.",
+		about: "The lock of a writer beside the readers of shared: the document is created, with the lock_type exclusive, and deleted to release the lock. No lease.",
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			return a.create(ctx, a.lock, writers)
 		},

@@ -11,7 +11,7 @@ import (
 
 // TestTable: what docs say of each recipe is what becomes of the stories.
 func TestTable(t *testing.T) {
-	of := onNode{node: node.Get(t)}
+	of := onNode(node.Get(t))
 	token := func(r labtest.Recipe) bool { return !r.Token }
 	pause := labtest.Pause
 	pause.Not = token // without a lease nobody follows a holder that stands still

@@ -10,7 +10,7 @@ import (
 // in it, as everybody else would have to share the directory.
 var tree = recipe{
 	name: "tree", shows: history.ShowsNone,
-	about: "The lock is a path: the client takes the lock of shared on each parent, from the top, and then that of exclusive on the path itself. While it waits it keeps the parents that it has. It releases the path first, and then the parents from the longest.",
+	about: "The lock is a path: the client takes the lock of shared on each parent, from the top, and then that of exclusive on the path itself. While it waits it keeps the parents that it has. It releases the path first, and then the parents from the longest. No lease.",
 	take:  takeTree,
 	free: func(ctx context.Context, a *attempt) (bool, error) {
 		done, err := deleteDocument(ctx, a)

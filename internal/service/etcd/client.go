@@ -22,20 +22,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// Dialer makes clients of etcd.
-type Dialer struct{}
-
-// Name implements service.Dialer.
-func (Dialer) Name() string { return "etcd" }
-
-// ClientSettings implements service.Dialer.
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-// DefaultEndpoints implements service.Dialer.
-func (Dialer) DefaultEndpoints() []string {
-	return []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"}
-}
-
 // client takes its locks by etcdlock, and by mutexes where its settings need more.
 type client struct {
 	etcd     *clientv3.Client
@@ -48,8 +34,8 @@ type client struct {
 	sessions []*session // all such
 }
 
-// Dial implements service.Dialer, for clients that are not in Java.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+// Dial makes a client that is not in Java.
+func Dial(o service.Options) (service.Client, error) {
 	if by := service.RecipeOf(recipes, o.Settings); by.peer != "" {
 		return nil, service.ErrInJava(by.name)
 	}
@@ -87,7 +73,6 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	return c, nil
 }
 
-// Reach implements service.Client.
 func (c *client) Reach(ctx context.Context) error {
 	// Not by clientv3's MemberList, which tries again by itself and hides the cause.
 	cluster := etcdserverpb.NewClusterClient(c.etcd.ActiveConnection())
@@ -95,7 +80,6 @@ func (c *client) Reach(ctx context.Context) error {
 	return err
 }
 
-// Close implements service.Client.
 func (c *client) Close(ctx context.Context) error {
 	var errs []error
 	for _, s := range c.sessions {
@@ -110,12 +94,10 @@ const (
 	opTryLock = "trylock"
 )
 
-// Lock implements service.Client.
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	return c.take(ctx, opLock, scope, in)
 }
 
-// TryLock implements service.Client.
 func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	return c.take(ctx, opTryLock, scope, in)
 }
@@ -180,7 +162,6 @@ type place struct {
 	*service.Queue
 }
 
-// Enqueue implements service.Client.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
 	q, err := insist(c.members, func() (queuing, error) { return c.queuing(ctx, scope) })
 	if err != nil {

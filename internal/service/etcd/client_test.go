@@ -23,11 +23,11 @@ func TestClientObeysTheLaws(t *testing.T) {
 	}
 	t.Cleanup(server.Close)
 	const ttl = time.Second
-	settings := setting.Defaults(slices.Concat(setting.Client, etcd.Dialer{}.ClientSettings()))
+	settings := setting.Defaults(slices.Concat(setting.Client, etcd.Service().Client))
 	settings[setting.TTL] = ttl.String()
 	locktest.Run(t, locktest.Subject{
 		Open: func(context.Context) (locktest.Client, error) {
-			c, err := etcd.Dialer{}.Dial(service.Options{Endpoints: []string{server.Endpoint()}, Settings: settings})
+			c, err := etcd.Service().Dial(service.Options{Endpoints: []string{server.Endpoint()}, Settings: settings})
 			if err != nil {
 				return locktest.Client{}, err
 			}

@@ -80,8 +80,8 @@ func newTwoWays(t *testing.T) *twoWays {
 // dial makes a client that knows both addresses, and whose leases are of 15 s.
 func (w *twoWays) dial(chosen setting.Values) service.Client {
 	w.t.Helper()
-	d := etcd.Dialer{}
-	settings, err := setting.Complete(slices.Concat(setting.Client, d.ClientSettings()), chosen)
+	d := etcd.Service()
+	settings, err := setting.Complete(slices.Concat(setting.Client, d.Client), chosen)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -33,28 +33,28 @@ const observeDeadline = 30 * time.Second
 // Observe implements service.Servers: it goes through a member that no story stops.
 func (s *servers) Observe(ctx context.Context) error {
 	if s.cluster == nil || len(s.cluster.Members) == 1 {
-		return s.observe(ctx, s.endpoints, false)
+		return s.observe(ctx, s.endpoints, nil)
 	}
-	leader, err := s.leader(ctx)
+	leader, err := s.Leads(ctx)
 	if err != nil {
 		return err
 	}
-	return s.observe(ctx, []string{s.others(leader)[0].Endpoint()}, false)
+	return s.observe(ctx, []string{s.Others(leader)[0].Endpoint()}, nil)
 }
 
 // observe begins the account, through some members. After another watch has
-// stopped it goes on where that one did; anew says that etcd's past is another
-// one now, and begins with what is there.
-func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) error {
+// stopped it goes on where that one did. With revoke, etcd's past is another one now: the
+// account begins with what is there, and revoke says which tenures are over.
+func (s *servers) observe(ctx context.Context, endpoints []string, revoke func(yes func(tenure string) bool)) error {
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 	if err != nil {
 		return fmt.Errorf("observer: %w", err)
 	}
 	old, queues := s.observer, make(map[string]*queue)
-	for _, lock := range s.stage.Locks() {
+	for _, lock := range s.Stage.Plan().Locks {
 		queues[lock] = newQueue(lock)
 	}
-	if old != nil && !anew {
+	if old != nil && revoke == nil {
 		queues = old.queues
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -77,7 +77,7 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 				q.begin(now)
 			}
 			if err == nil && old != nil {
-				err = s.forget(starting, old.queues[lock], q)
+				err = s.forget(starting, old.queues[lock], q, revoke)
 			}
 			if err != nil {
 				stop()
@@ -86,14 +86,14 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 			}
 		}
 		changes := client.Watch(ctx, etcdlock.Prefix(lock), clientv3.WithPrefix(), clientv3.WithRev(q.seen+1))
-		follow = append(follow, func() { q.follow(ctx, changes, s.stage) })
+		follow = append(follow, func() { q.follow(ctx, changes, s.Stage) })
 	}
 	if starting.Err() != nil {
 		stop()
 		client.Close()
 		return fmt.Errorf("observer: %w", context.Cause(starting))
 	}
-	s.stage.Go(func() {
+	s.Stage.Go(func() {
 		defer close(w.ended)
 		defer client.Close()
 		done := make(chan struct{})
@@ -109,11 +109,11 @@ func (s *servers) observe(ctx context.Context, endpoints []string, anew bool) er
 
 // forget ends the tenures that etcd's past, which is another one now, does not have.
 // Those that it has go on, or once more.
-func (s *servers) forget(ctx context.Context, before, now *queue) error {
+func (s *servers) forget(ctx context.Context, before, now *queue, revoke func(yes func(tenure string) bool)) error {
 	for _, p := range before.lacking(now) {
-		s.stage.Revoked(func(tenure string) bool { return tenure == p.tenure() })
-		err := s.stage.Meanwhile(ctx, "the end of what etcd has forgotten", func(context.Context) error {
-			s.stage.Tell(now.event(history.KindEnded, p))
+		revoke(func(tenure string) bool { return tenure == p.Tenure })
+		err := s.Stage.Meanwhile(ctx, "the end of what etcd has forgotten", func(context.Context) error {
+			s.Stage.Tell(now.Event(history.KindEnded, p))
 			return nil
 		})
 		if err != nil {
@@ -123,52 +123,41 @@ func (s *servers) forget(ctx context.Context, before, now *queue) error {
 	return nil
 }
 
-// queue is that of one lock: who holds it, and who waits.
+// queue is that of one lock. A key that is in it again, with another create revision, is of
+// another tenure.
 type queue struct {
-	scope  string
-	places map[string]*keyPlace // by key
-	seen   int64                // revision
+	*service.Line
+	seen int64 // revision
 }
 
-// keyPlace is one in the queue. When it is granted the lock it is a tenure.
-type keyPlace struct {
-	key      string
-	revision int64 // of its creation
-	granted  bool
-}
+func newQueue(scope string) *queue { return &queue{Line: service.NewLine(Name, scope)} }
 
-func newQueue(scope string) *queue {
-	return &queue{scope: scope, places: make(map[string]*keyPlace)}
+func standing(kv *mvccpb.KeyValue) service.Standing {
+	key := string(kv.Key)
+	return service.Standing{Key: key, Tenure: tenureOf(key, kv.CreateRevision), Token: fence.Token(kv.CreateRevision), Mode: etcdlock.ModeOf(key)}
 }
-
-func (p *keyPlace) tenure() string { return tenureOf(p.key, p.revision) }
 
 // begin takes the queue as it is. Its holders are none that anybody has to be told of.
 func (q *queue) begin(now *clientv3.GetResponse) {
 	q.seen = now.Header.Revision
+	slices.SortFunc(now.Kvs, func(a, b *mvccpb.KeyValue) int { return cmp.Compare(a.CreateRevision, b.CreateRevision) })
 	for _, kv := range now.Kvs {
-		q.places[string(kv.Key)] = &keyPlace{key: string(kv.Key), revision: kv.CreateRevision}
+		q.Enter(standing(kv))
 	}
-	q.grant()
-}
-
-// inOrder are the places in the order of their create revisions.
-func (q *queue) inOrder() []*keyPlace {
-	return slices.SortedFunc(maps.Values(q.places), func(a, b *keyPlace) int { return cmp.Compare(a.revision, b.revision) })
 }
 
 // lacking are the tenures of q that another account of the lock does not have.
-func (q *queue) lacking(other *queue) []*keyPlace {
-	return slices.DeleteFunc(q.inOrder(), func(p *keyPlace) bool {
-		same := other.places[p.key]
-		return !p.granted || same != nil && same.revision == p.revision
+func (q *queue) lacking(other *queue) []*service.Standing {
+	return slices.DeleteFunc(q.InOrder(), func(p *service.Standing) bool {
+		same := other.At(p.Key)
+		return !p.Granted || same != nil && same.Tenure == p.Tenure
 	})
 }
 
 func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, stage service.Stage) {
 	for change := range changes {
 		if err := change.Err(); err != nil && ctx.Err() == nil {
-			stage.Fail(nil, fmt.Errorf("the observer's watch of %s: %w", q.scope, err))
+			stage.Fail(nil, fmt.Errorf("the observer's watch of %s: %w", q.Lock, err))
 			return
 		}
 		for _, e := range change.Events {
@@ -178,58 +167,16 @@ func (q *queue) follow(ctx context.Context, changes clientv3.WatchChan, stage se
 	}
 }
 
-// see takes in a change of the queue and says what it means.
-func (q *queue) see(e *clientv3.Event) (told []history.Event) {
-	key := string(e.Kv.Key)
-	p, known := q.places[key]
-	switch {
-	case e.Type == mvccpb.Event_DELETE && known:
-		delete(q.places, key)
-		return append([]history.Event{q.event(history.KindEnded, p)}, q.grant()...)
-	case e.Type == mvccpb.Event_DELETE || known: // touched again by its holder
-		return nil
+// see takes in a change of the queue and says what it means. Its holder may touch a key again.
+func (q *queue) see(e *clientv3.Event) []history.Event {
+	if e.Type == mvccpb.Event_DELETE {
+		return q.Leave(string(e.Kv.Key))
 	}
-	p = &keyPlace{key: key, revision: e.Kv.CreateRevision}
-	q.places[key] = p
-	if told = q.grant(); !p.granted {
-		told = append(told, q.event(history.KindQueued, p))
-	}
-	return told
-}
-
-// grant grants the lock to those whose turn it is, and tells of it: to the first, as
-// package concurrency has it, and as etcdlock has it to those that share the lock and
-// have nobody before them who does not.
-func (q *queue) grant() (told []history.Event) {
-	for i, p := range q.inOrder() {
-		shared := etcdlock.ModeOf(p.key) == fence.Shared
-		if i > 0 && !shared {
-			break
-		}
-		if !p.granted {
-			p.granted = true
-			told = append(told, q.event(history.KindGranted, p))
-		}
-		if !shared {
-			break
-		}
-	}
-	return told
-}
-
-func (q *queue) event(kind history.Kind, p *keyPlace) history.Event {
-	e := history.Event{
-		At: time.Duration(time.Now().UnixNano()), Lane: Service{}.Name(), Kind: kind,
-		Scope: q.scope, Tenure: p.tenure(),
-	}
-	if kind != history.KindEnded {
-		e.Token, e.Mode = fence.Token(p.revision), etcdlock.ModeOf(p.key)
-	}
-	return e
+	return q.Enter(standing(e.Kv))
 }
 
 // stopObserving ends the account, and waits until all of it is taken in.
-func (s *servers) stopObserving(ctx context.Context) error {
+func (s *servers) stopObserving(ctx context.Context, story service.Story) error {
 	s.observer.stop()
-	return s.stage.AwaitClosed(ctx, "the end of the observer's account", s.observer.ended)
+	return story.AwaitClosed(ctx, "the end of the observer's account", s.observer.ended)
 }

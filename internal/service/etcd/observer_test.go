@@ -55,7 +55,7 @@ func TestObserverBegins(t *testing.T) {
 	}
 	q.begin(now)
 	for key, want := range map[string]bool{"a-shared": true, "b-shared": true, "w": false, "c-shared": false} {
-		if q.places[key].granted != want {
+		if q.At(key).Granted != want {
 			t.Errorf("%s holds the lock: %v, want %v", key, !want, want)
 		}
 	}
@@ -64,15 +64,14 @@ func TestObserverBegins(t *testing.T) {
 // TestForgotten: of what etcd does not have any more the tenures alone.
 func TestForgotten(t *testing.T) {
 	before, now := newQueue("/lock"), newQueue("/lock")
-	for key, rev := range map[string]int64{"a-shared": 5, "b-shared": 6, "c-shared": 7, "w": 8} {
-		before.places[key] = &keyPlace{key: key, revision: rev}
+	for i, key := range []string{"a-shared", "b-shared", "c-shared", "w"} {
+		before.Enter(standing(&mvccpb.KeyValue{Key: []byte(key), CreateRevision: int64(5 + i)}))
 	}
-	before.grant()
-	now.places["b-shared"] = &keyPlace{key: "b-shared", revision: 6}
-	now.places["c-shared"] = &keyPlace{key: "c-shared", revision: 4} // of an earlier tenure
+	now.Enter(standing(&mvccpb.KeyValue{Key: []byte("b-shared"), CreateRevision: 6}))
+	now.Enter(standing(&mvccpb.KeyValue{Key: []byte("c-shared"), CreateRevision: 4})) // of an earlier tenure
 	var got []string
 	for _, p := range before.lacking(now) {
-		got = append(got, p.tenure())
+		got = append(got, p.Tenure)
 	}
 	if want := []string{"a-shared@5", "c-shared@7"}; !slices.Equal(got, want) {
 		t.Errorf("etcd has forgotten %q, want %q", got, want)

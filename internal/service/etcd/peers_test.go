@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m, services, 2) }
 
 // services are those of these tests.
-var services = []service.Service{etcd.Service{}}
+var services = []*service.Service{etcd.Service()}
 
 // TestPeers: a client in Java has the tenures, the tokens and the verdicts that gcsim's own has,
 // and excludes it.

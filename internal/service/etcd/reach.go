@@ -17,9 +17,9 @@ import (
 // reachDeadline is for how long an etcd that is there already is asked.
 const reachDeadline = 10 * time.Second
 
-// Reach implements service.Service. Where no etcd answers it is better said once than
+// reach asks members that are there already. Where no etcd answers it is better said once than
 // by each run, after a deadline of its own.
-func (Service) Reach(ctx context.Context, endpoints []string) error {
+func reach(ctx context.Context, endpoints []string) error {
 	for _, e := range endpoints {
 		if !isAddress(strings.TrimPrefix(e, "http://")) {
 			return fmt.Errorf("etcd at %q: want HOST:PORT", e)

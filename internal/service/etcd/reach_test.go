@@ -66,5 +66,5 @@ func TestReachWantsNoUser(t *testing.T) {
 }
 
 func reach(ctx context.Context, endpoints []string) error {
-	return etcd.Service{}.Reach(ctx, endpoints)
+	return etcd.Service().Reach(ctx, endpoints)
 }

@@ -21,7 +21,7 @@ func settingsWith(chosen setting.Values) setting.Values {
 
 func dial(t *testing.T, endpoint string, chosen setting.Values) service.Client {
 	t.Helper()
-	c, err := Dialer{}.Dial(service.Options{Endpoints: []string{endpoint}, Settings: settingsWith(chosen)})
+	c, err := Dial(service.Options{Endpoints: []string{endpoint}, Settings: settingsWith(chosen)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestPlaceOfAReader(t *testing.T) {
 	if token, _ := place.Shown(); g.Mode != fence.Shared || g.Token <= held.Grant().Token || token != g.Token || !strings.HasPrefix(g.Owner, "/lock/"+session+"-") {
 		t.Errorf("the place is %+v of session %s", g, session)
 	}
-	if err := place.Unlock(t.Context()); err == nil || place.Err() != nil || isClosed(place.Done()) {
+	if err := place.Unlock(t.Context()); err == nil || place.Err() != nil || service.IsClosed(place.Done()) {
 		t.Errorf("a place that waits: unlocked with %v, over with %v", err, place.Err())
 	}
 	if err := held.Unlock(t.Context()); err != nil {
@@ -73,7 +73,7 @@ func TestPlaceOfAReader(t *testing.T) {
 	if err := place.Unlock(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if !isClosed(place.Done()) || place.Err() != nil {
+	if !service.IsClosed(place.Done()) || place.Err() != nil {
 		t.Errorf("unlocked, and over with %v", place.Err())
 	}
 }
@@ -93,7 +93,7 @@ func TestSettingsOfAReader(t *testing.T) {
 		{setting.Values{setting.Look: setting.LookSession}, ""},
 	} {
 		tt.chosen[setting.Mode] = setting.ModeShared
-		c, err := Dialer{}.Dial(service.Options{Endpoints: []string{"127.0.0.1:1"}, Settings: settingsWith(tt.chosen)})
+		c, err := Dial(service.Options{Endpoints: []string{"127.0.0.1:1"}, Settings: settingsWith(tt.chosen)})
 		if err == nil {
 			_ = c.Close(t.Context())
 		}

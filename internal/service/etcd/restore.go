@@ -27,17 +27,17 @@ var save = service.Fault{
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		err := stage.Meanwhile(ctx, "etcd's snapshot", func(ctx context.Context) error { return s.cluster.Save(ctx, s.snapshotFile()) })
+		err := story.Meanwhile(ctx, "etcd's snapshot", func(ctx context.Context) error { return s.cluster.Save(ctx, s.snapshotFile()) })
 		if err != nil {
 			return err
 		}
-		revision, err := s.Position(ctx)
+		revision, err := s.position(ctx)
 		if err != nil {
 			return err
 		}
-		stage.Remark(stage.Now(), fmt.Sprintf("a snapshot of etcd is taken, at revision %d", revision))
+		story.Remark(story.Now(), fmt.Sprintf("a snapshot of etcd is taken, at revision %d", revision))
 		return nil
 	},
 }
@@ -51,50 +51,50 @@ var restore = service.Fault{
 			if !s.Facts[saved] {
 				return "there is no snapshot: it needs a step \"gcsim: save etcd\" before"
 			}
-			if members := s.Variant.World.Settings.Number(settingMembers); members != 1 {
+			if members := s.Variant.World.Settings.Number(nodes.Setting); members != 1 {
 				return fmt.Sprintf("etcd has %d members, and only one alone can be restored: it needs \"members: 1\"", members)
 			}
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, s service.Servers, _ service.Stage, _ scenario.Step) error {
-		return s.(*servers).restore(ctx)
+	Do: func(ctx context.Context, s service.Servers, story service.Story, _ scenario.Step) error {
+		return s.(*servers).restore(ctx, story)
 	},
 }
 
-func (s *servers) snapshotFile() string { return filepath.Join(s.stage.Group().Dir, "snapshot.db") }
+func (s *servers) snapshotFile() string { return filepath.Join(s.Stage.Group().Dir, "snapshot.db") }
 
-func (s *servers) restore(ctx context.Context) error {
-	before, err := s.Position(ctx)
+func (s *servers) restore(ctx context.Context, story service.Story) error {
+	before, err := s.position(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.stopObserving(ctx); err != nil {
+	if err := s.stopObserving(ctx, story); err != nil {
 		return err
 	}
 	var how etcdproc.Restored
 	words := "restored from its snapshot"
-	if s.stage.World().Text(settingRestore) == restoreBumped {
+	if s.Stage.Plan().World.Text(settingRestore) == restoreBumped {
 		how = etcdproc.Restored{BumpRevision: bump, MarkCompacted: true}
 		words += fmt.Sprintf(", with --bump-revision %d --mark-compacted", bump)
 	}
 	for _, m := range s.cluster.Members {
-		s.stage.Mean(m.Process())
+		story.Ends(m.Process())
 	}
-	err = s.stage.Meanwhile(ctx, "etcd to be restored", func(ctx context.Context) error {
+	err = s.Stage.Meanwhile(ctx, "etcd to be restored", func(ctx context.Context) error {
 		return s.cluster.Restore(ctx, s.snapshotFile(), how)
 	})
 	if err != nil {
 		return err
 	}
-	s.guard()
-	if err := s.observe(ctx, s.endpoints, true); err != nil {
+	s.Guard()
+	if err := s.observe(ctx, s.endpoints, story.Revoked); err != nil {
 		return err
 	}
-	after, err := s.Position(ctx)
+	after, err := s.position(ctx)
 	if err != nil {
 		return err
 	}
-	s.stage.Remark(s.stage.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
+	story.Remark(story.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
 	return nil
 }

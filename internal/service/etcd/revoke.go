@@ -17,23 +17,23 @@ var revoke = service.Fault{
 		About: "Ends the client's lease, as an operator could.",
 		Check: scenario.HasAsked,
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		tenure := stage.Tenure(step)
+	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+		tenure := story.Tenure(step)
 		id, err := leaseOf(tenure)
 		if err != nil || id == clientv3.NoLease {
 			return fmt.Errorf("%s has no lease that could be revoked: its tenure is %q", step.Client, tenure)
 		}
-		stage.Revoked(func(other string) bool {
+		story.Revoked(func(other string) bool {
 			lease, err := leaseOf(other)
 			return err == nil && lease == id
 		})
-		err = stage.Meanwhile(ctx, "etcd to revoke the lease of "+step.Client, func(ctx context.Context) error {
+		err = story.Meanwhile(ctx, "etcd to revoke the lease of "+step.Client, func(ctx context.Context) error {
 			_, err := of.(*servers).observer.client.Revoke(ctx, id)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return stage.AwaitEnd(ctx, step.Client, tenure)
+		return story.AwaitEnd(ctx, step.Client, tenure)
 	},
 }

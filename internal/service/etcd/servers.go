@@ -14,52 +14,51 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
+// nodes is what a story calls the members.
+var nodes = &service.Electing[*etcdproc.Member]{
+	Nodes:   service.Nodes{Name: Name, Setting: service.SettingMembers.Name, One: "member of etcd", Many: "members of etcd"},
+	Service: "etcd", Leases: "leases",
+}
+
 // servers are the members of a run.
 type servers struct {
-	stage     service.Stage
+	service.Quorum[*etcdproc.Member]
 	cluster   *etcdproc.Cluster // nil: they were there already
 	endpoints []string
 	observer  *watch
-	led       *etcdproc.Member   // and was stopped
-	gone      []*etcdproc.Member // that are dead or stand still
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	start := etcdproc.Start
-	if isolates(stage.Steps()) {
-		start = etcdproc.StartLinked
+// start starts members, with links between them if the story isolates one.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	begin := etcdproc.Start
+	if isolates(stage.Plan().Steps) {
+		begin = etcdproc.StartLinked
 	}
-	cluster, err := start(ctx, stage.Group(), stage.World().Number(settingMembers), etcdserver.Config{})
+	cluster, err := begin(ctx, stage.Group(), stage.Plan().World.Number(nodes.Setting), etcdserver.Config{})
 	if err != nil {
 		return nil, err
 	}
-	s := &servers{stage: stage, cluster: cluster, endpoints: cluster.Endpoints()}
-	s.guard()
+	s := serversOf(stage, cluster)
+	s.Guard()
 	return s, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, endpoints: endpoints}
-}
-
-// guard has the end of a member's process, as it is now, end the run.
-func (s *servers) guard() {
-	for _, m := range s.cluster.Members {
-		s.stage.Guard(m.Process())
+func serversOf(stage service.Stage, cluster *etcdproc.Cluster) *servers {
+	s := &servers{cluster: cluster, endpoints: cluster.Endpoints()}
+	s.Quorum = service.Quorum[*etcdproc.Member]{
+		Of: nodes, Stage: stage, Members: cluster.Members, Elect: cluster.Leader, Isolated: cluster.Isolated,
+		Settle: func(ctx context.Context, story service.Story, _ bool) error { return s.observeServing(ctx, story) },
 	}
+	return s
 }
 
-// IssuerArgs implements service.Servers.
-func (s *servers) IssuerArgs() []string {
-	return []string{"--issuer", strings.Join(s.endpoints, ",")}
+func join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{Quorum: service.Quorum[*etcdproc.Member]{Stage: stage}, endpoints: endpoints}
 }
 
-// Endpoints implements service.Servers.
 func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]string, error) {
-	which := client.Text(settingMember)
-	if which == memberAny {
+	which := client.Text(service.SettingMember)
+	if which == service.MemberAny {
 		var all []string
 		for _, e := range s.endpoints {
 			all = append(all, strings.TrimPrefix(e, "http://"))
@@ -75,18 +74,15 @@ func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]strin
 
 // member is the one that a client's setting names.
 func (s *servers) member(ctx context.Context, which string) (*etcdproc.Member, error) {
-	switch which {
-	case memberLeader:
-		return s.leader(ctx)
-	case memberFollower:
-		leader, err := s.leader(ctx)
-		if err != nil {
-			return nil, err
+	if which == service.MemberLeader || which == service.MemberFollower {
+		leader, err := s.Leads(ctx)
+		if err == nil && which == service.MemberFollower {
+			return s.Others(leader)[0], nil
 		}
-		return s.others(leader)[0], nil
+		return leader, err
 	}
 	var members []*etcdproc.Member
-	err := s.stage.Meanwhile(ctx, "the IDs of etcd's members", func(ctx context.Context) (err error) {
+	err := s.Stage.Meanwhile(ctx, "the IDs of etcd's members", func(ctx context.Context) (err error) {
 		members, err = s.cluster.ByLeaseID(ctx)
 		return err
 	})
@@ -99,23 +95,9 @@ func (s *servers) member(ctx context.Context, which string) (*etcdproc.Member, e
 	return members[0], nil
 }
 
-// others are all members but one.
-func (s *servers) others(one *etcdproc.Member) []*etcdproc.Member {
-	return slices.DeleteFunc(slices.Clone(s.cluster.Members), func(m *etcdproc.Member) bool { return m == one })
-}
-
-// leader is the member that leads.
-func (s *servers) leader(ctx context.Context) (leader *etcdproc.Member, err error) {
-	err = s.stage.Meanwhile(ctx, "a leader of etcd", func(ctx context.Context) (err error) {
-		leader, err = s.cluster.Leader(ctx)
-		return err
-	})
-	return leader, err
-}
-
-// Position implements service.Servers: it is etcd's revision.
-func (s *servers) Position(ctx context.Context) (revision fence.Token, err error) {
-	err = s.stage.Meanwhile(ctx, "etcd's revision", func(ctx context.Context) error {
+// position is etcd's revision.
+func (s *servers) position(ctx context.Context) (revision fence.Token, err error) {
+	err = s.Stage.Meanwhile(ctx, "etcd's revision", func(ctx context.Context) error {
 		resp, err := s.observer.client.Get(ctx, "fencelab")
 		if err == nil {
 			revision = fence.Token(resp.Header.Revision)
@@ -125,16 +107,31 @@ func (s *servers) Position(ctx context.Context) (revision fence.Token, err error
 	return revision, err
 }
 
-// Leave implements service.Servers. What it cannot end runs out.
+// What Leave cannot end runs out.
 func (s *servers) Leave(ctx context.Context) {
 	if s.observer == nil {
 		return
 	}
-	left, err := s.observer.client.Get(ctx, s.stage.Prefix(), clientv3.WithPrefix())
+	left, err := s.observer.client.Get(ctx, s.Stage.Plan().Prefix, clientv3.WithPrefix())
 	if err != nil {
 		return
 	}
 	for _, kv := range left.Kvs {
 		_, _ = s.observer.client.Revoke(ctx, clientv3.LeaseID(kv.Lease))
 	}
+}
+
+// observeServing has the account go on through a member that serves, where the one that
+// it goes through does not. Where most do not serve nobody is granted a lock, and the
+// account goes on when they do.
+func (s *servers) observeServing(ctx context.Context, story service.Story) error {
+	serving, most := s.Serving()
+	through := s.observer.client.Endpoints()
+	if !most || slices.ContainsFunc(serving, func(m *etcdproc.Member) bool { return slices.Contains(through, m.Endpoint()) }) {
+		return nil
+	}
+	if err := s.stopObserving(ctx, story); err != nil {
+		return err
+	}
+	return s.observe(ctx, []string{serving[0].Endpoint()}, nil)
 }

@@ -22,8 +22,8 @@ func (impatient) Meanwhile(ctx context.Context, what string, do func(context.Con
 // TestNobodyLeads: an etcd that has no leader when a run begins does not hold it up
 // for ever.
 func TestNobodyLeads(t *testing.T) {
-	s := &servers{stage: impatient{}, cluster: &etcdproc.Cluster{Members: []*etcdproc.Member{{}, {}, {}}}} // that nobody started
-	for _, member := range []string{memberLeader, memberFollower} {
+	s := serversOf(impatient{}, &etcdproc.Cluster{Members: []*etcdproc.Member{{}, {}, {}}}) // that nobody started
+	for _, member := range []string{service.MemberLeader, service.MemberFollower} {
 		if _, err := s.member(t.Context(), member); err == nil || !strings.Contains(err.Error(), "no member of etcd leads") {
 			t.Errorf("%s: got %v, want what it waited for", member, err)
 		}

@@ -3,12 +3,13 @@
 package etcd
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -16,20 +17,72 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
+
+// Name is what scenarios call the service.
+const Name = "etcd"
 
 // Service is etcd.
-type Service struct{ Dialer }
+func Service() *service.Service {
+	return &service.Service{
+		Service: scenario.Service{
+			Name: Name, About: "The lock service.",
+			World: worldSettings, Client: clientSettings,
+			Words: []string{service.Leader, sessionOwn, sessionKept},
+			Nodes: nodes.Name + "[0-9]+", Check: check, Clash: clash, Own: nodes.Own("etcd members", "single members of etcd"),
+		},
+		Faults: faults,
 
-var (
-	_ service.Service = Service{}
-	_ service.Bounded = Service{}
-	_ service.Peered  = Service{}
-)
+		Found: func() (where, bring string) { return "embedded, etcd " + version.Version, "" },
+		Where: "HOST:PORT,… of members that are there already",
+		At: func(where string) (*service.Service, []string, error) {
+			return Service(), strings.Split(where, ","), nil // Reach looks at them
+		},
+		Command: etcdcmd.Command,
+		Start:   start, Join: join, Reach: reach,
+
+		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:2379", "127.0.0.1:22379", "127.0.0.1:32379"},
+		Peer:  func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },
+		Told:  told,
+		Shows: func(client setting.Values) string { return shows[client.Text(setting.Token)] },
+		Slot:  slotOf, Bounds: bounds,
+		IssuerArgs: func(s service.Servers) []string {
+			return []string{"--issuer", strings.Join(s.(*servers).endpoints, ",")}
+		},
+		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
+	}
+}
+
+// shows is what a client shows by its setting.
+var shows = map[string]string{
+	tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax,
+}
+
+// told are a client's settings. A session that another client shares is of package
+// concurrency: no other key than the session's is there to be shared.
+func told(client string, all map[string]scenario.Client) setting.Values {
+	told := maps.Clone(all[client].Values)
+	if _, shares := all[told.Text(setting.Session)]; shares {
+		told[setting.Session] = sessionOwn
+	}
+	for _, other := range all {
+		if other.Text(setting.Session) == client {
+			told[setting.Session] = sessionKept
+		}
+	}
+	return told
+}
+
+// slotOf is the key in the queue, which a client that keeps its session uses for each of its
+// tenures.
+func slotOf(tenure string) string {
+	key, _, _ := strings.Cut(tenure, "@")
+	return key
+}
 
 // The settings of its servers.
 const (
-	settingMembers = "members"
 	settingRestore = "restore"
 
 	restorePlain  = "plain"
@@ -37,39 +90,14 @@ const (
 )
 
 var worldSettings = []setting.Setting{
-	{Name: settingMembers, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many members it has."},
-	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How it is restored. plain: revisions go back to the snapshot's. bumped: by etcdutl's --bump-revision and --mark-compacted."},
+	service.SettingMembers,
+	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How \"restore etcd\" restores etcd. plain: revisions go back to the snapshot's. bumped: revisions go on, by etcdutl's --bump-revision and --mark-compacted."},
 }
 
-// Words implements service.Service.
-func (s Service) Words() scenario.Service {
-	return scenario.Service{
-		Name: s.Name(), About: "The lock service.",
-		World: worldSettings, Client: s.ClientSettings(),
-		Words: []string{leaderName, sessionOwn, sessionKept},
-		Nodes: memberNames, Issuer: true,
-		Check: check, Clash: clash, Own: own,
-	}
-}
-
-// Faults implements service.Service.
-func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&pauseLeader, &resumeLeader, &pauseMember, &resumeMember, &killMember, &restartMember, &isolateLeader, &healLeader, &isolateMember, &healMember, &revoke, &save, &restore}
-}
-
-// Found implements service.Service.
-func (Service) Found() (where, bring string) { return "embedded, etcd " + version.Version, "" }
-
-// At implements service.Service.
-func (s Service) At(where string) (service.Service, []string, error) {
-	return s, strings.Split(where, ","), nil // Reach looks at them
-}
-
-// Where implements service.Service.
-func (Service) Where() string { return "HOST:PORT,… of members that are there already" }
-
-// Commands implements service.Service.
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{etcdcmd.Command()} }
+// faults are steps that no other service has.
+var faults = slices.Concat(nodes.LeaderFaults(), nodes.MemberFaults(service.NodeRule{
+	Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before",
+}), []*service.Fault{isolateLeader, healLeader, &isolateMember, &healMember, &revoke, &save, &restore})
 
 // check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
@@ -83,26 +111,16 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		if s, why := unfit(clients[name].Values); s != "" {
 			return &scenario.Conflict{Client: name, Setting: s, Text: why}
 		}
-		if clients[name].Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3 {
-			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "etcd has one member, which leads, and so no follower: it needs \"members: 3\""}
+		if clients[name].Text(service.SettingMember) == service.MemberFollower && w.Settings.Number(nodes.Setting) < 3 {
+			return &scenario.Conflict{Client: name, Setting: service.SettingMember, Text: "etcd has one member, which leads, and so no follower: it needs \"members: 3\""}
 		}
 	}
 	return nil
 }
 
-// clash refuses a lock within another. The keys of etcd's lock /a stand below
-// /a/, and so do those of a lock /a/b: its holder would stand in the queue of /a.
-func clash(lock, other string) string {
-	in, out := lock, other
-	if len(in) < len(out) {
-		in, out = out, in
-	}
-	if out == in || !strings.HasPrefix(in+"/", out+"/") {
-		return ""
-	}
-	return fmt.Sprintf(
-		"the lock %q lies within %q, and etcd would take its holder for one that waits for %q: want names of which none goes on from another with a /", in, out, out)
-}
+// The keys of etcd's lock /a stand below /a/, and so do those of a lock /a/b: its holder would stand
+// in the queue of /a.
+var clash = service.ClashWithin("etcd would take its holder for one that waits for %[2]q")
 
 // checkSession looks whether there is a session that a client can share.
 func checkSession(name string, clients map[string]scenario.Client) *scenario.Conflict {
@@ -131,44 +149,16 @@ func checkSession(name string, clients map[string]scenario.Client) *scenario.Con
 	return wrong
 }
 
-// Told implements service.Service. A session that another client shares is of package
-// concurrency: no other key than the session's is there to be shared.
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	told := maps.Clone(all[client].Values)
-	if _, shares := all[told.Text(setting.Session)]; shares {
-		told[setting.Session] = sessionOwn
-	}
-	for _, other := range all {
-		if other.Text(setting.Session) == client {
-			told[setting.Session] = sessionKept
-		}
-	}
-	return told
-}
+// slack is how long etcd may take to end a lease that ran out, or to grant a free lock.
+// It looks twice a second; the rest is for a machine that is busy.
+const slack = 3 * time.Second
 
-// own says why a variant needs an etcd of its own.
-func own(world setting.Values, clients map[string]scenario.Client) (why []string) {
-	if n := world.Number(settingMembers); n != 1 {
-		why = append(why, fmt.Sprintf("wants %d etcd members", n))
-	}
-	for _, c := range clients {
-		if c.Text(settingMember) != memberAny {
-			return append(why, "has clients of single members of etcd")
-		}
-	}
-	return why
-}
-
-// Shows implements service.Service.
-func (Service) Shows(client setting.Values) string {
-	return map[string]string{
-		tokenRevision: history.ShowsGrant, tokenHeader: history.ShowsLater, tokenLease: history.ShowsAny, setting.TokenMax: history.ShowsMax,
-	}[client.Text(setting.Token)]
-}
-
-// Slot implements service.Service: it is the key in the queue, which a client that
-// keeps its session uses for each of its tenures.
-func (Service) Slot(tenure string) string {
-	key, _, _ := strings.Cut(tenure, "@")
-	return key
+// bounds has none of a client that shares another's session: that one renews its lease.
+func bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
+	bounds, handover = nodes.Bounds(world, clients, slack)
+	maps.DeleteFunc(bounds, func(name string, _ time.Duration) bool {
+		_, shares := clients[clients[name].Text(setting.Session)]
+		return shares
+	})
+	return bounds, handover
 }

@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -123,7 +124,7 @@ func (c *client) sessionFor(ctx context.Context, lease clientv3.LeaseID) (*sessi
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := lease == clientv3.NoLease && !c.keepsSession()
-	if k := c.kept; k != nil && !own && !isClosed(k.Done()) && (lease == clientv3.NoLease || lease == k.Lease()) {
+	if k := c.kept; k != nil && !own && !service.IsClosed(k.Done()) && (lease == clientv3.NoLease || lease == k.Lease()) {
 		return k, nil
 	}
 	s, err := c.openSession(ctx, lease)
@@ -170,7 +171,7 @@ func (t *mutexTenure) take(ctx context.Context, op string) error {
 // leave takes back its key from a session that goes on. With an error the key may
 // be left.
 func (t *mutexTenure) leave(ctx context.Context) error {
-	if !isClosed(t.waits) {
+	if !service.IsClosed(t.waits) {
 		return errors.New("its session goes on")
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.session.of.timeout())
@@ -201,19 +202,10 @@ func (t *mutexTenure) Done() <-chan struct{} { return t.session.Done() }
 
 // Err cannot say more: a session does not tell why it ended.
 func (t *mutexTenure) Err() error {
-	if isClosed(t.Done()) {
+	if service.IsClosed(t.Done()) {
 		return lock.ErrCutOff
 	}
 	return nil
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 func (t *mutexTenure) UnorderedLeaseID() int64 { return int64(t.session.Lease()) }

@@ -15,12 +15,8 @@ const (
 	sessionOwn  = "own"  // each tenure has a key of its own
 	sessionKept = "kept" // one session, and so one key, is for all tenures
 
-	settingMember  = "member"
-	memberAny      = "any"     // it knows them all
-	memberHighest  = "highest" // the one whose leases have the highest IDs
-	memberLowest   = "lowest"
-	memberLeader   = "leader"   // the one that leads when the story begins
-	memberFollower = "follower" // one that does not
+	memberHighest = "highest" // the member whose leases have the highest IDs
+	memberLowest  = "lowest"
 
 	lookIsOwner = "is-owner"
 	lookFirst   = "first"
@@ -31,29 +27,50 @@ var clientSettings = []setting.Setting{
 	keepAlive, keepAliveTimeout,
 	{
 		Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax},
-		About: "What it shows to the storage. revision: the create revision of its lock key. header: the revision at which etcd answered that the lock is its. lease: its lease ID, which is not ordered. max: 2^63-1, with or without a lock.",
+		About: "Which number it shows to the storage as its token. revision: the create revision of its lock key. header: the revision at which etcd answered that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock.",
 	},
 	{
-		Name: settingMember, Default: memberAny, Of: []string{memberAny, memberHighest, memberLowest, memberLeader, memberFollower},
-		About: "Which of etcd's members it talks to. highest, lowest: the one whose leases have the highest, the lowest IDs. leader: the one that leads when the story begins. follower: one that does not.",
+		Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
+		About: "The member of etcd that it talks to. any: it knows all members. If a member is silent for a second while the client waits for its answer, the client leaves that member. The renewals of its lease may be stuck with the silent member, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader: the member that leads when the story begins. follower: a member that does not lead then; needs three members or more.",
 	},
 	{
 		Name: setting.Session, Default: sessionOwn, Pattern: `^[a-z][a-z0-9-]*$`, Want: "own, kept or the name of a client",
-		About: "What its locks stand on. own: each tenure has a key of its own. kept: one session, and so one key, for all its tenures. Or the name of the client whose session it shares, and which keeps it.",
+		About: "On which session its locks stand. own: each tenure has a key of its own, as with etcdlock. Locks that it holds at the same time stand on one lease, and are lost together. A lock that an exclusive client queued for has a lease of its own, and so has every lock with look: is-owner. kept: one session of package concurrency, and so one key, for all its tenures. Or the name of another client, whose session it then shares. The other client has session: own or session: kept, has asked for its lock before, and keeps its session.",
 	},
 	{
 		Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared},
-		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with others that share them, as a reader.",
+		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with others that share them, as a reader; needs session: own, and a look that is not is-owner or first. With numbered: true it needs claims: exclusive, too.",
 	},
 	{
 		Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
-		About: "What its claims say of how it holds the lock. by-mode: that it shares it, if it does. exclusive: nothing, and so its token counts as that of a writer.",
+		About: "Which mode its claims say. by-mode: they say that it shares the lock, if it does. exclusive: they never say so, and its token counts as a writer's.",
 	},
 	{
 		Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
-		About: "How it looks whether it holds the lock before it writes. begin: at its session where it begins a write, else not at all. nothing: never. session: it asks its session, which may not know yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.",
+		About: "How it looks, before a write, whether it holds the lock; if it does not, it sends nothing. begin: it asks its session where it begins a write, a change or a delete, and otherwise does not look. nothing: it never looks. session: it asks its session before each write; the session may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.",
 	},
 	peers.Collector, peers.Ahead,
+}
+
+// A client can ping a member while something waits for the member's answer, and break the
+// connection to one that is silent. The renewals of a lease always wait for an answer. Type
+// members looks after silent members as well, but not for the sake of renewals.
+const (
+	settingKeepAlive        = "keepalive"
+	settingKeepAliveTimeout = "keepalive-timeout"
+)
+
+var keepAlive = setting.Setting{
+	Name: settingKeepAlive, Kind: setting.Time, Default: "0s",
+	// gRPC raises what is less than 10 s to 10 s. Members of etcd refuse only pings that
+	// come more often than every 5 s.
+	Pattern: `^(0s|[1-9][0-9]+s|[1-9][0-9]*m)$`, Want: "0s, or a duration from 10s on, as gRPC pings no more often",
+	About: "How long a member of etcd may be silent, while the client waits for its answer, before the client pings it (DialKeepAliveTime): 10s or more, as gRPC pings no more often. 0s: no pings. The renewals of a lease always wait for answers, all from one member: without pings the renewals stay with that member, however long the member is silent.",
+}
+
+var keepAliveTimeout = setting.Setting{
+	Name: settingKeepAliveTimeout, Kind: setting.Time, Default: "20s", Pattern: `^[1-9][0-9]*(ms|s|m)$`,
+	About: "How long it waits for the answer to a ping (DialKeepAliveTimeout). After that time it breaks the connection, and goes on with another member that it knows.",
 }
 
 // unfit names a setting of a client that does not go together with how it takes its

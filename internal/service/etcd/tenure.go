@@ -41,7 +41,7 @@ func leaseOf(tenure string) (clientv3.LeaseID, error) {
 	if tenure == "" {
 		return clientv3.NoLease, nil
 	}
-	hex, _, _ := strings.Cut(path.Base(Service{}.Slot(tenure)), "-") // etcdlock has a number follow
+	hex, _, _ := strings.Cut(path.Base(slotOf(tenure)), "-") // etcdlock has a number follow
 	id, err := strconv.ParseInt(hex, 16, 64)
 	if err != nil || id <= 0 {
 		return clientv3.NoLease, fence.Definite.New(fmt.Sprintf("%q names no tenure of etcd: want KEY@REVISION, with a key that ends with a lease ID", tenure))
@@ -49,13 +49,11 @@ func leaseOf(tenure string) (clientv3.LeaseID, error) {
 	return clientv3.LeaseID(id), nil
 }
 
-// Name implements service.Tenure.
 func (t *tenure) Name() string { return tenureOf(t.Grant().Owner, int64(t.Grant().Token)) }
 
-// Session implements service.Tenure.
 func (t *tenure) Session() string { return strconv.FormatInt(t.UnorderedLeaseID(), 16) }
 
-// Shown implements service.Tenure. Until the grant there is no header, and the create
+// Until the grant there is no header, and the create
 // revision stands for it.
 func (t *tenure) Shown() (token fence.Token, remark string) {
 	switch t.of.settings.Text(setting.Token) {
@@ -87,7 +85,6 @@ func (t *tenure) Unlock(ctx context.Context) error {
 	return err
 }
 
-// Look implements service.Tenure.
 func (t *tenure) Look(ctx context.Context, how string) (said string, err error) {
 	return insist(t.of.members, func() (string, error) {
 		if how == lookIsOwner {

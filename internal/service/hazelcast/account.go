@@ -34,7 +34,7 @@ type change struct {
 }
 
 func newAccount(stage service.Stage) *account {
-	return &account{stage: stage, locks: stage.Locks(), told: make(map[key][]change), gone: make(map[string]bool)}
+	return &account{stage: stage, locks: stage.Plan().Locks, told: make(map[key][]change), gone: make(map[string]bool)}
 }
 
 // of returns what takes in the lines of a member of a cluster, from its first one.

@@ -17,7 +17,7 @@ type hearing struct {
 	last history.Event
 }
 
-func (h *hearing) Locks() []string { return []string{"/lock", "/other"} }
+func (h *hearing) Plan() service.Plan { return service.Plan{Locks: []string{"/lock", "/other"}} }
 
 func (h *hearing) Tell(events ...history.Event) {
 	for _, e := range events {

@@ -17,15 +17,13 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m, services, 2) }
 
 // services are the one of these tests.
-var services = []service.Service{hazelcast.Service{}}
+var services = []*service.Service{hazelcast.Service()}
 
-// TestStories: what is shipped and what is not, on members that are shared where nothing is
-// done to them.
+// TestStories tells them on members that are shared where nothing is done to them.
 func TestStories(t *testing.T) {
 	peerstest.Need(t)
 	shared := labtest.Share(t)
-	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/hazelcast/*.yaml")...)
-	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})
 }
@@ -60,13 +58,13 @@ func TestWords(t *testing.T) {
 // of any.
 func TestNothingIsJoined(t *testing.T) {
 	const want = "gcsim starts members that do"
-	if _, _, err := (hazelcast.Service{}).At("127.0.0.1:5701"); err == nil || !strings.Contains(err.Error(), want) {
+	if _, _, err := hazelcast.Service().At("127.0.0.1:5701"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("at an address: %v, want %q", err, want)
 	}
-	if err := (hazelcast.Service{}).Reach(t.Context(), []string{"127.0.0.1:5701"}); err == nil || !strings.Contains(err.Error(), want) {
+	if err := hazelcast.Service().Reach(t.Context(), []string{"127.0.0.1:5701"}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("it reaches one: %v, want %q", err, want)
 	}
-	if _, err := (hazelcast.Service{}).Dial(service.Options{Settings: map[string]string{service.By: "java/hazelcast"}}); err == nil || !strings.Contains(err.Error(), "a client in Java") {
+	if _, err := hazelcast.Service().Dial(service.Options{Settings: map[string]string{service.By: "java/hazelcast"}}); err == nil || !strings.Contains(err.Error(), "a client in Java") {
 		t.Errorf("it dials: %v", err)
 	}
 }

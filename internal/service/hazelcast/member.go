@@ -10,27 +10,23 @@ import (
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
 
-var killMember = nodes.Kill(func(_ context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-	stage.Mean(of.(*servers).named(step.Node).Process())
-	return signal(of, stage, step, " is killed", (*proc.Process).Kill)
+var killMember = nodes.Kill(func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+	story.Ends(of.(*servers).named(step.Node).Process())
+	return signal(of, story, step, " is killed", (*proc.Process).Kill)
 })
 
-var pauseMember = nodes.Pause(func(_ context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-	return signal(of, stage, step, " is stopped", (*proc.Process).Pause)
+var pauseMember = nodes.Pause(func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+	return signal(of, story, step, " is stopped", (*proc.Process).Pause)
 })
 
-var resumeMember = nodes.Resume(func(_ context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-	return signal(of, stage, step, " goes on", (*proc.Process).Resume)
+var resumeMember = nodes.Resume(func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+	return signal(of, story, step, " goes on", (*proc.Process).Resume)
 })
 
 // signal does something to the process of a member; how says so.
-func signal(of service.Servers, stage service.Stage, step scenario.Step, how string, do func(*proc.Process) error) error {
-	at, m := stage.Now(), of.(*servers).named(step.Node)
-	err := do(m.Process())
-	if err == nil {
-		stage.Remark(at, m.Name+", a member of Hazelcast,"+how)
-	}
-	return err
+func signal(of service.Servers, story service.Story, step scenario.Step, how string, do func(*proc.Process) error) error {
+	m := of.(*servers).named(step.Node)
+	return service.Noted(story, m.Name+", a member of Hazelcast,"+how, func() error { return do(m.Process()) })
 }
 
 // named is the member of that name.

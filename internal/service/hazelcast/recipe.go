@@ -1,10 +1,6 @@
 package hazelcast
 
-import (
-	"github.com/fencelab/fencelab/internal/peers"
-	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
-)
+import "github.com/fencelab/fencelab/internal/peers"
 
 // recipe is a way to take a lock: a program in Java, as Hazelcast has no other client here.
 type recipe struct{ name, about string }
@@ -21,11 +17,3 @@ var fenced = recipe{
 func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }
-
-// Peer implements service.Peered.
-func (Service) Peer(setting.Values) string { return peers.Hazelcast }
-
-// Dial implements service.Dialer: each client is a program in Java.
-func (Service) Dial(o service.Options) (service.Client, error) {
-	return nil, service.ErrInJava(service.RecipeOf(recipes, o.Settings).name)
-}

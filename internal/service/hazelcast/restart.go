@@ -22,32 +22,32 @@ var restartAll = service.Fault{
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
-		s, at := of.(*servers), stage.Now()
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+		s, at := of.(*servers), story.Now()
 		for _, m := range s.cluster.Members {
 			if !m.Runs() {
 				continue
 			}
-			stage.Mean(m.Process())
+			story.Ends(m.Process())
 			if err := m.Process().Kill(); err != nil {
 				return err
 			}
 		}
-		stage.Remark(at, "all members of Hazelcast are killed")
+		story.Remark(at, "all members of Hazelcast are killed")
 		for _, m := range s.cluster.Members {
-			err := stage.Meanwhile(ctx, m.Name+" to start", func(ctx context.Context) error {
+			err := story.Meanwhile(ctx, m.Name+" to start", func(ctx context.Context) error {
 				s.account.forget()
 				return s.cluster.Restart(ctx, m)
 			})
 			if err != nil {
 				return err
 			}
-			stage.Guard(m.Process())
+			story.Guard(m.Process())
 		}
-		if err := stage.Meanwhile(ctx, "Hazelcast to serve", s.cluster.Await); err != nil {
+		if err := story.Meanwhile(ctx, "Hazelcast to serve", s.cluster.Await); err != nil {
 			return err
 		}
-		stage.Remark(stage.Now(), "all members of Hazelcast are started again, and know nothing")
+		story.Remark(story.Now(), "all members of Hazelcast are started again, and know nothing")
 		return nil
 	},
 }

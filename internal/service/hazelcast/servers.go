@@ -9,7 +9,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // servers are the members of a run.
@@ -21,9 +20,9 @@ type servers struct {
 	account  *account
 }
 
-// Start implements service.Service.
-func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := start(ctx, stage.Group(), stage.World())
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	cluster, err := startCluster(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}
@@ -33,10 +32,10 @@ func (s Service) Start(ctx context.Context, stage service.Stage) (service.Server
 	return &servers{stage: stage, cluster: cluster, accounts: cluster.Accounts()}, nil
 }
 
-// Launch implements service.Shared. The endpoints are where the members tell of their locks,
+// launch starts members for several runs. The endpoints are where the members tell of their locks,
 // and of where they serve.
-func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	cluster, err := start(ctx, g, world)
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+	cluster, err := startCluster(ctx, g, world)
 	if err != nil {
 		return service.Launched{}, err
 	}
@@ -47,12 +46,11 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 	return launched, nil
 }
 
-func start(ctx context.Context, g *proc.Group, world setting.Values) (*hzproc.Cluster, error) {
+func startCluster(ctx context.Context, g *proc.Group, world setting.Values) (*hzproc.Cluster, error) {
 	return hzproc.Start(ctx, g, world.Number(settingMembers), world.Time(settingSession))
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{stage: stage, accounts: endpoints}
 }
 
@@ -73,11 +71,6 @@ func (s *servers) Observe(ctx context.Context) error {
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return slices.Clone(s.members), nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave has nothing to do: what the run's clients held ends with their sessions.
 func (s *servers) Leave(context.Context) {}

@@ -7,13 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/peers"
@@ -26,57 +23,34 @@ import (
 // Name is what scenarios call the service.
 const Name = "hazelcast"
 
-// Service is Hazelcast.
-type Service struct{}
+// Service is Hazelcast. Members and clients are programs of one project. The library takes each
+// tenure on a thread of its own, and releases it there.
+func Service() *service.Service {
+	return &service.Service{
+		Service: scenario.Service{
+			Name: Name, About: "The lock service.", World: worldSettings, Client: clientSettings,
+			Nodes: nodes.Name + "[0-9]+", Check: check, Clash: clash, Own: own,
+		},
+		Faults: []*service.Fault{&killMember, &pauseMember, &resumeMember, &restartAll},
 
-var (
-	_ service.Service = Service{}
-	_ service.Shared  = Service{}
-	_ service.Getter  = Service{}
-	_ service.Bounded = Service{}
-	_ service.Peered  = Service{}
-)
+		Found: peers.Found, Get: peers.Get,
+		Where:   "members that gcsim starts",
+		At:      func(string) (*service.Service, []string, error) { return nil, nil, errOwn },
+		Command: hzproc.Command, Start: start, Launch: launch, Join: join,
+		Reach: func(context.Context, []string) error { return errOwn },
+
+		NoClient: service.ErrInJava(fenced.name),
+		Peer:     func(setting.Values) string { return peers.Hazelcast },
+		Shows:    func(setting.Values) string { return history.ShowsGrant },
+		Bounds:   service.BoundsBy(lookEvery + slack),
+	}
+}
 
 // nodes is what a story calls the members.
 var nodes = service.Nodes{Name: Name, Setting: settingMembers, One: "member of Hazelcast", Many: "members of Hazelcast"}
 
-// Name implements service.Dialer, as those below do.
-func (Service) Name() string { return Name }
-
-func (Service) ClientSettings() []setting.Setting { return clientSettings }
-
-func (Service) DefaultEndpoints() []string { return nil }
-
-// Words implements service.Service, as those below do.
-func (Service) Words() scenario.Service {
-	return scenario.Service{
-		Name: Name, About: "The lock service.", World: worldSettings, Client: clientSettings,
-		Nodes: nodes.Name + "[0-9]+", Unqueued: true, Clientless: true, Check: check, Clash: clash, Own: own,
-	}
-}
-
-// Faults are steps that no other service has.
-func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&killMember, &pauseMember, &resumeMember, &restartAll}
-}
-
-// Found is "" where Java or the programs are missing.
-func (Service) Found() (where, bring string) { return peers.Found() }
-
-// Get implements service.Getter: members and clients are programs of one project.
-func (Service) Get(ctx context.Context, progress io.Writer) error { return peers.Get(ctx, progress) }
-
 // errOwn is why a Hazelcast that is there already is of no use.
 var errOwn = errors.New("a member of Hazelcast tells nobody outside of it who holds its locks, so gcsim starts members that do: leave the address out")
-
-func (Service) At(string) (service.Service, []string, error) { return nil, nil, errOwn }
-
-func (Service) Where() string { return "members that gcsim starts" }
-
-func (Service) Reach(context.Context, []string) error { return errOwn }
-
-// Commands has the process of a member.
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{hzproc.Command()} }
 
 // check finds a client that counts on another session than the members give it.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
@@ -105,28 +79,9 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	return why
 }
 
-// Told implements service.Service, as those below do.
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	return all[client].Values
-}
-
-func (Service) Shows(setting.Values) string { return history.ShowsGrant }
-
-// Slot is the tenure: the library takes each on a thread of its own, and releases it there.
-func (Service) Slot(tenure string) string { return tenure }
-
 const (
 	// slack is how long a machine that is busy may take to do what is due.
 	slack = 3 * time.Second
 	// lookEvery is the time between two looks of the members for sessions that are over.
 	lookEvery = time.Second
 )
-
-// Bounds implements service.Bounded.
-func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + lookEvery + slack
-	}
-	return bounds, slack
-}

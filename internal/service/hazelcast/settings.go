@@ -14,7 +14,7 @@ const (
 
 var worldSettings = []setting.Setting{
 	{Name: settingMembers, Kind: setting.Number, Default: "3", Of: []string{"3", "5"}, About: "How many members it has. All of them are of its CP subsystem, which keeps nothing on disk."},
-	{Name: settingSession, Kind: setting.Time, Default: "5s", Pattern: `^([2-9]|[1-9][0-9]+)s$`, Want: "a duration in whole seconds from 2s", About: "After which time without a heartbeat the session of a client ends. The members look for such sessions every second."},
+	{Name: settingSession, Kind: setting.Time, Default: "5s", Pattern: `^([2-9]|[1-9][0-9]+)s$`, Want: "a duration in whole seconds from 2s", About: "After which time without a heartbeat the session of a client ends. The members look for such sessions every second. Each client's ttl must say the same."},
 }
 
 var clientSettings = []setting.Setting{

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -14,26 +15,13 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Name is what scenarios call the service.
 const Name = "mariadb"
 
-// Dialer makes clients of MariaDB.
-type Dialer struct{}
-
-// Name implements service.Dialer, as those below do.
-func (Dialer) Name() string { return Name }
-
-// ClientSettings are those of the recipes.
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-// DefaultEndpoints is where MariaDB is by default.
-func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:3306"} }
-
 // Dial makes a client.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+func Dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", o.Endpoints)
 	}
@@ -41,7 +29,7 @@ func (Dialer) Dial(o service.Options) (service.Client, error) {
 	if by.Peer != "" {
 		return nil, service.ErrInJava(by.ID)
 	}
-	c := &sqlservice.Client[*link]{Database: placeAt(o.Endpoints[0]), Settings: o.Settings, Recipe: by}
+	c := &sqlservice.Client[*link]{Database: placesBy(os.Getenv(urlEnv))(o.Endpoints[0]), Settings: o.Settings, Recipe: by}
 	return sqlservice.KeepingClient[*link]{Client: c}, nil
 }
 

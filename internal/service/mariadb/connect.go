@@ -1,13 +1,13 @@
 package mariadb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -31,12 +31,12 @@ const ownDatabase = "gcsim"
 // as a client's network may be another.
 type place struct{ url, addr string }
 
-// placeAt is the MariaDB at an address, by what the environment says of it.
-func placeAt(addr string) place {
-	if url := os.Getenv(urlEnv); url != "" {
-		return place{url, addr}
-	}
-	return place{ownURL, addr}
+// placeAt is the MariaDB at an address.
+type placeAt func(addr string) place
+
+// placesBy are those of a URL; "" is that of one which a run has started.
+func placesBy(url string) placeAt {
+	return func(addr string) place { return place{cmp.Or(url, ownURL), addr} }
 }
 
 // config is how to connect to it. Its sessions have the time zone of the tables' columns,

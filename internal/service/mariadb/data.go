@@ -40,7 +40,7 @@ const (
 )
 
 var onTimeout = setting.Setting{Name: settingOnTimeout, Default: onTimeoutRollback, Of: []string{onTimeoutRollback, onTimeoutCommit},
-	About: "What it does with the transaction of a change that has waited for a row for longer than lock-timeout (error 1205). rollback: it rolls the transaction back. commit: it takes the error for the end of the transaction, and its COMMIT keeps what came before."}
+	About: "What it does with the transaction of a change that has waited for a row for longer than lock-timeout (error 1205). rollback: it rolls the transaction back. commit: it takes the error for the end of the transaction, and its COMMIT keeps what came before. Where a change is part of the transaction that has the lock, there is nothing to choose: the error ends that transaction."}
 
 // transaction makes requests one transaction. One that fails is left open, and ends with the
 // connection.

@@ -33,13 +33,13 @@ var hold = service.Fault{
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		s, at := of.(*servers), stage.Now()
-		if err := s.hold(ctx, step.Key); err != nil {
-			return fmt.Errorf("hold the row of %s: %w", step.Key, err)
-		}
-		stage.Remark(at, "somebody who asks for no lock has locked the row of "+step.Key)
-		return nil
+	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+		return service.Noted(story, "somebody who asks for no lock has locked the row of "+step.Key, func() error {
+			if err := of.(*servers).hold(ctx, step.Key); err != nil {
+				return fmt.Errorf("hold the row of %s: %w", step.Key, err)
+			}
+			return nil
+		})
 	},
 }
 
@@ -57,15 +57,15 @@ var letGo = service.Fault{
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		s, at := of.(*servers), stage.Now()
+	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+		s, at := of.(*servers), story.Now()
 		l := s.holds[step.Key]
 		delete(s.holds, step.Key)
 		defer hangUp(l)
 		if err := exec(ctx, l, "ROLLBACK"); err != nil {
 			return fmt.Errorf("let the row of %s go: %w", step.Key, err)
 		}
-		stage.Remark(at, "the row of "+step.Key+" is let go")
+		story.Remark(at, "the row of "+step.Key+" is let go")
 		return nil
 	},
 }

@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
-var services = []service.Service{mariadb.Service{}}
+var services = []*service.Service{mariadb.Service()}
 
 // program leaves a test out where there is no MariaDB.
 func program(t *testing.T, why string) string {
@@ -42,12 +42,12 @@ func parse(t *testing.T, pattern string) []*scenario.Scenario {
 	return labtest.Parse(t, services, pattern)
 }
 
-// TestStories: what is shipped and what is not, on one server where nothing is done to it, but for
-// stories with clients in Java, which take long.
+// TestStories tells them on one server where nothing is done to it, but for those with clients in
+// Java, which take long.
 func TestStories(t *testing.T) {
 	program(t, "to tell the stories on")
 	shared := labtest.Share(t)
-	stories := labtest.InGo(services[0], append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/mariadb/*.yaml")...))
+	stories := labtest.InGo(services[0], labtest.Stories(t, services[0]))
 	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})
@@ -147,9 +147,8 @@ func left(t *testing.T, s *mariadbproc.Server) (names []string) {
 
 // TestMariaDBThatIsThere: a run uses it in a database of its own, and leaves nothing in it.
 func TestMariaDBThatIsThere(t *testing.T) {
-	t.Setenv("FENCELAB_MARIADB_URL", "") // At sets it
 	server := started(t)
-	of, endpoints, err := mariadb.Service{}.At("mariadb://root@" + server.Addr)
+	of, endpoints, err := mariadb.Service().At("mariadb://root@" + server.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +157,7 @@ func TestMariaDBThatIsThere(t *testing.T) {
 	}
 	for _, s := range parse(t, "testdata/queue.yaml") {
 		for i := range s.Variants {
-			events := labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
+			events := labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 			for _, e := range events {
 				if e.Kind == history.KindGranted && !strings.HasPrefix(e.Scope, "/gcsim-") {
 					t.Errorf("%+v: its lock has no prefix of the run", e)
@@ -174,10 +173,9 @@ func TestMariaDBThatIsThere(t *testing.T) {
 // TestReachRefuses: a user who may not do what runs do is told what is missing, and a database
 // that could not be made in full is gone.
 func TestReachRefuses(t *testing.T) {
-	t.Setenv("FENCELAB_MARIADB_URL", "")
 	server := started(t, "log-bin=binary", "server-id=1")
 	db := opened(t, server)
-	of, endpoints, err := mariadb.Service{}.At("mariadb://plain@" + server.Addr)
+	of, endpoints, err := mariadb.Service().At("mariadb://plain@" + server.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,8 +201,7 @@ func TestReachRefuses(t *testing.T) {
 
 // TestLacks: only a server of the run's own can be told when to end sessions and transactions.
 func TestLacks(t *testing.T) {
-	t.Setenv("FENCELAB_MARIADB_URL", "")
-	there, _, err := mariadb.Service{}.At("mariadb://root@127.0.0.1")
+	there, _, err := mariadb.Service().At("mariadb://root@127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,11 +211,11 @@ func TestLacks(t *testing.T) {
 	}
 	for _, name := range []string{"03-silent-session", "05-half-committed"} {
 		for _, v := range parse(t, "../../../scenarios/mariadb/"+name+".yaml")[0].Variants {
-			if says := there.(service.Lacking).Lacks(&v); says != lacks[v.Name] {
+			if says := there.Lacks(&v); says != lacks[v.Name] {
 				t.Errorf("%s: a server that is there already lacks %q, want %q", v.Name, says, lacks[v.Name])
 			}
-			if says := (mariadb.Service{}).Lacks(&v); says != "" {
-				t.Errorf("%s: a server of the run's own lacks %q", v.Name, says)
+			if own := mariadb.Service(); own.Lacks != nil && own.Lacks(&v) != "" {
+				t.Errorf("%s: a server of the run's own lacks %q", v.Name, own.Lacks(&v))
 			}
 		}
 	}
@@ -227,7 +224,7 @@ func TestLacks(t *testing.T) {
 // TestAtRefuses: what is no place, and says what is.
 func TestAtRefuses(t *testing.T) {
 	for _, where := range []string{"127.0.0.1:3306", "http://127.0.0.1:3306", "mariadb:///db", "mariadb://h:p/%zz"} {
-		if _, _, err := (mariadb.Service{}).At(where); err == nil || !strings.Contains(err.Error(), "want the URL of one that is there already") {
+		if _, _, err := mariadb.Service().At(where); err == nil || !strings.Contains(err.Error(), "want the URL of one that is there already") {
 			t.Errorf("%s: %v", where, err)
 		}
 	}

@@ -3,23 +3,18 @@ package mariadb
 import (
 	"net/url"
 
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // springJDBC is a program in Java, with Spring Integration itself.
 var springJDBC = sqlservice.SpringJDBC[*link]()
 
-// Peer implements service.Peered, as the one below does.
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).Peer }
-
 // sslModes are what the driver in Java calls the values of the parameter tls.
 var sslModes = map[string]string{"true": "verify-full", "skip-verify": "trust"}
 
-// PeerEnv says it by a URL of the driver in Java.
-func (Service) PeerEnv(endpoints []string, lock string) ([]string, error) {
-	at := placeAt(endpoints[0])
+// peerEnv tells a client in Java where it is, by a URL of the driver in Java.
+func (places placeAt) peerEnv(endpoints []string, lock string) ([]string, error) {
+	at := places(endpoints[0])
 	u, err := url.Parse(at.url)
 	if err != nil {
 		return nil, err

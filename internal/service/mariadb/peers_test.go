@@ -26,7 +26,7 @@ func TestPeers(t *testing.T) {
 // what the URL of a server that is there says of a user and of TLS.
 func TestPeerEnv(t *testing.T) {
 	const prefix = "/gcsim-TADKZKKA4TAMFVYJYNAZU436VM"
-	peerstest.Env(t, mariadb.Service{}, "FENCELAB_MARIADB_URL", map[[2]string]string{
+	peerstest.Env(t, mariadb.Service, "FENCELAB_MARIADB_URL", map[[2]string]string{
 		{"", "/lock"}:                              "FENCELAB_JDBC_URL=jdbc:mariadb://h:1/gcsim?user=root",
 		{"", prefix + "/lock"}:                     "FENCELAB_JDBC_URL=jdbc:mariadb://h:1" + prefix + "?user=root",
 		{"mariadb://me:p%26q@x?tls=true", "/lock"}: "FENCELAB_JDBC_URL=jdbc:mariadb://h:1/gcsim?password=p%26q&sslMode=verify-full&user=me",

@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 //go:embed sql/schema.sql
@@ -32,9 +31,9 @@ type servers struct {
 	watch    *watch
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := mariadbproc.Start(ctx, stage.Group(), mariadbproc.Program(), arguments(stage.World())...)
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	server, err := mariadbproc.Start(ctx, stage.Group(), mariadbproc.Program(), arguments(stage.Plan().World)...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +41,8 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 	return &servers{stage: stage, server: server, place: place{ownURL, server.Addr}, database: ownDatabase}, nil
 }
 
-// Launch implements service.Shared.
-func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+// launch starts one for several runs.
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 	server, err := mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
 	if err != nil {
 		return service.Launched{}, err
@@ -51,9 +50,8 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 	return service.Launched{Endpoints: []string{server.Addr}, Processes: []*proc.Process{server.Process()}}, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, place: placeAt(endpoints[0]), database: databaseOf(stage.Prefix())}
+func (at placeAt) join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{stage: stage, place: at(endpoints[0]), database: databaseOf(stage.Plan().Prefix)}
 }
 
 // observeDeadline is for how long a MariaDB is asked for the beginning of the account.
@@ -68,7 +66,7 @@ func (s *servers) Observe(ctx context.Context) error {
 		return fmt.Errorf("make the run's database: %w", err)
 	}
 	s.account = sqlservice.NewAccount(Name, s.stage)
-	s.log = &sqlservice.Log{Locks: s.stage.Locks()}
+	s.log = &sqlservice.Log{Locks: s.stage.Plan().Locks}
 	s.data = &sqlservice.DataLog[*link]{DataAccount: sqlservice.NewDataAccount(Name, s.stage, recipes)}
 	s.holds = make(map[string]*link)
 	return s.observe(ctx, starting)
@@ -85,7 +83,7 @@ func (s *servers) make(ctx context.Context) error {
 	if err := s.place.makeDatabase(ctx, conn, s.database); err != nil {
 		return err
 	}
-	for _, lock := range s.stage.Locks() {
+	for _, lock := range s.stage.Plan().Locks {
 		for _, table := range []string{"row_lock", "resource"} {
 			if err := exec(ctx, conn, "INSERT INTO "+table+" (name) VALUES (?)", lock); err != nil {
 				return err
@@ -138,11 +136,6 @@ func (s *servers) Again(ctx, starting context.Context) error { return s.observe(
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.place.addr}, nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave drops the run's database, once the transactions of the run's clients have ended.
 func (s *servers) Leave(ctx context.Context) {

@@ -20,9 +20,9 @@ const (
 
 var worldSettings = []setting.Setting{
 	{Name: settingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(s|m)$`,
-		About: "After what time the database ends the session of a client that asks for nothing, and its transaction (idle_transaction_timeout, wait_timeout). 0s: never."},
+		About: "After what time the database ends the session of a client that asks for nothing, and its transaction (idle_transaction_timeout, wait_timeout), in whole seconds. 0s: never. A MariaDB that is there already cannot be told this: gcsim then leaves the variant out, and names it."},
 	{Name: settingRollback, Kind: setting.Flag, Default: "false",
-		About: "Whether a statement that has waited too long for a row ends its whole transaction, and not only itself (innodb_rollback_on_timeout)."},
+		About: "Whether a statement that has waited too long for a row ends its whole transaction, and not only itself (innodb_rollback_on_timeout). A MariaDB that is there already cannot be told this either."},
 }
 
 // arguments are what a server is started with.

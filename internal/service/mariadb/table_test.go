@@ -21,5 +21,5 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "../../../docs/mariadb/recipes.md", string(head)+labtest.Table(t, mariadb.Service{}, mariadb.TableRecipes(), properties))
+	golden.Check(t, "../../../docs/mariadb/recipes.md", string(head)+labtest.Table(t, mariadb.Service(), mariadb.TableRecipes(), properties))
 }

@@ -26,7 +26,7 @@ import (
 )
 
 // services are those of the program, and the one of these tests.
-var services = append(slices.Clone(all.List), memlock.Service{})
+var services = append(slices.Clone(all.List), memlock.Service())
 
 // The test binary is its own server, storage, clients and janitor.
 func TestMain(m *testing.M) {
@@ -93,14 +93,14 @@ func rests(t *testing.T, events []history.Event) {
 }
 
 // counting counts the servers that are launched.
-type counting struct {
-	memlock.Service
-	launched *atomic.Int32
-}
-
-func (c counting) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	c.launched.Add(1)
-	return c.Service.Launch(ctx, g, world)
+func counting(launched *atomic.Int32) *service.Service {
+	s := memlock.Service()
+	launch := s.Launch
+	s.Launch = func(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+		launched.Add(1)
+		return launch(ctx, g, world)
+	}
+	return s
 }
 
 // TestRunsShareAServer: one server is launched for all runs that need none of their own,
@@ -116,7 +116,7 @@ func TestRunsShareAServer(t *testing.T) {
 			t.Errorf("%d servers were launched, want 1", n)
 		}
 	})
-	o := lab.Options{Services: []service.Service{counting{launched: &launched}}, Shared: shared}
+	o := lab.Options{Services: []*service.Service{counting(&launched)}, Shared: shared}
 	for _, name := range []string{"tokens", "forget"} {
 		s := parse(t, name)
 		t.Run(name, func(t *testing.T) {

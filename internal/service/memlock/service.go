@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -40,65 +38,40 @@ var clientSettings = []setting.Setting{
 }
 
 // Service is the lock service in memory.
-type Service struct{}
+func Service() *service.Service {
+	return &service.Service{
+		Service: scenario.Service{Name: name, About: "A lock service in memory.", World: worldSettings, Client: clientSettings, Halfway: true},
+		Faults:  []*service.Fault{&forget},
 
-var (
-	_ service.Service = Service{}
-	_ service.Shared  = Service{}
-	_ service.Bounded = Service{}
-)
+		Found:   func() (where, bring string) { return "in tests", "" },
+		Where:   "HOST:PORT of a server that is there already",
+		At:      func(where string) (*service.Service, []string, error) { return Service(), []string{where}, nil },
+		Command: command, Launch: launch, Reach: reach,
+		Join: func(stage service.Stage, endpoints []string) service.Servers {
+			return &servers{newCaller(endpoints[0]), endpoints, stage}
+		},
 
-// Name implements service.Dialer, as those below do.
-func (Service) Name() string { return name }
-
-func (Service) ClientSettings() []setting.Setting { return clientSettings }
-
-func (Service) DefaultEndpoints() []string { return nil }
-
-func (Service) Dial(o service.Options) (service.Client, error) {
-	if len(o.Endpoints) != 1 {
-		return nil, fmt.Errorf("endpoints are %q, want one", o.Endpoints)
+		Dial: func(o service.Options) (service.Client, error) {
+			if len(o.Endpoints) != 1 {
+				return nil, fmt.Errorf("endpoints are %q, want one", o.Endpoints)
+			}
+			return &client{newCaller(o.Endpoints[0]), o.Settings}, nil
+		},
+		Shows: func(client setting.Values) string {
+			return map[string]string{tokenCount: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
+		},
+		Bounds: func(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
+			bounds, handover := service.BoundsBy(slack)(world, clients)
+			return bounds, handover + world.Time(settingGrace)
+		},
+		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
 	}
-	return &client{newCaller(o.Endpoints[0]), o.Settings}, nil
-}
-
-// Words implements service.Service, as those below do.
-func (Service) Words() scenario.Service {
-	return scenario.Service{Name: name, About: "A lock service in memory.", World: worldSettings, Client: clientSettings, Halfway: true}
-}
-
-func (Service) Faults() []*service.Fault { return []*service.Fault{&forget} }
-
-func (Service) Found() (where, bring string) { return "in tests", "" }
-
-func (s Service) At(where string) (service.Service, []string, error) { return s, []string{where}, nil }
-
-func (Service) Where() string { return "HOST:PORT of a server that is there already" }
-
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{command()} }
-
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	return all[client].Values
-}
-
-func (Service) Shows(client setting.Values) string {
-	return map[string]string{tokenCount: history.ShowsGrant, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
 }
 
 // slack is how long a machine that is busy may take to do what is due.
 const slack = 3 * time.Second
 
-func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + slack
-	}
-	return bounds, world.Time(settingGrace) + slack
-}
-
-func (Service) Slot(tenure string) string { return tenure }
-
-func (Service) Reach(ctx context.Context, endpoints []string) error {
+func reach(ctx context.Context, endpoints []string) error {
 	for _, e := range endpoints {
 		c := newCaller(e)
 		defer c.close()
@@ -109,17 +82,7 @@ func (Service) Reach(ctx context.Context, endpoints []string) error {
 	return nil
 }
 
-func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	launched, err := s.Launch(ctx, stage.Group(), stage.World())
-	if err != nil {
-		return nil, err
-	}
-	stage.Guard(launched.Processes[0])
-	return s.Join(stage, launched.Endpoints), nil
-}
-
-// Launch implements service.Shared.
-func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 	p, err := g.Start(name, nil, name, "--"+settingGrace, world.Text(settingGrace))
 	if err != nil {
 		return service.Launched{}, err
@@ -140,10 +103,6 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 	}
 }
 
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{newCaller(endpoints[0]), endpoints, stage}
-}
-
 // servers are the one server, as a run sees it.
 type servers struct {
 	*caller
@@ -156,9 +115,7 @@ func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return append([]string(nil), s.endpoints...), nil
 }
 
-func (s *servers) IssuerArgs() []string { return nil }
-
-func (s *servers) prefix() url.Values { return url.Values{"prefix": {s.stage.Prefix()}} }
+func (s *servers) prefix() url.Values { return url.Values{"prefix": {s.stage.Plan().Prefix}} }
 
 func (s *servers) Observe(ctx context.Context) error {
 	resp, err := s.open(ctx, http.MethodGet, "/events", s.prefix())
@@ -181,7 +138,7 @@ func (s *servers) Observe(ctx context.Context) error {
 	return nil
 }
 
-func (s *servers) Position(ctx context.Context) (last fence.Token, err error) {
+func (s *servers) position(ctx context.Context) (last fence.Token, err error) {
 	err = s.stage.Meanwhile(ctx, "the server's count", func(ctx context.Context) error {
 		p, err := s.ask(ctx, http.MethodGet, "/count", nil)
 		last = p.Token
@@ -202,14 +159,12 @@ var forget = service.Fault{
 		Actor: scenario.ActorLab, Usage: "forget holders", Target: scenario.TheService,
 		About: "The server forgets who holds its locks.",
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
-		s, at := of.(*servers), stage.Now()
-		err := stage.Meanwhile(ctx, "the server to forget its holders", func(ctx context.Context) error {
-			return s.call(ctx, http.MethodPost, "/forget", s.prefix())
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+		s := of.(*servers)
+		return service.Noted(story, "the server has forgotten who holds its locks", func() error {
+			return story.Meanwhile(ctx, "the server to forget its holders", func(ctx context.Context) error {
+				return s.call(ctx, http.MethodPost, "/forget", s.prefix())
+			})
 		})
-		if err == nil {
-			stage.Remark(at, "the server has forgotten who holds its locks")
-		}
-		return err
 	},
 }

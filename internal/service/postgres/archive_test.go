@@ -25,7 +25,7 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_CACHE_HOME", cache)
-	of := postgres.Service{}
+	of := postgres.Service()
 	if where, bring := of.Found(); where != "" || !strings.Contains(bring, postgresproc.GetArchive) {
 		t.Fatalf("before it is fetched it is in %q, and brought by %q", where, bring)
 	}

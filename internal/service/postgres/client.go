@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -14,30 +15,18 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Name is what scenarios call the service.
 const Name = "postgres"
 
-// Dialer makes clients of PostgreSQL.
-type Dialer struct{}
-
-// Name implements service.Dialer, as those below do.
-func (Dialer) Name() string { return Name }
-
-// ClientSettings are those of the recipes.
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-// DefaultEndpoints is where PostgreSQL is by default.
-func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:5432"} }
-
 // Dial makes a client.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+func Dial(o service.Options) (service.Client, error) {
 	if n := len(o.Endpoints); n != 1 && n != 2 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT, or that of a pooler and that of the server behind it", o.Endpoints)
 	}
-	first, server := placeAt(o.Endpoints[0]), placeAt(o.Endpoints[len(o.Endpoints)-1])
+	at := placesBy(os.Getenv(urlEnv))
+	first, server := at(o.Endpoints[0]), at(o.Endpoints[len(o.Endpoints)-1])
 	if _, err := first.config(""); err != nil {
 		return nil, fmt.Errorf("endpoints: %w", err)
 	}

@@ -1,11 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
 	"net/url"
-	"os"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -22,12 +22,12 @@ const ownURL = "postgres://postgres@/postgres?sslmode=disable"
 // apart, as a client's network may be another.
 type place struct{ url, addr string }
 
-// placeAt is the PostgreSQL at an address, by what the environment says of it.
-func placeAt(addr string) place {
-	if url := os.Getenv(urlEnv); url != "" {
-		return place{url, addr}
-	}
-	return place{ownURL, addr}
+// placeAt is the PostgreSQL at an address.
+type placeAt func(addr string) place
+
+// placesBy are those of a URL; "" is that of one which a run has started.
+func placesBy(url string) placeAt {
+	return func(addr string) place { return place{cmp.Or(url, ownURL), addr} }
 }
 
 // config is how to connect to one of its databases; "" is that of the URL.

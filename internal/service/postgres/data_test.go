@@ -21,7 +21,7 @@ func TestCompares(t *testing.T) {
 		{"version", "false", false}, {"for-update", "true", false},
 	} {
 		client := scenario.Client{Values: setting.Values{"by": tt.by, "compare": tt.compare}}
-		if got := (postgres.Service{}).Words().Compares(client); got != tt.want {
+		if got := postgres.Service().Compares(client); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -60,7 +60,7 @@ func TestBoundsOfReaders(t *testing.T) {
 	for _, by := range []string{"token", "version", "status"} {
 		clients[by] = scenario.Client{Values: setting.Values{"by": by, setting.TTL: "1s", "ahead": "0s"}}
 	}
-	bounds, _ := postgres.Service{}.Bounds(setting.Values{"idle": "0s"}, clients)
+	bounds, _ := postgres.Service().Bounds(setting.Values{"idle": "0s"}, clients)
 	if len(bounds) != 1 || bounds["token"] == 0 {
 		t.Errorf("got %v, want a bound of token alone", bounds)
 	}

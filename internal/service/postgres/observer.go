@@ -163,7 +163,7 @@ func (w *watch) row(c change) error {
 	}
 	row := sqlservice.Row{Lock: c.columns[columns.lock], Owner: strings.TrimRight(c.columns[columns.owner], " ")}
 	if columns.lock == intLockKey {
-		row.Lock = sqlservice.LockOf(row.Lock, w.of.stage.Locks())
+		row.Lock = sqlservice.LockOf(row.Lock, w.of.stage.Plan().Locks)
 	}
 	if row.Owner != "" {
 		var err error

@@ -5,20 +5,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // springJDBC is a program in Java, with Spring Integration itself.
 var springJDBC = sqlservice.SpringJDBC[*pgx.Conn]()
 
-// Peer implements service.Peered, as the one below does.
-func (Service) Peer(client setting.Values) string { return service.RecipeOf(recipes, client).Peer }
-
-// PeerEnv says it by a URL of the driver in Java, which calls parameters as PostgreSQL does.
-func (Service) PeerEnv(endpoints []string, lock string) ([]string, error) {
-	at := placeAt(endpoints[0])
+// peerEnv tells a client in Java where it is, by a URL of the driver in Java, which calls parameters as PostgreSQL does.
+func (places placeAt) peerEnv(endpoints []string, lock string) ([]string, error) {
+	at := places(endpoints[0])
 	u, err := url.Parse(at.url)
 	if err != nil {
 		return nil, err

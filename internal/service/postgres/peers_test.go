@@ -26,7 +26,7 @@ func TestPeers(t *testing.T) {
 // what the URL of a server that is there says of a user and of TLS.
 func TestPeerEnv(t *testing.T) {
 	const prefix = "/gcsim-TADKZKKA4TAMFVYJYNAZU436VM"
-	peerstest.Env(t, postgres.Service{}, "FENCELAB_POSTGRES_URL", map[[2]string]string{
+	peerstest.Env(t, postgres.Service, "FENCELAB_POSTGRES_URL", map[[2]string]string{
 		{"", "/lock"}:          "FENCELAB_JDBC_URL=jdbc:postgresql://h:1/postgres?sslmode=disable&user=postgres",
 		{"", prefix + "/lock"}: "FENCELAB_JDBC_URL=jdbc:postgresql://h:1" + prefix + "?sslmode=disable&user=postgres",
 		{"postgres://me:p%26q@x/db?sslmode=verify-full", "/lock"}: "FENCELAB_JDBC_URL=jdbc:postgresql://h:1/db?password=p%26q&sslmode=verify-full&user=me",

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
-var services = []service.Service{postgres.Service{}}
+var services = []*service.Service{postgres.Service()}
 
 // program leaves a test out where there is no PostgreSQL.
 func program(t *testing.T, why string) string {
@@ -36,7 +36,7 @@ func program(t *testing.T, why string) string {
 // pooler leaves out a test of a variant that has a pooler, where there is none.
 func pooler(t *testing.T, v *scenario.Variant) {
 	t.Helper()
-	if (postgres.Service{}).Lacks(v) != "" {
+	if postgres.Service().Lacks(v) != "" {
 		need.Program(t, "pgbouncer", "to stand between clients and server")
 	}
 }
@@ -47,12 +47,12 @@ func parse(t *testing.T, pattern string) []*scenario.Scenario {
 	return labtest.Parse(t, services, pattern)
 }
 
-// TestStories: what is shipped and what is not, on one server where nothing is done to it, but for
-// stories with clients in Java, which take long.
+// TestStories tells them on one server where nothing is done to it, but for those with clients in
+// Java, which take long.
 func TestStories(t *testing.T) {
 	program(t, "to tell the stories on")
 	shared := labtest.Share(t)
-	stories := labtest.InGo(services[0], append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/postgres/*.yaml")...))
+	stories := labtest.InGo(services[0], labtest.Stories(t, services[0]))
 	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		pooler(t, v)
 		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
@@ -70,9 +70,9 @@ func started(t *testing.T, settings ...string) *postgresproc.Server {
 }
 
 // at is the service where a user says that it is.
-func at(t *testing.T, where string) (service.Service, []string) {
+func at(t *testing.T, where string) (*service.Service, []string) {
 	t.Helper()
-	s, endpoints, err := postgres.Service{}.At(where)
+	s, endpoints, err := postgres.Service().At(where)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,6 @@ func left(t *testing.T, s *postgresproc.Server) (names []string) {
 
 // TestPostgresThatIsThere: a run uses it in a database of its own, and leaves nothing in it.
 func TestPostgresThatIsThere(t *testing.T) {
-	t.Setenv("FENCELAB_POSTGRES_URL", "") // At sets it
 	server := started(t, "wal_level=logical")
 	of, endpoints := at(t, server.URL())
 	if err := of.Reach(t.Context(), endpoints); err != nil {
@@ -109,7 +108,7 @@ func TestPostgresThatIsThere(t *testing.T) {
 	}
 	for _, s := range parse(t, "testdata/queue.yaml") {
 		for i := range s.Variants {
-			events := labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
+			events := labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 			for _, e := range events {
 				if e.Kind == history.KindGranted && !strings.HasPrefix(e.Scope, "/gcsim-") {
 					t.Errorf("%+v: its lock has no prefix of the run", e)
@@ -124,7 +123,6 @@ func TestPostgresThatIsThere(t *testing.T) {
 
 // TestReachRefuses: a server of which runs can have no account, and says what it lacks.
 func TestReachRefuses(t *testing.T) {
-	t.Setenv("FENCELAB_POSTGRES_URL", "")
 	server := started(t)
 	of, endpoints := at(t, server.URL())
 	if err := of.Reach(t.Context(), endpoints); err == nil || !strings.Contains(err.Error(), "wal_level = logical") {
@@ -148,7 +146,7 @@ func TestReachRefuses(t *testing.T) {
 // TestAtRefuses: what is no place, and says what is.
 func TestAtRefuses(t *testing.T) {
 	for _, where := range []string{"127.0.0.1:5432", "http://127.0.0.1:5432", "postgres:///db", "postgres://h:p/%zz"} {
-		if _, _, err := (postgres.Service{}).At(where); err == nil || !strings.Contains(err.Error(), "want the URL of one that is there already") {
+		if _, _, err := postgres.Service().At(where); err == nil || !strings.Contains(err.Error(), "want the URL of one that is there already") {
 			t.Errorf("%s: %v", where, err)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 var (
@@ -40,15 +39,15 @@ type servers struct {
 // own are the settings of servers that the lab starts.
 var own = []string{"wal_level=logical", "max_replication_slots=64", "max_connections=200"}
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	server, err := postgresproc.Start(ctx, stage.Group(), postgresproc.Program(), own...)
 	if err != nil {
 		return nil, err
 	}
 	stage.Guard(server.Process())
 	s := &servers{stage: stage, server: server, place: place{ownURL, server.Addr}}
-	if isPooled(stage.World()) {
+	if isPooled(stage.Plan().World) {
 		err = s.startPooler(ctx)
 	}
 	return s, err
@@ -56,7 +55,7 @@ func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers,
 
 // startPooler starts a pooler before the server.
 func (s *servers) startPooler(ctx context.Context) error {
-	world := s.stage.World()
+	world := s.stage.Plan().World
 	pooler, err := postgresproc.StartPooler(ctx, s.stage.Group(), postgresproc.PoolerProgram(), s.server.Addr, world.Text(settingPooler), world.Number(settingPool))
 	if err != nil {
 		return err
@@ -66,8 +65,8 @@ func (s *servers) startPooler(ctx context.Context) error {
 	return nil
 }
 
-// Launch implements service.Shared.
-func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
+// launch starts one for several runs.
+func launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
 	server, err := postgresproc.Start(ctx, g, postgresproc.Program(), own...)
 	if err != nil {
 		return service.Launched{}, err
@@ -75,9 +74,8 @@ func (Service) Launch(ctx context.Context, g *proc.Group, _ setting.Values) (ser
 	return service.Launched{Endpoints: []string{server.Addr}, Processes: []*proc.Process{server.Process()}}, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, place: placeAt(endpoints[0]), database: sqlservice.DatabaseOf(stage.Prefix())}
+func (at placeAt) join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{stage: stage, place: at(endpoints[0]), database: sqlservice.DatabaseOf(stage.Plan().Prefix)}
 }
 
 // observeDeadline is for how long a PostgreSQL is asked for the beginning of the account.
@@ -112,7 +110,7 @@ func (s *servers) make(ctx context.Context) error {
 		if _, err := conn.PgConn().Exec(ctx, schema).ReadAll(); err != nil {
 			return err
 		}
-		for _, lock := range s.stage.Locks() {
+		for _, lock := range s.stage.Plan().Locks {
 			if _, err := conn.Exec(ctx, rowsStatement, lock); err != nil {
 				return err
 			}
@@ -127,7 +125,7 @@ func (s *servers) makeDatabase(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 	}
-	idle := s.stage.World().Time(settingIdle).Milliseconds()
+	idle := s.stage.Plan().World.Time(settingIdle).Milliseconds()
 	name := s.database
 	if name == "" {
 		name = conn.Config().Database
@@ -161,11 +159,6 @@ func (s *servers) Endpoints(_ context.Context, client setting.Values) ([]string,
 	}
 	return []string{s.place.addr}, nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave drops the run's database. What still uses it is gone soon.
 func (s *servers) Leave(ctx context.Context) {

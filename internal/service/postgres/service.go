@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/url"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
@@ -24,67 +22,55 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// Service is PostgreSQL.
-type Service struct{ Dialer }
+// Service is PostgreSQL, where the environment says that it is.
+func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 
-var (
-	_ service.Service    = Service{}
-	_ service.Shared     = Service{}
-	_ service.Getter     = Service{}
-	_ service.Bounded    = Service{}
-	_ service.Keeper     = (*servers)(nil)
-	_ service.Store      = sqlservice.KeepingClient[*pgx.Conn]{}
-	_ service.Lacking    = Service{}
-	_ service.Peered     = Service{}
-	_ service.PeerTeller = Service{}
-)
+// serviceAt is the one at a URL; "" is one that a run starts.
+func serviceAt(url string) *service.Service {
+	at := placesBy(url)
+	s := &service.Service{
+		Service: scenario.Service{
+			Name: Name, About: "The lock service.",
+			World: worldSettings, Client: clientSettings,
+			Nodes: nodes.Name + "1", Halfway: true,
+			Compares: func(client scenario.Client) bool { return sqlservice.Compares(recipes, client) },
+			Check:    check, Own: needsOwn,
+		},
+		Faults: faults,
 
-// nodes is what a story calls its server.
-var nodes = service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"}
+		Found: func() (where, bring string) { return postgresproc.Program(), postgresproc.Install },
+		Get:   postgresproc.Get,
+		Where: whereIs, At: findAt,
+		Command: postgresproc.Command, Start: start, Launch: launch, Join: at.join, Reach: at.reach,
+		Lacks: lacks,
 
-var faults = sqlservice.Faults(nodes)
-
-// Words implements service.Service, as those below do.
-func (Service) Words() scenario.Service {
-	return scenario.Service{
-		Name: Name, About: "The lock service.",
-		World: worldSettings, Client: clientSettings,
-		Nodes: nodes.Name + "1", Unqueued: true, Halfway: true,
-		Compares: func(client scenario.Client) bool { return sqlservice.Compares(recipes, client) },
-		Check:    check, Own: needsOwn,
+		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:5432"},
+		Peer:    func(client setting.Values) string { return service.RecipeOf(recipes, client).Peer },
+		PeerEnv: at.peerEnv,
+		Shows:   func(client setting.Values) string { return service.RecipeOf(recipes, client).Shows },
+		Bounds: func(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
+			return sqlservice.Bounds(recipes, world.Time(settingIdle), clients)
+		},
 	}
+	if url != "" {
+		s.Env = []string{urlEnv + "=" + url}
+	}
+	return s
 }
 
-// Faults are steps that no other service has.
-func (Service) Faults() []*service.Fault {
-	return faults
-}
+const whereIs = "the URL of one that is there already"
 
-// Found is "" where there is no postgres.
-func (Service) Found() (where, bring string) {
-	return postgresproc.Program(), postgresproc.Install
-}
-
-// Get implements service.Getter.
-func (Service) Get(ctx context.Context, progress io.Writer) error {
-	return postgresproc.Get(ctx, progress)
-}
-
-// Lacks implements service.Lacking.
-func (Service) Lacks(v *scenario.Variant) string {
+// lacks is what a variant needs beside a server.
+func lacks(v *scenario.Variant) string {
 	if isPooled(v.World.Settings) && postgresproc.PoolerProgram() == "" {
 		return "pgbouncer is missing: " + postgresproc.PoolerInstall
 	}
 	return ""
 }
 
-// Where says what At takes.
-func (Service) Where() string { return "the URL of one that is there already" }
-
-// At takes a URL with a user, a password and TLS where there are any. The clients are told
-// of it by the environment.
-func (s Service) At(where string) (service.Service, []string, error) {
-	want := fmt.Errorf("want %s such as postgres://USER:PASSWORD@HOST:PORT/DATABASE", s.Where())
+// findAt takes a URL with a user, a password and TLS where there are any.
+func findAt(where string) (*service.Service, []string, error) {
+	want := fmt.Errorf("want %s such as postgres://USER:PASSWORD@HOST:PORT/DATABASE", whereIs)
 	u, err := url.Parse(where)
 	switch {
 	case err != nil:
@@ -95,15 +81,13 @@ func (s Service) At(where string) (service.Service, []string, error) {
 	if _, err := pgx.ParseConfig(where); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", want, err)
 	}
-	port := u.Port()
-	if port == "" {
-		port = "5432"
-	}
-	return s, []string{net.JoinHostPort(u.Hostname(), port)}, os.Setenv(urlEnv, where)
+	return serviceAt(where), []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "5432"))}, nil
 }
 
-// Commands has the process of a server.
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{postgresproc.Command()} }
+// nodes is what a story calls its server.
+var nodes = service.Nodes{Name: Name, One: "server of PostgreSQL", Many: "PostgreSQL"}
+
+var faults = sqlservice.Faults(nodes)
 
 // needsOwn says why a variant needs a PostgreSQL of its own. Transactions behind a pooler are
 // long, and the account of another run would wait for their end before it begins.
@@ -144,33 +128,18 @@ func checkPooler(world setting.Values, clients map[string]scenario.Client) *scen
 
 func isPooled(world setting.Values) bool { return world.Text(settingPooler) != poolerNone }
 
-// Told implements service.Service, as those below do.
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	return all[client].Values
-}
-
-func (Service) Shows(client setting.Values) string { return service.RecipeOf(recipes, client).Shows }
-
-// Slot is the owner, which clients choose anew for each tenure.
-func (Service) Slot(tenure string) string { return tenure }
-
-// Bounds implements service.Bounded.
-func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	return sqlservice.Bounds(recipes, world.Time(settingIdle), clients)
-}
-
 // reachDeadline is for how long a PostgreSQL that is there already is asked.
 const reachDeadline = 10 * time.Second
 
-// Reach implements service.Service. A server of which runs cannot have an account is of no
+// reach asks one that is there already. A server of which runs cannot have an account is of no
 // use.
-func (Service) Reach(ctx context.Context, endpoints []string) error {
+func (at placeAt) reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 || !sqlservice.IsAddress(endpoints[0]) {
 		return fmt.Errorf("postgres at %q: want one HOST:PORT", endpoints)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
 	defer cancel()
-	conn, err := placeAt(endpoints[0]).connect(ctx, "")
+	conn, err := at(endpoints[0]).connect(ctx, "")
 	if err != nil {
 		return fmt.Errorf("postgres: %w", err)
 	}

@@ -22,9 +22,9 @@ var worldSettings = []setting.Setting{
 	{Name: settingIdle, Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
 		About: "After what time the database ends the session of a client that asks for nothing, and its transaction (idle_in_transaction_session_timeout, idle_session_timeout). 0s: never."},
 	{Name: settingPooler, Default: poolerNone, Of: []string{poolerNone, "transaction", "session"},
-		About: "Whether a pgbouncer is between the clients and the server, and for how long it gives a client one of its connections to the server (pool_mode). none: there is none. transaction: for a transaction. session: until the client hangs up."},
+		About: "Whether a pgbouncer is between the clients and the server, and for how long it gives a client one of its connections to the server (pool_mode). none: there is none. transaction: for a transaction. session: until the client hangs up. With --postgres URL gcsim leaves a variant with a pooler out."},
 	{Name: settingPool, Kind: setting.Number, Default: defaultPool, Pattern: `^[1-9][0-9]?$`, Want: "a number from 1 to 99",
-		About: "How many connections to the server the pgbouncer has at most (default_pool_size)."},
+		About: "How many connections to the server the pgbouncer has at most, from 1 to 99 (default_pool_size)."},
 }
 
 // The settings of its clients.

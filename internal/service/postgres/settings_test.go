@@ -49,7 +49,7 @@ func TestPooled(t *testing.T) {
 				lacks = "pgbouncer is missing: apt-get install pgbouncer"
 				own = "it puts a pgbouncer before PostgreSQL"
 			}
-			if got := (postgres.Service{}).Lacks(v); got != lacks {
+			if got := postgres.Service().Lacks(v); got != lacks {
 				t.Errorf("%s/%s lacks %q, want %q", s.Name, v.Name, got, lacks)
 			}
 			if v.Own != own {

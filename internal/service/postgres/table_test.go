@@ -21,5 +21,5 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "../../../docs/postgres/recipes.md", string(head)+labtest.Table(t, postgres.Service{}, postgres.TableRecipes(), properties))
+	golden.Check(t, "../../../docs/postgres/recipes.md", string(head)+labtest.Table(t, postgres.Service(), postgres.TableRecipes(), properties))
 }

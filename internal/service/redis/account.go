@@ -38,7 +38,7 @@ type tenureOf struct {
 
 func newAccount(stage service.Stage, nodes, needs int) *account {
 	a := &account{
-		stage: stage, locks: stage.Locks(), needs: needs,
+		stage: stage, locks: stage.Plan().Locks, needs: needs,
 		tenures: make(map[string]map[string]*tenureOf), begun: make(map[string]int),
 	}
 	for range nodes {

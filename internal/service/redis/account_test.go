@@ -20,7 +20,7 @@ type listener struct {
 	told []string
 }
 
-func (*listener) Locks() []string { return []string{"/l"} }
+func (*listener) Plan() service.Plan { return service.Plan{Locks: []string{"/l"}} }
 
 func (l *listener) Tell(events ...history.Event) {
 	for _, e := range events {

@@ -19,18 +19,6 @@ import (
 // Name is what scenarios call the service.
 const Name = "redis"
 
-// Dialer makes clients of Redis.
-type Dialer struct{}
-
-// Name implements service.Dialer, as those below do.
-func (Dialer) Name() string { return Name }
-
-// ClientSettings are those of the recipes.
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-// DefaultEndpoints is where Redis is by default.
-func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:6379"} }
-
 // quiet keeps go-redis from writing to standard error: what matters is in the errors.
 type quiet struct{}
 
@@ -40,7 +28,7 @@ func (quiet) Printf(context.Context, string, ...any) {}
 func init() { redis.SetLogger(quiet{}) }
 
 // Dial makes a client.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+func Dial(o service.Options) (service.Client, error) {
 	c := &client{settings: o.Settings, recipe: service.RecipeOf(recipes, o.Settings)}
 	if c.recipe.peer != "" {
 		return nil, service.ErrInJava(c.recipe.name)

@@ -100,8 +100,8 @@ func dial(t *testing.T, addr string) service.Client {
 // dialWith makes one with some settings of its own.
 func dialWith(t *testing.T, addr string, own setting.Values) service.Client {
 	t.Helper()
-	d := redis.Dialer{}
-	settings := setting.Defaults(append(d.ClientSettings(), setting.Client...))
+	d := redis.Service()
+	settings := setting.Defaults(append(d.Client, setting.Client...))
 	maps.Copy(settings, own)
 	client, err := d.Dial(service.Options{Endpoints: []string{addr}, Settings: settings})
 	if err != nil {

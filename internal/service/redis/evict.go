@@ -45,21 +45,21 @@ var fill = service.Fault{
 			service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and takes nothing"},
 			service.NodeRule{Fact: replicaPromoted, Is: true, Words: "%s is not the master any more, and no lock is lost with what it evicts"}),
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 		s := of.(*servers)
 		n := s.named(step.Node)
 		defer s.account.because(n.name + " has evicted its key")()
 		var evicted []string
-		err := stage.Meanwhile(ctx, "the memory of "+n.name+" to be full", func(ctx context.Context) (err error) {
+		err := story.Meanwhile(ctx, "the memory of "+n.name+" to be full", func(ctx context.Context) (err error) {
 			evicted, err = s.fill(ctx, n)
 			return err
 		})
 		switch {
 		case redis.IsOOMError(err):
-			stage.Remark(stage.Now(), n.name+"'s memory is full: it takes no more, and evicts nothing")
+			story.Remark(story.Now(), n.name+"'s memory is full: it takes no more, and evicts nothing")
 			return nil
 		case err == nil:
-			stage.Remark(stage.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, cmp.Or(strings.Join(evicted, " and "), "no key of a lock")))
+			story.Remark(story.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, cmp.Or(strings.Join(evicted, " and "), "no key of a lock")))
 		}
 		return err
 	},
@@ -71,7 +71,7 @@ func (s *servers) fill(ctx context.Context, n *node) (evicted []string, err erro
 	client := redis.NewClient(n.options)
 	defer client.Close()
 	text := strings.Repeat("x", fillerSize)
-	eviction := s.stage.World().Text(settingEviction)
+	eviction := s.stage.Plan().World.Text(settingEviction)
 	there := s.account.evictable(n.place, eviction)
 	left := slices.Clone(there)
 	for i := 0; i < memory/fillerSize || len(left) > 0; i++ {

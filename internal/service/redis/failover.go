@@ -142,14 +142,14 @@ var isolateReplica = service.Fault{
 		About: "Nothing passes between a replica and its master, until \"heal NODE\". The replica has all that the master did before. Clients reach the master.",
 		Check: checkReplica(false, " is isolated already"),
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		if err := stage.Meanwhile(ctx, s.standby.replica.name+" to have all", s.awaitReplica); err != nil {
+		if err := story.Meanwhile(ctx, s.standby.replica.name+" to have all", s.awaitReplica); err != nil {
 			return err
 		}
 		s.standby.link.Tx.Shut()
 		s.standby.link.Rx.Shut()
-		stage.Remark(stage.Now(), fmt.Sprintf("%s, the replica, hears nothing of %s from now on", s.standby.replica.name, s.standby.master.name))
+		story.Remark(story.Now(), fmt.Sprintf("%s, the replica, hears nothing of %s from now on", s.standby.replica.name, s.standby.master.name))
 		return nil
 	},
 }
@@ -161,15 +161,15 @@ var healReplica = service.Fault{
 		About: "The isolated replica and its master reach each other again. Over when the replica has all that the master did.",
 		Check: checkReplica(true, " is not isolated here: it needs a step \"gcsim: isolate redis2\" before"),
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
 		s.standby.link.Cut()
 		s.standby.link.Tx.Open()
 		s.standby.link.Rx.Open()
-		if err := stage.Meanwhile(ctx, s.standby.replica.name+" to catch up", s.awaitReplica); err != nil {
+		if err := story.Meanwhile(ctx, s.standby.replica.name+" to catch up", s.awaitReplica); err != nil {
 			return err
 		}
-		stage.Remark(stage.Now(), fmt.Sprintf("%s, the replica, has all that %s did", s.standby.replica.name, s.standby.master.name))
+		story.Remark(story.Now(), fmt.Sprintf("%s, the replica, has all that %s did", s.standby.replica.name, s.standby.master.name))
 		return nil
 	},
 }
@@ -185,27 +185,27 @@ var promote = service.Fault{
 			return wrong
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, _ service.Stage, _ scenario.Step) error {
-		return of.(*servers).promote(ctx)
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+		return of.(*servers).promote(ctx, story)
 	},
 }
 
 // promote ends the account of the old master before it goes on with that of the new one:
 // what the new one does not know is over.
-func (s *servers) promote(ctx context.Context) error {
+func (s *servers) promote(ctx context.Context, story service.Story) error {
 	old, next := s.standby.master, s.standby.replica
 	defer s.account.because(next.name + " does not have its key")()
-	at := s.stage.Now()
+	at := story.Now()
 	clients := s.standby.turn(next)
 	old.watch.stop()
-	if err := s.stage.AwaitClosed(ctx, "the end of what "+old.name+" told", old.watch.ended); err != nil {
+	if err := story.AwaitClosed(ctx, "the end of what "+old.name+" told", old.watch.ended); err != nil {
 		return err
 	}
 	err := s.stage.Meanwhile(ctx, next.name+" to be the master", func(starting context.Context) error {
 		if err := next.follow(starting, "no", "one"); err != nil {
 			return err
 		}
-		s.stage.Remark(at, next.name+" is promoted: it is the master now, and clients find it where they found "+old.name)
+		story.Remark(at, next.name+" is promoted: it is the master now, and clients find it where they found "+old.name)
 		return next.observe(ctx, s.account)
 	})
 	s.standby.master, s.standby.replica = next, old
@@ -222,7 +222,7 @@ func (n *node) follow(ctx context.Context, host, port string) error {
 
 // rejoin has the old master, which is started again, be the replica of the new one, as a
 // sentinel would.
-func (s *servers) rejoin(ctx context.Context) error {
+func (s *servers) rejoin(ctx context.Context, story service.Story) error {
 	b := s.standby
 	host, port, err := net.SplitHostPort(b.master.options.Addr)
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *servers) rejoin(ctx context.Context) error {
 		return s.awaitReplica(ctx)
 	})
 	if err == nil {
-		s.stage.Remark(s.stage.Now(), b.replica.name+" is the replica of "+b.master.name+" now")
+		story.Remark(story.Now(), b.replica.name+" is the replica of "+b.master.name+" now")
 	}
 	return err
 }

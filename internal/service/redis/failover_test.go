@@ -19,7 +19,7 @@ func story(world, client string, steps ...string) (*scenario.Scenario, error) {
 		text += "  - gcsim: " + step + "\n"
 	}
 	text += "variants: {only: {expect: {verdict: safe}}}\n"
-	return lab.Language([]service.Service{redis.Service{}}).Parse("t.yaml", "t", []byte(text))
+	return lab.Language([]*service.Service{redis.Service()}).Parse("t.yaml", "t", []byte(text))
 }
 
 // TestWhatCannotBe: settings that do not go together, and steps that cannot happen.
@@ -78,7 +78,7 @@ func TestLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := &s.Variants[0]
-		if lacks := embedded.(service.Lacking).Lacks(v); !strings.Contains(lacks, tt.lacks) || (lacks == "") != (tt.lacks == "") {
+		if lacks := embedded.Lacks(v); !strings.Contains(lacks, tt.lacks) || (lacks == "") != (tt.lacks == "") {
 			t.Errorf("%s, %s: the embedded server lacks %q, want %q", tt.world, tt.step, lacks, tt.lacks)
 		}
 		if !strings.Contains(v.Own, tt.own) {

@@ -20,20 +20,17 @@ var jump = service.Fault{
 			service.NodeRule{Fact: service.NodeDead, Is: true, Words: "%s is dead, and has no clock"},
 			service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and so does its clock"}),
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 		s := of.(*servers)
 		n := s.named(step.Node)
 		defer s.account.because("its key expired by the clock of " + n.name)()
-		at := stage.Now()
 		client := redis.NewClient(n.options)
 		defer client.Close()
-		err := stage.Meanwhile(ctx, "the clock of "+n.name+" to jump", func(ctx context.Context) error {
-			defer n.awaitAccount()
-			return client.Do(ctx, redisproc.Jump, step.For.Milliseconds()).Err()
+		return service.Noted(story, fmt.Sprintf("%s's clock jumps forward by %v", n.name, step.For), func() error {
+			return story.Meanwhile(ctx, "the clock of "+n.name+" to jump", func(ctx context.Context) error {
+				defer n.awaitAccount()
+				return client.Do(ctx, redisproc.Jump, step.For.Milliseconds()).Err()
+			})
 		})
-		if err == nil {
-			stage.Remark(at, fmt.Sprintf("%s's clock jumps forward by %v", n.name, step.For))
-		}
-		return err
 	},
 }

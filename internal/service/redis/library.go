@@ -24,13 +24,13 @@ type library func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backen
 // and release what is theirs alone.
 var (
 	ownLock = recipe{
-		name: "redislock", shows: history.ShowsGrant, about: "package redislock.",
+		name: "redislock", shows: history.ShowsGrant, about: "Package redislock in its own format.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.New(nodes[0], ttl)
 		},
 	}
 	ownFair = recipe{
-		name: "redislock-fair", shows: history.ShowsGrant, about: "The same with the option Fair.",
+		name: "redislock-fair", shows: history.ShowsGrant, about: "The same with a queue, by the option Fair.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.New(nodes[0], ttl, redislock.Fair())
 		},
@@ -48,7 +48,7 @@ var (
 		},
 	}
 	redissonSpin = recipe{
-		name: "redisson-spin", shows: noToken, about: "Redisson's RSpinLock, likewise: who waits listens to nothing, and asks again after pauses that grow from 1 ms to 128 ms.",
+		name: "redisson-spin", shows: noToken, about: "Redisson's RSpinLock, likewise: who waits listens to no channel, and asks again after pauses that grow from 1 ms to 128 ms.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			b, err := redislock.Redisson(nodes[0], ttl)
 			return spinning{b}, err
@@ -81,7 +81,7 @@ var (
 		},
 	}
 	redlock = recipe{
-		name: "redlock", shows: noToken, quorum: true, about: "RedLock, of most of three nodes or more.",
+		name: "redlock", shows: noToken, quorum: true, about: "RedLock, a lock of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster.",
 		library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.Quorum(nodes, ttl)
 		},

@@ -22,7 +22,7 @@ func TestPeers(t *testing.T) {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
 	labtest.Each(t, parse(t, "testdata/java/*.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-		run(t, s, v, redis.Service{}, nil)
+		run(t, s, v, redis.Service(), nil)
 	})
 }
 
@@ -31,7 +31,7 @@ func TestLateUnlock(t *testing.T) {
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
-	peerstest.LateUnlocks(t, "testdata/java/late/*.yaml", lab.Options{Services: []service.Service{redis.Service{}}})
+	peerstest.LateUnlocks(t, "testdata/java/late/*.yaml", lab.Options{Services: []*service.Service{redis.Service()}})
 }
 
 // TestInNoJVM: a recipe of gcsim's own is refused with what clients in Java alone can choose.

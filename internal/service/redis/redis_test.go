@@ -33,7 +33,7 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m, services, 8) }
 
 // services are those of these tests.
-var services = []service.Service{redis.Service{}}
+var services = []*service.Service{redis.Service()}
 
 // parse reads scenarios.
 func parse(t *testing.T, pattern string) []*scenario.Scenario {
@@ -42,9 +42,9 @@ func parse(t *testing.T, pattern string) []*scenario.Scenario {
 }
 
 // at is the service where a user says that it is.
-func at(t *testing.T, where string) (service.Service, []string) {
+func at(t *testing.T, where string) (*service.Service, []string) {
 	t.Helper()
-	s, endpoints, err := redis.Service{}.At(where)
+	s, endpoints, err := redis.Service().At(where)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,23 +52,23 @@ func at(t *testing.T, where string) (service.Service, []string) {
 }
 
 // run makes a run, and holds it to what the scenario expects and to what a history is.
-func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, of service.Service, endpoints []string) []history.Event {
+func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, of *service.Service, endpoints []string) []history.Event {
 	t.Helper()
-	return labtest.Run(t, s, v, lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
+	return labtest.Run(t, s, v, lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 }
 
-// TestStories: what is shipped and what is not, on a real server and on the embedded one, but for
-// stories with clients in Java, which take long.
+// TestStories tells them on a real server and on the embedded one, but for those with clients in
+// Java, which take long.
 func TestStories(t *testing.T) {
 	embedded, _ := at(t, "embedded")
-	for name, of := range map[string]service.Service{"redis": redis.Service{}, "embedded": embedded} {
+	for name, of := range map[string]*service.Service{"redis": redis.Service(), "embedded": embedded} {
 		t.Run(name, func(t *testing.T) {
 			if name == "redis" && redisproc.Program() == "" {
 				need.Program(t, "redis-server", "to tell the stories on")
 			}
-			stories := labtest.InGo(of, append(parse(t, "testdata/*.yaml"), parse(t, "../../../scenarios/redis/*.yaml")...))
+			stories := labtest.InGo(of, labtest.Stories(t, of))
 			labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
-				if lacks := of.(service.Lacking).Lacks(v); lacks != "" {
+				if lacks := of.Lacks(v); lacks != "" {
 					t.Log(lacks)
 					return
 				}
@@ -84,7 +84,7 @@ func TestLacks(t *testing.T) {
 	for _, s := range parse(t, "testdata/restart.yaml") {
 		for i := range s.Variants {
 			v := &s.Variants[i]
-			if lacks := embedded.(service.Lacking).Lacks(v); (lacks == "") != (v.Name == "none") {
+			if lacks := embedded.Lacks(v); (lacks == "") != (v.Name == "none") {
 				t.Errorf("%s lacks %q", v.Name, lacks)
 			}
 			if v.Own == "" {
@@ -102,7 +102,7 @@ func TestRealLacks(t *testing.T) {
 	for _, s := range parse(t, "../../../scenarios/redis/*.yaml") {
 		for i := range s.Variants {
 			v := &s.Variants[i]
-			if lacks := (redis.Service{}).Lacks(v); strings.Contains(lacks, "--redis embedded") != (s.Name == "17-clock-jump") {
+			if lacks := redis.Service().Lacks(v); strings.Contains(lacks, "--redis embedded") != (s.Name == "17-clock-jump") {
 				t.Errorf("%s/%s lacks %q", s.Name, v.Name, lacks)
 			}
 		}
@@ -123,7 +123,7 @@ variants:
   v:
     expect: {verdict: safe}
 `
-	language := lab.Language([]service.Service{redis.Service{}})
+	language := lab.Language([]*service.Service{redis.Service()})
 	if _, err := language.Parse("t.yaml", "t", []byte(story)); err == nil || !strings.Contains(err.Error(), "redlock-naive renews nothing") {
 		t.Errorf("with a watchdog: %v", err)
 	}
@@ -145,7 +145,7 @@ variants:
   v:
     expect: {verdict: safe}
 `
-	language := lab.Language([]service.Service{redis.Service{}})
+	language := lab.Language([]*service.Service{redis.Service()})
 	if _, err := language.Parse("t.yaml", "t", []byte(story)); err == nil || !strings.Contains(err.Error(), "redisson counts no token") {
 		t.Errorf("without a token: %v", err)
 	}
@@ -165,7 +165,6 @@ func TestRedisThatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("FENCELAB_REDIS_URL", "") // At sets it
 	of, endpoints := at(t, "redis://:wrong@"+server.Addr)
 	if err := of.Reach(t.Context(), endpoints); err == nil || !strings.Contains(err.Error(), server.Addr) {
 		t.Errorf("with a wrong password: %v", err)
@@ -200,7 +199,6 @@ func TestTLS(t *testing.T) {
 	if err := redistest.Connect(t, server).ConfigSet(t.Context(), "requirepass", "word").Err(); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("FENCELAB_REDIS_URL", "") // At sets it
 	url := "rediss://:word@" + free[0]
 	of, endpoints := at(t, url)
 	if err := of.Reach(t.Context(), endpoints); err == nil || !strings.Contains(err.Error(), "certificate") {
@@ -253,7 +251,7 @@ func TestAtRefuses(t *testing.T) {
 		"unix:///tmp/redis.sock":    "not on a socket",
 		"redis://127.0.0.1:6379/15": "database 15",
 	} {
-		if _, _, err := (redis.Service{}).At(where); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := redis.Service().At(where); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", where, err, want)
 		}
 	}

@@ -22,7 +22,7 @@ var (
 // dead keeps the lock from everybody.
 var redissonMulti = recipe{
 	name: "redisson-multi", shows: noToken, quorum: true, every: true, free: redissonUnlockScript,
-	about: "Redisson's RedissonMultiLock of a lock on each node: node by node, all of them or none. It is not renewed.",
+	about: "Redisson's RedissonMultiLock of a lock on each of 3 or 5 nodes: it asks one node after the other, for all of them or none. Nothing renews it.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		for _, node := range a.nodes {
 			err := within(ctx, func(ctx context.Context) error {

@@ -15,7 +15,7 @@ const nodeTimeout = 3 * time.Second
 // and whoever has most of them in the end holds it, however long that took.
 var redlockNaive = recipe{
 	name: "redlock-naive", shows: noToken, quorum: true,
-	about: "RedLock node by node, with 3 s for each, and without a look at the validity time.",
+	about: "As redlock, but it asks one node after the other, waits 3 s for each, and does not compare the validity time.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		taken := a.nodeByNode(ctx)
 		a.asked = time.Now() // for it the lease begins here
@@ -26,7 +26,7 @@ var redlockNaive = recipe{
 // redlockPatient is the same with the one comparison that it lacks.
 var redlockPatient = recipe{
 	name: "redlock-patient", shows: noToken, quorum: true,
-	about: "the same, but a lock whose validity time is over is given back.",
+	about: "As redlock-naive, but a lock whose validity time is over is given back.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		if !a.nodeByNode(ctx) {
 			return false, nil

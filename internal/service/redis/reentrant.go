@@ -25,7 +25,7 @@ var redissonReentrant = recipe{
 // ownReentrant counts a token for each tenure.
 var ownReentrant = recipe{
 	name: "redislock-reentrant", shows: history.ShowsGrant, reenters: true,
-	about: "package redislock by Reenter of package lock: its holder can take it again, and keeps its token.",
+	about: "Package redislock by Reenter of package lock: its holder can take it again, and keeps its token.",
 	library: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 		b, err := redislock.New(nodes[0], ttl)
 		if err != nil {

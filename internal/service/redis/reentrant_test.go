@@ -49,7 +49,7 @@ variants:
 		t.Fatal(err)
 	}
 	s := parse(t, file)[0]
-	_, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Services: []service.Service{of}})
+	_, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Services: []*service.Service{of}})
 	if err == nil || !strings.Contains(err.Error(), "it was taken again") {
 		t.Errorf("begin unlock: %v", err)
 	}

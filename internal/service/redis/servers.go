@@ -19,7 +19,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/replica"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // servers are the nodes of a run.
@@ -50,17 +49,17 @@ func (n *node) process() *proc.Process {
 	return n.server.Process()
 }
 
-// Start implements service.Service.
-func (s Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+// start starts the nodes of a run.
+func (p place) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	all := &servers{stage: stage}
-	program := s.program()
-	for i := range stage.World().Number(settingNodes) {
+	program := p.program()
+	for i := range stage.Plan().World.Number(settingNodes) {
 		n, err := all.start(ctx, program, i)
 		if err != nil {
 			return nil, err
 		}
 		all.nodes = append(all.nodes, n)
-		if stage.World().Number(settingNodes) == 1 {
+		if stage.Plan().World.Number(settingNodes) == 1 {
 			continue // whose stream has the order of all that happens
 		}
 		if n.gate, err = newGate(n); err != nil {
@@ -68,7 +67,7 @@ func (s Service) Start(ctx context.Context, stage service.Stage) (service.Server
 		}
 		stage.Group().After(n.gate.close)
 	}
-	if stage.World().Number(settingReplicas) == 0 {
+	if stage.Plan().World.Number(settingReplicas) == 0 {
 		return all, nil
 	}
 	return all, all.standBy(ctx, program)
@@ -80,7 +79,7 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	world := s.stage.World()
+	world := s.stage.Plan().World
 	server, err := redisproc.Start(ctx, s.stage.Group(), program, slices.Concat(
 		redisproc.Settings(dir, world.Text(settingPersistence)), memorySettings(world.Text(settingEviction)),
 		[]string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}, more)...)
@@ -93,10 +92,9 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 
 func nameOf(place int) string { return fmt.Sprint(Name, place+1) }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
+func (p place) join(stage service.Stage, endpoints []string) service.Servers {
 	all := &servers{stage: stage}
-	n, _ := all.node(nil, os.Getenv(urlEnv), endpoints[0], 0) // Reach has looked at it
+	n, _ := all.node(nil, p.url, endpoints[0], 0) // Reach has looked at it
 	all.nodes = append(all.nodes, n)
 	return all
 }
@@ -109,12 +107,12 @@ func (s *servers) node(server *redisproc.Server, url, addr string, place int) (*
 // reachDeadline is for how long a Redis that is there already is asked.
 const reachDeadline = 10 * time.Second
 
-// Reach implements service.Service. A Redis that allows no replica is of no use.
-func (Service) Reach(ctx context.Context, endpoints []string) error {
+// reach asks one that is there already. A Redis that allows no replica is of no use.
+func (p place) reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
 		return fmt.Errorf("redis at %q: want one HOST:PORT", endpoints)
 	}
-	options, err := optionsOf(os.Getenv(urlEnv), endpoints[0])
+	options, err := optionsOf(p.url, endpoints[0])
 	if err != nil {
 		return err
 	}
@@ -148,7 +146,7 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 
 // Observe implements service.Servers, as those below do.
 func (s *servers) Observe(ctx context.Context) error {
-	s.account = newAccount(s.stage, len(s.nodes), needs(s.stage.Clients(), len(s.nodes)))
+	s.account = newAccount(s.stage, len(s.nodes), needs(s.stage.Plan().Clients, len(s.nodes)))
 	for _, n := range s.nodes {
 		if err := n.observe(ctx, s.account); err != nil {
 			return err
@@ -171,17 +169,12 @@ func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, er
 	return addrs, nil
 }
 
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
-
 // Leave deletes the run's keys.
 func (s *servers) Leave(ctx context.Context) {
 	for _, n := range s.nodes {
 		client := redis.NewClient(n.options)
 		defer client.Close()
-		for _, lock := range s.stage.Locks() {
+		for _, lock := range s.stage.Plan().Locks {
 			_ = client.Del(ctx, watched(lock)...).Err() // what is left expires, but for a number
 		}
 	}

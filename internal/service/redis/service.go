@@ -23,88 +23,114 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// Service is Redis.
-type Service struct {
-	Dialer
-	embedded bool // the user wants the embedded one
+// Service is Redis, where the environment says that it is.
+func Service() *service.Service { return serviceAt(place{url: os.Getenv(urlEnv)}) }
+
+// place is where a Redis is.
+type place struct {
+	url      string // but for the address, of one that is there already; "": without more
+	embedded bool   // the user wants the embedded one
 }
 
-var (
-	_ service.Service = Service{}
-	_ service.Bounded = Service{}
-	_ service.Lacking = Service{}
-	_ service.Peered  = Service{}
-)
+func serviceAt(p place) *service.Service {
+	s := &service.Service{
+		Service: scenario.Service{
+			Name: Name, About: "The lock service.",
+			World: worldSettings, Client: clientSettings,
+			Nodes: nodes.Name + "[0-9]+", Halfway: true,
+			Check: check, Own: own,
+		},
+		Faults: []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, &isolateReplica, &healReplica, &promote, &fill, &jump},
+
+		Found: p.found, Where: wantEmbedded + ", or the URL of one that is there already", At: at,
+		Command: command, Start: p.start, Join: p.join, Reach: p.reach,
+		Lacks: p.lacks,
+
+		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:6379"},
+		Peer:  func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },
+		Shows: shows, Slot: ownerOf, Bounds: service.BoundsBy(slack),
+	}
+	if p.url != "" {
+		s.Env = []string{urlEnv + "=" + p.url}
+	}
+	return s
+}
 
 // nodes is what a story calls its nodes.
 var nodes = service.Nodes{Name: Name, Setting: settingNodes, One: "node of Redis", Many: "nodes of Redis"}
 
-// Words implements service.Service, as those below do.
-func (s Service) Words() scenario.Service {
-	return scenario.Service{
-		Name: Name, About: "The lock service.",
-		World: worldSettings, Client: clientSettings,
-		Nodes: nodes.Name + "[0-9]+", Unqueued: true, Halfway: true,
-		Check: check, Own: own,
+// shows is what a client shows as its token.
+func shows(client setting.Values) string {
+	if client.Text(setting.Token) == setting.TokenReadAgain {
+		return history.ShowsAny
 	}
+	return service.RecipeOf(recipes, client).shows
 }
-
-// Faults are steps that no other service has.
-func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, &isolateReplica, &healReplica, &promote, &fill, &jump}
-}
-
-// wantEmbedded is what a user calls the embedded server.
-const wantEmbedded = "embedded"
 
 // program is the Redis that runs; "" is the embedded one.
-func (s Service) program() string {
-	if s.embedded {
+func (p place) program() string {
+	if p.embedded {
 		return ""
 	}
 	return redisproc.Program()
 }
 
-// Found is never "": there is the embedded one.
-func (s Service) Found() (where, bring string) {
-	switch program := s.program(); {
+// found is never "": there is the embedded one.
+func (p place) found() (where, bring string) {
+	switch program := p.program(); {
 	case program != "":
 		return program, ""
-	case s.embedded:
+	case p.embedded:
 		return "embedded, miniredis", ""
 	}
 	return "embedded, miniredis; for all its scenarios: " + redisproc.Install, ""
 }
 
-// Where says what At takes.
-func (Service) Where() string { return wantEmbedded + ", or the URL of one that is there already" }
-
-// At takes a URL with a password and TLS where there are any. The clients are told of it by
-// the environment.
-func (s Service) At(where string) (service.Service, []string, error) {
+// at takes a URL with a password and TLS where there are any.
+func at(where string) (*service.Service, []string, error) {
 	if where == wantEmbedded {
-		return Service{embedded: true}, nil, nil
+		return serviceAt(place{embedded: true}), nil, nil
 	}
 	options, err := redis.ParseURL(where)
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("want %s such as redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT: %w", s.Where(), err)
+		return nil, nil, fmt.Errorf("want %s such as redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT: %w", Service().Where, err)
 	case options.Network != "tcp":
 		return nil, nil, fmt.Errorf("want the URL of a Redis that listens at HOST:PORT, and not on a socket")
 	case options.DB != 0:
 		return nil, nil, fmt.Errorf("the URL names the database %d: runs use the database 0, below a prefix of their own", options.DB)
 	}
-	return s, []string{options.Addr}, os.Setenv(urlEnv, where)
+	return serviceAt(place{url: where}), []string{options.Addr}, nil
 }
 
-// Commands has the process of a node.
-func (Service) Commands() []*cobra.Command {
-	return []*cobra.Command{{
+// command is the process of a node.
+func command() *cobra.Command {
+	return &cobra.Command{
 		Use: redisproc.Arg + " ADDRESS PROGRAM [ARGUMENT]...", Short: "Be a node of Redis", Hidden: true,
 		DisableFlagParsing: true,
 		RunE:               func(_ *cobra.Command, args []string) error { return redisproc.Run(args) },
-	}}
+	}
 }
+
+// lacks is what the Redis that a variant would get lacks.
+func (p place) lacks(v *scenario.Variant) string {
+	switch world := v.World.Settings; {
+	case p.program() != "" && v.Has(&jump.Form):
+		return "the clock of a real Redis is the machine's: it needs the embedded one, by \"--redis embedded\""
+	case p.program() != "":
+		return ""
+	case world.Text(settingPersistence) != persistenceNone:
+		return "the embedded Redis keeps nothing when it ends: it needs another, by " + redisproc.Install
+	case world.Text(settingEviction) != evictionNone || v.Has(&fill.Form):
+		return "the embedded Redis has no bound of its memory: it needs another, by " + redisproc.Install
+	case world.Number(settingReplicas) > 0:
+		return "the embedded Redis has no replicas: it needs another, by " + redisproc.Install
+	}
+	return ""
+}
+
+// wantEmbedded is what a user calls the embedded server.
+const wantEmbedded = "embedded"
 
 // check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
@@ -163,54 +189,8 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	return why
 }
 
-// Lacks implements service.Lacking.
-func (s Service) Lacks(v *scenario.Variant) string {
-	has := func(f *scenario.Form) bool {
-		return slices.ContainsFunc(v.Steps, func(step scenario.Step) bool { return step.Form == f })
-	}
-	switch world := v.World.Settings; {
-	case s.program() != "" && has(&jump.Form):
-		return "the clock of a real Redis is the machine's: it needs the embedded one, by \"--redis embedded\""
-	case s.program() != "":
-		return ""
-	case world.Text(settingPersistence) != persistenceNone:
-		return "the embedded Redis keeps nothing when it ends: it needs another, by " + redisproc.Install
-	case world.Text(settingEviction) != evictionNone || has(&fill.Form):
-		return "the embedded Redis has no bound of its memory: it needs another, by " + redisproc.Install
-	case world.Number(settingReplicas) > 0:
-		return "the embedded Redis has no replicas: it needs another, by " + redisproc.Install
-	}
-	return ""
-}
-
-// Told implements service.Service, as those below do.
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	return all[client].Values
-}
-
-func (Service) Shows(client setting.Values) string {
-	if client.Text(setting.Token) == setting.TokenReadAgain {
-		return history.ShowsAny
-	}
-	return service.RecipeOf(recipes, client).shows
-}
-
-// Slot is the owner, the value of the key: unlocks of two tenures of one owner free the
-// same.
-func (Service) Slot(tenure string) string { return ownerOf(tenure) }
-
 // slack is how long a machine that is busy may take to do what is due.
 const slack = 3 * time.Second
-
-// Bounds implements service.Bounded. A lease that a client makes longer without end bounds
-// nothing, but a client that is dead or stopped makes none longer.
-func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + slack
-	}
-	return bounds, slack
-}
 
 // isAddress reports whether s is HOST:PORT, as far as can be told without trying.
 func isAddress(s string) bool {

@@ -23,7 +23,7 @@ var (
 // that all readers share.
 var shortRead = recipe{
 	name: "redisson-read-short", shows: noToken, mode: fence.Shared, free: shortUnlockScript,
-	about: "A reader of Redisson's as it was once: its lease is that of all readers, shorter ones too. It is not renewed.",
+	about: "A reader as in an older Redisson, which sets the leases of all readers to its own TTL, also to a shorter one. It is not renewed.",
 	take: func(ctx context.Context, a *attempt) (bool, error) {
 		keys := []string{a.lock, "{" + a.lock + "}:" + a.owner + ":rwlock_timeout:1"}
 		return shortReadScript.Run(ctx, a.redis, keys, a.owner, a.ttl.Milliseconds()).Bool()

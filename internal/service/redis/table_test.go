@@ -27,5 +27,5 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "../../../docs/redis/recipes.md", string(head)+labtest.Table(t, redis.Service{}, redis.TableRecipes(), properties))
+	golden.Check(t, "../../../docs/redis/recipes.md", string(head)+labtest.Table(t, redis.Service(), redis.TableRecipes(), properties))
 }

@@ -11,20 +11,8 @@ import (
 // Name is what scenarios call the service.
 const Name = "sqlite"
 
-// Dialer makes clients of SQLite.
-type Dialer struct{}
-
-// Name implements service.Dialer, as those below do.
-func (Dialer) Name() string { return Name }
-
-// ClientSettings are those of the recipes.
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-// DefaultEndpoints is none: a client is told its file.
-func (Dialer) DefaultEndpoints() []string { return nil }
-
 // Dial makes a client.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+func Dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want the path of one file", o.Endpoints)
 	}

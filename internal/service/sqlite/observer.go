@@ -24,7 +24,7 @@ type watch struct {
 // Observe implements service.Servers. The file has this machine's clock.
 func (s *servers) Observe(ctx context.Context) error {
 	w := &watch{
-		account: sqlservice.NewAccount(Name, s.stage), log: &sqlservice.Log{Locks: s.stage.Locks()},
+		account: sqlservice.NewAccount(Name, s.stage), log: &sqlservice.Log{Locks: s.stage.Plan().Locks},
 		data: &sqlservice.DataLog[*link]{DataAccount: sqlservice.NewDataAccount(Name, s.stage, recipes)},
 	}
 	if err := w.open(ctx, s.file); err != nil {

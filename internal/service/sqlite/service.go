@@ -12,86 +12,55 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Service is SQLite.
-type Service struct{ Dialer }
+// Service is SQLite. Nothing serves a file, and so nothing is done to it.
+func Service() *service.Service {
+	return &service.Service{
+		Service: scenario.Service{
+			Name: Name, About: "The lock service.",
+			Client: clientSettings, Halfway: true, Local: true,
+			Compares: func(client scenario.Client) bool { return sqlservice.Compares(recipes, client) },
+			Check: func(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
+				return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, w, clients))
+			},
+		},
+		Found: func() (where, bring string) { return embedded, "" },
+		Where: embedded,
+		At: func(where string) (*service.Service, []string, error) {
+			if where != embedded {
+				return nil, nil, fmt.Errorf("want %q: each run has a file of its own", embedded)
+			}
+			return Service(), nil, nil
+		},
+		Start: start,
+		Reach: func(context.Context, []string) error { return errNoServer },
 
-var (
-	_ service.Service = Service{}
-	_ service.Bounded = Service{}
-	_ service.Keeper  = (*servers)(nil)
-	_ service.Store   = sqlservice.KeepingClient[*link]{}
-)
-
-// Words implements service.Service, as those below do.
-func (Service) Words() scenario.Service {
-	return scenario.Service{
-		Name: Name, About: "The lock service.",
-		Client: clientSettings, Unqueued: true, Halfway: true, Local: true,
-		Compares: func(client scenario.Client) bool { return sqlservice.Compares(recipes, client) },
-		Check: func(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
-			return cmp.Or(sqlservice.CheckUnlock(recipes, clients, &intLock, &intLockDBClock), sqlservice.CheckWait(recipes, w, clients))
+		Dial:  Dial, // which is told its file
+		Shows: func(client setting.Values) string { return service.RecipeOf(recipes, client).Shows },
+		Bounds: func(_ setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
+			return sqlservice.Bounds(recipes, 0, clients)
 		},
 	}
 }
 
-// Faults are none: nothing serves a file.
-func (Service) Faults() []*service.Fault { return nil }
-
-func (Service) Found() (where, bring string) { return "embedded", "" }
-
-// Where says what At takes.
-func (Service) Where() string { return "embedded" }
-
-// At takes nothing else: a run has a file of its own.
-func (s Service) At(where string) (service.Service, []string, error) {
-	if where != s.Where() {
-		return nil, nil, fmt.Errorf("want %q: each run has a file of its own", s.Where())
-	}
-	return s, nil, nil
-}
-
-func (Service) Commands() []*cobra.Command { return nil }
-
-// Told implements service.Service, as those below do.
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	return all[client].Values
-}
-
-func (Service) Shows(client setting.Values) string { return service.RecipeOf(recipes, client).Shows }
-
-// Slot is the owner, which clients choose anew for each tenure.
-func (Service) Slot(tenure string) string { return tenure }
-
-// Bounds implements service.Bounded.
-func (Service) Bounds(_ setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	return sqlservice.Bounds(recipes, 0, clients)
-}
+const embedded = "embedded"
 
 // errNoServer is of what only servers that are there already can be asked.
 var errNoServer = errors.New("sqlite: there are no servers, and so no --endpoints: each run has a file of its own")
 
-func (Service) Reach(context.Context, []string) error { return errNoServer }
-
-// Start makes the run's files.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+// start makes the run's files.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	s := &servers{stage: stage, file: file(filepath.Join(stage.Group().Dir, "locks.db"))}
 	if err := s.make(ctx); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	return s, nil
 }
-
-// Join is never asked for: before a run joins servers they are reached.
-func (Service) Join(service.Stage, []string) service.Servers { panic(errNoServer) }
 
 var (
 	//go:embed sql/schema.sql
@@ -146,11 +115,6 @@ func (s *servers) make(ctx context.Context) error {
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{string(s.file)}, nil
 }
-
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is none: the account does not tell who waits.
-func (s *servers) Position(context.Context) (fence.Token, error) { return 0, nil }
 
 // Leave has nothing to end: the file goes with the run.
 func (s *servers) Leave(context.Context) {}

@@ -22,12 +22,10 @@ func TestMain(m *testing.M) {
 }
 
 // services are those of these tests.
-var services = []service.Service{sqlite.Service{}}
+var services = []*service.Service{sqlite.Service()}
 
-// TestStories: what is shipped and what is not.
 func TestStories(t *testing.T) {
-	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/sqlite/*.yaml")...)
-	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services})
 	})
 }
@@ -54,10 +52,10 @@ func TestWaitIsNamed(t *testing.T) {
 // TestNoFileOfAnother: a run joins no file that is there already.
 func TestNoFileOfAnother(t *testing.T) {
 	const file, want = "/tmp/x.db", "a file of its own"
-	if _, _, err := (sqlite.Service{}).At(file); err == nil || !strings.Contains(err.Error(), want) {
+	if _, _, err := sqlite.Service().At(file); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("--sqlite: %v, want %s", err, want)
 	}
-	if err := (sqlite.Service{}).Reach(t.Context(), []string{file}); err == nil || !strings.Contains(err.Error(), want) {
+	if err := sqlite.Service().Reach(t.Context(), []string{file}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("--endpoints: %v, want %s", err, want)
 	}
 }

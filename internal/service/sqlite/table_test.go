@@ -21,5 +21,5 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "../../../docs/sqlite/recipes.md", string(head)+labtest.Table(t, sqlite.Service{}, sqlite.TableRecipes(), properties))
+	golden.Check(t, "../../../docs/sqlite/recipes.md", string(head)+labtest.Table(t, sqlite.Service(), sqlite.TableRecipes(), properties))
 }

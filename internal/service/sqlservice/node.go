@@ -37,41 +37,34 @@ func Faults(nodes service.Nodes) []*service.Fault {
 }
 
 // on is a fault of a Node.
-func on(do func(context.Context, Node, service.Stage, scenario.Step) error) service.Doing {
-	return func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
-		return do(ctx, of.(Node), stage, step)
+func on(do func(context.Context, Node, service.Story, scenario.Step) error) service.Doing {
+	return func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+		return do(ctx, of.(Node), story, step)
 	}
 }
 
 // signal does something to the server's processes; how says so.
 func signal(how string, do func(Server, context.Context) error) service.Doing {
-	return on(func(ctx context.Context, n Node, stage service.Stage, step scenario.Step) error {
-		at := stage.Now()
-		err := do(n.Server(), ctx)
-		if err == nil {
-			stage.Remark(at, step.Node+how)
-		}
-		return err
+	return on(func(ctx context.Context, n Node, story service.Story, step scenario.Step) error {
+		return service.Noted(story, step.Node+how, func() error { return do(n.Server(), ctx) })
 	})
 }
 
 func resume(s Server, _ context.Context) error { return s.Resume() }
 
-func kill(ctx context.Context, n Node, stage service.Stage, step scenario.Step) error {
-	at := stage.Now()
-	stage.Mean(n.Server().Process())
-	if err := n.Server().Kill(); err != nil {
+func kill(ctx context.Context, n Node, story service.Story, step scenario.Step) error {
+	story.Ends(n.Server().Process())
+	if err := service.Noted(story, step.Node+" is killed", n.Server().Kill); err != nil {
 		return err
 	}
-	stage.Remark(at, step.Node+" is killed")
-	return stage.AwaitClosed(ctx, "the end of what "+step.Node+" told", n.Watched())
+	return story.AwaitClosed(ctx, "the end of what "+step.Node+" told", n.Watched())
 }
 
-func restart(ctx context.Context, n Node, stage service.Stage, step scenario.Step) error {
-	if err := stage.Meanwhile(ctx, step.Node+" to serve", n.Server().Restart); err != nil {
+func restart(ctx context.Context, n Node, story service.Story, step scenario.Step) error {
+	if err := story.Meanwhile(ctx, step.Node+" to serve", n.Server().Restart); err != nil {
 		return err
 	}
-	stage.Guard(n.Server().Process())
-	stage.Remark(stage.Now(), step.Node+" is started again")
-	return stage.Meanwhile(ctx, "the account of "+step.Node, func(starting context.Context) error { return n.Again(ctx, starting) })
+	story.Guard(n.Server().Process())
+	story.Remark(story.Now(), step.Node+" is started again")
+	return story.Meanwhile(ctx, "the account of "+step.Node, func(starting context.Context) error { return n.Again(ctx, starting) })
 }

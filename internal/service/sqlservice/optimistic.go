@@ -34,7 +34,7 @@ type Looks[C any] func(by, kind string) Looking[C]
 func Version[C any](look Looks[C]) Recipe[C] {
 	return Recipe[C]{
 		ID: byVersion, Shows: history.ShowsGrant,
-		Text: "No lock: a version in the row of the data, which each UPDATE makes one higher, and compares with the one that the client has read.",
+		Text: "No lock, but a version in the row of the data. Each UPDATE makes the version one higher, and is made only if the row still has the version that the client has read.",
 		Read: look(byVersion, ToldReads), Leave: look(byVersion, ToldEnds),
 		Same: func(read, now Seen) bool { return read.Version == now.Version },
 	}

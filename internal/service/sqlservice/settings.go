@@ -35,7 +35,7 @@ var (
 	Ahead = setting.Setting{Name: peers.Ahead.Name, Kind: peers.Ahead.Kind, Default: peers.Ahead.Default, Pattern: peers.Ahead.Pattern,
 		About: "How far its clock is ahead of the others, for int-lock, which compares by it, and for a client in Java, whose JVM has this clock."}
 	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
-		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if that has the client's own value. delete: it deletes the row."}
+		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if the row has the client's own value. delete: it deletes the row."}
 	Compare = setting.Setting{Name: settingCompare, Kind: setting.Flag, Default: "true",
 		About: "Whether a write under version or status compares the row with what the client has read of it."}
 	Writes = setting.Setting{Name: settingWrites, Default: writesInside, Of: []string{writesInside, writesOutside},
@@ -117,7 +117,7 @@ func CheckWrites[C any](recipes []*Recipe[C], w scenario.World, clients map[stri
 // slack is how long a machine that is busy may take to do what is due.
 const slack = 3 * time.Second
 
-// Bounds are those of service.Bounded, where a database ends the sessions of clients that
+// Bounds are those of service.Service, where a database ends the sessions of clients that
 // ask for nothing for a time. A client whose clock is ahead gets a lease that lasts longer, if
 // its recipe goes by that clock. A lock that a connection has is to last no longer than others. Nobody waits for a tenure that
 // keeps nobody out.

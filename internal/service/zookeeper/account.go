@@ -1,13 +1,10 @@
 package zookeeper
 
 import (
-	"cmp"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
@@ -27,8 +24,8 @@ type account struct {
 
 func newAccount(stage service.Stage) *account {
 	a := &account{stage: stage, queues: make(map[string]*queue)}
-	for _, lock := range stage.Locks() {
-		a.queues[lock] = &queue{lock: lock, places: make(map[string]*place), over: make(map[string]bool)}
+	for _, lock := range stage.Plan().Locks {
+		a.queues[lock] = newQueue(lock)
 	}
 	return a
 }
@@ -54,44 +51,24 @@ func (a *account) compare(lock string, there []watch.Node, zxid int64) {
 	a.stage.Tell(a.queues[lock].compare(there, zxid)...)
 }
 
-// queue is that of one lock: who holds it, and who waits.
+// queue is that of one lock.
 type queue struct {
-	lock   string
-	places map[string]*place // by the node's name
-	over   map[string]bool   // nodes that were there
+	*service.Line
+	over map[string]bool // nodes that were there
 }
 
-// place is one in the queue. When it is granted the lock it is a tenure.
-type place struct {
-	watch.Node
-	granted bool
-}
+func newQueue(lock string) *queue { return &queue{service.NewLine(Name, lock), make(map[string]bool)} }
 
-// inOrder are the places in the order in which they were taken.
-func (q *queue) inOrder() []*place {
-	return slices.SortedFunc(maps.Values(q.places), func(a, b *place) int { return cmp.Compare(a.Czxid, b.Czxid) })
-}
-
-func (q *queue) enter(n watch.Node) (told []history.Event) {
-	if q.places[n.Name] != nil || q.over[n.Name] {
+func (q *queue) enter(n watch.Node) []history.Event {
+	if q.over[n.Name] {
 		return nil
 	}
-	p := &place{Node: n}
-	q.places[n.Name] = p
-	if told = q.grant(); !p.granted {
-		told = append(told, q.event(history.KindQueued, p))
-	}
-	return told
+	return q.Enter(service.Standing{Key: n.Name, Tenure: n.Name, Token: fence.Token(n.Czxid), Mode: modeOf(n.Name)})
 }
 
-func (q *queue) leave(name string) (told []history.Event) {
-	p := q.places[name]
+func (q *queue) leave(name string) []history.Event {
 	q.over[name] = true
-	if p == nil {
-		return nil
-	}
-	delete(q.places, name)
-	return append([]history.Event{q.event(history.KindEnded, p)}, q.grant()...)
+	return q.Leave(name)
 }
 
 // compare takes in which nodes there were after a transaction. Who has come meanwhile comes
@@ -100,41 +77,12 @@ func (q *queue) compare(there []watch.Node, zxid int64) (told []history.Event) {
 	for _, n := range there {
 		told = append(told, q.enter(n)...)
 	}
-	for _, p := range q.inOrder() {
-		if p.Czxid <= zxid && !slices.Contains(there, p.Node) {
-			told = append(told, q.leave(p.Name)...)
+	for _, p := range q.InOrder() {
+		if int64(p.Token) <= zxid && !slices.Contains(there, watch.Node{Name: p.Key, Czxid: int64(p.Token)}) {
+			told = append(told, q.leave(p.Key)...)
 		}
 	}
 	return told
-}
-
-// grant grants the lock to those whose turn it is, and tells of it: to the first, and to
-// readers that have only readers before them.
-func (q *queue) grant() (told []history.Event) {
-	for i, p := range q.inOrder() {
-		shared := modeOf(p.Name) == fence.Shared
-		if i > 0 && !shared {
-			break
-		}
-		if !p.granted {
-			p.granted = true
-			told = append(told, q.event(history.KindGranted, p))
-		}
-		if !shared {
-			break
-		}
-	}
-	return told
-}
-
-func (q *queue) event(kind history.Kind, p *place) history.Event {
-	e := history.Event{
-		At: time.Duration(time.Now().UnixNano()), Lane: Name, Kind: kind, Scope: q.lock, Tenure: p.Name,
-	}
-	if kind != history.KindEnded {
-		e.Token, e.Mode = fence.Token(p.Czxid), modeOf(p.Name)
-	}
-	return e
 }
 
 // What the names of lock nodes have before the number, as in Curator.

@@ -8,10 +8,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 )
 
-func newQueue() *queue {
-	return &queue{lock: "/lock", places: make(map[string]*place), over: make(map[string]bool)}
-}
-
 // words are events in short: their kinds and tenures.
 func words(events []history.Event) (list []string) {
 	for _, e := range events {
@@ -29,7 +25,7 @@ func want(t *testing.T, when string, got []history.Event, want ...string) {
 
 // TestQueue: the first holds the lock, and the next one when it has gone.
 func TestQueue(t *testing.T) {
-	q := newQueue()
+	q := newQueue("/lock")
 	want(t, "a comes", q.enter(watch.Node{Name: "a-lock-0000000007", Czxid: 3}), "granted a-lock-0000000007")
 	want(t, "b comes", q.enter(watch.Node{Name: "b-lock-0000000008", Czxid: 4}), "queued b-lock-0000000008")
 	want(t, "c comes", q.enter(watch.Node{Name: "c-lock-0000000009", Czxid: 6}), "queued c-lock-0000000009")
@@ -39,7 +35,7 @@ func TestQueue(t *testing.T) {
 
 // TestQueueOfReaders: they share the lock with each other, and not with a writer.
 func TestQueueOfReaders(t *testing.T) {
-	q := newQueue()
+	q := newQueue("/lock")
 	want(t, "a reader", q.enter(watch.Node{Name: "r1-__READ__0", Czxid: 1}), "granted r1-__READ__0")
 	want(t, "another", q.enter(watch.Node{Name: "r2-__READ__1", Czxid: 2}), "granted r2-__READ__1")
 	want(t, "a writer", q.enter(watch.Node{Name: "w-__WRIT__2", Czxid: 3}), "queued w-__WRIT__2")
@@ -51,7 +47,7 @@ func TestQueueOfReaders(t *testing.T) {
 
 // TestQueueHearsTwice: what another member tells as well, and later, is nothing new.
 func TestQueueHearsTwice(t *testing.T) {
-	q := newQueue()
+	q := newQueue("/lock")
 	n := watch.Node{Name: "a-lock-0", Czxid: 3}
 	want(t, "it comes", q.enter(n), "granted a-lock-0")
 	want(t, "it comes again", q.enter(n))
@@ -63,7 +59,7 @@ func TestQueueHearsTwice(t *testing.T) {
 // TestQueueIsReadAgain: what is there after a transaction says who has come and gone
 // meanwhile, and nothing of those who came later.
 func TestQueueIsReadAgain(t *testing.T) {
-	q := newQueue()
+	q := newQueue("/lock")
 	gone, stays, late := watch.Node{Name: "a-lock-0", Czxid: 3}, watch.Node{Name: "b-lock-1", Czxid: 5}, watch.Node{Name: "c-lock-2", Czxid: 9}
 	q.enter(gone)
 	q.enter(late)

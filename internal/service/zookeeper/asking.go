@@ -49,7 +49,15 @@ func (w *asking) failed(err error) error {
 	return fence.Definite.Wrap(fmt.Errorf("%s %q: %w", w.op, w.lock, err))
 }
 
-// enter takes a place in the queue. With an error the place may be left behind.
+// queue takes a place in the queue. With an error the place may be left behind.
+func (c *client) queue(ctx context.Context, op, scope, in string) (*asking, error) {
+	w, err := c.asking(op, scope, in)
+	if err == nil {
+		err = w.enter(ctx)
+	}
+	return w, err
+}
+
 func (w *asking) enter(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return fence.Definite.Wrap(ctx.Err())
@@ -99,7 +107,7 @@ func (w *asking) create(ctx context.Context) (node string, err error) {
 // settle finds out what became of a node whose creation was not answered: "" where it is not
 // there. A session that has expired has taken it away.
 func (w *asking) settle(node string, err error) (string, error) {
-	for broke(err) && !isClosed(w.closing) {
+	for broke(err) && !service.IsClosed(w.closing) {
 		node, err = w.findOwn()
 	}
 	if err == zk.ErrSessionExpired {

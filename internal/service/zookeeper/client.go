@@ -11,20 +11,8 @@ import (
 // Name is what scenarios call the service.
 const Name = "zookeeper"
 
-// Dialer makes clients of ZooKeeper.
-type Dialer struct{}
-
-// Name implements service.Dialer, as those below do.
-func (Dialer) Name() string { return Name }
-
-// ClientSettings are those of the recipes.
-func (Dialer) ClientSettings() []setting.Setting { return clientSettings }
-
-// DefaultEndpoints is where ZooKeeper is by default.
-func (Dialer) DefaultEndpoints() []string { return []string{"127.0.0.1:2181"} }
-
 // Dial makes a client.
-func (Dialer) Dial(o service.Options) (service.Client, error) {
+func Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
 	if by.peer != "" {
 		return nil, service.ErrInJava(by.name)
@@ -47,7 +35,6 @@ type client struct {
 	recipe   *recipe
 }
 
-// Reach implements service.Client, as those below do.
 func (c *client) Reach(ctx context.Context) error {
 	_, err := c.children(ctx, "/")
 	return err
@@ -60,11 +47,8 @@ func (c *client) Close(context.Context) error {
 }
 
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
-	w, err := c.asking("lock", scope, in)
+	w, err := c.queue(ctx, "lock", scope, in)
 	if err != nil {
-		return nil, err
-	}
-	if err := w.enter(ctx); err != nil {
 		return nil, err
 	}
 	return w.granted(ctx, w.wait(ctx))
@@ -72,11 +56,8 @@ func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, er
 
 // TryLock takes a place in the queue, and leaves it where that is not the first.
 func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
-	w, err := c.asking("trylock", scope, in)
+	w, err := c.queue(ctx, "trylock", scope, in)
 	if err != nil {
-		return nil, err
-	}
-	if err := w.enter(ctx); err != nil {
 		return nil, err
 	}
 	return w.granted(ctx, w.first(ctx))
@@ -84,11 +65,8 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 
 // Enqueue takes a place, and waits in the background.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
-	w, err := c.asking("lock", scope, "")
+	w, err := c.queue(ctx, "lock", scope, "")
 	if err != nil {
-		return nil, err
-	}
-	if err := w.enter(ctx); err != nil {
 		return nil, err
 	}
 	t := newTenure(w)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // link is a client's way to ZooKeeper: one connection at a time, to one of the members, and
@@ -73,10 +75,10 @@ func (l *link) begin(id int64) {
 	if l.waiting != nil {
 		l.waiting.Stop()
 	}
-	if isClosed(l.suspended) {
+	if service.IsClosed(l.suspended) {
 		l.suspended = make(chan struct{})
 	}
-	if l.session == nil || l.session.id != id || isClosed(l.session.lost) {
+	if l.session == nil || l.session.id != id || service.IsClosed(l.session.lost) {
 		l.lose()
 		l.session = &session{id, make(chan struct{})}
 	}
@@ -85,7 +87,7 @@ func (l *link) begin(id int64) {
 // suspend says that the connection is gone. After the timeout of the session that must be
 // over, as far as this side knows.
 func (l *link) suspend() {
-	if isClosed(l.suspended) {
+	if service.IsClosed(l.suspended) {
 		return
 	}
 	close(l.suspended)
@@ -100,7 +102,7 @@ func (l *link) suspend() {
 }
 
 func (l *link) lose() {
-	if l.session != nil && !isClosed(l.session.lost) {
+	if l.session != nil && !service.IsClosed(l.session.lost) {
 		close(l.session.lost)
 	}
 }
@@ -114,15 +116,6 @@ func (l *link) state() (suspended, lost <-chan struct{}) {
 		return l.suspended, closedChan()
 	}
 	return l.suspended, l.session.lost
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // call does something that does not know contexts. What comes of it when ctx is done goes
@@ -157,7 +150,7 @@ func call[T any](ctx context.Context, do func() (T, error), late func(T, error))
 func ask[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
 	for {
 		value, err := call(ctx, do, nil)
-		if !broke(err) || isClosed(l.closing) {
+		if !broke(err) || service.IsClosed(l.closing) {
 			return value, err
 		}
 	}
@@ -179,7 +172,7 @@ func (l *link) children(ctx context.Context, lock string) ([]string, error) {
 // remove deletes a node, and tries until it is gone, for as long as its session lasts.
 func (l *link) remove(node string) {
 	_, lost := l.state()
-	for broke(l.Delete(node, -1)) && !isClosed(lost) && !isClosed(l.closing) {
+	for broke(l.Delete(node, -1)) && !service.IsClosed(lost) && !service.IsClosed(l.closing) {
 	}
 }
 
@@ -215,7 +208,6 @@ type conn struct {
 	session, first time.Duration
 }
 
-// SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if time.Until(t) > c.session {
 		t = time.Now().Add(c.first)
@@ -230,7 +222,6 @@ type inTurn struct {
 	next    int
 }
 
-// Init implements zk.HostProvider, as those below do.
 func (p *inTurn) Init(servers []string) error {
 	p.servers = slices.Clone(servers)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // newLink is one whose connection is told of by a test.
@@ -22,20 +24,20 @@ func (l *link) told(states ...zk.State) {
 // outlast it: the state after the next connection is no end of that session.
 func TestSuspendedIsNotLost(t *testing.T) {
 	l := newLink(time.Hour)
-	if suspended, lost := l.state(); !isClosed(suspended) || !isClosed(lost) {
+	if suspended, lost := l.state(); !service.IsClosed(suspended) || !service.IsClosed(lost) {
 		t.Error("before the first session there is something to lose")
 	}
 	l.told(zk.StateConnected, zk.StateHasSession)
 	suspended, lost := l.state()
-	if isClosed(suspended) || isClosed(lost) {
+	if service.IsClosed(suspended) || service.IsClosed(lost) {
 		t.Error("there is a session, and something is lost")
 	}
 	l.told(zk.StateDisconnected)
-	if !isClosed(suspended) || isClosed(lost) {
+	if !service.IsClosed(suspended) || service.IsClosed(lost) {
 		t.Error("want suspended alone")
 	}
 	l.told(zk.StateConnected, zk.StateHasSession)
-	if now, stillLost := l.state(); isClosed(now) || isClosed(lost) || stillLost != lost {
+	if now, stillLost := l.state(); service.IsClosed(now) || service.IsClosed(lost) || stillLost != lost {
 		t.Error("the session does not go on")
 	}
 }
@@ -46,11 +48,11 @@ func TestExpiredIsLost(t *testing.T) {
 	l.told(zk.StateHasSession)
 	_, lost := l.state()
 	l.told(zk.StateDisconnected, zk.StateConnected, zk.StateExpired)
-	if !isClosed(lost) {
+	if !service.IsClosed(lost) {
 		t.Error("the session has expired, and is not lost")
 	}
 	l.told(zk.StateDisconnected, zk.StateHasSession)
-	if _, next := l.state(); isClosed(next) {
+	if _, next := l.state(); service.IsClosed(next) {
 		t.Error("the next session is lost from its beginning")
 	}
 }

@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -25,78 +24,56 @@ type observer struct {
 
 	mu      sync.Mutex
 	streams map[string]*watch.Stream // of the members that tell now, by address
+	failed  map[string]error         // why a member last did not tell
 	changed chan struct{}            // closed when there are others
 }
 
 func newObserver(stage service.Stage) *observer {
 	return &observer{
-		account: newAccount(stage), locks: stage.Locks(),
-		streams: make(map[string]*watch.Stream), changed: make(chan struct{}),
+		account: newAccount(stage), locks: stage.Plan().Locks,
+		streams: make(map[string]*watch.Stream), failed: make(map[string]error), changed: make(chan struct{}),
 	}
 }
 
-// begin has a member tell for the first time. A member that has just begun to serve may not
-// answer at once.
-func (o *observer) begin(ctx context.Context, addr string) (*watch.Stream, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("ZooKeeper does not answer after %v", observeDeadline))
-	defer cancel()
-	for {
-		s, err := o.join(ctx, addr)
-		if err == nil || ctx.Err() != nil {
-			return s, err
-		}
-		select {
-		case <-time.After(followAgain):
-		case <-ctx.Done():
-			return nil, errors.Join(err, context.Cause(ctx))
-		}
-	}
-}
-
-// follow has a member tell until ctx is done, also after its stream has ended.
-func (o *observer) follow(ctx context.Context, addr string, s *watch.Stream) {
+// follow has a member tell until ctx is done, also after its stream has ended. One that has just
+// begun to serve may not answer at once.
+func (o *observer) follow(ctx context.Context, addr string) {
 	for ctx.Err() == nil {
-		if s != nil {
-			o.stay(ctx, addr, s)
+		s, err := o.join(ctx, addr)
+		if err == nil {
+			select {
+			case <-s.Done():
+			case <-ctx.Done():
+			}
+			s.Close()
+			err = s.Err()
 		}
+		o.note(addr, nil, err)
 		select {
 		case <-time.After(followAgain):
 		case <-ctx.Done():
-			return
 		}
-		s, _ = o.join(ctx, addr) // without an answer it is asked again
 	}
 }
 
-// stay returns when a member tells nothing more.
-func (o *observer) stay(ctx context.Context, addr string, s *watch.Stream) {
-	select {
-	case <-s.Done():
-	case <-ctx.Done():
-	}
-	o.note(addr, nil)
-	s.Close()
-}
-
-// note notes which stream is that of a member; nil: there is none.
-func (o *observer) note(addr string, s *watch.Stream) {
+// note notes which stream is that of a member, and returns the one before; nil: there is none, and
+// err says why.
+func (o *observer) note(addr string, s *watch.Stream, err error) (before *watch.Stream) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	before, o.failed[addr] = o.streams[addr], err
 	delete(o.streams, addr)
 	if s != nil {
 		o.streams[addr] = s
 	}
 	close(o.changed)
 	o.changed = make(chan struct{})
+	return before
 }
 
-// drop ends the stream of a member that will not go on with it.
+// drop ends the stream of a member that will not go on with it. Nobody asks it any more.
 func (o *observer) drop(addr string) {
-	o.mu.Lock()
-	s := o.streams[addr]
-	delete(o.streams, addr) // nobody asks it any more
-	o.mu.Unlock()
-	if s != nil {
+	if s := o.note(addr, nil, nil); s != nil {
 		s.Close()
 	}
 }
@@ -105,7 +82,7 @@ func (o *observer) drop(addr string) {
 func (o *observer) await(ctx context.Context, addr string) error {
 	for {
 		o.mu.Lock()
-		tells, changed := o.streams[addr] != nil, o.changed
+		tells, changed, failed := o.streams[addr] != nil, o.changed, o.failed[addr]
 		o.mu.Unlock()
 		if tells {
 			return nil
@@ -113,7 +90,7 @@ func (o *observer) await(ctx context.Context, addr string) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errors.Join(failed, context.Cause(ctx))
 		}
 	}
 }
@@ -139,7 +116,7 @@ func (o *observer) join(ctx context.Context, addr string) (*watch.Stream, error)
 		s.Close()
 		return nil, err
 	}
-	o.note(addr, s)
+	o.note(addr, s, nil)
 	return s, nil
 }
 

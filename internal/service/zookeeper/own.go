@@ -53,7 +53,6 @@ func (o *ownClient) Close(ctx context.Context) error {
 	return o.client.Close(ctx)
 }
 
-// Lock implements service.Client, as those below do.
 func (o *ownClient) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	return o.take(ctx, "lock", scope, in, o.locks.Lock)
 }
@@ -169,7 +168,7 @@ func (t *ownTenure) begin(held lock.Tenure) {
 	t.held.Store(own)
 }
 
-// Done implements lock.Tenure, as those below do. A place that waits is not lost by zklock:
+// A place that waits is not lost by zklock:
 // its wait ends.
 func (t *ownTenure) Done() <-chan struct{} {
 	if held := t.held.Load(); held != nil {
@@ -217,7 +216,6 @@ const (
 	headSize  = sessionAt + 8
 )
 
-// Read implements net.Conn.
 func (c *overheard) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if len(c.head) < headSize {

@@ -16,18 +16,12 @@ var removeParent = service.Fault{
 		Actor: scenario.ActorLab, Usage: "remove NAME",
 		About: "The lock's own node is removed, below which nobody has a node, as ZooKeeper does with containers that are empty.",
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, step scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 		s := of.(*servers)
-		lock := stage.Prefix() + step.Lock
-		at := stage.Now()
-		err := stage.Meanwhile(ctx, "ZooKeeper to remove "+step.Lock, func(ctx context.Context) error {
-			return s.remove(ctx, lock)
+		lock := story.Plan().Prefix + step.Lock
+		return service.Noted(story, "the node "+step.Lock+", below which there is none, is removed", func() error {
+			return story.Meanwhile(ctx, "ZooKeeper to remove "+step.Lock, func(ctx context.Context) error { return s.remove(ctx, lock) })
 		})
-		if err != nil {
-			return err
-		}
-		stage.Remark(at, "the node "+step.Lock+", below which there is none, is removed")
-		return nil
 	},
 }
 

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -25,7 +26,7 @@ var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead
 var (
 	sequential = recipe{
 		name: "sequential", before: beforeMutex, protected: true,
-		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each watches the node before its own; a node has a GUID in its name, by which its maker finds it again if the answer was lost.",
+		about: "The recipe of ZooKeeper's documentation as in Curator's InterProcessMutex: each client waits for the node before its own. The name of a node has a GUID. If the answer to the creation was lost, the client finds its node by the GUID, and if the client does not want the node any more, it deletes the node.",
 	}
 	unprotected = recipe{
 		name: "unprotected", before: beforeMutex,
@@ -37,7 +38,7 @@ var (
 	}
 	library = recipe{
 		name: "go-zookeeper", before: beforeMutex, library: true,
-		about: "The Lock of go-zookeeper, which knows no end of a wait, and leaves its node behind after an error.",
+		about: "The Lock of go-zookeeper, which knows no end of a wait, and leaves its node behind after an error: a client that leaves the queue deletes its node itself.",
 	}
 	curatorRead = recipe{
 		name: "curator-read", before: beforeReader, mode: fence.Shared, protected: true,
@@ -49,15 +50,30 @@ var (
 	}
 	ownLock = recipe{
 		name: "zklock", before: beforeWriter, own: true,
-		about: "Package zklock, whose nodes are those of curator-write.",
+		about: "Package zklock, for writers. Its nodes are those of curator-write, in a session of their own.",
 	}
 	ownRead = recipe{
 		name: "zklock-read", before: beforeReader, mode: fence.Shared, own: true,
-		about: "Its lock for readers.",
+		about: "The same for readers, with the nodes of curator-read.",
 	}
 )
 
-// Name implements service.Recipe, as the one below does.
 func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }
+
+// Programs in Java, with Curator itself.
+var (
+	curator = recipe{
+		name: peers.Prefix + "curator", peer: "curator",
+		about: "Curator itself, 5.9.0: a client in Java, with an InterProcessMutex. Its release says nothing of a lock that was lost.",
+	}
+	peerRead = recipe{
+		name: peers.Prefix + "curator-read", peer: "curator",
+		about: "Likewise, the reader's lock of an InterProcessReadWriteLock.",
+	}
+	peerWrite = recipe{
+		name: peers.Prefix + "curator-write", peer: "curator",
+		about: "Likewise, the writer's.",
+	}
+)

@@ -15,16 +15,16 @@ var countRequests = service.Fault{
 		Actor: scenario.ActorLab, Usage: "count requests", Target: scenario.TheService, Own: "counts ZooKeeper's requests",
 		About: "The history says how many requests ZooKeeper has had since the last such step from the clients that hold a lock or wait, or did at such a step. The step is over when all who wait have nothing to ask.",
 		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
-			if n := s.Variant.World.Settings.Number(settingMembers); n != 1 {
+			if n := s.Variant.World.Settings.Number(nodes.Setting); n != 1 {
 				return fmt.Sprintf("ZooKeeper has %d members, and each counts for itself: it needs \"members: 1\"", n)
 			}
 			return ""
 		},
 	},
-	Do: func(ctx context.Context, of service.Servers, stage service.Stage, _ scenario.Step) error {
+	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
 		var now map[string]int
-		err := stage.Meanwhile(ctx, "ZooKeeper's count of requests", func(ctx context.Context) (err error) {
+		err := story.Meanwhile(ctx, "ZooKeeper's count of requests", func(ctx context.Context) (err error) {
 			now, err = s.cluster.Members[0].Requests(ctx, s.requests)
 			return err
 		})
@@ -39,7 +39,7 @@ var countRequests = service.Fault{
 			n += all - s.requests[session]
 		}
 		s.requests = now
-		stage.Remark(stage.Now(), fmt.Sprintf("ZooKeeper has had %d requests from the clients %s", n, since))
+		story.Remark(story.Now(), fmt.Sprintf("ZooKeeper has had %d requests from the clients %s", n, since))
 		return nil
 	},
 }

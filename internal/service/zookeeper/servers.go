@@ -13,32 +13,39 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
+// nodes is what a story calls the members.
+var nodes = &service.Electing[*zkproc.Member]{
+	Nodes:   service.Nodes{Name: Name, Setting: service.SettingMembers.Name, One: "member of ZooKeeper", Many: "members of ZooKeeper"},
+	Service: "ZooKeeper", Leases: "sessions",
+}
+
 // servers are the members of a run.
 type servers struct {
-	stage     service.Stage
+	service.Quorum[*zkproc.Member]
 	cluster   *zkproc.Cluster // nil: they were there already
 	endpoints []string
 	observer  *observer
-	led       *zkproc.Member   // and was stopped or killed
-	gone      []*zkproc.Member // that are dead or stand still
-	requests  map[string]int   // of each session, by the last count; nil before the first
+	requests  map[string]int // of each session, by the last count; nil before the first
 }
 
-// Start implements service.Service.
-func (Service) Start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := zkproc.Start(ctx, stage.Group(), stage.World().Number(settingMembers))
+// start starts the run's own.
+func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	cluster, err := zkproc.Start(ctx, stage.Group(), stage.Plan().World.Number(nodes.Setting))
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range cluster.Members {
-		stage.Guard(m.Process())
+	s := &servers{cluster: cluster, endpoints: cluster.Endpoints()}
+	s.Quorum = service.Quorum[*zkproc.Member]{
+		Of: nodes, Stage: stage, Members: cluster.Members, Elect: cluster.Leader, Settle: s.settle,
+		Stopped: func(m *zkproc.Member) { s.observer.drop(m.Addr) },
 	}
-	return &servers{stage: stage, cluster: cluster, endpoints: cluster.Endpoints()}, nil
+	s.Guard()
+	return s, nil
 }
 
-// Launch implements service.Shared.
-func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	cluster, err := zkproc.Start(ctx, g, world.Number(settingMembers))
+// launch starts members for several runs.
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
+	cluster, err := zkproc.Start(ctx, g, world.Number(nodes.Setting))
 	if err != nil {
 		return service.Launched{}, err
 	}
@@ -49,51 +56,59 @@ func (Service) Launch(ctx context.Context, g *proc.Group, world setting.Values) 
 	return launched, nil
 }
 
-// Join implements service.Service.
-func (Service) Join(stage service.Stage, endpoints []string) service.Servers {
-	return &servers{stage: stage, endpoints: endpoints}
+func join(stage service.Stage, endpoints []string) service.Servers {
+	return &servers{Quorum: service.Quorum[*zkproc.Member]{Stage: stage}, endpoints: endpoints}
 }
 
-// Observe implements service.Servers, as those below do. It returns when all members tell.
+// Observe returns when all members tell.
 func (s *servers) Observe(ctx context.Context) error {
-	s.observer = newObserver(s.stage)
+	s.observer = newObserver(s.Stage)
+	begun, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("ZooKeeper does not answer after %v", observeDeadline))
+	defer cancel()
 	for _, addr := range s.endpoints {
-		stream, err := s.observer.begin(ctx, addr)
-		if err != nil {
+		s.Stage.Go(func() { s.observer.follow(ctx, addr) })
+		if err := s.observer.await(begun, addr); err != nil {
 			return fmt.Errorf("observer: %w", err)
 		}
-		s.stage.Go(func() { s.observer.follow(ctx, addr, stream) })
 	}
 	return nil
 }
 
 func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]string, error) {
-	which := client.Text(settingMember)
-	if which == memberAny {
+	which := client.Text(service.SettingMember)
+	if which == service.MemberAny {
 		return slices.Clone(s.endpoints), nil
 	}
-	leader, err := s.leader(ctx)
+	m, err := s.Leads(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(s.cluster.Members, func(m *zkproc.Member) bool { return (m == leader) == (which == memberLeader) })
-	return []string{s.cluster.Members[i].Addr}, nil
+	if which == service.MemberFollower {
+		m = s.Others(m)[0]
+	}
+	return []string{m.Addr}, nil
 }
 
-// leader is the member that leads.
-func (s *servers) leader(ctx context.Context) (leader *zkproc.Member, err error) {
-	err = s.stage.Meanwhile(ctx, "a leader of ZooKeeper", func(ctx context.Context) (err error) {
-		leader, err = s.cluster.Leader(ctx)
-		return err
+// settle returns when all members tell that serve: those that lose their leader break all
+// connections. One that goes on as it was need not be waited for.
+func (s *servers) settle(ctx context.Context, _ service.Story, resumed bool) error {
+	if resumed {
+		return nil
+	}
+	return s.Stage.Meanwhile(ctx, "the account of ZooKeeper", func(ctx context.Context) error {
+		serving, _ := s.Serving()
+		for _, m := range serving {
+			if err := s.observer.await(ctx, m.Addr); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return leader, err
 }
 
-func (s *servers) IssuerArgs() []string { return nil }
-
-// Position is the number of a transaction.
-func (s *servers) Position(ctx context.Context) (zxid fence.Token, err error) {
-	err = s.stage.Meanwhile(ctx, "ZooKeeper's last transaction", func(ctx context.Context) error {
+// position is the number of a transaction.
+func (s *servers) position(ctx context.Context) (zxid fence.Token, err error) {
+	err = s.Stage.Meanwhile(ctx, "ZooKeeper's last transaction", func(ctx context.Context) error {
 		n, err := s.observer.position(ctx)
 		zxid = fence.Token(n)
 		return err
@@ -108,12 +123,12 @@ func (s *servers) Leave(ctx context.Context) {
 		return
 	}
 	defer stream.Close()
-	for _, lock := range s.stage.Locks() {
+	for _, lock := range s.Stage.Plan().Locks {
 		nodes, _, _ := stream.Children(ctx, lock)
 		for _, n := range nodes {
 			_ = stream.Delete(ctx, lock+"/"+n.Name) // else it ends with its session
 		}
 		_ = stream.Delete(ctx, lock) // else ZooKeeper removes it, as it is a container
 	}
-	_ = stream.Delete(ctx, s.stage.Prefix())
+	_ = stream.Delete(ctx, s.Stage.Plan().Prefix)
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/peers"
@@ -25,60 +23,52 @@ import (
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Service is ZooKeeper.
-type Service struct{ Dialer }
+// Service is ZooKeeper. Members may elect a leader anew, which gives each session its whole
+// time once more.
+func Service() *service.Service {
+	return &service.Service{
+		Service: scenario.Service{
+			Name: Name, About: "The lock service.",
+			World: worldSettings, Client: clientSettings,
+			Words: []string{service.Leader},
+			Nodes: nodes.Name + "[0-9]+", Halfway: true,
+			Check: check, Clash: service.ClashWithin("its node would stand in the queue of %[2]q"), Own: nodes.Own("members of ZooKeeper", "single members of ZooKeeper"),
+		},
+		Faults: faults,
 
-var (
-	_ service.Service = Service{}
-	_ service.Shared  = Service{}
-	_ service.Getter  = Service{}
-	_ service.Bounded = Service{}
-	_ service.Peered  = Service{}
-)
+		Found: zkproc.Found, Get: zkproc.Get,
+		Where: whereIs, At: at,
+		Command: zkproc.Command, Start: start, Launch: launch, Join: join, Reach: reach,
 
-// nodes is what a story calls the members.
-var nodes = service.Nodes{Name: Name, Setting: settingMembers, One: "member of ZooKeeper", Many: "members of ZooKeeper"}
-
-// Words implements service.Service, as those below do.
-func (Service) Words() scenario.Service {
-	return scenario.Service{
-		Name: Name, About: "The lock service.",
-		World: worldSettings, Client: clientSettings,
-		Words: []string{leaderName},
-		Nodes: nodes.Name + "[0-9]+", Halfway: true,
-		Check: check, Clash: clash, Own: own,
+		Dial: Dial, DefaultEndpoints: []string{"127.0.0.1:2181"},
+		Peer: func(client setting.Values) string { return service.RecipeOf(recipes, client).peer },
+		Shows: func(client setting.Values) string {
+			return map[string]string{tokenCzxid: history.ShowsGrant, tokenSequence: history.ShowsAny}[client.Text(setting.Token)]
+		},
+		Bounds: func(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
+			return nodes.Bounds(world, clients, slack)
+		},
+		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
 	}
 }
 
-// Faults are steps that no other service has.
-func (Service) Faults() []*service.Fault {
-	return []*service.Fault{&pauseLeader, &resumeLeader, &killLeader, &killMember, &restartMember, &pauseMember, &resumeMember, &removeParent, &countRequests}
-}
+// faults are steps that no other service has.
+var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{&removeParent, &countRequests})
 
-// Found is "" where Java or a jar is missing.
-func (Service) Found() (where, bring string) { return zkproc.Found() }
+const whereIs = "HOST:PORT,… of members that are there already"
 
-// Get implements service.Getter.
-func (Service) Get(ctx context.Context, progress io.Writer) error { return zkproc.Get(ctx, progress) }
-
-// Where says what At takes.
-func (Service) Where() string { return "HOST:PORT,… of members that are there already" }
-
-// At implements service.Service, as those below do.
-func (s Service) At(where string) (service.Service, []string, error) {
+func at(where string) (*service.Service, []string, error) {
 	endpoints := strings.Split(where, ",")
 	for _, e := range endpoints {
 		if host, port, err := net.SplitHostPort(e); err != nil || host == "" || port == "" {
-			return nil, nil, fmt.Errorf("%q: want %s", e, s.Where())
+			return nil, nil, fmt.Errorf("%q: want %s", e, whereIs)
 		}
 	}
-	return s, endpoints, nil
+	return Service(), endpoints, nil
 }
-
-// Commands has the process of a member.
-func (Service) Commands() []*cobra.Command { return []*cobra.Command{zkproc.Command()} }
 
 // check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
@@ -87,12 +77,12 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		by := service.RecipeOf(recipes, c.Values)
 		inNoJVM := peers.CheckOther(name, by.name, c.Values, peers.Collector, peers.Ahead)
 		switch {
-		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(settingMember) != memberAny):
+		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(service.SettingMember) != service.MemberAny):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\" and \"member\""}
 		case by.peer == "" && inNoJVM != nil:
 			return inNoJVM
-		case c.Text(settingMember) == memberFollower && w.Settings.Number(settingMembers) < 3:
-			return &scenario.Conflict{Client: name, Setting: settingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
+		case c.Text(service.SettingMember) == service.MemberFollower && w.Settings.Number(nodes.Setting) < 3:
+			return &scenario.Conflict{Client: name, Setting: service.SettingMember, Text: "ZooKeeper has one member, and so no follower: it needs \"members: 3\""}
 		case c.Time(setting.TTL) > longestSession:
 			return &scenario.Conflict{Client: name, Setting: setting.TTL, Text: fmt.Sprintf("ZooKeeper grants sessions of %v at most here", longestSession)}
 		}
@@ -103,63 +93,15 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 // longestSession is what the members grant that the lab starts.
 const longestSession = time.Minute
 
-// clash refuses a lock within another: the node of the inner one would stand in the queue of
-// the outer one.
-func clash(lock, other string) string {
-	in, out := max(lock, other), min(lock, other)
-	if in == out || !strings.HasPrefix(in, out+"/") {
-		return ""
-	}
-	return fmt.Sprintf("the lock %q lies within %q, and its node would stand in the queue of %[2]q: want names of which none goes on from another with a /", in, out)
-}
-
-// own says why a variant needs a ZooKeeper of its own.
-func own(world setting.Values, clients map[string]scenario.Client) (why []string) {
-	if n := world.Number(settingMembers); n != 1 {
-		why = append(why, fmt.Sprintf("wants %d members of ZooKeeper", n))
-	}
-	for _, c := range clients {
-		if c.Text(settingMember) != memberAny {
-			return append(why, "has clients of single members of ZooKeeper")
-		}
-	}
-	return why
-}
-
-// Told implements service.Service, as those below do.
-func (Service) Told(client string, all map[string]scenario.Client) setting.Values {
-	return all[client].Values
-}
-
-func (Service) Shows(client setting.Values) string {
-	return map[string]string{tokenCzxid: history.ShowsGrant, tokenSequence: history.ShowsAny}[client.Text(setting.Token)]
-}
-
-// Slot is the name of the node, which is new for each tenure.
-func (Service) Slot(tenure string) string { return tenure }
-
 // slack is how long a machine that is busy may take to do what is due.
 const slack = 3 * time.Second
-
-// Bounds implements service.Bounded. Members may elect a leader anew, which gives each
-// session its whole time once more.
-func (Service) Bounds(world setting.Values, clients map[string]scenario.Client) (bounds map[string]time.Duration, handover time.Duration) {
-	bounds = make(map[string]time.Duration)
-	for name, c := range clients {
-		bounds[name] = c.Time(setting.TTL) + slack
-		if world.Number(settingMembers) > 1 {
-			bounds[name] += c.Time(setting.TTL)
-		}
-	}
-	return bounds, slack
-}
 
 // reachDeadline is for how long a ZooKeeper that is there already is asked.
 const reachDeadline = 10 * time.Second
 
-// Reach implements service.Service. A member that does not tell which transaction an event is
+// reach asks those that are there already. A member that does not tell which transaction an event is
 // of is of no use: it is older than 3.9.
-func (Service) Reach(ctx context.Context, endpoints []string) error {
+func reach(ctx context.Context, endpoints []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("no answer after %v", reachDeadline))
 	defer cancel()
 	for _, e := range endpoints {

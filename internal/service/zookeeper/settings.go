@@ -6,12 +6,7 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-// The settings of its servers.
-const settingMembers = "members"
-
-var worldSettings = []setting.Setting{
-	{Name: settingMembers, Kind: setting.Number, Default: "1", Of: []string{"1", "3", "5"}, About: "How many members it has."},
-}
+var worldSettings = []setting.Setting{service.SettingMembers}
 
 // The settings of its clients.
 const (
@@ -24,22 +19,17 @@ const (
 	settingSuspended = "suspended"
 	suspendedObeyed  = "obeyed"
 	suspendedIgnored = "ignored"
-
-	settingMember  = "member"
-	memberAny      = "any"
-	memberLeader   = "leader"
-	memberFollower = "follower"
 )
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &sequential),
 	{Name: setting.Token, Default: tokenCzxid, Of: []string{tokenCzxid, tokenSequence},
-		About: "Which number it shows as its token. czxid: that of the transaction which created its node. sequence: the number in the name of its node, and one more, as 0 is no token."},
+		About: "Which number it shows to the storage as its token. czxid: the number of the transaction that created its node. sequence: the number in the name of its node, and one more, as 0 is no token."},
 	{Name: settingSuspended, Default: suspendedObeyed, Of: []string{suspendedObeyed, suspendedIgnored},
-		About: "What it makes of a connection that broke (Curator's SUSPENDED). obeyed: its tenures are over. ignored: they go on until its session has expired, or must have by its own clock (Curator's LOST), with zklock until it may have."},
-	{Name: settingMember, Default: memberAny, Of: []string{memberAny, memberLeader, memberFollower},
-		About: "The member of ZooKeeper that it talks to. any: it knows all. leader: the one that leads when the story begins. follower: one that does not lead then."},
+		About: "What it makes of a broken connection, which Curator calls SUSPENDED. obeyed: its tenures are over, and it deletes their nodes when it is connected again. ignored: its tenures go on until ZooKeeper says that the session has expired, or until the connection was gone for as long as a session lasts, which Curator by default calls LOST. For zklock, obeyed is its option Suspended; without it a tenure is over when the connection was gone for a quarter of the time that a session lasts."},
+	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, service.MemberLeader, service.MemberFollower},
+		About: "The member of ZooKeeper that it talks to. any: it knows all members. leader: the member that leads when the story begins. follower: a member that does not lead then; needs three members or more."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},
-		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at what it was told of its connection and its session. acquired: at a flag of its process, which says that it has taken the lock and not released it (Curator's isAcquiredInThisProcess). first: it asks ZooKeeper whether its node is the first."},
+		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at what it was told of its connection and its session. acquired: it asks its own process whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess does. first: it asks ZooKeeper whether its node is the first."},
 	peers.Collector, peers.Ahead,
 }

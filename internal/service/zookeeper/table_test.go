@@ -24,5 +24,5 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "../../../docs/zookeeper/recipes.md", string(head)+labtest.Table(t, zookeeper.Service{}, zookeeper.TableRecipes(), properties))
+	golden.Check(t, "../../../docs/zookeeper/recipes.md", string(head)+labtest.Table(t, zookeeper.Service(), zookeeper.TableRecipes(), properties))
 }

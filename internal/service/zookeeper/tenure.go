@@ -54,7 +54,6 @@ func (t *tenure) setAcquired(is bool) {
 	t.acquired = is
 }
 
-// Grant implements lock.Tenure, as those below do.
 func (t *tenure) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.lock, Owner: t.Name(), Token: fence.Token(t.of.czxid), Mode: t.of.recipe.mode}
 }
@@ -71,7 +70,6 @@ func (t *tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// Name implements service.Tenure, as those below do.
 func (t *tenure) Name() string { return path.Base(t.of.node) }
 
 func (t *tenure) Session() string { return "0x" + strconv.FormatInt(t.of.session, 16) }

@@ -21,23 +21,22 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m, services, 4) }
 
 // services are those of these tests.
-var services = []service.Service{zookeeper.Service{}}
+var services = []*service.Service{zookeeper.Service()}
 
 // needs leaves a test out where there is no ZooKeeper.
 func needs(t *testing.T) {
 	t.Helper()
 	need.Programs(t, "to run ZooKeeper", "java")
-	if where, bring := (zookeeper.Service{}).Found(); where == "" {
+	if where, bring := zookeeper.Service().Found(); where == "" {
 		need.Missing(t, "the jars of ZooKeeper", "to tell the stories on", "go run ./cmd/"+bring)
 	}
 }
 
-// TestStories: what is shipped and what is not, on one server where nothing is done to it.
+// TestStories tells them on one server where nothing is done to it.
 func TestStories(t *testing.T) {
 	needs(t)
 	shared := labtest.Share(t)
-	stories := append(labtest.Parse(t, services, "testdata/*.yaml"), labtest.Parse(t, services, "../../../scenarios/zookeeper/*.yaml")...)
-	labtest.Each(t, stories, func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		if lab.Lacks(services[0], v) != "" {
 			peerstest.Need(t)
 		}
@@ -98,7 +97,7 @@ variants:
 // TestThereAlready: runs use a ZooKeeper of others, and leave nothing behind.
 func TestThereAlready(t *testing.T) {
 	cluster := zktest.Start(t, 1)
-	of, endpoints, err := zookeeper.Service{}.At(cluster.Members[0].Addr)
+	of, endpoints, err := zookeeper.Service().At(cluster.Members[0].Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +106,7 @@ func TestThereAlready(t *testing.T) {
 	}
 	for _, s := range labtest.Parse(t, services, "../../../scenarios/zookeeper/0[13]-*.yaml") {
 		for i := range s.Variants {
-			labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []service.Service{of}, Endpoints: endpoints})
+			labtest.Run(t, s, &s.Variants[i], lab.Options{Services: []*service.Service{of}, Endpoints: endpoints})
 		}
 	}
 	left, _, err := zktest.Connect(t, endpoints, zktest.Deadline).Children("/")
@@ -139,12 +138,12 @@ func TestReachNamesWhatIsMissing(t *testing.T) {
 		listener.Addr().String(): "open a session",
 		"127.0.0.1:1":            "refused",
 	} {
-		err := zookeeper.Service{}.Reach(t.Context(), []string{addr})
+		err := zookeeper.Service().Reach(t.Context(), []string{addr})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), addr) {
 			t.Errorf("%s: got %v, want an error with the address and %q", addr, err, want)
 		}
 	}
-	if _, _, err := (zookeeper.Service{}).At("localhost"); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+	if _, _, err := zookeeper.Service().At("localhost"); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
 		t.Errorf("got %v, want an error that says what is wanted", err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
@@ -118,55 +117,36 @@ func (m *Member) start() error {
 	return m.Begin(m.group, m.config.Name, nil, etcdcmd.Args(m.config)...)
 }
 
-// peerPeriod is how long a member that does not listen yet is left alone.
-const peerPeriod = 2 * time.Millisecond
-
 // awaitPeer returns when the member answers other members.
 func (m *Member) awaitPeer(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.config.PeerAddr+"/version", nil)
-	if err != nil {
-		return err
-	}
-	req.Close = true
-	p := m.Process()
-	for {
-		if resp, err := http.DefaultClient.Do(req); err == nil {
-			return resp.Body.Close()
+	return m.Process().Await(ctx, func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.config.PeerAddr+"/version", nil)
+		if err != nil {
+			return err
 		}
-		select {
-		case <-time.After(peerPeriod):
-		case <-p.Done():
-			return p.Ended()
-		case <-ctx.Done():
-			return fmt.Errorf("%s, for other members: %w", p.Name, context.Cause(ctx))
+		req.Close = true
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
 		}
-	}
+		return resp.Body.Close()
+	})
 }
 
 // await reads the line with the address, by which the process says that it serves.
 func (m *Member) await(ctx context.Context) error {
-	type result struct {
-		line string
-		err  error
-	}
 	p := m.Process()
-	read := make(chan result, 1)
-	go func() {
-		line, err := bufio.NewReader(p.Stdout).ReadString('\n')
-		read <- result{strings.TrimSpace(line), err}
-	}()
-	select {
-	case r := <-read:
-		switch {
-		case errors.Is(r.err, io.EOF):
-			return p.Ended()
-		case r.err != nil:
-			return fmt.Errorf("%s: %w", p.Name, r.err)
-		case r.line != m.Endpoint():
-			return fmt.Errorf("%s serves on %q, want %s", p.Name, r.line, m.Endpoint())
-		}
-		return nil
-	case <-ctx.Done():
+	defer context.AfterFunc(ctx, func() { p.Stdout.Close() })()
+	line, err := bufio.NewReader(p.Stdout).ReadString('\n')
+	switch line = strings.TrimSpace(line); {
+	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", p.Name, context.Cause(ctx))
+	case errors.Is(err, io.EOF):
+		return p.Ended()
+	case err != nil:
+		return fmt.Errorf("%s: %w", p.Name, err)
+	case line != m.Endpoint():
+		return fmt.Errorf("%s serves on %q, want %s", p.Name, line, m.Endpoint())
 	}
+	return nil
 }

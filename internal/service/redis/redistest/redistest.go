@@ -22,7 +22,7 @@ const Deadline = 30 * time.Second
 // Main runs a package's tests, whose binary is its own servers and janitor. No goroutine
 // may be left.
 func Main(m *testing.M) {
-	proctest.Play(append(redis.Service{}.Commands(), lab.Janitor())...)
+	proctest.Play(redis.Service().Command(), lab.Janitor())
 	goleak.VerifyTestMain(m)
 }
 

@@ -7,17 +7,17 @@ import (
 
 // The numbers of ZooKeeper's protocol, those that are needed.
 const (
-	opDelete   = 2
-	opExists   = 3
-	opSync     = 9
-	opPing     = 11
-	opChildren = 12 // with the node's own Stat at the end
-	opAddWatch = 106
-	opClose    = -11
+	opDelete   int32 = 2
+	opExists   int32 = 3
+	opSync     int32 = 9
+	opPing     int32 = 11
+	opChildren int32 = 12 // with the node's own Stat at the end
+	opAddWatch int32 = 106
+	opClose    int32 = -11
 
-	xidEvent = -1
-	xidPing  = -2
-	xidClose = 0
+	xidEvent int32 = -1
+	xidPing  int32 = -2
+	xidClose int32 = 0
 
 	eventCreated = 1
 	eventDeleted = 2
@@ -44,43 +44,21 @@ func (c Code) Error() string {
 	return fmt.Sprintf("ZooKeeper answers with the error %d", int32(c))
 }
 
-// writer makes a packet, in the encoding of ZooKeeper, jute.
-type writer struct{ b []byte }
-
-func (w *writer) int(n int32) *writer {
-	w.b = binary.BigEndian.AppendUint32(w.b, uint32(n))
-	return w
-}
-
-func (w *writer) long(n int64) *writer {
-	w.b = binary.BigEndian.AppendUint64(w.b, uint64(n))
-	return w
-}
-
-func (w *writer) bool(yes bool) *writer {
-	var b byte
-	if yes {
-		b = 1
+// jute encodes values in ZooKeeper's way: numbers by their size, and strings, bytes and packets in
+// them after their length.
+func jute(values ...any) (b []byte) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			b = append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+		case []byte:
+			b = append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+		default:
+			b, _ = binary.Append(b, binary.BigEndian, v) // the values here are of fixed size
+		}
 	}
-	w.b = append(w.b, b)
-	return w
+	return b
 }
-
-func (w *writer) bytes(b []byte) *writer {
-	w.int(int32(len(b)))
-	w.b = append(w.b, b...)
-	return w
-}
-
-func (w *writer) string(s string) *writer { return w.bytes([]byte(s)) }
-
-func (w *writer) append(other *writer) *writer {
-	w.b = append(w.b, other.b...)
-	return w
-}
-
-// packet is what is sent: the length, and all that was written.
-func (w *writer) packet() []byte { return new(writer).bytes(w.b).b }
 
 // reader reads a packet. Where it is too short, what is missing is zero.
 type reader []byte

@@ -6,6 +6,7 @@ package watch
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -86,11 +87,12 @@ func Follow(ctx context.Context, addr string, paths []string, tell func(Event)) 
 
 // open opens a session.
 func (s *Stream) open() error {
-	ask := new(writer).int(0).long(0).int(int32(sessionTimeout / time.Millisecond)).long(0).bytes(make([]byte, 16)).bool(false)
 	if err := s.conn.SetDeadline(time.Now().Add(openDeadline)); err != nil {
 		return err
 	}
-	if err := s.send(ask); err != nil {
+	const version, lastZxid, session, readOnly = int32(0), int64(0), int64(0), false
+	password := make([]byte, 16)
+	if err := s.send(version, lastZxid, int32(sessionTimeout/time.Millisecond), session, password, readOnly); err != nil {
 		return err
 	}
 	if _, err := s.packet(); err != nil {
@@ -112,7 +114,7 @@ func (s *Stream) Err() error {
 // Close ends the stream, and returns when nothing more is told. Its session ends with it, so
 // that the member forgets the watches.
 func (s *Stream) Close() {
-	_ = s.send(new(writer).int(xidClose).int(opClose)) // else the session runs out
+	_ = s.send(xidClose, opClose) // else the session runs out
 	s.conn.Close()
 	<-s.done
 }
@@ -175,7 +177,7 @@ func (s *Stream) ping() {
 		case <-s.done:
 			return
 		}
-		if s.send(new(writer).int(xidPing).int(opPing)) != nil {
+		if s.send(xidPing, opPing) != nil {
 			s.conn.Close()
 			return
 		}
@@ -184,7 +186,7 @@ func (s *Stream) ping() {
 
 // ask sends a request, and waits for its answer. What was to be told before the answer has
 // been told by then.
-func (s *Stream) ask(ctx context.Context, op int32, body *writer) (answer, error) {
+func (s *Stream) ask(ctx context.Context, op int32, body ...any) (answer, error) {
 	waits := make(chan answer, 1)
 	s.mu.Lock()
 	if s.err != nil {
@@ -195,7 +197,7 @@ func (s *Stream) ask(ctx context.Context, op int32, body *writer) (answer, error
 	xid := s.xid
 	s.answers[xid] = waits
 	s.mu.Unlock()
-	if err := s.send(new(writer).int(xid).int(op).append(body)); err != nil {
+	if err := s.send(append([]any{xid, op}, body...)...); err != nil {
 		return answer{}, err
 	}
 	select {
@@ -213,22 +215,23 @@ func (s *Stream) ask(ctx context.Context, op int32, body *writer) (answer, error
 }
 
 func (s *Stream) watch(ctx context.Context, path string) error {
-	const recursively = 1
-	_, err := s.ask(ctx, opAddWatch, new(writer).string(path).int(recursively))
+	const recursively int32 = 1
+	_, err := s.ask(ctx, opAddWatch, path, recursively)
 	return err
 }
 
 // Position is the number of a transaction. All that the cluster did before this call has it
 // or a lower one, and has been told of when Position returns.
 func (s *Stream) Position(ctx context.Context) (zxid int64, err error) {
-	a, err := s.ask(ctx, opSync, new(writer).string("/"))
+	a, err := s.ask(ctx, opSync, "/")
 	return a.zxid, err
 }
 
 // Children are the nodes right below a path; none where nothing is there. zxid is when that
 // was so: of the nodes that are there only those are missing that have a higher czxid.
 func (s *Stream) Children(ctx context.Context, path string) (nodes []Node, zxid int64, err error) {
-	a, err := s.ask(ctx, opChildren, new(writer).string(path).bool(false))
+	const unwatched = false
+	a, err := s.ask(ctx, opChildren, path, unwatched)
 	if err == NoNode {
 		return nil, a.zxid, nil
 	}
@@ -237,7 +240,7 @@ func (s *Stream) Children(ctx context.Context, path string) (nodes []Node, zxid 
 	}
 	for range a.body.int() {
 		n := Node{Name: a.body.string()}
-		stat, err := s.ask(ctx, opExists, new(writer).string(path+"/"+n.Name).bool(false))
+		stat, err := s.ask(ctx, opExists, path+"/"+n.Name, unwatched)
 		switch {
 		case err == NoNode: // it has gone since
 			continue
@@ -252,29 +255,27 @@ func (s *Stream) Children(ctx context.Context, path string) (nodes []Node, zxid 
 
 // Delete deletes a node.
 func (s *Stream) Delete(ctx context.Context, path string) error {
-	const anyVersion = -1
-	_, err := s.ask(ctx, opDelete, new(writer).string(path).int(anyVersion))
+	const anyVersion int32 = -1
+	_, err := s.ask(ctx, opDelete, path, anyVersion)
 	return err
 }
 
-// send sends a packet.
-func (s *Stream) send(packet *writer) error {
-	_, err := s.conn.Write(packet.packet()) // in one piece, also where several send
+// send sends a packet of some values.
+func (s *Stream) send(values ...any) error {
+	_, err := s.conn.Write(jute(jute(values...))) // in one piece, also where several send
 	return err
 }
 
 // packet reads one.
-func (s *Stream) packet() (reader, error) {
-	var head [4]byte
-	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
+func (s *Stream) packet() (packet reader, err error) {
+	var length int32
+	if err := binary.Read(s.conn, binary.BigEndian, &length); err != nil {
 		return nil, err
 	}
-	head2 := reader(head[:])
-	length := head2.int()
 	if length < 0 || length > maxPacket {
 		return nil, fmt.Errorf("a packet of %d bytes", length)
 	}
-	packet := make(reader, length)
-	_, err := io.ReadFull(s.conn, packet)
+	packet = make(reader, length)
+	_, err = io.ReadFull(s.conn, packet)
 	return packet, err
 }

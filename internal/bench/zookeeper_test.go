@@ -12,15 +12,7 @@ func TestZooKeeper(t *testing.T) {
 	if where, bring := zkproc.Found(); where == "" {
 		need.Missing(t, "ZooKeeper", "to lock in it", "go run ./cmd/"+bring)
 	}
-	cluster, err := zkproc.Start(t.Context(), startBench(t).group, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, bare, end, err := zkLocks(cluster.Endpoints())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer end()
-	wantExclusive(t, ours, ours, "/lock")
-	wantExclusive(t, bare, bare, "/lock")
+	s := startBench(t).launch(startZooKeeper)
+	wantExclusiveWay(t, way{"zklock", byZKLock, s, true, lockTTL}, "/lock")
+	wantExclusiveWay(t, way{"bare requests", byNodes, s, true, lockTTL}, "/lock")
 }

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	_ "embed"
+	"errors"
+	mathrand "math/rand/v2"
+	"time"
+
+	bsm "github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+	"github.com/fencelab/fencelab/pkg/lock/redislock"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
+)
+
+// lockTTL is that of leases of which none is to run out.
+const lockTTL = time.Minute
+
+// locking takes the lock of a scope, and waits for it. unlock gives it back.
+type locking func(ctx context.Context, scope string) (unlock func(context.Context) error, err error)
+
+// lockingBy locks by a backend.
+func lockingBy(b lock.Backend, err error) (locking, error) {
+	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		tenure, err := b.Lock(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		return tenure.Unlock, nil
+	}, err
+}
+
+// once takes a lock and gives it back.
+func (take locking) once(ctx context.Context, scope string) error {
+	unlock, err := take(ctx, scope)
+	if err != nil {
+		return err
+	}
+	return unlock(ctx)
+}
+
+// opener begins to lock at the address of a server. end ends it.
+type opener func(addr string, ttl time.Duration) (take locking, end func(), err error)
+
+// with locks by a client of the service.
+func with[C any](dial func(addr string) (C, func(), error), by func(client C, ttl time.Duration) (locking, error)) opener {
+	return func(addr string, ttl time.Duration) (locking, func(), error) {
+		client, end, err := dial(addr)
+		if err != nil {
+			return nil, nil, err
+		}
+		take, err := by(client, ttl)
+		if err != nil {
+			end()
+		}
+		return take, end, err
+	}
+}
+
+// way is a way to lock by a server.
+type way struct {
+	name   string
+	open   opener
+	server *server
+	shared bool // all who lock do so by one client
+	ttl    time.Duration
+}
+
+// The ways to lock in etcd and Redis: by the project's locks, by the least that a lock takes,
+// and by other libraries.
+var (
+	byEtcdlock = with(dialEtcd, func(c *clientv3.Client, ttl time.Duration) (locking, error) { return lockingBy(etcdlock.New(c, ttl)) })
+	byMutex    = with(dialEtcd, mutexes)
+	byCommands = with(connectRedis, commands)
+	byRedsync  = with(connectRedis, redsyncs)
+	byBsm      = with(connectRedis, bsmLocks)
+)
+
+// mutexes are those of package concurrency, by a session that is kept.
+func mutexes(client *clientv3.Client, ttl time.Duration) (locking, error) {
+	session, err := concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second)))
+	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		mutex := concurrency.NewMutex(session, scope)
+		return mutex.Unlock, mutex.Lock(ctx)
+	}, err
+}
+
+func connectRedis(addr string) (*redis.Client, func(), error) {
+	client := dialRedis(addr)
+	return client, func() { client.Close() }, nil
+}
+
+// dialRedis makes a client that sends nothing twice.
+func dialRedis(addr string) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+}
+
+func byRedislock(some ...redislock.Option) opener {
+	return with(connectRedis, func(client *redis.Client, ttl time.Duration) (locking, error) {
+		return lockingBy(redislock.New(client, ttl, some...))
+	})
+}
+
+// poll is how often who locks by the bare commands or statements asks for a lock that is taken.
+const poll = 100 * time.Millisecond
+
+// polled asks until the lock is taken. The first pause is any part of poll, so that nobody asks
+// in step with the holder.
+func polled(ctx context.Context, take func() (taken bool, err error)) error {
+	for pause := mathrand.N(poll); ; pause = poll {
+		if taken, err := take(); taken || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// errNotOurs is why an unlock fails.
+var errNotOurs = errors.New("the lock was another's")
+
+// owned is what comes of an unlock.
+func owned(ours bool, err error) error {
+	if err == nil && !ours {
+		return errNotOurs
+	}
+	return err
+}
+
+//go:embed redisunlock.lua
+var unlockSource string
+
+var unlockScript = redis.NewScript(unlockSource)
+
+// commands are the bare ones.
+func commands(client *redis.Client, ttl time.Duration) (locking, error) {
+	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		value := rand.Text()
+		err := polled(ctx, func() (bool, error) { return client.SetNX(ctx, scope, value, ttl).Result() })
+		return func(ctx context.Context) error {
+			return owned(unlockScript.Run(ctx, client, []string{scope}, value).Bool())
+		}, err
+	}, nil
+}
+
+func redsyncs(client *redis.Client, ttl time.Duration) (locking, error) {
+	pool := redsync.New(goredis.NewPool(client))
+	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		mutex := pool.NewMutex(scope, redsync.WithExpiry(ttl))
+		return func(ctx context.Context) error { return owned(mutex.UnlockContext(ctx)) }, mutex.LockContext(ctx)
+	}, nil
+}
+
+func bsmLocks(client *redis.Client, ttl time.Duration) (locking, error) {
+	locker := bsm.New(client)
+	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		l, err := locker.Obtain(ctx, scope, ttl, nil)
+		if err != nil {
+			return nil, err
+		}
+		return l.Release, nil
+	}, nil
+}
+
+// bySQLLock locks by connections that are shared.
+func (d *database) bySQLLock() opener {
+	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) (locking, error) {
+		return lockingBy(sqllock.New(db, d.locks, ttl))
+	})
+}
+
+// byStatements locks by the least that a lock takes, in the table of sqllock.
+func (d *database) byStatements() opener {
+	take := d.statement("UPDATE fence_locks SET owner = ?, expires = LATER WHERE scope = ? AND (owner = '' OR expires <= NOW)")
+	free := d.statement("UPDATE fence_locks SET owner = '' WHERE scope = ? AND owner = ?")
+	return with(dialDatabase, func(db *sql.DB, _ time.Duration) (locking, error) {
+		return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+			owner := rand.Text()
+			err := polled(ctx, func() (bool, error) {
+				// Whose statement is cancelled does not know whether it has the lock.
+				return changes(context.WithoutCancel(ctx), db, take, owner, bareRow(scope))
+			})
+			return func(ctx context.Context) error { return owned(changes(ctx, db, free, bareRow(scope), owner)) }, err
+		}, nil
+	})
+}
+
+// changes runs a statement, and reports whether it changed a row.
+func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bool, error) {
+	done, err := db.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	return n > 0, err
+}

@@ -1,0 +1,247 @@
+package lab
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// owner is a tenure whose client the lab finds out: the lock service tells of it without.
+type owner struct {
+	*history.Tenure
+	told    time.Duration   // when the client was told of its grant; 0: not yet
+	heard   time.Duration   // when the client first spoke of it; 0: not before it was told
+	untold  bool            // its client took it before the one that it was told of, and gave it back
+	left    bool            // its client waits no more, and was not told of it
+	held    []history.Event // the lock service's words, which wait for its client
+	revoked bool
+	unlocks time.Duration // when its client began to release it
+}
+
+func (s *state) owner(tenure string) *owner {
+	o := s.owners[tenure]
+	if o == nil {
+		o = &owner{Tenure: s.ledger.Tenure(tenure)}
+		s.owners[tenure] = o
+	}
+	return o
+}
+
+// own is told by a client that it was granted a tenure.
+func (s *state) own(e history.Event) {
+	o := s.owner(e.Tenure)
+	o.Client, o.told = e.Lane, cmp.Or(o.heard, e.At)
+	s.recorder.grantedBefore(o.told, e.Tenure)
+	s.release(o)
+	for _, k := range s.kin(e.Tenure) {
+		if k.Client == "" && len(k.held) > 0 {
+			k.Client, k.told, k.untold = e.Lane, k.held[0].At+1, true
+			s.release(k)
+		}
+	}
+}
+
+// kin are the tenures in the slot of one, where the slot has the name of a tenure: they
+// are one client's. It is told of one of them. Before that it may have had the lock for a
+// moment, and given it back without knowing; after that it may have taken the lock again
+// by its own renewal. What comes when it has let go of them all is nobody's.
+func (s *state) kin(tenure string) (list []*owner) {
+	slot := s.recorder.slot(tenure)
+	if s.owners[slot] == nil {
+		return nil
+	}
+	for _, t := range s.ledger.Tenures {
+		if s.recorder.slot(t.ID) == slot {
+			list = append(list, s.owner(t.ID))
+		}
+	}
+	return list
+}
+
+// nameOf is the lock service's name of an event's tenure. A client names all kin alike, and
+// means the one that it was told of: the latest at that time.
+func (s *state) nameOf(e history.Event) string {
+	switch e.Kind {
+	case history.KindGranted, history.KindEnded, history.KindQueued:
+		return e.Tenure
+	case history.KindOK, history.KindNote:
+		if s.names[e.Tenure] == "" && history.AsksForLock(e.Op) {
+			s.names[e.Tenure] = s.latest[e.Tenure]
+		}
+	}
+	return cmp.Or(s.names[e.Tenure], e.Tenure)
+}
+
+// queues takes in that a client stands in the queue of a lock, and in which place.
+func (s *state) queues(client, lock, tenure string) {
+	c := s.client(client)
+	k := c.claim(lock)
+	k.queued = tenure
+	c.putLast(k)
+	s.place(client, lock)
+	o := s.owner(tenure)
+	o.Client = client
+	s.release(o)
+}
+
+// waits says that a client stands in the queue: its place is the one that was
+// taken since a revision, and that no client has told of yet. It reports whether
+// there is one.
+func (s *state) waits(client, lock string, since fence.Token) bool {
+	for _, t := range s.ledger.Tenures {
+		if t.Client == "" && t.Scope == lock && !t.Ended.Came() && t.Token > since {
+			s.queues(client, lock, t.ID)
+			return true
+		}
+	}
+	return false
+}
+
+// observed is told by the observer that a tenure was queued for, began or ended. The observer
+// does not know the client. Where nobody else does, its word is waited for.
+func (s *state) observed(e history.Event) {
+	o, slot := s.owner(e.Tenure), s.recorder.slot(e.Tenure)
+	switch {
+	case e.Kind == history.KindEnded && !o.Granted.Came(): // it was a place in the queue
+		return
+	case e.Kind == history.KindGranted:
+		s.latest[slot] = e.Tenure
+		for _, k := range s.kin(e.Tenure) {
+			if o.Client == "" && k.told != 0 && !s.client(k.Client).asked[slot] {
+				o.Client, o.told = k.Client, e.At+1
+			}
+		}
+	}
+	if o.Client == "" {
+		o.held = append(o.held, e)
+		return
+	}
+	s.tell(o, e)
+}
+
+// release records what was held back.
+func (s *state) release(o *owner) {
+	held := o.held
+	o.held = nil
+	for _, h := range held {
+		s.tell(o, h)
+	}
+}
+
+// tell records what the observer said of a tenure whose client is known.
+func (s *state) tell(o *owner, e history.Event) {
+	e.Client = o.Client
+	c := s.client(o.Client)
+	switch {
+	case e.Kind == history.KindQueued:
+	case e.Kind == history.KindGranted:
+		if o.told != 0 { // it happened before that, though the observer may have been told later
+			e.At = min(e.At, o.told-1)
+		}
+	case o.revoked:
+		e.Cause = history.CauseRevoked
+	case c.asked[s.recorder.slot(e.Tenure)] && !c.Cut, o.untold && e.Cause == history.CauseRevoked, o.left && c.goes():
+		e.Cause = history.CauseReleased
+	case e.Cause == history.CauseRevoked: // by the lock service's own word
+	default:
+		e.Cause = history.CauseExpired
+		if c.stopped() {
+			e.Took = e.At - c.Fault.At
+		}
+	}
+	if e.Cause == history.CauseReleased {
+		e.Text = "" // it says what else would have been
+	}
+	s.recorder.add(e)
+}
+
+// holder is the client that holds a lock; "" where none does.
+func (s *state) holder(lock string) string {
+	for _, t := range s.ledger.Tenures {
+		if t.Scope == lock && t.Granted.Came() && !t.Ended.Came() {
+			return t.Client
+		}
+	}
+	return ""
+}
+
+// isOpen reports whether the service may have given the lock to a client that asked, or a
+// place in the queue, and nobody has said in which tenure. Where the lock was another's, or
+// nobody was asked, there is nothing more to come.
+func isOpen(a *history.Ask) bool {
+	over := a.Answer.Kind == history.KindOK || a.Answer.Kind == history.KindFail && (a.Answer.Op == history.OpTryLock || a.Answer.Reason != "")
+	return !a.Placed && !over
+}
+
+// place is told that it is known in which tenure a client will have a lock.
+func (s *state) place(client, lock string) {
+	if a := s.ledger.Ask(client, lock); a != nil {
+		a.Placed = true
+	}
+}
+
+// leaves is told that a client waits for a lock no more, and was not told that it has it.
+func (s *state) leaves(client, lock string) {
+	for _, o := range s.owners {
+		if o.Client == client && o.Scope == lock && o.told == 0 {
+			o.left = true
+		}
+	}
+}
+
+// ascribe finds whose the tenures are of which no client has spoken, as their clients cannot
+// hear of them, or wait no more. A client is found by its being the only one: of those that
+// were not told what came of their question for the lock, or else of those that were told that
+// they did not get it. It is called where no step is under way, so that all questions of
+// clients are known.
+func (s *state) ascribe() {
+	for _, o := range s.unseen() {
+		if a := s.taker(o.Scope, o.held[0].At); a != nil {
+			o.Client, o.left, a.Placed = a.Client, a.Answer.Kind != "", true
+			s.release(o)
+		}
+	}
+}
+
+// unseen are the tenures of which no client has spoken, in their order. One that another in
+// its slot makes somebody's is none.
+func (s *state) unseen() (list []*owner) {
+	for _, t := range s.ledger.Tenures {
+		spoken := func(k *owner) bool { return k.Client != "" }
+		if t.Client == "" && t.Granted.Came() && !slices.ContainsFunc(s.kin(t.ID), spoken) {
+			list = append(list, s.owner(t.ID))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *owner) int { return cmp.Compare(a.held[0].At, b.held[0].At) })
+	return list
+}
+
+// taker is the only question by which a lock can have been taken unseen at a time; nil where
+// there is none, or where there are several.
+func (s *state) taker(lock string, at time.Duration) *history.Ask {
+	var asking, unsure, refused []*history.Ask
+	for _, a := range s.ledger.Asks {
+		switch {
+		case a.Lock != lock || a.Asked.At > at || !isOpen(a):
+		case a.Answer.Kind == history.KindFail:
+			refused = append(refused, a)
+		case a.Answer.Kind == history.KindUnknown, s.client(a.Client).Dead():
+			unsure = append(unsure, a)
+		default:
+			asking = append(asking, a)
+		}
+	}
+	for _, likely := range [][]*history.Ask{append(asking, unsure...), refused} {
+		switch len(likely) {
+		case 0:
+		case 1:
+			return likely[0]
+		default: // who asks will say so
+			return nil
+		}
+	}
+	return nil
+}
