@@ -38,6 +38,14 @@ type Config struct {
 	Sender func() (*kvhttp.Client, error)
 	// Words is where people read what happens.
 	Words io.Writer
+	// Heap is that of another process, which does what the client asks for; nil: this one does.
+	Heap Heap
+}
+
+// Limited is a service.Client that does not do all that agents are told.
+type Limited interface {
+	// Limit is why it does not do what a command, or that part of one, needs; nil: it does.
+	Limit(command string) error
 }
 
 type agent struct {
@@ -62,7 +70,6 @@ type agent struct {
 	half      *halfway         // likewise
 	sequences map[string]int64 // lock → that of the last write under it
 	watchers  sync.WaitGroup
-	heap      heap
 }
 
 // Run obeys the commands on in until it or ctx ends, and reports on out.
@@ -72,6 +79,9 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, c Config) error {
 		lines: make(chan string), over: make(chan ended), sequences: make(map[string]int64),
 	}
 	a.news = sync.NewCond(&a.mu)
+	if a.Heap == nil {
+		a.Heap = new(heap)
+	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	go readLines(reading, in, a.lines)
@@ -153,7 +163,7 @@ func (a *agent) verbs() []verb {
 		{"queue", "[NAME]", "wait for the lock in the background, in a place in the queue", a.enqueue},
 		{"wait", "[NAME] [within TIME]", "wait, for that time or --timeout at most, for the lock that was queued for", a.wait},
 		{"unlock", "[NAME]", "release the lock and forget its grant", a.unlock},
-		{"read", "KEY [under NAME]", "read a key", a.read},
+		{"read", "KEY [under NAME]", "read a key", a.now(history.OpRead)},
 		{"write", "KEY=VALUE [under NAME]", "write a key", a.now(history.OpWrite)},
 		{"delete", "KEY [under NAME]", "delete a key", a.now(history.OpDelete)},
 		{"change", "KEY=VALUE... [under NAME]", "write several keys, whose values have no spaces", a.now(history.OpChange)},

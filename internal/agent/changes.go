@@ -11,16 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
-func (a *agent) read(ctx context.Context, arg string) error {
-	key, lock := a.under(arg)
-	if err := checkKey(history.OpRead, key); err != nil {
-		return err
-	}
-	a.perform(ctx, a.newRequest(history.OpRead, lock, key, ""))
-	return nil
-}
-
-// now makes the run of a verb that changes something.
+// now makes the run of a verb that asks for something.
 func (a *agent) now(verb string) func(context.Context, string) error {
 	return func(ctx context.Context, arg string) error {
 		return a.act(ctx, verb, arg, func(ctx context.Context, rs ...*request) error {
@@ -56,7 +47,7 @@ func (a *agent) act(ctx context.Context, verb, arg string, do func(context.Conte
 		}
 		return do(ctx, r)
 	}
-	rs, err := a.requests(verb, arg)
+	rs, err := a.beginning(verb, arg)
 	if err != nil {
 		return err
 	}
@@ -139,15 +130,11 @@ func (a *agent) begin(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	how := a.way(setting.LookSession)
-	if op == history.OpRead || op == history.OpUnlock {
-		how = setting.LookNothing
-	}
 	if op == history.OpUnlock && rs[0].held == nil {
 		a.release(ctx, rs[0].lock) // which fails
 		return nil
 	}
-	said, _, ok := a.looks(ctx, how, rs[0])
+	said, _, ok := a.looks(ctx, a.way(op, setting.LookSession), rs[0])
 	if !ok {
 		return nil
 	}
@@ -163,7 +150,7 @@ func (a *agent) begin(ctx context.Context, arg string) error {
 	return nil
 }
 
-// beginning are the requests of what can be begun.
+// beginning are the requests of what can be begun, or be done at once.
 func (a *agent) beginning(op, arg string) ([]*request, error) {
 	switch op {
 	case history.OpWrite, history.OpDelete, history.OpChange:

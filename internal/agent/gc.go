@@ -40,7 +40,16 @@ const (
 	loadReach = 1.1      // is good enough
 )
 
-// heap is memory that is slow to mark.
+// Heap is memory that is slow to collect, of the process whose collections stop the client.
+type Heap interface {
+	// Load fills it until a collection takes so long, and says how long one takes then; said is
+	// the same in words. An error means that it cannot be.
+	Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error)
+	// Collect runs a collection, and says a pause and a resume of it.
+	Collect(ctx context.Context, say func(history.Event)) error
+}
+
+// heap is the Heap of this process.
 type heap struct {
 	list *node
 	size int
@@ -90,16 +99,25 @@ func (a *agent) load(ctx context.Context, arg string) error {
 	if err != nil || want <= 0 {
 		return fmt.Errorf("load %s: want a duration, such as 3s", arg)
 	}
+	took, said, err := a.Heap.Load(ctx, want)
+	if err == nil {
+		a.report(history.Event{Kind: history.KindNote, Took: took, Text: said})
+	}
+	return err
+}
+
+// Load implements Heap, as Collect does.
+func (h *heap) Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error) {
 	if err := checkStopTheWorld(); err != nil {
-		return err
+		return 0, "", err
 	}
 	// From here on a collection happens by command only.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(math.MaxInt64)
 	runtime.GOMAXPROCS(1) // the collector has one thread of work; a second would only wait for it
-	size, took := max(a.heap.size, chunk), time.Duration(0)
+	size := max(h.size, chunk)
 	for ctx.Err() == nil {
-		a.heap.grow(ctx, size)
+		h.grow(ctx, size)
 		took = measure()
 		if float64(took) >= loadReach*float64(want) || size >= maxHeap {
 			break
@@ -107,24 +125,27 @@ func (a *agent) load(ctx context.Context, arg string) error {
 		needed := loadAim * float64(want) / float64(took) * float64(size)
 		size = int(min(max(needed, float64(size+chunk)), maxHeap))
 	}
-	text := fmt.Sprintf("a collection of %d MiB stops it for %.2f s", a.heap.size>>20, took.Seconds())
+	said = fmt.Sprintf("a collection of %d MiB stops it for %.2f s", h.size>>20, took.Seconds())
 	if took < want {
-		text += fmt.Sprintf(", not for %v: this machine is too fast for that", want)
+		said += fmt.Sprintf(", not for %v: this machine is too fast for that", want)
 	}
-	a.report(history.Event{Kind: history.KindNote, Took: took, Text: text})
-	return nil
+	return took, said, nil
 }
 
-// gc stops this program by a collection.
-func (a *agent) gc(context.Context, string) error {
+// gc stops the client by a collection.
+func (a *agent) gc(ctx context.Context, _ string) error {
+	a.mu.Lock() // what is learned at the end is told after the end
+	defer a.mu.Unlock()
+	return a.Heap.Collect(ctx, a.print)
+}
+
+func (h *heap) Collect(_ context.Context, say func(history.Event)) error {
 	if err := checkStopTheWorld(); err != nil {
 		return err
 	}
-	a.mu.Lock() // what is learned at the end is told after the end
-	defer a.mu.Unlock()
-	a.print(history.Event{Kind: history.KindPause, Cause: history.CauseGC})
+	say(history.Event{Kind: history.KindPause, Cause: history.CauseGC})
 	end, took := collect()
-	a.print(history.Event{Kind: history.KindResume, Cause: history.CauseGC, At: time.Duration(end.UnixNano()), Took: took})
-	runtime.KeepAlive(a.heap.list)
+	say(history.Event{Kind: history.KindResume, Cause: history.CauseGC, At: time.Duration(end.UnixNano()), Took: took})
+	runtime.KeepAlive(h.list)
 	return nil
 }

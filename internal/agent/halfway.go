@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -28,22 +27,17 @@ type taken struct {
 // beginLock asks for a lock and stands as soon as that is taken, before anything else
 // that taking it is of. Each half is bounded by --timeout.
 func (a *agent) beginLock(ctx context.Context, arg string) error {
-	lock, err := oneLock("begin lock", arg)
-	if err != nil {
+	asked, ok, err := a.opening("begin lock", arg)
+	if !ok {
 		return err
-	}
-	lock = cmp.Or(lock, a.Scope)
-	asked := a.invoke(history.Event{Op: history.OpLock, Scope: lock})
-	if a.mayAsk(asked) != nil {
-		return nil
 	}
 	h := &halfway{asked: asked, stands: make(chan string), goOn: make(chan struct{}), over: make(chan taken, 1)}
 	go h.take(ctx, a.Locks, a.timeout)
 	select {
 	case tenure := <-h.stands:
 		a.half = h
-		a.stand(history.Event{Op: history.OpLock, Scope: lock, Tenure: tenure,
-			Text: fmt.Sprintf("%s has taken %s by its first request, and stands before it does more", a.Name, lock)})
+		a.stand(history.Event{Op: history.OpLock, Scope: asked.Scope, Tenure: tenure,
+			Text: fmt.Sprintf("%s has taken %s by its first request, and stands before it does more", a.Name, asked.Scope)})
 	case end := <-h.over:
 		a.granted(ctx, asked, end.tenure, end.err)
 	}

@@ -107,6 +107,10 @@ func (a *agent) taking(op string) func(context.Context, string) error {
 		switch {
 		case strings.TrimSpace(arg) != "" && (!ok || tenure == ""):
 			return fmt.Errorf(`%s %s: want nothing more, or "in TENURE" with the name of a tenure`, op, arg)
+		case ok:
+			if err := a.limit("in"); err != nil {
+				return err
+			}
 		}
 		if h := a.find(lock); op == history.OpLock && h != nil && h.waits() { // it has been asked for already
 			a.awaitPlace(ctx, h, long)
@@ -115,6 +119,14 @@ func (a *agent) taking(op string) func(context.Context, string) error {
 		_ = a.take(ctx, op, lock, tenure, long) // it is reported
 		return nil
 	}
+}
+
+// limit is why the client cannot do what a command needs.
+func (a *agent) limit(command string) error {
+	if l, limited := a.Locks.(Limited); limited && l.Limit(command) != nil {
+		return fmt.Errorf("%s: %w", command, l.Limit(command))
+	}
+	return nil
 }
 
 // within takes "within TIME" from the beginning of an argument: for how long the agent
@@ -234,8 +246,8 @@ func (a *agent) hold(lock string, t service.Tenure) (h *held, remark string) {
 	return h, remark
 }
 
-// begins has h be of a tenure of its own: grants of the same lock before it are of no
-// account any more.
+// begins says that h is the first grant of a tenure: earlier grants of the lock were of another
+// tenure, and are forgotten.
 func (a *agent) begins(h *held) {
 	h.outer = nil
 	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other.lock == h.lock })

@@ -10,9 +10,12 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// way is how the agent looks; begin is what setting.LookBegin, and no setting, mean
+// way is how the agent looks before an op; begin is what setting.LookBegin, and no setting, mean
 // at this place.
-func (a *agent) way(begin string) string {
+func (a *agent) way(op, begin string) string {
+	if op == history.OpRead || op == history.OpUnlock {
+		return setting.LookNothing
+	}
 	if how := a.Settings[setting.Look]; how != "" && how != setting.LookBegin {
 		return how
 	}
@@ -22,7 +25,7 @@ func (a *agent) way(begin string) string {
 // mayGoOn looks before r, as --look has it, and says whether to go on; if not,
 // also what was reported. What the lock service answered is noted.
 func (a *agent) mayGoOn(ctx context.Context, r *request) (refused history.Event, ok bool) {
-	how := a.way(setting.LookNothing)
+	how := a.way(r.ask.Op, setting.LookNothing)
 	said, refused, ok := a.looks(ctx, how, r)
 	if ok && how != setting.LookNothing && how != setting.LookSession {
 		e := a.about(r.lock)

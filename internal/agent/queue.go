@@ -18,26 +18,32 @@ type ended struct {
 	err   error
 }
 
+// opening reads the lock behind a verb, and reports that it is asked for. ok says that it may be:
+// else err is why nothing was done, or nil where the outcome was reported.
+func (a *agent) opening(verb, arg string) (asked history.Event, ok bool, err error) {
+	lock, err := oneLock(verb, arg)
+	if err := cmp.Or(err, a.limit(verb)); err != nil {
+		return asked, false, err
+	}
+	asked = a.invoke(history.Event{Op: history.OpLock, Scope: cmp.Or(lock, a.Scope)})
+	return asked, a.mayAsk(asked) == nil, nil
+}
+
 // enqueue asks for a lock and returns when it stands in the queue, or was
 // granted the lock at once; its place has to be answered within --timeout.
 func (a *agent) enqueue(ctx context.Context, arg string) error {
-	lock, err := oneLock("queue", arg)
-	if err != nil {
+	asked, ok, err := a.opening("queue", arg)
+	if !ok {
 		return err
-	}
-	lock = cmp.Or(lock, a.Scope)
-	asked := a.invoke(history.Event{Op: history.OpLock, Scope: lock})
-	if a.mayAsk(asked) != nil {
-		return nil
 	}
 	asking, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	place, err := a.Locks.Enqueue(asking, lock)
+	place, err := a.Locks.Enqueue(asking, asked.Scope)
 	if err != nil {
 		a.granted(ctx, asked, nil, inTime(asking, err))
 		return nil
 	}
-	h, _ := a.hold(lock, place)
+	h, _ := a.hold(asked.Scope, place)
 	h.place, h.asked = place, asked
 	a.places = append(a.places, h)
 	select {
@@ -45,7 +51,7 @@ func (a *agent) enqueue(ctx context.Context, arg string) error {
 		a.leaveQueue(ctx, ended{h, err})
 	default:
 		if w, ok := place.(service.Waiter); ok {
-			e := a.about(lock)
+			e := a.about(asked.Scope)
 			e.Kind, e.Op, e.Text = history.KindNote, "queue", a.Name+" "+w.Waits()
 			a.report(e)
 		}

@@ -112,7 +112,7 @@ type check struct {
 	ttl       time.Duration // of the client's lease
 	timeout   time.Duration // of its requests; 0: as it is set
 	optional  bool          // a client need not obey the command
-	run       func(ctx context.Context, t *trial) error
+	run       func(*trial)
 }
 
 // judge checks one client.
@@ -214,8 +214,8 @@ const maxSaid = 8
 // judge makes one check, with processes of its own.
 func (j *judge) judge(ctx context.Context, c check) Result {
 	r := Result{Check: c.name, Doc: c.doc, Outcome: Holds}
-	t := &trial{judge: j, check: c, lock: lockOf(c)}
-	err := c.run(ctx, t)
+	t := &trial{judge: j, ctx: ctx, check: c, lock: lockOf(c)}
+	err := t.try(func() { c.run(t) })
 	for _, client := range t.clients {
 		client.end()
 	}
@@ -229,13 +229,41 @@ func (j *judge) judge(ctx context.Context, c check) Result {
 	return r
 }
 
-// trial is a dialogue with a client, or with several.
+// trial is a dialogue with a client, or with several. What goes wrong ends the dialogue.
 type trial struct {
 	*judge
+	ctx     context.Context
 	check   check
 	lock    string
 	clients []*client
 	said    []string
+}
+
+// wrong is what ends a dialogue.
+type wrong struct{ error }
+
+// need ends the dialogue where there is an error; failf ends it in any case.
+func (t *trial) need(err error) {
+	if err != nil {
+		panic(wrong{err})
+	}
+}
+
+func (t *trial) failf(format string, args ...any) { t.need(fmt.Errorf(format, args...)) }
+
+// try returns the error that has ended a part of the dialogue.
+func (t *trial) try(part func()) (err error) {
+	defer func() {
+		switch end := recover().(type) {
+		case nil:
+		case wrong:
+			err = end.error
+		default:
+			panic(end)
+		}
+	}()
+	part()
+	return nil
 }
 
 // client is a process that is talked to.
@@ -256,8 +284,8 @@ type line struct {
 
 // start starts the client that is checked, and awaits that it is ready. askedBefore is as in
 // agent.Args.
-func (t *trial) start(ctx context.Context, askedBefore int) (*client, error) {
-	return t.launch(ctx, strings.ToLower(t.check.name), askedBefore, t.command)
+func (t *trial) start(askedBefore int) *client {
+	return t.launch(strings.ToLower(t.check.name), askedBefore, t.command)
 }
 
 func (t *trial) command(name string, args []string) (*proc.Process, error) {
@@ -265,25 +293,23 @@ func (t *trial) command(name string, args []string) (*proc.Process, error) {
 }
 
 // other starts a second client: one of gcsim's own, if gcsim has one for the lock service.
-func (t *trial) other(ctx context.Context) (*client, error) {
+func (t *trial) other() *client {
 	if t.Service.Dial == nil {
-		return t.launch(ctx, "other", 0, t.command)
+		return t.launch("other", 0, t.command)
 	}
-	return t.launch(ctx, "other", 0, func(name string, args []string) (*proc.Process, error) {
+	return t.launch("other", 0, func(name string, args []string) (*proc.Process, error) {
 		return t.scene.Group().Start(name, nil, append([]string{"client", "agent"}, args...)...)
 	})
 }
 
-func (t *trial) launch(ctx context.Context, name string, askedBefore int, start func(string, []string) (*proc.Process, error)) (*client, error) {
+func (t *trial) launch(name string, askedBefore int, start func(string, []string) (*proc.Process, error)) *client {
 	settings := maps.Clone(t.Settings)
 	settings[setting.TTL] = fmt.Sprintf("%ds", t.check.ttl/time.Second)
 	if t.check.timeout > 0 {
 		settings[setting.Timeout] = t.check.timeout.String()
 	}
-	endpoints, err := t.scene.Servers.Endpoints(ctx, settings)
-	if err != nil {
-		return nil, err
-	}
+	endpoints, err := t.scene.Servers.Endpoints(t.ctx, settings)
+	t.need(err)
 	told := t.Service.Tells(name, map[string]scenario.Client{name: {Lock: t.lock, Values: settings}})
 	args := agent.Args{
 		Name: name, Service: t.Service.Name, Endpoints: endpoints, Lock: t.lock, ConnectTimeout: t.Patience, AskedBefore: askedBefore,
@@ -291,11 +317,10 @@ func (t *trial) launch(ctx context.Context, name string, askedBefore int, start 
 		Known: slices.Concat(setting.Client, t.Service.Client), Settings: told,
 	}
 	c := &client{trial: t, name: name, reader: &agent.Reader{Client: name, Began: time.Now()}, lines: make(chan line)}
-	if c.process, err = start(name, args.List()); err != nil {
-		return nil, err
-	}
+	c.process, err = start(name, args.List())
+	t.need(err)
 	t.clients = append(t.clients, c)
 	go c.read()
-	_, err = c.next(ctx) // the reader knows what it must be
-	return c, err
+	c.next("") // the reader knows what it must be
+	return c
 }

@@ -1,8 +1,6 @@
 package agentcheck
 
 import (
-	"context"
-	"fmt"
 	"syscall"
 	"time"
 
@@ -38,50 +36,30 @@ var checks = []check{
 	{name: "SendIsInBackground", doc: "what it sends has its invoke at once, and its outcome when the answer comes; other commands are obeyed meanwhile", ttl: long, optional: true, run: sendIsInBackground},
 	{name: "RetryAsksAgain", doc: "retry makes the request of unknown outcome once more, with an ID of its own, and names the first one", ttl: long, timeout: short, optional: true, run: retryAsksAgain},
 	{name: "CountAdds", doc: "count adds 1 so many times, each under a lock of its own", ttl: long, optional: true, run: countAdds},
-	{name: "EndReleases", doc: "at the end of its input it releases its lock, and ends with status 0", ttl: long, run: func(ctx context.Context, t *trial) error {
-		return t.ends(ctx, func(c *client) error { return c.process.Stdin.Close() })
+	{name: "EndReleases", doc: "at the end of its input it releases its lock, and ends with status 0", ttl: long, run: func(t *trial) {
+		t.ends(func(c *client) error { return c.process.Stdin.Close() })
 	}},
-	{name: "TermReleases", doc: "at SIGTERM it does the same", ttl: long, run: func(ctx context.Context, t *trial) error {
-		return t.ends(ctx, func(c *client) error { return c.process.Signal(syscall.SIGTERM) })
+	{name: "TermReleases", doc: "at SIGTERM it does the same", ttl: long, run: func(t *trial) {
+		t.ends(func(c *client) error { return c.process.Signal(syscall.SIGTERM) })
 	}},
 }
 
-func saysReady(ctx context.Context, t *trial) error {
-	_, err := t.start(ctx, 0)
-	return err
-}
+func saysReady(t *trial) { t.start(0) }
 
-func unknownIsAnError(ctx context.Context, t *trial) error {
-	c, err := t.start(ctx, 0)
-	if err != nil {
-		return err
-	}
+func unknownIsAnError(t *trial) {
+	c := t.start(0)
 	const unknown = "fly to the moon"
-	if err := c.tell(unknown); err != nil {
-		return err
+	c.tell(unknown)
+	if e := c.next(unknown); e.Kind != history.KindError || e.Text == "" {
+		t.failf("it answers %q by an event of kind %q and the text %q, want the kind error with a text that says what is wrong", unknown, e.Kind, e.Text)
 	}
-	e, err := c.next(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("after %q: %w", unknown, err)
-	case e.Kind != history.KindError || e.Text == "":
-		return fmt.Errorf("it answers %q by an event of kind %q and the text %q, want the kind error with a text that says what is wrong", unknown, e.Kind, e.Text)
-	}
-	_, err = c.ok(ctx, "lock")
-	return err
+	c.ok("lock")
 }
 
-func linesAreTrimmed(ctx context.Context, t *trial) error {
-	c, err := t.start(ctx, 0)
-	if err != nil {
-		return err
+func linesAreTrimmed(t *trial) {
+	c := t.start(0)
+	c.tell("\r\n")
+	if a := c.ok("lock\r"); a.outcome.Scope != t.lock {
+		t.failf("it takes the lock %q, want %q", a.outcome.Scope, t.lock)
 	}
-	if err := c.tell("\r\n"); err != nil {
-		return err
-	}
-	a, err := c.ok(ctx, "lock\r")
-	if err == nil && a.outcome.Scope != t.lock {
-		err = fmt.Errorf("it takes the lock %q, want %q", a.outcome.Scope, t.lock)
-	}
-	return err
 }

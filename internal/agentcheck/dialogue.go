@@ -40,16 +40,25 @@ func trimmed(text []byte) []byte {
 }
 
 // tell tells the client a command.
-func (c *client) tell(command string) error {
+func (c *client) tell(command string) {
 	c.note(">", []byte(command))
 	if _, err := io.WriteString(c.process.Stdin, command+"\n"); err != nil {
-		return fmt.Errorf("tell it to %q: %w", command, err)
+		c.trial.failf("tell it to %q: %w", command, err)
 	}
-	return nil
 }
 
-// next is what the client says next.
-func (c *client) next(ctx context.Context) (e history.Event, err error) {
+// next is what the client says next, after a command; "" is none.
+func (c *client) next(after string) history.Event {
+	e, err := c.hear()
+	if err != nil && after != "" {
+		err = fmt.Errorf("after %q: %w", after, err)
+	}
+	c.trial.need(err)
+	return e
+}
+
+// hear waits for what the client says next.
+func (c *client) hear() (e history.Event, err error) {
 	select {
 	case l := <-c.lines:
 		if l.err != nil {
@@ -65,8 +74,8 @@ func (c *client) next(ctx context.Context) (e history.Event, err error) {
 		return e, nil
 	case <-time.After(c.trial.Patience):
 		return e, fmt.Errorf("%s says nothing for %v", c.process.Name, c.trial.Patience)
-	case <-ctx.Done():
-		return e, context.Cause(ctx)
+	case <-c.trial.ctx.Done():
+		return e, context.Cause(c.trial.ctx)
 	}
 }
 
@@ -74,11 +83,9 @@ func (c *client) next(ctx context.Context) (e history.Event, err error) {
 type answer struct{ asked, outcome history.Event }
 
 // do tells the client a command, and awaits the outcome of what it asks.
-func (c *client) do(ctx context.Context, command string) (a answer, err error) {
-	if err := c.tell(command); err != nil {
-		return a, err
-	}
-	return c.outcome(ctx, command)
+func (c *client) do(command string) answer {
+	c.tell(command)
+	return c.outcome(command)
 }
 
 // unableError says that a client does not obey a command.
@@ -89,23 +96,20 @@ func (e *unableError) Error() string {
 }
 
 // outcome awaits the next outcome of what a command asks.
-func (c *client) outcome(ctx context.Context, command string) (a answer, err error) {
+func (c *client) outcome(command string) (a answer) {
 	for {
-		e, err := c.next(ctx)
-		if err != nil {
-			return a, fmt.Errorf("after %q: %w", command, err)
-		}
-		switch e.Kind {
+		switch e := c.next(command); e.Kind {
 		case history.KindError:
-			return a, &unableError{command, e.Text}
+			c.trial.need(&unableError{command, e.Text})
 		case history.KindInvoke:
 			if a.asked.Kind != "" {
-				return a, fmt.Errorf("%q: a second invoke comes before the outcome of the first one", command)
+				c.trial.failf("%q: a second invoke comes before the outcome of the first one", command)
 			}
 			a.asked = e
 		case history.KindOK, history.KindFail, history.KindUnknown:
 			a.outcome = e
-			return a, a.check(command)
+			c.trial.need(a.check(command))
+			return a
 		case history.KindLost:
 			c.lost = append(c.lost, e)
 		}
@@ -113,20 +117,14 @@ func (c *client) outcome(ctx context.Context, command string) (a answer, err err
 }
 
 // sends tells the client a command that is over with its invoke.
-func (c *client) sends(ctx context.Context, command string) (a answer, err error) {
-	if err := c.tell(command); err != nil {
-		return a, err
-	}
+func (c *client) sends(command string) answer {
+	c.tell(command)
 	for {
-		e, err := c.next(ctx)
-		switch {
-		case err != nil:
-			return a, fmt.Errorf("after %q: %w", command, err)
-		case e.Kind == history.KindError:
-			return a, &unableError{command, e.Text}
-		case e.Kind == history.KindInvoke:
-			a.asked = e
-			return a, nil
+		switch e := c.next(command); e.Kind {
+		case history.KindError:
+			c.trial.need(&unableError{command, e.Text})
+		case history.KindInvoke:
+			return answer{asked: e}
 		}
 	}
 }
@@ -165,22 +163,20 @@ func text(e history.Event) string {
 }
 
 // ok is do for a command that has to succeed.
-func (c *client) ok(ctx context.Context, command string) (answer, error) {
-	a, err := c.do(ctx, command)
-	if err == nil && a.outcome.Kind != history.KindOK {
-		err = fmt.Errorf("%q: the outcome is %q (%s), want ok", command, a.outcome.Kind, a.outcome.Text)
+func (c *client) ok(command string) answer {
+	a := c.do(command)
+	if a.outcome.Kind != history.KindOK {
+		c.trial.failf("%q: the outcome is %q (%s), want ok", command, a.outcome.Kind, a.outcome.Text)
 	}
-	return a, err
+	return a
 }
 
 // begin tells the client to begin something, and awaits that it stands.
-func (c *client) begin(ctx context.Context, command string) (history.Event, error) {
-	if err := c.tell("begin " + command); err != nil {
-		return history.Event{}, err
+func (c *client) begin(command string) history.Event {
+	c.tell("begin " + command)
+	e := c.next("")
+	if e.Kind != history.KindNote || e.Op == "" {
+		c.trial.failf(`"begin %s": it says the kind %q and the op %q, want a note with the op of what it stands before`, command, e.Kind, e.Op)
 	}
-	e, err := c.next(ctx)
-	if err == nil && (e.Kind != history.KindNote || e.Op == "") {
-		err = fmt.Errorf(`"begin %s": it says the kind %q and the op %q, want a note with the op of what it stands before`, command, e.Kind, e.Op)
-	}
-	return e, err
+	return e
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/agentcheck"
-	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis"
@@ -16,8 +15,8 @@ import (
 // TestJava: a client in Java obeys the protocol, with a token and without.
 func TestJava(t *testing.T) {
 	peerstest.Need(t)
-	command := peers.Command("redisson", t.TempDir(), "checked", setting.Defaults([]setting.Setting{peers.Collector}))
-	for by, only := range map[string][]string{"redisson-fenced": nil, "redisson": {"TenureIsTheServices", "LateWriteIsSent"}} {
+	command := []string{os.Args[0], "client", "agent"}
+	for by, only := range map[string][]string{"java/redisson-fenced": nil, "java/redisson": {"TenureIsTheServices", "LateWriteIsSent"}} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			report, err := agentcheck.Judge(t.Context(), agentcheck.Options{

@@ -1,12 +1,14 @@
 package clientcmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/agent"
+	"github.com/fencelab/fencelab/internal/jvm"
 	"github.com/fencelab/fencelab/internal/setting"
 )
 
@@ -59,9 +61,19 @@ lock was lost: only "unlock" or a new "lock" makes the agent forget it.
 			case inWords:
 				words = cmd.ErrOrStderr()
 			}
-			return agent.Run(cmd.Context(), in, out, agent.Config{
+			told := agent.Config{
 				Name: c.name, Scope: c.lock, Settings: s.settings, Locks: s.locks, Storage: s.store, Sender: sender, AskedBefore: askedBefore, Words: words,
-			})
+			}
+			half, inJava := s.locks.(*jvm.Client)
+			switch {
+			case !inJava:
+				return agent.Run(cmd.Context(), in, out, told)
+			case inService:
+				return usage(cmd, errors.New("--in-service: a client in Java reaches a storage by HTTP alone"))
+			}
+			told.Heap, send.Through = half, half.Transport(true)
+			err = agent.Run(half.While(cmd.Context()), in, out, told)
+			return errors.Join(err, half.Ended())
 		},
 	}
 	cmd.Flags().BoolVar(&asLines, "json", false, "report JSON lines on a terminal, too")

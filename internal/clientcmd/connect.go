@@ -14,7 +14,10 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/spf13/cobra"
 
+	"github.com/fencelab/fencelab/internal/jvm"
 	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/internal/tracing"
@@ -102,14 +105,38 @@ func (c *config) dial() (*services, error) {
 	if len(c.endpoints) == 0 {
 		c.endpoints = d.DefaultEndpoints
 	}
+	o := service.Options{Endpoints: c.endpoints, Settings: settings}
+	if peer := service.PeerOf(d, scenario.Client{Values: settings}); peer != "" {
+		locks, err := c.dialJVM(d, peer, o)
+		if err != nil {
+			return nil, err
+		}
+		c.storage.Through = locks.Transport(false)
+		return &services{settings: settings, locks: locks}, nil
+	}
 	if d.Dial == nil {
 		return nil, fmt.Errorf("--%w", d.NoClient)
 	}
-	locks, err := d.Dial(service.Options{Endpoints: c.endpoints, Settings: settings})
+	locks, err := d.Dial(o)
 	if err != nil {
 		return nil, fmt.Errorf("--%w", err)
 	}
 	return &services{settings: settings, locks: locks}, nil
+}
+
+// dialJVM starts the half of the client that is in Java.
+func (c *config) dialJVM(d *service.Service, peer string, o service.Options) (*jvm.Client, error) {
+	if where, bring := peers.Found(); where == "" {
+		return nil, fmt.Errorf("the clients in Java are missing: %s", bring)
+	}
+	var env []string
+	if d.PeerEnv != nil {
+		var err error
+		if env, err = d.PeerEnv(o.Endpoints, c.lock); err != nil {
+			return nil, err
+		}
+	}
+	return jvm.Start(peer, c.name, env, o, slices.Concat(setting.Client, d.Client))
 }
 
 // askStorage makes sure that the storage answers.

@@ -1,7 +1,6 @@
 package clientcmd
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +18,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/kernel"
+	"github.com/fencelab/fencelab/internal/proc"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -195,29 +192,11 @@ func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, g
 			defer ticker.Stop()
 			poll = ticker.C
 		case <-poll:
-			if !groupLives(child.Process.Pid) {
+			if len(proc.Members(child.Process.Pid)) == 0 {
 				return exitStatus(child), nil
 			}
 		}
 	}
-}
-
-// groupLives reports whether a process group has a member that still runs. What
-// has ended and was not reaped yet counts for kill(2), and where nobody reaps
-// orphans it would count for ever; see proc(5), stat.
-func groupLives(group int) bool {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, name := range stats {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has just ended
-		}
-		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-		if len(fields) > 2 && fields[2] == strconv.Itoa(group) && fields[0] != "Z" && fields[0] != "X" {
-			return true
-		}
-	}
-	return false
 }
 
 func exitStatus(child *exec.Cmd) int {

@@ -147,26 +147,18 @@ func Lacks(s *service.Service, v *scenario.Variant) string {
 	return ""
 }
 
-// launchClient starts the program of a client: the user's, if the scenario names one, or one in
-// Java, if that is the client's recipe.
+// launchClient starts the program of a client: the user's, if the scenario names one, else the
+// agent. That starts a JVM, if the client's recipe is in Java.
 func (r *run) launchClient(name string, env, args []string) (*proc.Process, error) {
-	c := r.variant.Clients[name]
-	command := c.Command.Words
-	if peer := service.PeerOf(r.service, c); peer != "" {
-		command = peers.Command(peer, r.world.group.Dir, name, c.Values)
-		env = slices.Concat(env, peers.Env(c.Values))
-		if r.service.PeerEnv != nil {
-			more, err := r.service.PeerEnv(r.world.links[name].endpoints, r.ownLock(name))
-			if err != nil {
-				return nil, err
-			}
-			env = append(env, more...)
-		}
+	c, group := r.variant.Clients[name], r.world.group
+	if command := c.Command.Words; command != nil {
+		return group.StartCommand(name, env, command, args...)
 	}
-	if command != nil {
-		return r.world.group.StartCommand(name, env, command, args...)
+	args = append([]string{"client", "agent"}, args...)
+	if service.PeerOf(r.service, c) != "" {
+		return group.StartFamily(name, append(env, "TMPDIR="+group.Dir), args...)
 	}
-	return r.world.group.Start(name, env, append([]string{"client", "agent"}, args...)...)
+	return group.Start(name, env, args...)
 }
 
 // findCommands sees that the programs of clients are there before anything is started.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -36,6 +37,7 @@ func (p Program) archive(dir string) string { return filepath.Join(dir, p.Module
 type Trial struct {
 	Program
 	Arguments []string
+	Input     string // all that it reads
 	Env       []string
 }
 
@@ -74,6 +76,7 @@ func (p Project) Archive(ctx context.Context, progress io.Writer, trials ...Tria
 		all.Go(func() {
 			keep := []string{"-XX:+UseSerialGC", "-XX:ArchiveClassesAtExit=" + made(i)}
 			cmd := exec.CommandContext(trial, Java(), slices.Concat(Options("256m", work, fmt.Sprint(i)), keep, t.run(dir), t.Arguments)...)
+			cmd.Stdin = strings.NewReader(t.Input)
 			cmd.Env = append(os.Environ(), t.Env...)
 			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 			cmd.WaitDelay = endTime

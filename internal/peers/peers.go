@@ -1,6 +1,6 @@
-// Package peers is clients in Java: the locks of others as they are, in programs that take part
-// in stories as gcsim's own clients do. Their sources are in peers/java; the user's own Maven
-// compiles them, once.
+// Package peers is the programs of clients in Java: the locks of others as they are. Package jvm
+// has a client take its locks by them. Their sources are in peers/java; the user's own Maven compiles
+// them, once.
 package peers
 
 import (
@@ -88,10 +88,11 @@ func CheckOther(name, recipe string, client setting.Values, only ...setting.Sett
 	return nil
 }
 
-// Command runs a client by the program of a folder of peers/java. It is a process that starts
-// quickly; the log of its collections, and what else it leaves, is in dir, under its name.
-func Command(peer, dir, name string, settings setting.Values) []string {
-	log := filepath.Join(dir, name+".gc.log")
+// Command runs the program of a folder of peers/java, with a client's settings, as a process that starts
+// quickly. log is the log of its collections. That, and what else the process leaves, is in dir, under
+// its name.
+func Command(peer, dir, name string, settings setting.Values) (command []string, log string) {
+	log = filepath.Join(dir, name+".gc.log")
 	return slices.Concat([]string{"java"}, maven.Options("1536m", dir, name), collectors[settings.Text(Collector.Name)],
-		[]string{"-Dfencelab.gclog=" + log, "-Xlog:gc,gc+cpu,gc+phases:file=" + log}, Start(client(peer)))
+		[]string{"-Dfencelab.gclog=" + log, "-Xlog:gc,gc+cpu,gc+phases:file=" + log}, Start(client(peer))), log
 }

@@ -2,6 +2,7 @@ package peers
 
 import (
 	"net"
+	"net/url"
 
 	"github.com/fencelab/fencelab/internal/maven"
 	"github.com/fencelab/fencelab/internal/ports"
@@ -19,11 +20,11 @@ func trials() (all []maven.Trial, err error) {
 	for peer, recipe := range map[string]string{"curator": "curator", Hazelcast: "hazelcast", "jdbc": "spring-jdbc", "jetcd": "jetcd", "redisson": "redisson", "spring": "spring"} {
 		all = append(all, maven.Trial{
 			Program: client(peer),
-			Arguments: []string{
-				"--by=" + Prefix + recipe, "--endpoints=" + nobody, "--storage=http://" + nobody, "--connect-timeout=0s", "--timeout=1s",
-				"--name=client1", "--lock=/lock", "--ttl=1s", "--suspended=obeyed", "--token=granted",
-			},
-			Env: []string{"FENCELAB_JDBC_URL=jdbc:postgresql://" + nobody + "/"},
+			Arguments: []string{url.Values{
+				"by": {recipe}, "endpoints": {nobody}, "timeout": {"4000000000"}, "ttl": {"1000000000"}, "suspended": {"obeyed"},
+			}.Encode()},
+			Input: "id=1&op=reach\nid=2&op=send&method=GET&url=http://" + nobody + "/\n",
+			Env:   []string{"FENCELAB_JDBC_URL=jdbc:postgresql://" + nobody + "/"},
 		})
 	}
 	member := maven.Trial{Program: Member, Arguments: []string{"5"}}

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func (f *family) awaitStop(leader *Process) error {
 	defer tick.Stop()
 	for {
 		going := 0
-		for _, pid := range members(leader.PID()) {
+		for _, pid := range Members(leader.PID()) {
 			still, err := stopped(pid)
 			if err == nil && !still { // else it has ended
 				going = pid
@@ -69,8 +70,8 @@ func (f *family) awaitStop(leader *Process) error {
 	}
 }
 
-// members are the processes of a group.
-func members(group int) (pids []int) {
+// Members are the processes of a group that still run.
+func Members(group int) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
 	for _, file := range files {
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && groupOf(pid) == group {
@@ -80,16 +81,16 @@ func members(group int) (pids []int) {
 	return pids
 }
 
-// groupOf is the process group of a process; 0 where it has ended. See proc(5).
+// groupOf is the process group of a process; 0 where it has ended, be it that nobody has reaped it
+// yet: where nobody reaps orphans that would be so for ever. See proc(5).
 func groupOf(pid int) int {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	const groupField = 2 // after the state and the parent
-	fields := strings.Fields(rest)
-	if len(fields) <= groupField {
+	const stateField, groupField = 0, 2 // after the name, which is in brackets and may have some
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) <= groupField || fields[stateField] == "Z" || fields[stateField] == "X" {
 		return 0
 	}
 	group, _ := strconv.Atoi(fields[groupField])

@@ -146,6 +146,13 @@ func (g *Group) StartCommand(name string, env, command []string, args ...string)
 	return p, g.start(name, env, p)
 }
 
+// StartFamily is as Start, for a child that starts processes of its own. Signals go to all of them, as
+// those to a program of the user's do.
+func (g *Group) StartFamily(name string, env []string, args ...string) (*Process, error) {
+	p := leader(name, exec.Command(g.exe, args...))
+	return p, g.start(name, env, p)
+}
+
 // StartLine is as StartCommand, for a program that is a line for sh.
 func (g *Group) StartLine(name, line string) (*Process, error) {
 	p := leader(shown(name, line), exec.Command("sh", "-c", "exec "+line))

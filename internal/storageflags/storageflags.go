@@ -17,7 +17,11 @@ import (
 
 // Flags say where the storage is, and who asks.
 type Flags struct {
-	URL        string
+	URL string
+	// Through sends the requests in place of this process; nil: nothing does. Then it is Through
+	// that knows the certificates and the bearer.
+	Through http.RoundTripper
+
 	bearerFile string
 	ca         string
 	cert, key  string
@@ -56,14 +60,23 @@ func (f *Flags) HTTP() (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Client{Transport: kvhttp.NewTransport(o)}, nil
+	sends := f.Through
+	if sends == nil {
+		sends = kvhttp.NewTransport(o)
+	}
+	return &http.Client{Transport: sends}, nil
 }
 
 func (f *Flags) options() (o kvhttp.ClientOptions, err error) {
 	if o.TLS, err = access.ClientTLS(f.ca, f.cert, f.key, nil); err != nil {
 		return o, fmt.Errorf("--storage-ca, --storage-cert, --storage-key: %w", err)
 	}
-	o.Around = tracing.Transport
+	o.Around = func(own http.RoundTripper) http.RoundTripper {
+		if f.Through != nil {
+			own = f.Through
+		}
+		return tracing.Transport(own)
+	}
 	if f.bearerFile == "" {
 		return o, nil
 	}

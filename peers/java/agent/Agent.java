@@ -1,246 +1,260 @@
 import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
+import java.util.ConcurrentModificationException;
 import java.util.List;
-import java.util.Locale;
-import java.util.concurrent.BlockingDeque;
-import java.util.concurrent.LinkedBlockingDeque;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 
-/** A client of scenarios: it obeys commands, a line each, and says events, a line each. docs/agent.md describes the protocol. */
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/**
+ * The half of a client that is in a JVM: it does with a library's locks what a line of its input asks, and
+ * answers by a line. What a client does in a scenario is known to the other half alone, which is gcsim's own
+ * client: see internal/jvm.
+ */
 public final class Agent {
-    private static final String END = new String("end"); // of the input; told by its identity
-    private static final Pattern LOCK = Pattern.compile("(?!within )(\\S+)?(?: ?within (\\S+))?|within (\\S+)");
-    private static final List<String> WHILE_STANDING = List.of("finish", "send finish", "gc");
+    /** What the libraries do, where a scenario could choose something else. */
+    private static final Map<String, List<String>> KNOWN = Map.of(
+        "look", List.of("", "begin", "nothing", "session", "owner", "acquired"), "token", List.of("", "granted", "read-again", "czxid", "revision", "header", "lease"),
+        "mode", List.of("", "exclusive"), "unlock", List.of("", "compare"), "renew", List.of("", "none"), "wait", List.of("", "0"));
 
-    /** A mistake in a command: nothing was done. */
-    static final class Wrong extends Exception {
-        Wrong(String text) {
+    /** Says why something was not done, and will not be. */
+    static final class Refused extends Exception {
+        Refused(String text) {
             super(text);
         }
     }
 
-    private final Arguments arguments;
-    private final String name, ownLock;
-    private final Duration timeout;
-    private final Locks locks;
+    private final Fields arguments;
+    private final Locks.Library library;
     private final Heap heap = new Heap();
-    private final Report report;
-    private final Holdings holdings;
-    private final Requests requests;
-    private final BlockingDeque<Object> inbox = new LinkedBlockingDeque<>(); // lines, and what is to be done between them
+    private final Web web = new Web();
+    private final PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, UTF_8);
+    private final Map<String, Held> held = new ConcurrentHashMap<>();
+    private final Map<String, Ask> asked = new ConcurrentHashMap<>();
+    private final ExecutorService free = Executors.newCachedThreadPool(Agent::daemon); // of what belongs to no tenure
+    private volatile Locks locks; // null: not reached yet
 
-    private Agent(Arguments arguments, Clock clock, Locks locks, Storage storage) {
+    private Agent(Fields arguments, Locks.Library library) {
         this.arguments = arguments;
-        this.locks = locks;
-        name = arguments.text("name");
-        ownLock = arguments.text("lock");
-        timeout = arguments.time("timeout");
-        report = new Report(arguments, clock);
-        holdings = new Holdings(arguments, locks, report, inbox::add);
-        requests = new Requests(arguments, locks, storage, holdings, report);
+        this.library = library;
     }
 
-    /** Is the main program of a client, with the locks of a library. */
+    /** Is the main program of a client with the locks of a library. It ends with its input. */
     public static void run(String[] words, Locks.Library library) {
-        int status;
-        try {
-            Arguments arguments = new Arguments(words);
-            Clock clock = new Clock(Arguments.duration(arguments.text("ahead", "0s")));
-            Storage storage = new Storage(arguments.text("storage"), arguments.time("timeout"));
-            status = new Agent(arguments, clock, reach(arguments, storage, library), storage).live();
-        } catch (IllegalArgumentException err) {
-            System.err.println(err.getMessage());
-            status = 2;
-        } catch (Exception err) {
-            System.err.println(err);
-            status = 1;
-        }
-        Runtime.getRuntime().halt(status); // a library's threads go on for ever
-    }
-
-    /** Tries for --connect-timeout to reach the lock service and the storage. */
-    private static Locks reach(Arguments arguments, Storage storage, Locks.Library library) throws Exception {
-        Instant end = Instant.now().plus(arguments.time("connect-timeout"));
-        Locks locks = null;
-        while (true) {
-            try {
-                locks = locks == null ? library.open(arguments) : locks;
-                locks.reach();
-                storage.reach();
-                return locks;
-            } catch (IllegalArgumentException err) {
-                throw err;
-            } catch (Exception err) {
-                if (Instant.now().isAfter(end)) {
-                    throw err;
-                }
-                Thread.sleep(100);
-            }
-        }
-    }
-
-    /** Obeys until the input ends, or until SIGTERM. */
-    private int live() {
         Thread here = Thread.currentThread();
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-            inbox.addFirst(END);
-            here.interrupt(); // it may wait for a lock
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> { // a signal to end is for the other half, which releases the locks
             try {
-                here.join(); // it ends the process
+                here.join();
             } catch (InterruptedException none) {
                 // nobody interrupts it
             }
         }));
-        Thread reader = new Thread(this::read);
-        reader.setDaemon(true);
-        reader.start();
-        report.say("note", new Event().with("key", "protocol").with("value", "1").with("text", "ready"));
+        int status = 0;
         try {
-            for (String line = next(); line != END && !report.broken(); line = next()) {
-                obey(line);
-            }
-        } catch (InterruptedException end) {
-            // it is as good as END
+            Fields arguments = Fields.of(words[0]);
+            KNOWN.forEach((setting, values) -> {
+                if (!values.contains(arguments.text(setting))) {
+                    throw new IllegalArgumentException("--" + setting + " is " + arguments.text(setting) + ", and this client knows " + values);
+                }
+            });
+            forgetClock();
+            new Agent(arguments, library).obey();
+        } catch (Exception err) {
+            status = fail(err);
         }
-        Thread.interrupted();
-        requests.giveUp();
-        holdings.end();
-        requests.end();
-        locks.close();
-        return report.broken() ? 1 : 0;
+        Runtime.getRuntime().halt(status); // a library's threads go on for ever
     }
 
-    private void read() {
-        try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
-            for (String line = in.readLine(); line != null; line = in.readLine()) {
-                if (!line.isEmpty()) {
-                    inbox.add(line);
+    /** Says why the program ends, and returns its status. */
+    private static int fail(Exception err) {
+        boolean wrong = err instanceof IllegalArgumentException;
+        System.err.println(wrong ? err.getMessage() : err);
+        return wrong ? 2 : 1;
+    }
+
+    /** Takes away the files by which libfaketime speaks to child processes: a JVM that is killed would leave them behind. */
+    private static void forgetClock() throws IOException {
+        if (System.getenv("FAKETIME") == null) {
+            return;
+        }
+        for (String file : List.of("faketime_shm_", "sem.faketime_sem_")) {
+            Files.deleteIfExists(Path.of("/dev/shm", file + ProcessHandle.current().pid()));
+        }
+    }
+
+    static Thread daemon(Runnable run) {
+        Thread thread = new Thread(run, "client");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /** Reports whether an exception says that the tenure was over before. */
+    static boolean isOver(Exception err) {
+        return err instanceof IllegalMonitorStateException || err instanceof ConcurrentModificationException;
+    }
+
+    private void obey() throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            Fields fields = Fields.of(line);
+            if (!fields.text("op").equals("cancel")) {
+                new Ask(fields).start();
+                continue;
+            }
+            Ask ask = asked.get(fields.text("of"));
+            if (ask != null) { // else it was answered just now
+                ask.cancel();
+            }
+        }
+        free.shutdown();
+        free.awaitTermination(arguments.time("timeout").toNanos(), TimeUnit.NANOSECONDS);
+        if (locks != null) {
+            locks.close();
+        }
+    }
+
+    private synchronized void say(Fields line) {
+        out.print(line.line() + "\n");
+        out.flush();
+    }
+
+    /** Something that is asked. */
+    private final class Ask implements Runnable {
+        private final Fields fields;
+        private final String op, tenure;
+        private final Held of; // null: it belongs to no tenure
+        private Thread runner; // null: it does not run
+        private boolean cancelled;
+
+        Ask(Fields fields) {
+            this.fields = fields;
+            op = fields.text("op");
+            tenure = fields.text("tenure");
+            of = tenure.isEmpty() ? null : held.computeIfAbsent(tenure, none -> new Held());
+        }
+
+        void start() {
+            asked.put(fields.text("id"), this);
+            (of == null ? free : of.thread).execute(this);
+        }
+
+        /** Nobody waits for it any more. It is answered as well. */
+        synchronized void cancel() {
+            cancelled = true;
+            if (runner != null) {
+                runner.interrupt();
+            }
+        }
+
+        private synchronized void begins() {
+            runner = Thread.currentThread();
+            if (cancelled) {
+                runner.interrupt();
+            }
+        }
+
+        /** Reports whether somebody waits for it still. */
+        private synchronized boolean ends() {
+            runner = null;
+            Thread.interrupted(); // which came too late
+            return !cancelled;
+        }
+
+        @Override
+        public void run() {
+            Fields answer = new Fields().with("id", fields.text("id"));
+            String end = "ok", text = "";
+            begins();
+            try {
+                act(answer);
+            } catch (Refused no) {
+                end = "no";
+                text = no.getMessage();
+            } catch (Exception err) {
+                end = isOver(err) ? "over" : "unknown";
+                text = isOver(err) ? err.getMessage() : err.toString();
+            }
+            if (!ends() && op.equals("lock")) {
+                end = giveBack(end);
+            }
+            asked.remove(fields.text("id"));
+            say(answer.with("end", end).with("text", text));
+            if (of != null && of.over() && List.of("lock", "unlock").contains(op)) {
+                held.remove(tenure);
+                of.thread.shutdown();
+            } else if (op.equals("lock")) {
+                daemon(this::watch).start();
+            }
+        }
+
+        /** Releases a lock that came when nobody waited for it any more. */
+        private String giveBack(String end) {
+            try {
+                if (!of.over()) {
+                    of.unlock();
+                }
+                return "no";
+            } catch (Exception err) {
+                return "unknown";
+            }
+        }
+
+        private void watch() {
+            try {
+                if (of.loses(arguments.time("ttl"))) {
+                    say(new Fields().with("lost", tenure));
+                }
+            } catch (InterruptedException | RejectedExecutionException released) {
+                // it was released just now
+            }
+        }
+
+        private void act(Fields answer) throws Exception {
+            switch (op) {
+                case "reach" -> reach(answer);
+                case "lock" -> {
+                    Duration within = fields.time("within");
+                    Locks.Tenure granted = locks.lock(fields.text("lock"), within);
+                    if (granted == null) {
+                        throw new Refused(locks.refusal());
+                    }
+                    of.granted(granted, answer);
+                }
+                case "again" -> of.granted(of.grant().again(), answer);
+                case "unlock" -> of.unlock();
+                case "look" -> answer.with("yes", of.grant().seems(fields.text("look")));
+                case "waiter" -> answer.with("name", locks.waiter());
+                case "stands" -> answer.with("yes", locks.stands(fields.text("lock"), fields.text("name")));
+                case "token" -> answer.with("token", locks.readToken(fields.text("lock")));
+                case "send" -> web.send(fields, answer);
+                case "load" -> heap.load(fields.time("want"), answer);
+                case "gc" -> heap.collect(answer);
+                default -> throw new Refused("the JVM does not know " + op);
+            }
+        }
+
+        private void reach(Fields answer) throws Exception {
+            if (locks == null) {
+                try {
+                    locks = library.open(arguments);
+                } catch (IllegalArgumentException err) { // the library lacks the code for a setting
+                    Runtime.getRuntime().halt(fail(err));
                 }
             }
-        } catch (java.io.IOException err) {
-            // it ends the input as well
+            locks.reach();
+            answer.with("queues", locks.waiter() != null);
         }
-        inbox.add(END);
-    }
-
-    /** The next line. It does what is to be done before it. */
-    private String next() throws InterruptedException {
-        while (true) {
-            Object next = inbox.take();
-            if (next instanceof String line) {
-                return line;
-            }
-            ((Runnable) next).run();
-        }
-    }
-
-    private void obey(String line) {
-        String[] words = line.split(" ", 2);
-        String argument = words.length > 1 ? words[1] : "";
-        try {
-            if (report.stands() && !WHILE_STANDING.contains(line.trim())) {
-                throw new Wrong(words[0] + ": something was begun, finish it first");
-            }
-            switch (words[0]) {
-                case "lock", "trylock" -> {
-                    Naming lock = naming(words[0], argument);
-                    holdings.take(words[0], lock.name, words[0].equals("trylock") ? Duration.ZERO : lock.within);
-                }
-                case "queue" -> holdings.queue(argument.isBlank() ? ownLock : argument.trim());
-                case "wait" -> {
-                    Naming lock = naming(words[0], argument);
-                    holdings.await(lock.name, lock.within);
-                }
-                case "unlock" -> requests.unlock(argument.isBlank() ? holdings.last() : argument.trim());
-                case "read", "write", "delete", "change", "finish", "retry" -> requests.act(words[0], argument);
-                case "send" -> requests.send(argument);
-                case "begin" -> requests.begin(argument);
-                case "count" -> new Counting(name, ownLock, holdings, requests, report, this::awaitFinish).run(argument);
-                case "status" -> status();
-                case "load" -> load(argument);
-                case "gc" -> gc();
-                case "help" -> report.say("note", new Event().with("text", "commands: lock, trylock, queue, wait, unlock, read, write, delete, change, begin, finish, send, retry, count, status, load, gc"));
-                default -> throw new Wrong("unknown command " + words[0]);
-            }
-        } catch (Wrong | IllegalArgumentException | java.io.IOException err) {
-            report.say("error", new Event().with("text", err.getMessage()));
-        }
-    }
-
-    /** The lock that a command names, and for how long it waits. */
-    private record Naming(String name, Duration within) {
-    }
-
-    private Naming naming(String op, String argument) throws Wrong {
-        Matcher found = LOCK.matcher(argument.trim());
-        if (!found.matches()) {
-            throw new Wrong(op + " " + argument + ": want " + op + " [NAME] [within TIME]; no library here takes a lock in a tenure of another client");
-        }
-        String time = found.group(2) == null ? found.group(3) : found.group(2);
-        return new Naming(found.group(1) == null ? ownLock : found.group(1), time == null ? timeout : Arguments.duration(time));
-    }
-
-    /** Obeys nothing but finish. */
-    private void awaitFinish() throws InterruptedException {
-        for (String line = next(); !line.equals("finish") && !line.equals("send finish"); line = next()) {
-            if (line == END) {
-                inbox.addFirst(END);
-                throw new InterruptedException("the input ended before it was told to finish");
-            }
-            report.say("error", new Event().with("text", line + ": it stands in the middle of a count, and waits for finish"));
-        }
-    }
-
-    private void status() {
-        if (holdings.all().isEmpty()) {
-            report.say("note", new Event().with("scope", ownLock).with("text", "holds nothing"));
-        }
-        holdings.all().forEach(h -> report.say("note", h.about().with("text", (h.lost ? "lost " : h.waits() ? "waits for " : "holds ") + h.lock)));
-    }
-
-    private void load(String argument) throws java.io.IOException {
-        Heap.check();
-        Duration want = Arguments.duration(argument.trim());
-        Heap.Pause pause = heap.load(want);
-        String text = "a collection of " + heap.mebibytes() + " MiB stops it for " + inWords(pause.work());
-        if (pause.work().compareTo(want) < 0) {
-            text += ", not for " + argument.trim() + ": its collector does most of its work while it runs";
-        }
-        report.say("note", new Event().with("took", pause.work().toNanos()).with("text", text));
-    }
-
-    private void gc() throws java.io.IOException {
-        Heap.check();
-        synchronized (report) { // what is learned meanwhile is told afterwards
-            collect();
-        }
-    }
-
-    private void collect() throws java.io.IOException {
-        boolean stops = heap.stops();
-        if (stops) {
-            report.say("pause", new Event().with("cause", "GC"));
-        } else {
-            report.say("note", new Event().with("text", "its collector works, and " + name + " goes on meanwhile"));
-        }
-        Heap.Pause pause = heap.collect();
-        if (!stops) { // a moment of that
-            report.say("pause", new Event().with("cause", "GC"));
-        }
-        report.say("resume", new Event().with("cause", "GC").with("took", pause.took().toNanos()));
-        report.say("note", new Event().with("text", "the log of its JVM says: " + pause.words()));
-    }
-
-    private static String inWords(Duration d) {
-        double ms = d.toNanos() / 1e6;
-        return ms < 1000 ? ms + " ms" : String.format(Locale.ROOT, "%.2f s", ms / 1000);
-    }
-
-    static String words(Exception err) {
-        return err instanceof java.util.concurrent.TimeoutException ? "no answer in time" : err.toString();
     }
 }

@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
  * is what the JVM's own log says.
  */
 final class Heap {
-    /** The log's file, to which -Xlog:gc writes. */
-    private static final String LOG = System.getProperty("fencelab.gclog", "");
+    /** The log's file, to which -Xlog:gc,gc+cpu,gc+phases writes. */
+    private static final Path LOG = Path.of(System.getProperty("fencelab.gclog", "none"));
     private static final Pattern PAUSE = Pattern.compile("(GC\\(\\d+\\) )(Pause .* ([0-9.]+)ms)$");
     private static final Pattern CPU = Pattern.compile("GC\\(\\d+\\) User=([0-9.]+)s Sys=([0-9.]+)s");
 
@@ -33,41 +33,32 @@ final class Heap {
      * @param work  how long the processors worked for it, where the log says that; else as took
      * @param words the line of the log
      */
-    record Pause(Duration took, Duration work, String words) {
+    private record Pause(Duration took, Duration work, String words) {
     }
 
     private Node list;
     private int size;
     private boolean stops;
 
-    /** Throws where the JVM does not keep the log that is read here. */
-    static void check() {
-        if (LOG.isEmpty()) {
-            throw new IllegalArgumentException("it needs the JVM's log: run java with -Dfencelab.gclog=FILE -Xlog:gc,gc+cpu,gc+phases:file=FILE");
-        }
-    }
-
-    /** Fills the heap until a collection takes so long, and says how long one takes then. */
-    Pause load(Duration want) throws IOException {
+    /** Fills the heap until a collection takes so long. Says how long one takes then, and whether it stops the program for most of that. */
+    void load(Duration want, Fields answer) throws IOException {
         for (double wanted = FIRST; ; ) {
             grow((int) Math.min(wanted, MOST));
             Pause pause = collect();
             double part = seconds(pause.work) / seconds(want);
             if (part >= ENOUGH || size >= MOST || size >= HOPELESS && !stops) {
-                return pause;
+                Runtime memory = Runtime.getRuntime();
+                answer.with("took", pause.work.toNanos()).with("mebibytes", (memory.totalMemory() - memory.freeMemory()) >> 20).with("stops", stops);
+                return;
             }
             wanted = stops ? Math.max(size + FIRST, ENOUGH * size / part) : HOPELESS;
         }
     }
 
-    /** Reports whether the last collection stopped the program for most of its time. */
-    boolean stops() {
-        return stops;
-    }
-
-    int mebibytes() {
-        Runtime memory = Runtime.getRuntime();
-        return (int) ((memory.totalMemory() - memory.freeMemory()) >> 20);
+    /** Runs a collection, and says what the log says of its longest pause. */
+    void collect(Fields answer) throws IOException {
+        Pause pause = collect();
+        answer.with("took", pause.took.toNanos()).with("words", pause.words);
     }
 
     /** Adds objects in a random order: the collector finds none where it looks. */
@@ -86,12 +77,12 @@ final class Heap {
     }
 
     /** Runs a collection, and returns its longest pause. */
-    Pause collect() throws IOException {
-        long before = Files.size(Path.of(LOG));
+    private Pause collect() throws IOException {
+        long before = Files.size(LOG);
         long began = System.nanoTime();
         System.gc();
         Duration all = Duration.ofNanos(System.nanoTime() - began);
-        byte[] log = Files.readAllBytes(Path.of(LOG));
+        byte[] log = Files.readAllBytes(LOG);
         Pause longest = new Pause(Duration.ZERO, Duration.ZERO, "");
         double work = -1;
         for (String line : new String(log, (int) before, log.length - (int) before).split("\n")) {

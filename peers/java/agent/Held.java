@@ -1,7 +1,5 @@
 import java.time.Duration;
 import java.util.Deque;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -11,125 +9,64 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** A lock that was asked for, and the thread on which it is. */
+/** A tenure, from the first attempt to take the lock to its release, and the thread on which it is. */
 final class Held {
-    final String lock;
-    /** The grants of the tenure, the latest first: more than one where the lock was taken again. */
-    final Deque<Locks.Tenure> grants = new ConcurrentLinkedDeque<>();
-    volatile boolean lost;
-    /** Of the last numbered write under it. */
-    long sequence;
-    private Place place; // null: it does not wait
+    final ExecutorService thread = Executors.newSingleThreadExecutor(Agent::daemon);
+    /** The latest first: more than one where the lock was taken again. */
+    private final Deque<Locks.Tenure> grants = new ConcurrentLinkedDeque<>();
     private final CountDownLatch released = new CountDownLatch(1);
-    private final ExecutorService thread = Executors.newSingleThreadExecutor(run -> {
-        Thread t = new Thread(run, "holder");
-        t.setDaemon(true);
-        return t;
-    });
 
-    /**
-     * A wait in the background.
-     *
-     * @param name    what the lock service's account would call the tenure
-     * @param asked   the question
-     * @param granted the tenure, or null where the client has left the queue
-     */
-    record Place(String name, Event asked, CompletableFuture<Locks.Tenure> granted) {
-    }
-
-    Held(String lock) {
-        this.lock = lock;
-    }
-
-    /** Does something on the lock's thread, and waits for so long at most. */
-    <T> T ask(Duration within, Callable<T> what) throws Exception {
-        Future<T> answer = thread.submit(what);
-        try {
-            return answer.get(within.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException late) {
-            answer.cancel(true);
-            throw late;
-        } catch (ExecutionException err) {
-            throw err.getCause() instanceof Exception cause ? cause : err;
+    void granted(Locks.Tenure tenure, Fields answer) throws Agent.Refused {
+        if (tenure == null) {
+            throw new Agent.Refused("this library's lock is not to be taken twice");
         }
-    }
-
-    /** Waits for the lock on its thread, in the background. */
-    Place enter(String name, Event asked, Callable<Locks.Tenure> lock) {
-        CompletableFuture<Locks.Tenure> granted = new CompletableFuture<>();
-        place = new Place(name, asked, granted);
-        thread.submit(() -> {
-            try {
-                Locks.Tenure t = lock.call();
-                if (!granted.complete(t) && t != null) { // it has left the queue meanwhile
-                    Thread.interrupted();
-                    t.unlock();
-                }
-            } catch (Exception err) {
-                granted.completeExceptionally(err);
-            }
-            return null;
-        });
-        return place;
-    }
-
-    boolean waits() {
-        return place != null;
-    }
-
-    Place place() {
-        return place;
-    }
-
-    /** Leaves the queue, unless the lock is granted. It takes so long at most. */
-    void leave(Duration within) {
-        if (place.granted.complete(null)) {
-            thread.shutdownNow();
-            try {
-                thread.awaitTermination(within.toNanos(), TimeUnit.NANOSECONDS);
-            } catch (InterruptedException end) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    /** Waits no more: what became of the place is known. */
-    void settle() {
-        place = null;
-    }
-
-    /** Says that the agent lets go of it by itself, unless it is lost: then the loss is news still. */
-    void release() {
-        if (!lost) {
-            released.countDown();
-        }
-    }
-
-    boolean released() {
-        return released.getCount() == 0;
-    }
-
-    /** Waits for so long at most until the agent lets go of it, and reports whether it has. */
-    boolean over(Duration within) throws InterruptedException {
-        return released.await(within.toNanos(), TimeUnit.NANOSECONDS);
-    }
-
-    /** Ends the thread. */
-    void end() {
-        thread.shutdown();
+        grants.addFirst(tenure);
+        answer.with("name", tenure.name()).with("token", tenure.token()).with("reenters", tenure.reenters());
     }
 
     Locks.Tenure grant() {
         return grants.getFirst();
     }
 
-    /** The token of the latest grant; 0: there is none. */
-    long token() {
-        return grants.isEmpty() ? 0 : grant().token();
+    /** Reports whether there is nothing to release. */
+    boolean over() {
+        return grants.isEmpty();
     }
 
-    /** An event about the lock, with the tenure and the token of the latest grant, or of its place in the queue. */
-    Event about() {
-        return new Event().with("scope", lock).with("tenure", waits() ? place.name : grant().name()).token(token());
+    /** Ends the latest grant. It can be tried again, unless it returns or says that the tenure was over. */
+    void unlock() throws Exception {
+        Locks.Tenure last = grant();
+        if (grants.size() == 1) {
+            released.countDown();
+        }
+        try {
+            last.unlock();
+        } catch (Exception err) {
+            if (Agent.isOver(err)) {
+                grants.remove(last);
+            }
+            throw err;
+        }
+        grants.remove(last);
+    }
+
+    /** Returns when the tenure is over, and reports whether it was lost. Most of these libraries tell nobody of a loss: this asks. */
+    boolean loses(Duration ttl) throws InterruptedException {
+        for (long seen = System.nanoTime(); !released.await(ttl.toNanos() / 3, TimeUnit.NANOSECONDS); ) {
+            long asks = System.nanoTime();
+            Future<Boolean> answer = thread.submit(() -> grant().held());
+            boolean held;
+            try {
+                held = answer.get(ttl.toNanos(), TimeUnit.NANOSECONDS);
+                seen = asks;
+            } catch (ExecutionException | TimeoutException err) { // it cannot be known
+                answer.cancel(true);
+                held = System.nanoTime() - seen <= ttl.toNanos();
+            }
+            if (!held) {
+                return released.getCount() > 0;
+            }
+        }
+        return false;
     }
 }

@@ -1,7 +1,7 @@
 import java.time.Duration;
 
 /**
- * What a lock library is to the agent. All that is asked of a lock, from the first attempt to
+ * What a lock library is to a client. All that is asked of a lock, from the first attempt to
  * its release, comes on one thread, which does nothing else: these libraries tell holders apart
  * by their threads.
  */
@@ -61,10 +61,15 @@ public interface Locks extends AutoCloseable {
         default Tenure again() throws Exception {
             return null;
         }
+
+        /** Reports whether the lock is to be taken twice. */
+        default boolean reenters() {
+            return false;
+        }
     }
 
     /** Connects a library. An IllegalArgumentException says what it lacks the code for. */
     interface Library {
-        Locks open(Arguments arguments) throws Exception;
+        Locks open(Fields arguments) throws Exception;
     }
 }

@@ -19,8 +19,8 @@ public final class Peer implements Locks {
     private final String recipe;
     private final boolean obeysSuspended;
 
-    private Peer(Arguments arguments) {
-        recipe = arguments.recipe();
+    private Peer(Fields arguments) {
+        recipe = arguments.text("by");
         if (!List.of("curator", "curator-read", "curator-write").contains(recipe)) {
             throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Curator");
         }

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 public final class Peer implements Locks {
     private final HazelcastInstance client;
 
-    private Peer(Arguments arguments) {
-        if (!arguments.recipe().equals("hazelcast")) {
+    private Peer(Fields arguments) {
+        if (!arguments.text("by").equals("hazelcast")) {
             throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the lock of Hazelcast");
         }
         ClientConfig config = new ClientConfig().setClusterName(Member.CLUSTER);
@@ -93,6 +93,11 @@ public final class Peer implements Locks {
         @Override
         public void unlock() {
             lock.unlock();
+        }
+
+        @Override
+        public boolean reenters() {
+            return true;
         }
 
         @Override

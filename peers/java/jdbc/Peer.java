@@ -12,8 +12,8 @@ public final class Peer implements Locks {
     private final DriverManagerDataSource database;
     private final Duration ttl;
 
-    private Peer(Arguments arguments) {
-        if (!arguments.recipe().equals("spring-jdbc")) {
+    private Peer(Fields arguments) {
+        if (!arguments.text("by").equals("spring-jdbc")) {
             throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of a JdbcLockRegistry");
         }
         database = new DriverManagerDataSource(System.getenv("FENCELAB_JDBC_URL"));

@@ -9,8 +9,8 @@ public final class Peer implements Locks {
     private final Duration ttl, timeout;
     private final String token;
 
-    private Peer(Arguments arguments) {
-        if (!arguments.recipe().equals("jetcd")) {
+    private Peer(Fields arguments) {
+        if (!arguments.text("by").equals("jetcd")) {
             throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of jetcd");
         }
         ttl = arguments.time("ttl");

@@ -16,9 +16,7 @@ final class LeaseIgnored extends WithToken {
     }
 
     @Override
-    public Tenure lock(String name, Duration within) {
-        RFencedLock lock = client.getFencedLock(name);
-        Long token = within.isZero() ? lock.tryLockAndGetToken(0, lease, TimeUnit.MILLISECONDS) : lock.lockAndGetToken(lease, TimeUnit.MILLISECONDS);
-        return token == null ? null : granted(lock, token);
+    Long take(RFencedLock lock, Duration within) {
+        return within.isZero() ? lock.tryLockAndGetToken(0, lease, TimeUnit.MILLISECONDS) : lock.lockAndGetToken(lease, TimeUnit.MILLISECONDS);
     }
 }

@@ -19,17 +19,17 @@ public final class Peer {
         Agent.run(arguments, Peer::locks);
     }
 
-    private static Locks locks(Arguments arguments) {
+    private static Locks locks(Fields arguments) {
         long lease = arguments.time("ttl").toMillis();
-        return switch (arguments.recipe()) {
+        return switch (arguments.text("by")) {
             case "redisson-redlock" -> new NodeByNode(nodes(arguments), RedissonRedLock::new, lease);
             case "redisson-multi" -> new NodeByNode(nodes(arguments), RedissonMultiLock::new, lease);
             default -> locks(arguments, connect(arguments), lease);
         };
     }
 
-    private static Locks locks(Arguments arguments, RedissonClient client, long lease) {
-        return switch (arguments.recipe()) {
+    private static Locks locks(Fields arguments, RedissonClient client, long lease) {
+        return switch (arguments.text("by")) {
             case "redisson" -> new Renewed(client, client::getLock);
             case "redisson-spin" -> new Renewed(client, client::getSpinLock);
             case "redisson-fair" -> new Renewed(client, client::getFairLock) {
@@ -53,7 +53,7 @@ public final class Peer {
         };
     }
 
-    private static RedissonClient connect(Arguments arguments) {
+    private static RedissonClient connect(Fields arguments) {
         Config config = config(arguments.text("endpoints"));
         config.setLockWatchdogTimeout(arguments.time("ttl").toMillis());
         config.useSingleServer().setTimeout((int) arguments.time("timeout").toMillis());
@@ -61,7 +61,7 @@ public final class Peer {
     }
 
     /** Connects a client with each node. Its timeout is Redisson's default, 3 s. */
-    private static List<Redisson> nodes(Arguments arguments) {
+    private static List<Redisson> nodes(Fields arguments) {
         return Stream.of(arguments.text("endpoints").split(",")).map(node -> (Redisson) Redisson.create(config(node))).toList();
     }
 

@@ -12,6 +12,11 @@ final class TokenEachTime extends WithToken {
     Tenure granted(RFencedLock lock, long token) {
         return new Granted(lock, token) {
             @Override
+            public boolean reenters() {
+                return true;
+            }
+
+            @Override
             public Tenure again() {
                 return TokenEachTime.this.lock(lock.getName(), Duration.ZERO);
             }

@@ -22,13 +22,13 @@ public final class Peer implements Locks {
     private final SimpleAsyncTaskScheduler scheduler = new SimpleAsyncTaskScheduler();
     private final Duration ttl;
 
-    private Peer(Arguments arguments) {
-        type = switch (arguments.recipe()) {
+    private Peer(Fields arguments) {
+        type = switch (arguments.text("by")) {
             case "spring", "spring-renewed" -> RedisLockType.SPIN_LOCK;
             case "spring-pubsub" -> RedisLockType.PUB_SUB_LOCK;
             default -> throw new IllegalArgumentException("--by is " + arguments.text("by") + ", and this client has the locks of Spring");
         };
-        renews = arguments.recipe().equals("spring-renewed");
+        renews = arguments.text("by").equals("spring-renewed");
         ttl = arguments.time("ttl");
         String[] address = arguments.text("endpoints").split(":");
         RedisUrl url = RedisUrl.ofEnvironment();
