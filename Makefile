@@ -44,7 +44,7 @@ lint:
 	test -z "$$(gofmt -l .)" || { gofmt -l .; false; }
 	go vet work
 	go tool staticcheck work
-	for system in darwin windows; do GOOS=$$system go build -o /dev/null ./cmd/gcsim || exit; done
+	go run ./internal/elsewhere darwin windows
 	.ci/tidy -diff
 
 tidy: ## each module's go.mod and go.sum, after a change of what is imported
