@@ -38,7 +38,7 @@ type Config struct {
 	Sender func() (*kvhttp.Client, error)
 	// Words is where people read what happens.
 	Words io.Writer
-	// Heap is that of another process, which does what the client asks for; nil: this one does.
+	// Heap is the heap of another process, which does what the client asks for; nil: this process's.
 	Heap Heap
 }
 

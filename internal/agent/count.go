@@ -142,7 +142,7 @@ func failure(outcome history.Event) error {
 	switch {
 	case outcome.Kind == history.KindOK:
 		return nil
-	case outcome.Reason == string(fencehttp.ReasonStale), outcome.Reason == reasonLost:
+	case outcome.Reason == string(fencehttp.ReasonStale), outcome.Reason == history.ReasonLost:
 		return errAgain
 	}
 	err := fmt.Errorf("%s: %s", outcome.Op, outcome.Text)

@@ -44,7 +44,7 @@ func (a *agent) looks(ctx context.Context, how string, r *request) (said string,
 	}
 	refused = a.invoke(r.ask)
 	if errors.As(err, new(service.NotHeld)) {
-		refused.Reason = reasonLost
+		refused.Reason = history.ReasonLost
 	}
 	return "", a.conclude(refused, fence.Definite.Wrap(err)), false
 }

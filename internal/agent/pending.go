@@ -13,7 +13,7 @@ func (a *agent) pend(h *held, answer history.Event) history.Event {
 	h.transaction = true
 	if answer.Kind != history.KindOK {
 		a.print(answer)
-		answer.Reason = reasonLost // the transaction is over, and what it did is undone
+		answer.Reason = history.ReasonLost // the transaction is over, and what it did is undone
 		return answer
 	}
 	h.pending = append(h.pending, answer)

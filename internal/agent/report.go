@@ -15,9 +15,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// reasonLost is that of what was not even sent, because the lock is not held.
-const reasonLost = "lost"
-
 // conclude reports what became of something: e as it was asked, and what was
 // learned.
 func (a *agent) conclude(e history.Event, err error) history.Event {

@@ -112,7 +112,7 @@ var slots = regexp.MustCompile(slot)
 // name has 16 bytes.
 func name(i int) string { return fmt.Sprintf("key-%012d", i) }
 
-// key is that of the n-th write. keyNumber is its number: neighbours are far apart, as they are
+// key is the key of the n-th write. keyNumber is its number: neighbours are far apart, as they are
 // where many clients write. 7919 is a prime.
 func key(n, keys int) string { return name(keyNumber(n, keys)) }
 

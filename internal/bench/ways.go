@@ -22,7 +22,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
-// lockTTL is that of leases of which none is to run out.
+// lockTTL is so long that no lease runs out.
 const lockTTL = time.Minute
 
 // locking takes the lock of a scope, and waits for it. unlock gives it back.

@@ -138,7 +138,7 @@ func (l *Ledger) Request(id string) *Request {
 	return q
 }
 
-// Actor is the one of that lane.
+// Actor is who acts in a lane.
 func (l *Ledger) Actor(lane string) *Actor {
 	a := l.actors[lane]
 	if a == nil {
@@ -269,13 +269,13 @@ func (l *Ledger) answered(e Entry) {
 		if e.Kind == KindOK {
 			l.toldOf(e)
 		}
-	case e.Kind == KindFail && e.Reason == reasonLost:
+	case e.Kind == KindFail && e.Reason == ReasonLost:
 		l.disbelieve(e)
 	}
 }
 
-// reasonLost is that of a client that looked, and found that the lock is not its own.
-const reasonLost = "lost"
+// ReasonLost is why a client sent nothing: it has looked, and found that the lock is not its own.
+const ReasonLost = "lost"
 
 // toldOf takes in that a client was told that it has a lock: it may be by the tenure of
 // another one.

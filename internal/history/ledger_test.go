@@ -18,7 +18,7 @@ type belief struct {
 
 type span struct{ from, to int }
 
-// spanOf is the one between two entries of so many events.
+// spanOf is the span between two entries of so many events.
 func spanOf(from, to Entry, events int) span {
 	switch {
 	case !from.Came():

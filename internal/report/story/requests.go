@@ -11,11 +11,8 @@ import (
 // slow is how long a request may be under way before it is drawn as two steps.
 const slow = 100 * time.Millisecond
 
-// Reasons of a failure of which nobody was asked.
-const (
-	reasonHeld = "held"
-	reasonLost = "lost"
-)
+// reasonHeld is why a client asked nobody for a lock: it has the lock already.
+const reasonHeld = "held"
 
 // request is what is known of one from all accounts.
 type request struct {
@@ -200,7 +197,7 @@ func (b *Builder) answer(e history.Event, r *request) {
 	case e.Kind == history.KindOK:
 		b.succeeded(e, asked, account)
 	case account == history.KindRefused: // which says why
-	case e.Reason == reasonLost && !history.AsksForLock(asked.Op):
+	case e.Reason == history.ReasonLost && !history.AsksForLock(asked.Op):
 		class := ClassNote
 		if b.ledger.Actor(e.Lane).Latest != nil {
 			class = ClassLost

@@ -123,7 +123,7 @@ func (s *servers) forget(ctx context.Context, before, now *queue, revoke func(ye
 	return nil
 }
 
-// queue is that of one lock. A key that is in it again, with another create revision, is of
+// queue is the queue of one lock. A key that is in it again, with another create revision, is of
 // another tenure.
 type queue struct {
 	*service.Line

@@ -19,7 +19,7 @@ import (
 // processes shows it.
 const urlEnv = "FENCELAB_MARIADB_URL"
 
-// ownURL is that of a server which a run has started, but for its address.
+// ownURL is the URL of a server that a run has started, without its address.
 const ownURL = "mariadb://root@"
 
 // ownDatabase is the run's in a server that the run has for itself.
@@ -32,7 +32,7 @@ type place struct{ url, addr string }
 // placeAt is the MariaDB at an address.
 type placeAt func(addr string) place
 
-// placesBy are those of a URL; "" is that of one which a run has started.
+// placesBy makes the places of the server at a URL; "" is a server that a run has started.
 func placesBy(url string) placeAt {
 	return func(addr string) place { return place{cmp.Or(url, ownURL), addr} }
 }

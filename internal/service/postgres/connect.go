@@ -21,7 +21,7 @@ import (
 // list of processes shows it.
 const urlEnv = "FENCELAB_POSTGRES_URL"
 
-// ownURL is that of a server which a run has started, but for its address. ownDatabase is
+// ownURL is the URL of a server that a run has started, without its address. ownDatabase is
 // the run's in it.
 const (
 	ownURL      = "postgres://postgres@/" + ownDatabase + "?sslmode=disable"
@@ -38,7 +38,7 @@ type place struct {
 // placeAt is the PostgreSQL at an address.
 type placeAt func(addr string) place
 
-// placesBy are those of a URL; "" is that of one which a run has started.
+// placesBy makes the places of the server at a URL; "" is a server that a run has started.
 func placesBy(url string) placeAt {
 	return func(addr string) place { return place{url: cmp.Or(url, ownURL), addr: addr} }
 }

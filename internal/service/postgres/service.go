@@ -23,7 +23,7 @@ const Name = "postgres"
 // Service is PostgreSQL, where the environment says that it is.
 func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 
-// serviceAt is the one at a URL; "" is one that a run starts.
+// serviceAt is the service with the server at a URL; "" is a server that a run starts.
 func serviceAt(url string) *service.Service {
 	at := placesBy(url)
 	d := sqlservice.About{Rules: rules, Recipes: recipes, Open: at.open, Server: launch, Rights: rights, URL: url, Variable: urlEnv}
