@@ -6,7 +6,7 @@ run: ## the main story
 	go run ./cmd/gcsim
 
 test: ## all tests, and at the end which were left out for want of what
-	go run ./internal/need/leftout go test ./...
+	go run ./internal/tools/need/leftout go test ./...
 
 race:
 	go test -race ./...
@@ -15,16 +15,16 @@ mutants: ## 100,000 histories before both judges; then each rule of the first on
 	FENCELAB_MUTANTS=1 go test -count=1 -v -timeout 3h -run 'TestTwoJudges|TestEveryRuleOfTheFirstJudgeMatters' ./internal/judge
 
 # In a venv, as Debian's Python takes no packages beside its own.
-TESTER = internal/kvhttp/testdata/schemathesis/requirements.txt
-schemathesis: ## a tester of APIs for the tests of internal/kvhttp, by python3 and pip into the user's cache
+TESTER = internal/storage/kvhttp/testdata/schemathesis/requirements.txt
+schemathesis: ## a tester of APIs for the tests of internal/storage/kvhttp, by python3 and pip into the user's cache
 	set -e; venv="$${XDG_CACHE_HOME:-$$HOME/.cache}/fencelab/$$(sed -n 's/^schemathesis==/schemathesis-/p' $(TESTER))"; \
 		test -x "$$venv/bin/schemathesis" || { python3 -m venv "$$venv"; "$$venv/bin/pip" install --quiet --disable-pip-version-check -r $(TESTER); }
 
 bench: ## ratios, taken side by side, into docs/performance.md and docs/locks.md; nothing else should run meanwhile
-	go test -run '^$$' -bench . ./pkg/fence ./internal/kvhttp
-	go run ./internal/bench -o docs/performance.md
-	go run ./internal/bench --only compared -o internal/mkdocs/measured.md
-	go run ./internal/mkdocs
+	go test -run '^$$' -bench . ./pkg/fence ./internal/storage/kvhttp
+	go run ./internal/tools/bench -o docs/performance.md
+	go run ./internal/tools/bench --only compared -o internal/tools/mkdocs/measured.md
+	go run ./internal/tools/mkdocs
 
 # A number of inputs for each, not a time: where the time is over Go before 1.27 may
 # call that a failure, "context deadline exceeded" (go.dev/issue/75804).
@@ -33,10 +33,10 @@ FUZZ = \
 	./pkg/fence:FuzzParseToken ./pkg/fence:FuzzRegister \
 	./pkg/fence/fencebolt:FuzzDecode ./pkg/fence/fenceetcd:FuzzDecode \
 	./pkg/fence/fencehttp:FuzzParseClaim ./pkg/fence/fencehttp:FuzzTransport \
-	./internal/kv:FuzzReadSnapshot ./internal/kv:FuzzSnapshot ./internal/kv:FuzzBoltItem \
-	./internal/kvhttp:FuzzRequests ./internal/kvhttp:FuzzBatch ./internal/kvhttp:FuzzFloor ./internal/kvhttp:FuzzContribLock \
-	./internal/access:FuzzTokensFile ./internal/access:FuzzAuthorization \
-	./internal/scenario:FuzzParse ./internal/laws:FuzzAnswer
+	./internal/storage/kv:FuzzReadSnapshot ./internal/storage/kv:FuzzSnapshot ./internal/storage/kv:FuzzBoltItem \
+	./internal/storage/kvhttp:FuzzRequests ./internal/storage/kvhttp:FuzzBatch ./internal/storage/kvhttp:FuzzFloor ./internal/storage/kvhttp:FuzzContribLock \
+	./internal/storage/access:FuzzTokensFile ./internal/storage/access:FuzzAuthorization \
+	./internal/scenario:FuzzParse ./internal/outside/laws:FuzzAnswer
 fuzz: ## every decoder of what comes from outside, one after another (minimising findings would take most of the time)
 	set -e; for f in $(FUZZ); do go test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x "$${f%:*}"; done
 
@@ -44,7 +44,7 @@ lint:
 	test -z "$$(gofmt -l .)" || { gofmt -l .; false; }
 	go vet work
 	go tool staticcheck work
-	go run ./internal/elsewhere darwin windows
+	go run ./internal/tools/elsewhere darwin windows
 	.ci/tidy -diff
 
 tidy: ## each module's go.mod and go.sum, after a change of what is imported
@@ -62,13 +62,13 @@ docs: ## the chapters' pictures, the table of all pitfalls and that of all locks
 	go test ./internal/service/sqlite -run TestTable -update
 	go test ./internal/service/zookeeper -run TestTable -update
 	go test ./internal/service/elasticsearch -run TestTable -update
-	go test ./internal/drivertest/interop -run TestPairs -update
-	go run ./internal/mkdocs gcsim-out
+	go test ./internal/drivers/interop -run TestPairs -update
+	go run ./internal/tools/mkdocs gcsim-out
 
 picture: ## the picture of one chapter, from a new run of its scenario: make picture SCENARIO=gc-pause
 	rm -rf gcsim-out/one
 	go run ./cmd/gcsim run $(SCENARIO) -o gcsim-out/one
-	go run ./internal/mkdocs gcsim-out/one
+	go run ./internal/tools/mkdocs gcsim-out/one
 
 dist: ## the files of a release, of the commit that stands here, in dist
 	.ci/dist

@@ -19,8 +19,8 @@ import (
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/scenario"
 
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 	"github.com/fencelab/fencelab/internal/service/all"
-	"github.com/fencelab/fencelab/internal/verdict"
 )
 
 // language is what scenarios can say.

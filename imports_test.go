@@ -47,7 +47,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		"./pkg/lock/eslock":           {own("pkg/fence"), own("pkg/internal/esdoc"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./pkg/lock/sqllock":          {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
 		"./internal/history":          {own("pkg/fence")},
-		"./internal/verdict":          {own("pkg/fence"), own("internal/history")},
+		"./internal/judge/verdict":    {own("pkg/fence"), own("internal/history")},
 	} {
 		for _, dep := range deps(t, pkg) {
 			if !slices.Contains(allowed, dep) {
@@ -58,32 +58,32 @@ func TestImportsGoOneWay(t *testing.T) {
 	// What a lock service and a storage without a story need: nothing of the lab, or of a service.
 	stage := []string{
 		own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("pkg/lock"), own("internal/history"),
-		own("internal/kernel"), own("internal/kv"), own("internal/proc"), own("internal/scenario"), own("internal/service"), own("internal/setting"), own("internal/strictyaml"), own("internal/webpage"),
+		own("internal/platform/kernel"), own("internal/storage/kv"), own("internal/platform/proc"), own("internal/scenario"), own("internal/service"), own("internal/scenario/setting"), own("internal/platform/strictyaml"), own("internal/platform/webpage"),
 	}
 	// These may have libraries, but of ours only what is said here.
 	for pkg, allowed := range map[string][]string{
-		"./pkg/lock/etcdlock":    {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
-		"./pkg/lock/redislock":   {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
-		"./pkg/lock/zklock":      {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
-		"./pkg/fence/fencebolt":  {own("pkg/fence")},
-		"./pkg/fence/fenceetcd":  {own("pkg/fence")},
-		"./pkg/fence/fenceredis": {own("pkg/fence")},
-		"./internal/linear":      {}, // above all not pkg/fence: it is the second opinion
-		"./internal/strictyaml":  {},
-		"./internal/access":      {own("pkg/fence"), own("internal/strictyaml")},
-		"./internal/judge":       {own("pkg/fence"), own("internal/history"), own("internal/verdict"), own("internal/linear")},
-		"./internal/scenario":    {own("pkg/fence"), own("internal/history"), own("internal/setting"), own("internal/strictyaml")},
-		"./internal/setting":     {},
-		"./internal/service":     {own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/kernel"), own("internal/proc"), own("internal/scenario"), own("internal/setting"), own("internal/strictyaml")},
-		"./internal/kernel":      {},
-		"./internal/kv":          {own("internal/kernel"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
-		"./internal/foreign":     {own("internal/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("internal/history"), own("internal/kernel"), own("internal/proc"), own("internal/ports")},
-		"./internal/laws":        {own("internal/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencetest"), own("internal/foreign"), own("internal/kernel"), own("internal/proc"), own("internal/ports"), own("internal/history"), own("internal/report/story")},
-		"./internal/scene":       stage,
-		"./internal/watch":       append([]string{own("internal/scene")}, stage...),
-		"./internal/agentcheck":  append([]string{own("internal/scene"), own("internal/agent"), own("internal/access"), own("internal/kvhttp")}, stage...),
-		"./internal/kvhttp":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/kernel"), own("internal/kv"), own("internal/access"), own("internal/strictyaml"), own("internal/webpage")},
-		"./internal/webpage":     {own("pkg/fence")},
+		"./pkg/lock/etcdlock":            {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
+		"./pkg/lock/redislock":           {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
+		"./pkg/lock/zklock":              {own("pkg/fence"), own("pkg/lock"), own("pkg/lock/internal/attempt")},
+		"./pkg/fence/fencebolt":          {own("pkg/fence")},
+		"./pkg/fence/fenceetcd":          {own("pkg/fence")},
+		"./pkg/fence/fenceredis":         {own("pkg/fence")},
+		"./internal/judge/linear":        {}, // above all not pkg/fence: it is the second opinion
+		"./internal/platform/strictyaml": {},
+		"./internal/storage/access":      {own("pkg/fence"), own("internal/platform/strictyaml")},
+		"./internal/judge":               {own("pkg/fence"), own("internal/history"), own("internal/judge/verdict"), own("internal/judge/linear")},
+		"./internal/scenario":            {own("pkg/fence"), own("internal/history"), own("internal/scenario/setting"), own("internal/platform/strictyaml")},
+		"./internal/scenario/setting":    {},
+		"./internal/service":             {own("pkg/fence"), own("pkg/lock"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/scenario"), own("internal/scenario/setting"), own("internal/platform/strictyaml")},
+		"./internal/platform/kernel":     {},
+		"./internal/storage/kv":          {own("internal/platform/kernel"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd")},
+		"./internal/outside/program":     {own("internal/platform/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("internal/history"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/platform/ports")},
+		"./internal/outside/laws":        {own("internal/platform/webpage"), own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencetest"), own("internal/outside/program"), own("internal/platform/kernel"), own("internal/platform/proc"), own("internal/platform/ports"), own("internal/history"), own("internal/report/story")},
+		"./internal/outside/stage":       stage,
+		"./internal/outside/watch":       append([]string{own("internal/outside/stage")}, stage...),
+		"./internal/clients/agentcheck":  append([]string{own("internal/outside/stage"), own("internal/clients/agent"), own("internal/storage/access"), own("internal/storage/kvhttp")}, stage...),
+		"./internal/storage/kvhttp":      {own("pkg/fence"), own("pkg/fence/fencehttp"), own("pkg/fence/fencebolt"), own("pkg/fence/fenceetcd"), own("internal/platform/kernel"), own("internal/storage/kv"), own("internal/storage/access"), own("internal/platform/strictyaml"), own("internal/platform/webpage")},
+		"./internal/platform/webpage":    {own("pkg/fence")},
 
 		"./internal/report/story":    {own("pkg/fence"), own("internal/history")},
 		"./internal/report/terminal": {own("pkg/fence"), own("internal/history"), own("internal/report/story")},
@@ -134,7 +134,7 @@ func TestServersKeepPagesOut(t *testing.T) {
 	servers := 0
 	for _, dir := range []string{"cmd", "internal"} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/bench/") {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/tools/bench/") {
 				return err
 			}
 			source, err := os.ReadFile(path)

@@ -34,8 +34,8 @@ func lockServices(t *testing.T) (names []string) {
 
 // neutral are the packages that know lock services by internal/service alone.
 var neutral = []string{
-	"internal/lab", "internal/scenario", "internal/history", "internal/verdict", "internal/judge", "internal/report",
-	"internal/agent", "internal/setting", "internal/service", "internal/serve", "cmd/gcsim",
+	"internal/lab", "internal/scenario", "internal/history", "internal/judge/verdict", "internal/judge", "internal/report",
+	"internal/clients/agent", "internal/scenario/setting", "internal/service", "internal/serve", "cmd/gcsim",
 }
 
 // mayName are the files of those that name a lock service all the same, and how often.

@@ -25,7 +25,7 @@ func original(t *testing.T, recipe string) (artifact, version string) {
 		if !strings.HasPrefix(recipe, o.recipe) {
 			continue
 		}
-		file := "peers/java/" + o.folder + "/pom.xml"
+		file := "internal/clients/java/" + o.folder + "/pom.xml"
 		m := regexp.MustCompile(fmt.Sprintf(`<artifactId>%s</artifactId>\s*<version>([^<]+)</version>`, o.artifact)).FindStringSubmatch(read(t, file))
 		if m == nil {
 			t.Fatalf("%s has no version of %s", file, o.artifact)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 

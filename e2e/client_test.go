@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 const (

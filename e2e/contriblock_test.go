@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // originalsEnv tells a test in a network of its own where contrib/lock's programs are.
@@ -89,7 +89,7 @@ func buildOriginals(t *testing.T) (dir string) {
 	t.Helper()
 	if out, err := inOriginals("mod", "download").CombinedOutput(); err != nil {
 		t.Logf("%v\n%s", err, out)
-		need.Missing(t, "modules of contrib/lock", "to run it beside ours", "GOWORK=off go -C internal/originals mod download")
+		need.Missing(t, "modules of contrib/lock", "to run it beside ours", "GOWORK=off go -C internal/tools/originals mod download")
 	}
 	dir = t.TempDir()
 	if out, err := inOriginals("build", "-buildvcs=false", "-o", dir+"/", "tool").CombinedOutput(); err != nil {
@@ -98,7 +98,7 @@ func buildOriginals(t *testing.T) (dir string) {
 	return dir
 }
 
-const originalsModule = "../internal/originals" // which go.work leaves out
+const originalsModule = "../internal/tools/originals" // which go.work leaves out
 
 func inOriginals(args ...string) *exec.Cmd {
 	cmd := exec.Command("go", append([]string{"-C", originalsModule}, args...)...)

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // bin is where TestMain puts the binaries. Tests that start themselves again, in a
@@ -91,7 +91,7 @@ var sources sync.Once
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	sources.Do(func() {
-		for _, root := range []string{"../cmd", "../docs/course", "../internal", "../peers", "../pkg", "../scenarios"} {
+		for _, root := range []string{"../cmd", "../docs/course", "../internal", "../pkg", "../scenarios"} {
 			need.Files(t, root)
 		}
 	})

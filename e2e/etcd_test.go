@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/kvhttp"
-	"github.com/fencelab/fencelab/internal/linear"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/judge/linear"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/network"
-	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/platform/network"
+	"github.com/fencelab/fencelab/internal/platform/ports"
 )
 
 // site is a storage process that keeps its address when it is started again, and

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/kvhttp"
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/internal/storage/kvhttp"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // diskArg makes the test's program the holder of a file system.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestRealCollection reads what is told of it. TestAllScenarios runs it each time.

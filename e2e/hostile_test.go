@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // The bound of memory that docs/operations.md gives: what the storage itself

@@ -8,17 +8,17 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/peers/peerstest"
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestKilledWithJava: what ends gcsim in the middle of its story ends a client in Java that
 // runs, and one that stands still: newWorld sees to that. One whose clock is wrong leaves nothing
 // in the machine's shared memory.
 func TestKilledWithJava(t *testing.T) {
-	peerstest.Need(t)
-	peerstest.NeedClock(t)
+	javatest.Need(t)
+	javatest.NeedClock(t)
 	const story = `title: A client in Java stands still
 clients:
   client1: {lock: /lock, by: RECIPE, ttl: 30s, ahead: 60s}

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // lanes starts a lane for each process of the main story, which wait at an address.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 const examples = "../examples/storage/"

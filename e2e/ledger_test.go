@@ -10,8 +10,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/kvhttp"
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/linear"
-	"github.com/fencelab/fencelab/internal/linear/workload"
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/judge/linear"
+	"github.com/fencelab/fencelab/internal/judge/linear/workload"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // trial is 16 clients and storages that are harmed while they serve.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestOperations types the commands of docs/operations.md, as they stand there,

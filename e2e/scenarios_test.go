@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestAllScenarios runs every scenario in every variant, those of one lock service after the

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/need"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // stracePath is where strace is.

@@ -3,8 +3,8 @@
 package main
 
 import (
-	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/clientcmd"
+	"github.com/fencelab/fencelab/internal/clients/clientcmd"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/agentcheck"
-	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/clients/agentcheck"
+	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 func agentCheckCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 )

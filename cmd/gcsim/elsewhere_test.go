@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 )
 
 // TestElsewhere: where there is no Linux, commands that make runs say so at once, and the

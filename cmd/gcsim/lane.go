@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/lanes"
+	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/terminals"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -26,7 +26,7 @@ processes are the run's, and go on without the lane.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for a run with --lanes %s\n", at)
-			err := lanes.Show(cmd.Context(), at, args[0], cmd.OutOrStdout())
+			err := terminals.Show(cmd.Context(), at, args[0], cmd.OutOrStdout())
 			if cmd.Context().Err() != nil {
 				return &cli.ExitError{Code: exitStopped} // what it broke off is of no interest
 			}
@@ -39,7 +39,7 @@ processes are the run's, and go on without the lane.`,
 }
 
 // awaitLanes waits until each lane of the scenarios' histories has come.
-func awaitLanes(cmd *cobra.Command, addr string, list []*scenario.Scenario) (*lanes.Lanes, error) {
+func awaitLanes(cmd *cobra.Command, addr string, list []*scenario.Scenario) (*terminals.Lanes, error) {
 	names := []string{history.LaneStorage}
 	for _, s := range list {
 		names = append(names, s.Clients...)
@@ -49,7 +49,7 @@ func awaitLanes(cmd *cobra.Command, addr string, list []*scenario.Scenario) (*la
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	l, err := lanes.Listen(addr)
+	l, err := terminals.Listen(addr)
 	if err != nil {
 		return nil, fmt.Errorf("--lanes %s: %w", addr, err)
 	}

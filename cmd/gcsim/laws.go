@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 )
 
 type lawsOptions struct {

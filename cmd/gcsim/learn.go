@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
-	"github.com/fencelab/fencelab/internal/laws"
 	"github.com/fencelab/fencelab/internal/learn"
+	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/service/all"
 )

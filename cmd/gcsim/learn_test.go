@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/cli"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 )
 
 // TestLearn: the lessons are listed, and an exercise is set up where nothing is in its way.

@@ -5,9 +5,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/kernel"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/kernel"
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/history/schema"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 func pauseCommand() *cobra.Command {
@@ -41,7 +41,7 @@ func pauseCommand() *cobra.Command {
 	return cmd
 }
 
-func pause(ctx context.Context, p *proc.Foreign, length time.Duration, say func(string, ...any)) (err error) {
+func pause(ctx context.Context, p *proc.Other, length time.Duration, say func(string, ...any)) (err error) {
 	began := time.Now()
 	if err := p.Pause(ctx); err != nil {
 		return err

@@ -158,7 +158,7 @@ func (p *pool) run(ctx context.Context, j *job) story.Result {
 		}
 		r.Took = took
 	}
-	r.Began, r.Round, r.Yours = began, j.round, j.options.Foreign != nil
+	r.Began, r.Round, r.Yours = began, j.round, j.options.UsersStorage != nil
 	return r
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
-	"github.com/fencelab/fencelab/internal/verdict"
 )
 
 // output is where gcsim prints. When it cannot be written to, nothing more is,

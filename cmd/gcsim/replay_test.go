@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/golden"
+	"github.com/fencelab/fencelab/internal/tools/golden"
 )
 
 // The main story, as it was run.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/cli"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"

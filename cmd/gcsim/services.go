@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -38,7 +38,7 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 				}
 				fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", s.Name, len(own), whereIs(s))
 			}
-			fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", peers.Name, inJava, whereIs(javaPeers))
+			fmt.Fprintf(w, "%s\t%d scenarios\t%s\n", java.Name, inJava, whereIs(javaPeers))
 			return w.Flush()
 		},
 	}
@@ -47,7 +47,7 @@ is missing are skipped; with "gcsim run --require all" that is an error.`,
 }
 
 // javaPeers are the clients in Java, which are found and fetched as a service is.
-var javaPeers = &service.Service{Service: scenario.Service{Name: peers.Name}, Found: peers.Found, Get: peers.Get}
+var javaPeers = &service.Service{Service: scenario.Service{Name: java.Name}, Found: java.Found, Get: java.Get}
 
 // parts are what scenarios need: the lock services, and the clients in Java.
 func parts() []*service.Service { return append(slices.Clone(all.List), javaPeers) }

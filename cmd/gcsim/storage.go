@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // ownStorage is a storage of the user's, which takes the place of gcsim's.
@@ -47,12 +47,12 @@ func checkStorageURL(text string) error {
 }
 
 // of is the storage of a run that is not gcsim's; nil: it is gcsim's.
-func (o ownStorage) of(v *scenario.Variant) *lab.Foreign {
+func (o ownStorage) of(v *scenario.Variant) *lab.UsersStorage {
 	switch command := v.World.Storage.Command; {
 	case command != "":
-		return &lab.Foreign{Command: command}
+		return &lab.UsersStorage{Command: command}
 	case o != ownStorage{}:
-		return &lab.Foreign{URL: o.url, Command: o.command}
+		return &lab.UsersStorage{URL: o.url, Command: o.command}
 	}
 	return nil
 }
@@ -63,8 +63,8 @@ const askDeadline = 10 * time.Second
 // place gives jobs the storages that are not gcsim's, and says why jobs are skipped. Each storage
 // is asked once what it speaks.
 func (o ownStorage) place(ctx context.Context, exe string, jobs []*job) error {
-	asked := make(map[lab.Foreign]laws.Speaks)
-	ask := func(f lab.Foreign) (laws.Speaks, error) {
+	asked := make(map[lab.UsersStorage]laws.Speaks)
+	ask := func(f lab.UsersStorage) (laws.Speaks, error) {
 		if speaks, known := asked[f]; known {
 			return speaks, nil
 		}
@@ -85,7 +85,7 @@ func (o ownStorage) place(ctx context.Context, exe string, jobs []*job) error {
 			continue
 		}
 		var err error
-		if j.options.Foreign, j.skipped, err = o.choose(j.variant, ask); err != nil {
+		if j.options.UsersStorage, j.skipped, err = o.choose(j.variant, ask); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func (o ownStorage) place(ctx context.Context, exe string, jobs []*job) error {
 
 // choose is the storage of a variant, if that is not gcsim's, and why the variant is skipped; ""
 // where it is not.
-func (o ownStorage) choose(v *scenario.Variant, ask func(lab.Foreign) (laws.Speaks, error)) (f *lab.Foreign, skipped string, err error) {
+func (o ownStorage) choose(v *scenario.Variant, ask func(lab.UsersStorage) (laws.Speaks, error)) (f *lab.UsersStorage, skipped string, err error) {
 	if f = o.of(v); f == nil {
 		return nil, "", nil
 	}

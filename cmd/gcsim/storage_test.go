@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -76,7 +76,7 @@ func TestVariantsThatAStorageCannotTakePartIn(t *testing.T) {
 		"two locks":             {url, contrib, "", "", "c: lock, c: lock /m, c: write a=1 under /m", "guards several keys, or a key has several locks, and the storage speaks contrib/lock"},
 	} {
 		v := variantOf(t, tt.world, tt.client, tt.steps)
-		_, got, err := tt.own.choose(v, func(lab.Foreign) (laws.Speaks, error) { return tt.speaks, nil })
+		_, got, err := tt.own.choose(v, func(lab.UsersStorage) (laws.Speaks, error) { return tt.speaks, nil })
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) || err != nil {
 			t.Errorf("%s: left out because of %q, %v, want %q", name, got, err, tt.want)
 		}

@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/storagecmd"
+	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/storage/storagecmd"
 )
 
 func main() { cli.Main(storagecmd.Command()) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
-	"github.com/fencelab/fencelab/internal/linear"
+	"github.com/fencelab/fencelab/internal/judge/linear"
 )
 
 func TestVisualize(t *testing.T) {

@@ -2,7 +2,7 @@ package judge
 
 import (
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/linear"
+	"github.com/fencelab/fencelab/internal/judge/linear"
 )
 
 // faults are what was done to clients, to the storage and to the lock service, each until it

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/linear"
-	"github.com/fencelab/fencelab/internal/verdict"
+	"github.com/fencelab/fencelab/internal/judge/linear"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 )
 
 // Judgement is all that is judged of a run.

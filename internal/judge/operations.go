@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/linear"
+	"github.com/fencelab/fencelab/internal/judge/linear"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 

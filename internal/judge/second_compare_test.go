@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/verdict"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 )
 
 func longTests() bool { return os.Getenv("FENCELAB_MUTANTS") != "" }

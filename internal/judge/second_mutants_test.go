@@ -30,7 +30,7 @@ func TestEveryRuleOfTheFirstJudgeMatters(t *testing.T) {
 		t.Skip("it builds the first judge some hundred times: make mutants")
 	}
 	corpus := writeCorpus(t)
-	if out, err := judgeCorpusWith(t, corpus, "../verdict/judge.go", func(s string) string { return s }); err != nil {
+	if out, err := judgeCorpusWith(t, corpus, "verdict/judge.go", func(s string) string { return s }); err != nil {
 		t.Fatalf("nothing is broken, and yet: %v\n%s", err, out)
 	}
 	for _, m := range firstJudgeMutations {

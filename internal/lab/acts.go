@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // clientActs are what clients do by themselves. Their agents know how; here is how it

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/agent"
-	"github.com/fencelab/fencelab/internal/network"
-	"github.com/fencelab/fencelab/internal/peers"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/clients/agent"
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/platform/network"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // clientProcess is a process of a client.
@@ -133,14 +133,14 @@ func Lacks(s *service.Service, v *scenario.Variant) string {
 	if !service.InJava(s, v) {
 		return ""
 	}
-	if where, bring := peers.Found(); where == "" {
+	if where, bring := java.Found(); where == "" {
 		return "the clients in Java are missing: " + bring
 	}
 	for _, c := range v.Clients {
-		if service.PeerOf(s, c) == "" || peers.Env(c.Values) == nil {
+		if service.PeerOf(s, c) == "" || java.Env(c.Values) == nil {
 			continue
 		}
-		if where, bring := peers.FoundClock(); where == "" {
+		if where, bring := java.FoundClock(); where == "" {
 			return "libfaketime, which makes the clock of a client in Java wrong, is missing: " + bring
 		}
 	}

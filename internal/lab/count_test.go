@@ -9,8 +9,8 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service/etcd"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // TestSeedChooses: a seed always chooses the same victims, another one others; and

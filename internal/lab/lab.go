@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/kvhttp"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
 // Options of Run.
@@ -44,9 +44,9 @@ type Options struct {
 	Endpoints []string
 	// Shared are servers that several runs use; nil: each run has its own.
 	Shared *Shared
-	// Foreign is the storage, if that is not ours. A command that the variant names for its
+	// UsersStorage is the storage, if that is not ours. A command that the variant names for its
 	// storage is one as well.
-	Foreign *Foreign
+	UsersStorage *UsersStorage
 	// Lane, if not nil, is where people read what the processes of a lane of the history
 	// say, as it is said. A run with lanes has servers of its own.
 	Lane func(name string) io.Writer
@@ -160,7 +160,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if err := r.settle(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.settleForeign(ctx); err != nil {
+	if err := r.settleUsers(ctx); err != nil {
 		return nil, err
 	}
 	for _, e := range r.hungry(time.Now()) {
@@ -229,7 +229,7 @@ func (r *run) sessions() map[string]string {
 
 // about is what sets the variant apart, and whose the storage is, if that is not ours.
 func (r *run) about(o Options) string {
-	f := r.foreign(o)
+	f := r.usersStorage(o)
 	switch {
 	case f == nil || r.inService():
 		return r.variant.About

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service/all"
-	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/internal/verdict"
 	"github.com/fencelab/fencelab/scenarios"
 )
 

@@ -1,6 +1,6 @@
 package lab
 
-import "github.com/fencelab/fencelab/internal/network"
+import "github.com/fencelab/fencelab/internal/platform/network"
 
 // links are the networks of one client.
 type links struct {

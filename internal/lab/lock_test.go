@@ -11,9 +11,9 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/storage/kv/kvtest"
 )
 
 // TestLockOutlivesItsLease: a client whose lease runs out while it waits for the

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kv"
+	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 

@@ -9,9 +9,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/storage/kv/kvtest"
 )
 
 // TestStepsAreOver: no step is over before what it names has happened, nor waits

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/clientcmd"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/clients/clientcmd"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/storagecmd"
+	"github.com/fencelab/fencelab/internal/storage/storagecmd"
 )
 
 // Roles are the commands that the lab starts processes with. The program that

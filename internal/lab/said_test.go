@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/agent"
+	"github.com/fencelab/fencelab/internal/clients/agent"
 )
 
 // endless is a line without an end.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
-	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/storage/kv/kvtest"
 )
 
 // underLocks is a history in short, with the lock of each event.

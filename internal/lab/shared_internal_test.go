@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // silent is a service whose servers never serve; begun is sent the end of the time that they have.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 // How the machine is seen to starve processes: so often the kernel is asked for how long they

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kv"
-	"github.com/fencelab/fencelab/internal/ports"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/ports"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
 // storage is what the lock is to protect: a process that keeps its address and
@@ -65,8 +65,8 @@ func (r *run) checks() bool {
 }
 
 func (r *run) startStorage(ctx context.Context, o Options) error {
-	if f := r.foreign(o); f != nil {
-		return r.startForeign(ctx, *f)
+	if f := r.usersStorage(o); f != nil {
+		return r.startUsers(ctx, *f)
 	}
 	v := r.variant.World.Storage
 	args := []string{"storage", "--journal", "-", "--fencing", v.Fencing, "--engine", v.Engine}
@@ -96,7 +96,7 @@ func (r *run) startStorage(ctx context.Context, o Options) error {
 func (r *run) launchStorage(ctx context.Context) error {
 	s := r.world.storage
 	if s.theirs != nil {
-		return r.launchForeign(ctx)
+		return r.launchUsers(ctx)
 	}
 	p, err := r.world.group.Start("storage", nil, append(s.args, "--listen", s.addr)...)
 	if err != nil {

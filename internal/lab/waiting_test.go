@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/verdict"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 )
 
 // TestDeadHolder: the lock of a killed holder comes in time to who waits, in the order

@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 // world is the processes of a run, and the networks between them.

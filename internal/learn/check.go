@@ -7,13 +7,13 @@ import (
 	example "github.com/fencelab/fencelab/examples/storage"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
-	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/service"
 )
 
 // Options of Check.
 type Options struct {
-	Exe      string // a program that has the roles of packages lab and foreign
+	Exe      string // a program that has the roles of packages lab and program
 	Services []*service.Service
 	// Judged is told of a story that was run.
 	Judged func([]history.Event, judge.Judgement) error

@@ -13,11 +13,11 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/laws"
 	"github.com/fencelab/fencelab/internal/learn"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // The test binary is its own servers, storage, clients and janitor.

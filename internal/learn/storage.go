@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/laws"
+	"github.com/fencelab/fencelab/internal/outside/laws"
 )
 
 // storageCommand is an exercise about a storage, which the line in commandFile starts.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
+	"github.com/fencelab/fencelab/internal/tools/golden"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 

@@ -9,12 +9,12 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/report/terminal"
-	"github.com/fencelab/fencelab/internal/verdict"
+	"github.com/fencelab/fencelab/internal/tools/golden"
 )
 
 // load reads a history of testdata, and judges it where it has no error.

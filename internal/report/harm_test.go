@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 	"github.com/fencelab/fencelab/internal/report/story"
-	"github.com/fencelab/fencelab/internal/verdict"
 )
 
 // harmed are the places of events that rows show as violations.

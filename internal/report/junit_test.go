@@ -12,12 +12,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/junittest"
 	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/tools/golden"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 func violation(text string) []history.Violation {

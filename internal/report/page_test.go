@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/tools/golden"
 )
 
 // results are what a run of several scenarios may come to.

@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // Names of settings that no service has.

@@ -3,7 +3,7 @@ package scenario
 import (
 	"reflect"
 
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 var Excerpt = excerpt

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // Format writes a scenario with one variant, whose story is these steps and whose

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
 // leaf is a value of one piece, which knows its place.

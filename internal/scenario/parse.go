@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
 // Parse reads a scenario. file names it in errors, and name is the scenario's.

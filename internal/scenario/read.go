@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
 // errorAt is about the place where a value of the file begins.

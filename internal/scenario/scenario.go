@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // Scenario is a story to run, in variants.
@@ -60,7 +60,7 @@ type Storage struct {
 	Engine  string // EngineMemory or EngineBolt
 	Fencing string
 	Bound   string
-	Command string // that runs it, as package foreign has it; "": it is gcsim's own
+	Command string // that runs it, as package program has it; "": it is gcsim's own
 }
 
 // Where the data lies.

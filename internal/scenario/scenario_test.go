@@ -17,8 +17,8 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service/all"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/scenarios"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // Schema is the JSON schema (draft 2020-12) of scenario files, for editors and

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/tools/golden"
 	"github.com/fencelab/fencelab/scenarios"
 )
 

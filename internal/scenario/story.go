@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // Story follows the steps of a variant: what cannot happen, like the resuming of a

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
 // most is how many bytes a file can have. The YAML library takes minutes for one

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // settings are what a scenario, or a variant of it, chooses of its world and its

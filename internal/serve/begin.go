@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/internal/strictyaml"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // wish is what a world is to be: one of a challenge, of a scenario that is known by name,

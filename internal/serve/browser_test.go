@@ -17,8 +17,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/serve"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // tab is a page in a real browser.

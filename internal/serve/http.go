@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/kvhttp"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
 //go:embed web

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/setting"
-	"github.com/fencelab/fencelab/internal/verdict"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // state is all that a page shows of a world but the picture. Times are milliseconds.

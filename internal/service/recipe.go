@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // Recipe is a way to take a lock that people use. Name is what scenarios call it, About

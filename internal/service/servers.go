@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -62,7 +62,7 @@ type Service struct {
 	NoClient error
 	// DefaultEndpoints are where clients look for the service where nobody says.
 	DefaultEndpoints []string
-	// Peer is the folder below peers/java that has the program of a client with these
+	// Peer is the folder below internal/clients/java that has the program of a client with these
 	// settings; "" where the client is gcsim's own.
 	Peer func(client setting.Values) string
 	// PeerEnv is what the environment of such a program says, beside Env, of the servers at
@@ -138,7 +138,7 @@ func BoundsBy(late time.Duration) func(setting.Values, map[string]scenario.Clien
 	}
 }
 
-// PeerOf is the folder below peers/java that has the program of a client; "" where another
+// PeerOf is the folder below internal/clients/java that has the program of a client; "" where another
 // program is the client.
 func PeerOf(s *Service, c scenario.Client) string {
 	if s.Peer == nil || c.Command.Words != nil {

@@ -6,7 +6,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/verdict"
+	"github.com/fencelab/fencelab/internal/judge/verdict"
 )
 
 // TestHarmInWords: each kind of violation has words of its own, at the event at

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Who says, by the own clock, that the lease of a dead holder is over.
@@ -92,8 +92,8 @@ func recipesOf(s *service.Service) []string {
 func boundOf(s *service.Service, by string, ahead time.Duration) time.Duration {
 	values := setting.Defaults(slices.Concat(setting.Client, s.Client))
 	values[service.By] = by
-	if _, has := values[peers.Ahead.Name]; has {
-		values[peers.Ahead.Name] = ahead.String()
+	if _, has := values[java.Ahead.Name]; has {
+		values[java.Ahead.Name] = ahead.String()
 	}
 	bounds, _ := s.Bounds(setting.Defaults(s.World), map[string]scenario.Client{"c": {Values: values}})
 	return bounds["c"]

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/custom"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // services are the one of these tests.

@@ -6,23 +6,23 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/foreign"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/outside/program"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // servers are the one process of a run, and what it says.
 type servers struct {
 	stage   service.Stage
-	server  *foreign.Server // nil: there is none
+	server  *program.Server // nil: there is none
 	account *account
 	told    chan struct{} // closed when all that the process said was taken in
 }
 
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := foreign.New(stage.Group(), name, stage.Plan().World.Text(settingCommand), filepath.Join(stage.Group().Dir, name))
+	server, err := program.New(stage.Group(), name, stage.Plan().World.Text(settingCommand), filepath.Join(stage.Group().Dir, name))
 	if err != nil {
 		return nil, err
 	}

@@ -10,14 +10,14 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/proc"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/estest"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // The test binary is its own servers, storage, clients and janitor.

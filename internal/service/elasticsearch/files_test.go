@@ -11,8 +11,8 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // askData sends a request for the data, as the owner of a tenure, and returns what it is told

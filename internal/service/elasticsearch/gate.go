@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/webpage"
+	"github.com/fencelab/fencelab/internal/platform/webpage"
 )
 
 // gate stands between a run's clients and the node. It lets changes through one after the

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/webpage/pagetest"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
-	"github.com/fencelab/fencelab/internal/webpage/pagetest"
 )
 
 // stage takes in what an account tells.

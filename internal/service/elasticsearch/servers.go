@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // servers are the one node of a run, and the gate before it.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Service is Elasticsearch. Nothing is done to a node. Clients are not told of the user and the

@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
+	"github.com/fencelab/fencelab/internal/tools/golden"
 )
 
 // TestTable: what docs say of each recipe is what becomes of the stories.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/lock/locktest"
 )
 

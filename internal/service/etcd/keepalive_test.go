@@ -9,11 +9,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/platform/network"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/etcd"
@@ -21,7 +21,7 @@ var services = []*service.Service{etcd.Service()}
 // TestPeers: a client in Java has the tenures, the tokens and the verdicts that gcsim's own has,
 // and excludes it.
 func TestPeers(t *testing.T) {
-	peerstest.Need(t)
+	javatest.Need(t)
 	labtest.Each(t, labtest.Parse(t, services, "testdata/java.yaml"), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services})
 	})
@@ -53,5 +53,5 @@ func TestPeerLacks(t *testing.T) {
 
 // TestLateUnlock: docs/java.md has what the library says of an unlock that comes too late.
 func TestLateUnlock(t *testing.T) {
-	peerstest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services})
+	javatest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services})
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/kv/kvtest"
 	"github.com/fencelab/fencelab/internal/service/etcd"
+	"github.com/fencelab/fencelab/internal/storage/kv/kvtest"
 )
 
 // TestReachEnds: nobody waits for a service that takes connections and says nothing.

@@ -3,16 +3,16 @@ package etcd
 import (
 	"fmt"
 
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // recipe is a library by which a client takes its locks.
 type recipe struct {
 	name, about string
-	peer        string // the folder below peers/java of its program; "": this one
+	peer        string // the folder below internal/clients/java of its program; "": this one
 }
 
 // recipes are all of them.
@@ -24,7 +24,7 @@ var (
 		about: "Package etcdlock, or package concurrency as it is where the settings session and look need that.",
 	}
 	jetcd = recipe{
-		name: peers.Prefix + "jetcd", peer: "jetcd",
+		name: java.Prefix + "jetcd", peer: "jetcd",
 		about: "jetcd itself, 0.8.6: a client in Java, with a lock of Lock.lock and a lease of its own for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lock that was lost. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive.",
 	}
 )
@@ -37,7 +37,7 @@ func (r *recipe) About() string { return r.about }
 func checkRecipe(name string, client setting.Values) *scenario.Conflict {
 	by := service.RecipeOf(recipes, client)
 	if by.peer == "" {
-		return peers.CheckOther(name, by.name, client, peers.Collector, peers.Ahead)
+		return java.CheckOther(name, by.name, client, java.Collector, java.Ahead)
 	}
 	look := client.Text(setting.Look)
 	if client.Text(setting.Session) != sessionOwn || client.Text(setting.Mode) != setting.ModeExclusive || client.Text(setting.Token) == setting.TokenMax ||

@@ -12,8 +12,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )

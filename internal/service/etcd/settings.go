@@ -1,9 +1,9 @@
 package etcd
 
 import (
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Values of settings that are etcd's own.
@@ -49,7 +49,7 @@ var clientSettings = []setting.Setting{
 		Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
 		About: "How it looks, before a write, whether it holds the lock; if it does not, it sends nothing. begin: it asks its session where it begins a write, a change or a delete, and otherwise does not look. nothing: it never looks. session: it asks its session before each write; the session may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.",
 	},
-	peers.Collector, peers.Ahead,
+	java.Collector, java.Ahead,
 }
 
 // A client can ping a member while something waits for the member's answer, and break the

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/hazelcast"
@@ -21,7 +21,7 @@ var services = []*service.Service{hazelcast.Service()}
 
 // TestStories tells them on members that are shared where nothing is done to them.
 func TestStories(t *testing.T) {
-	peerstest.Need(t)
+	javatest.Need(t)
 	shared := labtest.Share(t)
 	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
@@ -71,5 +71,5 @@ func TestNothingIsJoined(t *testing.T) {
 
 // TestLateUnlock: docs/java.md has what the library says of an unlock that comes too late.
 func TestLateUnlock(t *testing.T) {
-	peerstest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services, Shared: labtest.Share(t)})
+	javatest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services, Shared: labtest.Share(t)})
 }

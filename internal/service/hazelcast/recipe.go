@@ -1,6 +1,6 @@
 package hazelcast
 
-import "github.com/fencelab/fencelab/internal/peers"
+import "github.com/fencelab/fencelab/internal/clients/java"
 
 // recipe is a way to take a lock: a program in Java, as Hazelcast has no other client here.
 type recipe struct{ name, about string }
@@ -9,7 +9,7 @@ type recipe struct{ name, about string }
 var recipes = []*recipe{&fenced}
 
 var fenced = recipe{
-	name:  peers.Prefix + "hazelcast",
+	name:  java.Prefix + "hazelcast",
 	about: "The FencedLock of Hazelcast 5.4.0, by tryLockAndGetFence. Its token is the fence. Its holder can take it again, and has the same fence.",
 }
 

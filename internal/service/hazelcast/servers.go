@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // servers are the members of a run.

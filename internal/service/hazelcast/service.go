@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Name is what scenarios call the service.
@@ -33,14 +33,14 @@ func Service() *service.Service {
 		},
 		Faults: []*service.Fault{&killMember, &pauseMember, &resumeMember, &restartAll},
 
-		Found: peers.Found, Get: peers.Get,
+		Found: java.Found, Get: java.Get,
 		Where:   "members that gcsim starts",
 		At:      func(string) (*service.Service, []string, error) { return nil, nil, errOwn },
 		Command: hzproc.Command, Start: start, Launch: launch, Join: join,
 		Reach: func(context.Context, []string) error { return errOwn },
 
 		NoClient: service.ErrInJava(fenced.name),
-		Peer:     func(setting.Values) string { return peers.Hazelcast },
+		Peer:     func(setting.Values) string { return java.Hazelcast },
 		Shows:    func(setting.Values) string { return history.ShowsGrant },
 		Bounds:   service.BoundsBy(lookEvery),
 	}

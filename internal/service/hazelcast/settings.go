@@ -1,9 +1,9 @@
 package hazelcast
 
 import (
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // The settings of its members.
@@ -21,5 +21,5 @@ var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &fenced),
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession},
 		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at what Hazelcast said when it last asked whether the lock is held, every third of the TTL."},
-	peers.Collector, peers.Ahead,
+	java.Collector, java.Ahead,
 }

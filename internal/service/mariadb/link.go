@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/fencelab/fencelab/internal/kernel"
+	"github.com/fencelab/fencelab/internal/platform/kernel"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 

@@ -12,12 +12,12 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // The test binary is its own servers, storage, clients and janitor.

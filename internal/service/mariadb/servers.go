@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // servers are the one MariaDB of a run.

@@ -3,10 +3,10 @@ package mariadb
 import (
 	"fmt"
 
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // settingRollback is of its server.
@@ -34,7 +34,7 @@ func arguments(world setting.Values) []string {
 // The settings of its clients.
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.OnTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
+	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.OnTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
 }
 
 // rules are of its clients.

@@ -16,13 +16,13 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/proc"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/memlock"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // services are those of the program, and the one of these tests.

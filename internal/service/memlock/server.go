@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/webpage"
+	"github.com/fencelab/fencelab/internal/platform/webpage"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 

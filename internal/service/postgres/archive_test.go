@@ -11,9 +11,9 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestArchive: where no postgres is installed one is fetched, and a story is told on it.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service/postgres"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // TestCompares: a lock's UPDATE compares nothing, and that of a version or a status does

@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Name is what scenarios call the service.

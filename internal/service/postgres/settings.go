@@ -3,11 +3,11 @@ package postgres
 import (
 	"fmt"
 
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // The settings of its server, and of what is before it.
@@ -37,7 +37,7 @@ const (
 
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
-	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, peers.Collector,
+	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
 	{Name: settingThrough, Default: throughPooler, Of: []string{throughPooler, throughServer},
 		About: "Where it connects to if there is a pgbouncer. pooler: to that. server: to the server itself."},
 }

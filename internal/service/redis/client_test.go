@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/platform/network"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // rule refuses what a client has chosen beside its recipe.
@@ -69,7 +69,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 			}
 		}
 		if by.peer() == "" {
-			if inNoJVM := peers.CheckOther(name, r.name, c.Values, peers.Collector, peers.Ahead); inNoJVM != nil {
+			if inNoJVM := java.CheckOther(name, r.name, c.Values, java.Collector, java.Ahead); inNoJVM != nil {
 				return inNoJVM
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )

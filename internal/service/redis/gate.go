@@ -5,7 +5,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/fencelab/fencelab/internal/network"
+	"github.com/fencelab/fencelab/internal/platform/network"
 )
 
 // gate is where clients reach one of several nodes. What the node answers goes through when

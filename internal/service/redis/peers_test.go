@@ -4,20 +4,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestPeers: clients in Java have the tenures, the tokens and the verdicts that this service's
 // own recipes of the same names have, and exclude them.
 func TestPeers(t *testing.T) {
-	peerstest.Need(t)
+	javatest.Need(t)
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
@@ -31,7 +31,7 @@ func TestLateUnlock(t *testing.T) {
 	if redisproc.Program() == "" {
 		need.Program(t, "redis-server", "to tell the stories on")
 	}
-	peerstest.LateUnlocks(t, "testdata/java/late/*.yaml", lab.Options{Services: []*service.Service{redis.Service()}})
+	javatest.LateUnlocks(t, "testdata/java/late/*.yaml", lab.Options{Services: []*service.Service{redis.Service()}})
 }
 
 // TestInNoJVM: a recipe of gcsim's own is refused with what clients in Java alone can choose.

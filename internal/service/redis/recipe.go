@@ -20,7 +20,7 @@ type recipe interface {
 	common() *traits
 	// rules are what a client cannot choose that has this recipe.
 	rules() []rule
-	// peer is the folder below peers/java of the program that takes the lock; "": this program does.
+	// peer is the folder below internal/clients/java of the program that takes the lock; "": this program does.
 	peer() string
 	// dial readies a client for the recipe.
 	dial(c *client) (asker, error)

@@ -16,17 +16,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/peers/peerstest"
-	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/platform/ports"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // The test binary is its own servers, storage, clients and janitor.
@@ -211,7 +211,7 @@ func TestTLS(t *testing.T) {
 	s := parse(t, "testdata/queue.yaml")[0]
 	run(t, s, &s.Variants[0], of, endpoints)
 	t.Run("java", func(t *testing.T) {
-		peerstest.Need(t)
+		javatest.Need(t)
 		inTurn := parse(t, "testdata/java/recipes.yaml")[0]
 		for _, name := range []string{"plain", "spring"} {
 			i := slices.IndexFunc(inTurn.Variants, func(v scenario.Variant) bool { return v.Name == name })

@@ -14,11 +14,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/replica"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // servers are the nodes of a run.

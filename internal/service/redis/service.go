@@ -14,9 +14,9 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Service is Redis, where the environment says that it is.

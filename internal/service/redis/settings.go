@@ -1,9 +1,9 @@
 package redis
 
 import (
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // The settings of its servers.
@@ -63,5 +63,5 @@ var clientSettings = []setting.Setting{
 		About: "Which number it shows to the storage as its token. granted: the token of its grant. read-again: the token that Redis gave out last for the lock, to whomever; it reads this token right before it sends a request. That needs a recipe that has a token."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookOwner},
 		About: "How it looks whether it holds the lock before it writes. begin: at its own clock where it begins a write, else not at all. nothing: never. session: at its own clock, by which the lease has or has not run out. owner: it asks Redis whether the key has its own value."},
-	peers.Collector, peers.Ahead,
+	java.Collector, java.Ahead,
 }

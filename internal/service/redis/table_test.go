@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/golden"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/need"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/tools/golden"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestTable: what docs say of each recipe is what becomes of the stories.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/fencelab/fencelab/internal/kernel"
+	"github.com/fencelab/fencelab/internal/platform/kernel"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Name is what scenarios call the service.

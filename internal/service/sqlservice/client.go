@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )

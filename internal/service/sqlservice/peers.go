@@ -3,13 +3,13 @@ package sqlservice
 import (
 	"net/url"
 
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
 )
 
 // SpringJDBC is a program in Java, with Spring Integration itself.
 func SpringJDBC() Recipe {
 	return Recipe{
-		ID: peers.Prefix + "spring-jdbc", Shows: NoToken, Peer: "jdbc", ByItsClock: true,
+		ID: java.Prefix + "spring-jdbc", Shows: NoToken, Peer: "jdbc", ByItsClock: true,
 		Text: "A JdbcLockRegistry of Spring Integration itself, 7.0.5: a client in Java, with a new registry for each tenure. It goes by the clock of its JVM. Nothing renews the lock. Who waits asks every 100 ms.",
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/setting"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
@@ -41,7 +41,7 @@ type Recipe struct {
 	Look Looking
 	Same func(read, now Seen) bool
 
-	Peer string // the folder below peers/java of the program that takes it; "": this one does
+	Peer string // the folder below internal/clients/java of the program that takes it; "": this one does
 }
 
 // Transacts reports whether a transaction has the lock.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 

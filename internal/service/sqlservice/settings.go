@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 
 // The settings that clients of databases have.
 var (
-	Ahead = setting.Setting{Name: peers.Ahead.Name, Kind: peers.Ahead.Kind, Default: peers.Ahead.Default, Pattern: peers.Ahead.Pattern,
+	Ahead = setting.Setting{Name: java.Ahead.Name, Kind: java.Ahead.Kind, Default: java.Ahead.Default, Pattern: java.Ahead.Pattern,
 		About: "How far its clock is ahead of the others, for int-lock, which compares by it, and for a client in Java, whose JVM has this clock."}
 	Unlock = setting.Setting{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockCompare, unlockDelete},
 		About: "How it releases a lock of int-lock and int-lock-db-clock. compare: it deletes the row if the row has the client's own value. delete: it deletes the row."}
@@ -133,8 +133,8 @@ func (d *About) check(w scenario.World, clients map[string]scenario.Client) *sce
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		of := clients[name].Values
 		a := Asked{of, d.by(of), w.Settings, w.Storage.In == scenario.InService}
-		if _, has := a.Values[peers.Collector.Name]; has && a.By.Peer == "" {
-			if inNoJVM := peers.CheckOther(name, a.By.ID, a.Values, peers.Collector); inNoJVM != nil { // int-lock has "ahead", too
+		if _, has := a.Values[java.Collector.Name]; has && a.By.Peer == "" {
+			if inNoJVM := java.CheckOther(name, a.By.ID, a.Values, java.Collector); inNoJVM != nil { // int-lock has "ahead", too
 				return inNoJVM
 			}
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 // Name is what scenarios call the service.

@@ -1,7 +1,7 @@
 package zookeeper
 
 import (
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -17,7 +17,7 @@ type recipe struct {
 	library   bool // it is the Lock of package zk
 	own       bool // it is package zklock
 
-	peer string // the folder below peers/java of the program that takes it; "": this one does
+	peer string // the folder below internal/clients/java of the program that takes it; "": this one does
 }
 
 // recipes are all of them.
@@ -65,15 +65,15 @@ func (r *recipe) About() string { return r.about }
 // Programs in Java, with Curator itself.
 var (
 	curator = recipe{
-		name: peers.Prefix + "curator", peer: "curator",
+		name: java.Prefix + "curator", peer: "curator",
 		about: "Curator itself, 5.9.0: a client in Java, with an InterProcessMutex. Its release says nothing of a lock that was lost.",
 	}
 	peerRead = recipe{
-		name: peers.Prefix + "curator-read", peer: "curator",
+		name: java.Prefix + "curator-read", peer: "curator",
 		about: "Likewise, the reader's lock of an InterProcessReadWriteLock.",
 	}
 	peerWrite = recipe{
-		name: peers.Prefix + "curator-write", peer: "curator",
+		name: java.Prefix + "curator-write", peer: "curator",
 		about: "Likewise, the writer's.",
 	}
 )

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 

@@ -16,13 +16,13 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/peers"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
-	"github.com/fencelab/fencelab/internal/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -75,7 +75,7 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
 		by := service.RecipeOf(recipes, c.Values)
-		inNoJVM := peers.CheckOther(name, by.name, c.Values, peers.Collector, peers.Ahead)
+		inNoJVM := java.CheckOther(name, by.name, c.Values, java.Collector, java.Ahead)
 		switch {
 		case by.peer != "" && (c.Text(setting.Token) != tokenCzxid || c.Text(setting.Look) == lookFirst || c.Text(service.SettingMember) != service.MemberAny):
 			return &scenario.Conflict{Client: name, Setting: service.By, Text: by.name + " is a client in Java, which has no \"look: first\", and nothing else than the defaults of \"token\" and \"member\""}

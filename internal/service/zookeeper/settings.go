@@ -1,9 +1,9 @@
 package zookeeper
 
 import (
-	"github.com/fencelab/fencelab/internal/peers"
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
-	"github.com/fencelab/fencelab/internal/setting"
 )
 
 var worldSettings = []setting.Setting{service.SettingMembers}
@@ -31,5 +31,5 @@ var clientSettings = []setting.Setting{
 		About: "The member of ZooKeeper that it talks to. any: it knows all members. leader: the member that leads when the story begins. follower: a member that does not lead then; needs three members or more."},
 	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookAcquired, lookFirst},
 		About: "How it looks whether it holds the lock before it writes. begin: as session where it begins a write, else not at all. nothing: never. session: at what it was told of its connection and its session. acquired: it asks its own process whether it has taken the lock and not released it, as Curator's isAcquiredInThisProcess does. first: it asks ZooKeeper whether its node is the first."},
-	peers.Collector, peers.Ahead,
+	java.Collector, java.Ahead,
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/lab/labtest"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/peers/peerstest"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // The test binary is its own servers, storage, clients and janitor.
@@ -38,7 +38,7 @@ func TestStories(t *testing.T) {
 	shared := labtest.Share(t)
 	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
 		if lab.Lacks(services[0], v) != "" {
-			peerstest.Need(t)
+			javatest.Need(t)
 		}
 		labtest.Run(t, s, v, lab.Options{Services: services, Shared: shared})
 	})
@@ -151,5 +151,5 @@ func TestReachNamesWhatIsMissing(t *testing.T) {
 // TestLateUnlock: docs/java.md has what the library says of an unlock that comes too late.
 func TestLateUnlock(t *testing.T) {
 	needs(t)
-	peerstest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services, Shared: labtest.Share(t)})
+	javatest.LateUnlocks(t, "testdata/late/*.yaml", lab.Options{Services: services, Shared: labtest.Share(t)})
 }

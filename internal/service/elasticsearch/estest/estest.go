@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // Deadline is for what is sure to happen. Java starts slowly on a machine with much to do.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/access"
-	"github.com/fencelab/fencelab/internal/cli"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
+	"github.com/fencelab/fencelab/internal/storage/access"
 )
 
 // Command is the command "etcd".

@@ -18,10 +18,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // The test binary is the command, and its janitor.

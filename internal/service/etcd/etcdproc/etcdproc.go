@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/proc"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdproc"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"

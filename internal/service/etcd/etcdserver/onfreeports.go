@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/fencelab/fencelab/internal/ports"
+	"github.com/fencelab/fencelab/internal/platform/ports"
 )
 
 // attempts is for how many choices of ports OnFreePorts goes on.

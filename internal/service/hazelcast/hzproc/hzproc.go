@@ -1,5 +1,5 @@
 // Package hzproc runs a Hazelcast whose members are a process of Java each, and tell of their
-// locks. Their program is Member in peers/java/hazelcast.
+// locks. Their program is Member in internal/clients/java/hazelcast.
 package hzproc
 
 import (
@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/maven"
-	"github.com/fencelab/fencelab/internal/peers"
-	"github.com/fencelab/fencelab/internal/ports"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/clients/java"
+	"github.com/fencelab/fencelab/internal/clients/maven"
+	"github.com/fencelab/fencelab/internal/platform/ports"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 // Arg is the first argument with which Start starts the group's program as a member.
@@ -58,7 +58,7 @@ type Member struct {
 // A session of a client ends so long after its last heartbeat as session says, in whole seconds
 // from 2, or up to a second later. Nothing is kept on disk.
 func Start(ctx context.Context, g *proc.Group, n int, session time.Duration) (*Cluster, error) {
-	if where, bring := peers.Found(); where == "" {
+	if where, bring := java.Found(); where == "" {
 		return nil, fmt.Errorf("hazelcast is missing: %s", bring)
 	}
 	free, err := ports.Free(2 * n)
@@ -134,7 +134,7 @@ func (m *Member) start(c *Cluster) error {
 	if err != nil {
 		return err
 	}
-	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.dir, m.Name), peers.Start(peers.Member),
+	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.dir, m.Name), java.Start(java.Member),
 		[]string{fmt.Sprint(int(c.session.Seconds())), account, m.port})
 	for _, other := range c.Members {
 		if other != m {

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/clients/java/javatest"
+	"github.com/fencelab/fencelab/internal/clients/maven"
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/maven"
-	"github.com/fencelab/fencelab/internal/peers/peerstest"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
 
@@ -31,7 +31,7 @@ const session = 5 * time.Second
 // TestLife: each member says who tells. When all are killed and started again, they are another
 // cluster, at the same addresses.
 func TestLife(t *testing.T) {
-	peerstest.Need(t)
+	javatest.Need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	c, err := hzproc.Start(ctx, proctest.Group(t), 3, session)

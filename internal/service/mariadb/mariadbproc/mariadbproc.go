@@ -13,8 +13,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/ports"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/ports"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 // Arg is the first argument with which Start starts the group's program as a role of the

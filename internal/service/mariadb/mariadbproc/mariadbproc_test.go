@@ -10,9 +10,9 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 const deadline = 60 * time.Second

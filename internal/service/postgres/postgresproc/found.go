@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/fencelab/fencelab/internal/maven"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/clients/maven"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 //go:embed pom.xml

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/fencelab/fencelab/internal/ports"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/ports"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 // PoolerInstall is the command that brings pgbouncer.

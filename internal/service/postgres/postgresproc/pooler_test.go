@@ -5,9 +5,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // TestPooler: what a session has stays with a client in session mode, and with a session in

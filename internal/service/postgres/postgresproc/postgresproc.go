@@ -14,8 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/fencelab/fencelab/internal/ports"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/ports"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 // Server is a PostgreSQL. It keeps its address and its directory while it is killed.
@@ -132,12 +132,12 @@ func (s *Server) Pause(ctx context.Context) error {
 	if err := s.Process().Pause(); err != nil { // it makes no others from now on
 		return err
 	}
-	return s.eachWorker(func(p *proc.Foreign) error { return p.Pause(ctx) })
+	return s.eachWorker(func(p *proc.Other) error { return p.Pause(ctx) })
 }
 
 // Resume lets a server that was stopped go on.
 func (s *Server) Resume() error {
-	return errors.Join(s.eachWorker((*proc.Foreign).Resume), s.Process().Resume())
+	return errors.Join(s.eachWorker((*proc.Other).Resume), s.Process().Resume())
 }
 
 // Stop ends the server as its users do who wait for no clients, and returns once it is gone.

@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 const deadline = 60 * time.Second

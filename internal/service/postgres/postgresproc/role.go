@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/kernel"
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/kernel"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 // Arg is the first argument with which Start starts the group's program as a role of the

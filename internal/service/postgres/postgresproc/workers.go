@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 // workers are the ids of the server's processes but for the postmaster. All stay in the
@@ -32,7 +32,7 @@ func (s *Server) has(pid int) bool {
 }
 
 // eachWorker does something to each worker. One that ends meanwhile is as good.
-func (s *Server) eachWorker(do func(*proc.Foreign) error) error {
+func (s *Server) eachWorker(do func(*proc.Other) error) error {
 	var errs []error
 	for _, pid := range s.workers() {
 		p, err := proc.Find(pid)
@@ -57,7 +57,7 @@ func ended(err error) bool {
 // killWorkers returns once there are none.
 func (s *Server) killWorkers() error {
 	for len(s.workers()) > 0 {
-		if err := s.eachWorker((*proc.Foreign).Kill); err != nil {
+		if err := s.eachWorker((*proc.Other).Kill); err != nil {
 			return err
 		}
 		time.Sleep(time.Millisecond) // the kernel tells only the parent of their end

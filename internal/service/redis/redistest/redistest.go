@@ -10,10 +10,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // Deadline is for what is sure to happen.

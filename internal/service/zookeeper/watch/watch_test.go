@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"

@@ -5,7 +5,7 @@ import (
 	_ "embed"
 	"io"
 
-	"github.com/fencelab/fencelab/internal/maven"
+	"github.com/fencelab/fencelab/internal/clients/maven"
 )
 
 //go:embed pom.xml

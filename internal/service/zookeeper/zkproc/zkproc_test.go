@@ -11,10 +11,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/fencelab/fencelab/internal/clients/maven"
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/maven"
-	"github.com/fencelab/fencelab/internal/proc"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zktest"
 )

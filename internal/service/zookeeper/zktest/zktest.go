@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/fencelab/fencelab/internal/need"
-	"github.com/fencelab/fencelab/internal/proc/proctest"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // Deadline is for what is sure to happen. Java starts slowly on a machine with much to do.

@@ -1,0 +1,162 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+// request is what can be asked of the storage; and an unlock, which is asked of
+// the lock service. It may be asked more than once: it says the same each time, but
+// for the ID.
+type request struct {
+	lock  string        // under which it is
+	ask   history.Event // without Kind and Request
+	held  *held         // of an unlock; else the grant under which it is, nil: none
+	first string        // ID of its first attempt; "": there was none yet
+	whole *string       // ID of the first write of the change that it is a part of; nil: it is none
+}
+
+// name has ask, an attempt at r, say by which ID it is known, and with which others
+// it belongs together.
+func (r *request) name(ask *history.Event, id string) {
+	ask.Request, ask.RetryOf = id, r.first
+	r.first = cmp.Or(r.first, id)
+	if r.whole != nil {
+		*r.whole = cmp.Or(*r.whole, id)
+		ask.PartOf = *r.whole
+	}
+}
+
+// do asks for what answer says, and adds to it what a read finds.
+func (r *request) do(ctx context.Context, storage service.Data, answer *history.Event) error {
+	if answer.Op == history.OpUnlock {
+		return r.held.Unlock(ctx)
+	}
+	return storage.Do(ctx, answer)
+}
+
+// start reports that r is asked, and returns the rest: to ask it, and to report
+// what became of it.
+func (a *agent) start(ctx context.Context, r *request) (rest func(context.Context, service.Data) history.Event) {
+	if err := a.readToken(ctx, r); err != nil {
+		notSent := a.conclude(a.invoke(r.ask), fence.Definite.Wrap(err))
+		return func(context.Context, service.Data) history.Event { return notSent }
+	}
+	if r.ask.Op == history.OpUnlock {
+		a.letGo(r.held)
+	}
+	ask := a.ask(r)
+	return func(ctx context.Context, storage service.Data) history.Event {
+		ctx, cancel := context.WithTimeout(ctx, a.timeout)
+		defer cancel()
+		answer := ask
+		answer.RetryOf, answer.PartOf = "", "" // as the question says
+		err := r.do(ctx, storage, &answer)
+		answer = outcome(answer, err)
+		_, within := storage.(inside)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		switch {
+		case answer.Op == history.OpUnlock:
+			a.settle(r.held, answer.Kind)
+		case within:
+			return a.pend(r.held, answer)
+		}
+		if answer.Kind == history.KindUnknown && answer.Op != history.OpRead {
+			a.unknown = r
+		}
+		a.print(answer)
+		return answer
+	}
+}
+
+// readToken has r show the token that the lock service has by now, as --token read-again
+// wants it. Another attempt says what the first one did.
+func (a *agent) readToken(ctx context.Context, r *request) (err error) {
+	reader, can := a.Locks.(service.TokenReader)
+	again := can && a.Settings[setting.Token] == setting.TokenReadAgain
+	if !again || r.ask.Op == history.OpUnlock || r.ask.Token == 0 || r.first != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	if r.ask.Token, err = reader.ReadToken(ctx, r.lock); err != nil {
+		return err
+	}
+	e := a.about(r.lock)
+	e.Kind, e.Text = history.KindNote, fmt.Sprintf("%s reads the token of %s again: %d", a.Name, r.lock, r.ask.Token)
+	a.report(e)
+	return nil
+}
+
+// ask reports that r is asked. IDs are reported in the order of their numbers.
+func (a *agent) ask(r *request) history.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ask := r.ask
+	ask.Kind = history.KindInvoke
+	if ask.Op != history.OpUnlock {
+		a.asked++
+		r.name(&ask, fmt.Sprintf("%s-%d", a.Name, a.asked))
+	}
+	a.print(ask)
+	return ask
+}
+
+// perform asks requests one after the other, until one does not succeed. It
+// returns the last outcome.
+func (a *agent) perform(ctx context.Context, requests ...*request) (outcome history.Event) {
+	for _, r := range requests {
+		if outcome = a.start(ctx, r)(ctx, a.storage(r)); outcome.Kind != history.KindOK {
+			break
+		}
+	}
+	return outcome
+}
+
+// newRequest shows the token of the lock's last grant. Without a grant there is none,
+// and where that matters the storage refuses.
+func (a *agent) newRequest(op, lock, key, value string) *request {
+	r := &request{lock: lock, ask: a.about(lock), held: a.find(lock)}
+	if r.held == nil && a.Settings[setting.Token] == setting.TokenMax {
+		r.ask.Token = service.MaxToken
+	}
+	if a.Settings.Text(setting.Scope) == setting.ScopeKey {
+		r.ask.Scope = key
+	}
+	if op == history.OpRead && a.Settings.Text(setting.Reads) == setting.ReadsPlain {
+		r.ask.Token = 0
+	}
+	if r.ask.Token != 0 {
+		r.ask.Mode = a.modeOf(lock)
+	}
+	if op != history.OpRead && a.Settings.Flag(setting.Numbered) && r.ask.Token != 0 {
+		a.sequences[lock]++
+		r.ask.Sequence = a.sequences[lock]
+	}
+	r.ask.Op, r.ask.Key, r.ask.Value = op, key, value
+	return r
+}
+
+// modeOf is what a claim says of how the agent holds the lock.
+func (a *agent) modeOf(lock string) fence.Mode {
+	h := a.find(lock)
+	if h == nil || a.Settings[setting.Claims] == setting.ClaimsExclusive {
+		return fence.Exclusive
+	}
+	return h.Grant().Mode
+}
+
+func checkKey(op, key string) error {
+	if key == "" || strings.TrimSpace(key) != key {
+		return fmt.Errorf("%s: the key is %q, want one that neither is empty nor begins or ends with a space", op, key)
+	}
+	return nil
+}

@@ -1,0 +1,326 @@
+// Package agentcheck plays dialogues with a client that is a program of the user's, at a real
+// lock service and a real storage, and says what it gets wrong of the agent's protocol.
+package agentcheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/clients/agent"
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/outside/stage"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// Options of Judge.
+type Options struct {
+	Command  []string // of the client: a program, and its first arguments
+	Service  *service.Service
+	Settings setting.Values // that the client is told, beside the defaults
+	World    setting.Values // settings of the lock service's servers, beside the defaults
+	Exe      string         // a program that has the lab's roles
+	Patience time.Duration  // for how long an answer is waited for
+	Only     []string       // names of checks, beside the first; nil: all
+	Tell     func(Result)   // is told of each check when it is over; nil: nobody is
+}
+
+// How a check came out.
+const (
+	Holds     = "holds"
+	Fails     = "fails"
+	LeftOut   = "left out"   // it is about a command that the client does not obey, and need not
+	NotJudged = "not judged" // the client was never ready
+)
+
+// Result is what came of one check.
+type Result struct {
+	Check   string   `json:"check"`
+	Doc     string   `json:"doc"` // what a client does, in a sentence
+	Outcome string   `json:"outcome"`
+	Why     string   `json:"why,omitempty"`
+	Said    []string `json:"said,omitempty"` // the end of the dialogue: "> " what the client was told, "< " what it said
+}
+
+// Report is what came of all checks.
+type Report struct {
+	Command []string `json:"command"`
+	Results []Result `json:"checks"`
+}
+
+// Count returns how many checks came out so.
+func (r Report) Count(outcome string) (n int) {
+	for _, result := range r.Results {
+		if result.Outcome == outcome {
+			n++
+		}
+	}
+	return n
+}
+
+// Summary says in a sentence what came of all.
+func (r Report) Summary() string {
+	return fmt.Sprintf("agent-check: %d hold, %d fail, %d were left out, %d could not be judged", r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
+}
+
+// JSON writes the report as one JSON document.
+func (r Report) JSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		OK      bool   `json:"ok"`
+		Summary string `json:"summary"`
+		Report
+	}{r.Count(Fails)+r.Count(NotJudged) == 0, r.Summary(), r})
+}
+
+// Text writes what came of a check: a row of the table, and the dialogue that shows what is wrong.
+func (r Result) Text(w io.Writer) error {
+	var out strings.Builder
+	outcome := r.Outcome
+	if outcome == Fails {
+		outcome = "FAILS"
+	}
+	fmt.Fprintf(&out, "%-10s %-20s %s\n", outcome, r.Check, r.Doc)
+	if r.Why != "" {
+		fmt.Fprintf(&out, "%11s%s\n", "", strings.ReplaceAll(r.Why, "\n", "\n           "))
+	}
+	if r.Outcome == Fails && len(r.Said) > 0 {
+		fmt.Fprintf(&out, "%11sthe end of the dialogue:\n", "")
+		for _, line := range r.Said {
+			fmt.Fprintf(&out, "%13s%s\n", "", line)
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// check is one thing that a client does.
+type check struct {
+	name, doc string
+	ttl       time.Duration // of the client's lease
+	timeout   time.Duration // of its requests; 0: as it is set
+	optional  bool          // a client need not obey the command
+	run       func(*trial)
+}
+
+// judge checks one client.
+type judge struct {
+	Options
+	stage  *stage.Stage
+	tokens bool // the lock service gives tokens
+}
+
+// Judge checks a client. An error says why it cannot be checked at all.
+func Judge(ctx context.Context, o Options) (report Report, err error) {
+	report.Command = o.Command
+	list, err := chosen(o.Only)
+	if err != nil {
+		return report, err
+	}
+	if _, err := exec.LookPath(o.Command[0]); err != nil {
+		return report, err
+	}
+	known := slices.Concat(setting.Client, o.Service.Client)
+	if o.Settings, err = setting.Complete(known, o.Settings); err != nil {
+		return report, err
+	}
+	if o.World, err = setting.Complete(o.Service.World, o.World); err != nil {
+		return report, err
+	}
+	if err := o.clash(); err != nil {
+		return report, err
+	}
+	j := &judge{Options: o, tokens: o.Service.Shows(o.Settings) != history.ShowsNone}
+	var locks []string
+	for _, c := range list {
+		locks = append(locks, lockOf(c))
+	}
+	if j.stage, err = stage.Open(ctx, o.Exe, o.Service, o.World, nil, locks); err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, j.stage.Close()) }()
+	fencing := scenario.FencingOn
+	if !j.tokens {
+		fencing = scenario.FencingOff
+	}
+	if err := j.stage.StartStorage("--fencing", fencing); err != nil {
+		return report, err
+	}
+	for i, c := range list {
+		r := Result{Check: c.name, Doc: c.doc, Outcome: NotJudged, Why: "the client was not ready"}
+		if i == 0 || report.Results[0].Outcome == Holds {
+			r = j.judge(ctx, c)
+		}
+		if ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
+		report.Results = append(report.Results, r)
+		if o.Tell != nil {
+			o.Tell(r)
+		}
+	}
+	return report, nil
+}
+
+// clash says which settings do not go together.
+func (o Options) clash() error {
+	check := o.Service.Check
+	if check == nil {
+		return nil
+	}
+	client := scenario.Client{Lock: "/lock", Command: scenario.Command{Words: o.Command}, Values: o.Settings}
+	c := check(scenario.World{Service: o.Service.Name, Settings: o.World}, map[string]scenario.Client{"client": client})
+	if c == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", c.Setting, c.Text)
+}
+
+// chosen are the first check, which all others need, and those with these names.
+func chosen(names []string) ([]check, error) {
+	if names == nil {
+		return checks, nil
+	}
+	list := checks[:1:1]
+	for _, name := range names {
+		i := slices.IndexFunc(checks, func(c check) bool { return c.name == name })
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("there is no check %q: want a name as in the table of all checks", name)
+		case i > 0:
+			list = append(list, checks[i])
+		}
+	}
+	return list, nil
+}
+
+func lockOf(c check) string { return "/" + strings.ToLower(c.name) }
+
+// maxSaid is how many lines of a dialogue a result shows.
+const maxSaid = 8
+
+// judge makes one check, with processes of its own.
+func (j *judge) judge(ctx context.Context, c check) Result {
+	r := Result{Check: c.name, Doc: c.doc, Outcome: Holds}
+	t := &trial{judge: j, ctx: ctx, check: c, lock: lockOf(c)}
+	err := t.try(func() { c.run(t) })
+	for _, client := range t.clients {
+		client.end()
+	}
+	var unable *unableError
+	switch {
+	case c.optional && errors.As(err, &unable):
+		r.Outcome, r.Why = LeftOut, err.Error()
+	case err != nil:
+		r.Outcome, r.Why, r.Said = Fails, err.Error(), t.said[max(0, len(t.said)-maxSaid):]
+	}
+	return r
+}
+
+// trial is a dialogue with a client, or with several. What goes wrong ends the dialogue.
+type trial struct {
+	*judge
+	ctx     context.Context
+	check   check
+	lock    string
+	clients []*client
+	said    []string
+}
+
+// wrong is what ends a dialogue.
+type wrong struct{ error }
+
+// need ends the dialogue where there is an error; failf ends it in any case.
+func (t *trial) need(err error) {
+	if err != nil {
+		panic(wrong{err})
+	}
+}
+
+func (t *trial) failf(format string, args ...any) { t.need(fmt.Errorf(format, args...)) }
+
+// try returns the error that has ended a part of the dialogue.
+func (t *trial) try(part func()) (err error) {
+	defer func() {
+		switch end := recover().(type) {
+		case nil:
+		case wrong:
+			err = end.error
+		default:
+			panic(end)
+		}
+	}()
+	part()
+	return nil
+}
+
+// client is a process that is talked to.
+type client struct {
+	trial   *trial
+	name    string
+	process *proc.Process
+	reader  *agent.Reader
+	lines   chan line // closed after the last
+	lost    []history.Event
+}
+
+// line is one that a client said; err: it said no more, or too much.
+type line struct {
+	text []byte
+	err  error
+}
+
+// start starts the client that is checked, and awaits that it is ready. askedBefore is as in
+// agent.Args.
+func (t *trial) start(askedBefore int) *client {
+	return t.launch(strings.ToLower(t.check.name), askedBefore, t.command)
+}
+
+func (t *trial) command(name string, args []string) (*proc.Process, error) {
+	return t.stage.Group().StartCommand(name, nil, t.Command, args...)
+}
+
+// other starts a second client: one of gcsim's own, if gcsim has one for the lock service.
+func (t *trial) other() *client {
+	if t.Service.Dial == nil {
+		return t.launch("other", 0, t.command)
+	}
+	return t.launch("other", 0, func(name string, args []string) (*proc.Process, error) {
+		return t.stage.Group().Start(name, nil, append([]string{"client", "agent"}, args...)...)
+	})
+}
+
+func (t *trial) launch(name string, askedBefore int, start func(string, []string) (*proc.Process, error)) *client {
+	settings := maps.Clone(t.Settings)
+	settings[setting.TTL] = fmt.Sprintf("%ds", t.check.ttl/time.Second)
+	if t.check.timeout > 0 {
+		settings[setting.Timeout] = t.check.timeout.String()
+	}
+	endpoints, err := t.stage.Servers.Endpoints(t.ctx, settings)
+	t.need(err)
+	told := t.Service.Tells(name, map[string]scenario.Client{name: {Lock: t.lock, Values: settings}})
+	args := agent.Args{
+		Name: name, Service: t.Service.Name, Endpoints: endpoints, Lock: t.lock, ConnectTimeout: t.Patience, AskedBefore: askedBefore,
+		Storage: t.stage.Storage, SendStorage: t.stage.Storage,
+		Known: slices.Concat(setting.Client, t.Service.Client), Settings: told,
+	}
+	c := &client{trial: t, name: name, reader: &agent.Reader{Client: name, Began: time.Now()}, lines: make(chan line)}
+	c.process, err = start(name, args.List())
+	t.need(err)
+	t.clients = append(t.clients, c)
+	go c.read()
+	c.next("") // the reader knows what it must be
+	return c
+}

@@ -1,0 +1,150 @@
+package agentcheck
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/outside/stage"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+)
+
+// holder starts the client and has it take the lock.
+func (t *trial) holder() (*client, answer) {
+	c := t.start(0)
+	a := c.ok("lock")
+	if a.outcome.Tenure == "" {
+		t.failf("the ok of its lock names no tenure")
+	}
+	return c, a
+}
+
+// granted is the grant of which a client was told, by the lock service's account.
+func (t *trial) granted(told history.Event) (e history.Event) {
+	ctx, cancel := context.WithTimeoutCause(t.ctx, t.Patience, fmt.Errorf("the lock service's account has none after %v", t.Patience))
+	defer cancel()
+	t.need(t.stage.Await(ctx, fmt.Sprintf("the grant of the tenure %q that it names", told.Tenure), func(a *stage.Account) (has bool) {
+		e, has = a.Granted(t.lock, told.Tenure)
+		return has
+	}))
+	return e
+}
+
+// ended awaits the end of a tenure.
+func (t *trial) ended(tenure string) {
+	within := t.Patience + t.check.ttl
+	if t.check.ttl == long {
+		within = t.Patience // its end has another reason
+	}
+	ctx, cancel := context.WithTimeoutCause(t.ctx, within, fmt.Errorf("by the lock service's account it goes on after %v", within))
+	defer cancel()
+	t.need(t.stage.Await(ctx, fmt.Sprintf("the end of its tenure %q", tenure), func(a *stage.Account) bool {
+		_, ended := a.Ended(t.lock, tenure)
+		return ended
+	}))
+}
+
+func tenureIsTheServices(t *trial) {
+	_, lock := t.holder()
+	if grant := t.granted(lock.outcome); t.tokens && lock.outcome.Token != grant.Token {
+		t.failf("its token is %q, and %q by the lock service's account", text(lock.outcome), text(grant))
+	}
+}
+
+func heldIsHeld(t *trial) {
+	c, first := t.holder()
+	o := c.do("lock").outcome
+	held := o.Kind == history.KindFail && o.Reason == "held"
+	if same := o.Kind == history.KindOK && o.Tenure == first.outcome.Tenure; !held && !same {
+		t.failf("it holds %s, and its second lock ends as %q, with the reason %q and the tenure %q: want fail with the reason held, or ok with the tenure %q",
+			t.lock, o.Kind, o.Reason, o.Tenure, first.outcome.Tenure)
+	}
+}
+
+func unlockFrees(t *trial) {
+	c, lock := t.holder()
+	if unlock := c.ok("unlock"); unlock.asked.Tenure != lock.outcome.Tenure {
+		t.failf("it unlocks the tenure %q, and holds %q", unlock.asked.Tenure, lock.outcome.Tenure)
+	}
+	t.ended(lock.outcome.Tenure)
+	if write := c.do("write key0=after"); write.asked.Token != 0 {
+		t.failf("it has unlocked the lock, and its write shows the token %d", write.asked.Token)
+	}
+}
+
+func waitEnds(t *trial) {
+	c, other := t.taken()
+	wait := c.do("lock within 300ms")
+	waited := wait.outcome.At - wait.asked.At
+	switch {
+	case wait.outcome.Kind != history.KindFail:
+		t.failf("another client holds the lock, and its wait ends as %q, want fail", wait.outcome.Kind)
+	case waited >= t.Settings.Time(setting.Timeout):
+		t.failf("it was to wait for 300ms, and waited for %v", waited)
+	}
+	other.ok("unlock")
+	// Nobody is before the next one, unless the client waits still.
+	if err := t.try(func() { other.ok("lock within 2s") }); err != nil {
+		t.failf("it waits no more, and another client does not get the lock that is free: %w", err)
+	}
+}
+
+// ends has the client end while it holds the lock.
+func (t *trial) ends(how func(*client) error) {
+	c, lock := t.holder()
+	t.need(how(c))
+	within := time.After(t.Patience)
+	for over := false; !over; {
+		select {
+		case l := <-c.lines:
+			if over = l.err != nil; !over {
+				c.note("<", l.text)
+			}
+		case <-within:
+			t.failf("it goes on after %v", t.Patience)
+		}
+	}
+	soon, cancel := context.WithTimeoutCause(t.ctx, t.Patience, os.ErrDeadlineExceeded)
+	defer cancel()
+	if err := c.process.AwaitEnd(soon); err != nil {
+		t.failf("it does not end with status 0: %w", err)
+	}
+	t.ended(lock.outcome.Tenure)
+}
+
+// taken starts the client when another one holds the lock.
+func (t *trial) taken() (c, other *client) {
+	other = t.other()
+	other.ok("lock")
+	return t.start(0), other
+}
+
+func tryTakesIfFree(t *trial) {
+	c, other := t.taken()
+	if try := c.do("trylock"); try.outcome.Kind != history.KindFail {
+		t.failf("another client holds the lock, and its trylock ends as %q, want fail", try.outcome.Kind)
+	}
+	other.ok("unlock")
+	try := c.ok("trylock")
+	if try.asked.Op != history.OpTryLock {
+		t.failf("the op of its trylock is %q, want %q", try.asked.Op, history.OpTryLock)
+	}
+	t.granted(try.outcome)
+}
+
+func queueWaits(t *trial) {
+	c, other := t.taken()
+	c.tell("queue")
+	wait := c.do("wait within 300ms")
+	switch waited := wait.outcome.At - wait.asked.At; {
+	case wait.asked.Op != history.OpLock || wait.outcome.Kind != history.KindFail:
+		t.failf("another client holds the lock, and what it queued for, of op %q, ends as %q: want the op lock, and fail", wait.asked.Op, wait.outcome.Kind)
+	case waited >= t.Settings.Time(setting.Timeout):
+		t.failf("it was to wait for 300ms, and waited for %v", waited)
+	}
+	c.tell("queue")
+	other.ok("unlock")
+	t.granted(c.ok("wait").outcome)
+}

@@ -1,0 +1,210 @@
+// Package jvm has a client take its locks in a JVM, by a library as it is. The client is two
+// processes: gcsim's own agent, which knows what a client does in a scenario, and a JVM, its
+// child, which does what needs the library (internal/clients/java/agent): it takes, renews and releases
+// locks, sends what the client asks of the storage, and collects its garbage. So a collection
+// of the JVM stops the client between a look at the lock and the write, as it does where all
+// of a client is in Java.
+//
+// Both speak by lines, each of them a form as a web page has it. A line to the JVM has an id, an
+// op, and what the op is about. The answer has the id, an end, and what was learned:
+//
+//	end      it is done?
+//	ok       yes
+//	no       no, and it will not be; text says why
+//	over     no: the tenure was over before
+//	unknown  nobody knows
+//
+// The op cancel has no answer: it interrupts another one, which is answered then. A line with
+// the field lost names a tenure whose loss the library tells of. Times are in nanoseconds.
+// The times of events are the agent's: the client knows of a grant when the agent does.
+package jvm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/platform/kernel"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// process is a JVM.
+type process struct {
+	cmd  *exec.Cmd
+	gone chan struct{} // closed when the JVM has ended; then err says how
+	err  error
+
+	mu      sync.Mutex
+	in      io.WriteCloser
+	asked   int                        // the id of the last line
+	answers map[string]chan url.Values // by the id of what was asked
+	tenures map[string]*service.Life
+}
+
+// start starts a JVM, which dies with this process, and is in its process group: what stops or
+// kills the group stops or kills both at once, and the library's threads with them.
+func start(command, env []string) (*process, error) {
+	p := &process{
+		cmd: exec.Command(command[0], command[1:]...), gone: make(chan struct{}),
+		answers: make(map[string]chan url.Values), tenures: make(map[string]*service.Life),
+	}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stderr = os.Stderr
+	p.cmd.SysProcAttr = kernel.Dying(false)
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the parent that a child dies with is the thread that started it
+		err := p.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		defer close(p.gone)
+		for lines := bufio.NewReader(out); err == nil; {
+			err = p.read(lines)
+		}
+		if !errors.Is(err, io.EOF) {
+			_ = p.cmd.Process.Kill() // it is none of ours, and may go on; one that has ended is as good
+		}
+		p.err = fmt.Errorf("the JVM has ended: %w", errors.Join(err, p.cmd.Wait()))
+	}()
+	return p, <-started
+}
+
+// read takes in what the JVM says next.
+func (p *process) read(lines *bufio.Reader) error {
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	said, err := url.ParseQuery(line[:len(line)-1])
+	if err != nil {
+		return fmt.Errorf("it says %.200q: %w", line, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if life := p.tenures[said.Get("lost")]; life != nil {
+		life.End(lock.ErrLost)
+	}
+	if answer := p.answers[said.Get("id")]; answer != nil {
+		answer <- said
+	}
+	return nil
+}
+
+// ask has the JVM do op, and returns what it has learned. A question of which the JVM knows the
+// deadline of ctx ends by itself: it is given patience. It is interrupted where that does not
+// help, and at once where ctx is cancelled.
+func (p *process) ask(ctx context.Context, op string, fields url.Values, patience time.Duration) (url.Values, error) {
+	answer := make(chan url.Values, 1)
+	p.mu.Lock()
+	p.asked++
+	id := strconv.Itoa(p.asked)
+	p.answers[id] = answer
+	fields.Set("id", id)
+	fields.Set("op", op)
+	p.tell(fields)
+	p.mu.Unlock()
+	defer p.forget(id)
+	select {
+	case said := <-answer:
+		return learned(said)
+	case <-p.gone:
+		return nil, p.err
+	case <-ctx.Done():
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		p.cancel(id)
+	}
+	select {
+	case said := <-answer:
+		return learned(said)
+	case <-p.gone:
+		return nil, p.err
+	case <-time.After(patience):
+		p.cancel(id)
+		return nil, ctx.Err()
+	}
+}
+
+// tell writes a line. A JVM that has ended gets none: p.err says why. The caller holds p.mu.
+func (p *process) tell(fields url.Values) { _, _ = io.WriteString(p.in, fields.Encode()+"\n") }
+
+func (p *process) cancel(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tell(url.Values{"op": {"cancel"}, "of": {id}})
+}
+
+func (p *process) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.answers, id)
+}
+
+// learned is what an answer says.
+func learned(answer url.Values) (url.Values, error) {
+	switch text := answer.Get("text"); answer.Get("end") {
+	case "ok":
+		return answer, nil
+	case "no":
+		return nil, fence.Definite.New(text)
+	case "over":
+		return nil, fence.Definite.New("that tenure is over: " + text)
+	default:
+		return nil, errors.New(text)
+	}
+}
+
+// While returns a context that ends with the JVM.
+func (p *process) While(ctx context.Context) context.Context {
+	ctx, stop := context.WithCancelCause(ctx)
+	go func() {
+		<-p.gone
+		stop(p.err)
+	}()
+	return ctx
+}
+
+// Ended is an error if the JVM has ended.
+func (p *process) Ended() error {
+	select {
+	case <-p.gone:
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// endTime is for how long the library may take to close its connections.
+const endTime = 5 * time.Second
+
+// end ends the JVM, by the end of its input, or else by force.
+func (p *process) end() {
+	p.in.Close()
+	select {
+	case <-p.gone:
+	case <-time.After(endTime):
+		_ = p.cmd.Process.Kill() // one that has ended is as good
+		<-p.gone
+	}
+}

@@ -1,0 +1,90 @@
+package etcdlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
+	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+const ttl = time.Second
+
+func TestMain(m *testing.M) {
+	proctest.SideBySide()
+	goleak.VerifyTestMain(m)
+}
+
+func TestLaws(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	locktest.Run(t, locktest.Subject{
+		Open: func(context.Context) (locktest.Client, error) {
+			client, l, err := s.connect()
+			if err != nil {
+				return locktest.Client{}, err
+			}
+			b, err := etcdlock.New(client, ttl)
+			return locktest.Client{
+				Backend: b,
+				Crash:   l.cut,
+				Wake:    l.mend,
+				// gRPC gives its goodbye on a cut link 5 s.
+				Close: func() { l.mend(); client.Close() },
+			}, err
+		},
+		Restart: s.restart,
+		Fair:    true,
+		Shared:  true,
+		TTL:     ttl,
+		// Half a second is etcd's own, up to two are the client's (see
+		// etcdlock.New), the rest is for a busy machine.
+		Slack: 3 * time.Second,
+	})
+}
+
+// service is an etcd that can be restarted.
+type service struct {
+	*etcdserver.Server
+	dir string
+}
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	dir := t.TempDir()
+	server, err := etcdserver.Start(etcdserver.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{server, dir}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (s *service) restart(context.Context) (err error) {
+	s.Close()
+	again, err := etcdserver.Start(etcdserver.Config{Dir: s.dir, ClientAddr: s.Endpoint()})
+	if err == nil {
+		s.Server = again
+	}
+	return err
+}
+
+func (s *service) connect() (*clientv3.Client, *link, error) {
+	l := newLink()
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints:   []string{s.Endpoint()},
+		DialTimeout: time.Second,
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(l.dial)},
+		Logger:      zap.NewNop(),
+	})
+	return c, l, err
+}

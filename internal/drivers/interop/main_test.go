@@ -1,0 +1,32 @@
+// Package interop_test has tests that locks of ours and the originals, in Java, are one lock:
+// on one server, each pair in a process for each side.
+package interop_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"go.uber.org/goleak"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdcmd"
+	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/service/redis"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
+)
+
+func TestMain(m *testing.M) {
+	proctest.Play(redis.Service().Command(),
+		etcdcmd.Command(), postgresproc.Command(), mariadbproc.Command(), zkproc.Command(), ourCommand(), lab.Janitor())
+	// What it would log it returns as well.
+	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
+		panic(err)
+	}
+	if err := flag.Set("test.parallel", "6"); err != nil { // pairs mostly wait
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}

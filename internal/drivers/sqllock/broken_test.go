@@ -1,0 +1,71 @@
+package sqllock_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/drivers/sqltest"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// TestLawsCatch: with statements that are broken in a known way the laws are not obeyed.
+func TestLawsCatch(t *testing.T) {
+	for name, broken := range map[string]struct {
+		was, is string
+		law     string
+	}{
+		"the token stays": {
+			"token = token + 1", "token = token",
+			"tokens grow after a release",
+		},
+		"the row is deleted with its lock": {
+			"UPDATE fence_locks\nSET owner = ''", "DELETE FROM fence_locks",
+			"tokens grow after a release",
+		},
+		"a lock that is held is taken": {
+			"AND (owner = '' OR expires <= CAST(unixepoch('subsec') * 1000 AS integer))", "",
+			"a client excludes itself",
+		},
+		"an unlock frees whoever has the lock": {
+			"AND owner = ? AND expires >", "AND ? <> '' AND expires >",
+			"a second unlock frees nothing",
+		},
+		"a renewal renews nothing": {
+			"SET expires = CAST(unixepoch('subsec') * 1000 AS integer) + ?", "SET expires = max(expires, ?)",
+			"a living holder keeps the lock",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait more than they do
+			met := false
+			rewrite := func(text string) string {
+				met = met || strings.Contains(text, broken.was)
+				return strings.Replace(text, broken.was, broken.is, 1)
+			}
+			d := withTables(t, sqltest.SQLite(t))
+			s := locktest.Subject{TTL: ttl / 2, Slack: time.Second}
+			s.Open = func(context.Context) (locktest.Client, error) { return openGated(t, d, own(ttl/2), rewrite) }
+			err := lawOf(t, broken.law).Check(t.Context(), s)
+			if err == nil {
+				t.Errorf("the law %q is obeyed", broken.law)
+			}
+			if !met {
+				t.Errorf("no statement has %q", broken.was)
+			}
+
+		})
+	}
+}
+
+func lawOf(t *testing.T, name string) locktest.Law {
+	t.Helper()
+	for _, l := range locktest.Laws {
+		if l.Name == name {
+			return l
+		}
+	}
+	t.Fatalf("there is no law %q", name)
+	return locktest.Law{}
+}

@@ -1,0 +1,178 @@
+package sqllock_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/drivers/sqltest"
+)
+
+// gate stands between a client and its driver, also that of a database that has no network.
+type gate struct {
+	driver driver.Driver
+	source string
+
+	mu      sync.Mutex
+	shut    chan struct{}                                // closed when the gate opens; nil: it is open
+	rewrite func(string) string                          // nil: a statement is sent as it is
+	through func(ctx context.Context, send func()) error // nil: a statement is sent once, and its answer comes
+}
+
+// openBy opens a database through a gate. It closes with the test.
+func openBy(t *testing.T, d *sqltest.Database) (*sql.DB, *gate) {
+	t.Helper()
+	db, g := newGate(t, d)
+	t.Cleanup(func() { db.Close() })
+	return db, g
+}
+
+func newGate(t testing.TB, d *sqltest.Database) (*sql.DB, *gate) {
+	if d.Driver == "mysql" {
+		d = with(d, "interpolateParams=true") // else each statement is prepared, and passes no gate
+	}
+	g := &gate{driver: d.Open(t).Driver(), source: d.Source}
+	return sql.OpenDB(g), g
+}
+
+// crash lets nothing through, be it sent or answered, until wake.
+func (g *gate) crash() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut == nil {
+		g.shut = make(chan struct{})
+	}
+}
+
+func (g *gate) wake() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut != nil {
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// on has statements sent by through from now on.
+func (g *gate) on(through func(ctx context.Context, send func()) error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.through = through
+}
+
+func (g *gate) pass(ctx context.Context) error {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if shut == nil {
+		return nil
+	}
+	select {
+	case <-shut:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// send does what a statement does, between two passages of the gate.
+func (g *gate) send(ctx context.Context, do func()) error {
+	if err := g.pass(ctx); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	through := g.through
+	g.mu.Unlock()
+	if through == nil {
+		do()
+	} else if err := through(ctx, do); err != nil {
+		return err
+	}
+	return g.pass(ctx)
+}
+
+func (g *gate) text(query string) string {
+	if g.rewrite == nil {
+		return query
+	}
+	return g.rewrite(query)
+}
+
+// Connect and Driver are as driver.Connector has them.
+func (g *gate) Connect(context.Context) (driver.Conn, error) {
+	c, err := g.driver.Open(g.source)
+	if err != nil {
+		return nil, err
+	}
+	return gated{c, g}, nil
+}
+
+func (g *gate) Driver() driver.Driver { return g.driver }
+
+// gated is a connection through a gate.
+type gated struct {
+	driver.Conn
+	gate *gate
+}
+
+func (c gated) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	var a rows
+	var err error
+	lost := c.gate.send(ctx, func() {
+		a, err = readAll(c.Conn.(driver.QueryerContext).QueryContext(ctx, c.gate.text(query), args))
+	})
+	if lost != nil {
+		return nil, lost
+	}
+	return &a, err
+}
+
+func (c gated) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (r driver.Result, err error) {
+	lost := c.gate.send(ctx, func() {
+		r, err = c.Conn.(driver.ExecerContext).ExecContext(ctx, c.gate.text(query), args)
+	})
+	if lost != nil {
+		return nil, lost
+	}
+	return r, err
+}
+
+// rows are those of an answer that has come as a whole.
+type rows struct {
+	columns []string
+	values  [][]driver.Value
+}
+
+func readAll(from driver.Rows, err error) (all rows, _ error) {
+	if err != nil {
+		return all, err
+	}
+	defer from.Close()
+	all.columns = from.Columns()
+	for {
+		row := make([]driver.Value, len(all.columns))
+		switch err := from.Next(row); err {
+		case nil:
+			all.values = append(all.values, row)
+		case io.EOF:
+			return all, nil
+		default:
+			return all, err
+		}
+	}
+}
+
+func (r *rows) Columns() []string { return r.columns }
+func (r *rows) Close() error      { return nil }
+
+func (r *rows) Next(row []driver.Value) error {
+	if len(r.values) == 0 {
+		return io.EOF
+	}
+	copy(row, r.values[0])
+	r.values = r.values[1:]
+	return nil
+}

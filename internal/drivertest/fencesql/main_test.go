@@ -1,9 +1,0 @@
-package fencesql_test
-
-import (
-	"testing"
-
-	"github.com/fencelab/fencelab/internal/drivertest/sqltest"
-)
-
-func TestMain(m *testing.M) { sqltest.Main(m) }

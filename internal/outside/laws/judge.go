@@ -1,0 +1,354 @@
+// Package laws judges a storage that is not ours by the laws of fencetest, over HTTP, and
+// shows the requests by which it breaks one.
+package laws
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// Options of Judge. A storage is either there already, at one or two URLs, or run by one or
+// two commands; where there are two, both work on the same data.
+type Options struct {
+	URLs     []string
+	Commands []string
+	Exe      string               // a program that has the janitor's role, for commands
+	Timeout  time.Duration        // of a request
+	Only     []string             // names of the laws; nil: all
+	Idle     time.Duration        // for how long marks are left alone, to see whether they stay; 0: 6 s
+	Scopes   int                  // how many marks there are at a time; 0: those of 30 s, from 2,000 to 25,000
+	Tell     func(Report, Result) // is told of each law when it has been judged; nil: nobody is
+}
+
+// How a law came out.
+const (
+	Holds     = "holds"
+	Fails     = "fails"
+	LeftOut   = "left out"   // it is about what the storage does not do
+	NotJudged = "not judged" // the storage did not answer, and still does not
+)
+
+// Result is what came of one law.
+type Result struct {
+	Law      string        `json:"law"`
+	Doc      string        `json:"doc"` // the law, in a sentence
+	Outcome  string        `json:"outcome"`
+	Why      string        `json:"why,omitempty"`      // it does not hold
+	Requests []Exchange    `json:"requests,omitempty"` // that show it, the last ones
+	Again    []string      `json:"again,omitempty"`    // lines for a shell that show it again
+	Began    time.Time     `json:"began"`
+	Took     time.Duration `json:"-"`
+	Seconds  float64       `json:"seconds"` // that it took
+}
+
+// Report is what came of all.
+type Report struct {
+	Storage string   `json:"storage"`
+	Speaks  Speaks   `json:"speaks"`
+	Results []Result `json:"laws"`
+}
+
+// Count returns how many laws came out so.
+func (r Report) Count(outcome string) (n int) {
+	for _, result := range r.Results {
+		if result.Outcome == outcome {
+			n++
+		}
+	}
+	return n
+}
+
+// Summary says in a sentence what came of all.
+func (r Report) Summary() string {
+	return fmt.Sprintf("laws: %d hold, %d fail, %d were left out, %d could not be judged",
+		r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
+}
+
+// Bounds of a judgement.
+const (
+	lawDeadline = 10 * time.Minute
+	maxDead     = 3 // laws in a row that could not be judged: then no other is tried
+	idle        = 6 * time.Second
+)
+
+// law is one of fencetest, or one of HTTP.
+type law struct {
+	name, doc string
+	check     func(ctx context.Context, j *judge) error
+}
+
+// Law is a law of a fenced storage.
+type Law struct {
+	Name, Doc string
+}
+
+// List has all laws, in the order in which they are judged.
+func List() (list []Law) {
+	for _, l := range all() {
+		list = append(list, Law{l.name, l.doc})
+	}
+	return list
+}
+
+// all are the laws in the order in which they are judged.
+func all() []law {
+	var list []law
+	for _, l := range fencetest.Laws {
+		check := func(ctx context.Context, j *judge) error { return l.Check(ctx, j.subject()) }
+		if l.Name == manyMarks {
+			check = func(ctx context.Context, j *judge) error { return j.manyMarksStay(ctx, l) }
+		}
+		list = append(list, law{l.Name, l.Doc, check})
+	}
+	for _, l := range wire {
+		list = append(list, law{l.name, l.doc, func(ctx context.Context, j *judge) error { return j.checkWire(ctx, l.check) }})
+	}
+	return list
+}
+
+// judge judges one storage.
+type judge struct {
+	place  place
+	client *client
+	idle   time.Duration
+	scopes int    // 0: as many as can be had in a time
+	mark   string // of all names in this judgement
+	views  int
+	used   bool // the storage is not fresh, if it can be
+	speaks Speaks
+}
+
+// Ask finds out what a storage speaks. An error says why it cannot be asked, or that it speaks
+// nothing.
+func Ask(ctx context.Context, o Options) (speaks Speaks, err error) {
+	j, end, err := begin(o)
+	if err != nil {
+		return speaks, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	err = j.learn(ctx)
+	return j.speaks, err
+}
+
+// begin is the judge of a storage, and what ends that.
+func begin(o Options) (j *judge, end func() error, err error) {
+	j = &judge{client: newClient(o.Timeout), idle: cmp.Or(o.Idle, idle), scopes: o.Scopes, mark: "laws-" + strings.ToLower(rand.Text()[:6])}
+	if len(o.Commands) == 0 {
+		var urls there
+		for _, u := range o.URLs {
+			urls = append(urls, strings.TrimSuffix(u, "/"))
+		}
+		j.place = urls
+		return j, func() error { return nil }, nil
+	}
+	group, err := proc.NewGroup(o.Exe)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &run{group: group, commands: o.Commands}
+	j.place = r
+	return j, func() error { return errors.Join(r.kill(), group.Close()) }, nil
+}
+
+// learn finds out what the storage speaks. An error names the storage.
+func (j *judge) learn(ctx context.Context) (err error) {
+	if err = j.place.fresh(ctx); err != nil {
+		return err
+	}
+	if j.speaks, err = j.ask(ctx); err != nil {
+		if ended := j.place.ended(); ended != nil && isUnanswered(err) {
+			return fmt.Errorf("%w\nit was asked what it speaks: %w", ended, err)
+		}
+		return fmt.Errorf("the storage %v: %w", j.place, err)
+	}
+	if r, ok := j.place.(*run); ok {
+		if j.speaks.Durable, err = r.isDurable(ctx, j.open); err != nil {
+			return fmt.Errorf("the storage %v was killed and started again: %w", j.place, err)
+		}
+	}
+	return nil
+}
+
+// Judge judges a storage. An error says why it cannot be judged at all.
+func Judge(ctx context.Context, o Options) (report Report, err error) {
+	list, err := chosen(o.Only)
+	if err != nil {
+		return report, err
+	}
+	j, end, err := begin(o)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	report.Storage = j.place.String()
+	if err := j.learn(ctx); err != nil {
+		return report, err
+	}
+	report.Speaks = j.speaks
+	dead := 0
+	for _, l := range list {
+		r := Result{Law: l.name, Doc: l.doc, Outcome: NotJudged, Why: fmt.Sprintf("the storage did not answer in the %d laws before", maxDead), Began: time.Now()}
+		if dead < maxDead {
+			r = j.judge(ctx, l)
+		}
+		if ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
+		if dead++; r.Outcome != NotJudged {
+			dead = 0
+		}
+		report.Results = append(report.Results, r)
+		if o.Tell != nil {
+			o.Tell(report, r)
+		}
+	}
+	return report, nil
+}
+
+// chosen are the laws with these names.
+func chosen(names []string) ([]law, error) {
+	list := all()
+	if names == nil {
+		return list, nil
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(list, func(l law) bool { return l.name == name }) {
+			return nil, fmt.Errorf("there is no law %q: docs/laws.md has the names of all", name)
+		}
+	}
+	return slices.DeleteFunc(list, func(l law) bool { return !slices.Contains(names, l.name) }), nil
+}
+
+// judge judges one law, on a fresh storage.
+func (j *judge) judge(ctx context.Context, l law) (r Result) {
+	r = Result{Law: l.name, Doc: l.doc, Began: time.Now()}
+	defer func() {
+		r.Took = time.Since(r.Began)
+		r.Seconds = r.Took.Seconds()
+	}()
+	within, cancel := context.WithTimeoutCause(ctx, lawDeadline, fmt.Errorf("it took longer than %v", lawDeadline))
+	defer cancel()
+	j.client.forget()
+	j.used = true
+	err := l.check(within, j)
+	requests, asked := j.client.logged()
+	if within.Err() != nil {
+		r.Outcome, r.Why = NotJudged, context.Cause(within).Error()
+		return r
+	}
+	switch {
+	case err == nil:
+		r.Outcome = Holds
+		return r
+	case errors.Is(err, fencetest.ErrNotApplicable):
+		_, why, _ := strings.Cut(err.Error(), fencetest.ErrNotApplicable.Error()+": ")
+		r.Outcome, r.Why = LeftOut, cmp.Or(j.remedy(l), why)
+		return r
+	}
+	r.Outcome, r.Why = Fails, err.Error()
+	if j.used {
+		r.Outcome = NotJudged // not even once it could be asked
+		return r
+	}
+	if silent := j.silent(within); silent != nil && isUnanswered(err) {
+		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
+	}
+	r.Requests = requests[max(0, len(requests)-maxRequests):]
+	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, Exchange.isTimed) {
+		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.name, j.place.args())}
+	}
+	return r
+}
+
+// remedy says how a law that was left out can be judged; "": by nothing that is asked of gcsim.
+func (j *judge) remedy(l law) string {
+	_, runs := j.place.(*run)
+	switch {
+	case strings.HasSuffix(l.name, "BothMarks") && !j.speaks.Shared:
+		return ""
+	case strings.HasPrefix(l.name, "ProcessesShare") && runs:
+		return "it is about two processes on the same data: give --command twice"
+	case strings.HasPrefix(l.name, "ProcessesShare"):
+		return "it is about two processes on the same data: give the URLs of two"
+	case strings.HasPrefix(l.name, "RestartKeeps") && runs:
+		return "the storage loses its data when it is killed, and its marks with it"
+	case strings.HasPrefix(l.name, "RestartKeeps"):
+		return "gcsim kills no storage at a URL: have it run the storage, by --command"
+	}
+	return ""
+}
+
+func isUnanswered(err error) bool {
+	_, is := errors.AsType[*UnansweredError](err)
+	return is
+}
+
+// silent says why the storage does not answer now, to a read of what is not there.
+func (j *judge) silent(ctx context.Context) error {
+	_, _, err := j.open().Read(ctx, tokenOf(0), asked)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, j.place.ended())
+}
+
+// begin returns a part of the storage that nobody has used. For each law the storage is
+// made fresh where it can be.
+func (j *judge) begin(ctx context.Context) (store, error) {
+	if j.used {
+		if err := j.place.fresh(ctx); err != nil {
+			return nil, err
+		}
+		j.used = false
+	}
+	return j.open(), nil
+}
+
+// view is what open shows.
+func (j *judge) view() view {
+	j.views++
+	return view{client: j.client, base: j.place.urls()[0], prefix: fmt.Sprintf("%s-%d-", j.mark, j.views)}
+}
+
+func (j *judge) open() store {
+	if j.speaks.Protocol == protocolContrib {
+		return contrib{j.view()}
+	}
+	return v1{j.view()}
+}
+
+// maxScope is the longest scope of a law, in bytes: with its prefix it has at most the
+// 1,024 that the protocol allows.
+const maxScope = 1000
+
+// subject shows the storage to the laws of fencetest.
+func (j *judge) subject() fencetest.Subject {
+	s := fencetest.Subject{
+		Open:       func(ctx context.Context) (fencetest.Store, error) { return j.begin(ctx) },
+		NoSequence: !j.speaks.Sequence, NoShared: !j.speaks.Shared, Terse: !j.speaks.Marks,
+		MaxScope: maxScope, Idle: j.idle,
+	}
+	if r, ok := j.place.(*run); ok && j.speaks.Durable {
+		s.Restart = func(ctx context.Context, s fencetest.Store) (fencetest.Store, error) {
+			if err := r.restart(ctx); err != nil {
+				return nil, err
+			}
+			return s.(store).at(r.urls()[0]), nil
+		}
+	}
+	if len(j.place.urls()) > 1 {
+		s.Second = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+			return s.(store).at(j.place.urls()[1]), nil
+		}
+	}
+	return s
+}

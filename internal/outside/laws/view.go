@@ -1,0 +1,114 @@
+package laws
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/fencelab/fencelab/internal/outside/program"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// view is a part of a storage that looks empty: all its scopes and keys have a prefix that
+// nobody has used before.
+type view struct {
+	client *client
+	base   string // URL of the storage
+	prefix string
+}
+
+// store is what a law asks, and what opens it once more at another URL.
+type store interface {
+	fencetest.Store
+	at(base string) store
+}
+
+// v1 is a view by the protocol of docs/protocol.md.
+type v1 struct{ view }
+
+func (s v1) at(base string) store { s.base = base; return s }
+
+// name is what a scope or a key is called in the storage.
+func (v view) name(s string) string { return program.Prefixed(v.prefix, s) }
+
+// path is where a key is.
+func (v view) path(key string) string { return program.PathKV + url.PathEscape(v.name(key)) }
+
+// header has the headers of a claim.
+func (v view) header(c fence.Claim) []string {
+	h := make(http.Header)
+	fencehttp.SetClaim(h, c)
+	var lines []string
+	if c.Scope != "" {
+		lines = append(lines, fencehttp.HeaderScope+": "+v.name(c.Scope))
+	}
+	for _, name := range []string{fencehttp.HeaderToken, fencehttp.HeaderSequence, fencehttp.HeaderMode} {
+		if value := h.Get(name); value != "" {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	return lines
+}
+
+func (s v1) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	_, err := s.do(ctx, http.MethodPut, c, key, value)
+	return err
+}
+
+func (s v1) Delete(ctx context.Context, c fence.Claim, key string) error {
+	_, err := s.do(ctx, http.MethodDelete, c, key, "")
+	return err
+}
+
+func (s v1) Read(ctx context.Context, c fence.Claim, key string) (value string, ok bool, err error) {
+	a, err := s.do(ctx, http.MethodGet, c, key, "")
+	if err != nil || !a.OK() {
+		return "", false, err
+	}
+	return a.Body, true, nil
+}
+
+// do makes a request of a key. 404 is the answer to a read of what is not there, and a success
+// of a delete: there is nothing to delete.
+func (s v1) do(ctx context.Context, method string, c fence.Claim, key, body string) (program.Answer, error) {
+	e := Exchange{Method: method, Path: s.path(key), Header: s.header(c), Body: body}
+	a, err := s.client.ask(ctx, s.base, e)
+	if err != nil || a.Status == http.StatusNotFound && method != http.MethodPut {
+		return a, err
+	}
+	return a, s.outcome(e, c, a)
+}
+
+// outcome is what an answer means, to a read where the method is GET, else to a change.
+func (v view) outcome(e Exchange, c fence.Claim, a program.Answer) error {
+	switch {
+	case a.OK():
+		return nil
+	case a.Refused() && c.Token == 0 && e.Method != http.MethodGet:
+		return fmt.Errorf("%w: %v", fence.ErrNoToken, a)
+	case a.Refused() && c.Token < 0:
+		return fmt.Errorf("%w: %v", fence.ErrInvalidToken, a)
+	case a.Refused() && c.Mode == fence.Shared && c.Sequence != 0:
+		return fmt.Errorf("%w: %v", fence.ErrInvalidSequence, a)
+	case a.Status == http.StatusPreconditionFailed && c.Token != 0:
+		return v.stale(c, a)
+	case a.Status >= 500:
+		return &UnansweredError{Storage: v.base, Asked: e.asked(), Did: fmt.Sprintf("answered %v, which leaves open what became of the request", a)}
+	}
+	return fmt.Errorf("the storage answered %v", a)
+}
+
+// stale is the refusal that an answer tells of, with the mark where the answer names it.
+func (v view) stale(c fence.Claim, a program.Answer) error {
+	stale := a.Stale()
+	if stale == nil {
+		return fmt.Errorf("%w: %v", fence.ErrStale, a)
+	}
+	if stale.Scope == v.name(c.Scope) {
+		stale.Scope = c.Scope
+	}
+	return stale
+}

@@ -1,0 +1,164 @@
+package laws
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/outside/program"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// changing are the methods that change a key.
+var changing = []string{http.MethodPut, http.MethodDelete}
+
+func noScopeIsNoWayIn(s *steps) {
+	for _, method := range changing {
+		e := s.asking(method, "stale", token("34"))
+		s.refused(e, fmt.Sprintf("a %s with token 34 and no scope, where the key's own scope has seen 35", method))
+		s.stays("kept", "a stale "+method+" without a scope")
+		for _, e.Path = range s.spelled(key) {
+			s.tries(e) // it may be another key
+			s.stays("kept", "a stale "+method+" of "+e.Path+" without a scope")
+		}
+	}
+	decodes := s.answer(Exchange{Method: http.MethodGet, Path: s.encoded(key)}, "a read of a key that is spelled otherwise")
+	if decodes.OK() && decodes.Body == "kept" { // else a key is called as it is sent
+		s.ownScope("lock a%41")
+	}
+	s.ownScope("empty", fencehttp.HeaderScope+": ")
+}
+
+// ownScope makes a fresh and a stale write of a key without a scope, or with what there is in
+// place of one. Both may be refused, but not the first alone.
+func (s *steps) ownScope(name string, scope ...string) {
+	if s.err != nil {
+		return
+	}
+	put := func(t fence.Token, value string) program.Answer {
+		e := Exchange{Method: http.MethodPut, Path: s.path(name), Header: append([]string{token(t.String())}, scope...), Body: value}
+		return s.answer(e, fmt.Sprintf("a write of %q without a scope", name))
+	}
+	if scope != nil {
+		if !put(36, "new").OK() {
+			return
+		}
+	} else if err := s.Write(s.ctx, fence.Claim{Scope: name, Token: 36}, name, "new"); err != nil {
+		s.fail("a write of %q: %w", name, err)
+	}
+	if stale := put(34, "stale"); !stale.Refused() {
+		s.fail("a write of %q with token 34 and no scope, where 36 has been seen: the storage answered %v, want it refused", name, stale)
+	}
+}
+
+// spelled are other paths of a key, or of another key that may be taken for it.
+func (s *steps) spelled(key string) []string {
+	name := s.name(key)
+	return []string{
+		s.path(key) + "/", "/" + s.path(key), program.PathKV + "./" + name, program.PathKV + "x/../" + name,
+		s.encoded(key), program.PathKV + strings.ToUpper(name), s.path(key) + "?x=1",
+	}
+}
+
+// encoded is the path of a key with a letter that need not be encoded.
+func (s *steps) encoded(key string) string {
+	name := s.name(key)
+	return program.PathKV + fmt.Sprintf("%%%02X", name[0]) + name[1:]
+}
+
+// otherWaysAreClosed asks for no more than that data and mark stay as they are: a storage
+// may answer what it likes to what it does not know.
+func otherWaysAreClosed(s *steps) {
+	name := s.name(key)
+	stale := []string{s.scope(), token("34")}
+	ways := []Exchange{
+		{Method: http.MethodPost, Path: program.PathBatch, Header: stale, Body: fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": "stale"}]}`, name)},
+		{Method: http.MethodPost, Path: "/", Body: fmt.Sprintf(`{"op":"write","key":%q,"val":"stale","version":34}`, name)},
+		{Method: http.MethodPut, Path: "/v1/marks/" + name, Header: stale, Body: `{"token":"1"}`},
+		{Method: http.MethodDelete, Path: "/v1/marks/" + name, Header: stale},
+	}
+	for _, method := range []string{http.MethodPost, http.MethodPatch, "put", "delete", "MERGE"} {
+		ways = append(ways, s.asking(method, "", stale...))
+	}
+	for _, method := range changing {
+		for _, path := range append([]string{
+			s.path(key) + "?token=36", s.path(key) + "?Fencing-Token=36", "/v1/KV/" + name, "/V1/kv/" + name, "/kv/" + name, "/" + name,
+		}, s.spelled(key)...) {
+			ways = append(ways, Exchange{Method: method, Path: path, Header: stale})
+		}
+		for _, more := range []string{"X-Fencing-Token: 36", "Fencing-Sequence: 1", "Fencing-Mode: shared", "Content-Range: bytes 0-4/5"} {
+			ways = append(ways, s.asking(method, "", append([]string{more}, stale...)...))
+		}
+		ways = append(ways, s.asking(http.MethodPost, "", append([]string{"X-HTTP-Method-Override: " + method}, stale...)...))
+	}
+	for _, e := range ways {
+		if e.Body == "" && !strings.EqualFold(e.Method, http.MethodDelete) {
+			e.Body = "stale"
+		}
+		s.tries(e)
+		s.stays("kept", "the stale request "+e.asked())
+	}
+	s.after("requests that must not lower the mark", func() { s.write(34, "stale", fence.ErrStale) })
+	s.after("requests that must not raise the mark", func() { s.write(35, "kept", nil) })
+}
+
+// marksAreNoKeys tries the names under which one would keep marks beside the data.
+func marksAreNoKeys(s *steps) {
+	name := s.name(lock)
+	var keys []string
+	for _, word := range []string{"mark", "marks", "fence", "token", "scope", "lock"} {
+		for _, sep := range []string{":", "/", ".", "_", "-", "#", "|"} {
+			keys = append(keys, word+sep+name, name+sep+word)
+		}
+		keys = append(keys, "__"+word+"__"+name, "_"+word+"_"+name, "__"+word+"__:"+name, "."+word+"/"+name)
+	}
+	for _, method := range changing {
+		e := s.asking(method, "1", fencehttp.HeaderScope+": "+s.name("other"), token("1"))
+		for _, k := range keys {
+			e.Path = program.PathKV + url.PathEscape(k)
+			s.tries(e)
+		}
+		what := fmt.Sprintf("a %s of keys that are called like a mark, such as %s", method, keys[0])
+		s.after(what, func() { s.write(34, "stale", fence.ErrStale) })
+	}
+	s.stays("kept", "requests of other keys")
+}
+
+func headIsARead(s *steps) {
+	head := func(t string) program.Answer {
+		return s.answer(s.asking(http.MethodHead, "", s.scope(), token(t)), "a HEAD with token "+t)
+	}
+	if fresh := head("36"); !fresh.OK() {
+		s.fail("%w: the storage answers %v to a HEAD", fencetest.ErrNotApplicable, fresh)
+	}
+	if stale := head("34"); stale.OK() {
+		s.fail("a HEAD with token 34: the storage answered %v, want it refused with 412", stale)
+	}
+	s.write(35, "stale after a HEAD with token 36", fence.ErrStale)
+}
+
+// partsAreReads judges those that are answered; a storage may refuse what it does not know.
+func partsAreReads(s *steps) {
+	s.stays("kept", "a write") // a cache has the answer now
+	for i, asks := range []string{
+		"Range: bytes=0-1", "If-None-Match: *", "If-Modified-Since: " + time.Now().Add(time.Hour).UTC().Format(http.TimeFormat),
+		"Cache-Control: max-age=3600", "Cache-Control: only-if-cached",
+	} {
+		next := fence.Token(36 + i)
+		get := func(t fence.Token) (answered bool) {
+			a := s.answer(s.asking(http.MethodGet, "", s.scope(), token(t.String()), asks), "a GET with "+asks)
+			return a.OK() || a.Status == http.StatusNotModified
+		}
+		if !get(next) {
+			continue
+		}
+		s.after(fmt.Sprintf("a GET with token %d and %s", next, asks), func() { s.write(next-1, "stale", fence.ErrStale) })
+		if get(next - 1) {
+			s.fail("a GET with %s and token %d, where %d has been seen, was answered, want it refused with 412", asks, next-1, next)
+		}
+	}
+}

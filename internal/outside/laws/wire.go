@@ -1,0 +1,230 @@
+package laws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/outside/program"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// wire are the laws that only HTTP can break. Each begins with "kept" at the key, by token 35.
+var wire = []struct {
+	name, doc string
+	check     func(*steps)
+}{
+	{"OnlyNumbersAreTokens", "What is no decimal number from 1 to 2^63-1 is refused as a token, with a status from 400 to 499, and changes nothing.", onlyNumbersAreTokens},
+	{"SpellingIsNoWayIn", "A stale token stays stale however it is spelled.", spellingIsNoWayIn},
+	{"NoScopeIsNoWayIn", "A stale request that names no scope is refused, or its key is the scope.", noScopeIsNoWayIn},
+	{"HeaderNamesHaveNoCase", "A header is the same one however its name is spelled: Fencing-Token, fencing-token.", headerNamesHaveNoCase},
+	{"TwoTokensAreNoWayIn", "A request with two tokens is refused, or both the check and the mark are of the higher one.", twoTokensAreNoWayIn},
+	{"OtherWaysAreClosed", "No other method, path or header is a way around the fence.", otherWaysAreClosed},
+	{"MarksAreNoKeys", "No key that a client can name is a mark.", marksAreNoKeys},
+	{"HeadIsARead", "Where a HEAD is answered it is checked, and raises the mark, as a GET.", headIsARead},
+	{"PartsAreReads", "So is every GET that asks for a part, or whether something has changed.", partsAreReads},
+	{"ConnectionsKeepNothing", "What came before on a connection does not matter: no claim of it, and no body of a refused request.", connectionsKeepNothing},
+	{"LateBodyIsNoWayIn", "Check and write are one step, also where a request's body comes long after its headers.", lateBodyIsNoWayIn},
+	{"BatchIsFenced", "A stale batch is refused, and one without a token, and a batch raises the mark.", batchIsFenced},
+}
+
+// The names in the laws of HTTP.
+const (
+	lock = "lock"
+	key  = "lock" // it is called as its lock, for protocols without scopes
+)
+
+func claim(t fence.Token) fence.Claim { return fence.Claim{Scope: lock, Token: t} }
+
+// steps makes requests of one view. After the first that does not come out as it must there
+// are no others.
+type steps struct {
+	v1
+	judge *judge
+	ctx   context.Context
+	err   error // of the first that did not
+}
+
+// checkWire checks a law of HTTP.
+func (j *judge) checkWire(ctx context.Context, check func(*steps)) error {
+	if j.speaks.Protocol != protocolV1 {
+		return fmt.Errorf("%w: it is about /v1, and the storage speaks %s", fencetest.ErrNotApplicable, j.speaks.Protocol)
+	}
+	s := &steps{judge: j, ctx: ctx}
+	if s.begin(); s.err == nil {
+		check(s)
+	}
+	return s.err
+}
+
+// begin has "kept" at the key, by token 35, in a part of the storage that nobody has used.
+func (s *steps) begin() {
+	begun, err := s.judge.begin(s.ctx)
+	if err != nil {
+		s.fail("%w", err)
+		return
+	}
+	s.v1 = begun.(v1)
+	s.write(35, "kept", nil)
+}
+
+func (s *steps) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+// after does what, and says what came before where it fails.
+func (s *steps) after(before string, what func()) {
+	if s.err != nil {
+		return
+	}
+	if what(); s.err != nil {
+		s.err = fmt.Errorf("after %s: %w", before, s.err)
+	}
+}
+
+func (s *steps) write(t fence.Token, value string, want error) {
+	if s.err != nil {
+		return
+	}
+	err := s.Write(s.ctx, claim(t), key, value)
+	switch {
+	case want == nil && err != nil:
+		s.fail("a write with token %d: %w, want it admitted", t, err)
+	case want != nil && err == nil:
+		s.fail("a write with token %d was admitted, want it refused with 412", t)
+	case !errors.Is(err, want):
+		s.fail("a write with token %d: %w, want it refused with 412", t, err)
+	}
+}
+
+// stays wants a value at the key, after what.
+func (s *steps) stays(value, after string) {
+	if s.err != nil {
+		return
+	}
+	got, ok, err := s.Read(s.ctx, claim(0), key)
+	switch {
+	case err != nil:
+		s.fail("a read after %s: %w", after, err)
+	case !ok:
+		s.fail("after %s the key is gone, want %q", after, value)
+	case got != value:
+		s.fail("after %s the key has %q, want %q", after, got, value)
+	}
+}
+
+// asking is a request of the key. A PUT has the body, other requests have none.
+func (s *steps) asking(method, body string, header ...string) Exchange {
+	if method != http.MethodPut {
+		body = ""
+	}
+	return Exchange{Method: method, Path: s.path(key), Header: header, Body: body}
+}
+
+// answer makes a request and wants any answer.
+func (s *steps) answer(e Exchange, what string) (a program.Answer) {
+	if s.err != nil {
+		return a
+	}
+	a, err := s.client.ask(s.ctx, s.base, e)
+	if err != nil {
+		s.fail("%s: %w", what, err)
+	}
+	return a
+}
+
+// tries makes a request whose answer does not matter.
+func (s *steps) tries(e Exchange) {
+	if s.err == nil {
+		_, _ = s.client.ask(s.ctx, s.base, e)
+	}
+}
+
+// refused makes a request and wants it refused.
+func (s *steps) refused(e Exchange, what string) {
+	s.wants(e, what, program.Answer.Refused, "refused with a status from 400 to 499")
+}
+
+// done makes a request and wants it admitted.
+func (s *steps) done(e Exchange, what string) {
+	s.wants(e, what, program.Answer.OK, "admitted with a status from 200 to 299")
+}
+
+func (s *steps) wants(e Exchange, what string, is func(program.Answer) bool, want string) {
+	if s.err != nil {
+		return
+	}
+	a, err := s.client.ask(s.ctx, s.base, e)
+	switch {
+	case err != nil:
+		s.fail("%s: %w, want it %s", what, err, want)
+	case !is(a):
+		s.fail("%s: the storage answered %v, want it %s", what, a, want)
+	}
+}
+
+// token is a header as it is written.
+func token(text string) string { return fencehttp.HeaderToken + ": " + text }
+
+func (s *steps) scope() string { return fencehttp.HeaderScope + ": " + s.name(lock) }
+
+func onlyNumbersAreTokens(s *steps) {
+	for _, text := range []string{
+		"", "0", "-1", "-36", "abc", "36abc", "36.0", "36.5", "1e3", "0x24", "Infinity", "NaN", "true", "null", "36, 37", "36 37",
+		"9223372036854775808", "18446744073709551615", "18446744073709551616", "18446744073709551652", strings.Repeat("9", 400),
+	} {
+		what := fmt.Sprintf("token %q", program.Shown(text))
+		s.refused(s.asking(http.MethodPut, "garbage", s.scope(), token(text)), "a write with "+what)
+		s.refused(s.asking(http.MethodDelete, "", s.scope(), token(text)), "a delete with "+what)
+		s.stays("kept", "requests with "+what)
+		s.after("refused requests with "+what, func() { s.write(35, "kept", nil) })
+	}
+	s.write(34, "stale", fence.ErrStale)
+}
+
+func spellingIsNoWayIn(s *steps) {
+	for _, text := range []string{"034", "00000000000000000000034", "+34", "3_4", "３４", "34.0", "34e0", "0x22", "0o42", "34L"} {
+		what := fmt.Sprintf("a write with token %q, where 35 has been seen", text)
+		s.refused(s.asking(http.MethodPut, "stale", s.scope(), token(text)), what)
+		s.stays("kept", what)
+	}
+}
+
+func headerNamesHaveNoCase(s *steps) {
+	for i, spell := range []func(string) string{strings.ToLower, strings.ToUpper} {
+		next := fence.Token(36 + 2*i)
+		asking := func(method string, t fence.Token, body string) Exchange {
+			return s.asking(method, body, spell(fencehttp.HeaderScope)+": "+s.name(lock), spell(fencehttp.HeaderToken)+": "+t.String())
+		}
+		what := "a request with " + spell(fencehttp.HeaderToken)
+		s.refused(asking(http.MethodPut, next-2, "stale"), "a stale write with "+spell(fencehttp.HeaderToken))
+		s.stays("kept", what)
+		s.done(asking(http.MethodGet, next, ""), what)
+		s.write(next-1, "stale", fence.ErrStale)
+		s.done(asking(http.MethodPut, next+1, "kept"), what)
+		s.write(next, "stale", fence.ErrStale)
+		s.stays("kept", what)
+	}
+}
+
+func twoTokensAreNoWayIn(s *steps) {
+	for _, method := range []string{http.MethodPut, http.MethodGet} {
+		for _, two := range [][]string{{"34", "36"}, {"36", "34"}} {
+			s.begin()
+			what := "a request with the tokens " + strings.Join(two, " and ")
+			if s.answer(s.asking(method, "kept", s.scope(), token(two[0]), token(two[1])), what).OK() {
+				s.write(35, "stale after "+what, fence.ErrStale)
+			} else {
+				s.write(35, "kept", nil)
+			}
+			s.write(34, "stale", fence.ErrStale)
+			s.stays("kept", what)
+		}
+	}
+}

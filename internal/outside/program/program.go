@@ -1,0 +1,131 @@
+// Package program runs a storage or a lock service that is a command of the user's, as a
+// process that can be killed and started again on the same data.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/platform/ports"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+)
+
+// What stands in a command for what Start chooses.
+const (
+	argAddr = "{addr}" // where to listen, such as 127.0.0.1:10000
+	argPort = "{port}" // of that address
+	argDir  = "{dir}"  // the directory for its files
+)
+
+// startDeadline is for how long a server may take until it listens.
+const startDeadline = 30 * time.Second
+
+// Server is a storage or a lock service that a command runs.
+type Server struct {
+	Name    string // in errors
+	Command string // for a shell
+	Dir     string // for its files; every Start gets the same
+	// Stays: every Start gets the same address, too.
+	Stays bool
+	// Listen begins to read what a process of it says on standard output. nil: nobody wants
+	// to know.
+	Listen func(*proc.Process)
+
+	group   *proc.Group
+	process *proc.Process
+	addr    string
+}
+
+// New returns a server that does not run yet. Its directory is made.
+func New(g *proc.Group, name, command, dir string) (*Server, error) {
+	if !strings.Contains(command, argAddr) && !strings.Contains(command, argPort) {
+		return nil, fmt.Errorf("the command %q names neither %s nor %s: it must listen where it is told to", command, argAddr, argPort)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return &Server{Name: name, Command: command, Dir: dir, group: g}, nil
+}
+
+// Addr is where it listens. A Start changes it, unless it stays.
+func (s *Server) Addr() string { return s.addr }
+
+// URL is where it is asked by HTTP.
+func (s *Server) URL() string { return "http://" + s.addr }
+
+// Process is the one that runs, or ran last.
+func (s *Server) Process() *proc.Process { return s.process }
+
+// Start starts it on a port that is free, or its own, and returns when it takes connections.
+func (s *Server) Start(ctx context.Context) error {
+	if s.addr == "" || !s.Stays {
+		addrs, err := ports.Free(1)
+		if err != nil {
+			return err
+		}
+		s.addr = addrs[0]
+	}
+	_, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		return err
+	}
+	line := strings.NewReplacer(argAddr, s.addr, argPort, port, argDir, s.Dir).Replace(s.Command)
+	if s.process, err = s.group.StartLine(s.Name, line); err != nil {
+		return err
+	}
+	if s.Listen != nil {
+		s.Listen(s.process)
+	} else {
+		go io.Copy(io.Discard, s.process.Stdout) // a full pipe would stop it
+	}
+	within, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it does not listen on %s after %v", s.addr, startDeadline))
+	defer cancel()
+	if err := s.process.Await(within, s.listens); err != nil {
+		if within.Err() != nil {
+			err = errors.Join(err, context.Cause(within))
+		}
+		return err
+	}
+	return nil
+}
+
+func (s *Server) listens(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.addr)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// Kill sends SIGKILL to the server and to all processes in its process group, and returns when
+// nobody listens at its address. It is no error if the server has ended before.
+func (s *Server) Kill() error {
+	if s.process == nil {
+		return nil
+	}
+	if err := s.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	within, cancel := context.WithTimeout(context.Background(), startDeadline)
+	defer cancel()
+	if s.listens(within) == nil {
+		return fmt.Errorf("%s was killed, and still takes connections on %s: its command %q leaves its process group, and has to stay in the foreground", s.Name, s.addr, s.Command)
+	}
+	return nil
+}
+
+// Ended says how it ended; nil where it still runs when until comes.
+func (s *Server) Ended(until <-chan time.Time) error {
+	select {
+	case <-s.process.Done():
+		return s.process.Ended()
+	case <-until:
+		return nil
+	}
+}

@@ -1,0 +1,211 @@
+package program
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// Paths of the protocol.
+const (
+	PathKV    = "/v1/kv/"
+	PathBatch = "/v1/batch"
+)
+
+const headerRequestID = "X-Request-Id"
+
+// Prefixed is what a scope or a key is called in a storage, below a prefix. Slashes at its
+// beginning stay there: a storage may take them off.
+func Prefixed(prefix, name string) string {
+	rest := strings.TrimLeft(name, "/")
+	return name[:len(name)-len(rest)] + prefix + rest
+}
+
+// request is one of a client's, and what of it goes on to the storage.
+type request struct {
+	asked   history.Event // as in the account, but for what came of it
+	changes []history.Change
+
+	method, path string
+	header       http.Header
+	length       int64 // of the body, if that is known before it comes; else 0
+	prefix       string
+	contrib      bool   // it goes on in contrib/lock's form
+	body         string // in that form
+}
+
+// parse reads all of a request but its body. An error is a refusal.
+func (g *Gate) parse(r *http.Request) (*request, error) {
+	q := &request{method: r.Method, prefix: g.Prefix, header: make(http.Header)}
+	path := r.URL.EscapedPath()
+	escaped, ofKey := strings.CutPrefix(path, PathKV)
+	key, err := url.PathUnescape(escaped)
+	ops := map[string]string{http.MethodGet: history.OpRead, http.MethodPut: history.OpWrite, http.MethodDelete: history.OpDelete}
+	switch {
+	case err != nil:
+		return nil, err
+	case ofKey && ops[r.Method] != "":
+		q.asked.Op, q.asked.Key = ops[r.Method], key
+		q.path, q.length = PathKV+url.PathEscape(Prefixed(q.prefix, key)), max(r.ContentLength, 0)
+	case path == PathBatch && r.Method == http.MethodPost:
+		q.asked.Op, q.path = history.OpChange, PathBatch
+		q.header.Set("Content-Type", "application/json")
+	default:
+		return nil, fmt.Errorf("no client of a scenario asks for %s %s", r.Method, path)
+	}
+	claim, err := fencehttp.ParseClaim(r.Header, key)
+	if err != nil {
+		return nil, err
+	}
+	q.asked.Request, q.asked.Scope, q.asked.Token, q.asked.Sequence, q.asked.Mode = r.Header.Get(headerRequestID), claim.Scope, claim.Token, claim.Sequence, claim.Mode
+	if claim.Scope = ""; r.Header.Get(fencehttp.HeaderScope) != "" {
+		claim.Scope = Prefixed(q.prefix, q.asked.Scope)
+	}
+	fencehttp.SetClaim(q.header, claim)
+	if g.Contrib {
+		return q, q.toContrib()
+	}
+	return q, nil
+}
+
+// String is the request as the storage sees it.
+func (q *request) String() string {
+	text := strings.TrimSpace(q.method + " " + q.path + " " + Shown(q.body))
+	for _, name := range []string{fencehttp.HeaderScope, fencehttp.HeaderToken, fencehttp.HeaderSequence, fencehttp.HeaderMode} {
+		if value := q.header.Get(name); value != "" {
+			text += ", " + name + ": " + value
+		}
+	}
+	return text
+}
+
+// batch is the body of a request of several keys.
+type batch struct {
+	Ops []batchOp `json:"ops"`
+}
+
+type batchOp struct {
+	Op  string `json:"op"`
+	Key string `json:"key"`
+	Val string `json:"val"`
+}
+
+// read reads the body and returns the one that the storage gets.
+func (q *request) read(in io.Reader) (string, error) {
+	body, err := io.ReadAll(in)
+	if err != nil || q.asked.Op != history.OpChange {
+		q.asked.Value = string(body)
+		if err == nil && q.contrib {
+			return q.contribBody()
+		}
+		return string(body), err
+	}
+	var of batch
+	if err := json.Unmarshal(body, &of); err != nil {
+		return "", err
+	}
+	for i, op := range of.Ops {
+		if op.Op != history.OpWrite {
+			return "", fmt.Errorf("no client of a scenario asks for a batch with a %s", op.Op)
+		}
+		q.changes = append(q.changes, history.Change{Key: op.Key, Value: op.Val})
+		of.Ops[i].Key = Prefixed(q.prefix, op.Key)
+	}
+	body, err = json.Marshal(of)
+	return string(body), err
+}
+
+// events are the account of the request, with what became of it: of several keys an event for each.
+func (q *request) events(done history.Event) (list []history.Event) {
+	done.Lane, done.At = history.LaneStorage, time.Duration(time.Now().UnixNano())
+	if done.Op != history.OpChange {
+		return []history.Event{done}
+	}
+	for _, c := range q.changes {
+		done.Op, done.Key, done.Value = history.OpWrite, c.Key, c.Value
+		list = append(list, done)
+	}
+	return list
+}
+
+// meaning is the request with what an answer says of it. The error says that it says nothing.
+func (q *request) meaning(a Answer) (done history.Event, err error) {
+	done = q.asked
+	reads, token := q.asked.Op == history.OpRead, q.asked.Token
+	switch {
+	case a.Status >= 500:
+		done.Kind, done.Text = history.KindUnanswered, fmt.Sprintf("it answered %v, which leaves open what became of the request", a)
+	case q.contrib:
+		return q.contribMeaning(a)
+	case a.OK() && reads:
+		done.Kind, done.Value = history.KindApplied, a.Body
+	case a.OK() && a.Header.Get(fencehttp.HeaderDuplicate) == "true":
+		done.Kind = history.KindDuplicate
+	case a.OK(), a.Status == http.StatusNotFound && q.method == http.MethodDelete: // there was nothing to delete
+		done.Kind = history.KindApplied
+	case a.Status == http.StatusNotFound && reads:
+		done.Kind, done.Missing = history.KindApplied, true
+	case a.Status == http.StatusPreconditionFailed && token != 0:
+		done.Kind, done.Reason = history.KindRefused, string(fencehttp.ReasonStale)
+		if stale := a.Stale(); stale != nil {
+			done.Mark = max(stale.Mark, 0)
+		}
+	case a.Refused() && token == 0 && !reads:
+		done.Kind, done.Reason = history.KindRefused, string(fencehttp.ReasonMissing)
+	case a.Status == http.StatusUnprocessableEntity && token != 0:
+		done.Kind, done.Reason = history.KindRefused, string(fencehttp.ReasonAhead)
+	default:
+		want := "200 to 299, or 412 where the token is stale"
+		if reads {
+			want += ", or 404 where there is no such key"
+		}
+		err = fmt.Errorf("answered %v, want %s (asked: %s)", a, want, q)
+	}
+	return done, err
+}
+
+// answer tells the client what became of the request, as a storage of ours does.
+func (q *request) answer(w http.ResponseWriter, done history.Event) {
+	switch {
+	case done.Kind == history.KindUnanswered:
+		http.Error(w, done.Text, http.StatusBadGateway)
+	case done.Kind == history.KindRefused:
+		refuse(w, q.refusal(done))
+	case done.Missing:
+		http.Error(w, "no such key", http.StatusNotFound)
+	case q.asked.Op == history.OpRead:
+		_, _ = io.WriteString(w, done.Value) // a client that has hung up gets no answer
+	default:
+		if done.Kind == history.KindDuplicate {
+			w.Header().Set(fencehttp.HeaderDuplicate, "true")
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (q *request) refusal(done history.Event) error {
+	switch fencehttp.Reason(done.Reason) {
+	case fencehttp.ReasonMissing:
+		return fence.ErrNoToken
+	case fencehttp.ReasonAhead:
+		return &fence.AheadError{Scope: q.asked.Scope, Token: q.asked.Token}
+	}
+	return &fence.StaleError{Scope: q.asked.Scope, Token: q.asked.Token, Mark: done.Mark, Sequence: q.asked.Sequence}
+}
+
+// refuse answers a client with an error that is no fault of the storage's.
+func refuse(w http.ResponseWriter, err error) {
+	if p, is := fencehttp.NewProblem(err); is {
+		p.Write(w)
+		return
+	}
+	http.Error(w, err.Error(), http.StatusBadRequest)
+}

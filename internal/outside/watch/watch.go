@@ -1,0 +1,325 @@
+// Package watch stops a program of the user's while it holds a lock, lets another client take
+// the lock, and sees whether the program's late write gets in.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/outside/stage"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+)
+
+// Options of Watch.
+type Options struct {
+	Command   []string // a program, and its arguments
+	Service   *service.Service
+	Endpoints []string       // of servers that are there already; none: the program gets its own
+	Settings  setting.Values // of the other client, beside the defaults
+	Lock      string         // that the program takes
+	To        *url.URL       // of the program's storage; nil: it gets one that checks tokens
+	When      string         // AtWrite or AtGrant
+	Patience  time.Duration  // for how long an event is waited for
+	Linger    time.Duration  // for how long the program's writes are watched after the first late one
+	Exe       string         // a program that has the lab's roles
+	Say       func(format string, args ...any)
+	Output    io.Writer // gets what the program says
+}
+
+// When the program is stopped.
+const (
+	AtWrite = "write" // when its first write under the lock is on its way to the storage
+	AtGrant = "grant" // when the lock is granted to it
+)
+
+// The other client's lease is renewed; it is not to run out if this process stands still.
+const otherTTL = "60s"
+
+// lagging is for how long the account of a grant may lag behind a write under it.
+const lagging = 2 * time.Second
+
+// watch is a program that is watched.
+type watch struct {
+	Options
+	stage   *stage.Stage
+	gate    *gate
+	program *proc.Process
+	other   service.Client
+	seen    int // tenures of the account that are of no interest
+}
+
+// Watch runs the program, and reports history.Safe or history.Corrupted. An error says why that
+// could not be seen.
+func Watch(ctx context.Context, o Options) (verdict string, err error) {
+	if o.Service.Dial == nil {
+		return "", fmt.Errorf("the client that takes the lock after the program: %w", o.Service.NoClient)
+	}
+	if _, err := exec.LookPath(o.Command[0]); err != nil {
+		return "", err
+	}
+	if len(o.Endpoints) > 0 {
+		if err := o.Service.Reach(ctx, o.Endpoints); err != nil {
+			return "", err
+		}
+	}
+	w := &watch{Options: o}
+	if w.stage, err = stage.Open(ctx, o.Exe, o.Service, setting.Defaults(o.Service.World), o.Endpoints, []string{o.Lock}); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, w.stage.Close()) }()
+	to := o.To
+	if to == nil {
+		if err := w.stage.StartStorage(); err != nil {
+			return "", err
+		}
+		if to, err = url.Parse(w.stage.Storage); err != nil {
+			return "", err
+		}
+	}
+	if w.gate, err = openGate(to); err != nil {
+		return "", err
+	}
+	defer w.gate.close()
+	if err := w.prepareOther(ctx); err != nil {
+		return "", err
+	}
+	defer w.other.Close(context.WithoutCancel(ctx))
+	if err := w.start(); err != nil {
+		return "", err
+	}
+	return w.see(ctx)
+}
+
+// programName is that of the program's process.
+const programName = "command"
+
+// prepareOther makes the client that takes the lock after the program.
+func (w *watch) prepareOther(ctx context.Context) error {
+	settings, err := setting.Complete(slices.Concat(setting.Client, w.Service.Client), w.Settings)
+	if err != nil {
+		return err
+	}
+	settings[setting.TTL] = otherTTL
+	endpoints, err := w.stage.Servers.Endpoints(ctx, settings)
+	if err != nil {
+		return err
+	}
+	w.Endpoints = endpoints
+	w.other, err = w.Service.Dial(service.Options{Endpoints: endpoints, Settings: settings})
+	return err
+}
+
+// start starts the program, and tells it by its environment where all is.
+func (w *watch) start() (err error) {
+	gate := "http://" + w.gate.addr
+	env := []string{
+		"FENCELAB_LOCK=" + w.Lock, "FENCELAB_STORAGE=" + gate,
+		"FENCELAB_" + strings.ToUpper(w.Service.Name) + "=" + strings.Join(w.Endpoints, ","),
+	}
+	if w.To != nil {
+		env = append(env, "HTTP_PROXY="+gate, "http_proxy="+gate, "NO_PROXY=", "no_proxy=")
+	}
+	w.stage.See(func(a *stage.Account) { w.seen = len(a.Tenures) })
+	w.stage.Group().Lane = func(string) io.Writer { return w.Output } // of the program alone: all others run
+	if w.program, err = w.stage.Group().StartCommand(programName, env, w.Command); err != nil {
+		return err
+	}
+	go io.Copy(w.Output, w.program.Stdout) // a full pipe would stop it
+	return nil
+}
+
+// see plays the story.
+func (w *watch) see(ctx context.Context) (verdict string, err error) {
+	var late *request
+	var tenure history.Event
+	if w.When == AtGrant {
+		tenure, err = w.granted(ctx, w.Patience)
+	} else {
+		late, tenure, err = w.firstWrite(ctx)
+	}
+	if err != nil {
+		return "", err
+	}
+	token, err := w.succeed(ctx, tenure)
+	if err != nil {
+		return "", err
+	}
+	if late == nil {
+		if late, err = w.next(ctx, w.Linger); err != nil || late == nil {
+			w.Say("it wrote nothing after it went on")
+			return history.Safe, err
+		}
+	}
+	return w.let(ctx, late, tenure, token)
+}
+
+// granted is the tenure that the program has, when the account tells of one within a time.
+func (w *watch) granted(ctx context.Context, within time.Duration) (e history.Event, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("nobody is granted it for %v", within))
+	defer cancel()
+	go func() {
+		select {
+		case <-w.program.Done():
+			cancel() // it will never have the lock
+		case <-ctx.Done():
+		}
+	}()
+	err = w.stage.Await(ctx, "the lock "+w.Lock, func(a *stage.Account) (has bool) {
+		e, has = w.holder(a)
+		return has
+	})
+	if err != nil && isClosed(w.program.Done()) {
+		err = fmt.Errorf("it ended before it had the lock %s: %w", w.Lock, w.program.Ended())
+	}
+	return e, err
+}
+
+// holder is the tenure that goes on, of those since the program was started.
+func (w *watch) holder(a *stage.Account) (e history.Event, has bool) {
+	for _, t := range a.Tenures[w.seen:] {
+		switch {
+		case t.Kind == history.KindGranted:
+			e, has = t, true
+		case t.Kind == history.KindEnded && t.Tenure == e.Tenure:
+			has = false
+		}
+	}
+	return e, has
+}
+
+// firstWrite is the first request to change something that comes while the program holds the lock.
+func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Event, err error) {
+	for {
+		if q, err = w.next(ctx, w.Patience); err != nil {
+			return nil, tenure, err
+		}
+		if q == nil {
+			return nil, tenure, w.silent("before it wrote anything by FENCELAB_STORAGE")
+		}
+		if tenure, err = w.granted(ctx, lagging); err == nil {
+			return q, tenure, nil
+		}
+		if isClosed(w.program.Done()) {
+			return nil, tenure, err
+		}
+		w.Say("%s %s comes, and nobody holds %s: it passes", q.method, q.path, w.Lock)
+		close(q.pass)
+	}
+}
+
+// silent is the error of a program that ended, or does nothing.
+func (w *watch) silent(before string) error {
+	if isClosed(w.program.Done()) {
+		return fmt.Errorf("it ended %s: %w", before, w.program.Ended())
+	}
+	return fmt.Errorf("it went on for %v %s", w.Patience, before)
+}
+
+// next is the next request to change something; nil: the program has ended, or the time is over.
+func (w *watch) next(ctx context.Context, within time.Duration) (*request, error) {
+	select {
+	case q := <-w.gate.requests:
+		return q, nil
+	case <-w.program.Done():
+		return nil, nil
+	case <-time.After(within):
+		return nil, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// succeed stops the program until its tenure is over and another client has the lock. It returns
+// the token of that client; "" is none.
+func (w *watch) succeed(ctx context.Context, tenure history.Event) (token string, err error) {
+	if err := w.program.Pause(); err != nil {
+		return "", err
+	}
+	stopped := time.Now()
+	defer func() { err = errors.Join(err, w.program.Resume()) }()
+	w.Say("it holds %s%s, and is stopped", w.Lock, withToken(tokenOf(tenure)))
+	within, cancel := context.WithTimeoutCause(ctx, w.Patience,
+		fmt.Errorf("after %v it still holds the lock: is its lease longer (--patience), or is it renewed by a process outside of the command's process group?", w.Patience))
+	defer cancel()
+	err = w.stage.Await(within, "the end of its lease", func(a *stage.Account) bool {
+		_, ended := a.Ended(w.Lock, tenure.Tenure)
+		return ended
+	})
+	if err != nil {
+		return "", err
+	}
+	w.Say("its lease has run out after %v", time.Since(stopped).Round(time.Millisecond))
+	t, err := w.other.Lock(within, w.Lock, "")
+	if err != nil {
+		return "", fmt.Errorf("another client does not get the lock that is free: %w", err)
+	}
+	if shown, _ := t.Shown(); shown != 0 {
+		token = shown.String()
+	}
+	w.Say("another client takes the lock%s; the command goes on", withToken(token))
+	return token, nil
+}
+
+func tokenOf(e history.Event) string {
+	if e.Token == 0 {
+		return ""
+	}
+	return e.Token.String()
+}
+
+func withToken(token string) string {
+	if token == "" {
+		return ""
+	}
+	return " with token " + token
+}
+
+// let lets the other client make the program's request, and then the program, which has lost
+// its lock; and sees what becomes of all that the program asks for after that.
+func (w *watch) let(ctx context.Context, late *request, tenure history.Event, token string) (verdict string, err error) {
+	other := w.gate.again(ctx, late, tokenOf(tenure), token)
+	w.Say("the other client asks for %s %s: %v", late.method, late.path, other)
+	if !other.done() {
+		close(late.pass)
+		return "", fmt.Errorf("the storage did not do what the holder of the lock asked for (%v): what becomes of a late write shows nothing", other)
+	}
+	for verdict = history.Safe; late != nil; {
+		close(late.pass)
+		var got answer
+		select {
+		case got = <-late.answer:
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		w.Say("the late request of the command, %s %s: %v", late.method, late.path, got)
+		switch {
+		case got.done():
+			return history.Corrupted, nil
+		case !got.refused():
+			return "", fmt.Errorf("whether the late request got in is not known: %v", got)
+		}
+		if late, err = w.next(ctx, w.Linger); err != nil {
+			return "", err
+		}
+	}
+	return verdict, nil
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

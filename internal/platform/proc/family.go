@@ -1,0 +1,98 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/platform/kernel"
+)
+
+// family is the process group of a child that may start processes of its own. The child leads
+// the group, whose id is the child's.
+type family struct {
+	mu   sync.Mutex
+	over bool // the child has ended, and soon its id may be another process's
+}
+
+// signal sends a signal to the whole group.
+func (f *family) signal(leader int, s syscall.Signal) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over {
+		return os.ErrProcessDone
+	}
+	return kernel.SignalGroup(leader, s)
+}
+
+// end waits for the end of the leader, and kills what is left of the group.
+func (f *family) end(leader *os.Process) {
+	_ = kernel.AwaitEnd(leader) // a child of this process is there until it is waited for
+	_ = f.signal(leader.Pid, syscall.SIGKILL)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+}
+
+// stopDeadline is for how long a group that was sent SIGSTOP may go on.
+const stopDeadline = 10 * time.Second
+
+// awaitStop returns when all processes of a group that was sent SIGSTOP stand still. The kernel
+// tells of a stop only to the parent, so this looks again and again.
+func (f *family) awaitStop(leader *Process) error {
+	deadline := time.After(stopDeadline)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		going := 0
+		for _, pid := range Members(leader.PID()) {
+			still, err := stopped(pid)
+			if err == nil && !still { // else it has ended
+				going = pid
+			}
+		}
+		if going == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-leader.Done():
+			return leader.Ended()
+		case <-deadline:
+			return fmt.Errorf("%s was stopped, but its process %d goes on after %v", leader.Name, going, stopDeadline)
+		}
+	}
+}
+
+// Members are the processes of a group that still run.
+func Members(group int) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
+	for _, file := range files {
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && groupOf(pid) == group {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// groupOf is the process group of a process; 0 where it has ended, be it that nobody has reaped it
+// yet: where nobody reaps orphans that would be so for ever. See proc(5).
+func groupOf(pid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	const stateField, groupField = 0, 2 // after the name, which is in brackets and may have some
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) <= groupField || fields[stateField] == "Z" || fields[stateField] == "X" {
+		return 0
+	}
+	group, _ := strconv.Atoi(fields[groupField])
+	return group
+}

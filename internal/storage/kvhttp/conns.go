@@ -1,0 +1,236 @@
+package kvhttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// How long a refused client may take to read the refusal, and how many clients may do
+// so at a time. Further clients are cut off without an answer.
+const (
+	refusalTime = time.Second
+	maxRefusals = 128
+)
+
+// LimitConnections holds a listener to Limits.Connections and Limits.PerClient. A
+// connection over a limit is accepted, answered with status 503 and closed: in the
+// system's queue its client would wait and not know why. If secure is true,
+// connections carry TLS, where a refusal would need a handshake first: a connection
+// over a limit is only closed. m may be nil.
+func LimitConnections(ln net.Listener, l Limits, secure bool, m *Metrics) net.Listener {
+	l = l.withDefaults()
+	return &limitListener{Listener: ln, limits: l, secure: secure, metrics: m,
+		open: make(map[string]int64), refusals: make(chan struct{}, maxRefusals)}
+}
+
+type limitListener struct {
+	net.Listener
+	limits   Limits
+	secure   bool
+	metrics  *Metrics
+	refusals chan struct{} // that are under way
+
+	mu   sync.Mutex
+	all  int64
+	open map[string]int64 // by network
+}
+
+// Accept implements net.Listener.
+func (l *limitListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := network(c.RemoteAddr().String())
+		over := l.take(from)
+		if over == nil {
+			return newLimitedConn(c, func() { l.giveBack(from) }), nil
+		}
+		if l.metrics != nil {
+			l.metrics.limited.WithLabelValues(over.Limit).Inc()
+		}
+		l.refuse(c, over)
+	}
+}
+
+func (l *limitListener) take(from string) *kv.LimitError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.all >= l.limits.Connections:
+		return &kv.LimitError{Limit: kv.LimitConnections, Max: l.limits.Connections, Say: "try again later"}
+	case l.open[from] >= l.limits.PerClient:
+		return &kv.LimitError{Limit: kv.LimitConnections, Max: l.limits.PerClient, Say: "that is for one client: close some"}
+	}
+	l.all++
+	l.open[from]++
+	l.gauge()
+	return nil
+}
+
+func (l *limitListener) giveBack(from string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.open[from]--; l.open[from] == 0 {
+		delete(l.open, from)
+	}
+	l.gauge()
+}
+
+func (l *limitListener) gauge() {
+	if l.metrics != nil {
+		l.metrics.conns.Set(float64(l.all))
+	}
+}
+
+// refuse never waits.
+func (l *limitListener) refuse(c net.Conn, over error) {
+	if !l.secure {
+		select {
+		case l.refusals <- struct{}{}:
+			go func() {
+				defer func() { <-l.refusals }()
+				tell(c, over)
+			}()
+			return
+		default:
+		}
+	}
+	_ = c.Close() // it is of no use to anybody
+}
+
+// tell answers a connection with err and closes it. It waits for the first bytes of
+// the request: many clients take an earlier answer for a mistake. After the answer it
+// reads on: if anything is unread when a connection is closed, the system throws the
+// answer away.
+func tell(c net.Conn, err error) {
+	defer c.Close()
+	if c.SetDeadline(time.Now().Add(refusalTime)) != nil {
+		return
+	}
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		return
+	}
+	if refusalOf(err).Write(c) != nil {
+		return
+	}
+	if closer, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = closer.CloseWrite() // if it fails, so does the rest
+	}
+	_, _ = io.Copy(io.Discard, c) // until the client has closed its side, or the time is up
+}
+
+// refusalOf is the answer that tells of err.
+func refusalOf(err error) *http.Response {
+	p := newProblem(err)
+	b, _ := json.Marshal(p) // strings and numbers: it cannot fail
+	h := make(http.Header)
+	p.setHeaders(h, err)
+	h.Set("Content-Type", fencehttp.ContentType)
+	return &http.Response{
+		StatusCode: p.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header: h, Body: io.NopCloser(bytes.NewReader(b)), ContentLength: int64(len(b)),
+	}
+}
+
+// limitedConn counts until it is closed. It has deadlines that cost less.
+type limitedConn struct {
+	net.Conn
+	flow     *flow // nil without Attach
+	giveBack func()
+	read     deadline
+	write    deadline
+	own      atomic.Bool // no handler is what writes; see Attach
+}
+
+func newLimitedConn(c net.Conn, giveBack func()) *limitedConn {
+	now := time.Now()
+	return &limitedConn{Conn: c, giveBack: sync.OnceFunc(giveBack),
+		read: deadline{move: c.SetReadDeadline, born: now}, write: deadline{move: c.SetWriteDeadline, born: now}}
+}
+
+// Read implements net.Conn.
+func (c *limitedConn) Read(b []byte) (int, error) {
+	if len(b) == 1 { // package http looks beside a handler whether the client has left
+		return c.await(b)
+	}
+	if n := c.flow.readNow(b); n > 0 {
+		return n, nil
+	}
+	n, err := c.await(b)
+	c.flow.found(n)
+	return n, err
+}
+
+func (c *limitedConn) await(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		if n > 0 || !c.read.early(err) {
+			return n, err
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c *limitedConn) Write(b []byte) (int, error) {
+	if c.own.Load() {
+		if changed, ok := withOutcome(b); ok {
+			_, err := c.writeAll(changed)
+			return len(b), err
+		}
+	}
+	return c.writeAll(b)
+}
+
+func (c *limitedConn) writeAll(b []byte) (int, error) {
+	written := c.flow.writeNow(b)
+	if written == len(b) && written > 0 {
+		return written, nil
+	}
+	for {
+		n, err := c.Conn.Write(b[written:])
+		written += n
+		if !c.write.early(err) {
+			return written, err
+		}
+	}
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *limitedConn) SetReadDeadline(t time.Time) error { return c.read.set(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *limitedConn) SetWriteDeadline(t time.Time) error { return c.write.set(t) }
+
+// SetDeadline implements net.Conn.
+func (c *limitedConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.read.set(t), c.write.set(t))
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	defer c.giveBack()
+	c.flow.wait()
+	return c.Conn.Close()
+}
+
+// CloseWrite closes one direction, as package http wants to so that a client gets
+// to read the last answer.
+func (c *limitedConn) CloseWrite() error {
+	if closer, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return closer.CloseWrite()
+	}
+	return nil
+}

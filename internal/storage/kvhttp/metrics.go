@@ -1,0 +1,210 @@
+package kvhttp
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/fencelab/fencelab/internal/storage/access"
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
+)
+
+// Metrics counts for Prometheus what the storage does.
+type Metrics struct {
+	http.Handler
+	registry *prometheus.Registry
+
+	requests *prometheus.CounterVec
+	seconds  map[string]prometheus.Observer // by method
+	stale    *prometheus.CounterVec
+	limited  *prometheus.CounterVec
+	commits  *prometheus.HistogramVec
+	syncs    prometheus.Histogram
+	shared   prometheus.Histogram
+	conns    prometheus.Gauge
+
+	mu     sync.Mutex
+	scopes map[string]bool // that have a series of their own in stale
+}
+
+// methodOther names all methods that a route does not have: a client must not be
+// able to make up label values.
+const methodOther = "other"
+
+// metricRequests counts requests by route, method and outcome.
+const metricRequests = "fencelab_storage_requests_total"
+
+// maxScopeSeries is how many scopes have their stale requests counted under their
+// own name; those of the others are counted together, as scope otherScopes. A
+// series costs memory here and in Prometheus.
+const (
+	maxScopeSeries = 100
+	otherScopes    = "(other)"
+)
+
+// NewMetrics makes metrics that no request was counted in.
+func NewMetrics() *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), seconds: make(map[string]prometheus.Observer), scopes: make(map[string]bool)}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return add(m, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
+	}
+	latencies := func(name, help string) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(50e-6, 2, 18)} // 50 µs to 6.5 s
+	}
+	m.requests = counter(metricRequests, "Requests by route, method and outcome: ok, duplicate, not_found, denied, limited, error, "+
+		"or why their claim was refused: stale, missing, invalid, ahead.", "route", "method", "outcome")
+	m.stale = counter("fencelab_storage_stale_total", "Requests refused as stale, by scope: "+
+		"each is a holder that had lost its lock and did not know. Of the first 100 scopes; the others are counted as (other).", "scope")
+	m.limited = counter("fencelab_storage_limited_total", "Requests and connections refused for a limit, by limit.", "limit")
+	m.commits = add(m, prometheus.NewHistogramVec(latencies("fencelab_storage_commit_seconds",
+		"How long the engine's transactions took, by result: ok or error."), []string{"result"}))
+	m.syncs = add(m, prometheus.NewHistogram(latencies("fencelab_storage_fsync_seconds",
+		"How long of each transaction went into writing its pages and syncing them to the disk (engine bolt).")))
+	m.shared = add(m, prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "fencelab_storage_commit_operations", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		Help: "How many operations shared a transaction.",
+	}))
+	m.conns = add(m, prometheus.NewGauge(prometheus.GaugeOpts{Name: "fencelab_storage_connections", Help: "Connections that are open."}))
+	seconds := add(m, prometheus.NewHistogramVec(latencies("fencelab_storage_request_seconds",
+		"How long requests took, from their header to their answer, by method."), []string{"method"}))
+	add(m, collectors.NewGoCollector())
+	add(m, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	// An engine that fails takes its own series away, not those that tell of it.
+	m.Handler = newScrapes(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry}))
+	// All series are there from the beginning, but those of scopes: an alert on an
+	// increase does not see the first of a series that begins with it.
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, methodOther} {
+		m.seconds[method] = seconds.WithLabelValues(method)
+	}
+	for _, limit := range limits() {
+		m.limited.WithLabelValues(limit)
+	}
+	for _, result := range []string{resultOK, resultError} {
+		m.commits.WithLabelValues(result)
+	}
+	return m
+}
+
+// add has m show what c collects.
+func add[C prometheus.Collector](m *Metrics, c C) C {
+	m.registry.MustRegister(c)
+	return c
+}
+
+// route makes the counters of a route, which has methods. They are looked up once: to
+// look them up in each request would take several times as long as to count.
+func (m *Metrics) route(name string, methods []string) map[string]map[string]prometheus.Counter {
+	counts := make(map[string]map[string]prometheus.Counter)
+	for _, method := range append(slices.Clone(methods), methodOther) {
+		counts[method] = make(map[string]prometheus.Counter)
+		for _, outcome := range outcomes {
+			counts[method][outcome] = m.requests.WithLabelValues(name, method, outcome)
+		}
+	}
+	return counts
+}
+
+// The results of a commit.
+const (
+	resultOK    = "ok"
+	resultError = "error"
+)
+
+// Committed has the form of kv.Options.Committed.
+func (m *Metrics) Committed(c kv.Commit) {
+	result := resultOK
+	if c.Err != nil {
+		result = resultError
+	}
+	m.commits.WithLabelValues(result).Observe(c.Took.Seconds())
+	if c.Sync > 0 {
+		m.syncs.Observe(c.Sync.Seconds())
+	}
+	m.shared.Observe(float64(c.Operations))
+}
+
+func (h *handler) serveMetrics(c *call) error {
+	if h.Metrics == nil {
+		return &httpError{http.StatusNotFound, errors.New("no metrics are kept")}
+	}
+	if err := c.who.May(access.Observe, ""); err != nil {
+		return err
+	}
+	h.Metrics.ServeHTTP(c.w, c.r)
+	return nil
+}
+
+// Certificate shows when the certificate ends that the storage serves with now.
+func (m *Metrics) Certificate(notAfter func() time.Time) {
+	add(m, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "fencelab_storage_certificate_expiry_timestamp_seconds",
+		Help: "When the server's certificate ends, in seconds since 1970.",
+	}, func() float64 { return float64(notAfter().Unix()) }))
+}
+
+func (m *Metrics) count(at *route, method, outcome string, err error, took time.Duration) {
+	if at.counts[method] == nil {
+		method = methodOther
+	}
+	at.counts[method][outcome].Inc()
+	m.seconds[method].Observe(took.Seconds())
+	if err == nil {
+		return
+	}
+	if over, ok := errors.AsType[*kv.LimitError](err); ok {
+		m.limited.WithLabelValues(over.Limit).Inc()
+	}
+	if stale, ok := errors.AsType[*fence.StaleError](err); ok {
+		m.stale.WithLabelValues(m.series(stale.Scope)).Inc()
+	}
+}
+
+// series is the label of a scope. A scope may be any bytes, a label only UTF-8.
+func (m *Metrics) series(scope string) string {
+	scope = strings.ToValidUTF8(scope, "\uFFFD")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.scopes[scope] {
+		if len(m.scopes) >= maxScopeSeries {
+			return otherScopes
+		}
+		m.scopes[scope] = true
+	}
+	return scope
+}
+
+// What became of a request, beside the reasons of a refusal.
+const (
+	outcomeOK        = "ok"
+	outcomeDuplicate = "duplicate"
+	outcomeNotFound  = "not_found"
+	outcomeDenied    = "denied"
+	outcomeLimited   = "limited"
+	outcomeError     = "error"
+)
+
+// outcomes are all that outcome returns.
+var outcomes = []string{
+	outcomeOK, outcomeDuplicate, outcomeNotFound, outcomeDenied, outcomeLimited, outcomeError,
+	string(fencehttp.ReasonStale), string(fencehttp.ReasonMissing), string(fencehttp.ReasonInvalid), string(fencehttp.ReasonAhead),
+}
+
+func outcome(err error) string {
+	if err == nil {
+		return outcomeOK
+	}
+	if reason := fencehttp.ReasonOf(err); reason != "" {
+		return string(reason)
+	}
+	_, outcome := kindOf(err)
+	return outcome
+}

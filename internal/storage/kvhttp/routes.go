@@ -1,0 +1,131 @@
+package kvhttp
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fencelab/fencelab/internal/platform/webpage"
+)
+
+const (
+	pathKV    = "/v1/kv/"
+	pathMarks = "/v1/marks/"
+	pathFloor = "/v1/floor"
+	pathBatch = "/v1/batch"
+)
+
+// The paths that monitors ask every few seconds for ever.
+const (
+	PathHealth  = "/healthz"
+	PathReady   = "/readyz"
+	PathMetrics = "/metrics"
+)
+
+// noRoute is the name that metrics have for paths without a route.
+const noRoute = "(none)"
+
+// route serves a path, or all paths that begin so.
+type route struct {
+	path    string
+	rest    string   // how /openapi.yaml names what comes after path; "": nothing may
+	methods []string // others are refused
+	open    bool     // serve is for everybody, or asks who it is; web pages of other origins are refused all the same
+	waits   bool     // serve may wait for others
+	serve   func(*call) error
+
+	handler *handler
+	counts  map[string]map[string]prometheus.Counter // by method and outcome; nil: there are no metrics
+}
+
+// name is the route's in metrics, in traces and in /openapi.yaml.
+func (at *route) name() string { return at.path + at.rest }
+
+// protocol has the routes of docs/protocol.md. Those that most requests are for come
+// first. A path is matched as the client wrote it. Keys may hold any characters, "//",
+// ".." and an encoded "/" too: a path that was cleaned or decoded first would be another
+// key.
+func (h *handler) protocol() *mux.Router {
+	read, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
+	router := mux.NewRouter().SkipClean(true).UseEncodedPath()
+	for _, r := range []*route{
+		{path: pathKV, rest: "{key}", methods: append(read[:2:2], http.MethodPut, http.MethodDelete), serve: h.serveKey},
+		{path: "/", methods: post, serve: h.serveContribLock, open: true},
+		{path: pathBatch, methods: post, serve: h.serveBatch},
+		{path: pathMarks, rest: "{scope}", methods: read, serve: h.serveMark},
+		{path: pathFloor, methods: append(read[:2:2], http.MethodPut), serve: h.serveFloor},
+		{path: "/v1/snapshot", methods: []string{http.MethodGet}, serve: h.serveSnapshot, waits: true},
+		{path: PathHealth, methods: read, serve: serveHealth, open: true},
+		{path: PathReady, methods: read, serve: h.serveReady, open: true, waits: true},
+		{path: "/openapi.yaml", methods: read, serve: serveOpenAPI, open: true},
+		{path: PathMetrics, methods: read, serve: h.serveMetrics, waits: true},
+	} {
+		paths := router.Path
+		if r.rest != "" {
+			paths = router.PathPrefix
+		}
+		paths(r.path).Methods(r.methods...).Name(r.name()).Handler(h.add(r))
+	}
+	router.NotFoundHandler = h.add(&route{path: noRoute, open: true, serve: noSuchPath})
+	router.MethodNotAllowedHandler = http.HandlerFunc(h.refuseMethod)
+	return router
+}
+
+func (h *handler) add(r *route) *route {
+	r.handler = h
+	if h.Metrics != nil {
+		r.counts = h.Metrics.route(r.name(), r.methods)
+	}
+	return r
+}
+
+// ServeHTTP serves by the routes. The router's own ServeHTTP would copy the request
+// twice, to attach variables that no route has.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var match mux.RouteMatch
+	h.router.Match(r, &match) // in any case it finds a handler, if only NotFoundHandler
+	match.Handler.ServeHTTP(w, r)
+}
+
+func noSuchPath(c *call) error {
+	return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %q; the protocol is described at /openapi.yaml", c.r.URL.EscapedPath())}
+}
+
+// refuseMethod serves the paths whose route has other methods.
+func (h *handler) refuseMethod(w http.ResponseWriter, r *http.Request) {
+	found := errors.New("found")
+	_ = h.router.Walk(func(candidate *mux.Route, _ *mux.Router, _ []*mux.Route) error {
+		its := *candidate.GetHandler().(*route)
+		allowed := *r
+		allowed.Method = its.methods[0]
+		if !candidate.Match(&allowed, new(mux.RouteMatch)) {
+			return nil
+		}
+		its.serve = func(c *call) error { return c.refuseMethod(its.methods) }
+		its.ServeHTTP(w, r)
+		return found
+	})
+}
+
+func (c *call) refuseMethod(allowed []string) error {
+	list := strings.Join(allowed, ", ")
+	c.w.Header().Set("Allow", list)
+	return &httpError{http.StatusMethodNotAllowed, fmt.Errorf("method %s is not allowed here, only %s", c.r.Method, list)}
+}
+
+// do serves those who may call.
+func (at *route) do(c *call) error {
+	if err := webpage.Check(c.r, at.handler.Loopback); err != nil {
+		return err
+	}
+	if !at.open {
+		if err := at.handler.admit(c); err != nil {
+			return err
+		}
+	}
+	return at.serve(c)
+}

@@ -1,0 +1,188 @@
+// Command bench compares the storage with others that do the same, side by side
+// on one machine, and prints tables: make bench. What each figure means is in
+// docs/performance.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencelab/fencelab/internal/platform/cli"
+	"github.com/fencelab/fencelab/internal/platform/proc"
+)
+
+func main() { cli.Main(command()) }
+
+func command() *cobra.Command {
+	var (
+		short bool
+		only  string
+		doc   string
+	)
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Compare the storage with others on this machine",
+		Long: `bench starts the storage, a server that does nothing, contrib/lock's storage, Redis,
+etcd and databases, each in a process of its own, has them work in turns, and prints how they
+compare. It takes some minutes; nothing else should run meanwhile. The files are in
+the directory for temporary ones (TMPDIR): its disk is the one that is measured.`,
+		Example: `  go run ./internal/tools/bench
+  go run ./internal/tools/bench --short
+  TMPDIR=/mnt/disk go run ./internal/tools/bench -o docs/performance.md
+  go run ./internal/tools/bench --only compared -o internal/tools/mkdocs/measured.md`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			size := full
+			if short {
+				size = smoke
+			}
+			return run(cmd.Context(), size, only, doc, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().BoolVar(&short, "short", false, "a few seconds: shows that it works, and no figure means anything")
+	cmd.Flags().StringVar(&only, "only", "", "one part alone: requests, contriblock, batches, durable, locks, redis, databases, zookeeper, growth, latency or shares; or compared, which is measured by itself alone")
+	cmd.Flags().StringVarP(&doc, "out", "o", "", "Markdown file in which to replace the tables as well")
+	cmd.AddCommand(roles()...)
+	return cmd
+}
+
+// size is how much is measured.
+type size struct {
+	rounds  int           // in which each contender has a turn
+	turn    time.Duration // about how long one takes
+	latency time.Duration // for which requests are sent at a fixed rate
+	many    int           // the million keys
+	starts  int           // how often a start is timed
+	crashes int           // how often the holder of each lock is killed
+}
+
+var (
+	full  = size{rounds: 11, turn: 500 * time.Millisecond, latency: 4 * time.Second, many: 1_000_000, starts: 5, crashes: 11}
+	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 50 * time.Millisecond, many: 5_000, starts: 1, crashes: 1}
+)
+
+// bench is a run.
+type bench struct {
+	size
+	group  *proc.Group // of the servers that are started now
+	report report
+}
+
+// part is one of a run, with servers of its own.
+type part struct {
+	name string
+	lack string // title of the note that says what the part lacks
+	do   func(*bench)
+}
+
+// compared is the part that is in a document of its own.
+const compared = "compared"
+
+var parts = []part{
+	{"requests", "", (*bench).overhead},
+	{"contriblock", contribTitle, (*bench).contribLock},
+	{"batches", batchesTitle, (*bench).batches},
+	{"durable", "", (*bench).durable},
+	{"locks", "", (*bench).inEtcd},
+	{"redis", "Locks and fenced writes in Redis", (*bench).inRedis},
+	{"databases", "", (*bench).inDatabases},
+	{"zookeeper", "Locks in ZooKeeper", (*bench).inZooKeeper},
+	{"growth", "", (*bench).growth},
+	{"latency", "", (*bench).latencies},
+	{"shares", "", (*bench).shares},
+	{compared, "", (*bench).compared},
+}
+
+func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer) (err error) {
+	b := &bench{size: s}
+	if b.report.machine, err = describe(os.TempDir()); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if only != p.name && (only != "" || p.name == compared) {
+			continue
+		}
+		start := time.Now()
+		if err := b.measure(p); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		fmt.Fprintf(stderr, "%s: %v\n", p.name, time.Since(start).Round(time.Second/10))
+	}
+	if b.report.parts == nil {
+		return &cli.ExitError{Code: 2, Err: fmt.Errorf("there is no part %q", only)}
+	}
+	text := b.report.markdown()
+	if _, err := io.WriteString(stdout, text); err != nil || doc == "" {
+		return err
+	}
+	return replace(doc, text)
+}
+
+// measure does a part, or notes what it lacks.
+func (b *bench) measure(p part) error {
+	return b.report.unless(p.lack, b.inGroup(func() { p.do(b) }))
+}
+
+// inGroup has do start its servers in a group of their own, which ends with do. It returns what
+// do fails by.
+func (b *bench) inGroup(do func()) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	group, err := proc.NewGroup(exe)
+	if err != nil {
+		return err
+	}
+	was := b.group
+	b.group = group
+	err = caught(do)
+	b.group = was
+	return errors.Join(err, group.Close())
+}
+
+// failure ends what is done, as testing.T.Fatal ends a test: caught returns its error. It is for
+// the goroutine that called caught alone: others return their errors.
+type failure struct{ error }
+
+func caught(do func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			err = f.error
+		}
+	}()
+	do()
+	return nil
+}
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+// of says whose error it is, if it is one.
+func of(name string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return err
+}

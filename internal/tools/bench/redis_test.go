@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/tools/need"
+)
+
+// serveRedis starts a Redis that ends with the test.
+func serveRedis(t *testing.T) *server {
+	t.Helper()
+	need.Program(t, redisServer, "to lock in it")
+	return startBench(t).launch(startRedis)
+}
+
+// TestWithoutRedis: where there is no Redis the report says so, for each part that needs it.
+func TestWithoutRedis(t *testing.T) {
+	t.Setenv("PATH", "")
+	for _, name := range []string{"batches", "redis"} {
+		b := startBench(t)
+		measure(t, b, name)
+		if text := b.report.markdown(); !strings.Contains(text, "Not measured: redis-server is not installed (apt-get install redis-server).") {
+			t.Errorf("%s: the report is\n%s", name, text)
+		}
+	}
+}
+
+// TestEachWayExcludes: see wantExclusive.
+func TestEachWayExcludes(t *testing.T) {
+	s := serveRedis(t)
+	for _, way := range []way{
+		{"redislock", byRedislock(), s, false, lockTTL}, {"bare commands", byCommands, s, false, lockTTL},
+		{"redsync", byRedsync, s, false, lockTTL}, {"bsm/redislock", byBsm, s, false, lockTTL},
+	} {
+		t.Run(way.name, func(t *testing.T) { wantExclusiveWay(t, way, way.name) })
+	}
+}
+
+// wantExclusiveWay is wantExclusive of two clients, which are one where the way is shared.
+func wantExclusiveWay(t *testing.T, w way, scope string) {
+	t.Helper()
+	p, err := w.gather(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	wantExclusive(t, p.locks[0], p.locks[1], scope)
+}
+
+// wantExclusive is that a lock which one client has is granted to another one when it was
+// given back, and is given back once.
+func wantExclusive(t *testing.T, one, other locking, scope string) {
+	t.Helper()
+	unlock, err := one(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), poll)
+	defer cancel()
+	if _, err := other(soon, scope); err == nil {
+		t.Error("granted while it is held")
+	}
+	if err := unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next, err := other(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(t.Context()); err == nil {
+		t.Error("given back by who has it no more")
+	}
+	if err := next(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCounter: each request is one, and the question is none.
+func TestCounter(t *testing.T) {
+	s := serveRedis(t)
+	client := dialRedis(s.addr)
+	defer client.Close()
+	told := readBy(client)
+	before, err := told(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := told.since(t.Context(), before); got != 5 || err != nil {
+		t.Errorf("got %d, %v after 5 requests", got, err)
+	}
+}
+
+// TestHandOverTakesAsLongAsTheWait: the time from an unlock to the next grant counts, and
+// not the time for which a lock is held; and a heat ends by an error of the lock.
+func TestHandOverTakesAsLongAsTheWait(t *testing.T) {
+	s := serveRedis(t)
+	const slow = 30 * time.Millisecond
+	var unlocked time.Time
+	var longest time.Duration
+	free := make(chan struct{}, 1)
+	free <- struct{}{}
+	take := func(ctx context.Context, _ string) (func(context.Context) error, error) {
+		select {
+		case <-free:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !unlocked.IsZero() {
+			longest = max(longest, time.Since(unlocked))
+		}
+		return func(context.Context) error {
+			unlocked = time.Now()
+			time.AfterFunc(slow, func() { free <- struct{}{} })
+			return nil
+		}, nil
+	}
+	client := dialRedis(s.addr)
+	defer client.Close()
+	locks := []locking{take, take, take}
+	took, requests, err := relay(locks, readBy(client), 10*slow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if requests != 0 || len(took) == 0 {
+		t.Errorf("%d hand-overs with %d requests, want some with none", len(took), requests)
+	}
+	fastest := time.Duration(slices.Min(took) * float64(time.Millisecond))
+	if fastest < slow || fastest >= longest+hold {
+		t.Errorf("the fastest hand-over took %v; want %v, and no %v more than the slowest, %v", fastest, slow, hold, longest)
+	}
+
+	broken := errors.New("no lock today")
+	locks[1] = func(context.Context, string) (func(context.Context) error, error) { return nil, broken }
+	if _, _, err := relay(locks, nil, slow); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+}

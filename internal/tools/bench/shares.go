@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/fencelab/fencelab/internal/storage/kv"
+)
+
+// sharesRounds is fewer rounds than elsewhere: there are many rows.
+const sharesRounds = 7
+
+// shares measures what greedy clients leave to an honest one.
+func (b *bench) shares() {
+	t := b.report.table("Beside greedy clients",
+		"Greedy clients ask for as much as the storage will do. An honest client has one connection and writes as in \"One write a request\", alone and beside greedy clients. All clients come from one address, and none has a bearer token. *of alone*: the honest client's rate beside them, divided by its rate alone in the same round. *longest*: the longest time that one request of the honest client took in a turn, alone and beside them; *of all*: the longest time in all turns beside them. *thread*: one thread of the honest client only sleeps, and this is how late the thread was woken at most in a turn, alone and beside them; for so long machine and system kept the thread from a processor. *memory*: the most memory that the storage's process took in a turn, alone and beside them, and the ratio of the two.",
+		"greedy clients", "requests/s alone", "beside them", "of alone", "longest, ms: alone; beside", "of all", "thread, ms: alone; beside", "memory, MB: alone; beside; ratio")
+	for i, g := range greeds(b.many) {
+		check(of(g.name, b.inGroup(func() { b.share(t, i, g) })))
+	}
+}
+
+// share adds a row. The honest client is alone at a storage of its own, so that each
+// turn begins with what the same kind of turn left.
+func (b *bench) share(t *table, row int, g greed) {
+	quiet, besieged := b.filledStorage(g.keys), b.filledStorage(g.keys)
+	crowd := must(b.crowd(row, besieged))
+	alone := &honest{load: must(dial(quiet.addr, 1, g.honest)), server: quiet}
+	defer alone.close()
+	beside := &honest{load: must(dial(besieged.addr, 1, g.honest)), server: besieged, crowd: crowd}
+	defer beside.close()
+	turns := bench{size: b.size}
+	turns.rounds, turns.turn = min(b.rounds, sharesRounds), b.turn*time.Duration(g.turns)
+	results := turns.race(contender{"alone", alone.turn, quiet}, contender{"beside", beside.turn, besieged})
+	b.shared(t, g, results, alone, beside)
+}
+
+// shared adds what a row found, and its goals.
+func (b *bench) shared(t *table, g greed, results []result, alone, beside *honest) {
+	part, memory := ratios(results[1].rates, results[0].rates), ratios(beside.memory[1:], alone.memory[1:])
+	both := func(of func(*honest) []float64) string {
+		return number(spreadOf(of(alone)[1:]).median) + "; " + number(spreadOf(of(beside)[1:]).median)
+	}
+	worst := spreadOf(beside.longest[1:]).highest
+	t.add(g.name, rate(results[0].rates), rate(results[1].rates), part.String(),
+		both(func(h *honest) []float64 { return h.longest }), number(worst),
+		both(func(h *honest) []float64 { return h.woken }),
+		both(func(h *honest) []float64 { return h.memory })+"; "+memory.String())
+	b.report.goal("an honest client beside "+g.name+": part of its rate alone", atLeast, g.want, part)
+	if g.snapshots {
+		b.report.goal("beside these snapshots: longest time that a request of the honest client took, ms", neverAbove, 50, spreadOf(beside.longest[1:]))
+		b.report.goal("beside these snapshots: memory of the storage, of that without", atMost, 1.3, memory)
+	}
+}
+
+// filledStorage is one that has so many keys, and a value of 1 MiB.
+func (b *bench) filledStorage(keys int) *server {
+	s := b.storage()
+	send(s, 1, putValue(1, 1, largest), 1)
+	send(s, 1, batch(kv.MaxOps, keys, "lock-0"), (keys+kv.MaxOps-1)/kv.MaxOps)
+	return s
+}
+
+// honest is a client with one connection. A value is added to each list in each turn;
+// the first is the one that warms up.
+type honest struct {
+	*load
+	server *server
+	crowd  *crowd // nil: it is alone
+
+	longest []float64 // ms that one of its requests took
+	woken   []float64 // ms; see lateness
+	memory  []float64 // MB of the server
+}
+
+func (h *honest) turn(d time.Duration) (ops int, took time.Duration, err error) {
+	if err := forgetPeak(h.server); err != nil {
+		return 0, 0, err
+	}
+	if h.crowd != nil {
+		if err := h.crowd.Resume(); err != nil {
+			return 0, 0, err
+		}
+		defer func() { err = errors.Join(err, h.crowd.rest()) }()
+	}
+	late := lateness()
+	var longest time.Duration
+	ops, took, err = working(1, 1, func(context.Context, int) error {
+		start := time.Now()
+		err := h.send(0)
+		longest = max(longest, time.Since(start))
+		return err
+	})(d)
+	h.longest = append(h.longest, milliseconds(longest))
+	h.woken = append(h.woken, milliseconds(late()))
+	peak, err2 := memoryOf(h.server, "VmHWM")
+	h.memory = append(h.memory, float64(peak)/1e6)
+	return ops, took, errors.Join(err, err2)
+}
+
+// forgetPeak has VmHWM of a process begin anew; see proc_pid_clear_refs(5).
+func forgetPeak(s *server) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.PID()), []byte("5"), 0)
+}
+
+// lateness begins to watch how late a thread is woken. The function that it returns
+// ends that, and tells the longest time.
+func lateness() (end func() time.Duration) {
+	const nap = time.Millisecond
+	over, found := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var longest time.Duration
+		for {
+			select {
+			case <-over:
+				found <- longest
+				return
+			default:
+			}
+			start, ts := time.Now(), unix.NsecToTimespec(nap.Nanoseconds())
+			if unix.Nanosleep(&ts, nil) == nil { // else a signal came
+				longest = max(longest, time.Since(start)-nap)
+			}
+		}
+	}()
+	return func() time.Duration { close(over); return <-found }
+}
+
+// crowd is a process of greedy clients. It stands still except in their turns.
+type crowd struct {
+	*server
+	of *server // what they use
+}
+
+// crowd starts that of a row of greeds.
+func (b *bench) crowd(row int, of *server) (*crowd, error) {
+	p, err := b.group.Start(roleGreedy, nil, roleGreedy, strconv.Itoa(row), of.addr, strconv.Itoa(b.many))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil {
+		return nil, p.Ended()
+	}
+	c := &crowd{&server{Process: p, addr: of.addr}, of}
+	return c, c.rest()
+}
+
+// rest stops the crowd, and returns when their server has done what they had asked for:
+// when it takes next to no processor time any more.
+func (c *crowd) rest() error {
+	const look, idle = 10 * time.Millisecond, time.Millisecond
+	if err := c.Pause(); err != nil {
+		return err
+	}
+	end := time.Now().Add(turnSlack)
+	for time.Now().Before(end) {
+		_, before, err := c.of.used()
+		if err != nil {
+			return err
+		}
+		time.Sleep(look)
+		if _, after, err := c.of.used(); err != nil || after-before < idle {
+			return err
+		}
+	}
+	return fmt.Errorf("the server is still at work %v after its clients were stopped", turnSlack)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencelab/fencelab/internal/service/all"
+)
+
+// TestCurrent: README.md of each folder, the ways between chapters, the slides and the tables of
+// settings are what this makes of scenarios, chapters, lessons and services.
+func TestCurrent(t *testing.T) {
+	list, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository := os.DirFS("../../..")
+	text, err := slides(repository, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios, err := words(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]string{slidesFile: text, lawsFile: lawsTable(), wordsFile: scenarios}
+	for _, s := range all.List {
+		text, err := table(s.Name, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[all.Chapters(s.Name)+"/README.md"] = text
+		chapters, err := withWays(repository, s.Name, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(made, chapters)
+	}
+	for file, want := range made {
+		got, err := os.ReadFile("../../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("%s is not current: run go run ./internal/tools/mkdocs, or make docs, which makes the pictures, too", file)
+		}
+	}
+}
+
+// TestTableHasAllScenarios: a scenario without a row, and a row out of its
+// place, are errors that say which.
+func TestTableHasAllScenarios(t *testing.T) {
+	all, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	extra := *all[0]
+	extra.Name = "99-new"
+	if _, err := table("etcd", append(all, &extra)); err == nil || !strings.Contains(err.Error(), "no row for 99-new") {
+		t.Errorf("a scenario without a row: got error %v", err)
+	}
+	if _, err := table("etcd", all[1:]); err == nil || !strings.Contains(err.Error(), "row of "+all[0].Name) {
+		t.Errorf("a row without a scenario: got error %v", err)
+	}
+}
+
+// TestWithoutPrefix: the copy of a history lacks the prefix of the run, and nothing else.
+func TestWithoutPrefix(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"scope":"/gcsim-TADKZKKA4TAMFVYJYNAZU436VM/lock"}`: `{"scope":"/lock"}`,
+		`{"scope":"/lock","text":"/gcsim-kept"}`:             `{"scope":"/lock","text":"/gcsim-kept"}`,
+	} {
+		history := filepath.Join(t.TempDir(), "history.jsonl")
+		if err := os.WriteFile(history, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		copies, err := withoutPrefix(t.TempDir(), []string{history, history})
+		if err != nil || len(copies) != 2 || copies[0] == copies[1] {
+			t.Fatalf("the copies are %q, error %v", copies, err)
+		}
+		for _, file := range copies {
+			if got, err := os.ReadFile(file); err != nil || string(got) != want {
+				t.Errorf("the copy of %s is %s, error %v, want %s", text, got, err, want)
+			}
+		}
+	}
+}

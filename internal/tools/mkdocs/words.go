@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/all"
+)
+
+const wordsFile = "docs/scenarios.md"
+
+// madeTable is a table of scenarios.md: what it is of, and of which service.
+var madeTable = regexp.MustCompile(`(?s)<!-- (world|clients|recipes) of (\w+): begin -->\n.*?<!-- end -->`)
+
+// words is scenarios.md, in which the tables of what the services' worlds and clients can be set
+// to, and of their recipes, are what the settings say of themselves.
+func words(root fs.FS) (string, error) {
+	text, err := fs.ReadFile(root, wordsFile)
+	if err != nil {
+		return "", err
+	}
+	made := make(map[string]bool)
+	replaced := madeTable.ReplaceAllStringFunc(string(text), func(was string) string {
+		m := madeTable.FindStringSubmatch(was)
+		made[m[1]+" of "+m[2]] = true
+		begin, _, _ := strings.Cut(was, "\n")
+		return begin + "\n" + tableOfWords(m[1], m[2]) + "<!-- end -->"
+	})
+	for _, s := range all.Named {
+		for _, what := range []string{"world", "clients", "recipes"} {
+			if name := what + " of " + s.Name; tableOfWords(what, s.Name) != "" && !made[name] {
+				return "", fmt.Errorf("%s has no place for its table: want <!-- %s: begin -->, and <!-- end --> below", wordsFile, name)
+			}
+		}
+	}
+	return replaced, nil
+}
+
+// tableOfWords is "" where there is nothing to be chosen.
+func tableOfWords(what, name string) string {
+	i := slices.IndexFunc(all.Named, func(s *service.Service) bool { return s.Name == name })
+	if i < 0 {
+		return ""
+	}
+	said := all.Named[i].Service
+	list := map[string][]setting.Setting{"world": said.World, "clients": said.Client}[what]
+	head := "| setting | default | what it is |\n|---|---|---|\n"
+	var rows string
+	by, ok := setting.Find(said.Client, service.By)
+	if what == "recipes" && ok {
+		head = "| recipe | token | what it is |\n|---|---|---|\n"
+		client := setting.Defaults(slices.Concat(setting.Client, said.Client))
+		_, rest, _ := strings.Cut(by.About, ". ")
+		for n, recipe := range by.Of {
+			rest = strings.TrimPrefix(rest, recipe+": ")
+			about := rest
+			if n+1 < len(by.Of) {
+				about, rest, _ = strings.Cut(rest, " "+by.Of[n+1]+": ")
+			}
+			client[service.By] = recipe
+			token := "yes"
+			if all.Named[i].Shows(client) == history.ShowsNone {
+				token = "no"
+			}
+			rows += fmt.Sprintf("| `%s` | %s | %s |\n", recipe, token, inMarkdown(about, nil))
+		}
+	}
+	for _, s := range list {
+		about := inMarkdown(s.About, s.Of)
+		if s.Name == service.By {
+			about = "The recipe by which it takes its locks: see below."
+		}
+		is := "`" + s.Default + "`"
+		if s.Default == "" {
+			is = "required"
+		}
+		rows += fmt.Sprintf("| `%s` | %s | %s |\n", s.Name, is, about)
+	}
+	if rows == "" {
+		return ""
+	}
+	return head + rows
+}
+
+// What of a text about settings is code, and what is a link.
+var (
+	labels     = regexp.MustCompile(`(^|[.;] )([\w/-]+(?:, [\w/-]+)*): `) // values, before what they mean
+	mapping    = regexp.MustCompile(`\b[a-z]+: \{[^}]*\}`)
+	pair       = regexp.MustCompile(`\b([a-z]+): ([a-z-]+)`) // of a setting and its value
+	underscore = regexp.MustCompile(`\b[a-z]*_[a-z_]+`)
+	compound   = regexp.MustCompile(`\b[a-z]+(?:[-/][a-z]+)+`)
+	links      = []struct {
+		of *regexp.Regexp
+		to string
+	}{
+		{regexp.MustCompile(`\bin Java\b`), "[in Java](java.md)"},
+		{regexp.MustCompile(`\b([Pp]ackage) ((?:etcd|redis|sql|zk|es)lock)\b`), "$1 [$2](../pkg/lock/$2/$2.go)"},
+		{regexp.MustCompile(`\bdocs/([\w/-]+)\.md`), "[$1]($1.md)"},
+	}
+)
+
+// inMarkdown is what a setting or a recipe says of itself, with all values that the setting can
+// have.
+func inMarkdown(about string, values []string) string {
+	known := map[string]bool{"own": true, "true": true}
+	for _, s := range all.Named {
+		for _, s := range slices.Concat(s.World, s.Client) {
+			known[s.Name] = true
+			for _, value := range s.Of {
+				known[value] = true
+			}
+		}
+	}
+	about = labels.ReplaceAllStringFunc(about, func(label string) string {
+		m := labels.FindStringSubmatch(label)
+		return m[1] + "`" + strings.ReplaceAll(m[2], ", ", "`, `") + "`: "
+	})
+	quoted := func(what string) string { return "`" + what + "`" }
+	for _, rule := range []struct {
+		of *regexp.Regexp
+		to func(string) string
+	}{
+		{mapping, quoted},
+		{pair, func(what string) string {
+			if m := pair.FindStringSubmatch(what); known[m[1]] && known[m[2]] {
+				return quoted(what)
+			}
+			return what
+		}},
+		{underscore, quoted},
+		{compound, func(what string) string {
+			if known[what] {
+				return quoted(what)
+			}
+			return what
+		}},
+	} {
+		about = outsideCode(about, func(text string) string { return rule.of.ReplaceAllStringFunc(text, rule.to) })
+	}
+	for _, link := range links {
+		about = outsideCode(about, func(text string) string { return link.of.ReplaceAllString(text, link.to) })
+	}
+	var untold []string
+	for _, v := range values {
+		if !strings.Contains(about, quoted(v)) {
+			untold = append(untold, quoted(v))
+		}
+	}
+	if len(untold) > 0 {
+		about += " Values: " + strings.Join(untold, ", ") + "."
+	}
+	return about
+}
+
+// outsideCode changes what of a text is not between backquotes.
+func outsideCode(text string, change func(string) string) string {
+	parts := strings.Split(text, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = change(parts[i])
+	}
+	return strings.Join(parts, "`")
+}
