@@ -22,7 +22,7 @@ type action struct {
 func actions() []*action {
 	return slices.Concat(clientActs, []*action{
 		&countAct,
-		&pauseStorageFault, &resumeStorageFault, &pauseFault, &resumeFault, &killStorageFault, &killFault, &restartStorageFault, &restartFault,
+		&pauseStorageFault, &resumeStorageFault, &pauseFault, &resumeFault, &killStorageFault, &killFault, &terminateFault, &restartStorageFault, &restartFault,
 		&loadFault, &gcFault, &awaitAct,
 		&partitionFault, &deafenServiceFault, &deafenStorageFault, &delayFault, &deliverFault, &resetFault, &healFault,
 		&awaitExpiryAct,

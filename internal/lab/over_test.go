@@ -235,6 +235,28 @@ variants:
 	}
 }
 
+// TestTerminate: who is asked to end releases what it holds, does not wait for what is under way,
+// and is gone.
+func TestTerminate(t *testing.T) {
+	t.Parallel()
+	s, v := story(t, "client1: lock, gcsim: delay client1 to storage, client1: send write k=1, gcsim: terminate client1, "+
+		"client2: trylock, gcsim: deliver client1, gcsim: restart client1, client1: trylock")
+	events, err := run(t, t.Context(), s, v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, told := sketch(events), true
+	for _, want := range []string{"client1 invoke write k=1", "ended released client1", "client1 kill",
+		"granted client2", "client1 network deliver", "applied write k=1", "client1 restart", "client1 fail trylock"} {
+		if _, rest, told = strings.Cut(rest, want); !told {
+			t.Fatalf("no %q, in this order, in\n%s", want, sketch(events))
+		}
+	}
+	if problems := history.Check(events); len(problems) > 0 {
+		t.Errorf("what cannot be judged: %v", problems)
+	}
+}
+
 // TestQueueAfterTryLock: one that tries a lock stands in the queue for a moment.
 // That is no place of the one that queues after it.
 func TestQueueAfterTryLock(t *testing.T) {
@@ -286,6 +308,7 @@ etcd granted client2
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, v := story(t, tt.steps)
+			v.Clients["client1"].Values["ttl"] = "5s" // so that a lease that is back outlasts a slow start of etcd
 			events, err := run(t, t.Context(), s, v, nil)
 			if err != nil {
 				t.Fatal(err)

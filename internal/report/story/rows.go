@@ -206,7 +206,7 @@ func (b *Builder) tell(e history.Event, r *request) {
 		}
 		b.add(e, Row{Class: ClassResume, Took: e.Took, Text: Say("%s goes on; it stood still for %s", name(e.Lane), Took(e.Took))})
 	case history.KindKill:
-		b.add(e, Row{Class: ClassKill, Text: Say("%s is killed", name(e.Lane))})
+		b.add(e, Row{Class: ClassKill, Text: Say("%s", cmp.Or(e.Text, name(e.Lane)+" is killed"))})
 	case history.KindRestart:
 		b.add(e, Row{Class: ClassRestart, Text: Say("%s is started again", name(e.Lane))})
 	case history.KindNetwork:

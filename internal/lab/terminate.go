@@ -1,0 +1,49 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/scenario"
+)
+
+// terminateFault ends a client's process by SIGTERM, as a service manager does: the client has time
+// to put things in order. It waits for the end, and until all that the process told is taken in.
+var terminateFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "terminate CLIENT",
+		About: "Asks the client to end (SIGTERM): it releases its locks, waits for its requests, and ends.",
+		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if wrong := standsStill(c, step); wrong != "" {
+				return wrong
+			}
+			return killFault.Check(s, c, step)
+		}},
+	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.terminate(ctx, s.Client) },
+}
+
+func (r *run) terminate(ctx context.Context, client string) error {
+	p := r.world.clients[client]
+	r.Ends(p.Process)
+	leader, err := os.FindProcess(p.PID()) // what it has started is its own to end
+	if err == nil {
+		err = leader.Signal(syscall.SIGTERM)
+	}
+	if err != nil {
+		return fmt.Errorf("send SIGTERM to %s: %w", client, err)
+	}
+	if err := r.AwaitClosed(ctx, client+" to end after SIGTERM", p.gone); err != nil {
+		return err
+	}
+	err = r.await(ctx, "the lock service to tell of what "+client+" released", r.within(client), func() (bool, error) {
+		return r.state.told(r.state.client(client).reply), nil
+	})
+	if err != nil {
+		return err
+	}
+	r.state.record(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindKill,
+		Text: client + " was asked to end (SIGTERM), and has ended"})
+	return nil
+}
