@@ -25,7 +25,7 @@ const (
 var clocks = map[string]map[string]string{
 	"etcd": {"etcdlock": ofService, "java/jetcd": ofService},
 	"redis": {
-		"setnx-expire": ofService, "lua": ofService, "set-nx-px": ofService, "fenced": ofService, "token-apart": ofService, "listen-only": ofService,
+		"setnx-expire": ofService, "multi-expire": ofService, "lua": ofService, "set-nx-px": ofService, "fenced": ofService, "token-apart": ofService, "listen-only": ofService,
 		"redisson-read-short": ofService, "redislock": ofService, "redislock-fair": ofService, "redislock-reentrant": ofService,
 		"redisson": ofService, "redisson-spin": ofService, "redisson-fenced": ofService, "redisson-reentrant": ofService,
 		"redisson-fair": ofService, // only places in the queue end by the clocks of clients

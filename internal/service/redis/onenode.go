@@ -23,6 +23,19 @@ var (
 			return true, a.redis.PExpire(ctx, a.lock, a.ttl).Err()
 		},
 	}
+	// multiExpire: a transaction cannot do one command by the answer of another.
+	multiExpire = plain{
+		traits: traits{name: "multi-expire",
+			about: "SETNX and EXPIRE in one MULTI: EXPIRE also runs if SETNX has not taken the lock."},
+		take: func(ctx context.Context, a *attempt) (bool, error) {
+			var taken *redis.BoolCmd
+			_, err := a.redis.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+				taken = tx.SetNX(ctx, a.lock, a.owner, 0)
+				return tx.PExpire(ctx, a.lock, a.ttl).Err()
+			})
+			return err == nil && taken.Val(), err
+		},
+	}
 	luaExpire = plain{
 		traits: traits{name: "lua", about: "SETNX and PEXPIRE in one script."},
 		take: func(ctx context.Context, a *attempt) (bool, error) {

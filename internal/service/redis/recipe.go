@@ -35,7 +35,7 @@ type asker interface {
 
 // recipes are all of them.
 var recipes = append([]recipe{
-	&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &shortRead, &ownLock, &ownFair,
+	&setnxExpire, &multiExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &shortRead, &ownLock, &ownFair,
 	&redisson, &redissonSpin, &redissonFenced, &redissonFair, &redissonRead, &redissonWrite, &redissonMulti, &spring,
 	&redissonReentrant, &ownReentrant,
 	&redlock, &redlockNaive, &redlockPatient,
