@@ -18,6 +18,8 @@ var clientActs = []*action{
 		About: "It takes the lock if that is free."}, do: (*run).act},
 	{Form: scenario.Form{Usage: "queue [NAME]", Check: checkLock,
 		About: "It asks for the lock; over when it stands in the queue."}, do: (*run).queue},
+	{Form: scenario.Form{Usage: "leave [NAME]", Check: checkLeave,
+		About: "It gives up its place in the queue."}, do: (*run).giveUp},
 	{Form: scenario.Form{Usage: "unlock [NAME]", Check: checkUnlock,
 		About: "It releases the lock."}, do: (*run).act},
 	{Form: scenario.Form{Usage: "read KEY [under NAME]", Check: checkRead,
@@ -82,6 +84,17 @@ func checkBeginLock(s *scenario.Story, c *scenario.ClientStory, step scenario.St
 	}
 	c.Begun, c.Taking = true, true
 	return checkLock(s, c, step)
+}
+
+// checkLeave: it stands in the queue.
+func checkLeave(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	lock := s.Variant.LockOf(step)
+	i := slices.Index(c.Queued, lock)
+	if i < 0 {
+		return fmt.Sprintf("%s stands in no queue of %s here: it needs a step \"queue\" before", step.Client, lock)
+	}
+	c.Queued = slices.Delete(c.Queued, i, i+1)
+	return ""
 }
 
 // checkUnlock: one that names no lock may be of any.

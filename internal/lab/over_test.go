@@ -95,6 +95,15 @@ func TestStepsAreOver(t *testing.T) {
 			steps:  "client2: lock, client1: queue, client1: lock, client2: unlock, client1: trylock, client1: write k=1",
 			want:   []string{"etcd queued client1", "client1 fail lock", "client2 ok unlock", "client1 ok trylock", "applied write k=1"},
 		},
+		"one that leaves the queue": {
+			steps: "client2: lock, client1: queue, client1: leave, client2: unlock, client2: lock, client1: queue, client2: unlock, client1: lock",
+			want: []string{"etcd queued client1", "client1 note", "client1 fail lock", "client2 ok unlock", "client2 ok lock", "etcd queued client1",
+				"client2 ok unlock", "client1 ok lock"},
+		},
+		"one that leaves the queue when the lock is its own": {
+			steps: "client1: queue, client1: leave, client1: write k=1, client1: unlock, client2: lock",
+			want:  []string{"client1 ok lock", "client1 ok write k=1", "client1 ok unlock", "client2 ok lock"},
+		},
 		"a lock of one that is cut off": {
 			habits: "timeout: 300ms",
 			steps:  "gcsim: partition client1 from etcd, client1: lock, gcsim: heal client1, client2: lock",

@@ -240,6 +240,18 @@ func (r *run) queue(ctx context.Context, s scenario.Step) error {
 	})
 }
 
+// giveUp makes a client give up its place in the queue, unless the lock has become its own meanwhile.
+func (r *run) giveUp(ctx context.Context, s scenario.Step) error {
+	k := r.state.client(s.Client).claim(r.lockOf(s))
+	k.queued = ""
+	r.recorder.add(history.Event{At: r.recorder.now(), Lane: s.Client, Client: s.Client, Kind: history.KindNote,
+		Op: history.OpLock, Scope: k.lock, Step: s.Name, Text: s.Client + " does not want to wait for " + k.lock + " any more"})
+	if err := r.command(s.Client, r.text(s)); err != nil {
+		return err
+	}
+	return r.await(ctx, s.Client+" to leave the queue", r.within(s.Client), func() (bool, error) { return !k.queues, nil })
+}
+
 // awaitQueued waits for the lock that a client has queued for.
 func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error {
 	tenure := k.queued

@@ -162,6 +162,7 @@ func (a *agent) verbs() []verb {
 		{"trylock", "[NAME] [in TENURE]", "take the lock if it is free; in a session like lock", a.taking(history.OpTryLock)},
 		{"queue", "[NAME]", "wait for the lock in the background, in a place in the queue", a.enqueue},
 		{"wait", "[NAME] [within TIME]", "wait, for that time or --timeout at most, for the lock that was queued for", a.wait},
+		{"leave", "[NAME]", "give up the place in the queue for the lock", a.giveUp},
 		{"unlock", "[NAME]", "release the lock and forget its grant", a.unlock},
 		{"read", "KEY [under NAME]", "read a key", a.now(history.OpRead)},
 		{"write", "KEY=VALUE [under NAME]", "write a key", a.now(history.OpWrite)},

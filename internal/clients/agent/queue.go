@@ -77,6 +77,18 @@ func (a *agent) wait(ctx context.Context, arg string) error {
 	return nil
 }
 
+// giveUp gives up a place in a queue, if the lock was not granted meanwhile, and reports what came of it.
+func (a *agent) giveUp(ctx context.Context, arg string) error {
+	lock, err := oneLock("leave", arg)
+	if err != nil {
+		return err
+	}
+	if h := a.find(cmp.Or(lock, a.Scope)); h != nil && h.waits() {
+		a.awaitPlace(ctx, h, 0)
+	}
+	return nil
+}
+
 // awaitPlace waits so long for a lock that was queued for, and then leaves the
 // queue. How other waits end meanwhile it reports as well.
 func (a *agent) awaitPlace(ctx context.Context, h *held, long time.Duration) {
