@@ -62,7 +62,7 @@ docs: ## the chapters' pictures, the table of all pitfalls and that of all locks
 	go test ./internal/service/sqlite -run TestTable -update
 	go test ./internal/service/zookeeper -run TestTable -update
 	go test ./internal/service/elasticsearch -run TestTable -update
-	go test ./internal/drivers/interop -run TestPairs -update
+	FENCELAB_LONG=1 go test ./internal/drivers/interop -run TestPairs -update
 	go run ./internal/tools/mkdocs gcsim-out
 
 picture: ## the picture of one chapter, from a new run of its scenario: make picture SCENARIO=gc-pause

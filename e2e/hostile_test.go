@@ -193,6 +193,7 @@ func pour(ctx context.Context, addr, first string, more []byte) {
 // bodies without end, huge headers and slow large bodies, all at once, do not keep
 // honest clients from being served, and the storage stays within its memory.
 func TestHostileClients(t *testing.T) {
+	need.Time(t, "to have a thousand clients")
 	t.Parallel()
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -306,6 +307,7 @@ func TestOneClientCannotTakeAllConnections(t *testing.T) {
 
 // TestMillionKeys: what they cost, and that at --max-keys the storage goes on.
 func TestMillionKeys(t *testing.T) {
+	need.Time(t, "to write so many")
 	n, phase := 50*1024, 500*time.Millisecond
 	if need.Long() {
 		n, phase = 1_000_000/1024*1024, 5*time.Second

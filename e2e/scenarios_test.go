@@ -15,6 +15,7 @@ import (
 // TestAllScenarios runs every scenario in every variant, those of one lock service after the
 // other's.
 func TestAllScenarios(t *testing.T) {
+	need.Time(t, "to tell all scenarios")
 	t.Parallel()
 	for _, s := range all.List {
 		t.Run(s.Name, func(t *testing.T) {
@@ -32,6 +33,7 @@ func TestAllScenarios(t *testing.T) {
 // file, and sees that the scenarios that are about it notice, by what they
 // expect of their protected variants.
 func TestScenariosNeedTheirProtection(t *testing.T) {
+	need.Time(t, "to tell stories without their protection")
 	t.Parallel()
 	const world = "clients:\n"
 	for _, tt := range []struct {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // secondRuleNames are the names of all rules of the second judge.
@@ -43,6 +45,7 @@ func noticed(rule string, lines []byte, events []*secondEvent, whole secondJudge
 // TestEveryRuleMatters: a rule of the second judge that is switched off is noticed,
 // because one of so many random histories is then judged in another way.
 func TestEveryRuleMatters(t *testing.T) {
+	need.Time(t, "to judge some thousand histories")
 	t.Parallel()
 	most := uint64(10_000)
 	left := secondRuleNames()

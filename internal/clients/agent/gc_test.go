@@ -16,6 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
 // The test binary is an agent, too, that tells how long it stood still.
@@ -55,6 +56,7 @@ func (g *gaps) Write(b []byte) (int, error) {
 
 // TestGC stops a real process by its own collector.
 func TestGC(t *testing.T) {
+	need.Time(t, "to fill a heap whose collection outlasts a lease")
 	for _, procs := range []string{"1", "2"} {
 		t.Run("GOMAXPROCS="+procs, func(t *testing.T) {
 			w := clienttest.New(t)

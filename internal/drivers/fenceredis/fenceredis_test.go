@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 	"github.com/fencelab/fencelab/internal/service/redis/redistest"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fenceredis"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -89,6 +90,7 @@ func TestLaws(t *testing.T) {
 
 // TestLawsEmbedded: the embedded Redis keeps nothing, and has the same script.
 func TestLawsEmbedded(t *testing.T) {
+	need.Time(t, "to check all laws on the embedded server, too")
 	s := subject(t, redistest.Embedded(t))
 	s.Marks = 100 // it compiles the script each time
 	fencetest.Run(t, s)

@@ -1,5 +1,5 @@
-// Package need is for tests that need more than Go and coreutils: a program, or a
-// permission of the kernel's. A test that does not get it is left out, and says what is missing,
+// Package need is for tests that need more than Go and coreutils: a program, a
+// permission of the kernel's, or much time. A test that does not get it is left out, and says what is missing,
 // what for, and what brings it. With FENCELAB_REQUIRE=all it fails instead.
 package need
 
@@ -28,6 +28,14 @@ const (
 
 // Long reports whether tests take their long form.
 func Long() bool { return os.Getenv(LongForm) == "1" }
+
+// Time is for a test that takes the processors for long. The purpose is as in Program.
+func Time(t testing.TB, purpose string) {
+	t.Helper()
+	if os.Getenv(Require) == "" && !Long() {
+		Missing(t, "time", purpose, Require+"=all before the go test command")
+	}
+}
 
 // LeftOut is a test that was left out.
 type LeftOut struct {

@@ -36,6 +36,7 @@ var technologies = []string{
 // TestOutside: programs outside the repository get its packages as they will when
 // they are published. They build, they run, and bring no modules that they don't use.
 func TestOutside(t *testing.T) {
+	need.Time(t, "to build programs outside the repository")
 	w := newWorld(t)
 	const etcdClient = `client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}})
 	if err != nil {

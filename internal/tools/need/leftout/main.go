@@ -5,9 +5,9 @@
 //	go run ./internal/tools/need/leftout go test ./...
 //
 // With -again it prints what has go test run the tests that were left out, by an account of
-// them (see need.Account): the flag -run, and the packages, a line each.
+// them (see need.Account): a line for each package, with the flag -run.
 //
-//	go run ./internal/tools/need/leftout -again ACCOUNT | xargs go test
+//	go run ./internal/tools/need/leftout -again ACCOUNT | xargs -L 1 go test
 package main
 
 import (
@@ -70,8 +70,7 @@ func run(command []string, stdout, stderr io.Writer) (status int, err error) {
 	return cmd.ProcessState.ExitCode(), nil
 }
 
-// again prints what runs the tests of an account once more. In each package all of them are
-// named, as go test has one -run for all packages.
+// again prints what runs the tests of an account once more.
 func again(account string, to io.Writer) error {
 	f, err := os.Open(account)
 	if err != nil {
@@ -82,14 +81,17 @@ func again(account string, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tests, dirs := make(map[string]bool), make(map[string]bool)
+	tests := make(map[string][]string)
 	for _, l := range all {
 		_, name, _ := strings.Cut(l.Test, " ")
 		name, _, _ = strings.Cut(name, "/")
-		tests[name], dirs[l.Dir] = true, true
+		tests[l.Dir] = append(tests[l.Dir], name)
 	}
-	_, err = fmt.Fprintf(to, "-run=^(%s)$\n%s\n", strings.Join(slices.Sorted(maps.Keys(tests)), "|"), strings.Join(slices.Sorted(maps.Keys(dirs)), "\n"))
-	return err
+	for _, dir := range slices.Sorted(maps.Keys(tests)) {
+		slices.Sort(tests[dir])
+		fmt.Fprintf(to, "-run=^(%s)$ %s\n", strings.Join(slices.Compact(tests[dir]), "|"), dir)
+	}
+	return nil
 }
 
 // read reads an account of tests that were left out.

@@ -47,7 +47,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestAgain: each test and each package is named once, a test by its first name.
+// TestAgain: each test of a package is named once, by its first name.
 func TestAgain(t *testing.T) {
 	name := t.TempDir() + "/account"
 	account := `{"Test":"b TestB/of/it","Dir":"/b","What":"strace","Remedy":"apt-get install strace"}
@@ -61,7 +61,7 @@ func TestAgain(t *testing.T) {
 	if err := again(name, &out); err != nil {
 		t.Fatal(err)
 	}
-	if want := "-run=^(TestA|TestB)$\n/a\n/b\n"; out.String() != want {
+	if want := "-run=^(TestA)$ /a\n-run=^(TestA|TestB)$ /b\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
