@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
@@ -37,7 +36,7 @@ runs are undecided and none of that is so.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			results, err := o.check(cmd, args)
 			if err = errors.Join(reasons(results), err); err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
+				return cannot(err)
 			}
 			return status(results)
 		},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 )
@@ -29,18 +28,14 @@ Exit status: 0 if all were drawn with a verdict, else 2.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
-				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("-o %s: the picture would take the place of a history", out)}
+				return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))
 			}
 			results := readHistories(args, cmd.InOrStdin())
 			layout := svg.Wide
 			if narrow {
 				layout = svg.Narrow
 			}
-			err := errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results))
-			if err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
-			}
-			return nil
+			return cannot(errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results)))
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -25,12 +24,12 @@ func explainCommand() *cobra.Command {
 
 		ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w := &output{Writer: cmd.OutOrStdout(), failed: func() {}}
+			w := &output{Writer: cmd.OutOrStdout()}
 			p := prose{w: w, width: min(cmp.Or(terminal.Detect(w.Writer, os.Environ()).Width, defaultProse), 100)}
 			for i, arg := range args {
 				list, err := load([]string{arg})
 				if err != nil {
-					return &cli.ExitError{Code: exitCannot, Err: err}
+					return cannot(err)
 				}
 				for k, s := range list {
 					if i+k > 0 {

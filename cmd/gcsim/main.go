@@ -67,6 +67,6 @@ func needLinux(missing error, commands ...*cobra.Command) {
 		return
 	}
 	for _, c := range commands {
-		c.RunE = func(*cobra.Command, []string) error { return &cli.ExitError{Code: exitCannot, Err: missing} }
+		c.RunE = func(*cobra.Command, []string) error { return cannot(missing) }
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // output is where gcsim prints. When it cannot be written to, nothing more is,
-// and failed is called: nobody sees the rest.
+// and failed is called, if it is set: nobody sees the rest.
 type output struct {
 	io.Writer
 	err    error
@@ -28,11 +28,30 @@ func (o *output) Write(b []byte) (int, error) {
 		return 0, o.err
 	}
 	n, err := o.Writer.Write(b)
-	if err != nil {
-		o.err = err
+	if o.err = err; err != nil && o.failed != nil {
 		o.failed()
 	}
 	return n, err
+}
+
+// judgement is what came of all laws or checks.
+type judgement interface {
+	Summary() string
+	JSON(io.Writer) error
+}
+
+// end prints all of a judgement, or, of one that was told as text, the end. It returns why
+// something could not be printed.
+func (o *output) end(j judgement, json bool) error {
+	if json {
+		_ = j.JSON(o)
+	} else {
+		fmt.Fprintf(o, "\n%s\n", j.Summary())
+	}
+	if o.err != nil {
+		return fmt.Errorf("print: %w", o.err)
+	}
+	return nil
 }
 
 // draw draws a run that is over, and its verdict.

@@ -25,13 +25,10 @@ Exit status: 0 if all were told, 2 if a file is no history or cannot be judged.`
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := replay(cmd, args, l, p)
-			switch {
-			case err == nil:
-				return nil
-			case cmd.Context().Err() != nil:
+			if err != nil && cmd.Context().Err() != nil {
 				return &cli.ExitError{Code: exitStopped}
 			}
-			return &cli.ExitError{Code: exitCannot, Err: err}
+			return cannot(err)
 		},
 	}
 	l.flags(cmd.Flags())
@@ -47,7 +44,7 @@ func replay(cmd *cobra.Command, files []string, l look, p pace) error {
 	if options.Pace, err = p.wait(cmd); err != nil {
 		return err
 	}
-	out := &output{Writer: cmd.OutOrStdout(), failed: func() {}}
+	out := &output{Writer: cmd.OutOrStdout()}
 	results := readHistories(files, cmd.InOrStdin())
 	told := controlFirst(results, func(r story.Result) story.Result { return r })
 	if err := drawEach(out, options, told); err != nil {

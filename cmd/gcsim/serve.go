@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
 	"github.com/fencelab/fencelab/internal/service"
@@ -47,12 +46,7 @@ or when nobody has done anything for ten minutes.`,
 		Example: `  gcsim serve
   gcsim serve --port 0       on any free port`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := serveOn(cmd, places, port, worlds); err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cannot(serveOn(cmd, places, port, worlds)) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&port, "port", servePort, "port of "+serveHost+" to listen on; 0: any free one")
