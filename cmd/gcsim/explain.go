@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -158,4 +159,25 @@ func words(is bool, yes, no string) string {
 		return yes
 	}
 	return no
+}
+
+func listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the scenarios",
+		Long: `list lists the scenarios that gcsim brings with it. "gcsim explain NAME" tells what
+one teaches, "gcsim run NAME" runs it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := builtin()
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, s := range all {
+				fmt.Fprintf(w, "%s\t%d variants\t%s\n", s.Name, len(s.Variants), s.Title)
+			}
+			return w.Flush()
+		},
+	}
 }
