@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
@@ -169,4 +170,25 @@ func (k Kind) checkKeys(n *Node) *Error {
 		first[key.Value] = key
 	}
 	return nil
+}
+
+// countMarks refuses a file with more commas and colons than one of its size can have, and returns
+// what stands before the first one too many. For a comma in brackets the YAML library takes up to
+// 2 KiB of memory, for a colon up to 4, and no file that says something has as many.
+func countMarks(text string) (before string, err *Error) {
+	most, marks := max(1<<10, len(text)*9/20), 0
+	for i := range len(text) {
+		switch text[i] {
+		case ',':
+			marks++
+		case ':':
+			marks += 2
+		}
+		if marks > most {
+			before = text[:i]
+			line, column := 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+			return before, &Error{line, column, fmt.Sprintf("the file has too many commas and colons before this: %d is the bound for a file of %d bytes, and a colon counts twice", most, len(text))}
+		}
+	}
+	return text, nil
 }
