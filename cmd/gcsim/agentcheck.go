@@ -68,7 +68,6 @@ checked.`,
 	return cmd
 }
 
-// agentCheck checks the client and prints what comes of it.
 func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings map[string]string, world []string, json bool) (report agentcheck.Report, err error) {
 	if o.Patience <= 0 {
 		return report, fmt.Errorf("want a --timeout above 0, got %v", o.Patience)

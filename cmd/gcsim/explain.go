@@ -47,7 +47,6 @@ func explainCommand() *cobra.Command {
 // defaultProse is how wide paragraphs are where nobody says.
 const defaultProse = 80
 
-// prose writes paragraphs for a terminal.
 type prose struct {
 	w     io.Writer
 	width int
@@ -105,7 +104,6 @@ func chapter(name string) string {
 // published is where everybody finds the repository's files.
 const published = "https://github.com/fencelab/fencelab/blob/main/"
 
-// paragraph writes text in lines that fit.
 func (p prose) paragraph(indent, text string) {
 	for _, line := range wrap(text, p.width-1, indent, indent) {
 		fmt.Fprintln(p.w, line)

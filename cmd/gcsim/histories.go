@@ -77,7 +77,6 @@ func (o reports) check(cmd *cobra.Command, files []string) ([]story.Result, erro
 	return results, nil
 }
 
-// isUnread reports whether a file could not be read.
 func isUnread(r story.Result) bool { return len(r.Events) == 0 }
 
 // canKeep has what cannot be kept by the names that it brings count as unread, and
@@ -98,7 +97,6 @@ func canKeep(out string, results []story.Result) error {
 	return nil
 }
 
-// isIn reports whether a file is below a directory.
 func isIn(dir, file string) bool {
 	dir, err := filepath.Abs(dir)
 	file, err2 := filepath.Abs(file)
@@ -120,7 +118,6 @@ func (o reports) print(w io.Writer, results []story.Result) error {
 	return drawEach(w, options, results)
 }
 
-// drawEach draws runs one after the other.
 func drawEach(w io.Writer, o terminal.Options, results []story.Result) error {
 	t := terminal.New(w, o)
 	for _, r := range slices.DeleteFunc(slices.Clone(results), isUnread) {

@@ -71,7 +71,6 @@ func listLessons(cmd *cobra.Command, lessons []learn.Lesson) error {
 	return nil
 }
 
-// doLesson sets up the exercise of a lesson, or checks it.
 func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 	out := cmd.OutOrStdout()
 	text, err := look.on(out)
@@ -125,7 +124,6 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 	return nil
 }
 
-// next says what comes after a lesson.
 func next(l learn.Lesson) string {
 	if lessons, err := learn.Lessons(); err == nil && l.Number < len(lessons) {
 		return fmt.Sprintf("The next one: %s learn %d", self(), l.Number+1)

@@ -28,7 +28,6 @@ import (
 // the way of the one that measures how long a collection takes.
 const defaultSide = 8
 
-// job is one run to make.
 type job struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
@@ -141,7 +140,6 @@ func (p *pool) start(ctx context.Context, jobs []*job) {
 	}()
 }
 
-// run makes one run.
 func (p *pool) run(ctx context.Context, j *job) story.Result {
 	r := j.result()
 	defer func() {
@@ -260,7 +258,6 @@ func (p *progress) print(other func()) {
 	p.since = time.Now()
 }
 
-// end removes the line.
 func (p *progress) end() {
 	close(p.stop)
 	p.over.Wait()

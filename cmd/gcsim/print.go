@@ -63,7 +63,6 @@ func draw(t *terminal.Timeline, r story.Result) error {
 	return t.End(d.Outcome)
 }
 
-// printer prints what comes of runs, in order.
 type printer struct {
 	out      *output
 	options  terminal.Options
@@ -164,7 +163,6 @@ func (p *printer) named(scenario, variant string) string {
 	return fmt.Sprintf(" %-*s  ", p.name[1], variant)
 }
 
-// tellLine prints a run in a line.
 func (p *printer) tellLine(r story.Result) {
 	line := p.named(r.Scenario, r.Part()) + fmt.Sprintf("%-*s %5.1f s", p.say, r.Said(), r.Took.Seconds())
 	if seed := r.Run().Seed; seed != 0 {

@@ -86,7 +86,6 @@ func (o reports) save(results []story.Result) error {
 	return errors.Join(errs...)
 }
 
-// target is a file about all runs.
 type target struct {
 	asked  string // by which flag or variable
 	file   string

@@ -18,7 +18,6 @@ import (
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 
-// Exit statuses.
 const (
 	exitDiffers = 1 // a run did not come out as it must
 	exitCannot  = 2 // a run could not be made
@@ -163,9 +162,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		options.Lane, o.side = open.Lane, 1
 	}
 	jobs := plan(list, o.repeat, options)
-	found.place(jobs)
 	var runs []story.Result
 	for _, j := range jobs {
+		j.options.Endpoints, j.skipped = found.endpoints[j.variant.World.Service], found.skips(j.variant)
 		runs = append(runs, j.result())
 	}
 	if err := o.prepare(runs); err != nil {

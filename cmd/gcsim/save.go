@@ -94,9 +94,7 @@ func saveResult(out string, r story.Result) error {
 			enc.SetIndent("", "  ")
 			return enc.Encode(r.Verdict)
 		}
-		files[timelineName] = func(w io.Writer) error {
-			return svg.Write(w, svg.Wide, r.Drawing())
-		}
+		files[timelineName] = func(w io.Writer) error { return svg.Write(w, svg.Wide, r.Drawing()) }
 		files[porcupineName] = func(w io.Writer) error { return visualize(w, r.Events) }
 	}
 	var errs []error

@@ -26,7 +26,6 @@ const (
 	servePort = 8090
 )
 
-// headerTimeout is how long a request's header may take.
 const headerTimeout = 10 * time.Second
 
 func serveCommand() *cobra.Command {
@@ -55,7 +54,6 @@ or when nobody has done anything for ten minutes.`,
 	return cmd
 }
 
-// serveOn serves until the command is ended.
 func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error) {
 	if worlds < 1 {
 		return fmt.Errorf("want --worlds of 1 or more, got %d", worlds)
@@ -79,7 +77,7 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 	defer func() { failed = errors.Join(failed, shared.Close()) }()
 	worldsOf := serve.New(serve.Options{
 		Language: lab.Language(all.List), Scenarios: list, Judge: resultOf, Chapter: chapterAddress, Worlds: worlds,
-		Missing: found.missingService,
+		Missing: func(name string) string { return found.lacks(service.Named(found.services, name)) },
 		Lab: func(v *scenario.Variant) (lab.Options, error) {
 			if why := found.skips(v); why != "" {
 				return lab.Options{}, errors.New(why)
@@ -115,9 +113,4 @@ func chapterAddress(name string) string {
 		return published + file
 	}
 	return ""
-}
-
-// missingService is why no scenario of a lock service can be run; "" where they can.
-func (f found) missingService(name string) string {
-	return f.lacks(service.Named(f.services, name))
 }

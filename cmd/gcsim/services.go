@@ -55,7 +55,6 @@ var javaPeers = &service.Service{Service: scenario.Service{Name: java.Name}, Fou
 // parts are what scenarios need: the lock services, and the clients in Java.
 func parts() []*service.Service { return append(slices.Clone(all.List), javaPeers) }
 
-// whereIs says where a part is found, or what brings it.
 func whereIs(p *service.Service) string {
 	where, bring := p.Found()
 	if where == "" {
@@ -90,7 +89,6 @@ libraries. "all" means all that can be fetched.`,
 	}
 }
 
-// toGet are the parts that a user names.
 func toGet(parts []*service.Service, names []string) (wanted []*service.Service, err error) {
 	var known []string
 	for _, p := range parts {
@@ -172,14 +170,10 @@ func (p places) find(list []*scenario.Scenario) (found, error) {
 	return f, nil
 }
 
-// used are the services of scenarios.
-func (f found) used(list []*scenario.Scenario) (used []*service.Service) {
-	for _, known := range f.services {
-		if slices.ContainsFunc(list, func(s *scenario.Scenario) bool { return s.Variants[0].World.Service == known.Name }) {
-			used = append(used, known)
-		}
-	}
-	return used
+func (f found) used(list []*scenario.Scenario) []*service.Service {
+	return slices.DeleteFunc(slices.Clone(f.services), func(known *service.Service) bool {
+		return !slices.ContainsFunc(list, func(s *scenario.Scenario) bool { return s.Variants[0].World.Service == known.Name })
+	})
 }
 
 // reach returns when the services that are there already have answered.
@@ -211,14 +205,6 @@ func (f found) lacks(s *service.Service) string {
 		return ""
 	}
 	return fmt.Sprintf("%s is missing: %s", s.Name, bring)
-}
-
-// place says of each job where its service is, or why it is not made.
-func (f found) place(jobs []*job) {
-	for _, j := range jobs {
-		j.options.Endpoints = f.endpoints[j.variant.World.Service]
-		j.skipped = f.skips(j.variant)
-	}
 }
 
 // skips is why a variant is not run; "" where it is.

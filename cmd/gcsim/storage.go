@@ -129,7 +129,6 @@ func (o ownStorage) unfit(v *scenario.Variant) string {
 	return ""
 }
 
-// controlsStorage reports whether a story does something to the storage's process.
 func controlsStorage(v *scenario.Variant) bool {
 	return slices.ContainsFunc(v.Steps, func(s scenario.Step) bool { return s.Form.Target == scenario.TargetStorage })
 }

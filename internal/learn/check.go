@@ -37,12 +37,10 @@ func (l Lesson) Check(ctx context.Context, o Options) (missing []string, err err
 	return missing, err
 }
 
-// exercise is a kind of exercise.
 type exercise interface {
 	check(context.Context, Lesson, Options) (missing []string, err error)
 }
 
-// exercises are those of the lessons, in order.
 var exercises = []exercise{
 	story{verdict: history.Safe, may: steps, keep: [][]string{{ // client1's write comes first
 		"client1: lock", "client1: begin write key0=from-client-1", "gcsim: pause client1", "gcsim: resume client1", "client1: finish",

@@ -28,7 +28,6 @@ type wish struct {
 	Play      int    `json:"play"`   // so many steps are done at once
 }
 
-// setup is a world by its settings.
 type setup struct {
 	Service  string            `json:"service"`
 	Clients  int               `json:"clients"`
@@ -38,13 +37,11 @@ type setup struct {
 	Servers  map[string]string `json:"servers"`
 }
 
-// Bounds of a setup.
 const (
 	mostClients = 6
 	byHand      = "by-hand"
 )
 
-// begin finds what a wish is for.
 func (s *Server) begin(w wish) (b beginning, err error) {
 	defer func() {
 		if err != nil {
@@ -96,8 +93,7 @@ func (s *Server) begin(w wish) (b beginning, err error) {
 
 // unplaced is an error of a scenario that nobody has written, without its place in the text.
 func unplaced(err error) error {
-	var at *strictyaml.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*strictyaml.Error](err); ok {
 		return at
 	}
 	return err
@@ -244,7 +240,6 @@ var Challenges = []*Challenge{
 	},
 }
 
-// challenge is the one of that ID.
 func challenge(id string) (*Challenge, error) {
 	if i := slices.IndexFunc(Challenges, func(c *Challenge) bool { return c.ID == id }); i >= 0 {
 		return Challenges[i], nil

@@ -50,7 +50,6 @@ type state struct {
 	Challenge *challengeState `json:"challenge,omitempty"`
 }
 
-// Phases of a world.
 const (
 	phaseStarting = "starting"
 	phaseWaiting  = "waiting" // for a step
@@ -83,7 +82,6 @@ type row struct {
 	Harm bool   `json:"harm"`
 }
 
-// said is a verdict in words.
 type said struct {
 	Name     string     `json:"name"`
 	Tone     story.Tone `json:"tone"`
@@ -135,7 +133,6 @@ func (w *world) state() (state, <-chan struct{}) {
 	return s, w.changed
 }
 
-// show tells the story so far, and how the clients are.
 func (s *state) show(w *world, outcome story.Outcome) {
 	b := story.NewBuilder()
 	rows := b.Add(w.events, outcome.Drawn())
@@ -163,7 +160,6 @@ func (s *state) show(w *world, outcome story.Outcome) {
 	}
 }
 
-// outcome is the judgement of the first events.
 func (w *world) outcome(events int) story.Outcome {
 	switch {
 	case events == 0:
@@ -223,7 +219,6 @@ func lines(steps []scenario.Step) []string {
 	return list
 }
 
-// picture draws the first events, in both forms.
 func (w *world) picture(first int) (string, error) {
 	w.mu.Lock()
 	first = min(max(first, 0), len(w.events))
@@ -244,14 +239,12 @@ var pictures = template.Must(template.Must(svg.Template.Clone()).New("pictures")
 // style is that of all pages, and of this one.
 func style(own string) string { return page.Style() + own }
 
-// held is a key of the storage.
 type held struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
 	Client string `json:"client,omitempty"` // that wrote it; "": it was read at the end
 }
 
-// mark is that of a scope.
 type mark struct {
 	Scope string      `json:"scope"`
 	Mark  fence.Token `json:"mark,string"`

@@ -18,7 +18,6 @@ import (
 // mostSteps is how many steps a story can have: a run keeps all that happens in memory.
 const mostSteps = 200
 
-// beginning is how a world begins.
 type beginning struct {
 	scenario  *scenario.Scenario
 	variant   *scenario.Variant
@@ -71,7 +70,6 @@ func (w *world) isOver() bool {
 	}
 }
 
-// run makes the run, to its end.
 func (w *world) run(ctx context.Context, o lab.Options) {
 	o.Next, o.Look = w.next, w.look
 	events, err := lab.Run(ctx, w.scenario, w.variant, o)
@@ -151,10 +149,8 @@ var asks = []scenario.Verb{scenario.Lock, scenario.TryLock, scenario.Queue}
 // waits reports whether the run waits for a step. The caller has the lock, here and below.
 func (w *world) waits() bool { return w.asked > 0 && w.overSteps() == len(w.telling.Told()) }
 
-// overSteps is how many steps are over.
 func (w *world) overSteps() int { return max(0, w.asked-1) }
 
-// change tells all readers that there is something new.
 func (w *world) change() {
 	w.version++
 	close(w.changed)
@@ -195,7 +191,6 @@ func (w *world) takeOne(line string) error {
 	return nil
 }
 
-// rest has the steps of the plan be done.
 func (w *world) rest() error {
 	w.mu.Lock()
 	plan := w.plan
@@ -239,7 +234,6 @@ func (w *world) leave() {
 // opening is how long a page may take that has asked for a world and is to show it.
 const opening = 10 * time.Second
 
-// wait begins to wait for a first reader.
 func (w *world) wait() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -260,7 +254,6 @@ func (w *world) forget(why error) {
 	}
 }
 
-// problem is an answer that is no success.
 type problem struct {
 	status int
 	text   string
@@ -268,10 +261,8 @@ type problem struct {
 
 func (p problem) Error() string { return p.text }
 
-// statusOf is that of an answer.
 func statusOf(err error) int {
-	var p problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[problem](err); ok {
 		return p.status
 	}
 	return http.StatusInternalServerError

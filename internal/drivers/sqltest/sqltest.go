@@ -182,7 +182,6 @@ func sourceOf(path string) string {
 	return "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(60000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"
 }
 
-// copyFiles copies the database and its log.
 func copyFiles(from, to string) error {
 	for _, suffix := range []string{"", "-wal"} {
 		b, err := os.ReadFile(from + suffix)

@@ -101,7 +101,6 @@ func List() (list []Law) {
 	return append(list, wire...)
 }
 
-// judge judges one storage.
 type judge struct {
 	place
 	client *client
@@ -192,7 +191,6 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	return report, nil
 }
 
-// chosen are the laws with these names.
 func chosen(names []string) ([]Law, error) {
 	list := List()
 	if names == nil {
@@ -269,7 +267,6 @@ func isUnanswered(err error) bool {
 	return is
 }
 
-// silent says why the storage does not answer now, to a read of what is not there.
 func (j *judge) silent(ctx context.Context) error {
 	_, _, err := j.open().Read(ctx, tokenOf(0), asked)
 	if err == nil {
@@ -290,7 +287,6 @@ func (j *judge) begin(ctx context.Context) (store, error) {
 	return j.open(), nil
 }
 
-// view is what open shows.
 func (j *judge) view() view {
 	j.views++
 	return view{client: j.client, base: j.urls()[0], prefix: fmt.Sprintf("%s-%d-", j.mark, j.views)}
@@ -307,7 +303,6 @@ func (j *judge) open() store {
 // 1,024 that the protocol allows.
 const maxScope = 1000
 
-// subject shows the storage to the laws of fencetest.
 func (j *judge) subject() fencetest.Subject {
 	s := fencetest.Subject{
 		Open:       func(ctx context.Context) (fencetest.Store, error) { return j.begin(ctx) },
@@ -359,7 +354,6 @@ func scopesFor(took time.Duration) int {
 	return min(max(minScopes, int(scopesTime*tried/max(took, 1))), maxScopes)
 }
 
-// writes writes in so many scopes.
 func (j *judge) writes(ctx context.Context, n int) error {
 	s, err := j.begin(ctx)
 	if err != nil {

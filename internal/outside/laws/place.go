@@ -83,7 +83,6 @@ func (p *place) kill() error {
 	return errors.Join(errs...)
 }
 
-// end ends what commands run.
 func (p *place) end() error {
 	if p.group == nil {
 		return nil

@@ -129,7 +129,6 @@ func (j *judge) again(requests []Exchange) []string {
 	return lines
 }
 
-// came is what came of a request, in a few words on one line.
 func (e Exchange) came() string {
 	switch {
 	case e.Error != "":

@@ -12,7 +12,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// The protocols.
 const (
 	protocolV1      = "/v1"
 	protocolContrib = "contrib/lock"
@@ -47,7 +46,6 @@ const asked = "asked"
 
 func tokenOf(t fence.Token) fence.Claim { return fence.Claim{Scope: asked, Token: t} }
 
-// ask finds out what a fresh storage speaks.
 func (j *judge) ask(ctx context.Context) (Speaks, error) {
 	v := v1{j.view()}
 	notV1 := errors.New("a PUT is answered in contrib/lock's form")
@@ -112,7 +110,6 @@ func unnamed(err error) error {
 	return err
 }
 
-// has reports whether a value is there.
 func has(ctx context.Context, s store, value string) bool {
 	got, _, err := s.Read(ctx, fence.Claim{Scope: asked}, asked)
 	return err == nil && got == value

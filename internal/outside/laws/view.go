@@ -35,10 +35,8 @@ func (s v1) at(base string) store { s.base = base; return s }
 // name is what a scope or a key is called in the storage.
 func (v view) name(s string) string { return program.Prefixed(v.prefix, s) }
 
-// path is where a key is.
 func (v view) path(key string) string { return program.PathKV + url.PathEscape(v.name(key)) }
 
-// header has the headers of a claim.
 func (v view) header(c fence.Claim) []string {
 	h := make(http.Header)
 	fencehttp.SetClaim(h, c)

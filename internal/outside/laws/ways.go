@@ -14,7 +14,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
-// changing are the methods that change a key.
 var changing = []string{http.MethodPut, http.MethodDelete}
 
 func noScopeIsNoWayIn(s *steps) {

@@ -46,7 +46,6 @@ type steps struct {
 	err   error // of the first that did not
 }
 
-// onWire checks a law of HTTP.
 func onWire(check func(*steps)) func(context.Context, *judge) error {
 	return func(ctx context.Context, j *judge) error {
 		if j.speaks.Protocol != protocolV1 {
@@ -126,7 +125,6 @@ func (s *steps) asking(method, body string, header ...string) Exchange {
 	return Exchange{Method: method, Path: s.path(key), Header: header, Body: body}
 }
 
-// answer makes a request and wants any answer.
 func (s *steps) answer(e Exchange, what string) (a program.Answer) {
 	if s.err != nil {
 		return a
@@ -145,12 +143,10 @@ func (s *steps) tries(e Exchange) {
 	}
 }
 
-// refused makes a request and wants it refused.
 func (s *steps) refused(e Exchange, what string) {
 	s.wants(e, what, program.Answer.Refused, "refused with a status from 400 to 499")
 }
 
-// done makes a request and wants it admitted.
 func (s *steps) done(e Exchange, what string) {
 	s.wants(e, what, program.Answer.OK, "admitted with a status from 200 to 299")
 }

@@ -199,7 +199,6 @@ type unansweredError struct{ did string }
 
 func (e *unansweredError) Error() string { return e.did }
 
-// passage is a request on its way through the gate.
 type passage struct {
 	*Gate
 	request *request
@@ -293,7 +292,6 @@ func (p *passage) pass() (Answer, error) {
 	return p.ask(p.life(), strings.NewReader(body))
 }
 
-// ask makes the request once.
 func (p *passage) ask(now life, body io.Reader) (Answer, error) {
 	if now.to == "" {
 		return Answer{}, errNobody

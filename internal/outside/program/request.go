@@ -16,7 +16,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// Paths of the protocol.
 const (
 	PathKV    = "/v1/kv/"
 	PathBatch = "/v1/batch"
@@ -89,7 +88,6 @@ func (q *request) String() string {
 	return text
 }
 
-// batch is the body of a request of several keys.
 type batch struct {
 	Ops []batchOp `json:"ops"`
 }

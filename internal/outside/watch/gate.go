@@ -16,7 +16,6 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/webpage"
 )
 
-// Bounds of a gate.
 const (
 	maxBody       = 16 << 20 // bytes of a request that is held
 	headerTimeout = 10 * time.Second
@@ -97,7 +96,6 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// at is the storage's URL of a request.
 func (g *gate) at(u *url.URL) *url.URL {
 	at := *u
 	at.Scheme, at.Host = g.to.Scheme, g.to.Host
@@ -108,7 +106,6 @@ func (g *gate) at(u *url.URL) *url.URL {
 	return &at
 }
 
-// hold keeps a request until it may pass.
 func (g *gate) hold(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -133,7 +130,6 @@ func (g *gate) hold(w http.ResponseWriter, r *http.Request) {
 	q.answer <- g.forward(w, r, g.at(r.URL))
 }
 
-// forward asks a URL, and passes on the answer.
 func (g *gate) forward(w http.ResponseWriter, r *http.Request, to *url.URL) (got answer) {
 	got.err = errors.New("the request was broken off")
 	proxy := &httputil.ReverseProxy{

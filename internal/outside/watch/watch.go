@@ -48,7 +48,6 @@ const otherTTL = "60s"
 // lagging is for how long the account of a grant may lag behind a write under it.
 const lagging = 2 * time.Second
 
-// watch is a program that is watched.
 type watch struct {
 	Options
 	stage   *stage.Stage
@@ -100,7 +99,6 @@ func Watch(ctx context.Context, o Options) (verdict string, err error) {
 	return w.see(ctx)
 }
 
-// programName is that of the program's process.
 const programName = "command"
 
 // prepareOther makes the client that takes the lock after the program.
@@ -138,7 +136,6 @@ func (w *watch) start() (err error) {
 	return nil
 }
 
-// see plays the story.
 func (w *watch) see(ctx context.Context) (verdict string, err error) {
 	var late *request
 	var tenure history.Event
@@ -217,7 +214,6 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 	}
 }
 
-// silent is the error of a program that ended, or does nothing.
 func (w *watch) silent(before string) error {
 	if isClosed(w.program.Done()) {
 		return fmt.Errorf("it ended %s: %w", before, w.program.Ended())

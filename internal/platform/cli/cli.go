@@ -61,19 +61,19 @@ func Main(cmd *cobra.Command) {
 	if err == nil {
 		os.Exit(0)
 	}
-	if pipe := new(fs.PathError); errors.As(err, &pipe) && pipe.Path == os.Stdout.Name() && errors.Is(pipe, syscall.EPIPE) {
+	if pipe, ok := errors.AsType[*fs.PathError](err); ok && pipe.Path == os.Stdout.Name() && errors.Is(pipe, syscall.EPIPE) {
 		os.Exit(exitPipe)
 	}
 	code := 1
-	var exit *ExitError
+	exit, asks := errors.AsType[*ExitError](err)
 	switch {
-	case errors.As(err, &exit):
+	case asks:
 		code = exit.Code
 	case !understood:
 		code = 2
 		err = fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
 	}
-	if exit == nil || exit.Err != nil {
+	if !asks || exit.Err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.Name(), err)
 	}
 	os.Exit(code)

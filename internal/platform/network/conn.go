@@ -114,7 +114,6 @@ func (c *conn) passTx() bool {
 	return c.await(opens, c.free)
 }
 
-// passRx does the same for what the client is answered.
 func (c *conn) passRx() bool {
 	opens := c.link.Rx.opens()
 	return opens == nil || c.await(opens, nil)

@@ -116,7 +116,6 @@ func (l *Link) hold(c *conn) bool {
 	return true
 }
 
-// letGo notes that it waits no more.
 func (l *Link) letGo(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -105,10 +105,9 @@ func (k Kind) load(text string) (*Node, error) {
 // isNothing reports whether nothing is written where a value could be.
 func isNothing(n *Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == nullTag && n.Value == "" }
 
-// syntaxError is about a file that is no YAML.
 func (k Kind) syntaxError(err error, text string) *Error {
-	var at *yaml.LoadError
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
 		return &Error{1, 1, k.NoYAML + err.Error()}
 	}
 	said, mark := plainly(at, text)

@@ -104,7 +104,6 @@ func relay(locks []locking, told reads, d time.Duration) (took []float64, reques
 	return h.took, h.requests, nil
 }
 
-// heat is one run of a relay.
 type heat struct {
 	told      reads
 	warm, end time.Time
@@ -119,7 +118,6 @@ type heat struct {
 	requests int // and those since then, in the end
 }
 
-// relayScope is the lock that is passed on.
 const relayScope = "/relay"
 
 var errOver = errors.New("the heat is over")

@@ -51,7 +51,6 @@ func (b *bench) latencies() {
 	}
 }
 
-// quantiles are those that are told.
 var quantiles = [...]float64{50, 99, 99.9}
 
 // latencyRounds is how often each server has its turn: a neighbour's burst of work

@@ -42,8 +42,7 @@ func (r *report) table(title, note string, columns ...string) *table {
 
 // unless notes in the report that err is something missing, if it is; else it returns err.
 func (r *report) unless(title string, err error) error {
-	var lack missing
-	if errors.As(err, &lack) {
+	if lack, ok := errors.AsType[missing](err); ok {
 		r.note(title, "Not measured: "+string(lack)+".")
 		return nil
 	}
@@ -78,7 +77,6 @@ func (t *table) compare(lead []string, results []result, reference result, figur
 	}
 }
 
-// goal is a ratio that the project wants to reach.
 type goal struct {
 	what string
 	aim  aim
@@ -121,7 +119,6 @@ func (g goal) reached() string {
 	return fmt.Sprintf("no: %s times what is wanted", number(got/g.want))
 }
 
-// markdown is all of it.
 func (r *report) markdown() string {
 	var s strings.Builder
 	for _, line := range r.machine {
@@ -159,7 +156,6 @@ const (
 	markEnd   = "<!-- bench: end -->"
 )
 
-// replace puts text between the marks of a document.
 func replace(path, text string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -190,7 +186,6 @@ func thousands(v float64) string {
 
 func micros(values []float64) string { return number(spreadOf(values).median) + " µs" }
 
-// number has two or three digits that count.
 func number(v float64) string {
 	switch {
 	case v >= 100:

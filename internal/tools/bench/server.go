@@ -98,7 +98,6 @@ type missing string
 
 func (m missing) Error() string { return string(m) }
 
-// startTimeout is how long a server may take to serve.
 const startTimeout = time.Minute
 
 // start starts the server of a role on a free address, with more arguments after that, and
@@ -149,7 +148,6 @@ type launcher func(ctx context.Context, b *bench) *server
 // launchTimeout is how long the server of a service may take to serve, also one in Java.
 const launchTimeout = 3 * time.Minute
 
-// launch starts a server of a service, and returns when it serves.
 func (b *bench) launch(start launcher) *server {
 	ctx, cancel := context.WithTimeout(context.Background(), launchTimeout)
 	defer cancel()
@@ -227,7 +225,6 @@ func startElasticsearch(ctx context.Context, b *bench) *server {
 	return s
 }
 
-// database is a kind of database.
 type database struct {
 	name   string
 	locks  sqllock.Dialect

@@ -46,7 +46,6 @@ func (b *bench) share(t *table, row int, g greed) {
 	b.shared(t, g, results, alone, beside)
 }
 
-// shared adds what a row found, and its goals.
 func (b *bench) shared(t *table, g greed, results []result, alone, beside *honest) {
 	part, memory := ratios(results[1].rates, results[0].rates), ratios(beside.memory[1:], alone.memory[1:])
 	both := func(of func(*honest) []float64) string {
@@ -236,7 +235,6 @@ func beGreedy(_ context.Context, args []string) error {
 // it may have been cut off, which it does not see.
 const askAgain = 250 * time.Millisecond
 
-// neverRead asks for the value of 1 MiB.
 func neverRead(addr string, begun func()) error {
 	ask := []byte(get("/v1/kv/" + name(0)).text)
 	begun()
@@ -259,7 +257,6 @@ func neverRead(addr string, begun func()) error {
 	return g.Wait()
 }
 
-// sendForEver has connections that send one request after another.
 func sendForEver(conns int, exchanges ...exchange) func(addr string, begun func()) error {
 	return func(addr string, begun func()) error {
 		l, err := dial(addr, conns, exchanges...)

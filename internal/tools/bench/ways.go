@@ -37,7 +37,6 @@ const lockTTL = time.Minute
 // locking takes the lock of a scope, and waits for it. unlock gives it back.
 type locking func(ctx context.Context, scope string) (unlock func(context.Context) error, err error)
 
-// lockingBy locks by a backend.
 func lockingBy(b lock.Backend, err error) (locking, error) {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		tenure, err := b.Lock(ctx, scope)
@@ -48,7 +47,6 @@ func lockingBy(b lock.Backend, err error) (locking, error) {
 	}, err
 }
 
-// once takes a lock and gives it back.
 func (take locking) once(ctx context.Context, scope string) error {
 	unlock, err := take(ctx, scope)
 	if err != nil {
@@ -60,7 +58,6 @@ func (take locking) once(ctx context.Context, scope string) error {
 // opener begins to lock at the address of a server. end ends it.
 type opener func(addr string, ttl time.Duration) (take locking, end func(), err error)
 
-// with locks by a client of the service.
 func with[C any](dial func(addr string) (C, func(), error), by func(client C, ttl time.Duration) (locking, error)) opener {
 	return func(addr string, ttl time.Duration) (locking, func(), error) {
 		client, end, err := dial(addr)
@@ -75,7 +72,6 @@ func with[C any](dial func(addr string) (C, func(), error), by func(client C, tt
 	}
 }
 
-// way is a way to lock by a server.
 type way struct {
 	name   string
 	open   opener
@@ -137,10 +133,8 @@ func polled(ctx context.Context, take func() (taken bool, err error)) error {
 	}
 }
 
-// errNotOurs is why an unlock fails.
 var errNotOurs = errors.New("the lock was another's")
 
-// owned is what comes of an unlock.
 func owned(ours bool, err error) error {
 	if err == nil && !ours {
 		return errNotOurs
@@ -153,7 +147,6 @@ var unlockSource string
 
 var unlockScript = redis.NewScript(unlockSource)
 
-// commands are the bare ones.
 func commands(client *redis.Client, ttl time.Duration) (locking, error) {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		value := rand.Text()
@@ -183,7 +176,6 @@ func bsmLocks(client *redis.Client, ttl time.Duration) (locking, error) {
 	}, nil
 }
 
-// bySQLLock locks by connections that are shared.
 func (d *database) bySQLLock() opener {
 	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) (locking, error) {
 		return lockingBy(sqllock.New(db, d.locks, ttl))
@@ -206,7 +198,6 @@ func (d *database) byStatements() opener {
 	})
 }
 
-// changes runs a statement, and reports whether it changed a row.
 func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bool, error) {
 	done, err := db.ExecContext(ctx, statement, args...)
 	if err != nil {
@@ -216,7 +207,6 @@ func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bo
 	return n > 0, err
 }
 
-// The ways to lock in ZooKeeper and Elasticsearch.
 var (
 	byNodes  = with(dialZooKeeper, nodes)
 	byESLock = with(dialElasticsearch, func(e elastic, ttl time.Duration) (locking, error) {
@@ -267,7 +257,6 @@ func nodes(conn *zk.Conn, _ time.Duration) (locking, error) {
 	}, nil
 }
 
-// awaitFirst returns when a node is the first of its queue.
 func awaitFirst(ctx context.Context, conn *zk.Conn, dir, name string) error {
 	for {
 		names, _, err := conn.Children(dir)
@@ -294,7 +283,6 @@ func awaitFirst(ctx context.Context, conn *zk.Conn, dir, name string) error {
 	}
 }
 
-// elastic is a client of Elasticsearch.
 type elastic struct {
 	url    string
 	client *http.Client

@@ -23,7 +23,6 @@ import (
 // same without.
 const wantFencedWrites = 1.3
 
-// redisWrites compares writes by fenceredis with bare ones.
 func (b *bench) redisWrites(s *server) {
 	t := b.report.table("Fenced writes in Redis",
 		"A write to 1,000 keys under one lock: by fenceredis, whose script compares the token, keeps it and runs SET; and by SET alone. Both use go-redis, with one client for all connections. *of SET*: the time a write as a part of that of SET, of the same round. *by processor time*: the same, by the time that Redis and client took on the processor.",
@@ -44,7 +43,6 @@ func (b *bench) redisWrites(s *server) {
 		timeOf, timeByProcessor, processorTime)
 }
 
-// sqlWrites compares writes by fencesql with bare ones.
 func (b *bench) sqlWrites(d *database, s *server, t *table) {
 	db, end, err := dialDatabase(s.addr)
 	check(err)
@@ -98,7 +96,6 @@ func (b *bench) sqlWrites(d *database, s *server, t *table) {
 	}
 }
 
-// fillRows makes the table that is written to.
 func fillRows(d *database, db *sql.DB) {
 	must(db.Exec("CREATE TABLE data (id varchar(16) PRIMARY KEY, value varchar(40) NOT NULL, token bigint NOT NULL)"))
 	insert := d.statement("INSERT INTO data (id, value, token) VALUES (?, '', 0)")
@@ -110,7 +107,6 @@ func fillRows(d *database, db *sql.DB) {
 // writers is how many write at once where writes are durable.
 const writers = 64
 
-// durable compares the engine bolt with etcd and with the disk.
 func (b *bench) durable() {
 	ours, etcd := b.boltStorage("bolt"), b.launch(startEtcd)
 	bare := must(dial(ours.addr, writers, put(fewKeys, 1)))

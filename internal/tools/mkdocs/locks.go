@@ -108,7 +108,6 @@ func locks(root fs.FS) (string, error) {
 	})
 }
 
-// joined is the table of the recipes of all services.
 func joined(tables []recipes, columns []string) string {
 	lines := []string{
 		"| service | " + strings.Join(columns, " | ") + " |",
@@ -126,7 +125,6 @@ func joined(tables []recipes, columns []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// meanings is the list of the columns, each with its story.
 func meanings(r recipes, columns []string) string {
 	var lines []string
 	for _, column := range columns[1:] {
@@ -140,7 +138,6 @@ const measuredFile = "internal/tools/mkdocs/measured.md"
 
 var betweenMarks = regexp.MustCompile(`(?s)<!-- bench: begin -->\n(.*?)\n*<!-- bench: end -->`)
 
-// measured are the tables of the locks side by side.
 func measured(root fs.FS) (string, error) {
 	text, err := fs.ReadFile(root, measuredFile)
 	if err != nil {

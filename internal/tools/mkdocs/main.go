@@ -85,7 +85,6 @@ func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, erro
 	return made, errors.Join(errs...)
 }
 
-// draw makes the pictures from the results of a run in a directory.
 func draw(list []*scenario.Scenario, out string) error {
 	dir, err := os.MkdirTemp("", "mkdocs-")
 	if err != nil {
@@ -138,7 +137,6 @@ func withoutPrefix(dir string, histories []string) (copies []string, err error) 
 	return copies, nil
 }
 
-// command runs a program.
 func command(name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
@@ -196,7 +194,6 @@ func load() (list []*scenario.Scenario, err error) {
 //go:embed *.md.tmpl
 var sources embed.FS
 
-// table is README.md of a service's chapters.
 func table(service string, list []*scenario.Scenario) (string, error) {
 	file := "internal/tools/mkdocs/" + service + ".md.tmpl"
 	rest := slices.DeleteFunc(slices.Clone(list), func(s *scenario.Scenario) bool { return s.Variants[0].World.Service != service })

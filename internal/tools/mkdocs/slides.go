@@ -88,7 +88,6 @@ var marks = []struct {
 	{regexp.MustCompile(`\*([^*]+)\*`), "<em>$1</em>"},
 }
 
-// paragraphs are those of a text in Markdown.
 func paragraphs(text []byte) (list []template.HTML) {
 	for p := range strings.SplitSeq(string(text), "\n\n") {
 		p = html.EscapeString(p)

@@ -170,7 +170,6 @@ func outsideCode(text string, change func(string) string) string {
 
 const lawsFile = "docs/laws.md"
 
-// lawsTable is the page of all laws of a fenced storage.
 func lawsTable() string {
 	var b strings.Builder
 	b.WriteString(`<!-- Made by make docs from internal/outside/laws and pkg/fence/fencetest; change those. -->

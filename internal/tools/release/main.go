@@ -97,7 +97,7 @@ func checkRepository(root string, tags []string) error {
 
 func git(root string, args ...string) (string, error) {
 	out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
 	if err != nil {
@@ -106,7 +106,6 @@ func git(root string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// module is one of the repository.
 type module struct {
 	path   string // by which it is imported
 	folder string // where it is, from the root, as "." or "pkg/lock/etcdlock"
