@@ -40,9 +40,6 @@ func (l look) on(w io.Writer) (terminal.Options, error) {
 	return o, nil
 }
 
-// defaultSlow is how long --slow waits before each event.
-const defaultSlow = "1.5s"
-
 // pace is how fast a story is told: as it comes, or event by event once it is over.
 type pace struct {
 	step bool
@@ -52,7 +49,7 @@ type pace struct {
 func (p *pace) flags(f *pflag.FlagSet) {
 	f.BoolVar(&p.step, "step", false, "wait for Enter before each event is told")
 	f.DurationVar(&p.slow, "slow", 0, "wait so long before each event is told")
-	f.Lookup("slow").NoOptDefVal = defaultSlow
+	f.Lookup("slow").NoOptDefVal = "1.5s"
 }
 
 // set reports whether events are told one by one.

@@ -26,8 +26,6 @@ const (
 	servePort = 8090
 )
 
-const headerTimeout = 10 * time.Second
-
 func serveCommand() *cobra.Command {
 	var places places
 	var port, worlds int
@@ -93,7 +91,7 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: worldsOf, ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{Handler: worldsOf, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(cmd.Context(), func() {
 		worldsOf.Close() // which ends the streams that Shutdown would wait for
 		server.Close()

@@ -30,9 +30,6 @@ type Exchange struct {
 	Error  string   `json:"error,omitempty"`  // why there is no answer
 }
 
-// isTimed reports whether a request is not made again by a line for a shell.
-func (e Exchange) isTimed() bool { return e.Late || e.Kept }
-
 func (e Exchange) asked() string {
 	text := e.Method + " " + e.Path
 	for _, h := range e.Header {

@@ -239,7 +239,7 @@ func (j *judge) judge(ctx context.Context, l Law) (r Result) {
 		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
 	}
 	r.Requests = requests[max(0, len(requests)-maxRequests):]
-	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, Exchange.isTimed) {
+	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, func(e Exchange) bool { return e.Late || e.Kept }) {
 		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.Name, j.args())}
 	}
 	return r
@@ -299,15 +299,11 @@ func (j *judge) open() store {
 	return v1{j.view()}
 }
 
-// maxScope is the longest scope of a law, in bytes: with its prefix it has at most the
-// 1,024 that the protocol allows.
-const maxScope = 1000
-
 func (j *judge) subject() fencetest.Subject {
 	s := fencetest.Subject{
 		Open:       func(ctx context.Context) (fencetest.Store, error) { return j.begin(ctx) },
 		NoSequence: !j.speaks.Sequence, NoShared: !j.speaks.Shared, Terse: !j.speaks.Marks,
-		MaxScope: maxScope, Idle: j.idle,
+		MaxScope: 1000, Idle: j.idle, // with its prefix a scope has at most the 1,024 bytes that the protocol allows
 	}
 	if j.runs() && j.speaks.Durable {
 		s.Restart = func(ctx context.Context, s fencetest.Store) (fencetest.Store, error) {

@@ -16,9 +16,6 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/webpage"
 )
 
-// answerDeadline is what Gate.Within is at first.
-const answerDeadline = 10 * time.Second
-
 // Gate is the address at which clients find a storage that is not ours, wherever that is. The
 // account of such a storage is the gate's: the gate lets through one request after the other,
 // and tells what the storage answered.
@@ -42,7 +39,7 @@ type Gate struct {
 	// shows none. Its keys are their own scopes: that scopes are the same is for the story to see.
 	Contrib bool
 	// Within is for how long the storage may take to answer, once all of a request was passed
-	// on to it.
+	// on to it; at first 10 s.
 	Within time.Duration
 
 	name      string // of the storage, in errors
@@ -75,7 +72,7 @@ func NewGate(name string) (*Gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a gate before %s: %w", name, err)
 	}
-	g := &Gate{name: name, listener: listener, transport: NewTransport(), turn: make(chan struct{}, 1), Within: answerDeadline}
+	g := &Gate{name: name, listener: listener, transport: NewTransport(), turn: make(chan struct{}, 1), Within: 10 * time.Second}
 	g.ctx, g.close = context.WithCancel(context.Background())
 	g.over, g.finish = context.WithCancel(g.ctx)
 	g.Serve("")

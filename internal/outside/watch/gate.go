@@ -16,10 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/webpage"
 )
 
-const (
-	maxBody       = 16 << 20 // bytes of a request that is held
-	headerTimeout = 10 * time.Second
-)
+const maxBody = 16 << 20 // bytes of a request that is held
 
 // gate is a proxy before the storage. It holds each request that may change something until it
 // is told to let it pass.
@@ -70,7 +67,7 @@ func openGate(to *url.URL) (*gate, error) {
 		to: to, addr: l.Addr().String(), requests: make(chan *request), closed: make(chan struct{}),
 		out: &http.Transport{DisableKeepAlives: true}, // so that nothing is sent twice
 	}
-	g.server = &http.Server{Handler: webpage.Guard(g), ReadHeaderTimeout: headerTimeout}
+	g.server = &http.Server{Handler: webpage.Guard(g), ReadHeaderTimeout: 10 * time.Second}
 	go g.server.Serve(l) // it ends with Close
 	return g, nil
 }

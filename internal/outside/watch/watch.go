@@ -99,8 +99,6 @@ func Watch(ctx context.Context, o Options) (verdict string, err error) {
 	return w.see(ctx)
 }
 
-const programName = "command"
-
 // prepareOther makes the client that takes the lock after the program.
 func (w *watch) prepareOther(ctx context.Context) error {
 	settings, err := setting.Complete(slices.Concat(setting.Client, w.Service.Client), w.Settings)
@@ -129,7 +127,7 @@ func (w *watch) start() (err error) {
 	}
 	w.stage.See(func(a *stage.Account) { w.seen = len(a.Tenures) })
 	w.stage.Group().Lane = func(string) io.Writer { return w.Output } // of the program alone: all others run
-	if w.program, err = w.stage.Group().StartCommand(programName, env, w.Command); err != nil {
+	if w.program, err = w.stage.Group().StartCommand("command", env, w.Command); err != nil {
 		return err
 	}
 	go io.Copy(w.Output, w.program.Stdout) // a full pipe would stop it

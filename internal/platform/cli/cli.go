@@ -34,9 +34,6 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// exitPipe is what a shell says of a program that SIGPIPE has ended.
-const exitPipe = 128 + int(syscall.SIGPIPE)
-
 // Main runs a command with the process's arguments, and ends the process: with
 // 0, with the status of an ExitError, with 2 for wrong usage, or with 1. Where
 // nobody reads standard output any more it says nothing, and ends with 141.
@@ -62,7 +59,7 @@ func Main(cmd *cobra.Command) {
 		os.Exit(0)
 	}
 	if pipe, ok := errors.AsType[*fs.PathError](err); ok && pipe.Path == os.Stdout.Name() && errors.Is(pipe, syscall.EPIPE) {
-		os.Exit(exitPipe)
+		os.Exit(128 + int(syscall.SIGPIPE)) // as a shell says of a program that SIGPIPE has ended
 	}
 	code := 1
 	exit, asks := errors.AsType[*ExitError](err)

@@ -96,14 +96,13 @@ func (k Kind) load(text string) (*Node, error) {
 		case n.Kind == yaml.StreamNode:
 		case root != nil:
 			return nil, ErrorAt(&n, "%s", k.Second)
-		case !isNothing(n.Content[0]):
-			root = n.Content[0]
+		default:
+			if only := n.Content[0]; only.Kind != yaml.ScalarNode || only.Tag != nullTag || only.Value != "" { // else nothing is written
+				root = only
+			}
 		}
 	}
 }
-
-// isNothing reports whether nothing is written where a value could be.
-func isNothing(n *Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == nullTag && n.Value == "" }
 
 func (k Kind) syntaxError(err error, text string) *Error {
 	at, ok := errors.AsType[*yaml.LoadError](err)

@@ -100,7 +100,7 @@ func (b *bench) growBolt(t *table) {
 	many, starts := b.startTimes("many")
 	results := b.raceLoads(writers, rival{"few keys", few, put(fewKeys, 1)}, rival{"many keys", many, put(b.many, 1)})
 	b.grown(t, "bolt, over HTTP, 64 connections", results, disk, "disk")
-	b.report.note("Start with "+thousands(float64(b.many))+" keys", fmt.Sprintf(
+	b.report.table("Start with "+thousands(float64(b.many))+" keys", fmt.Sprintf(
 		"Engine bolt, the file in the page cache, from exec to the first answer, which reads a key: %s ms (%d starts).",
 		spreadOf(starts), len(starts)))
 }

@@ -132,7 +132,9 @@ func (h *heat) runner(ctx context.Context, take locking) error {
 		if !over {
 			time.Sleep(hold)
 		}
-		h.leave()
+		h.mu.Lock()
+		h.unlocked = time.Now()
+		h.mu.Unlock()
 		if err := errors.Join(failed, unlock(context.WithoutCancel(ctx))); err != nil {
 			return err
 		}
@@ -169,12 +171,6 @@ func (h *heat) arrive(ctx context.Context, granted time.Time) (over bool, err er
 		h.before, err = h.told(ctx)
 	}
 	return h.over, err
-}
-
-func (h *heat) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.unlocked = time.Now()
 }
 
 // waitTTL is that of the lock for which clients wait. One that is longer has them ask less.

@@ -70,22 +70,17 @@ func (l *load) turn(d time.Duration) (int, time.Duration, error) {
 	return working(len(l.conns), l.ops, func(_ context.Context, i int) error { return l.send(i) })(d)
 }
 
-func (l *load) once(n int) error {
-	_, _, err := repeat(len(l.conns), func(i int) bool { return l.conns[i].n < n }, l.send)
-	return err
-}
-
 // send sends the first n requests to a server, by so many connections.
 func send(s *server, conns int, x exchange, n int) {
 	l := must(dial(s.addr, conns, x))
 	defer l.close()
-	check(l.once(n))
+	_, _, err := repeat(conns, func(i int) bool { return l.conns[i].n < n }, l.send)
+	check(err)
 }
 
 // send sends the connection's next request and reads the answer.
-func (l *load) send(i int) error { return l.conns[i].next() }
-
-func (c *conn) next() error {
+func (l *load) send(i int) error {
+	c := l.conns[i]
 	for i, at := range c.slots {
 		key := keyNumber(c.n*len(c.slots)+i, c.keys)
 		for digit := at + len(slot) - 1; c.request[digit] != '-'; digit-- {

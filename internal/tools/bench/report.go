@@ -43,13 +43,11 @@ func (r *report) table(title, note string, columns ...string) *table {
 // unless notes in the report that err is something missing, if it is; else it returns err.
 func (r *report) unless(title string, err error) error {
 	if lack, ok := errors.AsType[missing](err); ok {
-		r.note(title, "Not measured: "+string(lack)+".")
+		r.table(title, "Not measured: "+string(lack)+".")
 		return nil
 	}
 	return err
 }
-
-func (r *report) note(title, note string) { r.table(title, note) }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 

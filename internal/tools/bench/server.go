@@ -145,11 +145,8 @@ func (s *server) status() string { return fmt.Sprintf("/proc/%d/status", s.PID()
 // launcher starts a server of a service. It fails with an error that is missing where there is none.
 type launcher func(ctx context.Context, b *bench) *server
 
-// launchTimeout is how long the server of a service may take to serve, also one in Java.
-const launchTimeout = 3 * time.Minute
-
 func (b *bench) launch(start launcher) *server {
-	ctx, cancel := context.WithTimeout(context.Background(), launchTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // also for one in Java
 	defer cancel()
 	return start(ctx, b)
 }

@@ -84,7 +84,8 @@ type honest struct {
 }
 
 func (h *honest) turn(d time.Duration) (ops int, took time.Duration, err error) {
-	if err := forgetPeak(h.server); err != nil {
+	// VmHWM of the process begins anew; see proc_pid_clear_refs(5).
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", h.server.PID()), []byte("5"), 0); err != nil {
 		return 0, 0, err
 	}
 	if h.crowd != nil {
@@ -106,11 +107,6 @@ func (h *honest) turn(d time.Duration) (ops int, took time.Duration, err error) 
 	peak, err2 := memoryOf(h.server, "VmHWM")
 	h.memory = append(h.memory, float64(peak)/1e6)
 	return ops, took, errors.Join(err, err2)
-}
-
-// forgetPeak has VmHWM of a process begin anew; see proc_pid_clear_refs(5).
-func forgetPeak(s *server) error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.PID()), []byte("5"), 0)
 }
 
 // lateness begins to watch how late a thread is woken. The function that it returns

@@ -229,15 +229,13 @@ func filled(source string, functions template.FuncMap) (string, error) {
 }
 
 // histories are those that the picture is of, the control's last.
-func (p picture) histories(out string) []string {
-	var list, control []string
-	for _, v := range p.variants {
-		history := filepath.Join(out, p.scenario, v.Name, "history.jsonl")
-		if v.Control {
-			control = append(control, history)
-		} else {
-			list = append(list, history)
+func (p picture) histories(out string) (list []string) {
+	for _, control := range []bool{false, true} {
+		for _, v := range p.variants {
+			if v.Control == control {
+				list = append(list, filepath.Join(out, p.scenario, v.Name, "history.jsonl"))
+			}
 		}
 	}
-	return append(list, control...)
+	return list
 }

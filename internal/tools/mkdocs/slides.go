@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func slides(repository fs.FS, list []*scenario.Scenario) (string, error) {
 		for _, arg := range strings.Fields(s.Command) {
 			i := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return strings.HasSuffix(s.Name, "-"+arg) })
 			if i >= 0 {
-				folder, err := relative(all.Chapters(list[i].Variants[0].World.Service))
+				folder, err := filepath.Rel("docs/course", all.Chapters(list[i].Variants[0].World.Service))
 				if err != nil {
 					return "", err
 				}
@@ -68,15 +69,6 @@ func slides(repository fs.FS, list []*scenario.Scenario) (string, error) {
 }
 
 var lessonParts = regexp.MustCompile(`(?s)\n## Predict\n\n(.*?)\n\nWrite your answer down\. Then run it:\n\n    (.*?)\n\n<details>\n<summary>What comes of it</summary>\n\n(.*?)\n\n</details>`)
-
-// relative is a folder of documents as the course names it.
-func relative(folder string) (string, error) {
-	below, ok := strings.CutPrefix(folder+"/", "docs/")
-	if !ok {
-		return "", fmt.Errorf("%s is not below docs", folder)
-	}
-	return "../" + below, nil
-}
 
 // The marks of Markdown in a paragraph of a lesson. A link is its text.
 var marks = []struct {
