@@ -188,9 +188,6 @@ func save(_ *http.Request, of *world) (answer, error) {
 	return answer{"application/yaml", s.Story, true}, nil
 }
 
-// sign is how often a stream shows that it is alive.
-const sign = 15 * time.Second
-
 // stream tells a page how a world is, whenever that changes, by server-sent events. An
 // event's ID is the version: a page that has it already is not told it again.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, of *world) error {
@@ -202,7 +199,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, of *world) error
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
-	alive := time.NewTicker(sign)
+	alive := time.NewTicker(15 * time.Second) // the stream shows that it is alive
 	defer alive.Stop()
 	for {
 		now, changed := of.state()

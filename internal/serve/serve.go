@@ -113,7 +113,8 @@ func (s *Server) open(b beginning) (*world, error) {
 		return nil, problem{http.StatusServiceUnavailable, refusal}
 	}
 	s.worlds[w.id] = w
-	w.wait()
+	// The page that has asked for the world has some time more until it shows the world.
+	w.alone = time.AfterFunc(s.Alone+10*time.Second, w.leaveAlone)
 	s.ends.Go(func() {
 		w.run(ctx, o)
 		<-w.left

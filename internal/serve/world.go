@@ -32,7 +32,6 @@ type world struct {
 	server *Server
 	beginning
 	cancel context.CancelCauseFunc
-	over   chan struct{} // closed when the run has ended: no process is left
 	left   chan struct{} // closed when nobody needs the world any more
 
 	mu      sync.Mutex
@@ -55,19 +54,17 @@ type world struct {
 
 func newWorld(id string, s *Server, b beginning) *world {
 	return &world{
-		id: id, server: s, beginning: b, over: make(chan struct{}), left: make(chan struct{}),
+		id: id, server: s, beginning: b, left: make(chan struct{}),
 		telling: s.Language.Tell(b.scenario, b.variant), steps: make(chan scenario.Step, mostSteps),
 		seen: make(map[string]bool), changed: make(chan struct{}),
 	}
 }
 
+// isOver reports whether the run has ended: no process is left.
 func (w *world) isOver() bool {
-	select {
-	case <-w.over:
-		return true
-	default:
-		return false
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.result != nil
 }
 
 func (w *world) run(ctx context.Context, o lab.Options) {
@@ -86,7 +83,6 @@ func (w *world) run(ctx context.Context, o lab.Options) {
 	if w.idle != nil {
 		w.idle.Stop()
 	}
-	close(w.over)
 	w.change()
 }
 
@@ -231,19 +227,13 @@ func (w *world) leave() {
 	}
 }
 
-// opening is how long a page may take that has asked for a world and is to show it.
-const opening = 10 * time.Second
-
-func (w *world) wait() {
+// leaveAlone ends a world that no page shows.
+func (w *world) leaveAlone() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.alone = time.AfterFunc(w.server.Alone+opening, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.readers == 0 {
-			w.forget(errAlone)
-		}
-	})
+	if w.readers == 0 {
+		w.forget(errAlone)
+	}
 }
 
 // forget ends the world, and then nobody finds it any more.

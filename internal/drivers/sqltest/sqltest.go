@@ -47,12 +47,9 @@ type Database struct {
 	// Kill and Restart are those of its server.
 	Kill    func() error
 	Restart func(context.Context) error
-
-	another func(context.Context) (*Database, error)
+	// Another makes an empty one on the same server.
+	Another func(context.Context) (*Database, error)
 }
-
-// Another is an empty one on the same server.
-func (d *Database) Another(ctx context.Context) (*Database, error) { return d.another(ctx) }
 
 // Databases make one of each kind, by name. It ends with the test. Where its server is
 // missing the test is left out.
@@ -105,7 +102,7 @@ func (d Database) withOthers(t testing.TB, statement string, source func(name st
 	db := open(t, d.Driver, d.Source)
 	db.SetMaxIdleConns(0) // it may be killed in between
 	made := 0
-	d.another = func(ctx context.Context) (*Database, error) {
+	d.Another = func(ctx context.Context) (*Database, error) {
 		made++
 		name := fmt.Sprintf("test%d", made)
 		other := d
@@ -113,7 +110,7 @@ func (d Database) withOthers(t testing.TB, statement string, source func(name st
 		_, err := db.ExecContext(ctx, fmt.Sprintf(statement, name))
 		return &other, err
 	}
-	one, err := d.another(t.Context())
+	one, err := d.Another(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,21 +144,12 @@ func open(t testing.TB, driver, source string) *sql.DB {
 
 // SQLite is a file. A transaction takes the file's one lock for writers when it begins, and
 // waits for it.
-func SQLite(t testing.TB) *Database {
-	t.Helper()
-	return sqliteIn(t.TempDir(), new(int))
-}
-
-// sqliteIn is a file in dir. made counts the files that were made there.
 //
 // A kill of its process leaves what is in the files, and loses what is not there yet. So Kill
 // copies them as they are, and after Restart the copy is the database: the one that was
 // copied from need not end for that.
-func sqliteIn(dir string, made *int) *Database {
-	next := func() string {
-		*made++
-		return filepath.Join(dir, fmt.Sprintf("test%d.db", *made))
-	}
+func SQLite(t testing.TB) *Database {
+	next := func() string { return filepath.Join(t.TempDir(), "test.db") }
 	path, copied := next(), ""
 	d := &Database{Driver: "sqlite", Source: sourceOf(path)}
 	d.Kill = func() error {
@@ -172,7 +160,7 @@ func sqliteIn(dir string, made *int) *Database {
 		path, d.Source = copied, sourceOf(copied)
 		return nil
 	}
-	d.another = func(context.Context) (*Database, error) { return sqliteIn(dir, made), nil }
+	d.Another = func(context.Context) (*Database, error) { return SQLite(t), nil }
 	return d
 }
 

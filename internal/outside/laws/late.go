@@ -131,14 +131,11 @@ func dial(ctx context.Context, base string, e Exchange, framing string) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	var dialer interface {
-		DialContext(ctx context.Context, network, addr string) (net.Conn, error)
-	} = new(net.Dialer)
-	port := "80"
+	dial, port := new(net.Dialer).DialContext, "80"
 	if u.Scheme == "https" {
-		dialer, port = new(tls.Dialer), "443"
+		dial, port = new(tls.Dialer).DialContext, "443"
 	}
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
+	conn, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
 	if err != nil {
 		return nil, err
 	}

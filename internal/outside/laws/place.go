@@ -13,9 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// endDelay is for how long a storage that does not answer may take to end.
-const endDelay = time.Second
-
 // place is where a storage is: one that is there already, or one that commands run. There are two
 // URLs or commands where two processes work on the same data.
 type place struct {
@@ -100,7 +97,7 @@ func (p *place) urls() []string {
 
 // ended says how a process of the storage that does not answer has ended; nil: none that is known.
 func (p *place) ended() error {
-	soon := time.After(endDelay)
+	soon := time.After(time.Second) // for so long one that does not answer may take to end
 	for _, s := range p.storages {
 		if err := s.Ended(soon); err != nil {
 			return err

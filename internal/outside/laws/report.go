@@ -11,9 +11,6 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// scenario is what reports for machines call the judgement, beside the names of scenarios.
-const scenario = "laws"
-
 // OK reports whether at least one law holds and none fails or could not be judged.
 func (r Report) OK() bool { return r.Count(Holds) > 0 && r.Count(Fails)+r.Count(NotJudged) == 0 }
 
@@ -69,11 +66,11 @@ func (r Result) Text(w io.Writer) error {
 	return err
 }
 
-// Story is the same for reports that are about many runs.
+// Story is the same for reports that are about many runs. In the place of a scenario's name it has "laws".
 func (r Report) Story() []story.Result {
 	var list []story.Result
 	for _, law := range r.Results {
-		result := story.Result{Scenario: scenario, Title: r.Storage, Variant: law.Law, Began: law.Began, Took: law.Took}
+		result := story.Result{Scenario: "laws", Title: r.Storage, Variant: law.Law, Began: law.Began, Took: law.Took}
 		switch law.Outcome {
 		case LeftOut:
 			result.Skipped = law.Why

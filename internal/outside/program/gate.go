@@ -204,9 +204,8 @@ type passage struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	mu    sync.Mutex
-	has   bool // it has the turn
-	ended bool
+	mu  sync.Mutex
+	has bool // it has the turn
 }
 
 // take waits for the turn. From then on the storage has its time to answer, whether or not the
@@ -217,8 +216,8 @@ func (p *passage) take() error {
 	switch {
 	case p.has:
 		return nil
-	case p.ended:
-		return context.Canceled
+	case p.ctx.Err() != nil: // it has ended
+		return context.Cause(p.ctx)
 	}
 	if err := p.await(); err != nil {
 		return err
@@ -258,7 +257,7 @@ func (p *passage) end() {
 	p.cancel(nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended = true; p.has {
+	if p.has {
 		<-p.turn
 	}
 }

@@ -88,16 +88,6 @@ func (q *request) String() string {
 	return text
 }
 
-type batch struct {
-	Ops []batchOp `json:"ops"`
-}
-
-type batchOp struct {
-	Op  string `json:"op"`
-	Key string `json:"key"`
-	Val string `json:"val"`
-}
-
 // read reads the body and returns the one that the storage gets.
 func (q *request) read(in io.Reader) (string, error) {
 	body, err := io.ReadAll(in)
@@ -108,7 +98,13 @@ func (q *request) read(in io.Reader) (string, error) {
 		}
 		return string(body), err
 	}
-	var of batch
+	var of struct { // of several keys
+		Ops []struct {
+			Op  string `json:"op"`
+			Key string `json:"key"`
+			Val string `json:"val"`
+		} `json:"ops"`
+	}
 	if err := json.Unmarshal(body, &of); err != nil {
 		return "", err
 	}

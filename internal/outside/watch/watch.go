@@ -42,12 +42,6 @@ const (
 	AtGrant = "grant" // when the lock is granted to it
 )
 
-// The other client's lease is renewed; it is not to run out if this process stands still.
-const otherTTL = "60s"
-
-// lagging is for how long the account of a grant may lag behind a write under it.
-const lagging = 2 * time.Second
-
 type watch struct {
 	Options
 	stage   *stage.Stage
@@ -105,7 +99,7 @@ func (w *watch) prepareOther(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	settings[setting.TTL] = otherTTL
+	settings[setting.TTL] = "60s" // the lease is renewed; it is not to run out if this process stands still
 	endpoints, err := w.stage.Servers.Endpoints(ctx, settings)
 	if err != nil {
 		return err
@@ -201,7 +195,8 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 		if q == nil {
 			return nil, tenure, w.silent("before it wrote anything by FENCELAB_STORAGE")
 		}
-		if tenure, err = w.granted(ctx, lagging); err == nil {
+		// The account of a grant may lag behind a write under it.
+		if tenure, err = w.granted(ctx, 2*time.Second); err == nil {
 			return q, tenure, nil
 		}
 		if isClosed(w.program.Done()) {

@@ -45,11 +45,10 @@ func words(root fs.FS) (string, error) {
 
 // tableOfWords is "" where there is nothing to be chosen.
 func tableOfWords(what, name string) string {
-	i := slices.IndexFunc(all.Named, func(s *service.Service) bool { return s.Name == name })
-	if i < 0 {
+	said := service.Named(all.Named, name)
+	if said == nil {
 		return ""
 	}
-	said := all.Named[i].Service
 	list := map[string][]setting.Setting{"world": said.World, "clients": said.Client}[what]
 	head := "| setting | default | what it is |\n|---|---|---|\n"
 	var rows string
@@ -66,7 +65,7 @@ func tableOfWords(what, name string) string {
 			}
 			client[service.By] = recipe
 			token := "yes"
-			if all.Named[i].Shows(client) == history.ShowsNone {
+			if said.Shows(client) == history.ShowsNone {
 				token = "no"
 			}
 			rows += fmt.Sprintf("| `%s` | %s | %s |\n", recipe, token, inMarkdown(about, nil))
