@@ -48,9 +48,9 @@ checked.`,
 			case cmd.Context().Err() != nil:
 				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
 			case err != nil:
-				return &cli.ExitError{Code: exitCannot, Err: err}
+				return cannot(err)
 			case report.Count(agentcheck.NotJudged) > 0:
-				return &cli.ExitError{Code: exitCannot, Err: errors.New(report.Summary())}
+				return cannot(errors.New(report.Summary()))
 			case report.Count(agentcheck.Fails) > 0:
 				return &cli.ExitError{Code: exitDiffers, Err: errors.New(report.Summary())}
 			}
@@ -68,7 +68,6 @@ checked.`,
 	return cmd
 }
 
-// agentCheck checks the client and prints what comes of it.
 func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings map[string]string, world []string, json bool) (report agentcheck.Report, err error) {
 	if o.Patience <= 0 {
 		return report, fmt.Errorf("want a --timeout above 0, got %v", o.Patience)
@@ -88,24 +87,14 @@ func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings 
 		return report, err
 	}
 	o.Settings = settings
-	out := cmd.OutOrStdout()
-	var printed error
+	out := &output{Writer: cmd.OutOrStdout()}
 	if !json {
-		o.Tell = func(r agentcheck.Result) { printed = errors.Join(printed, r.Text(out)) }
+		o.Tell = func(r agentcheck.Result) { _ = r.Text(out) }
 	}
 	if report, err = agentcheck.Judge(cmd.Context(), o); err != nil {
 		return report, err
 	}
-	if json {
-		printed = report.JSON(out)
-	} else {
-		_, err = fmt.Fprintf(out, "\n%s\n", report.Summary())
-		printed = errors.Join(printed, err)
-	}
-	if printed != nil {
-		return report, fmt.Errorf("print: %w", printed)
-	}
-	return report, nil
+	return report, out.end(report, json)
 }
 
 // serviceOf is the lock service of a name in a list, if its servers can be started here.

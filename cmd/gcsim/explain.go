@@ -8,11 +8,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
@@ -25,12 +25,12 @@ func explainCommand() *cobra.Command {
 
 		ValidArgsFunction: scenarioNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w := &output{Writer: cmd.OutOrStdout(), failed: func() {}}
+			w := &output{Writer: cmd.OutOrStdout()}
 			p := prose{w: w, width: min(cmp.Or(terminal.Detect(w.Writer, os.Environ()).Width, defaultProse), 100)}
 			for i, arg := range args {
 				list, err := load([]string{arg})
 				if err != nil {
-					return &cli.ExitError{Code: exitCannot, Err: err}
+					return cannot(err)
 				}
 				for k, s := range list {
 					if i+k > 0 {
@@ -47,7 +47,6 @@ func explainCommand() *cobra.Command {
 // defaultProse is how wide paragraphs are where nobody says.
 const defaultProse = 80
 
-// prose writes paragraphs for a terminal.
 type prose struct {
 	w     io.Writer
 	width int
@@ -105,7 +104,6 @@ func chapter(name string) string {
 // published is where everybody finds the repository's files.
 const published = "https://github.com/fencelab/fencelab/blob/main/"
 
-// paragraph writes text in lines that fit.
 func (p prose) paragraph(indent, text string) {
 	for _, line := range wrap(text, p.width-1, indent, indent) {
 		fmt.Fprintln(p.w, line)
@@ -159,4 +157,25 @@ func words(is bool, yes, no string) string {
 		return yes
 	}
 	return no
+}
+
+func listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the scenarios",
+		Long: `list lists the scenarios that gcsim brings with it. "gcsim explain NAME" tells what
+one teaches, "gcsim run NAME" runs it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := builtin()
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, s := range all {
+				fmt.Fprintf(w, "%s\t%d variants\t%s\n", s.Name, len(s.Variants), s.Title)
+			}
+			return w.Flush()
+		},
+	}
 }

@@ -38,7 +38,6 @@ processes are the run's, and go on without the lane.`,
 	return cmd
 }
 
-// awaitLanes waits until each lane of the scenarios' histories has come.
 func awaitLanes(cmd *cobra.Command, addr string, list []*scenario.Scenario) (*terminals.Lanes, error) {
 	names := []string{history.LaneStorage}
 	for _, s := range list {

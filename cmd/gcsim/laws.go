@@ -51,11 +51,11 @@ broken, 2 if one could not be judged, or none.`,
 			case cmd.Context().Err() != nil:
 				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
 			case err != nil:
-				return &cli.ExitError{Code: exitCannot, Err: err}
+				return cannot(err)
 			case report.Count(laws.Fails) > 0:
 				return &cli.ExitError{Code: exitDiffers, Err: errors.New(report.Summary())}
 			case !report.OK():
-				return &cli.ExitError{Code: exitCannot, Err: errors.New(report.Summary())}
+				return cannot(errors.New(report.Summary()))
 			}
 			return nil
 		},
@@ -67,7 +67,7 @@ broken, 2 if one could not be judged, or none.`,
 	f.DurationVar(&o.Idle, "idle", 0, "for how long marks are left alone, to see whether they stay (default 6s)")
 	f.IntVar(&o.Scopes, "scopes", 0, "how many marks there are at a time, to see whether all stay (default: as many as the storage takes in 30s, from 2000 to 25000)")
 	f.BoolVar(&o.json, "json", false, "print the results as one JSON document instead of text")
-	o.reports.fileFlags(f)
+	o.junitFlag(f)
 	return cmd
 }
 
@@ -83,28 +83,21 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 		return report, err
 	}
 	log.SetOutput(io.Discard) // where net/http says that a storage sends what nobody asked for
-	out := cmd.OutOrStdout()
-	var printed error
+	out := &output{Writer: cmd.OutOrStdout()}
 	if !o.json {
 		o.Tell = func(report laws.Report, r laws.Result) {
 			if len(report.Results) == 1 {
-				printed = errors.Join(printed, report.Begin(out))
+				_ = report.Begin(out)
 			}
-			printed = errors.Join(printed, r.Text(out))
+			_ = r.Text(out)
 		}
 	}
 	o.URLs = urls
 	if report, err = laws.Judge(cmd.Context(), o.Options); err != nil {
 		return report, err
 	}
-	if o.json {
-		printed = report.JSON(out)
-	} else {
-		_, err = fmt.Fprintf(out, "\n%s\n", report.Summary())
-		printed = errors.Join(printed, err)
-	}
-	if printed != nil {
-		return report, fmt.Errorf("print: %w", printed)
+	if err := out.end(report, o.json); err != nil {
+		return report, err
 	}
 	if err := o.save(report.Story()); err != nil {
 		return report, fmt.Errorf("save: %w", err)

@@ -39,16 +39,16 @@ Exit status: 0 if the exercise was set up or is solved, 1 if it is not solved ye
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lessons, err := learn.Lessons()
 			if err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
+				return cannot(err)
 			}
 			if len(args) == 0 {
-				return listLessons(cmd, lessons)
+				return cannot(listLessons(cmd, lessons))
 			}
 			n, err := strconv.Atoi(args[0])
 			if err != nil || n < 1 || n > len(lessons) {
-				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons))}
+				return cannot(fmt.Errorf("there is no lesson %q: want a number from 1 to %d", args[0], len(lessons)))
 			}
-			return doLesson(cmd, lessons[n-1], look)
+			return cannot(doLesson(cmd, lessons[n-1], look))
 		},
 	}
 	look.flags(cmd.Flags())
@@ -59,7 +59,7 @@ func listLessons(cmd *cobra.Command, lessons []learn.Lesson) error {
 	for _, l := range lessons {
 		begun, err := l.IsSetUp()
 		if err != nil {
-			return &cli.ExitError{Code: exitCannot, Err: err}
+			return err
 		}
 		state := ""
 		if begun {
@@ -71,21 +71,20 @@ func listLessons(cmd *cobra.Command, lessons []learn.Lesson) error {
 	return nil
 }
 
-// doLesson sets up the exercise of a lesson, or checks it.
 func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 	out := cmd.OutOrStdout()
 	text, err := look.on(out)
 	if err != nil {
-		return &cli.ExitError{Code: exitCannot, Err: err}
+		return err
 	}
 	begun, err := l.IsSetUp()
 	if err != nil {
-		return &cli.ExitError{Code: exitCannot, Err: err}
+		return err
 	}
 	if !begun {
 		files, err := l.SetUp()
 		if err != nil {
-			return &cli.ExitError{Code: exitCannot, Err: err}
+			return err
 		}
 		fmt.Fprintf(out, "Lesson %d: %s\nIts page: %s\n\n", l.Number, l.Title, l.Page())
 		p := prose{w: out, width: min(cmp.Or(text.Width, defaultProse), 100)}
@@ -98,7 +97,7 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return &cli.ExitError{Code: exitCannot, Err: err}
+		return err
 	}
 	missing, err := l.Check(cmd.Context(), learn.Options{
 		Exe:      exe,
@@ -117,7 +116,7 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 	case cmd.Context().Err() != nil:
 		return &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
 	case err != nil:
-		return &cli.ExitError{Code: exitCannot, Err: err}
+		return err
 	case len(missing) > 0:
 		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("not solved yet:\n  %s\nthe task is in %s; to begin anew, remove %s", strings.Join(missing, "\n  "), l.Page(), l.Dir())}
 	}
@@ -125,7 +124,6 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 	return nil
 }
 
-// next says what comes after a lesson.
 func next(l learn.Lesson) string {
 	if lessons, err := learn.Lessons(); err == nil && l.Number < len(lessons) {
 		return fmt.Sprintf("The next one: %s learn %d", self(), l.Number+1)

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/report/terminal"
@@ -32,4 +38,79 @@ func (l look) on(w io.Writer) (terminal.Options, error) {
 	}
 	o.ASCII = o.ASCII || l.ascii
 	return o, nil
+}
+
+// pace is how fast a story is told: as it comes, or event by event once it is over.
+type pace struct {
+	step bool
+	slow time.Duration
+}
+
+func (p *pace) flags(f *pflag.FlagSet) {
+	f.BoolVar(&p.step, "step", false, "wait for Enter before each event is told")
+	f.DurationVar(&p.slow, "slow", 0, "wait so long before each event is told")
+	f.Lookup("slow").NoOptDefVal = "1.5s"
+}
+
+// set reports whether events are told one by one.
+func (p pace) set() bool { return p.step || p.slow != 0 }
+
+// wait returns what waits before each event; nil: nothing does.
+func (p pace) wait(cmd *cobra.Command) (func() error, error) {
+	switch {
+	case p.step && p.slow != 0:
+		return nil, errors.New("--step and --slow: choose one")
+	case p.slow < 0:
+		return nil, fmt.Errorf("want --slow of more than 0, got %v", p.slow)
+	case p.step && !onTerminal(cmd.InOrStdin()):
+		return nil, errors.New("--step waits for Enter, and standard input is no terminal: leave it out, or take --slow")
+	case p.step:
+		prompt := io.Discard
+		if w := cmd.ErrOrStderr(); onTerminal(w) {
+			prompt = w
+		}
+		return steps(cmd.Context(), cmd.InOrStdin(), prompt), nil
+	case p.slow > 0:
+		return func() error { return sleep(cmd.Context(), p.slow) }, nil
+	}
+	return nil, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// steps returns what waits for a line of in. It asks for it on prompt, and removes
+// the question again. At the end of in nothing waits any more.
+func steps(ctx context.Context, in io.Reader, prompt io.Writer) func() error {
+	lines := make(chan struct{})
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- struct{}{}
+		}
+	}()
+	ended := false
+	return func() error {
+		if ended {
+			return ctx.Err()
+		}
+		fmt.Fprint(prompt, "Enter: go on")
+		select {
+		case _, more := <-lines:
+			if ended = !more; more { // the terminal has gone to the next line
+				fmt.Fprint(prompt, ansi.CursorUp(1))
+			}
+			fmt.Fprint(prompt, eraseLine)
+			return ctx.Err()
+		case <-ctx.Done():
+			fmt.Fprint(prompt, eraseLine)
+			return ctx.Err()
+		}
+	}
 }

@@ -22,7 +22,11 @@ func command() *cobra.Command { return commandWith(kernel.Missing()) }
 // processes return it.
 func commandWith(noLinux error) *cobra.Command {
 	run, lane, pause, learn, check, watch, serve := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand(), watchCommand(), serveCommand()
-	needLinux(noLinux, run, lane, pause, learn, check, watch, serve)
+	if noLinux != nil {
+		for _, c := range []*cobra.Command{run, lane, pause, learn, check, watch, serve} {
+			c.RunE = func(*cobra.Command, []string) error { return cannot(noLinux) }
+		}
+	}
 	root := &cobra.Command{
 		Use:   "gcsim",
 		Short: "Pause a lock holder and see what its write does when it wakes up",
@@ -59,14 +63,4 @@ that checks tokens.`,
 		lawsCommand(), check, watch, checkCommand(), replayCommand(), drawCommand(), serve, pause, lane, versionCommand())
 	root.AddCommand(lab.Roles(all.List)...)
 	return root
-}
-
-// needLinux has commands return an error before they do anything, if it is one.
-func needLinux(missing error, commands ...*cobra.Command) {
-	if missing == nil {
-		return
-	}
-	for _, c := range commands {
-		c.RunE = func(*cobra.Command, []string) error { return &cli.ExitError{Code: exitCannot, Err: missing} }
-	}
 }

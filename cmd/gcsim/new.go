@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history/schema"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -26,7 +25,7 @@ func newCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !scenarioName.MatchString(args[0]) {
-				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("%q is no name for a scenario: want small letters, digits and -; the file gets .yaml", args[0])}
+				return cannot(fmt.Errorf("%q is no name for a scenario: want small letters, digits and -; the file gets .yaml", args[0]))
 			}
 			name := args[0] + ".yaml"
 			f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
@@ -34,11 +33,11 @@ func newCommand() *cobra.Command {
 				err = fmt.Errorf("%s is there already, and is left as it is: take another name", name)
 			}
 			if err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
+				return cannot(err)
 			}
 			_, err = f.Write(scenario.Template(args[0]))
 			if err := errors.Join(err, f.Close()); err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
+				return cannot(err)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), `%[1]s is written. Run it:
 

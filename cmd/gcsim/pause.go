@@ -24,7 +24,7 @@ func pauseCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if pid <= 1 || length <= 0 {
-				return &cli.ExitError{Code: 2, Err: fmt.Errorf("want --pid N of a process and --for with a time over 0, got --pid %d --for %v", pid, length)}
+				return cannot(fmt.Errorf("want --pid N of a process and --for with a time over 0, got --pid %d --for %v", pid, length))
 			}
 			p, err := proc.Find(pid)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // output is where gcsim prints. When it cannot be written to, nothing more is,
-// and failed is called: nobody sees the rest.
+// and failed is called, if it is set: nobody sees the rest.
 type output struct {
 	io.Writer
 	err    error
@@ -28,11 +28,30 @@ func (o *output) Write(b []byte) (int, error) {
 		return 0, o.err
 	}
 	n, err := o.Writer.Write(b)
-	if err != nil {
-		o.err = err
+	if o.err = err; err != nil && o.failed != nil {
 		o.failed()
 	}
 	return n, err
+}
+
+// judgement is what came of all laws or checks.
+type judgement interface {
+	Summary() string
+	JSON(io.Writer) error
+}
+
+// end prints all of a judgement, or, of one that was told as text, the end. It returns why
+// something could not be printed.
+func (o *output) end(j judgement, json bool) error {
+	if json {
+		_ = j.JSON(o)
+	} else {
+		fmt.Fprintf(o, "\n%s\n", j.Summary())
+	}
+	if o.err != nil {
+		return fmt.Errorf("print: %w", o.err)
+	}
+	return nil
 }
 
 // draw draws a run that is over, and its verdict.
@@ -44,7 +63,6 @@ func draw(t *terminal.Timeline, r story.Result) error {
 	return t.End(d.Outcome)
 }
 
-// printer prints what comes of runs, in order.
 type printer struct {
 	out      *output
 	options  terminal.Options
@@ -145,7 +163,6 @@ func (p *printer) named(scenario, variant string) string {
 	return fmt.Sprintf(" %-*s  ", p.name[1], variant)
 }
 
-// tellLine prints a run in a line.
 func (p *printer) tellLine(r story.Result) {
 	line := p.named(r.Scenario, r.Part()) + fmt.Sprintf("%-*s %5.1f s", p.say, r.Said(), r.Took.Seconds())
 	if seed := r.Run().Seed; seed != 0 {
@@ -281,4 +298,24 @@ func (p *printer) lesson(run history.Run) {
 		next = fmt.Sprintf("%s explain %s, this command with --step, or %s", self(), shortName(run.Scenario), chapter(run.Scenario))
 	}
 	text.paragraph("", "Next: "+next)
+}
+
+// wrap makes lines of a text that are no wider than width. It breaks between words
+// only: what is to be typed or looked for has hyphens. The first line begins with
+// indent, those after it with hanging.
+func wrap(text string, width int, indent, hanging string) []string {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return []string{indent}
+	}
+	var lines []string
+	line := indent + words[0]
+	for _, word := range words[1:] {
+		if ansi.StringWidth(line+" "+word) > width {
+			lines, line = append(lines, line), hanging+word
+			continue
+		}
+		line += " " + word
+	}
+	return append(lines, line)
 }

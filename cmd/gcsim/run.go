@@ -18,13 +18,20 @@ import (
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 
-// Exit statuses.
 const (
 	exitDiffers = 1 // a run did not come out as it must
 	exitCannot  = 2 // a run could not be made
 	exitOpen    = 3 // of a run nobody knows whether it came out as it must
 	exitStopped = 130
 )
+
+// cannot asks for exitCannot by an error, unless that is none, or asks for an exit status itself.
+func cannot(err error) error {
+	if _, asks := err.(*cli.ExitError); err == nil || asks {
+		return err
+	}
+	return &cli.ExitError{Code: exitCannot, Err: err}
+}
 
 // requireEnv is what --require is where nobody says: CI sets it, for tests too.
 const requireEnv = "FENCELAB_REQUIRE"
@@ -69,9 +76,7 @@ if it was stopped.`,
   gcsim run --storage-url http://127.0.0.1:8080 gc-pause    with a storage of your own
   gcsim run --junit junit.xml --json > runs.json`,
 		ValidArgsFunction: scenarioNames,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd, args)
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	f := cmd.Flags()
 	o.reports.flags(f)
@@ -101,7 +106,7 @@ func (o runOptions) run(cmd *cobra.Command, args []string) error {
 		stopped := fmt.Errorf("stopped before the end: %d of %d runs were over", over, len(results))
 		return &cli.ExitError{Code: exitStopped, Err: errors.Join(stopped, err)}
 	case err != nil:
-		return &cli.ExitError{Code: exitCannot, Err: err}
+		return cannot(err)
 	}
 	return status(results)
 }
@@ -157,9 +162,9 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		options.Lane, o.side = open.Lane, 1
 	}
 	jobs := plan(list, o.repeat, options)
-	found.place(jobs)
 	var runs []story.Result
 	for _, j := range jobs {
+		j.options.Endpoints, j.skipped = found.endpoints[j.variant.World.Service], found.skips(j.variant)
 		runs = append(runs, j.result())
 	}
 	if err := o.prepare(runs); err != nil {
@@ -227,9 +232,9 @@ func status(results []story.Result) error {
 	c := story.CountOf(results)
 	switch {
 	case c.Cannot > 0:
-		return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("%d of %d runs could not be made", c.Cannot, c.Runs)}
+		return cannot(fmt.Errorf("%d of %d runs could not be made", c.Cannot, c.Runs))
 	case c.Runs == 0:
-		return &cli.ExitError{Code: exitCannot, Err: errors.New("nothing was run")}
+		return cannot(errors.New("nothing was run"))
 	case c.Differ > 0:
 		return &cli.ExitError{Code: exitDiffers, Err: fmt.Errorf("%d of %d runs did not come out as expected", c.Differ, c.Runs)}
 	case c.Open > 0:

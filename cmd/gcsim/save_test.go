@@ -26,9 +26,9 @@ func TestPrepareSaysAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]reports{
-		"a directory for --junit":                              {files: []string{dir}},
-		"a place for --junit that is no directory":             {files: []string{filepath.Join(old, "new.xml")}},
-		"a directory for --junit where nothing can be written": {files: []string{"/proc/new.xml"}},
+		"a directory for --junit":                              {junit: dir},
+		"a place for --junit that is no directory":             {junit: filepath.Join(old, "new.xml")},
+		"a directory for --junit where nothing can be written": {junit: "/proc/new.xml"},
 		"a file for -o": {out: old},
 		"a directory for -o where nothing can be written": {out: "/proc"},
 	} {
@@ -42,7 +42,7 @@ func TestPrepareSaysAtOnce(t *testing.T) {
 	}
 	t.Setenv("GITHUB_STEP_SUMMARY", old)
 	for _, junit := range []string{old, filepath.Join(dir, "reports", "new.xml"), os.DevNull} {
-		if err := (reports{out: filepath.Join(dir, "out"), files: []string{junit}}).prepare(nil); err != nil {
+		if err := (reports{out: filepath.Join(dir, "out"), junit: junit}).prepare(nil); err != nil {
 			t.Error(err)
 		}
 	}

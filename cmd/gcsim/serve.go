@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/lab"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
 	"github.com/fencelab/fencelab/internal/service"
@@ -26,9 +25,6 @@ const (
 	serveHost = "127.0.0.1"
 	servePort = 8090
 )
-
-// headerTimeout is how long a request's header may take.
-const headerTimeout = 10 * time.Second
 
 func serveCommand() *cobra.Command {
 	var places places
@@ -47,12 +43,7 @@ or when nobody has done anything for ten minutes.`,
 		Example: `  gcsim serve
   gcsim serve --port 0       on any free port`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := serveOn(cmd, places, port, worlds); err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cannot(serveOn(cmd, places, port, worlds)) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&port, "port", servePort, "port of "+serveHost+" to listen on; 0: any free one")
@@ -61,7 +52,6 @@ or when nobody has done anything for ten minutes.`,
 	return cmd
 }
 
-// serveOn serves until the command is ended.
 func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error) {
 	if worlds < 1 {
 		return fmt.Errorf("want --worlds of 1 or more, got %d", worlds)
@@ -85,7 +75,7 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 	defer func() { failed = errors.Join(failed, shared.Close()) }()
 	worldsOf := serve.New(serve.Options{
 		Language: lab.Language(all.List), Scenarios: list, Judge: resultOf, Chapter: chapterAddress, Worlds: worlds,
-		Missing: found.missingService,
+		Missing: func(name string) string { return found.lacks(service.Named(found.services, name)) },
 		Lab: func(v *scenario.Variant) (lab.Options, error) {
 			if why := found.skips(v); why != "" {
 				return lab.Options{}, errors.New(why)
@@ -101,7 +91,7 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: worldsOf, ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{Handler: worldsOf, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(cmd.Context(), func() {
 		worldsOf.Close() // which ends the streams that Shutdown would wait for
 		server.Close()
@@ -121,9 +111,4 @@ func chapterAddress(name string) string {
 		return published + file
 	}
 	return ""
-}
-
-// missingService is why no scenario of a lock service can be run; "" where they can.
-func (f found) missingService(name string) string {
-	return f.lacks(service.Named(f.services, name))
 }

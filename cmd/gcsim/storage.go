@@ -57,9 +57,6 @@ func (o ownStorage) of(v *scenario.Variant) *lab.UsersStorage {
 	return nil
 }
 
-// askDeadline is for how long a request may take by which a storage is asked what it speaks.
-const askDeadline = 10 * time.Second
-
 // place gives jobs the storages that are not gcsim's, and says why jobs are skipped. Each storage
 // is asked once what it speaks.
 func (o ownStorage) place(ctx context.Context, exe string, jobs []*job) error {
@@ -68,7 +65,7 @@ func (o ownStorage) place(ctx context.Context, exe string, jobs []*job) error {
 		if speaks, known := asked[f]; known {
 			return speaks, nil
 		}
-		options := laws.Options{Exe: exe, Timeout: askDeadline}
+		options := laws.Options{Exe: exe, Timeout: 10 * time.Second}
 		if f.Command != "" {
 			options.Commands = []string{f.Command}
 		} else {
@@ -123,15 +120,10 @@ func (o ownStorage) unfit(v *scenario.Variant) string {
 		return fmt.Sprintf("it wants a storage with a check that is wrong (fencing: %s)", s.Fencing)
 	case s.Bound != scenario.BoundNone:
 		return fmt.Sprintf("it wants a storage that asks %s which tokens there are (bound: %s)", v.World.Service, s.Bound)
-	case o.url != "" && controlsStorage(v):
+	case o.url != "" && slices.ContainsFunc(v.Steps, func(s scenario.Step) bool { return s.Form.Target == scenario.TargetStorage }):
 		return "it kills or stops the storage, which --storage-command makes possible"
 	}
 	return ""
-}
-
-// controlsStorage reports whether a story does something to the storage's process.
-func controlsStorage(v *scenario.Variant) bool {
-	return slices.ContainsFunc(v.Steps, func(s scenario.Step) bool { return s.Form.Target == scenario.TargetStorage })
 }
 
 // keeps is why a variant cannot be run with a storage that keeps its data, or that loses it,

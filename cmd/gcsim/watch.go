@@ -48,7 +48,7 @@ Exit status: 0 safe, 1 corrupted: the late write got in, 2 could not be seen.`,
 			case cmd.Context().Err() != nil:
 				return &cli.ExitError{Code: exitStopped, Err: errors.New("stopped before the end")}
 			case err != nil:
-				return &cli.ExitError{Code: exitCannot, Err: fmt.Errorf("could not be seen: %w", err)}
+				return cannot(fmt.Errorf("could not be seen: %w", err))
 			case verdict == history.Corrupted:
 				o.Say("corrupted: a write of a program that had lost its lock got in")
 				return &cli.ExitError{Code: exitDiffers}

@@ -51,7 +51,6 @@ var (
 	taskPart    = regexp.MustCompile(`(?s)\n## Exercise\n(.*?)\n\n    gcsim learn \d+\n`)
 )
 
-// read reads a lesson's page.
 func read(number int, kind exercise) (Lesson, error) {
 	text, err := fs.ReadFile(course.FS, pageOf(number))
 	if err != nil {

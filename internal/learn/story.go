@@ -128,7 +128,6 @@ func (e story) unsaid(v *scenario.Variant) (missing []string) {
 	return missing
 }
 
-// texts are the steps as they are written.
 func texts(v *scenario.Variant) (list []string) {
 	for _, s := range v.Steps {
 		list = append(list, s.Actor+": "+s.Text)

@@ -21,66 +21,89 @@ import (
 //go:embed web
 var web embed.FS
 
-// mostBody is how many bytes a request can have.
 const mostBody = 128 << 10
 
 // policy is what a page may load: what this server has.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// handler answers a request, or returns why not.
-type handler func(w http.ResponseWriter, r *http.Request) error
+// answer is that of a request; without a kind it brings nothing back.
+type answer struct {
+	kind, text string
+	attached   bool // it is to be saved as a file
+}
+
+// send sends the answer, or why there is none. Who does not read it to its end has gone away.
+func (a answer) send(w http.ResponseWriter, err error) {
+	status := http.StatusOK
+	switch {
+	case err != nil:
+		status = statusOf(err)
+		a, _ = inJSON(map[string]string{"error": err.Error()})
+	case a.kind == "":
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case a.attached:
+		w.Header().Set("Content-Disposition", "attachment")
+	}
+	w.Header().Set("Content-Type", a.kind)
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, a.text)
+}
+
+func inJSON(v any) (answer, error) {
+	b, err := json.Marshal(v)
+	return answer{kind: "application/json", text: string(b)}, err
+}
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	handle := func(pattern string, h handler) {
+	handle := func(pattern string, h func(r *http.Request) (answer, error)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, mostBody)
-			if err := h(w, r); err != nil {
-				w.Header().Set("Content-Type", "application/json")
-				w.WriteHeader(statusOf(err))
-				_ = json.NewEncoder(w).Encode(map[string]string{"error": err.Error()})
-			}
+			a, err := h(r)
+			a.send(w, err)
 		})
 	}
-	// of has a handler of a world.
-	of := func(h func(w http.ResponseWriter, r *http.Request, of *world) error) handler {
-		return func(w http.ResponseWriter, r *http.Request) error {
+	ofWorld := func(pattern string, h func(r *http.Request, of *world) (answer, error)) {
+		handle(pattern, func(r *http.Request) (answer, error) {
 			found, err := s.world(r.PathValue("id"))
 			if err != nil {
-				return err
+				return answer{}, err
 			}
-			return h(w, r, found)
-		}
+			return h(r, found)
+		})
 	}
 	handle("GET /{$}", file("index.html", "text/html; charset=utf-8"))
 	handle("GET /w/{id}", file("index.html", "text/html; charset=utf-8"))
 	handle("GET /page.js", file("page.js", "text/javascript; charset=utf-8"))
-	handle("GET /page.css", func(w http.ResponseWriter, _ *http.Request) error {
-		own, err := web.ReadFile("web/page.css")
-		if err != nil {
-			return err
-		}
-		return send(w, "text/css; charset=utf-8", style(string(own)))
+	handle("GET /page.css", func(r *http.Request) (answer, error) {
+		a, err := file("page.css", "text/css; charset=utf-8")(r)
+		a.text = style(a.text)
+		return a, err
 	})
 	handle("GET /api/menu", s.menu)
 	handle("POST /api/worlds", s.post)
-	handle("GET /api/worlds/{id}/events", of(s.stream))
-	handle("GET /api/worlds/{id}/picture", of(picture))
-	handle("GET /api/worlds/{id}/history.jsonl", of(download))
-	handle("GET /api/worlds/{id}/scenario.yaml", of(save))
-	handle("POST /api/worlds/{id}/steps", of(step))
-	handle("POST /api/worlds/{id}/rest", of(func(w http.ResponseWriter, _ *http.Request, of *world) error {
-		return none(w, of.rest())
-	}))
-	handle("POST /api/worlds/{id}/end", of(func(w http.ResponseWriter, _ *http.Request, of *world) error {
-		return none(w, of.end())
-	}))
-	handle("DELETE /api/worlds/{id}", of(func(w http.ResponseWriter, _ *http.Request, of *world) error {
+	mux.HandleFunc("GET /api/worlds/{id}/events", func(w http.ResponseWriter, r *http.Request) {
+		of, err := s.world(r.PathValue("id"))
+		if err == nil {
+			err = s.stream(w, r, of)
+		}
+		if err != nil {
+			answer{}.send(w, err)
+		}
+	})
+	ofWorld("GET /api/worlds/{id}/picture", picture)
+	ofWorld("GET /api/worlds/{id}/history.jsonl", download)
+	ofWorld("GET /api/worlds/{id}/scenario.yaml", save)
+	ofWorld("POST /api/worlds/{id}/steps", step)
+	ofWorld("POST /api/worlds/{id}/rest", func(_ *http.Request, of *world) (answer, error) { return answer{}, of.rest() })
+	ofWorld("POST /api/worlds/{id}/end", func(_ *http.Request, of *world) (answer, error) { return answer{}, of.end() })
+	ofWorld("DELETE /api/worlds/{id}", func(_ *http.Request, of *world) (answer, error) {
 		of.mu.Lock()
 		defer of.mu.Unlock()
 		of.forget(errors.New("the world was given up"))
-		return none(w, nil)
-	}))
+		return answer{}, nil
+	})
 	// A page of another site, or one whose name leads here, must not start processes.
 	return kvhttp.Guard(withPolicy(mux), kvhttp.Options{Loopback: true})
 }
@@ -97,40 +120,13 @@ func withPolicy(next http.Handler) http.Handler {
 	})
 }
 
-func file(name, kind string) handler {
-	return func(w http.ResponseWriter, _ *http.Request) error {
+func file(name, kind string) func(*http.Request) (answer, error) {
+	return func(*http.Request) (answer, error) {
 		b, err := web.ReadFile("web/" + name)
-		if err != nil {
-			return err
-		}
-		return send(w, kind, string(b))
+		return answer{kind: kind, text: string(b)}, err
 	}
 }
 
-// send sends the answer. Who does not read it to its end has gone away.
-func send(w http.ResponseWriter, kind, text string) error {
-	w.Header().Set("Content-Type", kind)
-	_, _ = io.WriteString(w, text)
-	return nil
-}
-
-// none answers a request that brings nothing back.
-func none(w http.ResponseWriter, err error) error {
-	if err == nil {
-		w.WriteHeader(http.StatusNoContent)
-	}
-	return err
-}
-
-func answer(w http.ResponseWriter, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return send(w, "application/json", string(b))
-}
-
-// read reads a request's body.
 func read(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
@@ -140,69 +136,57 @@ func read(r *http.Request, into any) error {
 	return nil
 }
 
-// post begins a world.
-func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) post(r *http.Request) (a answer, err error) {
 	var want wish
 	if err := read(r, &want); err != nil {
-		return err
+		return a, err
 	}
 	b, err := s.begin(want)
 	if err != nil {
-		return err
+		return a, err
 	}
 	opened, err := s.open(b)
 	if err != nil {
-		return err
+		return a, err
 	}
-	return answer(w, map[string]string{"id": opened.id})
+	return inJSON(map[string]string{"id": opened.id})
 }
 
-// step has a world do a step.
-func step(w http.ResponseWriter, r *http.Request, of *world) error {
+func step(r *http.Request, of *world) (a answer, err error) {
 	var body struct {
 		Step string `json:"step"`
 	}
-	if err := read(r, &body); err != nil {
-		return err
+	if err = read(r, &body); err == nil {
+		err = of.take(body.Step)
 	}
-	return none(w, of.take(body.Step))
+	return a, err
 }
 
-func picture(w http.ResponseWriter, r *http.Request, of *world) error {
+func picture(r *http.Request, of *world) (answer, error) {
 	first, err := strconv.Atoi(r.URL.Query().Get("events"))
 	if err != nil {
-		return problem{http.StatusBadRequest, "want events=N: how many of the history are to be drawn"}
+		return answer{}, problem{http.StatusBadRequest, "want events=N: how many of the history are to be drawn"}
 	}
 	drawn, err := of.picture(first)
-	if err != nil {
-		return err
-	}
-	return send(w, "text/html; charset=utf-8", drawn)
+	return answer{kind: "text/html; charset=utf-8", text: drawn}, err
 }
 
-func download(w http.ResponseWriter, _ *http.Request, of *world) error {
+func download(_ *http.Request, of *world) (answer, error) {
 	of.mu.Lock()
 	events := of.events
 	of.mu.Unlock()
 	var b strings.Builder
-	if err := history.Write(&b, events); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Disposition", "attachment")
-	return send(w, "application/jsonl", b.String())
+	err := history.Write(&b, events)
+	return answer{"application/jsonl", b.String(), true}, err
 }
 
-func save(w http.ResponseWriter, _ *http.Request, of *world) error {
+func save(_ *http.Request, of *world) (answer, error) {
 	s, _ := of.state()
 	if s.Story == "" {
-		return problem{http.StatusConflict, "the story has no step yet"}
+		return answer{}, problem{http.StatusConflict, "the story has no step yet"}
 	}
-	w.Header().Set("Content-Disposition", "attachment")
-	return send(w, "application/yaml", s.Story)
+	return answer{"application/yaml", s.Story, true}, nil
 }
-
-// sign is how often a stream shows that it is alive.
-const sign = 15 * time.Second
 
 // stream tells a page how a world is, whenever that changes, by server-sent events. An
 // event's ID is the version: a page that has it already is not told it again.
@@ -215,7 +199,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, of *world) error
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
-	alive := time.NewTicker(sign)
+	alive := time.NewTicker(15 * time.Second) // the stream shows that it is alive
 	defer alive.Stop()
 	for {
 		now, changed := of.state()
@@ -246,7 +230,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, of *world) error
 	}
 }
 
-// menu is all that a page can offer.
 type menu struct {
 	Services   []menuService  `json:"services"`
 	Storage    []menuSetting  `json:"storage"`
@@ -278,7 +261,7 @@ type menuScenario struct {
 	Control  string   `json:"control"` // the variant that fails as the scenario teaches
 }
 
-func (s *Server) menu(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) menu(*http.Request) (answer, error) {
 	m := menu{Challenges: Challenges, Worlds: s.Worlds, Storage: menuSettings(scenario.StorageSettings())}
 	for _, of := range s.Language.Services {
 		m.Services = append(m.Services, menuService{
@@ -294,7 +277,7 @@ func (s *Server) menu(w http.ResponseWriter, _ *http.Request) error {
 		}
 		m.Scenarios = append(m.Scenarios, one)
 	}
-	return answer(w, m)
+	return inJSON(m)
 }
 
 func menuSettings(list []setting.Setting) []menuSetting {

@@ -78,13 +78,11 @@ func (s *Server) Close() {
 	s.ends.Wait()
 }
 
-// Why worlds end.
 var (
 	errClosing = errors.New("gcsim ends")
 	errAlone   = errors.New("no page shows this world any more")
 )
 
-// open begins a world.
 func (s *Server) open(b beginning) (*world, error) {
 	o, err := s.Lab(b.variant)
 	if err != nil {
@@ -115,7 +113,8 @@ func (s *Server) open(b beginning) (*world, error) {
 		return nil, problem{http.StatusServiceUnavailable, refusal}
 	}
 	s.worlds[w.id] = w
-	w.wait()
+	// The page that has asked for the world has some time more until it shows the world.
+	w.alone = time.AfterFunc(s.Alone+10*time.Second, w.leaveAlone)
 	s.ends.Go(func() {
 		w.run(ctx, o)
 		<-w.left
@@ -127,7 +126,6 @@ func (s *Server) open(b beginning) (*world, error) {
 	return w, nil
 }
 
-// world is the one of that ID.
 func (s *Server) world(id string) (*world, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

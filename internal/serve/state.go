@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // state is all that a page shows of a world but the picture. Times are milliseconds.
@@ -48,7 +50,6 @@ type state struct {
 	Challenge *challengeState `json:"challenge,omitempty"`
 }
 
-// Phases of a world.
 const (
 	phaseStarting = "starting"
 	phaseWaiting  = "waiting" // for a step
@@ -81,7 +82,6 @@ type row struct {
 	Harm bool   `json:"harm"`
 }
 
-// said is a verdict in words.
 type said struct {
 	Name     string     `json:"name"`
 	Tone     story.Tone `json:"tone"`
@@ -133,7 +133,6 @@ func (w *world) state() (state, <-chan struct{}) {
 	return s, w.changed
 }
 
-// show tells the story so far, and how the clients are.
 func (s *state) show(w *world, outcome story.Outcome) {
 	b := story.NewBuilder()
 	rows := b.Add(w.events, outcome.Drawn())
@@ -161,7 +160,6 @@ func (s *state) show(w *world, outcome story.Outcome) {
 	}
 }
 
-// outcome is the judgement of the first events.
 func (w *world) outcome(events int) story.Outcome {
 	switch {
 	case events == 0:
@@ -221,7 +219,6 @@ func lines(steps []scenario.Step) []string {
 	return list
 }
 
-// picture draws the first events, in both forms.
 func (w *world) picture(first int) (string, error) {
 	w.mu.Lock()
 	first = min(max(first, 0), len(w.events))
@@ -241,3 +238,33 @@ var pictures = template.Must(template.Must(svg.Template.Clone()).New("pictures")
 
 // style is that of all pages, and of this one.
 func style(own string) string { return page.Style() + own }
+
+type held struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Client string `json:"client,omitempty"` // that wrote it; "": it was read at the end
+}
+
+type mark struct {
+	Scope string      `json:"scope"`
+	Mark  fence.Token `json:"mark,string"`
+}
+
+// holds says what the storage holds after events, by its own account.
+func holds(events []history.Event, of scenario.Storage) (keys []held, marks []mark) {
+	l := history.NewLedger()
+	for _, e := range events {
+		if e.Lane == history.LaneStorage && e.Kind == history.KindKill && of.Engine == scenario.EngineMemory && of.In == scenario.InProcess {
+			l.Forget()
+		}
+		l.Take(e)
+	}
+	keys, marks = []held{}, []mark{}
+	for _, key := range slices.Sorted(maps.Keys(l.Values)) {
+		keys = append(keys, held{key, l.Values[key].Value, l.Values[key].Client})
+	}
+	for _, scope := range slices.Sorted(maps.Keys(l.Marks)) {
+		marks = append(marks, mark{scope, l.Marks[scope]})
+	}
+	return keys, marks
+}

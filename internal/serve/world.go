@@ -18,7 +18,6 @@ import (
 // mostSteps is how many steps a story can have: a run keeps all that happens in memory.
 const mostSteps = 200
 
-// beginning is how a world begins.
 type beginning struct {
 	scenario  *scenario.Scenario
 	variant   *scenario.Variant
@@ -33,7 +32,6 @@ type world struct {
 	server *Server
 	beginning
 	cancel context.CancelCauseFunc
-	over   chan struct{} // closed when the run has ended: no process is left
 	left   chan struct{} // closed when nobody needs the world any more
 
 	mu      sync.Mutex
@@ -56,22 +54,19 @@ type world struct {
 
 func newWorld(id string, s *Server, b beginning) *world {
 	return &world{
-		id: id, server: s, beginning: b, over: make(chan struct{}), left: make(chan struct{}),
+		id: id, server: s, beginning: b, left: make(chan struct{}),
 		telling: s.Language.Tell(b.scenario, b.variant), steps: make(chan scenario.Step, mostSteps),
 		seen: make(map[string]bool), changed: make(chan struct{}),
 	}
 }
 
+// isOver reports whether the run has ended: no process is left.
 func (w *world) isOver() bool {
-	select {
-	case <-w.over:
-		return true
-	default:
-		return false
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.result != nil
 }
 
-// run makes the run, to its end.
 func (w *world) run(ctx context.Context, o lab.Options) {
 	o.Next, o.Look = w.next, w.look
 	events, err := lab.Run(ctx, w.scenario, w.variant, o)
@@ -88,7 +83,6 @@ func (w *world) run(ctx context.Context, o lab.Options) {
 	if w.idle != nil {
 		w.idle.Stop()
 	}
-	close(w.over)
 	w.change()
 }
 
@@ -151,10 +145,8 @@ var asks = []scenario.Verb{scenario.Lock, scenario.TryLock, scenario.Queue}
 // waits reports whether the run waits for a step. The caller has the lock, here and below.
 func (w *world) waits() bool { return w.asked > 0 && w.overSteps() == len(w.telling.Told()) }
 
-// overSteps is how many steps are over.
 func (w *world) overSteps() int { return max(0, w.asked-1) }
 
-// change tells all readers that there is something new.
 func (w *world) change() {
 	w.version++
 	close(w.changed)
@@ -195,7 +187,6 @@ func (w *world) takeOne(line string) error {
 	return nil
 }
 
-// rest has the steps of the plan be done.
 func (w *world) rest() error {
 	w.mu.Lock()
 	plan := w.plan
@@ -236,20 +227,13 @@ func (w *world) leave() {
 	}
 }
 
-// opening is how long a page may take that has asked for a world and is to show it.
-const opening = 10 * time.Second
-
-// wait begins to wait for a first reader.
-func (w *world) wait() {
+// leaveAlone ends a world that no page shows.
+func (w *world) leaveAlone() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.alone = time.AfterFunc(w.server.Alone+opening, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.readers == 0 {
-			w.forget(errAlone)
-		}
-	})
+	if w.readers == 0 {
+		w.forget(errAlone)
+	}
 }
 
 // forget ends the world, and then nobody finds it any more.
@@ -260,7 +244,6 @@ func (w *world) forget(why error) {
 	}
 }
 
-// problem is an answer that is no success.
 type problem struct {
 	status int
 	text   string
@@ -268,10 +251,8 @@ type problem struct {
 
 func (p problem) Error() string { return p.text }
 
-// statusOf is that of an answer.
 func statusOf(err error) int {
-	var p problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[problem](err); ok {
 		return p.status
 	}
 	return http.StatusInternalServerError

@@ -5,7 +5,11 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -43,12 +47,9 @@ type Database struct {
 	// Kill and Restart are those of its server.
 	Kill    func() error
 	Restart func(context.Context) error
-
-	another func(context.Context) (*Database, error)
+	// Another makes an empty one on the same server.
+	Another func(context.Context) (*Database, error)
 }
-
-// Another is an empty one on the same server.
-func (d *Database) Another(ctx context.Context) (*Database, error) { return d.another(ctx) }
 
 // Databases make one of each kind, by name. It ends with the test. Where its server is
 // missing the test is left out.
@@ -101,7 +102,7 @@ func (d Database) withOthers(t testing.TB, statement string, source func(name st
 	db := open(t, d.Driver, d.Source)
 	db.SetMaxIdleConns(0) // it may be killed in between
 	made := 0
-	d.another = func(ctx context.Context) (*Database, error) {
+	d.Another = func(ctx context.Context) (*Database, error) {
 		made++
 		name := fmt.Sprintf("test%d", made)
 		other := d
@@ -109,7 +110,7 @@ func (d Database) withOthers(t testing.TB, statement string, source func(name st
 		_, err := db.ExecContext(ctx, fmt.Sprintf(statement, name))
 		return &other, err
 	}
-	one, err := d.another(t.Context())
+	one, err := d.Another(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,4 +140,45 @@ func open(t testing.TB, driver, source string) *sql.DB {
 	}
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+// SQLite is a file. A transaction takes the file's one lock for writers when it begins, and
+// waits for it.
+//
+// A kill of its process leaves what is in the files, and loses what is not there yet. So Kill
+// copies them as they are, and after Restart the copy is the database: the one that was
+// copied from need not end for that.
+func SQLite(t testing.TB) *Database {
+	next := func() string { return filepath.Join(t.TempDir(), "test.db") }
+	path, copied := next(), ""
+	d := &Database{Driver: "sqlite", Source: sourceOf(path)}
+	d.Kill = func() error {
+		copied = next()
+		return copyFiles(path, copied)
+	}
+	d.Restart = func(context.Context) error {
+		path, d.Source = copied, sourceOf(copied)
+		return nil
+	}
+	d.Another = func(context.Context) (*Database, error) { return SQLite(t), nil }
+	return d
+}
+
+// sourceOf has the settings of a service. It does not sync: what was committed is with the
+// kernel, and survives the process.
+func sourceOf(path string) string {
+	return "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(60000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"
+}
+
+func copyFiles(from, to string) error {
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(from + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := errors.Join(err, os.WriteFile(to+suffix, b, 0o600)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -30,10 +30,6 @@ type Exchange struct {
 	Error  string   `json:"error,omitempty"`  // why there is no answer
 }
 
-// isTimed reports whether a request is not made again by a line for a shell.
-func (e Exchange) isTimed() bool { return e.Late || e.Kept }
-
-// asked is what was asked, in a few words.
 func (e Exchange) asked() string {
 	text := e.Method + " " + e.Path
 	for _, h := range e.Header {
@@ -60,7 +56,6 @@ func (e *UnansweredError) Error() string {
 
 func (e *UnansweredError) Unwrap() error { return e.Err }
 
-// client asks storages, and keeps what was asked.
 type client struct {
 	http    *http.Client // each request has a connection of its own
 	kept    *http.Client // they follow one another on one connection

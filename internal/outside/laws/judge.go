@@ -12,7 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
@@ -80,44 +83,26 @@ const (
 	idle        = 6 * time.Second
 )
 
-// law is one of fencetest, or one of HTTP.
-type law struct {
-	name, doc string
-	check     func(ctx context.Context, j *judge) error
-}
-
-// Law is a law of a fenced storage.
+// Law is a law of a fenced storage: one of fencetest, or one of HTTP.
 type Law struct {
 	Name, Doc string
+	check     func(ctx context.Context, j *judge) error
 }
 
 // List has all laws, in the order in which they are judged.
 func List() (list []Law) {
-	for _, l := range all() {
-		list = append(list, Law{l.name, l.doc})
-	}
-	return list
-}
-
-// all are the laws in the order in which they are judged.
-func all() []law {
-	var list []law
 	for _, l := range fencetest.Laws {
 		check := func(ctx context.Context, j *judge) error { return l.Check(ctx, j.subject()) }
 		if l.Name == manyMarks {
 			check = func(ctx context.Context, j *judge) error { return j.manyMarksStay(ctx, l) }
 		}
-		list = append(list, law{l.Name, l.Doc, check})
+		list = append(list, Law{l.Name, l.Doc, check})
 	}
-	for _, l := range wire {
-		list = append(list, law{l.name, l.doc, func(ctx context.Context, j *judge) error { return j.checkWire(ctx, l.check) }})
-	}
-	return list
+	return append(list, wire...)
 }
 
-// judge judges one storage.
 type judge struct {
-	place  place
+	place
 	client *client
 	idle   time.Duration
 	scopes int    // 0: as many as can be had in a time
@@ -130,49 +115,41 @@ type judge struct {
 // Ask finds out what a storage speaks. An error says why it cannot be asked, or that it speaks
 // nothing.
 func Ask(ctx context.Context, o Options) (speaks Speaks, err error) {
-	j, end, err := begin(o)
+	j, err := newJudge(o)
 	if err != nil {
 		return speaks, err
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	defer func() { err = errors.Join(err, j.end()) }()
 	err = j.learn(ctx)
 	return j.speaks, err
 }
 
-// begin is the judge of a storage, and what ends that.
-func begin(o Options) (j *judge, end func() error, err error) {
+// newJudge is the judge of a storage, which is to be ended.
+func newJudge(o Options) (j *judge, err error) {
 	j = &judge{client: newClient(o.Timeout), idle: cmp.Or(o.Idle, idle), scopes: o.Scopes, mark: "laws-" + strings.ToLower(rand.Text()[:6])}
-	if len(o.Commands) == 0 {
-		var urls there
-		for _, u := range o.URLs {
-			urls = append(urls, strings.TrimSuffix(u, "/"))
-		}
-		j.place = urls
-		return j, func() error { return nil }, nil
+	for _, u := range o.URLs {
+		j.given = append(j.given, strings.TrimSuffix(u, "/"))
 	}
-	group, err := proc.NewGroup(o.Exe)
-	if err != nil {
-		return nil, nil, err
+	if j.commands = o.Commands; j.runs() {
+		j.group, err = proc.NewGroup(o.Exe)
 	}
-	r := &run{group: group, commands: o.Commands}
-	j.place = r
-	return j, func() error { return errors.Join(r.kill(), group.Close()) }, nil
+	return j, err
 }
 
 // learn finds out what the storage speaks. An error names the storage.
 func (j *judge) learn(ctx context.Context) (err error) {
-	if err = j.place.fresh(ctx); err != nil {
+	if err = j.fresh(ctx); err != nil {
 		return err
 	}
 	if j.speaks, err = j.ask(ctx); err != nil {
-		if ended := j.place.ended(); ended != nil && isUnanswered(err) {
+		if ended := j.ended(); ended != nil && isUnanswered(err) {
 			return fmt.Errorf("%w\nit was asked what it speaks: %w", ended, err)
 		}
-		return fmt.Errorf("the storage %v: %w", j.place, err)
+		return fmt.Errorf("the storage %v: %w", &j.place, err)
 	}
-	if r, ok := j.place.(*run); ok {
-		if j.speaks.Durable, err = r.isDurable(ctx, j.open); err != nil {
-			return fmt.Errorf("the storage %v was killed and started again: %w", j.place, err)
+	if j.runs() {
+		if j.speaks.Durable, err = j.isDurable(ctx); err != nil {
+			return fmt.Errorf("the storage %v was killed and started again: %w", &j.place, err)
 		}
 	}
 	return nil
@@ -184,11 +161,11 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	j, end, err := begin(o)
+	j, err := newJudge(o)
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	defer func() { err = errors.Join(err, j.end()) }()
 	report.Storage = j.place.String()
 	if err := j.learn(ctx); err != nil {
 		return report, err
@@ -196,7 +173,7 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	report.Speaks = j.speaks
 	dead := 0
 	for _, l := range list {
-		r := Result{Law: l.name, Doc: l.doc, Outcome: NotJudged, Why: fmt.Sprintf("the storage did not answer in the %d laws before", maxDead), Began: time.Now()}
+		r := Result{Law: l.Name, Doc: l.Doc, Outcome: NotJudged, Why: fmt.Sprintf("the storage did not answer in the %d laws before", maxDead), Began: time.Now()}
 		if dead < maxDead {
 			r = j.judge(ctx, l)
 		}
@@ -214,23 +191,22 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	return report, nil
 }
 
-// chosen are the laws with these names.
-func chosen(names []string) ([]law, error) {
-	list := all()
+func chosen(names []string) ([]Law, error) {
+	list := List()
 	if names == nil {
 		return list, nil
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(list, func(l law) bool { return l.name == name }) {
+		if !slices.ContainsFunc(list, func(l Law) bool { return l.Name == name }) {
 			return nil, fmt.Errorf("there is no law %q: docs/laws.md has the names of all", name)
 		}
 	}
-	return slices.DeleteFunc(list, func(l law) bool { return !slices.Contains(names, l.name) }), nil
+	return slices.DeleteFunc(list, func(l Law) bool { return !slices.Contains(names, l.Name) }), nil
 }
 
 // judge judges one law, on a fresh storage.
-func (j *judge) judge(ctx context.Context, l law) (r Result) {
-	r = Result{Law: l.name, Doc: l.doc, Began: time.Now()}
+func (j *judge) judge(ctx context.Context, l Law) (r Result) {
+	r = Result{Law: l.Name, Doc: l.Doc, Began: time.Now()}
 	defer func() {
 		r.Took = time.Since(r.Began)
 		r.Seconds = r.Took.Seconds()
@@ -263,25 +239,24 @@ func (j *judge) judge(ctx context.Context, l law) (r Result) {
 		r.Outcome, r.Why = NotJudged, fmt.Sprintf("%s; asked once more: %v", r.Why, silent)
 	}
 	r.Requests = requests[max(0, len(requests)-maxRequests):]
-	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, Exchange.isTimed) {
-		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.name, j.place.args())}
+	if r.Again = j.again(requests); asked > maxAgain || slices.ContainsFunc(requests, func(e Exchange) bool { return e.Late || e.Kept }) {
+		r.Again = []string{fmt.Sprintf("gcsim laws --law %s %s", l.Name, j.args())}
 	}
 	return r
 }
 
 // remedy says how a law that was left out can be judged; "": by nothing that is asked of gcsim.
-func (j *judge) remedy(l law) string {
-	_, runs := j.place.(*run)
+func (j *judge) remedy(l Law) string {
 	switch {
-	case strings.HasSuffix(l.name, "BothMarks") && !j.speaks.Shared:
+	case strings.HasSuffix(l.Name, "BothMarks") && !j.speaks.Shared:
 		return ""
-	case strings.HasPrefix(l.name, "ProcessesShare") && runs:
+	case strings.HasPrefix(l.Name, "ProcessesShare") && j.runs():
 		return "it is about two processes on the same data: give --command twice"
-	case strings.HasPrefix(l.name, "ProcessesShare"):
+	case strings.HasPrefix(l.Name, "ProcessesShare"):
 		return "it is about two processes on the same data: give the URLs of two"
-	case strings.HasPrefix(l.name, "RestartKeeps") && runs:
+	case strings.HasPrefix(l.Name, "RestartKeeps") && j.runs():
 		return "the storage loses its data when it is killed, and its marks with it"
-	case strings.HasPrefix(l.name, "RestartKeeps"):
+	case strings.HasPrefix(l.Name, "RestartKeeps"):
 		return "gcsim kills no storage at a URL: have it run the storage, by --command"
 	}
 	return ""
@@ -292,20 +267,19 @@ func isUnanswered(err error) bool {
 	return is
 }
 
-// silent says why the storage does not answer now, to a read of what is not there.
 func (j *judge) silent(ctx context.Context) error {
 	_, _, err := j.open().Read(ctx, tokenOf(0), asked)
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, j.place.ended())
+	return errors.Join(err, j.ended())
 }
 
 // begin returns a part of the storage that nobody has used. For each law the storage is
 // made fresh where it can be.
 func (j *judge) begin(ctx context.Context) (store, error) {
 	if j.used {
-		if err := j.place.fresh(ctx); err != nil {
+		if err := j.fresh(ctx); err != nil {
 			return nil, err
 		}
 		j.used = false
@@ -313,10 +287,9 @@ func (j *judge) begin(ctx context.Context) (store, error) {
 	return j.open(), nil
 }
 
-// view is what open shows.
 func (j *judge) view() view {
 	j.views++
-	return view{client: j.client, base: j.place.urls()[0], prefix: fmt.Sprintf("%s-%d-", j.mark, j.views)}
+	return view{client: j.client, base: j.urls()[0], prefix: fmt.Sprintf("%s-%d-", j.mark, j.views)}
 }
 
 func (j *judge) open() store {
@@ -326,29 +299,72 @@ func (j *judge) open() store {
 	return v1{j.view()}
 }
 
-// maxScope is the longest scope of a law, in bytes: with its prefix it has at most the
-// 1,024 that the protocol allows.
-const maxScope = 1000
-
-// subject shows the storage to the laws of fencetest.
 func (j *judge) subject() fencetest.Subject {
 	s := fencetest.Subject{
 		Open:       func(ctx context.Context) (fencetest.Store, error) { return j.begin(ctx) },
 		NoSequence: !j.speaks.Sequence, NoShared: !j.speaks.Shared, Terse: !j.speaks.Marks,
-		MaxScope: maxScope, Idle: j.idle,
+		MaxScope: 1000, Idle: j.idle, // with its prefix a scope has at most the 1,024 bytes that the protocol allows
 	}
-	if r, ok := j.place.(*run); ok && j.speaks.Durable {
+	if j.runs() && j.speaks.Durable {
 		s.Restart = func(ctx context.Context, s fencetest.Store) (fencetest.Store, error) {
-			if err := r.restart(ctx); err != nil {
-				return nil, err
-			}
-			return s.(store).at(r.urls()[0]), nil
+			err := j.restart(ctx)
+			return s.(store).at(j.urls()[0]), err
 		}
 	}
-	if len(j.place.urls()) > 1 {
+	if len(j.urls()) > 1 {
 		s.Second = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
-			return s.(store).at(j.place.urls()[1]), nil
+			return s.(store).at(j.urls()[1]), nil
 		}
 	}
 	return s
+}
+
+// manyMarks is the law for which a storage is shown as many scopes as there is time for.
+const manyMarks = "ManyMarksStay"
+
+// How many scopes that are.
+const (
+	minScopes  = 2_000
+	maxScopes  = 25_000
+	scopesTime = 30 * time.Second // to write in all of them
+	tried      = 200              // by which the storage shows how quick it is
+)
+
+// manyMarksStay checks the law with so many scopes that it is over in about a minute, also of
+// a storage that is slow.
+func (j *judge) manyMarksStay(ctx context.Context, l fencetest.Law) error {
+	s := j.subject()
+	if s.Marks = j.scopes; s.Marks == 0 {
+		began := time.Now()
+		if err := j.writes(ctx, tried); err != nil {
+			return err
+		}
+		s.Marks = scopesFor(time.Since(began))
+	}
+	return l.Check(ctx, s)
+}
+
+// scopesFor is how many scopes there are for a storage that has taken so long for those that
+// were tried.
+func scopesFor(took time.Duration) int {
+	return min(max(minScopes, int(scopesTime*tried/max(took, 1))), maxScopes)
+}
+
+func (j *judge) writes(ctx context.Context, n int) error {
+	s, err := j.begin(ctx)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(underWay)
+	for i := range n {
+		g.Go(func() error {
+			scope := fmt.Sprintf("lock-%d", i)
+			return s.Write(ctx, fence.Claim{Scope: scope, Token: 34}, scope, "value")
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("a write in a scope of its own: %w", err)
+	}
+	return nil
 }

@@ -24,7 +24,6 @@ const (
 	heldUp      = 2 * time.Second
 )
 
-// lateBody is a body that comes late.
 type lateBody struct {
 	what    string
 	size    int
@@ -85,7 +84,6 @@ func (b lateBody) isNoWayIn(s *steps, old fence.Token) {
 	s.write(old, "stale", fence.ErrStale)
 }
 
-// framing are the headers that say how long the body is.
 func (b lateBody) framing() string {
 	switch {
 	case b.chunked:
@@ -98,7 +96,6 @@ func (b lateBody) framing() string {
 
 func contentLength(n int) string { return fmt.Sprintf("Content-Length: %d", n) }
 
-// text is the body as it is sent.
 func (b lateBody) text() string {
 	body := strings.Repeat("late", b.size/4)
 	if b.chunked {
@@ -107,7 +104,6 @@ func (b lateBody) text() string {
 	return body
 }
 
-// finish sends the body of a request, and returns the answer.
 func finish(conn net.Conn, body string, within time.Duration) (a program.Answer, err error) {
 	if err := conn.SetDeadline(time.Now().Add(within)); err != nil {
 		return a, err
@@ -135,14 +131,11 @@ func dial(ctx context.Context, base string, e Exchange, framing string) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	var dialer interface {
-		DialContext(ctx context.Context, network, addr string) (net.Conn, error)
-	} = new(net.Dialer)
-	port := "80"
+	dial, port := new(net.Dialer).DialContext, "80"
 	if u.Scheme == "https" {
-		dialer, port = new(tls.Dialer), "443"
+		dial, port = new(tls.Dialer).DialContext, "443"
 	}
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
+	conn, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
 	if err != nil {
 		return nil, err
 	}

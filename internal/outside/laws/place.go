@@ -13,79 +13,58 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// endDelay is for how long a storage that does not answer may take to end.
-const endDelay = time.Second
-
-// place is where a storage is: one that is there already, or one that commands run. It has a
-// second URL where two processes work on the same data.
-type place interface {
-	// fresh makes the storage empty, where it can.
-	fresh(ctx context.Context) error
-	// urls returns one or two.
-	urls() []string
-	// ended says how a process of the storage that does not answer has ended; nil: none
-	// that is known.
-	ended() error
-	// args are those of gcsim that name it, for a shell.
-	args() string
-	String() string
-}
-
-// there is a storage that is there already.
-type there []string
-
-func (t there) fresh(context.Context) error { return nil }
-func (t there) urls() []string              { return t }
-func (t there) ended() error                { return nil }
-func (t there) args() string                { return strings.Join(t, " ") }
-func (t there) String() string              { return strings.Join(t, " and ") }
-
-// run is a storage that commands run.
-type run struct {
-	group    *proc.Group
+// place is where a storage is: one that is there already, or one that commands run. There are two
+// URLs or commands where two processes work on the same data.
+type place struct {
+	given    []string // URLs of one that is there already
 	commands []string
-	begun    int // how many directories there were
+	group    *proc.Group // of those that commands run; nil: none do
+	begun    int         // how many directories there were
 	storages []*program.Server
 }
 
-func (r *run) String() string { return strings.Join(r.commands, " and ") }
+func (p *place) runs() bool { return len(p.commands) > 0 }
 
-func (r *run) args() string {
-	var args []string
-	for _, command := range r.commands {
+func (p *place) String() string { return strings.Join(slices.Concat(p.given, p.commands), " and ") }
+
+// args are those of gcsim that name it, for a shell.
+func (p *place) args() string {
+	args := slices.Clone(p.given)
+	for _, command := range p.commands {
 		args = append(args, "--command '"+strings.ReplaceAll(command, "'", `'\''`)+"'")
 	}
 	return strings.Join(args, " ")
 }
 
 // hasDir reports whether a storage is told where its files can lie.
-func (r *run) hasDir() bool {
-	return slices.ContainsFunc(r.commands, func(command string) bool { return strings.Contains(command, "{dir}") })
+func (p *place) hasDir() bool {
+	return slices.ContainsFunc(p.commands, func(command string) bool { return strings.Contains(command, "{dir}") })
 }
 
-// fresh ends the storage and starts another one in a directory of its own.
-func (r *run) fresh(ctx context.Context) error {
-	if err := r.kill(); err != nil {
+// fresh makes a storage empty that commands run: it ends, and another one starts in a directory
+// of its own.
+func (p *place) fresh(ctx context.Context) error {
+	if err := p.kill(); err != nil {
 		return err
 	}
-	r.begun++
-	r.storages = nil
-	dir := filepath.Join(r.group.Dir, fmt.Sprintf("data-%d", r.begun))
-	for i, command := range r.commands {
-		s, err := program.New(r.group, fmt.Sprintf("storage %d", i+1), command, dir)
+	p.begun++
+	p.storages = nil
+	for i, command := range p.commands {
+		dir := filepath.Join(p.group.Dir, fmt.Sprintf("data-%d", p.begun))
+		s, err := program.New(p.group, fmt.Sprintf("storage %d", i+1), command, dir)
 		if err != nil {
 			return err
 		}
-		r.storages = append(r.storages, s)
+		p.storages = append(p.storages, s)
 	}
-	return r.start(ctx)
+	return p.start(ctx)
 }
 
 // restart ends the storage as kill -9 does, and starts it again on what it has kept.
-func (r *run) restart(ctx context.Context) error { return errors.Join(r.kill(), r.start(ctx)) }
+func (p *place) restart(ctx context.Context) error { return errors.Join(p.kill(), p.start(ctx)) }
 
-func (r *run) start(ctx context.Context) error {
-	for _, s := range r.storages {
+func (p *place) start(ctx context.Context) error {
+	for _, s := range p.storages {
 		if err := s.Start(ctx); err != nil {
 			return err
 		}
@@ -93,24 +72,33 @@ func (r *run) start(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) kill() error {
+func (p *place) kill() error {
 	var errs []error
-	for _, s := range r.storages {
+	for _, s := range p.storages {
 		errs = append(errs, s.Kill())
 	}
 	return errors.Join(errs...)
 }
 
-func (r *run) urls() (urls []string) {
-	for _, s := range r.storages {
+func (p *place) end() error {
+	if p.group == nil {
+		return nil
+	}
+	return errors.Join(p.kill(), p.group.Close())
+}
+
+func (p *place) urls() []string {
+	urls := slices.Clone(p.given)
+	for _, s := range p.storages {
 		urls = append(urls, s.URL())
 	}
 	return urls
 }
 
-func (r *run) ended() error {
-	soon := time.After(endDelay)
-	for _, s := range r.storages {
+// ended says how a process of the storage that does not answer has ended; nil: none that is known.
+func (p *place) ended() error {
+	soon := time.After(time.Second) // for so long one that does not answer may take to end
+	for _, s := range p.storages {
 		if err := s.Ended(soon); err != nil {
 			return err
 		}

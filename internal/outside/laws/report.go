@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/report/story"
 )
-
-// scenario is what reports for machines call the judgement, beside the names of scenarios.
-const scenario = "laws"
 
 // OK reports whether at least one law holds and none fails or could not be judged.
 func (r Report) OK() bool { return r.Count(Holds) > 0 && r.Count(Fails)+r.Count(NotJudged) == 0 }
@@ -68,11 +66,11 @@ func (r Result) Text(w io.Writer) error {
 	return err
 }
 
-// Story is the same for reports that are about many runs.
+// Story is the same for reports that are about many runs. In the place of a scenario's name it has "laws".
 func (r Report) Story() []story.Result {
 	var list []story.Result
 	for _, law := range r.Results {
-		result := story.Result{Scenario: scenario, Title: r.Storage, Variant: law.Law, Began: law.Began, Took: law.Took}
+		result := story.Result{Scenario: "laws", Title: r.Storage, Variant: law.Law, Began: law.Began, Took: law.Took}
 		switch law.Outcome {
 		case LeftOut:
 			result.Skipped = law.Why
@@ -87,4 +85,59 @@ func (r Report) Story() []story.Result {
 		list = append(list, result)
 	}
 	return list
+}
+
+// How many requests are shown, and for how many there are lines for a shell.
+const (
+	maxRequests = 12
+	maxAgain    = 100
+)
+
+// again has the lines for a shell by which requests are made once more, on names that
+// nobody has used, and what the storage answered.
+func (j *judge) again(requests []Exchange) []string {
+	if len(requests) == 0 {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("URL=%s; S=again-$RANDOM", j.urls()[0])}
+	for _, e := range requests {
+		line := "curl -sS --path-as-is -w ' -> %{http_code}\\n'"
+		switch e.Method {
+		case http.MethodGet:
+		case http.MethodHead:
+			line += " -I"
+		default:
+			line += " -X " + e.Method
+		}
+		for _, h := range e.Header {
+			name, value, _ := strings.Cut(h, ": ")
+			if value == "" {
+				line += fmt.Sprintf(` -H "%s;"`, name) // how curl sends one that is empty
+				continue
+			}
+			line += fmt.Sprintf(` -H "%s"`, j.quoted(h))
+		}
+		if e.Body != "" || e.Method == http.MethodPut || e.Method == http.MethodPost {
+			line += fmt.Sprintf(` --data-binary "%s"`, j.quoted(e.Body))
+		}
+		line += fmt.Sprintf(` "$URL%s"`, j.quoted(e.Path))
+		lines = append(lines, line+"   # "+e.came())
+	}
+	return lines
+}
+
+func (e Exchange) came() string {
+	switch {
+	case e.Error != "":
+		return "no answer"
+	case e.Answer == "":
+		return fmt.Sprint(e.Status)
+	}
+	return strings.Join(strings.Fields(fmt.Sprint(e.Status, " ", e.Answer)), " ")
+}
+
+// quoted is a text for a shell, between double quotes, in which names begin with $S.
+func (j *judge) quoted(s string) string {
+	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", "$", `\$`).Replace(s)
+	return strings.ReplaceAll(s, j.mark, "$S")
 }

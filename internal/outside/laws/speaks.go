@@ -12,7 +12,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// The protocols.
 const (
 	protocolV1      = "/v1"
 	protocolContrib = "contrib/lock"
@@ -47,7 +46,6 @@ const asked = "asked"
 
 func tokenOf(t fence.Token) fence.Claim { return fence.Claim{Scope: asked, Token: t} }
 
-// ask finds out what a fresh storage speaks.
 func (j *judge) ask(ctx context.Context) (Speaks, error) {
 	v := v1{j.view()}
 	notV1 := errors.New("a PUT is answered in contrib/lock's form")
@@ -112,7 +110,6 @@ func unnamed(err error) error {
 	return err
 }
 
-// has reports whether a value is there.
 func has(ctx context.Context, s store, value string) bool {
 	got, _, err := s.Read(ctx, fence.Claim{Scope: asked}, asked)
 	return err == nil && got == value
@@ -178,20 +175,20 @@ const writtenLate = 6 * time.Second
 
 // isDurable finds out whether a storage that a command runs keeps its data. One that loses
 // what it was told last, and not what came before, keeps it, and is held to the laws.
-func (r *run) isDurable(ctx context.Context, open func() store) (bool, error) {
-	keeps, err := r.keepsAfter(ctx, open, 0)
-	if keeps || err != nil || !r.hasDir() {
+func (j *judge) isDurable(ctx context.Context) (bool, error) {
+	keeps, err := j.keepsAfter(ctx, 0)
+	if keeps || err != nil || !j.hasDir() {
 		return keeps, err
 	}
-	return r.keepsAfter(ctx, open, writtenLate)
+	return j.keepsAfter(ctx, writtenLate)
 }
 
 // keepsAfter finds out whether a storage keeps what was written so long before it is killed.
-func (r *run) keepsAfter(ctx context.Context, open func() store, wait time.Duration) (bool, error) {
-	if err := r.fresh(ctx); err != nil {
+func (j *judge) keepsAfter(ctx context.Context, wait time.Duration) (bool, error) {
+	if err := j.fresh(ctx); err != nil {
 		return false, err
 	}
-	s := open()
+	s := j.open()
 	if err := keeps(ctx, s); err != nil {
 		return false, err
 	}
@@ -200,9 +197,9 @@ func (r *run) keepsAfter(ctx context.Context, open func() store, wait time.Durat
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	if err := r.restart(ctx); err != nil {
+	if err := j.restart(ctx); err != nil {
 		return false, err
 	}
-	value, _, err := s.at(r.urls()[0]).Read(ctx, fence.Claim{Scope: asked}, asked)
+	value, _, err := s.at(j.urls()[0]).Read(ctx, fence.Claim{Scope: asked}, asked)
 	return value == "value", err
 }

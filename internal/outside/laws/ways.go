@@ -1,6 +1,7 @@
 package laws
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,7 +14,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
-// changing are the methods that change a key.
 var changing = []string{http.MethodPut, http.MethodDelete}
 
 func noScopeIsNoWayIn(s *steps) {
@@ -161,4 +161,61 @@ func partsAreReads(s *steps) {
 			s.fail("a GET with %s and token %d, where %d has been seen, was answered, want it refused with 412", asks, next-1, next)
 		}
 	}
+}
+
+// connectionsKeepNothing shows requests that the connection's earlier ones could complete.
+func connectionsKeepNothing(s *steps) {
+	other := fencehttp.HeaderScope + ": " + s.name("other")
+	scope, put := s.scope(), http.MethodPut
+	smuggled := fmt.Sprintf("PUT %s HTTP/1.1\r\nHost: storage\r\n%s\r\n%s\r\nContent-Length: 5\r\n\r\nstale", s.path(key), scope, token("35"))
+	answered := func(e Exchange, what string) { s.answer(e, what) }
+	for _, step := range []struct {
+		want func(Exchange, string)
+		what string
+		Exchange
+	}{
+		{s.done, "a write with token 35", s.asking(put, "kept", scope, token("35"))},
+		{s.refused, "a write without a token, after one with a token,", s.asking(put, "stale", scope)},
+		{s.refused, "a delete without a token, after a write with one,", s.asking(http.MethodDelete, "", scope)},
+		{s.done, "a write in another scope", Exchange{Method: put, Path: s.path("other"), Header: []string{other, token("1")}, Body: "other"}},
+		{s.refused, "a stale write that names no scope, after one in another scope,", s.asking(put, "stale", token("34"))},
+		{s.refused, "a stale write whose body is itself a request", s.asking(put, smuggled, scope, token("34"))},
+		{answered, "a read", s.asking(http.MethodGet, "")},
+	} {
+		step.Kept = true
+		step.want(step.Exchange, step.what)
+		s.stays("kept", step.what)
+	}
+	s.write(34, "stale", fence.ErrStale)
+}
+
+// batch writes a value at a key by a batch of one.
+func (s v1) batch(ctx context.Context, c fence.Claim, key, value string) (program.Answer, error) {
+	body := fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": %q}]}`, s.name(key), value)
+	header := append(s.header(c), "Content-Type: application/json")
+	return s.client.ask(ctx, s.base, Exchange{Method: http.MethodPost, Path: program.PathBatch, Header: header, Body: body})
+}
+
+func batchIsFenced(s *steps) {
+	if !s.judge.speaks.Batch {
+		s.fail("%w: the storage knows no batches", fencetest.ErrNotApplicable)
+	}
+	batch := func(t fence.Token, want bool) {
+		if s.err != nil {
+			return
+		}
+		a, err := s.batch(s.ctx, claim(t), key, "batch")
+		switch {
+		case err != nil:
+			s.fail("a batch with token %d: %w", t, err)
+		case a.OK() != want:
+			s.fail("a batch with token %d: the storage answered %v, want admitted: %v", t, a, want)
+		}
+	}
+	batch(34, false)
+	batch(0, false)
+	s.stays("kept", "batches that are stale, or have no token,")
+	batch(36, true)
+	s.write(35, "stale after a batch with token 36", fence.ErrStale)
+	s.stays("batch", "a batch with token 36")
 }

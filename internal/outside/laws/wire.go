@@ -14,22 +14,19 @@ import (
 )
 
 // wire are the laws that only HTTP can break. Each begins with "kept" at the key, by token 35.
-var wire = []struct {
-	name, doc string
-	check     func(*steps)
-}{
-	{"OnlyNumbersAreTokens", "What is no decimal number from 1 to 2^63-1 is refused as a token, with a status from 400 to 499, and changes nothing.", onlyNumbersAreTokens},
-	{"SpellingIsNoWayIn", "A stale token stays stale however it is spelled.", spellingIsNoWayIn},
-	{"NoScopeIsNoWayIn", "A stale request that names no scope is refused, or its key is the scope.", noScopeIsNoWayIn},
-	{"HeaderNamesHaveNoCase", "A header is the same one however its name is spelled: Fencing-Token, fencing-token.", headerNamesHaveNoCase},
-	{"TwoTokensAreNoWayIn", "A request with two tokens is refused, or both the check and the mark are of the higher one.", twoTokensAreNoWayIn},
-	{"OtherWaysAreClosed", "No other method, path or header is a way around the fence.", otherWaysAreClosed},
-	{"MarksAreNoKeys", "No key that a client can name is a mark.", marksAreNoKeys},
-	{"HeadIsARead", "Where a HEAD is answered it is checked, and raises the mark, as a GET.", headIsARead},
-	{"PartsAreReads", "So is every GET that asks for a part, or whether something has changed.", partsAreReads},
-	{"ConnectionsKeepNothing", "What came before on a connection does not matter: no claim of it, and no body of a refused request.", connectionsKeepNothing},
-	{"LateBodyIsNoWayIn", "Check and write are one step, also where a request's body comes long after its headers.", lateBodyIsNoWayIn},
-	{"BatchIsFenced", "A stale batch is refused, and one without a token, and a batch raises the mark.", batchIsFenced},
+var wire = []Law{
+	{"OnlyNumbersAreTokens", "What is no decimal number from 1 to 2^63-1 is refused as a token, with a status from 400 to 499, and changes nothing.", onWire(onlyNumbersAreTokens)},
+	{"SpellingIsNoWayIn", "A stale token stays stale however it is spelled.", onWire(spellingIsNoWayIn)},
+	{"NoScopeIsNoWayIn", "A stale request that names no scope is refused, or its key is the scope.", onWire(noScopeIsNoWayIn)},
+	{"HeaderNamesHaveNoCase", "A header is the same one however its name is spelled: Fencing-Token, fencing-token.", onWire(headerNamesHaveNoCase)},
+	{"TwoTokensAreNoWayIn", "A request with two tokens is refused, or both the check and the mark are of the higher one.", onWire(twoTokensAreNoWayIn)},
+	{"OtherWaysAreClosed", "No other method, path or header is a way around the fence.", onWire(otherWaysAreClosed)},
+	{"MarksAreNoKeys", "No key that a client can name is a mark.", onWire(marksAreNoKeys)},
+	{"HeadIsARead", "Where a HEAD is answered it is checked, and raises the mark, as a GET.", onWire(headIsARead)},
+	{"PartsAreReads", "So is every GET that asks for a part, or whether something has changed.", onWire(partsAreReads)},
+	{"ConnectionsKeepNothing", "What came before on a connection does not matter: no claim of it, and no body of a refused request.", onWire(connectionsKeepNothing)},
+	{"LateBodyIsNoWayIn", "Check and write are one step, also where a request's body comes long after its headers.", onWire(lateBodyIsNoWayIn)},
+	{"BatchIsFenced", "A stale batch is refused, and one without a token, and a batch raises the mark.", onWire(batchIsFenced)},
 }
 
 // The names in the laws of HTTP.
@@ -49,16 +46,17 @@ type steps struct {
 	err   error // of the first that did not
 }
 
-// checkWire checks a law of HTTP.
-func (j *judge) checkWire(ctx context.Context, check func(*steps)) error {
-	if j.speaks.Protocol != protocolV1 {
-		return fmt.Errorf("%w: it is about /v1, and the storage speaks %s", fencetest.ErrNotApplicable, j.speaks.Protocol)
+func onWire(check func(*steps)) func(context.Context, *judge) error {
+	return func(ctx context.Context, j *judge) error {
+		if j.speaks.Protocol != protocolV1 {
+			return fmt.Errorf("%w: it is about /v1, and the storage speaks %s", fencetest.ErrNotApplicable, j.speaks.Protocol)
+		}
+		s := &steps{judge: j, ctx: ctx}
+		if s.begin(); s.err == nil {
+			check(s)
+		}
+		return s.err
 	}
-	s := &steps{judge: j, ctx: ctx}
-	if s.begin(); s.err == nil {
-		check(s)
-	}
-	return s.err
 }
 
 // begin has "kept" at the key, by token 35, in a part of the storage that nobody has used.
@@ -127,7 +125,6 @@ func (s *steps) asking(method, body string, header ...string) Exchange {
 	return Exchange{Method: method, Path: s.path(key), Header: header, Body: body}
 }
 
-// answer makes a request and wants any answer.
 func (s *steps) answer(e Exchange, what string) (a program.Answer) {
 	if s.err != nil {
 		return a
@@ -146,12 +143,10 @@ func (s *steps) tries(e Exchange) {
 	}
 }
 
-// refused makes a request and wants it refused.
 func (s *steps) refused(e Exchange, what string) {
 	s.wants(e, what, program.Answer.Refused, "refused with a status from 400 to 499")
 }
 
-// done makes a request and wants it admitted.
 func (s *steps) done(e Exchange, what string) {
 	s.wants(e, what, program.Answer.OK, "admitted with a status from 200 to 299")
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/webpage"
 )
 
-// answerDeadline is what Gate.Within is at first.
-const answerDeadline = 10 * time.Second
-
 // Gate is the address at which clients find a storage that is not ours, wherever that is. The
 // account of such a storage is the gate's: the gate lets through one request after the other,
 // and tells what the storage answered.
@@ -42,7 +39,7 @@ type Gate struct {
 	// shows none. Its keys are their own scopes: that scopes are the same is for the story to see.
 	Contrib bool
 	// Within is for how long the storage may take to answer, once all of a request was passed
-	// on to it.
+	// on to it; at first 10 s.
 	Within time.Duration
 
 	name      string // of the storage, in errors
@@ -75,7 +72,7 @@ func NewGate(name string) (*Gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a gate before %s: %w", name, err)
 	}
-	g := &Gate{name: name, listener: listener, transport: NewTransport(), turn: make(chan struct{}, 1), Within: answerDeadline}
+	g := &Gate{name: name, listener: listener, transport: NewTransport(), turn: make(chan struct{}, 1), Within: 10 * time.Second}
 	g.ctx, g.close = context.WithCancel(context.Background())
 	g.over, g.finish = context.WithCancel(g.ctx)
 	g.Serve("")
@@ -199,7 +196,6 @@ type unansweredError struct{ did string }
 
 func (e *unansweredError) Error() string { return e.did }
 
-// passage is a request on its way through the gate.
 type passage struct {
 	*Gate
 	request *request
@@ -208,9 +204,8 @@ type passage struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	mu    sync.Mutex
-	has   bool // it has the turn
-	ended bool
+	mu  sync.Mutex
+	has bool // it has the turn
 }
 
 // take waits for the turn. From then on the storage has its time to answer, whether or not the
@@ -221,8 +216,8 @@ func (p *passage) take() error {
 	switch {
 	case p.has:
 		return nil
-	case p.ended:
-		return context.Canceled
+	case p.ctx.Err() != nil: // it has ended
+		return context.Cause(p.ctx)
 	}
 	if err := p.await(); err != nil {
 		return err
@@ -262,7 +257,7 @@ func (p *passage) end() {
 	p.cancel(nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended = true; p.has {
+	if p.has {
 		<-p.turn
 	}
 }
@@ -293,7 +288,6 @@ func (p *passage) pass() (Answer, error) {
 	return p.ask(p.life(), strings.NewReader(body))
 }
 
-// ask makes the request once.
 func (p *passage) ask(now life, body io.Reader) (Answer, error) {
 	if now.to == "" {
 		return Answer{}, errNobody

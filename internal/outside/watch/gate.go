@@ -16,11 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/webpage"
 )
 
-// Bounds of a gate.
-const (
-	maxBody       = 16 << 20 // bytes of a request that is held
-	headerTimeout = 10 * time.Second
-)
+const maxBody = 16 << 20 // bytes of a request that is held
 
 // gate is a proxy before the storage. It holds each request that may change something until it
 // is told to let it pass.
@@ -71,7 +67,7 @@ func openGate(to *url.URL) (*gate, error) {
 		to: to, addr: l.Addr().String(), requests: make(chan *request), closed: make(chan struct{}),
 		out: &http.Transport{DisableKeepAlives: true}, // so that nothing is sent twice
 	}
-	g.server = &http.Server{Handler: webpage.Guard(g), ReadHeaderTimeout: headerTimeout}
+	g.server = &http.Server{Handler: webpage.Guard(g), ReadHeaderTimeout: 10 * time.Second}
 	go g.server.Serve(l) // it ends with Close
 	return g, nil
 }
@@ -97,7 +93,6 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// at is the storage's URL of a request.
 func (g *gate) at(u *url.URL) *url.URL {
 	at := *u
 	at.Scheme, at.Host = g.to.Scheme, g.to.Host
@@ -108,7 +103,6 @@ func (g *gate) at(u *url.URL) *url.URL {
 	return &at
 }
 
-// hold keeps a request until it may pass.
 func (g *gate) hold(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -133,7 +127,6 @@ func (g *gate) hold(w http.ResponseWriter, r *http.Request) {
 	q.answer <- g.forward(w, r, g.at(r.URL))
 }
 
-// forward asks a URL, and passes on the answer.
 func (g *gate) forward(w http.ResponseWriter, r *http.Request, to *url.URL) (got answer) {
 	got.err = errors.New("the request was broken off")
 	proxy := &httputil.ReverseProxy{

@@ -42,13 +42,6 @@ const (
 	AtGrant = "grant" // when the lock is granted to it
 )
 
-// The other client's lease is renewed; it is not to run out if this process stands still.
-const otherTTL = "60s"
-
-// lagging is for how long the account of a grant may lag behind a write under it.
-const lagging = 2 * time.Second
-
-// watch is a program that is watched.
 type watch struct {
 	Options
 	stage   *stage.Stage
@@ -100,16 +93,13 @@ func Watch(ctx context.Context, o Options) (verdict string, err error) {
 	return w.see(ctx)
 }
 
-// programName is that of the program's process.
-const programName = "command"
-
 // prepareOther makes the client that takes the lock after the program.
 func (w *watch) prepareOther(ctx context.Context) error {
 	settings, err := setting.Complete(slices.Concat(setting.Client, w.Service.Client), w.Settings)
 	if err != nil {
 		return err
 	}
-	settings[setting.TTL] = otherTTL
+	settings[setting.TTL] = "60s" // the lease is renewed; it is not to run out if this process stands still
 	endpoints, err := w.stage.Servers.Endpoints(ctx, settings)
 	if err != nil {
 		return err
@@ -131,14 +121,13 @@ func (w *watch) start() (err error) {
 	}
 	w.stage.See(func(a *stage.Account) { w.seen = len(a.Tenures) })
 	w.stage.Group().Lane = func(string) io.Writer { return w.Output } // of the program alone: all others run
-	if w.program, err = w.stage.Group().StartCommand(programName, env, w.Command); err != nil {
+	if w.program, err = w.stage.Group().StartCommand("command", env, w.Command); err != nil {
 		return err
 	}
 	go io.Copy(w.Output, w.program.Stdout) // a full pipe would stop it
 	return nil
 }
 
-// see plays the story.
 func (w *watch) see(ctx context.Context) (verdict string, err error) {
 	var late *request
 	var tenure history.Event
@@ -206,7 +195,8 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 		if q == nil {
 			return nil, tenure, w.silent("before it wrote anything by FENCELAB_STORAGE")
 		}
-		if tenure, err = w.granted(ctx, lagging); err == nil {
+		// The account of a grant may lag behind a write under it.
+		if tenure, err = w.granted(ctx, 2*time.Second); err == nil {
 			return q, tenure, nil
 		}
 		if isClosed(w.program.Done()) {
@@ -217,7 +207,6 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 	}
 }
 
-// silent is the error of a program that ended, or does nothing.
 func (w *watch) silent(before string) error {
 	if isClosed(w.program.Done()) {
 		return fmt.Errorf("it ended %s: %w", before, w.program.Ended())

@@ -34,9 +34,6 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// exitPipe is what a shell says of a program that SIGPIPE has ended.
-const exitPipe = 128 + int(syscall.SIGPIPE)
-
 // Main runs a command with the process's arguments, and ends the process: with
 // 0, with the status of an ExitError, with 2 for wrong usage, or with 1. Where
 // nobody reads standard output any more it says nothing, and ends with 141.
@@ -61,19 +58,19 @@ func Main(cmd *cobra.Command) {
 	if err == nil {
 		os.Exit(0)
 	}
-	if pipe := new(fs.PathError); errors.As(err, &pipe) && pipe.Path == os.Stdout.Name() && errors.Is(pipe, syscall.EPIPE) {
-		os.Exit(exitPipe)
+	if pipe, ok := errors.AsType[*fs.PathError](err); ok && pipe.Path == os.Stdout.Name() && errors.Is(pipe, syscall.EPIPE) {
+		os.Exit(128 + int(syscall.SIGPIPE)) // as a shell says of a program that SIGPIPE has ended
 	}
 	code := 1
-	var exit *ExitError
+	exit, asks := errors.AsType[*ExitError](err)
 	switch {
-	case errors.As(err, &exit):
+	case asks:
 		code = exit.Code
 	case !understood:
 		code = 2
 		err = fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
 	}
-	if exit == nil || exit.Err != nil {
+	if !asks || exit.Err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.Name(), err)
 	}
 	os.Exit(code)

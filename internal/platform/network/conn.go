@@ -110,25 +110,20 @@ func (c *conn) passTx() bool {
 	if opens == nil || !c.link.hold(c) {
 		return true
 	}
-	select {
-	case <-opens:
-		c.link.letGo(c)
-		return true
-	case <-c.free:
-		return true
-	case <-c.broken:
-		return false
-	}
+	defer c.link.letGo(c)
+	return c.await(opens, c.free)
 }
 
-// passRx does the same for what the client is answered.
 func (c *conn) passRx() bool {
 	opens := c.link.Rx.opens()
-	if opens == nil {
-		return true
-	}
+	return opens == nil || c.await(opens, nil)
+}
+
+func (c *conn) await(opens, free <-chan struct{}) bool {
 	select {
 	case <-opens:
+		return true
+	case <-free:
 		return true
 	case <-c.broken:
 		return false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
@@ -95,19 +96,17 @@ func (k Kind) load(text string) (*Node, error) {
 		case n.Kind == yaml.StreamNode:
 		case root != nil:
 			return nil, ErrorAt(&n, "%s", k.Second)
-		case !isNothing(n.Content[0]):
-			root = n.Content[0]
+		default:
+			if only := n.Content[0]; only.Kind != yaml.ScalarNode || only.Tag != nullTag || only.Value != "" { // else nothing is written
+				root = only
+			}
 		}
 	}
 }
 
-// isNothing reports whether nothing is written where a value could be.
-func isNothing(n *Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == nullTag && n.Value == "" }
-
-// syntaxError is about a file that is no YAML.
 func (k Kind) syntaxError(err error, text string) *Error {
-	var at *yaml.LoadError
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
 		return &Error{1, 1, k.NoYAML + err.Error()}
 	}
 	said, mark := plainly(at, text)
@@ -169,4 +168,25 @@ func (k Kind) checkKeys(n *Node) *Error {
 		first[key.Value] = key
 	}
 	return nil
+}
+
+// countMarks refuses a file with more commas and colons than one of its size can have, and returns
+// what stands before the first one too many. For a comma in brackets the YAML library takes up to
+// 2 KiB of memory, for a colon up to 4, and no file that says something has as many.
+func countMarks(text string) (before string, err *Error) {
+	most, marks := max(1<<10, len(text)*9/20), 0
+	for i := range len(text) {
+		switch text[i] {
+		case ',':
+			marks++
+		case ':':
+			marks += 2
+		}
+		if marks > most {
+			before = text[:i]
+			line, column := 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+			return before, &Error{line, column, fmt.Sprintf("the file has too many commas and colons before this: %d is the bound for a file of %d bytes, and a colon counts twice", most, len(text))}
+		}
+	}
+	return text, nil
 }

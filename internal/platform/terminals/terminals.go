@@ -121,14 +121,12 @@ func (l *Lanes) Close() {
 	l.conns = nil
 }
 
-// tryAgain is how long after a try in vain Show looks again for the run.
-const tryAgain = 100 * time.Millisecond
-
 // Show is a lane: it waits for the run that listens at an address, and shows on w what
 // the run has for the lane, until the run or ctx ends.
 func Show(ctx context.Context, addr, name string, w io.Writer) error {
 	dial := func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", addr) }
-	conn, err := backoff.Retry(ctx, dial, backoff.WithBackOff(backoff.NewConstantBackOff(tryAgain)), backoff.WithMaxElapsedTime(0))
+	again := backoff.NewConstantBackOff(100 * time.Millisecond)
+	conn, err := backoff.Retry(ctx, dial, backoff.WithBackOff(again), backoff.WithMaxElapsedTime(0))
 	if err != nil {
 		return err
 	}

@@ -72,8 +72,7 @@ func isLoopback(host string) bool {
 func Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxied := r.URL.IsAbs() || r.Method == http.MethodConnect
-		var refused *Error
-		if errors.As(Check(r, !proxied), &refused) {
+		if refused, is := errors.AsType[*Error](Check(r, !proxied)); is {
 			http.Error(w, refused.Error(), refused.Status)
 			return
 		}

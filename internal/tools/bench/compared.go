@@ -23,7 +23,6 @@ type kind struct {
 	open, bare   opener
 }
 
-// kinds are those of all services.
 func kinds() []kind {
 	list := []kind{
 		{"etcdlock", "Mutex of package concurrency, its session kept", startEtcd, byEtcdlock, byMutex},
@@ -46,8 +45,7 @@ func (b *bench) compared() {
 	for _, k := range kinds() {
 		var s *server
 		err := caught(func() { s = b.launch(k.start) })
-		var lack missing
-		if errors.As(err, &lack) {
+		if lack, ok := errors.AsType[missing](err); ok {
 			lacks = append(lacks, fmt.Sprintf("Not measured is %s: %s.", k.name, lack))
 			continue
 		}

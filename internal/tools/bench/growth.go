@@ -16,7 +16,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// growth compares few keys with many, each its own lock, with its mark.
 func (b *bench) growth() {
 	t := b.report.table("From 1,000 to "+thousands(float64(b.many))+" keys",
 		"Each key is its own lock and has its own mark; keys and values have 16 bytes. *cost*: time a write with many keys as a multiple of that with few, of the same round. Memory is what the process has more of with the keys than without; live heap is without what the garbage collector keeps in reserve.",
@@ -101,7 +100,7 @@ func (b *bench) growBolt(t *table) {
 	many, starts := b.startTimes("many")
 	results := b.raceLoads(writers, rival{"few keys", few, put(fewKeys, 1)}, rival{"many keys", many, put(b.many, 1)})
 	b.grown(t, "bolt, over HTTP, 64 connections", results, disk, "disk")
-	b.report.note("Start with "+thousands(float64(b.many))+" keys", fmt.Sprintf(
+	b.report.table("Start with "+thousands(float64(b.many))+" keys", fmt.Sprintf(
 		"Engine bolt, the file in the page cache, from exec to the first answer, which reads a key: %s ms (%d starts).",
 		spreadOf(starts), len(starts)))
 }

@@ -13,9 +13,6 @@ import (
 // latencyConns is on how many connections requests wait for an answer.
 const latencyConns = 64
 
-// highLoad is the part of its highest rate at which a server's latency is taken.
-const highLoad = 0.7
-
 // latencies measures how long writes take at a rate that a server can bear.
 func (b *bench) latencies() {
 	rivals := []rival{
@@ -34,7 +31,7 @@ func (b *bench) latencies() {
 	found := make([][len(quantiles)][]float64, len(rivals))
 	for range latencyRounds {
 		for i, r := range rivals {
-			took, rate, err := paced(r, highest[i]*highLoad, b.latency)
+			took, rate, err := paced(r, highest[i]*0.7, b.latency)
 			check(of(r.name, err))
 			sent[i] = append(sent[i], rate)
 			for q, percent := range quantiles {
@@ -51,7 +48,6 @@ func (b *bench) latencies() {
 	}
 }
 
-// quantiles are those that are told.
 var quantiles = [...]float64{50, 99, 99.9}
 
 // latencyRounds is how often each server has its turn: a neighbour's burst of work

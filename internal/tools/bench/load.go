@@ -70,23 +70,17 @@ func (l *load) turn(d time.Duration) (int, time.Duration, error) {
 	return working(len(l.conns), l.ops, func(_ context.Context, i int) error { return l.send(i) })(d)
 }
 
-// once sends the first n requests.
-func (l *load) once(n int) error {
-	_, _, err := repeat(len(l.conns), func(i int) bool { return l.conns[i].n < n }, l.send)
-	return err
-}
-
 // send sends the first n requests to a server, by so many connections.
 func send(s *server, conns int, x exchange, n int) {
 	l := must(dial(s.addr, conns, x))
 	defer l.close()
-	check(l.once(n))
+	_, _, err := repeat(conns, func(i int) bool { return l.conns[i].n < n }, l.send)
+	check(err)
 }
 
 // send sends the connection's next request and reads the answer.
-func (l *load) send(i int) error { return l.conns[i].next() }
-
-func (c *conn) next() error {
+func (l *load) send(i int) error {
+	c := l.conns[i]
 	for i, at := range c.slots {
 		key := keyNumber(c.n*len(c.slots)+i, c.keys)
 		for digit := at + len(slot) - 1; c.request[digit] != '-'; digit-- {
@@ -121,7 +115,6 @@ func keyNumber(n, keys int) int { return n * 7919 % keys }
 // fewKeys fit into any cache.
 const fewKeys = 1000
 
-// value is what every write writes.
 const value = "0123456789abcdef"
 
 // put is a fenced write over HTTP, pipelined by depth.
@@ -132,7 +125,6 @@ func putValue(keys, depth int, value string) exchange {
 	return exchange{depth, strings.Repeat(one, depth), keys, several(depth, noContent)}
 }
 
-// largest is a value of 1 MiB.
 var largest = strings.Repeat(value, kvhttp.DefaultMaxBody/len(value))
 
 // batch is a POST /v1/batch of so many writes under one lock.
@@ -163,7 +155,6 @@ func request(method, path, header, body string) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s", method, path, header, len(body), body)
 }
 
-// several reads n answers.
 func several(n int, answer func(*bufio.Reader) error) func(*bufio.Reader) error {
 	return func(r *bufio.Reader) error {
 		for range n {
@@ -175,7 +166,6 @@ func several(n int, answer func(*bufio.Reader) error) func(*bufio.Reader) error 
 	}
 }
 
-// noContent reads an answer that must be 204.
 func noContent(r *bufio.Reader) error { return readHead(r, "204 No Content") }
 
 // readHead reads an answer without its body. It must have a status.
@@ -196,7 +186,6 @@ func readHead(r *bufio.Reader, status string) error {
 	}
 }
 
-// rival is a server and what is sent to it.
 type rival struct {
 	name     string
 	server   *server

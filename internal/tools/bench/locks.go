@@ -64,7 +64,6 @@ func (b *bench) ownLocks(t *table, service string, lead []string, most float64, 
 		goal{what: "lock and unlock in " + service + ", clients: %d; time of the " + ways[1].name + "'", aim: atMost, want: most}, figures...)
 }
 
-// inEtcd compares etcdlock with a Mutex of package concurrency.
 func (b *bench) inEtcd() {
 	etcd := b.launch(startEtcd)
 	t := b.report.table("Lock and unlock in etcd",
@@ -88,7 +87,6 @@ func (b *bench) inEtcd() {
 	}
 }
 
-// inRedis measures what the project does in Redis: locks, and fenced writes.
 func (b *bench) inRedis() {
 	s := b.launch(startRedis)
 	ours := way{"redislock", byRedislock(), s, false, lockTTL}
@@ -114,7 +112,6 @@ func (b *bench) inRedis() {
 	b.redisWrites(s)
 }
 
-// inDatabases measures what the project does in databases: locks, and fenced writes.
 func (b *bench) inDatabases() {
 	locks := b.report.table("Lock and unlock in databases",
 		"A free lock is taken and given back at once: by sqllock; and by two UPDATEs of a row, which are the least that a lock takes. Each client has a connection and a lock of its own. *of the bare statements*: the time that a lock and its unlock take as a part of theirs, of the same round. The servers do not sync what they commit.",
@@ -139,7 +136,6 @@ func (b *bench) inDatabases() {
 	}
 }
 
-// inZooKeeper measures the locks that the project has in ZooKeeper.
 func (b *bench) inZooKeeper() {
 	s := b.launch(startZooKeeper)
 	ways := []way{{"zklock", byZKLock, s, true, lockTTL}, {"bare requests", byNodes, s, true, lockTTL}}

@@ -52,7 +52,6 @@ the directory for temporary ones (TMPDIR): its disk is the one that is measured.
 	return cmd
 }
 
-// size is how much is measured.
 type size struct {
 	rounds  int           // in which each contender has a turn
 	turn    time.Duration // about how long one takes
@@ -67,7 +66,6 @@ var (
 	smoke = size{rounds: 2, turn: 20 * time.Millisecond, latency: 50 * time.Millisecond, many: 5_000, starts: 1, crashes: 1}
 )
 
-// bench is a run.
 type bench struct {
 	size
 	group  *proc.Group // of the servers that are started now

@@ -42,7 +42,6 @@ const (
 
 const contribTitle = "POST /, beside contrib/lock's own storage"
 
-// contribLock compares POST / with contrib/lock's own storage.
 func (b *bench) contribLock() {
 	program, err := b.original()
 	if err != nil {
@@ -84,7 +83,6 @@ func (b *bench) original() (program string, err error) {
 	return program, nil
 }
 
-// contribWritten reads the answer of a write that was done.
 func contribWritten(r *bufio.Reader) error {
 	const want = `{"val":"` + value + `","version":34,"err":""}`
 	if err := readHead(r, "200 OK"); err != nil {
@@ -105,7 +103,6 @@ const (
 	batchesTitle = "Batches of 64, in memory"
 )
 
-// batches compares batches with Redis.
 func (b *bench) batches() {
 	redis, ours := b.launch(startRedis), b.storage()
 	client := dialRedis(redis.addr)
@@ -132,7 +129,6 @@ func (b *bench) batches() {
 //go:embed redis.lua
 var redisScript string
 
-// redisCommand is a command as Redis reads it.
 func redisCommand(words ...string) string {
 	text := fmt.Sprintf("*%d\r\n", len(words))
 	for _, w := range words {
@@ -141,7 +137,6 @@ func redisCommand(words ...string) string {
 	return text
 }
 
-// isOK reads an answer that must be OK.
 func isOK(r *bufio.Reader) error {
 	line, err := r.ReadSlice('\n')
 	if err == nil && string(line) != "+OK\r\n" {

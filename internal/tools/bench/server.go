@@ -2,24 +2,38 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/platform/ports"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/service/elasticsearch/esproc"
 	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
+	"github.com/fencelab/fencelab/internal/service/postgres/postgresproc"
+	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
+	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/internal/storage/storagecmd"
+	"github.com/fencelab/fencelab/pkg/fence/fencesql"
+	"github.com/fencelab/fencelab/pkg/lock/eslock"
+	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
 // The commands that bench starts itself with, beside those of the lab.
@@ -84,7 +98,6 @@ type missing string
 
 func (m missing) Error() string { return string(m) }
 
-// startTimeout is how long a server may take to serve.
 const startTimeout = time.Minute
 
 // start starts the server of a role on a free address, with more arguments after that, and
@@ -128,3 +141,174 @@ func (b *bench) boltStorage(dir string) *server {
 
 // status is the file in which Linux tells of the process.
 func (s *server) status() string { return fmt.Sprintf("/proc/%d/status", s.PID()) }
+
+// launcher starts a server of a service. It fails with an error that is missing where there is none.
+type launcher func(ctx context.Context, b *bench) *server
+
+func (b *bench) launch(start launcher) *server {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // also for one in Java
+	defer cancel()
+	return start(ctx, b)
+}
+
+// there is where a program was found. Where it was not, the error says what brings it.
+func there(found, lacks, bring string) string {
+	if found == "" {
+		check(missing(lacks + " (" + bring + ")"))
+	}
+	return found
+}
+
+// startEtcd starts an etcd that syncs, unlike that of the lab.
+func startEtcd(ctx context.Context, b *bench) *server {
+	s := b.start(roleEtcd, filepath.Join(b.group.Dir, "etcd"))
+	client, end, err := dialEtcd(s.addr)
+	check(err)
+	defer end()
+	_, err = client.Get(ctx, "ready") // it serves when it has a leader
+	check(of("etcd does not serve", err))
+	return s
+}
+
+// serveEtcd serves one member with etcd's own defaults. args are its address and its directory.
+func serveEtcd(ctx context.Context, args []string) error {
+	peer, err := ports.Free(1)
+	if err != nil {
+		return err
+	}
+	cfg := embed.NewConfig()
+	cfg.Dir = args[1]
+	client, other := url.URL{Scheme: "http", Host: args[0]}, url.URL{Scheme: "http", Host: peer[0]}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{other}, []url.URL{other}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	e, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	select {
+	case err := <-e.Err():
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func dialEtcd(addr string) (*clientv3.Client, func(), error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
+	return client, func() { client.Close() }, err
+}
+
+// startRedis starts a Redis without persistence, as the storage.
+func startRedis(ctx context.Context, b *bench) *server {
+	program := there(redisproc.Program(), "redis-server is not installed", redisproc.Install)
+	s := must(redisproc.Start(ctx, b.group, program, redisproc.Settings(b.group.Dir, "none")...))
+	return &server{Process: s.Process(), addr: s.Addr}
+}
+
+func startZooKeeper(ctx context.Context, b *bench) *server {
+	found, bring := zkproc.Found()
+	there(found, "ZooKeeper is missing", bring)
+	return &server{addr: must(zkproc.Start(ctx, b.group, 1)).Endpoints()[0]}
+}
+
+func startElasticsearch(ctx context.Context, b *bench) *server {
+	found, bring := esproc.Found()
+	there(found, "Elasticsearch is missing", bring)
+	s := &server{addr: "http://" + must(esproc.Start(ctx, b.group)).Addr}
+	check(eslock.Create(ctx, s.addr))
+	return s
+}
+
+type database struct {
+	name   string
+	locks  sqllock.Dialect
+	fences fencesql.Dialect
+
+	now, later string // its clock, and a minute after that
+	forUpdate  string // has a query lock its row
+	numbered   bool   // parameters are $1, $2, …
+
+	// open starts it, as a launcher does, and says how it is opened, by a driver.
+	open func(ctx context.Context, b *bench) (driver, source string)
+}
+
+var databases = []*database{
+	{
+		name: "PostgreSQL", locks: sqllock.PostgreSQL, fences: fencesql.PostgreSQL,
+		now: "clock_timestamp()", later: "clock_timestamp() + interval '1 minute'", forUpdate: " FOR UPDATE", numbered: true,
+		open: func(ctx context.Context, b *bench) (driver, source string) {
+			program := there(postgresproc.Program(), "postgres is not installed", postgresproc.Install)
+			return "pgx", must(postgresproc.Start(ctx, b.group, program)).URL()
+		},
+	},
+	{
+		name: "MariaDB", locks: sqllock.MySQL, fences: fencesql.MySQL,
+		now: "UTC_TIMESTAMP(6)", later: "UTC_TIMESTAMP(6) + INTERVAL 1 MINUTE", forUpdate: " FOR UPDATE",
+		open: func(ctx context.Context, b *bench) (driver, source string) {
+			program := there(mariadbproc.Program(), "mariadbd is not installed", mariadbproc.Install)
+			config := must(mariadbproc.Start(ctx, b.group, program)).Config()
+			config.InterpolateParams = true // else each statement is three round trips
+			db := must(sql.Open("mysql", config.FormatDSN()))
+			defer db.Close()
+			config.DBName = "bench"
+			must(db.ExecContext(ctx, "CREATE DATABASE "+config.DBName))
+			return "mysql", config.FormatDSN()
+		},
+	},
+	{
+		name: "SQLite", locks: sqllock.SQLite, fences: fencesql.SQLite,
+		now: "CAST(unixepoch('subsec') * 1000 AS integer)", later: "CAST(unixepoch('subsec') * 1000 AS integer) + 60000",
+		open: func(_ context.Context, b *bench) (driver, source string) { // a library
+			settings := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(60000)", "journal_mode(wal)", "synchronous(off)"}}
+			return "sqlite", "file:" + filepath.Join(b.group.Dir, "bench.db") + "?" + settings.Encode()
+		},
+	},
+}
+
+// start has the tables of sqllock made, and in them the rows of the bare locks beside
+// sqllock's own. The server's address is its driver and its source.
+func (d *database) start(ctx context.Context, b *bench) *server {
+	driver, source := d.open(ctx, b)
+	s := &server{addr: driver + " " + source}
+	db, end, err := dialDatabase(s.addr)
+	check(err)
+	defer end()
+	check(sqllock.Create(ctx, db, d.locks))
+	insert := d.statement("INSERT INTO fence_locks (scope, owner, token, expires) VALUES (?, '', 0, NOW)")
+	scopes := []string{oneLock, relayScope}
+	for i := range manyClients {
+		scopes = append(scopes, ownLock(i))
+	}
+	for _, scope := range scopes {
+		must(db.ExecContext(ctx, insert, bareRow(scope)))
+	}
+	return s
+}
+
+func bareRow(scope string) string { return "/bare" + scope }
+
+// dialDatabase opens a database for as many connections as work at the same time; none is made
+// anew.
+func dialDatabase(addr string) (*sql.DB, func(), error) {
+	driver, source, _ := strings.Cut(addr, " ")
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, nil, err
+	}
+	const most = 64
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	return db, func() { db.Close() }, nil
+}
+
+// statement is one in the words of the database; its parameters are written as ?.
+func (d *database) statement(text string) string {
+	text = strings.NewReplacer("NOW", d.now, "LATER", d.later, " FOR UPDATE", d.forUpdate).Replace(text)
+	for n := 1; d.numbered && strings.Contains(text, "?"); n++ {
+		text = strings.Replace(text, "?", fmt.Sprint("$", n), 1)
+	}
+	return text
+}

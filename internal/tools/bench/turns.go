@@ -15,7 +15,6 @@ import (
 // work goes on for about d, and says how many operations that were and how long they took.
 type work func(d time.Duration) (ops int, took time.Duration, err error)
 
-// contender is one of those that are compared.
 type contender struct {
 	name   string
 	turn   work
@@ -52,7 +51,6 @@ func (b *bench) race(cs ...contender) []result {
 	return results
 }
 
-// inTurns has each of n have its turn in every round.
 func (b *bench) inTurns(n int, do func(i int)) {
 	for round := range b.rounds {
 		for i := range n {

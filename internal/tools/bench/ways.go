@@ -6,20 +6,29 @@ import (
 	"database/sql"
 	_ "embed"
 	"errors"
+	"fmt"
+	"io"
 	mathrand "math/rand/v2"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
 	"time"
 
 	bsm "github.com/bsm/redislock"
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/go-zookeeper/zk"
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/eslock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
+	"github.com/fencelab/fencelab/pkg/lock/zklock"
 )
 
 // lockTTL is so long that no lease runs out.
@@ -28,7 +37,6 @@ const lockTTL = time.Minute
 // locking takes the lock of a scope, and waits for it. unlock gives it back.
 type locking func(ctx context.Context, scope string) (unlock func(context.Context) error, err error)
 
-// lockingBy locks by a backend.
 func lockingBy(b lock.Backend, err error) (locking, error) {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		tenure, err := b.Lock(ctx, scope)
@@ -39,7 +47,6 @@ func lockingBy(b lock.Backend, err error) (locking, error) {
 	}, err
 }
 
-// once takes a lock and gives it back.
 func (take locking) once(ctx context.Context, scope string) error {
 	unlock, err := take(ctx, scope)
 	if err != nil {
@@ -51,7 +58,6 @@ func (take locking) once(ctx context.Context, scope string) error {
 // opener begins to lock at the address of a server. end ends it.
 type opener func(addr string, ttl time.Duration) (take locking, end func(), err error)
 
-// with locks by a client of the service.
 func with[C any](dial func(addr string) (C, func(), error), by func(client C, ttl time.Duration) (locking, error)) opener {
 	return func(addr string, ttl time.Duration) (locking, func(), error) {
 		client, end, err := dial(addr)
@@ -66,7 +72,6 @@ func with[C any](dial func(addr string) (C, func(), error), by func(client C, tt
 	}
 }
 
-// way is a way to lock by a server.
 type way struct {
 	name   string
 	open   opener
@@ -128,10 +133,8 @@ func polled(ctx context.Context, take func() (taken bool, err error)) error {
 	}
 }
 
-// errNotOurs is why an unlock fails.
 var errNotOurs = errors.New("the lock was another's")
 
-// owned is what comes of an unlock.
 func owned(ours bool, err error) error {
 	if err == nil && !ours {
 		return errNotOurs
@@ -144,7 +147,6 @@ var unlockSource string
 
 var unlockScript = redis.NewScript(unlockSource)
 
-// commands are the bare ones.
 func commands(client *redis.Client, ttl time.Duration) (locking, error) {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		value := rand.Text()
@@ -174,7 +176,6 @@ func bsmLocks(client *redis.Client, ttl time.Duration) (locking, error) {
 	}, nil
 }
 
-// bySQLLock locks by connections that are shared.
 func (d *database) bySQLLock() opener {
 	return with(dialDatabase, func(db *sql.DB, ttl time.Duration) (locking, error) {
 		return lockingBy(sqllock.New(db, d.locks, ttl))
@@ -197,7 +198,6 @@ func (d *database) byStatements() opener {
 	})
 }
 
-// changes runs a statement, and reports whether it changed a row.
 func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bool, error) {
 	done, err := db.ExecContext(ctx, statement, args...)
 	if err != nil {
@@ -205,4 +205,117 @@ func changes(ctx context.Context, db *sql.DB, statement string, args ...any) (bo
 	}
 	n, err := done.RowsAffected()
 	return n > 0, err
+}
+
+var (
+	byNodes  = with(dialZooKeeper, nodes)
+	byESLock = with(dialElasticsearch, func(e elastic, ttl time.Duration) (locking, error) {
+		return lockingBy(eslock.New(e.url, ttl, eslock.HTTP(e.client)))
+	})
+	byDocument = with(dialElasticsearch, documents)
+)
+
+func byZKLock(addr string, ttl time.Duration) (locking, func(), error) {
+	backend, err := zklock.New([]string{addr}, ttl)
+	if err != nil {
+		return nil, nil, err
+	}
+	take, err := lockingBy(backend, nil)
+	return take, func() { backend.Close() }, err
+}
+
+func dialZooKeeper(addr string) (*zk.Conn, func(), error) {
+	conn, _, err := zk.Connect([]string{addr}, lockTTL, zk.WithLogInfo(false))
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, conn.Close, nil
+}
+
+// nodes lock by the least that a lock takes: a node, a look at the queue, and a watch of the
+// node before.
+func nodes(conn *zk.Conn, _ time.Duration) (locking, error) {
+	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		dir := "/bare" + scope
+		node, err := conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		if errors.Is(err, zk.ErrNoNode) {
+			for _, parent := range []string{"/bare", dir} {
+				if _, err := conn.Create(parent, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+					return nil, err
+				}
+			}
+			node, err = conn.Create(dir+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		}
+		if err != nil {
+			return nil, err
+		}
+		free := func(context.Context) error { return conn.Delete(node, -1) }
+		if err := awaitFirst(ctx, conn, dir, path.Base(node)); err != nil {
+			return nil, errors.Join(err, free(ctx))
+		}
+		return free, nil
+	}, nil
+}
+
+func awaitFirst(ctx context.Context, conn *zk.Conn, dir, name string) error {
+	for {
+		names, _, err := conn.Children(dir)
+		if err != nil {
+			return err
+		}
+		slices.Sort(names)
+		place := slices.Index(names, name)
+		if place <= 0 {
+			return nil
+		}
+		there, _, changed, err := conn.ExistsW(dir + "/" + names[place-1])
+		if err != nil {
+			return err
+		}
+		if !there {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+type elastic struct {
+	url    string
+	client *http.Client
+}
+
+func dialElasticsearch(url string) (elastic, func(), error) {
+	client := &http.Client{Transport: new(http.Transport)}
+	return elastic{url, client}, client.CloseIdleConnections, nil
+}
+
+// documents are locks that are there or not. Nobody waits for one.
+func documents(e elastic, _ time.Duration) (locking, error) {
+	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
+		name := strings.TrimPrefix(scope, "/")
+		free := func(ctx context.Context) error { return e.send(ctx, http.MethodDelete, "_doc/"+name) }
+		return free, e.send(ctx, http.MethodPut, "_create/"+name)
+	}, nil
+}
+
+func (e elastic) send(ctx context.Context, method, path string) error {
+	req, err := http.NewRequestWithContext(ctx, method, e.url+"/bare/"+path, strings.NewReader("{}"))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
+	}
+	_, err = io.Copy(io.Discard, resp.Body) // so that the connection is used again
+	return err
 }

@@ -85,6 +85,8 @@ func tabled() []*service.Service {
 	return slices.DeleteFunc(slices.Clone(all.List[1:]), func(s *service.Service) bool { return s.Dial == nil })
 }
 
+const locksFile = "docs/locks.md"
+
 // locks is docs/locks.md: what people wrote of it, with the tables of all services as one.
 func locks(root fs.FS) (string, error) {
 	var tables []recipes
@@ -99,25 +101,13 @@ func locks(root fs.FS) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const file = "locks.md.tmpl"
-	source, err := sources.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	t, err := template.New(file).Funcs(template.FuncMap{
+	return filled("locks.md.tmpl", template.FuncMap{
 		"recipes":  func() string { return joined(tables, columns) },
 		"columns":  func() string { return meanings(tables[0], columns) },
 		"measured": func() (string, error) { return measured(root) },
-	}).Parse(string(source))
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	err = t.Execute(&b, nil)
-	return b.String(), err
+	})
 }
 
-// joined is the table of the recipes of all services.
 func joined(tables []recipes, columns []string) string {
 	lines := []string{
 		"| service | " + strings.Join(columns, " | ") + " |",
@@ -135,7 +125,6 @@ func joined(tables []recipes, columns []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// meanings is the list of the columns, each with its story.
 func meanings(r recipes, columns []string) string {
 	var lines []string
 	for _, column := range columns[1:] {
@@ -149,7 +138,6 @@ const measuredFile = "internal/tools/mkdocs/measured.md"
 
 var betweenMarks = regexp.MustCompile(`(?s)<!-- bench: begin -->\n(.*?)\n*<!-- bench: end -->`)
 
-// measured are the tables of the locks side by side.
 func measured(root fs.FS) (string, error) {
 	text, err := fs.ReadFile(root, measuredFile)
 	if err != nil {

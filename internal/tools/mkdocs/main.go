@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -48,48 +49,43 @@ func run(out []string) error {
 	if err != nil {
 		return err
 	}
-	repository := os.DirFS(".")
-	for _, s := range all.List {
-		text, err := table(s.Name, list)
-		if err != nil {
-			return err
-		}
-		made, err := withWays(repository, s.Name, list)
-		if err != nil {
-			return err
-		}
-		made[all.Chapters(s.Name)+"/README.md"] = text
-		for file, text := range made {
-			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-				return err
-			}
-		}
-	}
-	text, err := locks(repository)
+	made, err := texts(os.DirFS("."), list)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile("docs/locks.md", []byte(text), 0o666); err != nil {
-		return err
-	}
-	if err := os.WriteFile(lawsFile, []byte(lawsTable()), 0o666); err != nil {
-		return err
-	}
-	if text, err = words(repository); err != nil {
-		return err
-	}
-	if err := os.WriteFile(wordsFile, []byte(text), 0o666); err != nil {
-		return err
-	}
-	if text, err = slides(repository, list); err != nil {
-		return err
-	}
-	if err := os.WriteFile(slidesFile, []byte(text), 0o666); err != nil {
-		return err
+	for file, text := range made {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			return err
+		}
 	}
 	if len(out) == 0 {
 		return nil
 	}
+	return draw(list, out[0])
+}
+
+// texts are all documents that are made without a run, by their files.
+func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, error) {
+	made := map[string]string{lawsFile: lawsTable()}
+	var errs []error
+	add := func(file, text string, err error) { made[file], errs = text, append(errs, err) }
+	for _, s := range all.List {
+		text, err := table(s.Name, list)
+		add(all.Chapters(s.Name)+"/README.md", text, err)
+		chapters, err := withWays(repository, s.Name, list)
+		errs = append(errs, err)
+		maps.Copy(made, chapters)
+	}
+	text, err := locks(repository)
+	add(locksFile, text, err)
+	text, err = words(repository)
+	add(wordsFile, text, err)
+	text, err = slides(repository, list)
+	add(slidesFile, text, err)
+	return made, errors.Join(errs...)
+}
+
+func draw(list []*scenario.Scenario, out string) error {
 	dir, err := os.MkdirTemp("", "mkdocs-")
 	if err != nil {
 		return err
@@ -101,11 +97,11 @@ func run(out []string) error {
 	}
 	kept := 0
 	for _, p := range pictures(list) {
-		if _, err := os.Stat(filepath.Join(out[0], p.scenario)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(out, p.scenario)); errors.Is(err, fs.ErrNotExist) {
 			kept++
 			continue
 		}
-		histories, err := withoutPrefix(dir, p.histories(out[0]))
+		histories, err := withoutPrefix(dir, p.histories(out))
 		if err != nil {
 			return err
 		}
@@ -116,7 +112,7 @@ func run(out []string) error {
 		}
 	}
 	if kept > 0 {
-		log.Printf("%d pictures stay as they are: %s has no run of their scenarios", kept, out[0])
+		log.Printf("%d pictures stay as they are: %s has no run of their scenarios", kept, out)
 	}
 	return nil
 }
@@ -141,7 +137,6 @@ func withoutPrefix(dir string, histories []string) (copies []string, err error) 
 	return copies, nil
 }
 
-// command runs a program.
 func command(name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
@@ -171,27 +166,24 @@ func pictures(scenarios []*scenario.Scenario) []picture {
 }
 
 // load reads all scenarios, in order, those of the first lock service first.
-func load() ([]*scenario.Scenario, error) {
-	var files []string
-	for _, s := range all.List {
-		of, err := fs.Glob(scenarios.FS, s.Name+"/*.yaml")
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, of...)
-	}
+func load() (list []*scenario.Scenario, err error) {
 	language := lab.Language(all.List)
-	var list []*scenario.Scenario
-	for _, file := range files {
-		data, err := scenarios.FS.ReadFile(file)
+	for _, service := range all.List {
+		files, err := fs.Glob(scenarios.FS, service.Name+"/*.yaml")
 		if err != nil {
 			return nil, err
 		}
-		s, err := language.Parse(path.Join("scenarios", file), strings.TrimSuffix(path.Base(file), ".yaml"), data)
-		if err != nil {
-			return nil, err
+		for _, file := range files {
+			data, err := scenarios.FS.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			s, err := language.Parse(path.Join("scenarios", file), strings.TrimSuffix(path.Base(file), ".yaml"), data)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, s)
 		}
-		list = append(list, s)
 	}
 	return list, nil
 }
@@ -202,12 +194,7 @@ func load() ([]*scenario.Scenario, error) {
 //go:embed *.md.tmpl
 var sources embed.FS
 
-// table is README.md of a service's chapters.
 func table(service string, list []*scenario.Scenario) (string, error) {
-	source, err := sources.ReadFile(service + ".md.tmpl")
-	if err != nil {
-		return "", err
-	}
 	file := "internal/tools/mkdocs/" + service + ".md.tmpl"
 	rest := slices.DeleteFunc(slices.Clone(list), func(s *scenario.Scenario) bool { return s.Variants[0].World.Service != service })
 	row := func(name, happens, helps string) (string, error) {
@@ -223,30 +210,32 @@ func table(service string, list []*scenario.Scenario) (string, error) {
 		}
 		return fmt.Sprintf("| %d. [%s](%s.md) | %s | %s | `go run ./cmd/gcsim run %s` |", n, s.Title, name, happens, helps, short), nil
 	}
-	t, err := template.New(file).Funcs(template.FuncMap{"row": row}).Parse(string(source))
+	text, err := filled(service+".md.tmpl", template.FuncMap{"row": row})
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%s: there is no row for %s", file, rest[0].Name)
+	}
+	return text, err
+}
+
+// filled is a source in which functions have written.
+func filled(source string, functions template.FuncMap) (string, error) {
+	t, err := template.New(source).Funcs(functions).ParseFS(sources, source)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	if err := t.Execute(&b, nil); err != nil {
-		return "", err
-	}
-	if len(rest) > 0 {
-		return "", fmt.Errorf("%s: there is no row for %s", file, rest[0].Name)
-	}
-	return b.String(), nil
+	err = t.Execute(&b, nil)
+	return b.String(), err
 }
 
 // histories are those that the picture is of, the control's last.
-func (p picture) histories(out string) []string {
-	var list, control []string
-	for _, v := range p.variants {
-		history := filepath.Join(out, p.scenario, v.Name, "history.jsonl")
-		if v.Control {
-			control = append(control, history)
-		} else {
-			list = append(list, history)
+func (p picture) histories(out string) (list []string) {
+	for _, control := range []bool{false, true} {
+		for _, v := range p.variants {
+			if v.Control == control {
+				list = append(list, filepath.Join(out, p.scenario, v.Name, "history.jsonl"))
+			}
 		}
 	}
-	return append(list, control...)
+	return list
 }

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ const slidesFile = "docs/course/slides.html"
 
 //go:embed slides.html.tmpl
 var slidesSource string
+
+var slidesTemplate = template.Must(template.New("slides").Parse(slidesSource))
 
 // slide is a lesson's question, and what comes of it.
 type slide struct {
@@ -51,7 +54,7 @@ func slides(repository fs.FS, list []*scenario.Scenario) (string, error) {
 		for _, arg := range strings.Fields(s.Command) {
 			i := slices.IndexFunc(list, func(s *scenario.Scenario) bool { return strings.HasSuffix(s.Name, "-"+arg) })
 			if i >= 0 {
-				folder, err := relative(all.Chapters(list[i].Variants[0].World.Service))
+				folder, err := filepath.Rel("docs/course", all.Chapters(list[i].Variants[0].World.Service))
 				if err != nil {
 					return "", err
 				}
@@ -60,25 +63,12 @@ func slides(repository fs.FS, list []*scenario.Scenario) (string, error) {
 		}
 		of = append(of, s)
 	}
-	t, err := template.New("slides.html.tmpl").Parse(slidesSource)
-	if err != nil {
-		return "", err
-	}
 	var b strings.Builder
-	err = t.Execute(&b, of)
+	err = slidesTemplate.Execute(&b, of)
 	return b.String(), err
 }
 
 var lessonParts = regexp.MustCompile(`(?s)\n## Predict\n\n(.*?)\n\nWrite your answer down\. Then run it:\n\n    (.*?)\n\n<details>\n<summary>What comes of it</summary>\n\n(.*?)\n\n</details>`)
-
-// relative is a folder of documents as the course names it.
-func relative(folder string) (string, error) {
-	below, ok := strings.CutPrefix(folder+"/", "docs/")
-	if !ok {
-		return "", fmt.Errorf("%s is not below docs", folder)
-	}
-	return "../" + below, nil
-}
 
 // The marks of Markdown in a paragraph of a lesson. A link is its text.
 var marks = []struct {
@@ -90,7 +80,6 @@ var marks = []struct {
 	{regexp.MustCompile(`\*([^*]+)\*`), "<em>$1</em>"},
 }
 
-// paragraphs are those of a text in Markdown.
 func paragraphs(text []byte) (list []template.HTML) {
 	for p := range strings.SplitSeq(string(text), "\n\n") {
 		p = html.EscapeString(p)
@@ -101,3 +90,48 @@ func paragraphs(text []byte) (list []template.HTML) {
 	}
 	return list
 }
+
+// wayMark begins the last lines of a chapter, which say where to go from there.
+const wayMark = "\n<!-- The lines below are made by make docs. -->\n"
+
+// withWays are the texts of a service's chapters, by their files, with the way from each to
+// the chapters beside it, to the service's table and to the guide.
+func withWays(repository fs.FS, service string, list []*scenario.Scenario) (map[string]string, error) {
+	folder := all.Chapters(service)
+	guide := "locks.md"
+	if folder != "docs" {
+		guide = "../locks.md"
+	}
+	var files, texts, titles []string
+	for _, s := range list {
+		if s.Variants[0].World.Service != service {
+			continue
+		}
+		file := s.Name + ".md"
+		text, err := fs.ReadFile(repository, path.Join(folder, file))
+		if err != nil {
+			return nil, err
+		}
+		title := chapterTitle.FindSubmatch(text)
+		if title == nil {
+			return nil, fmt.Errorf("%s/%s: want a title with a number", folder, file)
+		}
+		own, _, _ := strings.Cut(string(text), wayMark)
+		files, texts, titles = append(files, file), append(texts, own), append(titles, string(title[1]))
+	}
+	chapters := make(map[string]string)
+	for i := range files {
+		var way []string
+		if i > 0 {
+			way = append(way, fmt.Sprintf("[← %s](%s)", titles[i-1], files[i-1]))
+		}
+		way = append(way, "[All pitfalls](README.md)", fmt.Sprintf("[Which lock, which fence?](%s#which-lock-which-fence)", guide))
+		if i+1 < len(files) {
+			way = append(way, fmt.Sprintf("[%s →](%s)", titles[i+1], files[i+1]))
+		}
+		chapters[path.Join(folder, files[i])] = texts[i] + wayMark + "\n" + strings.Join(way, " · ") + "\n"
+	}
+	return chapters, nil
+}
+
+var chapterTitle = regexp.MustCompile(`\A# (\d+\. .+)\n`)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -44,11 +45,10 @@ func words(root fs.FS) (string, error) {
 
 // tableOfWords is "" where there is nothing to be chosen.
 func tableOfWords(what, name string) string {
-	i := slices.IndexFunc(all.Named, func(s *service.Service) bool { return s.Name == name })
-	if i < 0 {
+	said := service.Named(all.Named, name)
+	if said == nil {
 		return ""
 	}
-	said := all.Named[i].Service
 	list := map[string][]setting.Setting{"world": said.World, "clients": said.Client}[what]
 	head := "| setting | default | what it is |\n|---|---|---|\n"
 	var rows string
@@ -65,7 +65,7 @@ func tableOfWords(what, name string) string {
 			}
 			client[service.By] = recipe
 			token := "yes"
-			if all.Named[i].Shows(client) == history.ShowsNone {
+			if said.Shows(client) == history.ShowsNone {
 				token = "no"
 			}
 			rows += fmt.Sprintf("| `%s` | %s | %s |\n", recipe, token, inMarkdown(about, nil))
@@ -165,4 +165,22 @@ func outsideCode(text string, change func(string) string) string {
 		parts[i] = change(parts[i])
 	}
 	return strings.Join(parts, "`")
+}
+
+const lawsFile = "docs/laws.md"
+
+func lawsTable() string {
+	var b strings.Builder
+	b.WriteString(`<!-- Made by make docs from internal/outside/laws and pkg/fence/fencetest; change those. -->
+# The laws of a fenced storage
+
+` + "`gcsim laws`" + ` holds [a storage of your own](your-storage.md) to them, each by its name with ` + "`--law`" + `. A law about what the storage does not do is left out. A storage in Go runs the first ones as a test, by [fencetest](../pkg/fence/fencetest/fencetest.go); the others can be broken by HTTP alone.
+
+| law | says |
+| --- | --- |
+`)
+	for _, l := range laws.List() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", l.Name, l.Doc)
+	}
+	return b.String()
 }

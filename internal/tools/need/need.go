@@ -15,7 +15,6 @@ import (
 	"testing"
 )
 
-// Names of environment variables.
 const (
 	// Require makes a failure of what is missing, by the value "all".
 	Require = "FENCELAB_REQUIRE"

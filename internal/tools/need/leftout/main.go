@@ -46,7 +46,6 @@ func main() {
 	os.Exit(status)
 }
 
-// run runs the command, and returns its exit status.
 func run(command []string, stdout, stderr io.Writer) (status int, err error) {
 	account, err := os.CreateTemp("", "fencelab-left-out-")
 	if err != nil {
@@ -94,7 +93,6 @@ func again(account string, to io.Writer) error {
 	return nil
 }
 
-// read reads an account of tests that were left out.
 func read(r io.Reader) (all []need.LeftOut, err error) {
 	for d := json.NewDecoder(r); ; {
 		var l need.LeftOut

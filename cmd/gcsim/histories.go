@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/judge"
 	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/ci"
 	"github.com/fencelab/fencelab/internal/report/story"
+	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
 
@@ -37,7 +39,7 @@ runs are undecided and none of that is so.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			results, err := o.check(cmd, args)
 			if err = errors.Join(reasons(results), err); err != nil {
-				return &cli.ExitError{Code: exitCannot, Err: err}
+				return cannot(err)
 			}
 			return status(results)
 		},
@@ -75,7 +77,6 @@ func (o reports) check(cmd *cobra.Command, files []string) ([]story.Result, erro
 	return results, nil
 }
 
-// isUnread reports whether a file could not be read.
 func isUnread(r story.Result) bool { return len(r.Events) == 0 }
 
 // canKeep has what cannot be kept by the names that it brings count as unread, and
@@ -96,7 +97,6 @@ func canKeep(out string, results []story.Result) error {
 	return nil
 }
 
-// isIn reports whether a file is below a directory.
 func isIn(dir, file string) bool {
 	dir, err := filepath.Abs(dir)
 	file, err2 := filepath.Abs(file)
@@ -118,7 +118,6 @@ func (o reports) print(w io.Writer, results []story.Result) error {
 	return drawEach(w, options, results)
 }
 
-// drawEach draws runs one after the other.
 func drawEach(w io.Writer, o terminal.Options, results []story.Result) error {
 	t := terminal.New(w, o)
 	for _, r := range slices.DeleteFunc(slices.Clone(results), isUnread) {
@@ -198,4 +197,133 @@ func named(run *history.Run) error {
 		}
 	}
 	return nil
+}
+
+// resultOf judges a history. That of a run that could not be made has no verdict,
+// but the error that ended it: err, or what the history says. Nor has one that
+// cannot be judged.
+func resultOf(events []history.Event, err error) story.Result {
+	run := events[0].Run
+	r := story.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
+	broken := func(e history.Event) bool { return e.Kind == history.KindError }
+	if i := slices.IndexFunc(events, broken); err == nil && i >= 0 {
+		err = errors.New(events[i].Text)
+	}
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	j, err := judge.Judge(events)
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	r.Verdict = j
+	r.Outcome = story.Outcome{
+		Name: j.Name, OK: j.OK(), Open: !j.OK() && j.Open(), Violations: j.Violations, Noted: j.Noted(), Mismatches: j.Mismatches,
+		Facts: story.Facts{
+			Stale: j.Stale, Refused: j.Refused, Ordered: j.Ordered, Exclusive: j.Exclusive, Fair: j.Fair,
+			Fenced: j.Storage.Fenced, Reason: j.Storage.Reason, Final: j.Final,
+		},
+	}
+	return r
+}
+
+func replayCommand() *cobra.Command {
+	var l look
+	var p pace
+	cmd := &cobra.Command{
+		Use:   "replay HISTORY...",
+		Short: "Tell saved histories again, at your pace",
+		Long: `replay tells the runs of history.jsonl files as "gcsim run" tells them: of each
+scenario the control first. A - reads standard input. Nothing is run.
+
+Exit status: 0 if all were told, 2 if a file is no history or cannot be judged.`,
+		Example: `  gcsim run -o out gc-pause
+  gcsim replay --step out/01-gc-pause/*/history.jsonl
+  gcsim replay --slow=3s out/01-gc-pause/fenced/history.jsonl`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := replay(cmd, args, l, p)
+			if err != nil && cmd.Context().Err() != nil {
+				return &cli.ExitError{Code: exitStopped}
+			}
+			return cannot(err)
+		},
+	}
+	l.flags(cmd.Flags())
+	p.flags(cmd.Flags())
+	return cmd
+}
+
+func replay(cmd *cobra.Command, files []string, l look, p pace) error {
+	options, err := l.on(cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	if options.Pace, err = p.wait(cmd); err != nil {
+		return err
+	}
+	out := &output{Writer: cmd.OutOrStdout()}
+	results := readHistories(files, cmd.InOrStdin())
+	told := controlFirst(results, func(r story.Result) story.Result { return r })
+	if err := drawEach(out, options, told); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if err := reasons(results); err != nil {
+		return err
+	}
+	if ofOneScenario(told) {
+		(&printer{out: out, width: options.Width}).lesson(told[0].Run())
+	}
+	return out.err
+}
+
+func drawCommand() *cobra.Command {
+	var out string
+	var narrow bool
+	cmd := &cobra.Command{
+		Use:   "draw HISTORY...",
+		Short: "Draw saved histories as an SVG picture",
+		Long: `draw makes one picture of the runs that history.jsonl files tell of, one below
+the other. A - reads standard input. A file that is no history is said, and left
+out; a run that could not be made, or cannot be judged, is drawn as far as it goes.
+
+Exit status: 0 if all were drawn with a verdict, else 2.`,
+		Example: `  gcsim run -o out gc-pause
+  gcsim draw out/01-gc-pause/*/history.jsonl > pause.svg`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
+				return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))
+			}
+			results := readHistories(args, cmd.InOrStdin())
+			layout := svg.Wide
+			if narrow {
+				layout = svg.Narrow
+			}
+			return cannot(errors.Join(reasons(results), drawAll(cmd.OutOrStdout(), out, layout, results)))
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file for the picture (default: standard output)")
+	cmd.Flags().BoolVar(&narrow, "narrow", false, "the form for phones")
+	return cmd
+}
+
+// drawAll draws the runs that there are, in a file if it has a name.
+func drawAll(w io.Writer, file string, layout svg.Layout, results []story.Result) error {
+	var drawings []story.Drawing
+	for _, r := range results {
+		if !isUnread(r) {
+			drawings = append(drawings, r.Drawing())
+		}
+	}
+	draw := func(w io.Writer) error { return svg.Write(w, layout, drawings...) }
+	switch {
+	case len(drawings) == 0:
+		return nil
+	case file == "":
+		return draw(w)
+	}
+	return write(file, draw)
 }
