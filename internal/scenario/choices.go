@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
@@ -44,27 +43,19 @@ func (s *Service) clientSettings() []setting.Setting {
 	return slices.Concat([]setting.Setting{lock, command}, setting.Client, s.Client)
 }
 
-// choices are the values of some settings, and where they stand.
+// choices are the values of some settings, and where the file has them.
 type choices struct {
-	list   []setting.Setting
-	values map[string]choice
-}
-
-type choice struct {
-	place
-	text string
+	list []setting.Setting
+	setting.Values
+	nodes map[string]*strictyaml.Node
 }
 
 // defaults are the choices where a file makes none.
 func defaults(list []setting.Setting) choices {
-	c := choices{list, make(map[string]choice)}
-	for name, text := range setting.Defaults(list) {
-		c.values[name] = choice{text: text}
-	}
-	return c
+	return choices{list, setting.Defaults(list), make(map[string]*strictyaml.Node)}
 }
 
-func (c choices) clone() choices { return choices{c.list, maps.Clone(c.values)} }
+func (c choices) clone() choices { return choices{c.list, maps.Clone(c.Values), maps.Clone(c.nodes)} }
 
 func (c choices) names() (names []string) {
 	for _, s := range c.list {
@@ -95,28 +86,12 @@ func (c choices) read(n *strictyaml.Node) error {
 // choose takes a value of the setting of that name.
 func (c choices) choose(name string, value *strictyaml.Node) error {
 	s, _ := setting.Find(c.list, name)
-	if err := ruleFor(s).read(value, leafFor(s.Kind)); err != nil {
-		return err
-	}
-	c.values[name] = choice{place{value}, textOf(value)}
-	return nil
+	chosen, err := readLeaf(value, s)
+	c.Values[name], c.nodes[name] = chosen.text, value
+	return err
 }
 
-func (c choices) given(name string) bool { at := c.values[name]; return at.given() }
-
-func (c choices) node(name string) *strictyaml.Node { return c.values[name].node }
-
-func (c choices) text(name string) string { return c.values[name].text }
-
-func (c choices) number(name string) int { return c.asValues().Number(name) }
-
-func (c choices) asValues() setting.Values {
-	v := make(setting.Values)
-	for name, chosen := range c.values {
-		v[name] = chosen.text
-	}
-	return v
-}
+func (c choices) given(name string) bool { return c.nodes[name] != nil }
 
 // changeable are the names of those that a variant can change.
 func changeable(list []setting.Setting) (names []string) {
@@ -126,29 +101,4 @@ func changeable(list []setting.Setting) (names []string) {
 		}
 	}
 	return names
-}
-
-func ruleFor(s setting.Setting) rule {
-	r := rule{name: s.Name, leaf: true, required: s.Required, fallback: s.Default, enum: s.Of, want: s.Want}
-	if s.Pattern != "" {
-		r.pattern = regexp.MustCompile(s.Pattern)
-	}
-	if s.Kind == setting.Number {
-		r.least = "0"
-	}
-	return r
-}
-
-func leafFor(k setting.Kind) leaf {
-	switch k {
-	case setting.Number:
-		return new(whole)
-	case setting.Flag:
-		return new(flag)
-	case setting.Time:
-		return new(span)
-	case setting.Words:
-		return new(list)
-	}
-	return new(word)
 }

@@ -163,15 +163,15 @@ func (s *Service) worldGroups() []settingGroup {
 // world is what the clients meet.
 func (s *settings) world() World {
 	return World{
-		Service: s.service.Name, Settings: s.servers.asValues(),
-		Storage: Storage{In: s.storage.text("in"), Engine: s.storage.text("engine"), Fencing: s.storage.text("fencing"), Bound: s.storage.text("bound"), Command: s.command()},
-		Pauses:  s.own.number(pausesName),
+		Service: s.service.Name, Settings: s.servers.Values,
+		Storage: Storage{In: s.storage.Text("in"), Engine: s.storage.Text("engine"), Fencing: s.storage.Text("fencing"), Bound: s.storage.Text("bound"), Command: s.command()},
+		Pauses:  s.own.Number(pausesName),
 	}
 }
 
 // command runs the storage; "" where it is gcsim's own.
 func (s *settings) command() string {
-	if command := s.storage.text("command"); command != noCommand {
+	if command := s.storage.Text("command"); command != noCommand {
 		return command
 	}
 	return ""
@@ -180,19 +180,18 @@ func (s *settings) command() string {
 func (s *settings) asClients() map[string]Client {
 	all := make(map[string]Client)
 	for name, c := range s.clients {
-		values := c.asValues()
-		all[name] = Client{Lock: c.text(lockName), Command: c.command(values), Values: values}
+		all[name] = Client{Lock: c.Text(lockName), Command: c.command(), Values: c.Values}
 	}
 	return all
 }
 
 // command is that of a client.
-func (c choices) command(values setting.Values) Command {
+func (c choices) command() Command {
 	if !c.given(commandName) {
 		return Command{}
 	}
-	at := errorAt(c.node(commandName), "")
-	return Command{Words: values.Words(commandName), Line: at.Line, Column: at.Column}
+	at := errorAt(c.nodes[commandName], "")
+	return Command{Words: c.Words(commandName), Line: at.Line, Column: at.Column}
 }
 
 // check finds settings that do not go together.
@@ -200,9 +199,9 @@ func (s *settings) check() error {
 	var locks []string
 	for _, name := range s.names {
 		c := s.clients[name]
-		lock := c.text(lockName)
+		lock := c.Text(lockName)
 		if wrong := s.service.clash(lock, locks); wrong != "" {
-			return errorAt(c.node(lockName), "%s", wrong)
+			return errorAt(c.nodes[lockName], "%s", wrong)
 		}
 		locks = append(locks, lock)
 	}
@@ -211,7 +210,7 @@ func (s *settings) check() error {
 			return s.conflict(c)
 		}
 	}
-	if s.storage.text("in") == InService {
+	if s.storage.Text("in") == InService {
 		if err := s.checkInService(); err != nil {
 			return err
 		}
@@ -219,21 +218,21 @@ func (s *settings) check() error {
 	if s.command() != "" {
 		for _, name := range []string{"engine", "fencing", "bound"} {
 			if s.storage.given(name) {
-				return errorAt(s.storage.node(name), "a storage of your own has no setting %q: leave it out", name)
+				return errorAt(s.storage.nodes[name], "a storage of your own has no setting %q: leave it out", name)
 			}
 		}
 	}
 	storage := s.storage
-	fencing := storage.text("fencing")
+	fencing := storage.Text("fencing")
 	wrong := slices.Contains([]string{FencingDiffers, FencingForgetful}, fencing)
-	if wrong && storage.text("engine") != EngineMemory {
-		return errorAt(storage.node("fencing"), "fencing %q is a wrong check that only the engine memory has, and the engine is %s", fencing, storage.text("engine"))
+	if wrong && storage.Text("engine") != EngineMemory {
+		return errorAt(storage.nodes["fencing"], "fencing %q is a wrong check that only the engine memory has, and the engine is %s", fencing, storage.Text("engine"))
 	}
-	if storage.text("bound") == BoundIssuer && !s.service.Issuer {
-		return errorAt(storage.node("bound"), "the storage cannot ask %s for the last token that was given out: want \"bound: none\"", s.service.Name)
+	if storage.Text("bound") == BoundIssuer && !s.service.Issuer {
+		return errorAt(storage.nodes["bound"], "the storage cannot ask %s for the last token that was given out: want \"bound: none\"", s.service.Name)
 	}
-	if pauses := s.own.number(pausesName); pauses > 0 && pauses >= len(s.names) {
-		return errorAt(s.own.node(pausesName), "\"pauses\" cannot be %d with %d clients: want fewer pauses than clients", pauses, len(s.names))
+	if pauses := s.own.Number(pausesName); pauses > 0 && pauses >= len(s.names) {
+		return errorAt(s.own.nodes[pausesName], "\"pauses\" cannot be %d with %d clients: want fewer pauses than clients", pauses, len(s.names))
 	}
 	return nil
 }
@@ -241,17 +240,17 @@ func (s *settings) check() error {
 // checkInService finds what a lock service that is the storage, too, does not have.
 func (s *settings) checkInService() error {
 	if s.service.Compares == nil {
-		return errorAt(s.storage.node("in"), "no data can lie in %s: want \"in: process\"", s.service.Name)
+		return errorAt(s.storage.nodes["in"], "no data can lie in %s: want \"in: process\"", s.service.Name)
 	}
 	for _, name := range []string{"engine", "fencing", "bound", "command"} {
 		if s.storage.given(name) {
-			return errorAt(s.storage.node(name), "the data lies in %s, and there is no storage that has a setting %q: leave it out", s.service.Name, name)
+			return errorAt(s.storage.nodes[name], "the data lies in %s, and there is no storage that has a setting %q: leave it out", s.service.Name, name)
 		}
 	}
 	for _, client := range s.names {
 		for _, name := range []string{setting.Scope, setting.Numbered} {
 			if c := s.clients[client]; c.given(name) {
-				return errorAt(c.node(name), "the data lies in %s, which has no marks: leave %q out", s.service.Name, name)
+				return errorAt(c.nodes[name], "the data lies in %s, which has no marks: leave %q out", s.service.Name, name)
 			}
 		}
 	}
@@ -264,7 +263,7 @@ func (s *settings) conflict(c *Conflict) error {
 	if c.Client != "" {
 		group = s.clients[c.Client]
 	}
-	if node := group.node(c.Setting); node != nil {
+	if node := group.nodes[c.Setting]; node != nil {
 		return errorAt(node, "%s", c.Text)
 	}
 	return fmt.Errorf("%s: %s", c.Setting, c.Text)
