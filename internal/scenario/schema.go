@@ -59,13 +59,7 @@ func (keySet) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: schemaOf(reflect.TypeFor[word]()), MinItems: &two, UniqueItems: true}
 }
 
-func (worldDoc) JSONSchema() *jsonschema.Schema { return object() }
-
-func (changes) JSONSchema() *jsonschema.Schema { return object() }
-
 func (anything) JSONSchema() *jsonschema.Schema { return object() }
-
-func (clientsDoc) JSONSchema() *jsonschema.Schema { return named[anything]{}.JSONSchema() }
 
 func (stepList) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/steps"} }
 

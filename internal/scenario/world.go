@@ -88,24 +88,19 @@ func (s *settings) clone() *settings {
 // change sets one thing, by its path: storage.fencing, clients.NAME.token or, of
 // all clients, clients.*.token.
 func (s *settings) change(path word, value *strictyaml.Node) error {
-	group, name, is := cutLast(path.text)
-	client, ofClient := strings.CutPrefix(group, "clients.")
-	var targets []choices
-	switch {
-	case ofClient && client == "*":
-		targets = slices.Collect(maps.Values(s.clients))
-	case ofClient:
+	last := strings.LastIndexByte(path.text, '.') + 1
+	group, name := path.text[:last], path.text[last:]
+	targets := map[string][]choices{
+		s.service.Name + ".": {s.servers}, storageName + ".": {s.storage}, "": {s.own},
+		"clients.*.": slices.Collect(maps.Values(s.clients)),
+	}[group]
+	if client, _ := strings.CutPrefix(group, "clients."); targets == nil && client != group && client != "" {
+		client = strings.TrimSuffix(client, ".")
 		c, known := s.clients[client]
 		if !known {
 			return errorAt(path.node, "unknown client %q%s", client, Hint(client, append(slices.Clone(s.names), "*")))
 		}
 		targets = []choices{c}
-	case group == s.service.Name:
-		targets = []choices{s.servers}
-	case group == storageName:
-		targets = []choices{s.storage}
-	case !is:
-		targets = []choices{s.own}
 	}
 	if len(targets) == 0 || !slices.Contains(targets[0].names(), name) {
 		return s.unknownPath(path)
@@ -119,14 +114,6 @@ func (s *settings) change(path word, value *strictyaml.Node) error {
 		}
 	}
 	return nil
-}
-
-// cutLast cuts a path before its last part.
-func cutLast(path string) (before, last string, cut bool) {
-	if i := strings.LastIndexByte(path, '.'); i >= 0 {
-		return path[:i], path[i+1:], true
-	}
-	return "", path, false
 }
 
 func (s *settings) unknownPath(path word) error {
