@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
@@ -139,8 +138,7 @@ func (r *run) draw(times int) map[string][]string {
 	halts := make(map[string][]string)
 	for _, c := range chosen {
 		halts[c.client] = append(halts[c.client], strconv.Itoa(c.nth))
-		r.recorder.add(history.Event{At: r.recorder.now(), Lane: c.client, Client: c.client, Kind: history.KindNote,
-			Text: fmt.Sprintf("seed %d chooses %s to be stopped at its increment %d", r.seed, c.client, c.nth)})
+		r.note(c.client, "seed %d chooses %s to be stopped at its increment %d", r.seed, c.client, c.nth)
 	}
 	return halts
 }

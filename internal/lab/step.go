@@ -33,8 +33,9 @@ func (r *run) nameAsked(s scenario.Step, lock string) {
 	if s.Name == "" {
 		return
 	}
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: s.Client, Client: s.Client, Kind: history.KindNote,
-		Op: history.OpLock, Scope: lock, Step: s.Name, Text: s.Client + " waits for " + lock + ", which it has asked for"})
+	e := r.event(s.Client, history.KindNote)
+	e.Op, e.Scope, e.Step, e.Text = history.OpLock, lock, s.Name, s.Client+" waits for "+lock+", which it has asked for"
+	r.recorder.add(e)
 }
 
 // lock makes a client take the lock. On a machine that stands still for a moment
@@ -141,8 +142,7 @@ func (r *run) nothingBegun(client string) bool {
 	if c.reply.Kind != history.KindFail && c.reply.Kind != history.KindUnknown {
 		return false
 	}
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNote,
-		Text: client + " has nothing to finish: it began nothing"})
+	r.note(client, "%s has nothing to finish: it began nothing", client)
 	return true
 }
 

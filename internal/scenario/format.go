@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -90,18 +89,14 @@ func formatted(list []setting.Setting, values setting.Values) (chosen strictyaml
 
 // writtenTogether are the scenario's sets of keys that these steps write.
 func writtenTogether(s *Scenario, steps []Step) (sets [][]string) {
-	written := make(map[string]bool)
+	var written []string
 	for _, step := range steps {
-		if step.Verb != Read && step.Key != "" {
-			written[step.Key] = true
-		}
-		for _, c := range step.Changes {
-			written[c.Key] = true
+		if step.Verb != Read {
+			written = append(written, step.Keys()...)
 		}
 	}
-	keys := slices.Collect(maps.Keys(written))
 	for _, set := range s.Together {
-		if !slices.ContainsFunc(set, func(key string) bool { return !slices.Contains(keys, key) }) {
+		if !slices.ContainsFunc(set, func(key string) bool { return !slices.Contains(written, key) }) {
 			sets = append(sets, set)
 		}
 	}

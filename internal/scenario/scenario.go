@@ -166,20 +166,39 @@ func (v *Variant) Has(f *Form) bool {
 // Keys are the storage's keys that the story or the expectations of a variant
 // speak of, in order.
 func (v *Variant) Keys() []string {
-	keys := make(map[string]bool)
+	keys := slices.AppendSeq(slices.Clone(v.Expect.Missing), maps.Keys(v.Expect.Final))
 	for _, step := range v.Steps {
-		if step.Key != "" {
-			keys[step.Key] = true
+		keys = append(keys, step.Keys()...)
+	}
+	return inOrder(keys)
+}
+
+// Keys are those that a step names.
+func (s Step) Keys() (keys []string) {
+	if s.Key != "" {
+		keys = append(keys, s.Key)
+	}
+	for _, c := range s.Changes {
+		keys = append(keys, c.Key)
+	}
+	return keys
+}
+
+// Locks are those of the clients, and those that the steps name, in order.
+func (v *Variant) Locks() (locks []string) {
+	for _, c := range v.Clients {
+		locks = append(locks, c.Lock)
+	}
+	for _, step := range v.Steps {
+		if step.Lock != "" {
+			locks = append(locks, step.Lock)
 		}
-		for _, c := range step.Changes {
-			keys[c.Key] = true
-		}
 	}
-	for key := range v.Expect.Final {
-		keys[key] = true
-	}
-	for _, key := range v.Expect.Missing {
-		keys[key] = true
-	}
-	return slices.Sorted(maps.Keys(keys))
+	return inOrder(locks)
+}
+
+// inOrder are different names, in order.
+func inOrder(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }
