@@ -86,7 +86,6 @@ func parse(line []byte, first bool) (e Event, err error) {
 	return e, e.checkLine()
 }
 
-// fields are the names of an event's fields.
 var fields = func() (names []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Event]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -210,7 +209,6 @@ var Kinds = map[Kind]Needs{
 // accounts.
 var ClientKinds = []Kind{KindInvoke, KindOK, KindFail, KindUnknown, KindLost, KindPause, KindResume, KindError, KindNote}
 
-// refusals are the reasons of KindRefused.
 var refusals = []string{"stale", "missing", "invalid", "ahead"}
 
 // checkLine refuses what no line but the first can be.

@@ -14,7 +14,6 @@ type claim struct {
 	asked  int    // how often its client has said that it asks for the lock
 }
 
-// claim is what the client has of a lock.
 func (c *clientState) claim(lock string) *claim {
 	for _, k := range c.claims {
 		if k.lock == lock {

@@ -101,7 +101,6 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 // waits after each grant.
 const incrementDeadline = 500 * time.Millisecond
 
-// countDeadline is how long a count of so many times may take.
 func (r *run) countDeadline(times int) time.Duration {
 	each := time.Duration(0) // of all clients
 	for _, c := range r.variant.Clients {
@@ -110,7 +109,6 @@ func (r *run) countDeadline(times int) time.Duration {
 	return loadDeadline + time.Duration(times)*each
 }
 
-// overtaken reports whether a successor of a victim has written.
 func (r *run) overtaken(v *victim) bool {
 	if v.wrote < 0 && r.state.ledger.Tenure(v.tenure).Ended.Came() {
 		v.wrote = r.state.writes

@@ -93,7 +93,6 @@ func (r *run) waiting(client string) bool {
 	return r.state.client(client).held && r.world.links[client].storage.Held() >= len(r.state.underWay(client))
 }
 
-// awaitSent is await for something about what a client sends.
 func (r *run) awaitSent(ctx context.Context, client, what string, within time.Duration, done func() bool) error {
 	var holds <-chan struct{}
 	if link := r.world.links[client].storage; link != nil {

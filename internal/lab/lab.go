@@ -66,7 +66,6 @@ const (
 	loadDeadline  = 2 * time.Minute
 )
 
-// run is one run of one variant.
 type run struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
@@ -90,7 +89,6 @@ type run struct {
 	over     chan struct{}        // closed at the end: nobody listens any more
 }
 
-// failure is the end of an account.
 type failure struct {
 	process *proc.Process // nil: the lock service's
 	err     error
@@ -169,7 +167,6 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	return nil, r.finals(ctx)
 }
 
-// start starts the processes and begins the record.
 func (r *run) start(ctx context.Context, o Options) error {
 	if err := r.startServers(ctx, o); err != nil {
 		return err
@@ -295,7 +292,6 @@ func (r *run) settle(ctx context.Context) error {
 	return nil
 }
 
-// finals reads what the storage holds at the end.
 func (r *run) finals(ctx context.Context) error {
 	read := r.readService
 	if !r.inService() {

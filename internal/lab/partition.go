@@ -9,7 +9,6 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-// links are the networks of one client.
 type links struct {
 	service []*network.Link // to the lock service: one for each address that it knows
 	storage *network.Link   // for what it sends and does not wait for
@@ -106,7 +105,6 @@ var healFault = action{
 	},
 }
 
-// network records what happens to a client's network.
 func (r *run) network(client, cause, text string) error {
 	e := r.event(client, history.KindNetwork)
 	e.Cause, e.Text = cause, text

@@ -60,7 +60,6 @@ var awaitAct = action{
 	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.awaitGoing(ctx, s.Client) },
 }
 
-// goOn notes that a client goes on.
 func goOn(c *scenario.ClientStory, step scenario.Step) string {
 	if c.Stopped == "" {
 		return step.Client + " does not stand still here"
@@ -142,7 +141,6 @@ func (r *run) pause(ctx context.Context, client string, length time.Duration) er
 	return nil
 }
 
-// resume lets it go on.
 func (r *run) resume(client string) error {
 	e, fault := r.event(client, history.KindResume), r.state.client(client).Fault
 	if err := r.world.clients[client].Resume(); err != nil {

@@ -18,7 +18,6 @@ func listed(steps []scenario.Step) func() <-chan scenario.Step {
 	return func() <-chan scenario.Step { return all }
 }
 
-// play does step after step, until there are no more.
 func (r *run) play(ctx context.Context, next func() <-chan scenario.Step) error {
 	for {
 		r.show(0)

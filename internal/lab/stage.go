@@ -107,7 +107,6 @@ func (r *run) event(lane string, kind history.Kind) history.Event {
 	return e
 }
 
-// note records a remark on a client.
 func (r *run) note(client, format string, args ...any) {
 	e := r.event(client, history.KindNote)
 	e.Text = fmt.Sprintf(format, args...)
@@ -133,7 +132,6 @@ func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
 }
 
-// starting bounds the start of servers.
 func starting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
 }
@@ -181,7 +179,6 @@ func (r *run) startService(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// leaveTimeout is for how long leave tries.
 const leaveTimeout = 5 * time.Second
 
 // leave ends the tenures of the run's locks in servers that go on without it.

@@ -24,7 +24,6 @@ type hunger struct {
 	waited map[*proc.Process]time.Duration
 }
 
-// watchHunger tells of processes that get no processor.
 func (r *run) watchHunger() {
 	ticks := time.NewTicker(starvePeriod)
 	defer ticks.Stop()

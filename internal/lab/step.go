@@ -17,7 +17,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// step does one step and returns when what it names has happened.
 func (r *run) step(ctx context.Context, s scenario.Step) error {
 	r.state.tells(s)
 	a, known := r.actions[s.ID]
@@ -168,7 +167,6 @@ func (r *run) text(s scenario.Step) string {
 	return strings.TrimSuffix(s.Text, s.Lock) + r.lockOf(s)
 }
 
-// command sends a line to a client's agent.
 func (r *run) command(client, line string) error {
 	p := r.world.clients[client]
 	_, err := io.WriteString(p.Stdin, line+"\n")
@@ -254,7 +252,6 @@ func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error 
 	})
 }
 
-// awaitLoss waits until a client knows that its tenure is over.
 func (r *run) awaitLoss(ctx context.Context, s scenario.Step) error {
 	k := r.claim(s)
 	r.wanted(s.Client, k.tenure)
@@ -264,14 +261,12 @@ func (r *run) awaitLoss(ctx context.Context, s scenario.Step) error {
 	})
 }
 
-// wanted records that the story waits for the end of a tenure.
 func (r *run) wanted(client, tenure string) {
 	if tenure != "" {
 		r.recorder.add(history.Event{At: r.recorder.now(), Lane: history.LaneLab, Kind: history.KindAwaited, Client: client, Tenure: tenure})
 	}
 }
 
-// awaitExpiry waits for the end of a client's tenure, or of its place in the queue.
 func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 	client, tenure := s.Client, r.claim(s).latest()
 	c := r.state.client(client)

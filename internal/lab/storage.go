@@ -47,7 +47,6 @@ func (s *storage) kill() error {
 // faster.
 const storageAttempts = 5
 
-// inService reports whether the lock service is the storage, too.
 func (r *run) inService() bool { return r.variant.World.Storage.In == scenario.InService }
 
 // checks reports whether each write is checked, wherever the data lies.
@@ -92,7 +91,6 @@ func (r *run) startStorage(ctx context.Context, o Options) error {
 	return last
 }
 
-// launchStorage starts its process and begins to take in its journal.
 func (r *run) launchStorage(ctx context.Context) error {
 	s := r.world.storage
 	if s.theirs != nil {

@@ -122,7 +122,6 @@ func (s *state) observed(e history.Event) {
 	s.tell(o, e)
 }
 
-// release records what was held back.
 func (s *state) release(o *owner) {
 	held := o.held
 	o.held = nil
@@ -158,7 +157,6 @@ func (s *state) tell(o *owner, e history.Event) {
 	s.recorder.add(e)
 }
 
-// holder is the client that holds a lock; "" where none does.
 func (s *state) holder(lock string) string {
 	for _, t := range s.ledger.Tenures {
 		if t.Scope == lock && t.Granted.Came() && !t.Ended.Came() {

@@ -30,7 +30,6 @@ func (f UsersStorage) String() string {
 	return "the storage at " + f.URL
 }
 
-// theirs is the storage of a run that is not ours.
 type theirs struct {
 	UsersStorage
 	gate    *program.Gate
@@ -94,7 +93,6 @@ func (r *run) launchUsers(ctx context.Context) error {
 	return nil
 }
 
-// settleUsers awaits that the storage has answered, or has had its time to.
 func (r *run) settleUsers(ctx context.Context) error {
 	s := r.world.storage
 	if s == nil || s.theirs == nil {

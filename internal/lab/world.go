@@ -11,7 +11,6 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// world is the processes of a run, and the networks between them.
 type world struct {
 	group   *proc.Group
 	storage *storage

@@ -24,7 +24,6 @@ var pausesSettings = []setting.Setting{
 	{Name: pausesName, Kind: setting.Number, Default: "0", About: "How often a count is disturbed: a holder chosen at random is stopped between its look and its write, until a successor has written, or nobody else is left to. Fewer than there are clients."},
 }
 
-// storageSettings are those of what the lock is to protect.
 var storageSettings = []setting.Setting{
 	{Name: "in", Default: InProcess, Of: []string{InProcess, InService}, About: "Where the data lies. process: in a storage of its own, of which the settings below are. service: in the lock service, beside the locks; the recipe of a lock says what is compared."},
 	{Name: "engine", Default: EngineMemory, Of: []string{EngineMemory, EngineBolt}, About: "memory forgets all with its process; bolt is durable."},
@@ -36,7 +35,6 @@ var storageSettings = []setting.Setting{
 // StorageSettings are those of what the lock is to protect.
 func StorageSettings() []setting.Setting { return slices.Clone(storageSettings) }
 
-// clientSettings are those of a service's clients.
 func (s *Service) clientSettings() []setting.Setting {
 	lock := setting.Setting{Name: lockName, Required: true, Pattern: "^" + lockPattern + "$", Want: "a name without spaces, like /lock", About: "The lock that it takes where a step names none."}
 	command := setting.Setting{Name: commandName, Kind: setting.Words, About: "A program of your own that is the client, and its arguments; gcsim adds others. It speaks the protocol of docs/agent.md. Without it the client is gcsim's own."}
@@ -50,7 +48,6 @@ type choices struct {
 	nodes map[string]*strictyaml.Node
 }
 
-// defaults are the choices where a file makes none.
 func defaults(list []setting.Setting) choices {
 	return choices{list, setting.Defaults(list), make(map[string]*strictyaml.Node)}
 }
@@ -64,7 +61,6 @@ func (c choices) names() (names []string) {
 	return names
 }
 
-// read takes what a mapping chooses.
 func (c choices) read(n *strictyaml.Node) error {
 	pairs, err := entriesOf(n, c.names())
 	if err != nil {
@@ -83,7 +79,6 @@ func (c choices) read(n *strictyaml.Node) error {
 	return nil
 }
 
-// choose takes a value of the setting of that name.
 func (c choices) choose(name string, value *strictyaml.Node) error {
 	s, _ := setting.Find(c.list, name)
 	chosen, err := readLeaf(value, s)

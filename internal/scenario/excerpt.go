@@ -8,7 +8,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// excerptWidth is how many columns of a line are shown.
 const excerptWidth = 160
 
 // excerpt shows the line, two lines before it, and a caret below the column. Of long lines

@@ -26,7 +26,6 @@ type place struct {
 
 func (p *place) at() *place { return p }
 
-// given reports whether the file has the value.
 func (p *place) given() bool { return p.node != nil }
 
 // The leaves.

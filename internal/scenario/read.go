@@ -11,7 +11,6 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// errorAt is about the place where a value of the file begins.
 var errorAt = strictyaml.ErrorAt
 
 // reader is a type of the file that reads its own node, and is no leaf.

@@ -197,7 +197,6 @@ func (v *Variant) Locks() (locks []string) {
 	return inOrder(locks)
 }
 
-// inOrder are different names, in order.
 func inOrder(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -58,7 +58,6 @@ const (
 	Killed    = "kill"
 )
 
-// begin stands at the beginning.
 func (s *Story) begin() {
 	s.Clients, s.Facts = make(map[string]*ClientStory), make(map[string]bool)
 	s.Written, s.held = make(map[string]bool), make(map[string]*values)
@@ -98,7 +97,6 @@ func (s *Story) checkEnd() string {
 	return ""
 }
 
-// check says what is wrong with a step, "" if nothing is.
 func (s *Story) check(step Step) string {
 	c := s.Clients[step.Client]
 	if c != nil && c.Stopped == Killed && !step.Form.Dead {

@@ -114,7 +114,6 @@ func (t *Telling) Choices() (list []Choice) {
 	return list
 }
 
-// proposes reports whether the steps of a form are among the choices.
 func (t *Telling) proposes(f *Form, actor string) bool {
 	c := t.now().Clients[actor]
 	switch {

@@ -61,7 +61,6 @@ func (s *Story) cannotHold(key, value string) string {
 	}
 }
 
-// counts reports whether a count can leave a value.
 func (v *values) counts(value string) bool {
 	n, err := strconv.Atoi(value)
 	return v.counted > 0 && err == nil && strconv.Itoa(n) == value && n <= v.most() && n > v.least()

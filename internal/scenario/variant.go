@@ -114,7 +114,6 @@ func (d *expectDoc) expect(v *Variant, told *Story, service *Service) (history.E
 	return e, d.expectSteps(&e, v, told)
 }
 
-// expectSteps reads what is expected of steps that have names.
 func (d *expectDoc) expectSteps(e *history.Expect, v *Variant, told *Story) error {
 	known, reads := make(map[string]bool), make(map[string]string) // name → key
 	for _, s := range v.Steps {

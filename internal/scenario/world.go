@@ -60,7 +60,6 @@ func (d *document) settings(l *Language) (*settings, error) {
 	return s, nil
 }
 
-// chooseService finds the one lock service that a world names.
 func (s *settings) chooseService(l *Language, world map[string]*strictyaml.Node) error {
 	var first string
 	for _, name := range l.serviceNames() {
@@ -128,7 +127,6 @@ func (s *settings) unknownPath(path word) error {
 	return errorAt(path.node, "cannot set %q%s", path.text, Hint(path.text, known))
 }
 
-// worldPaths are all that can be set of the world.
 func (s *Service) worldPaths() (paths []string) {
 	for _, group := range s.worldGroups() {
 		for _, name := range changeable(group.list) {
@@ -147,7 +145,6 @@ func (s *Service) worldGroups() []settingGroup {
 	return []settingGroup{{s.Name + ".", s.World}, {storageName + ".", storageSettings}, {"", pausesSettings}}
 }
 
-// world is what the clients meet.
 func (s *settings) world() World {
 	return World{
 		Service: s.service.Name, Settings: s.servers.Values,
@@ -172,7 +169,6 @@ func (s *settings) asClients() map[string]Client {
 	return all
 }
 
-// command is that of a client.
 func (c choices) command() Command {
 	if !c.given(commandName) {
 		return Command{}
@@ -181,7 +177,6 @@ func (c choices) command() Command {
 	return Command{Words: c.Words(commandName), Line: at.Line, Column: at.Column}
 }
 
-// check finds settings that do not go together.
 func (s *settings) check() error {
 	var locks []string
 	for _, name := range s.names {
@@ -244,7 +239,6 @@ func (s *settings) checkInService() error {
 	return nil
 }
 
-// conflict is an error at the place of a setting.
 func (s *settings) conflict(c *Conflict) error {
 	group := s.servers
 	if c.Client != "" {

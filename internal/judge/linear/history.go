@@ -39,7 +39,6 @@ func operations(history []Op) []porcupine.Operation {
 // either mode, and that of exclusive claims.
 type knownMarks struct{ either, exclusive ladder }
 
-// refuses is from when on a claim is known to be stale.
 func (k *knownMarks) refuses(in Input) int64 {
 	switch {
 	case k == nil:
@@ -50,7 +49,6 @@ func (k *knownMarks) refuses(in Input) int64 {
 	return k.either.above(in.Token)
 }
 
-// note takes in an answer.
 func (k *knownMarks) note(op Op) {
 	in, out := op.Input, op.Output
 	either, exclusive := max(out.Mark, out.Shared, out.Token), int64(0)
@@ -92,7 +90,6 @@ func (l *ladder) rise(at, mark int64) {
 	}
 }
 
-// findMarks are the known marks of each scope.
 func findMarks(history []Op) map[string]*knownMarks {
 	byReturn := slices.SortedStableFunc(slices.Values(history), func(a, b Op) int { return cmp.Compare(a.Return, b.Return) })
 	marks := make(map[string]*knownMarks)

@@ -13,7 +13,6 @@ type action struct {
 	became string
 }
 
-// steps says what became of the steps that have names.
 func steps(events []history.Event) map[string]string {
 	became, latest := make(map[string]string), make(map[string]*action)
 	for _, e := range events {

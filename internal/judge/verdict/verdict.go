@@ -90,7 +90,6 @@ func (v *Verdict) stray(want history.Expect, astray []history.Violation) {
 	v.compare(want)
 }
 
-// compare holds the verdict against what the run expects.
 func (v *Verdict) compare(want history.Expect) {
 	mismatch := func(format string, args ...any) {
 		v.Mismatches = append(v.Mismatches, fmt.Sprintf(format, args...))
@@ -108,29 +107,26 @@ func (v *Verdict) compare(want history.Expect) {
 	if want.Refused != nil && v.Refused != *want.Refused {
 		mismatch("requests refused: %d, expected %d", v.Refused, *want.Refused)
 	}
-	switch {
-	case want.Ordered == nil || v.Ordered == *want.Ordered:
-	case v.Ordered:
-		mismatch("tokens grew in the order of the grants, expected that they do not")
-	default:
-		mismatch("tokens did not grow in the order of the grants, expected that they do")
+	fact := func(is bool, want *bool, yes, no string, found []history.Violation) {
+		switch {
+		case want == nil || is == *want:
+		case is:
+			mismatch("%s", yes)
+		case len(found) > 0:
+			mismatch("%s: %s", no, found[0].Text)
+		default:
+			mismatch("%s", no)
+		}
 	}
-	switch {
-	case want.Exclusive == nil || v.Exclusive == *want.Exclusive:
-	case v.Exclusive:
-		mismatch("no two tenures of a lock overlapped, expected that some do")
-	default:
-		mismatch("two tenures of a lock overlapped, expected that none do: %s", v.Overlaps[0].Text)
-	}
-	switch {
-	case want.Fair == nil:
-	case v.Fair == nil:
+	fact(v.Ordered, want.Ordered, "tokens grew in the order of the grants, expected that they do not",
+		"tokens did not grow in the order of the grants, expected that they do", nil)
+	fact(v.Exclusive, want.Exclusive, "no two tenures of a lock overlapped, expected that some do",
+		"two tenures of a lock overlapped, expected that none do", v.Overlaps)
+	if v.Fair != nil {
+		fact(*v.Fair, want.Fair, "grants came in the order of requests, expected that they do not",
+			"grants did not come in the order of requests, expected that they do", v.Passed)
+	} else if want.Fair != nil {
 		mismatch("whether grants came in the order of requests cannot be judged: by the lock service's account nobody queued, or it does not tell who does")
-	case *v.Fair == *want.Fair:
-	case *v.Fair:
-		mismatch("grants came in the order of requests, expected that they do not")
-	default:
-		mismatch("grants did not come in the order of requests, expected that they do: %s", v.Passed[0].Text)
 	}
 	for _, key := range slices.Sorted(maps.Keys(want.Final)) {
 		if got, ok := v.Final[key]; !ok {

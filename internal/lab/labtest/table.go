@@ -50,7 +50,6 @@ var (
 //go:embed stories
 var shared embed.FS
 
-// story is the property's, told of a recipe.
 func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *scenario.Scenario {
 	t.Helper()
 	file := p.Story
@@ -117,7 +116,6 @@ func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Pro
 	return b.String()
 }
 
-// tell says whether a recipe has the property.
 func (p Property) tell(t *testing.T, of *service.Service, r Recipe, servers *lab.Shared) string {
 	services := []*service.Service{of}
 	s := p.story(t, services, r)

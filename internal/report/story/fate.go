@@ -29,5 +29,4 @@ func (b *Builder) Fate(o Outcome) Text {
 	return nil
 }
 
-// changes reports whether e is about a change of one key.
 func changes(e history.Event) bool { return e.Op == history.OpWrite || e.Op == history.OpDelete }

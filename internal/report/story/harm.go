@@ -122,7 +122,6 @@ func fault(v history.Violation, e, before history.Event) (sign string, t Text) {
 	return ":", Say("%s", tied(v.Text))
 }
 
-// change names what a change made.
 func change(whose string, e history.Event) Text {
 	if e.Op == history.OpDelete {
 		return Say("%s delete of %s", whose, name(e.Key))

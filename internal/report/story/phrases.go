@@ -12,7 +12,6 @@ import (
 // The words of the rows. Each names its actor, so that it can be read without
 // the picture beside it.
 
-// name is how a sentence calls a lane.
 func name(lane string) string {
 	switch lane {
 	case "":
@@ -75,7 +74,6 @@ func releases(e history.Event, g *history.Tenure, again *request) Text {
 	return slices.Concat(says, Say("releases its new one of %s,", lock(e.Scope)), Strong("token"+Tie+"%s", g.Token))
 }
 
-// verbs say what a client does that asks for an operation.
 var verbs = map[string]string{
 	history.OpLock:    "asks for",
 	history.OpTryLock: "tries to get",
@@ -156,7 +154,6 @@ func actor(e history.Event) string {
 	return e.Lane
 }
 
-// more says what else sets a request apart.
 func more(e history.Event) (t Text) {
 	if e.Sequence != 0 {
 		t = Say("(sequence %d)", e.Sequence)
@@ -174,7 +171,6 @@ func failed(client string, e history.Event) Text {
 	return slices.Concat(Say("%s's", client), noun(e), Say("failed"))
 }
 
-// because adds the reason that e gives.
 func because(t Text, e history.Event) Text {
 	why := cmp.Or(e.Text, e.Reason)
 	if why == "" {
@@ -183,7 +179,6 @@ func because(t Text, e history.Event) Text {
 	return append(end(t, ":"), Say("%s", why)...)
 }
 
-// refusal says why the storage refused e.
 func refusal(e history.Event) Text {
 	switch {
 	case e.Reason == "stale" && e.Token != 0 && e.Token == e.Mark:
@@ -236,7 +231,6 @@ func whileStopped(a *history.Actor, e history.Event) string {
 	return ", " + Took(cmp.Or(e.Took, e.At-a.Fault.At)) + " after it was " + hit
 }
 
-// value says what a key holds.
 func value(key string, e history.Event) Text {
 	if e.Missing {
 		return Say("%s has no value", key)

@@ -14,7 +14,6 @@ const slow = 100 * time.Millisecond
 // reasonHeld is why a client asked nobody for a lock: it has the lock already.
 const reasonHeld = "held"
 
-// request is what is known of one from all accounts.
 type request struct {
 	invoke  history.Event
 	account history.Kind  // what the lock service or the storage told of it, now or later in the batch; "": nothing
@@ -135,7 +134,6 @@ func (rs *requests) find(client string, e history.Event) *request {
 	return r
 }
 
-// learn takes in what an event tells of a request.
 func (rs *requests) learn(r *request, e history.Event) {
 	switch e.Kind {
 	case history.KindUnknown:
@@ -252,7 +250,6 @@ func merge(e, invoke history.Event) history.Event {
 	return e
 }
 
-// server is the lane that does an operation.
 func server(op string) string {
 	if history.AsksForLock(op) || op == history.OpUnlock {
 		return service

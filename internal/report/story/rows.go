@@ -168,7 +168,6 @@ func (b *Builder) Lanes() []Lane {
 // Run returns what is run, printable; zero before its event.
 func (b *Builder) Run() history.Run { return b.run }
 
-// tell tells one event. r is the request that it is about, or nil.
 func (b *Builder) tell(e history.Event, r *request) {
 	before := b.ledger.Actor(e.Lane).Fault
 	b.ledger.Take(e)

@@ -8,7 +8,6 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// panel is the diagram of one run.
 type panel struct {
 	shapes
 	Layout
@@ -59,7 +58,6 @@ func tellAtOnce(rows []story.Row) []story.Row {
 	return rows
 }
 
-// place places everything from y on and returns where it ends.
 func (p *panel) place(y int) int {
 	if p.titled {
 		y = p.paragraph(p.margin, y+18, "title", story.Strong("%s", p.run.Title), fits(p.width-2*p.margin, p.titleSize), 24)
@@ -150,7 +148,6 @@ func (p *panel) headings(y int, again bool) int {
 	return y + height
 }
 
-// verdict draws the banner and returns where it ends.
 func (p *panel) verdict(y int) int {
 	class := "v-other"
 	if p.outcome.Tone() != story.Plain {

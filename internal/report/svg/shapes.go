@@ -10,10 +10,8 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// hues is how many colours tenures take turns in.
 const hues = 4
 
-// hue is the colour class of a tenure.
 func hue(tenure int) string {
 	if tenure == 0 {
 		return "t0"
@@ -100,7 +98,6 @@ func (p *panel) pauseLabel(lane, x int, s stretch) {
 	}
 }
 
-// stretch is a part of a lane.
 type stretch struct {
 	from, to   int
 	begin, end int // the rows that begin and end it
@@ -143,7 +140,6 @@ func (p *panel) axis(top, bottom int) {
 	}
 }
 
-// tear shows that the picture leaves time out.
 func (p *panel) tear(y int, wait string) {
 	from, to := p.left-4, p.x(max(len(p.lanes)-1, 0))+14
 	switch {
@@ -163,7 +159,6 @@ func (p *panel) wave(x, y, width int) {
 	p.Tears = append(p.Tears, tear{box{x, y - 3, width / 16 * 16, 7, "tear"}, fmt.Sprintf("M%d %d%sM%d %d%s", x, y-3, wave, x, y+4, wave)})
 }
 
-// drawRow draws what is in the place of row i.
 func (p *panel) drawRow(i int, r story.Row) {
 	s := p.slots[i]
 	y := s.y
@@ -366,7 +361,6 @@ var symbols = map[story.Key]symbol{
 	story.KeyResult:  {0, "result", "", []stroke{{0, -7, "l7 7l-7 7l-7 -7z"}}},
 }
 
-// sign draws what happens in one lane.
 func (p *panel) sign(x, y int, c story.Class) {
 	s, known := symbols[c.Key]
 	if !known {
@@ -383,12 +377,10 @@ func (p *panel) sign(x, y int, c story.Class) {
 	}
 }
 
-// cross is the path of a cross at a place.
 func cross(x, y, half int) string {
 	return fmt.Sprintf("M%d %dl%d %dm0 %dl%d %d", x-half, y-half, 2*half, 2*half, -2*half, -2*half, 2*half)
 }
 
-// head is the path of an arrow's head.
 func head(s seg) string {
 	const length, half = 10.0, 5.5
 	dx, dy := float64(s.X2-s.X1), float64(s.Y2-s.Y1)

@@ -28,7 +28,6 @@ var inks = map[story.Tone]lipgloss.Style{
 	story.Shield: lipgloss.NewStyle().Foreground(lipgloss.Cyan).Bold(true),
 }
 
-// paint returns s in the ink of a tone.
 func paint(tone story.Tone, s string) string { return inks[tone].Render(s) }
 
 // glyphs are the signs of a picture in a terminal, each one cell wide but dots.
@@ -66,10 +65,8 @@ var asciiGlyphs = glyphs{
 	},
 }
 
-// sign is what stands in the lane of a row that has no arrow.
 func (g glyphs) sign(c story.Class) string { return cmp.Or(g.signs[c.Key], g.dot) }
 
-// sample is what a legend shows of a key.
 func (g glyphs) sample(k story.Key) string {
 	switch k {
 	case story.KeyMessage:

@@ -30,7 +30,6 @@ type grid struct {
 	below   bool  // they stand below
 }
 
-// newGrid places lanes of such names.
 func newGrid(width int, names []string, gl glyphs) grid {
 	g := grid{glyphs: gl, width: width, lane: tightLane, columns: make([]int, len(names)), text: firstLane}
 	gaps, room := max(len(names)-1, 0), width-firstLane-afterLane-leastText
@@ -71,7 +70,6 @@ func keep(names []string, n int) (places []int) {
 	return places
 }
 
-// A cell is one column of a line.
 type cell struct {
 	sign string
 	tone story.Tone
@@ -124,7 +122,6 @@ func (g grid) bars(time string, lanes []story.Lane) line {
 	return l
 }
 
-// step is the line on which r happens.
 func (g grid) step(r story.Row) line {
 	l := g.bars(story.Clock(r.At), r.Lanes)
 	from, to := g.column(r.Lanes, r.Lane), g.column(r.Lanes, r.To)
@@ -249,7 +246,6 @@ func (g grid) headings(names []string) []line {
 	return []line{upper}
 }
 
-// fit shortens a name to a room.
 func (g grid) fit(name string, room int) string {
 	first, _, _ := strings.Cut(name, " ")
 	switch {
