@@ -48,8 +48,8 @@ func (r *run) awaitStep(ctx context.Context, next <-chan scenario.Step) (step sc
 		case step, more = <-next:
 			return step, more, nil
 		case events := <-r.hub:
-			if err := r.hear(events); err != nil {
-				return step, false, fmt.Errorf("waiting for %s: %w", what, err)
+			if err := r.hear(events, what); err != nil {
+				return step, false, err
 			}
 			r.state.ascribe()
 			r.show(0)

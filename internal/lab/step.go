@@ -147,11 +147,8 @@ func (r *run) nothingBegun(client string) bool {
 
 // line is a step as the agent of its client reads it.
 func (r *run) line(s scenario.Step) string {
-	if s.Verb == scenario.Lock || s.Verb == scenario.TryLock {
-		owner := r.variant.Clients[s.Client].Values[setting.Session]
-		if _, shared := r.variant.Clients[owner]; shared {
-			return r.text(s) + " in " + r.state.client(owner).last().tenure
-		}
+	if owner := r.variant.SessionOf(s.Client); owner != "" && (s.Verb == scenario.Lock || s.Verb == scenario.TryLock) {
+		return r.text(s) + " in " + r.state.client(owner).last().tenure
 	}
 	return r.text(s)
 }

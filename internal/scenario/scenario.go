@@ -44,6 +44,15 @@ func (v *Variant) LockOf(step Step) string {
 	return cmp.Or(step.Lock, v.Clients[step.Client].Lock)
 }
 
+// SessionOf is the other client whose session a client uses; "" where there is none.
+func (v *Variant) SessionOf(client string) string {
+	owner := v.Clients[client].Values[setting.Session]
+	if _, is := v.Clients[owner]; !is {
+		return ""
+	}
+	return owner
+}
+
 // World is what the clients meet.
 type World struct {
 	Service  string         // the lock service's name

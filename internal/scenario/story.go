@@ -9,7 +9,6 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
-	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // Story follows the steps of a variant: what cannot happen, like the resuming of a
@@ -149,11 +148,11 @@ func (s *Story) Halfway() bool { return s.service.Halfway }
 // LacksSession is the client whose session a client shares, where that cannot be there;
 // else "".
 func (s *Story) LacksSession(name string) string {
-	owner, has := s.Variant.Clients[name].Values[setting.Session]
-	if shared := s.Clients[owner]; has && shared != nil && len(shared.Asked) == 0 {
-		return owner
+	owner := s.Variant.SessionOf(name)
+	if owner != "" && len(s.Clients[owner].Asked) > 0 {
+		return ""
 	}
-	return ""
+	return owner
 }
 
 // CutOff reports whether a client is cut off from a service.

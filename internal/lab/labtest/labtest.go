@@ -54,13 +54,18 @@ func Parse(t *testing.T, services []*service.Service, pattern string) (list []*s
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := lab.Language(services).Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, s)
+		list = append(list, parse(t, services, file, data))
 	}
 	return list
+}
+
+func parse(t *testing.T, services []*service.Service, file string, data []byte) *scenario.Scenario {
+	t.Helper()
+	s, err := lab.Language(services).Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Share is what runs share. It ends with the test.
@@ -103,20 +108,24 @@ func InGo(of *service.Service, stories []*scenario.Scenario) (list []*scenario.S
 // scenario expects and to what a history is. Without a history the test has failed.
 func Run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) []history.Event {
 	t.Helper()
-	o.Exe = os.Args[0]
-	events, err := lab.Run(t.Context(), s, v, o)
+	events, judged, err := run(t, s, v, o)
 	if err != nil {
 		t.Error(err)
-		return nil
-	}
-	judged, err := judge.Judge(events)
-	if err != nil {
-		t.Error(err)
-	}
-	if len(judged.Mismatches) > 0 {
+	} else if len(judged.Mismatches) > 0 {
 		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
 	}
 	return events
+}
+
+// run runs and judges a variant; a run that fails has no events.
+func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) ([]history.Event, judge.Judgement, error) {
+	o.Exe = os.Args[0]
+	events, err := lab.Run(t.Context(), s, v, o)
+	if err != nil {
+		return nil, judge.Judgement{}, err
+	}
+	judged, err := judge.Judge(events)
+	return events, judged, err
 }
 
 // Stories are what the tests of a service tell: what lies in testdata, and in the long form what is
@@ -180,23 +189,14 @@ func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *sc
 	if err := template.Must(template.New(file).Parse(string(text))).Execute(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	s, err := lab.Language(services).Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), []byte(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return parse(t, services, file, []byte(b.String()))
 }
 
 // Table tells the story of each property of each recipe, by processes of the test's own
 // program, and returns what became of them, as Markdown. A property without a sense for a
 // recipe has a dash.
 func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Property) string {
-	servers := &lab.Shared{Exe: os.Args[0]}
-	defer func() {
-		if err := servers.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	servers := Share(t)
 	cells := make([][]string, len(recipes))
 	t.Run("table", func(t *testing.T) {
 		for i, r := range recipes {
@@ -234,15 +234,11 @@ func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Pro
 func (p Property) tell(t *testing.T, of *service.Service, r Recipe, servers *lab.Shared) string {
 	services := []*service.Service{of}
 	s := p.story(t, services, r)
-	events, err := lab.Run(t.Context(), s, &s.Variants[0], lab.Options{Exe: os.Args[0], Services: services, Shared: servers})
-	if err != nil {
+	_, judged, err := run(t, s, &s.Variants[0], lab.Options{Services: services, Shared: servers})
+	switch {
+	case err != nil:
 		t.Fatal(err)
-	}
-	judged, err := judge.Judge(events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(judged.Mismatches) > 0 {
+	case len(judged.Mismatches) > 0:
 		t.Logf("no: %q", judged.Mismatches)
 		return "no"
 	}

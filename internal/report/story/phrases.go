@@ -16,7 +16,7 @@ func name(lane string) string {
 	switch lane {
 	case "":
 		return "somebody"
-	case service, history.LaneStorage:
+	case LaneService, history.LaneStorage:
 		return "the " + lane
 	}
 	return lane
@@ -89,7 +89,7 @@ var verbs = map[string]string{
 func doing(e history.Event) Text {
 	says := Say("%s %s", name(actor(e)), cmp.Or(verbs[e.Op], "does "+e.Op))
 	switch {
-	case server(e.Op) == service:
+	case server(e.Op) == LaneService:
 		return append(says, Say("%s", lock(e.Scope))...)
 	case e.Op == history.OpCount || verbs[e.Op] == "":
 		return append(says, Solid(e.Key)...)
@@ -100,7 +100,7 @@ func doing(e history.Event) Text {
 // noun names a request: "write of key0=a".
 func noun(e history.Event) Text {
 	switch {
-	case server(e.Op) == service:
+	case server(e.Op) == LaneService:
 		return Say("%s of %s", e.Op, lock(e.Scope))
 	case verbs[e.Op] != "":
 		return append(Say("%s of", e.Op), object(e, "")...)
@@ -148,7 +148,7 @@ func part(r *request) Text {
 
 // actor is who asks, in a client's account and in the storage's.
 func actor(e history.Event) string {
-	if e.Lane == history.LaneStorage || e.Lane == service {
+	if e.Lane == history.LaneStorage || e.Lane == LaneService {
 		return e.Client
 	}
 	return e.Lane

@@ -110,12 +110,6 @@ func NewBuilder() *Builder {
 	}
 }
 
-// Rows makes the rows of a whole history, with the violations that were found in
-// it.
-func Rows(events []history.Event, violations []history.Violation) []Row {
-	return NewBuilder().Add(events, violations)
-}
-
 // Add returns the rows that the next events bring: none where an event only opens
 // a step or repeats what another account has told already. The events are to be
 // those of whole steps: what none of them answers counts as under way. The
@@ -301,7 +295,7 @@ func (r Row) Details() string {
 // client is the one that e is about; "": none.
 func client(e history.Event) string {
 	switch e.Lane {
-	case service, history.LaneStorage, history.LaneLab:
+	case LaneService, history.LaneStorage, history.LaneLab:
 		return e.Client
 	}
 	return cmp.Or(e.Client, e.Lane)

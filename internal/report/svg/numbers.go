@@ -107,10 +107,5 @@ func (s short) apply(p *panel) {
 		}
 		r.Text, r.Token, r.Mark = r.Text.Mapped(s.write), s.write(r.Token), s.write(r.Mark)
 	}
-	for i := range p.outcome.Violations {
-		p.outcome.Violations[i].Text = s.write(p.outcome.Violations[i].Text)
-	}
-	for i := range p.outcome.Mismatches {
-		p.outcome.Mismatches[i] = s.write(p.outcome.Mismatches[i])
-	}
+	p.outcome = p.outcome.Mapped(s.write)
 }
