@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/judge/linear"
-	"github.com/fencelab/fencelab/internal/judge/linear/workload"
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
@@ -21,7 +21,7 @@ type trial struct {
 	*testing.T
 	ctx   context.Context
 	rand  *rand.Rand
-	load  *workload.Load
+	load  *workload
 	sites []*site
 	seed  uint64
 }
@@ -63,7 +63,7 @@ func newTrial(t *testing.T, sites ...*site) *trial {
 	for _, s := range sites {
 		urls = append(urls, s.url, "http://"+s.addr) // with its network, and without
 	}
-	r.load = workload.Start(workload.Config{URLs: urls, Clients: 16, Seed: r.seed, Timeout: clientTimeout})
+	r.load = startWorkload(workloadConfig{URLs: urls, Clients: 16, Seed: r.seed, Timeout: clientTimeout})
 	t.Cleanup(r.load.Quit)
 	return r
 }
@@ -137,8 +137,11 @@ func (r *trial) keep(ops []linear.Op, faults []linear.Fault) string {
 		r.Fatal(err)
 	}
 	defer page.Close()
-	if err := linear.Save(history, ops); err != nil {
-		r.Error(err)
+	enc := json.NewEncoder(history)
+	for _, op := range ops {
+		if err := enc.Encode(op); err != nil {
+			r.Error(err)
+		}
 	}
 	if err := linear.Draw(page, ops, faults, 20*time.Second); err != nil {
 		r.Error(err)

@@ -46,7 +46,6 @@ const (
 // InvalidError says why a history cannot be judged.
 type InvalidError struct{ Problems []Problem }
 
-// told is how many problems an error says.
 const told = 5
 
 // Error implements error. It says the first problems, a line each.
@@ -107,15 +106,9 @@ type checker struct {
 	finals  map[string]int                  // key → line that tells what it holds at the end
 }
 
-// lined is an event, and its line, from 1.
-type lined struct {
-	Event
-	line int
-}
-
 // accountOf is a tenure by the lock service's account.
 type accountOf struct {
-	first   lined // that it is granted or, if it never is, queued for
+	first   Entry // that it is granted or, if it never is, queued for
 	granted int   // line by which it is granted; 0: not yet
 	ended   int   // line by which it is over; 0: not yet
 }
@@ -125,9 +118,9 @@ func (a *accountOf) ever() bool { return a.first.Kind == KindGranted }
 
 // asking is a request by all accounts.
 type asking struct {
-	invoke   lined
+	invoke   Entry
 	answered int            // line; 0: not yet
-	told     []lined        // all that the storage tells of it
+	told     []Entry        // all that the storage tells of it
 	mixed    int            // line by which something else became of it than was told first; 0: not yet
 	keys     map[string]int // that the storage told of → line
 }
@@ -141,7 +134,7 @@ func (a *asking) did() Kind {
 }
 
 // as is what the storage tells of a request by that kind first; nil: nothing.
-func (a *asking) as(kind Kind) *lined {
+func (a *asking) as(kind Kind) *Entry {
 	for i := range a.told {
 		if a.told[i].Kind == kind {
 			return &a.told[i]
@@ -170,16 +163,16 @@ func newChecker(events []Event) *checker {
 	}
 	for i, e := range events {
 		if e.Kind == KindInvoke && e.Request != "" && c.asked[e.Request] == nil {
-			c.asked[e.Request] = &asking{invoke: lined{e, i + 1}, keys: make(map[string]int)}
+			c.asked[e.Request] = &asking{invoke: Entry{e, i + 1}, keys: make(map[string]int)}
 		}
 	}
 	for i, e := range events {
 		switch {
 		case e.Kind == KindGranted || e.Kind == KindQueued:
-			c.takeTenure(lined{e, i + 1})
+			c.takeTenure(Entry{e, i + 1})
 		case isStorage(e.Kind):
 			if a := c.asked[e.Request]; a != nil {
-				a.told = append(a.told, lined{e, i + 1})
+				a.told = append(a.told, Entry{e, i + 1})
 				if e.Kind == KindApplied {
 					c.worked[clientTenure{a.invoke.Lane, a.invoke.Tenure}] = true
 				}
@@ -196,8 +189,7 @@ func newChecker(events []Event) *checker {
 	return c
 }
 
-// takeTenure takes in a grant, or a place in a queue.
-func (c *checker) takeTenure(e lined) {
+func (c *checker) takeTenure(e Entry) {
 	a := c.tenures[e.Tenure]
 	if a == nil {
 		a = &accountOf{first: e}
@@ -217,11 +209,7 @@ func (c *checker) wrong(kind ProblemKind, format string, args ...any) {
 
 // contradicts says that the line is wrong, as it is not what another line says.
 func (c *checker) contradicts(other int, kind ProblemKind, format string, args ...any) {
-	c.wrongAt(c.line, other, kind, format, args...)
-}
-
-func (c *checker) wrongAt(line, other int, kind ProblemKind, format string, args ...any) {
-	c.problems = append(c.problems, Problem{kind, line, other, fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, Problem{kind, c.line, other, fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) time(e Event) {
@@ -248,7 +236,6 @@ func AsksStorage(op string) bool { return op == OpChange || slices.Contains(Stor
 // AsksForLock reports whether an operation is one by which a client asks for a lock.
 func AsksForLock(op string) bool { return op == OpLock || op == OpTryLock }
 
-// isClients reports whether a kind is of what clients ask and are told.
 func isClients(k Kind) bool { return k == KindInvoke || k == KindLost || isAnswer(k) }
 
 // isAnswer reports whether a client tells what became of something.

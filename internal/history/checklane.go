@@ -36,19 +36,16 @@ func (c *checker) laneOfRun() {
 	}
 }
 
-// isClient reports whether a client can have that name.
 func (c *checker) isClient(name string) bool {
 	return name != LaneStorage && name != LaneLab && name != c.run.LockService()
 }
 
-// isTenure reports whether a kind is of what the lock service tells.
 func isTenure(k Kind) bool { return k == KindGranted || k == KindEnded || k == KindQueued }
 
 func isFault(k Kind) bool {
 	return slices.Contains([]Kind{KindPause, KindResume, KindKill, KindRestart, KindNetwork}, k)
 }
 
-// accounts looks for an account that is missing as a whole.
 func (c *checker) accounts() {
 	var asked, request, storage, refused bool
 	for i, e := range c.events {
@@ -84,10 +81,8 @@ func (e Event) OfLock() bool {
 	return isTenure(e.Kind) || e.Kind == KindInvoke && (AsksForLock(e.Op) || e.Op == OpCount)
 }
 
-// sends reports whether a client sends a request to the storage.
 func sends(e Event) bool { return e.Kind == KindInvoke && AsksStorage(e.Op) && e.Request != "" }
 
-// final looks whether the end is the end.
 func (c *checker) final(e Event) {
 	before := c.finals[e.Key]
 	switch {

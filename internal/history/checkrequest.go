@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,14 +23,13 @@ func (c *checker) request(e Event) {
 	}
 }
 
-// isStorage reports whether the storage tells what became of a request.
 func isStorage(k Kind) bool {
 	return k == KindApplied || k == KindRefused || k == KindDuplicate || k == KindUnanswered
 }
 
 func (c *checker) invoked(e Event) {
-	if a := c.asked[e.Request]; a != nil && a.invoke.line != c.line {
-		c.contradicts(a.invoke.line, ProblemRequest, "%s names its request %q, as that line does: no two requests have the same name", e.Lane, e.Request)
+	if a := c.asked[e.Request]; a != nil && a.invoke.Line != c.line {
+		c.contradicts(a.invoke.Line, ProblemRequest, "%s names its request %q, as that line does: no two requests have the same name", e.Lane, e.Request)
 		return
 	}
 	if e.RetryOf != "" && !c.retries(e) {
@@ -43,7 +43,7 @@ func (c *checker) invoked(e Event) {
 // retries reports whether there is the first attempt that a retry names.
 func (c *checker) retries(e Event) bool {
 	a := c.asked[e.RetryOf]
-	if a == nil || a.invoke.line >= c.line || a.invoke.RetryOf != "" {
+	if a == nil || a.invoke.Line >= c.line || a.invoke.RetryOf != "" {
 		return false
 	}
 	first := a.invoke.Event
@@ -51,10 +51,9 @@ func (c *checker) retries(e Event) bool {
 		first.Key == e.Key && first.Value == e.Value && slices.Equal(first.Changes, e.Changes)
 }
 
-// isPart reports whether a write belongs to the change that it names.
 func (c *checker) isPart(e Event) bool {
 	a := c.asked[e.PartOf]
-	return a != nil && a.invoke.line <= c.line && a.invoke.PartOf == e.PartOf && a.invoke.Lane == e.Lane && e.Op == OpWrite &&
+	return a != nil && a.invoke.Line <= c.line && a.invoke.PartOf == e.PartOf && a.invoke.Lane == e.Lane && e.Op == OpWrite &&
 		slices.Equal(a.invoke.Changes, e.Changes) && slices.Contains(e.Changes, Change{e.Key, e.Value})
 }
 
@@ -69,7 +68,7 @@ func (c *checker) answered(e Event) {
 	case a.answered != 0:
 		c.contradicts(a.answered, ProblemRequest, "%q is answered a second time", e.Request)
 	case a.invoke.Lane != e.Lane || a.invoke.Op != e.Op:
-		c.contradicts(a.invoke.line, ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, a.invoke.Op, a.invoke.Lane)
+		c.contradicts(a.invoke.Line, ProblemRequest, "%s was answered about %q, a %s, which is a %s of %s", e.Lane, e.Request, e.Op, a.invoke.Op, a.invoke.Lane)
 	case AsksStorage(e.Op):
 		c.answeredByStorage(e, a)
 	}
@@ -85,27 +84,26 @@ func (c *checker) answeredByStorage(e Event, a *asking) {
 	applied, refusal, duplicate := a.as(KindApplied), a.as(KindRefused), a.as(KindDuplicate)
 	switch {
 	case !isAbout(e, a.invoke.Event):
-		c.contradicts(a.invoke.line, ProblemRequest, "%s was answered about %q as if it had asked for something else, or by another claim", e.Lane, e.Request)
+		c.contradicts(a.invoke.Line, ProblemRequest, "%s was answered about %q as if it had asked for something else, or by another claim", e.Lane, e.Request)
 	case e.Kind != KindUnknown && a.did() == KindUnanswered:
-		c.contradicts(a.told[0].line, ProblemRequest, "%s was told what became of %q, and the storage gave no answer to that", e.Lane, e.Request)
+		c.contradicts(a.told[0].Line, ProblemRequest, "%s was told what became of %q, and the storage gave no answer to that", e.Lane, e.Request)
 	case e.Kind == KindOK && e.Op == OpRead && applied == nil:
 		c.wrong(ProblemRequest, "%s was told what %q found, and the storage's account does not have that read", e.Lane, e.Request)
 	case e.Kind == KindOK && e.Op == OpRead && (e.Value != applied.Value || e.Missing != applied.Missing):
-		c.contradicts(applied.line, ProblemRequest, "%s was told that %q found %s, and by the storage it found %s", e.Lane, e.Request, found(e), found(applied.Event))
+		c.contradicts(applied.Line, ProblemRequest, "%s was told that %q found %s, and by the storage it found %s", e.Lane, e.Request, found(e), found(applied.Event))
 	case refused && e.Reason != reasonInvalid && a.did() == "":
 		c.wrong(ProblemRequest, "%s was told that %q was refused (%s), and the storage's account has nothing of it", e.Lane, e.Request, e.Reason)
 	case refused && e.Op == OpRead && applied != nil:
-		c.contradicts(applied.line, ProblemRequest, "%s was told that %q was refused (%s), and the storage did it", e.Lane, e.Request, e.Reason)
+		c.contradicts(applied.Line, ProblemRequest, "%s was told that %q was refused (%s), and the storage did it", e.Lane, e.Request, e.Reason)
 	case refused && duplicate != nil:
-		c.contradicts(duplicate.line, ProblemRequest, "%s was told that %q was refused (%s), and by the storage it was done before", e.Lane, e.Request, e.Reason)
+		c.contradicts(duplicate.Line, ProblemRequest, "%s was told that %q was refused (%s), and by the storage it was done before", e.Lane, e.Request, e.Reason)
 	case refused && refusal != nil && refusal.Reason != e.Reason:
-		c.contradicts(refusal.line, ProblemRequest, "%s was told that %q was refused (%s), and the storage refused it as %s", e.Lane, e.Request, e.Reason, refusal.Reason)
+		c.contradicts(refusal.Line, ProblemRequest, "%s was told that %q was refused (%s), and the storage refused it as %s", e.Lane, e.Request, e.Reason, refusal.Reason)
 	case refused && refusal != nil && e.Mark != 0 && refusal.Mark != 0 && e.Mark != refusal.Mark:
-		c.contradicts(refusal.line, ProblemRequest, "%s was told that %q was refused by the mark %d, and by the storage the mark was %d", e.Lane, e.Request, e.Mark, refusal.Mark)
+		c.contradicts(refusal.Line, ProblemRequest, "%s was told that %q was refused by the mark %d, and by the storage the mark was %d", e.Lane, e.Request, e.Mark, refusal.Mark)
 	}
 }
 
-// found says in words what a read found.
 func found(e Event) string {
 	if e.Missing {
 		return "nothing"
@@ -132,7 +130,6 @@ func isAbout(told, asked Event) bool {
 // no valid token it may refuse before it looks further.
 const reasonInvalid = "invalid"
 
-// done takes in what the storage tells of a request.
 func (c *checker) done(e Event) {
 	a := c.asked[e.Request]
 	switch {
@@ -141,12 +138,12 @@ func (c *checker) done(e Event) {
 	case a == nil:
 		c.wrong(ProblemRequest, "the storage tells of %q, and nobody asked for that", e.Request)
 	case !isOf(e, a.invoke.Event):
-		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
+		c.contradicts(a.invoke.Line, ProblemRequest, "the storage tells of %q as a %s of %s, and was asked for something else", e.Request, e.Op, e.Key)
 	case c.run.Version >= 2 && !sameClaim(e, a.invoke.Event):
-		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, %v, and its client of %d (%d) in %q, %v",
+		c.contradicts(a.invoke.Line, ProblemRequest, "the storage tells of %q with the token %d (sequence %d) in scope %q, %v, and its client of %d (%d) in %q, %v",
 			e.Request, e.Token, e.Sequence, e.Scope, e.Mode, a.invoke.Token, a.invoke.Sequence, a.invoke.Scope, a.invoke.Mode)
 	case e.Client != "" && e.Client != a.invoke.Lane || e.Tenure != "" && e.Tenure != a.invoke.Tenure:
-		c.contradicts(a.invoke.line, ProblemRequest, "the storage tells of %q as one of %s, and %s asked for it", e.Request, strings.TrimSpace(e.Client+" "+e.Tenure), strings.TrimSpace(a.invoke.Lane+" "+a.invoke.Tenure))
+		c.contradicts(a.invoke.Line, ProblemRequest, "the storage tells of %q as one of %s, and %s asked for it", e.Request, strings.TrimSpace(e.Client+" "+e.Tenure), strings.TrimSpace(a.invoke.Lane+" "+a.invoke.Tenure))
 	case a.other(e) != 0:
 		c.contradicts(a.other(e), ProblemRequest, "the storage tells of %q in several ways, here that it was %s: it can be one of them only", e.Request, toldAs[e.Kind])
 	case a.keys[e.Key] != 0:
@@ -160,12 +157,11 @@ func (c *checker) done(e Event) {
 // other is an earlier line by which something else became of the request; 0: none.
 func (a *asking) other(e Event) int {
 	if e.Kind != a.did() {
-		return a.told[0].line
+		return a.told[0].Line
 	}
 	return a.mixed
 }
 
-// took takes in a line of the storage's.
 func (a *asking) took(e Event, line int) {
 	if a.keys[e.Key] == 0 {
 		a.keys[e.Key] = line
@@ -175,7 +171,6 @@ func (a *asking) took(e Event, line int) {
 	}
 }
 
-// toldAs are the storage's kinds in words.
 var toldAs = map[Kind]string{KindApplied: "applied", KindRefused: "refused", KindDuplicate: "done before", KindUnanswered: "left without an answer"}
 
 // isOf reports whether what the storage tells of is what was asked for.
@@ -191,7 +186,6 @@ func sameClaim(told, asked Event) bool {
 	return told.Scope == asked.Scope && told.Token == asked.Token && told.Sequence == asked.Sequence && told.Mode == asked.Mode
 }
 
-// index takes in the place of what the storage did.
 func (c *checker) index(e Event) {
 	switch {
 	case e.Lane == LaneStorage && (e.Kind == KindKill || e.Kind == KindRestart):
@@ -216,7 +210,8 @@ func (c *checker) gaps() {
 	last := int64(0)
 	for _, place := range slices.Sorted(maps.Keys(c.places)) {
 		if place > last+1 {
-			c.wrongAt(c.places[place], 0, ProblemIndex, "this has place %d of the storage's order, and nothing has place %d: something is missing", place, place-1)
+			text := fmt.Sprintf("this has place %d of the storage's order, and nothing has place %d: something is missing", place, place-1)
+			c.problems = append(c.problems, Problem{ProblemIndex, c.places[place], 0, text})
 		}
 		last = place
 	}

@@ -25,13 +25,13 @@ func (c *checker) tenure(e Event) {
 	case a == nil:
 		c.wrong(ProblemTenure, "%s names the tenure %s, which the lock service neither granted nor queued", e.Lane, e.Tenure)
 	case !c.queued[clientTenure{e.Lane, e.Tenure}] && c.told[clientTenure{e.Lane, e.Tenure}] == nil:
-		c.contradicts(a.first.line, ProblemTenure, "%s names the tenure %s, and neither stood in the queue for it nor was told that it has it", e.Lane, e.Tenure)
+		c.contradicts(a.first.Line, ProblemTenure, "%s names the tenure %s, and neither stood in the queue for it nor was told that it has it", e.Lane, e.Tenure)
 	case e.Kind == KindOK && AsksForLock(e.Op):
 		c.toldOf(e, a)
 	case e.Kind == KindLost:
 		c.lost(e, a)
 	case e.Scope != "" && e.Scope != a.first.Scope && !ofItsKey(e):
-		c.contradicts(a.first.line, ProblemTenure, "%s names the tenure %s and the scope %q, and the tenure is of the lock %q", e.Lane, e.Tenure, e.Scope, a.first.Scope)
+		c.contradicts(a.first.Line, ProblemTenure, "%s names the tenure %s and the scope %q, and the tenure is of the lock %q", e.Lane, e.Tenure, e.Scope, a.first.Scope)
 	}
 }
 
@@ -43,7 +43,7 @@ func (c *checker) begins(e Event, a *accountOf) {
 	}
 	switch {
 	case !tellsOf(e, a.first) || e.Mode != a.first.Mode:
-		c.contradicts(a.first.line, ProblemTenure, "%s is told of with another client, lock, token or mode", e.Tenure)
+		c.contradicts(a.first.Line, ProblemTenure, "%s is told of with another client, lock, token or mode", e.Tenure)
 	case !c.askers[e.Client] && !c.names[clientTenure{e.Client, e.Tenure}]:
 		c.wrong(ProblemTenure, "%s is a tenure of %s, who asked for no lock", e.Tenure, e.Client)
 	}
@@ -51,7 +51,7 @@ func (c *checker) begins(e Event, a *accountOf) {
 
 // tellsOf reports whether an event says of a tenure nothing but what is known of it.
 // What it leaves out it does not say.
-func tellsOf(e Event, known lined) bool {
+func tellsOf(e Event, known Entry) bool {
 	return (e.Client == "" || e.Client == known.Client) && (e.Scope == "" || e.Scope == known.Scope) &&
 		(e.Token == 0 || known.Token == 0 || e.Token == known.Token) && (e.Mode == fence.Exclusive || e.Mode == known.Mode)
 }
@@ -63,7 +63,7 @@ func (c *checker) ended(e Event, a *accountOf) {
 	case a.granted == 0:
 		c.wrong(ProblemTenure, "%s ends, and was not granted before", e.Tenure)
 	case !tellsOf(e, a.first):
-		c.contradicts(a.first.line, ProblemTenure, "%s ends, and is told of with another client, lock, token or mode", e.Tenure)
+		c.contradicts(a.first.Line, ProblemTenure, "%s ends, and is told of with another client, lock, token or mode", e.Tenure)
 	}
 	if a.ended == 0 {
 		a.ended = c.line
@@ -75,13 +75,13 @@ func (c *checker) ended(e Event, a *accountOf) {
 func (c *checker) toldOf(e Event, a *accountOf) {
 	switch {
 	case !a.ever():
-		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service did not grant", e.Lane, e.Tenure)
+		c.contradicts(a.first.Line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service did not grant", e.Lane, e.Tenure)
 	case e.Scope != a.first.Scope:
-		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.first.Scope)
+		c.contradicts(a.first.Line, ProblemTenure, "%s was told that it has the lock %q in %s, which is of the lock %q", e.Lane, e.Scope, e.Tenure, a.first.Scope)
 	case e.Mode != fence.Exclusive && e.Mode != a.first.Mode:
-		c.contradicts(a.first.line, ProblemTenure, "%s was told that it shares the lock in %s, which is exclusive", e.Lane, e.Tenure)
+		c.contradicts(a.first.Line, ProblemTenure, "%s was told that it shares the lock in %s, which is exclusive", e.Lane, e.Tenure)
 	case !c.canHave(e.Lane, a):
-		c.contradicts(a.first.line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service granted to %s (of clients that share a session, the run's \"sessions\" says so)", e.Lane, e.Tenure, a.first.Client)
+		c.contradicts(a.first.Line, ProblemTenure, "%s was told that it has the lock in %s, which the lock service granted to %s (of clients that share a session, the run's \"sessions\" says so)", e.Lane, e.Tenure, a.first.Client)
 	}
 }
 
@@ -108,7 +108,7 @@ func (c *checker) lost(e Event, a *accountOf) {
 		was = was || e.Token == told.Token
 	}
 	if !was || e.Scope != "" && e.Scope != a.first.Scope {
-		c.contradicts(a.first.line, ProblemTenure, "%s lost %q in %s with the token %d, and that is neither what it was told nor what the lock service granted", e.Lane, e.Scope, e.Tenure, e.Token)
+		c.contradicts(a.first.Line, ProblemTenure, "%s lost %q in %s with the token %d, and that is neither what it was told nor what the lock service granted", e.Lane, e.Scope, e.Tenure, e.Token)
 	}
 }
 
@@ -166,8 +166,8 @@ func (c *checker) token(e Event) {
 	case e.Tenure != "" && c.tenures[e.Tenure] == nil: // which is said elsewhere
 	case e.Kind == KindOK && AsksForLock(e.Op):
 		c.toldToken(e)
-	case e.Kind == KindInvoke && AsksStorage(e.Op) && e.Request != "":
-		c.shownToken(e)
+	case sends(e) && !c.mayShow(e):
+		c.wrong(ProblemToken, "%s shows the token %d, which is neither that of its tenure %q nor what its setting %q names", e.Lane, e.Token, e.Tenure, c.run.Tokens[e.Lane])
 	}
 }
 
@@ -189,13 +189,7 @@ func (c *checker) toldToken(e Event) {
 		right = e.Token == 0
 	}
 	if !right {
-		c.contradicts(c.tenures[e.Tenure].first.line, ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
-	}
-}
-
-func (c *checker) shownToken(e Event) {
-	if !c.mayShow(e) {
-		c.wrong(ProblemToken, "%s shows the token %d, which is neither that of its tenure %q nor what its setting %q names", e.Lane, e.Token, e.Tenure, c.run.Tokens[e.Lane])
+		c.contradicts(c.tenures[e.Tenure].first.Line, ProblemToken, "%s was told the token %d in %s, which was granted with %d: that is not what its setting %q names", e.Lane, e.Token, e.Tenure, granted, how)
 	}
 }
 

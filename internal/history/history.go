@@ -154,9 +154,6 @@ const (
 	Undecided = "undecided" // nothing of that was seen, and something could not be seen
 )
 
-// Verdicts are all that can be expected.
-var Verdicts = []string{Safe, Corrupted, Blocked}
-
 // Version of the histories that this package writes. In those of version 1, which
 // do not say so, a retry is known by what it asks for, nothing marks the end, and
 // the numbers that clients show as tokens are not recorded.

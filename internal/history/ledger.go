@@ -312,7 +312,6 @@ func (l *Ledger) disbelieve(e Entry) {
 	}
 }
 
-// holding is what a client makes of the tenure that e names.
 func (l *Ledger) holding(client string, e Event) *Holding {
 	h := l.Holding(client, e.Tenure)
 	if h == nil {
@@ -333,7 +332,6 @@ func (l *Ledger) revive(lane string) {
 	}
 }
 
-// store takes in what the storage has done with its data, or has at the end.
 func (l *Ledger) store(e Event) {
 	put := func(e Event, key, value string) {
 		e.Key, e.Value = key, value

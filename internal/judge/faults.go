@@ -12,44 +12,33 @@ func faults(events []history.Event) []linear.Fault {
 	var list []linear.Fault
 	under := make(map[string][]int) // lane and what undoes it → faults
 	for i, e := range events {
-		name, undone, undoes := effect(e)
-		if name != "" {
-			list = append(list, linear.Fault{Name: e.Lane + ": " + name, Start: now[i], End: now[i]})
+		effect := effects[string(e.Kind)]
+		if e.Kind == history.KindNetwork {
+			effect = effects[e.Cause]
 		}
-		if undone != "" {
+		if effect.name != "" {
+			list = append(list, linear.Fault{Name: e.Lane + ": " + effect.name, Start: now[i], End: now[i]})
+		}
+		if undone := e.Lane + " " + effect.undone; effect.undone != "" {
 			list[len(list)-1].End = now[len(now)-1]
-			under[e.Lane+" "+undone] = append(under[e.Lane+" "+undone], len(list)-1)
+			under[undone] = append(under[undone], len(list)-1)
 		}
-		for _, k := range under[e.Lane+" "+undoes] {
+		undoes := e.Lane + " " + effect.undoes
+		for _, k := range under[undoes] {
 			list[k].End = now[i]
 		}
-		delete(under, e.Lane+" "+undoes)
+		delete(under, undoes)
 	}
 	return list
 }
 
-// effect says what an event does to its lane, if anything, what will undo that,
-// and what it undoes.
-func effect(e history.Event) (name, undone, undoes string) {
-	switch e.Kind {
-	case history.KindPause:
-		return "pause", "resume", ""
-	case history.KindResume:
-		return "", "", "resume"
-	case history.KindKill:
-		return "kill", "restart", ""
-	case history.KindRestart:
-		return "restart", "", "restart"
-	case history.KindNetwork:
-		switch e.Cause {
-		case history.CausePartition, history.CauseDeafen:
-			return e.Cause, history.CauseHeal, ""
-		case history.CauseDelay:
-			return e.Cause, history.CauseDeliver, ""
-		case history.CauseReset:
-			return e.Cause, "", ""
-		}
-		return "", "", e.Cause
-	}
-	return "", "", ""
+// effects say of a kind of event, or of what happens to a network, what it does to its lane, if
+// anything, what will undo that, and what it undoes.
+var effects = map[string]struct{ name, undone, undoes string }{
+	string(history.KindPause): {"pause", "resume", ""}, string(history.KindResume): {undoes: "resume"},
+	string(history.KindKill): {"kill", "restart", ""}, string(history.KindRestart): {"restart", "", "restart"},
+	history.CausePartition: {history.CausePartition, history.CauseHeal, ""}, history.CauseDeafen: {history.CauseDeafen, history.CauseHeal, ""},
+	history.CauseHeal:  {undoes: history.CauseHeal},
+	history.CauseDelay: {history.CauseDelay, history.CauseDeliver, ""}, history.CauseDeliver: {undoes: history.CauseDeliver},
+	history.CauseReset: {name: history.CauseReset},
 }

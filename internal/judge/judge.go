@@ -36,7 +36,6 @@ const (
 	Undecided = "undecided"
 )
 
-// within is how long porcupine may take.
 const within = 5 * time.Second
 
 // Judge judges a history. The error is a *history.InvalidError where that cannot be
@@ -76,7 +75,6 @@ func opinion(events []history.Event, within time.Duration) Opinion {
 // notFenced is the mismatch of a storage that breaks its law.
 const notFenced = "by porcupine the storage did not do what a fenced storage does, expected that it does"
 
-// compare holds the opinion against what the run expects.
 func (j *Judgement) compare(fenced bool) {
 	expected := "that it does not"
 	if fenced {

@@ -136,11 +136,8 @@ func checkWrites(s *scenario.Story, c *scenario.ClientStory, step scenario.Step)
 	if s.Variant.Clients[step.Client].Text(setting.Change) == setting.ChangeSingly {
 		writes = max(writes, len(step.Changes))
 	}
-	if step.Key != "" {
-		s.Written[step.Key] = true
-	}
-	for _, change := range step.Changes {
-		s.Written[change.Key] = true
+	for _, key := range step.Keys() {
+		s.Written[key] = true
 	}
 	if c.Half = nil; step.Verb == scenario.Begin && writes == 1 {
 		c.Half = step.Changed()

@@ -17,13 +17,11 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// clientProcess is a process of a client.
 type clientProcess struct {
 	*proc.Process
 	gone chan struct{} // closed when all that the process told was taken in
 }
 
-// startClients starts the clients, and awaits that they are ready.
 func (r *run) startClients(ctx context.Context) error {
 	for _, name := range r.scenario.Clients {
 		if err := r.connectClient(ctx, name); err != nil {
@@ -82,7 +80,6 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	return nil
 }
 
-// linkTo makes a client's network to an address of the lock service.
 func (r *run) linkTo(endpoint string) (*network.Link, error) {
 	if r.service.Greets {
 		return network.NewGreeted(endpoint)
@@ -90,7 +87,6 @@ func (r *run) linkTo(endpoint string) (*network.Link, error) {
 	return network.New(endpoint)
 }
 
-// startClient starts a process of a client.
 func (r *run) startClient(name string) error {
 	w := r.world
 	n := w.links[name]

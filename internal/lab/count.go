@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
@@ -102,7 +101,6 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 // waits after each grant.
 const incrementDeadline = 500 * time.Millisecond
 
-// countDeadline is how long a count of so many times may take.
 func (r *run) countDeadline(times int) time.Duration {
 	each := time.Duration(0) // of all clients
 	for _, c := range r.variant.Clients {
@@ -111,7 +109,6 @@ func (r *run) countDeadline(times int) time.Duration {
 	return loadDeadline + time.Duration(times)*each
 }
 
-// overtaken reports whether a successor of a victim has written.
 func (r *run) overtaken(v *victim) bool {
 	if v.wrote < 0 && r.state.ledger.Tenure(v.tenure).Ended.Came() {
 		v.wrote = r.state.writes
@@ -139,8 +136,7 @@ func (r *run) draw(times int) map[string][]string {
 	halts := make(map[string][]string)
 	for _, c := range chosen {
 		halts[c.client] = append(halts[c.client], strconv.Itoa(c.nth))
-		r.recorder.add(history.Event{At: r.recorder.now(), Lane: c.client, Client: c.client, Kind: history.KindNote,
-			Text: fmt.Sprintf("seed %d chooses %s to be stopped at its increment %d", r.seed, c.client, c.nth)})
+		r.note(c.client, "seed %d chooses %s to be stopped at its increment %d", r.seed, c.client, c.nth)
 	}
 	return halts
 }

@@ -19,7 +19,11 @@ var delayFault = action{
 			c.Delayed = true
 			return ""
 		}},
-	do: func(r *run, _ context.Context, s scenario.Step) error { return r.delay(s.Client) },
+	do: func(r *run, _ context.Context, s scenario.Step) error {
+		r.state.client(s.Client).held = true
+		r.world.links[s.Client].storage.Tx.Shut()
+		return r.network(s.Client, history.CauseDelay, "what "+s.Client+" sends to the storage from now on waits in the network")
+	},
 }
 
 var deliverFault = action{
@@ -37,23 +41,16 @@ var deliverFault = action{
 			c.Delayed, c.Sent = false, false
 			return ""
 		}},
-	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.deliver(ctx, s.Client) },
-}
-
-// delay has what a client sends to the storage wait in the network.
-func (r *run) delay(client string) error {
-	r.state.client(client).held = true
-	r.world.links[client].storage.Tx.Shut()
-	r.network(client, history.CauseDelay, "what "+client+" sends to the storage from now on waits in the network")
-	return nil
+	do: (*run).deliver,
 }
 
 // deliver lets it go on: one request after the other, in the order in which they
 // were sent, each when the storage has told of the one before. It awaits that the
 // client knows what came of them.
-func (r *run) deliver(ctx context.Context, client string) error {
+func (r *run) deliver(ctx context.Context, s scenario.Step) error {
+	client := s.Client
 	link, c := r.world.links[client].storage, r.state.client(client)
-	r.network(client, history.CauseDeliver, "what "+client+" sent goes on to the storage")
+	_ = r.network(client, history.CauseDeliver, "what "+client+" sent goes on to the storage")
 	for _, q := range r.state.underWay(client) {
 		link.Pass()
 		err := r.await(ctx, "what "+client+" sent to arrive", r.within(client), func() (bool, error) { return q.Done(), nil })
@@ -68,13 +65,34 @@ func (r *run) deliver(ctx context.Context, client string) error {
 	})
 }
 
+// resetFault breaks the connections by which a client sends to the storage. What is
+// under way on them is lost, answers too; new ones work. It awaits that the
+// client has noticed.
+var resetFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "reset CLIENT",
+		About: "The connections by which it sends to the storage break, and answers under way are lost. New ones work."},
+	do: func(r *run, ctx context.Context, s scenario.Step) error {
+		n, c := r.world.links[s.Client], r.state.client(s.Client)
+		_ = r.network(s.Client, history.CauseReset, "the connections of "+s.Client+" to the storage break")
+		n.storage.Cut()
+		n.storage.Tx.Open()
+		n.storage.Rx.Open()
+		for _, q := range r.state.underWay(s.Client) {
+			q.Lost = c.held
+		}
+		c.held, c.deaf = false, false // the new ones are as good as any
+		return r.await(ctx, s.Client+" to notice that its connection broke", r.within(s.Client), func() (bool, error) {
+			return c.Paused() || r.state.answered(s.Client), nil
+		})
+	},
+}
+
 // waiting reports whether all that a client sent and that waits has come to the
 // place in the network where it waits.
 func (r *run) waiting(client string) bool {
 	return r.state.client(client).held && r.world.links[client].storage.Held() >= len(r.state.underWay(client))
 }
 
-// awaitSent is await for something about what a client sends.
 func (r *run) awaitSent(ctx context.Context, client, what string, within time.Duration, done func() bool) error {
 	var holds <-chan struct{}
 	if link := r.world.links[client].storage; link != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
@@ -31,7 +30,18 @@ var loadFault = action{
 	// A Go process then collects its garbage with the world stopped, as the collectors of
 	// other runtimes do.
 	env: []string{"GODEBUG=gcstoptheworld=1"},
-	do:  func(r *run, ctx context.Context, s scenario.Step) error { return r.load(ctx, s.Client) },
+	// What it measured becomes a note in the history.
+	do: func(r *run, ctx context.Context, s scenario.Step) error {
+		c := r.state.client(s.Client)
+		before := c.notes
+		target := 2*r.variant.Clients[s.Client].Time(setting.TTL) + gcSlack
+		r.note(s.Client, "%s fills its heap until a collection takes %g s or more; that takes a while", s.Client, target.Seconds())
+		r.recorder.flush() // so that it can be read meanwhile
+		if err := r.command(s.Client, fmt.Sprintf("load %v", target)); err != nil {
+			return err
+		}
+		return r.await(ctx, s.Client+"'s heap", loadDeadline, func() (bool, error) { return c.notes > before, nil })
+	},
 }
 
 var gcFault = action{
@@ -47,31 +57,13 @@ var gcFault = action{
 			c.Stopped, c.Timed = scenario.Collected, false
 			return ""
 		}},
-	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.gc(ctx, s.Client) },
-}
-
-// load fills a client's heap until one collection takes long enough. What it
-// measured becomes a note in the history.
-func (r *run) load(ctx context.Context, client string) error {
-	c := r.state.client(client)
-	before := c.notes
-	target := 2*r.variant.Clients[client].Time(setting.TTL) + gcSlack
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNote,
-		Text: fmt.Sprintf("%s fills its heap until a collection takes %g s or more; that takes a while", client, target.Seconds())})
-	r.recorder.flush() // so that it can be read meanwhile
-	if err := r.command(client, fmt.Sprintf("load %v", target)); err != nil {
-		return err
-	}
-	return r.await(ctx, client+"'s heap", loadDeadline, func() (bool, error) { return c.notes > before, nil })
-}
-
-// gc starts a collection in a client. A collector that works beside the program is known by its
-// pauses when it is done.
-func (r *run) gc(ctx context.Context, client string) error {
-	c := r.state.client(client)
-	before := c.Fault.Line
-	if err := r.command(client, "gc"); err != nil {
-		return err
-	}
-	return r.await(ctx, client+"'s collection to begin", loadDeadline, func() (bool, error) { return c.Fault.Line > before, nil })
+	// A collector that works beside the program is known by its pauses when it is done.
+	do: func(r *run, ctx context.Context, s scenario.Step) error {
+		c := r.state.client(s.Client)
+		before := c.Fault.Line
+		if err := r.command(s.Client, "gc"); err != nil {
+			return err
+		}
+		return r.await(ctx, s.Client+"'s collection to begin", loadDeadline, func() (bool, error) { return c.Fault.Line > before, nil })
+	},
 }

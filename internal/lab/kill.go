@@ -2,6 +2,8 @@ package lab
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -15,21 +17,18 @@ var killFault = action{
 			*c = scenario.ClientStory{Stopped: scenario.Killed, Asked: c.Asked, Cut: c.Cut, Delayed: c.Delayed, Sent: c.Sent}
 			return ""
 		}},
-	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.kill(ctx, s.Client) },
-}
-
-func (r *run) kill(ctx context.Context, client string) error {
-	p := r.world.clients[client]
-	r.Ends(p.Process)
-	at := r.recorder.now()
-	if err := p.Kill(); err != nil {
-		return err
-	}
-	if err := r.AwaitClosed(ctx, "the end of what "+client+" told", p.gone); err != nil {
-		return err
-	}
-	r.state.record(history.Event{At: at, Lane: client, Client: client, Kind: history.KindKill})
-	return nil
+	do: func(r *run, ctx context.Context, s scenario.Step) error {
+		p, e := r.world.clients[s.Client], r.event(s.Client, history.KindKill)
+		r.Ends(p.Process)
+		if err := p.Kill(); err != nil {
+			return err
+		}
+		if err := r.AwaitClosed(ctx, "the end of what "+s.Client+" told", p.gone); err != nil {
+			return err
+		}
+		r.state.record(e)
+		return nil
+	},
 }
 
 // killStorageFault ends its process by SIGKILL, and waits until all that it told is
@@ -43,20 +42,74 @@ var killStorageFault = action{
 			s.StorageDead, s.StorageStill = true, false
 			return ""
 		}},
-	do: func(r *run, ctx context.Context, _ scenario.Step) error { return r.killStorage(ctx) },
+	do: func(r *run, ctx context.Context, _ scenario.Step) error {
+		s, e := r.world.storage, r.event(history.LaneStorage, history.KindKill)
+		r.Ends(s.process)
+		if err := s.kill(); err != nil {
+			return err
+		}
+		if err := r.AwaitClosed(ctx, "the end of the storage's journal", s.gone); err != nil {
+			return err
+		}
+		r.state.storageDied()
+		r.recorder.add(e)
+		return nil
+	},
 }
 
-func (r *run) killStorage(ctx context.Context) error {
-	s := r.world.storage
-	at := r.recorder.now()
-	r.Ends(s.process)
-	if err := s.kill(); err != nil {
-		return err
+// restartFault starts a new process in place of a killed one: it has the name and the
+// network of the old one, and knows nothing of what that did.
+var restartFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "restart CLIENT", Dead: true, Check: checkRestart,
+		About: "Starts the killed client again, as a new process that holds nothing."},
+	do: func(r *run, ctx context.Context, s scenario.Step) error {
+		r.state.restarted(s.Client)
+		r.state.record(r.event(s.Client, history.KindRestart))
+		if err := r.startClient(s.Client); err != nil {
+			return err
+		}
+		return r.awaitReady(ctx, s.Client)
+	},
+}
+
+// checkRestart: a new process reaches the lock service and the storage first.
+func checkRestart(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+	service := s.Variant.World.Service
+	switch {
+	case c.Stopped != scenario.Killed:
+		return fmt.Sprintf("%s was not killed here: it needs a step \"gcsim: kill %[1]s\" before", step.Client)
+	case c.CutOff(service):
+		return fmt.Sprintf("%s is cut off from %s, and could not begin: it needs a step \"gcsim: heal %[1]s\" before", step.Client, service)
+	case s.StorageDead || s.StorageStill:
+		return step.Client + " could not begin, as the storage does not run here"
 	}
-	if err := r.AwaitClosed(ctx, "the end of the storage's journal", s.gone); err != nil {
-		return err
-	}
-	r.state.storageDied()
-	r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindKill})
-	return nil
+	c.Stopped = ""
+	return ""
+}
+
+// restartStorageFault starts it again, with the same address and files.
+var restartStorageFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "restart storage", Target: scenario.TargetStorage, About: "Starts the killed storage again.",
+		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+			if !s.StorageDead {
+				return "the storage runs: it needs a step \"gcsim: kill storage\" before"
+			}
+			s.StorageDead = false
+			return ""
+		}},
+	do: func(r *run, ctx context.Context, _ scenario.Step) error {
+		select {
+		case <-r.world.storage.process.Done():
+		default:
+			return errors.New("the storage still runs: kill it first")
+		}
+		ctx, cancel := starting(ctx)
+		defer cancel()
+		if err := r.launchStorage(ctx); err != nil {
+			return err
+		}
+		r.state.dead = false
+		r.recorder.add(r.event(history.LaneStorage, history.KindRestart))
+		return nil
+	},
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
-	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
@@ -66,7 +65,6 @@ const (
 	loadDeadline  = 2 * time.Minute
 )
 
-// run is one run of one variant.
 type run struct {
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
@@ -90,7 +88,6 @@ type run struct {
 	over     chan struct{}        // closed at the end: nobody listens any more
 }
 
-// failure is the end of an account.
 type failure struct {
 	process *proc.Process // nil: the lock service's
 	err     error
@@ -169,7 +166,6 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	return nil, r.finals(ctx)
 }
 
-// start starts the processes and begins the record.
 func (r *run) start(ctx context.Context, o Options) error {
 	if err := r.startServers(ctx, o); err != nil {
 		return err
@@ -218,9 +214,8 @@ func unlocked(events []history.Event) []history.Event {
 // sessions are the clients that use another client's session, each with that client.
 func (r *run) sessions() map[string]string {
 	sessions := make(map[string]string)
-	for name, c := range r.variant.Clients {
-		owner := c.Values[setting.Session]
-		if _, shares := r.variant.Clients[owner]; shares {
+	for name := range r.variant.Clients {
+		if owner := r.variant.SessionOf(name); owner != "" {
 			sessions[name] = owner
 		}
 	}
@@ -255,8 +250,8 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 		}
 		select {
 		case events := <-r.hub:
-			if err := r.hear(events); err != nil {
-				return fmt.Errorf("waiting for %s: %w", what, err)
+			if err := r.hear(events, what); err != nil {
+				return err
 			}
 			r.show(lookPause)
 		case f := <-r.broken:
@@ -273,12 +268,13 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 	}
 }
 
-// hear takes in events of an account. An account that cannot go on is an error.
-func (r *run) hear(events []history.Event) error {
+// hear takes in events of an account while something is awaited. An account that cannot go on is
+// an error.
+func (r *run) hear(events []history.Event, what string) error {
 	for _, e := range events {
 		r.state.take(e)
 		if e.Kind == history.KindError {
-			return fmt.Errorf("%s says: %s", e.Lane, e.Text)
+			return fmt.Errorf("waiting for %s: %s says: %s", what, e.Lane, e.Text)
 		}
 	}
 	return nil
@@ -295,7 +291,6 @@ func (r *run) settle(ctx context.Context) error {
 	return nil
 }
 
-// finals reads what the storage holds at the end.
 func (r *run) finals(ctx context.Context) error {
 	read := r.readService
 	if !r.inService() {

@@ -5,15 +5,39 @@ import (
 	"fmt"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
+
+type links struct {
+	service []*network.Link // to the lock service: one for each address that it knows
+	storage *network.Link   // for what it sends and does not wait for
+
+	endpoints []string // where the client finds the lock service
+	sends     string   // URL by which it finds the storage for what it sends
+}
+
+func (n *links) close() {
+	for _, l := range n.service {
+		l.Close()
+	}
+	if n.storage != nil {
+		n.storage.Close()
+	}
+}
 
 // partitionFault cuts a client off from the lock service: nothing passes, either way.
 // TCP keeps what was sent, and delivers it when the network works again.
 var partitionFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "partition CLIENT from SERVICE", Other: scenario.TheService, Check: checkCut,
 		About: "Nothing passes between them, either way."},
-	do: func(r *run, _ context.Context, s scenario.Step) error { return r.partition(s.Client) },
+	do: func(r *run, _ context.Context, s scenario.Step) error {
+		for _, l := range r.world.links[s.Client].service {
+			l.Tx.Shut()
+			l.Rx.Shut()
+		}
+		return r.network(s.Client, history.CausePartition, "the network between "+s.Client+" and "+r.service.Name+" is cut")
+	},
 }
 
 func checkCut(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
@@ -24,7 +48,37 @@ func checkCut(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) st
 	return ""
 }
 
-// healFault ends that, and what deafen does.
+const deafenAbout = "What the client sends arrives, the answers do not."
+
+var deafenServiceFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "deafen CLIENT to SERVICE", Other: scenario.TheService, About: deafenAbout, Check: checkCut},
+	do:   (*run).deafen,
+}
+
+var deafenStorageFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "deafen CLIENT to storage", Other: scenario.TargetStorage, About: deafenAbout, Check: checkCut},
+	do:   (*run).deafen,
+}
+
+// deafen keeps the answers of the lock service or the storage from a client; what it
+// sends arrives.
+func (r *run) deafen(_ context.Context, s scenario.Step) error {
+	n, who := r.world.links[s.Client], s.Other
+	if s.Other == scenario.TargetStorage {
+		r.state.client(s.Client).deaf = true
+		who = "the storage"
+		if n.storage != nil {
+			n.storage.Rx.Shut()
+		}
+	} else {
+		for _, l := range n.service {
+			l.Rx.Shut()
+		}
+	}
+	return r.network(s.Client, history.CauseDeafen, "what "+who+" answers does not reach "+s.Client+" any more")
+}
+
+// healFault ends what partition and deafen do.
 var healFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "heal CLIENT", Dead: true, About: "Ends partition and deafen.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
@@ -34,36 +88,26 @@ var healFault = action{
 			c.Cut = nil
 			return ""
 		}},
-	do: func(r *run, _ context.Context, s scenario.Step) error { return r.heal(s.Client) },
-}
-
-func (r *run) partition(client string) error {
-	for _, l := range r.world.links[client].service {
-		l.Tx.Shut()
-		l.Rx.Shut()
-	}
-	r.network(client, history.CausePartition, "the network between "+client+" and "+r.service.Name+" is cut")
-	return nil
-}
-
-func (r *run) heal(client string) error {
-	n, c := r.world.links[client], r.state.client(client)
-	for _, l := range n.service {
-		l.Rx.Open()
-		l.Tx.Open()
-	}
-	if n.storage != nil {
-		n.storage.Rx.Open()
-		if !c.held {
-			n.storage.Tx.Open()
+	do: func(r *run, _ context.Context, s scenario.Step) error {
+		n, c := r.world.links[s.Client], r.state.client(s.Client)
+		for _, l := range n.service {
+			l.Rx.Open()
+			l.Tx.Open()
 		}
-	}
-	c.deaf = false
-	r.network(client, history.CauseHeal, "the network of "+client+" works again")
-	return nil
+		if n.storage != nil {
+			n.storage.Rx.Open()
+			if !c.held {
+				n.storage.Tx.Open()
+			}
+		}
+		c.deaf = false
+		return r.network(s.Client, history.CauseHeal, "the network of "+s.Client+" works again")
+	},
 }
 
-// network records what happens to a client's network.
-func (r *run) network(client, cause, text string) {
-	r.state.record(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNetwork, Cause: cause, Text: text})
+func (r *run) network(client, cause, text string) error {
+	e := r.event(client, history.KindNetwork)
+	e.Cause, e.Text = cause, text
+	r.state.record(e)
+	return nil
 }

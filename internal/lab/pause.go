@@ -10,17 +10,16 @@ import (
 )
 
 var pauseFault = action{
-	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause CLIENT [for TIME]", Check: checkPause,
-		About: "Stops the client (SIGSTOP), for so long or until \"resume CLIENT\"."},
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "pause CLIENT [for TIME]",
+		About: "Stops the client (SIGSTOP), for so long or until \"resume CLIENT\".",
+		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if wrong := standsStill(c, step); wrong != "" {
+				return wrong
+			}
+			c.Stopped, c.Timed = scenario.Paused, step.For > 0
+			return ""
+		}},
 	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.pause(ctx, s.Client, s.For) },
-}
-
-func checkPause(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
-	if wrong := standsStill(c, step); wrong != "" {
-		return wrong
-	}
-	c.Stopped, c.Timed = scenario.Paused, step.For > 0
-	return ""
 }
 
 // standsStill says what is wrong where a client that is to be stopped stands still.
@@ -61,7 +60,6 @@ var awaitAct = action{
 	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.awaitGoing(ctx, s.Client) },
 }
 
-// goOn notes that a client goes on.
 func goOn(c *scenario.ClientStory, step scenario.Step) string {
 	if c.Stopped == "" {
 		return step.Client + " does not stand still here"
@@ -83,11 +81,12 @@ var pauseStorageFault = action{
 			return ""
 		}},
 	do: func(r *run, _ context.Context, _ scenario.Step) error {
-		at := r.recorder.now()
+		e := r.event(history.LaneStorage, history.KindPause)
 		if err := r.world.storage.process.Pause(); err != nil {
 			return err
 		}
-		r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindPause, Cause: history.CauseStop})
+		e.Cause = history.CauseStop
+		r.recorder.add(e)
 		return nil
 	},
 }
@@ -103,8 +102,9 @@ var resumeStorageFault = action{
 			return ""
 		}},
 	do: func(r *run, _ context.Context, _ scenario.Step) error {
-		at := r.recorder.now()
-		r.recorder.add(history.Event{At: at, Lane: history.LaneStorage, Kind: history.KindResume, Cause: history.CauseStop})
+		e := r.event(history.LaneStorage, history.KindResume)
+		e.Cause = history.CauseStop
+		r.recorder.add(e)
 		return r.world.storage.process.Resume()
 	},
 }
@@ -113,12 +113,11 @@ var resumeStorageFault = action{
 // a debugger would: SIGSTOP, and the kernel's word that it stands still. With a
 // length it goes on by itself, whatever the story does meanwhile.
 func (r *run) pause(ctx context.Context, client string, length time.Duration) error {
-	at, stopped := r.recorder.now(), time.Now()
-	p := r.world.clients[client]
+	e, stopped, p := r.event(client, history.KindPause), time.Now(), r.world.clients[client]
 	if err := p.Pause(); err != nil {
 		return err
 	}
-	e := history.Event{At: at, Lane: client, Client: client, Kind: history.KindPause, Cause: history.CauseStop}
+	e.Cause = history.CauseStop
 	r.state.record(e)
 	if length == 0 {
 		return nil
@@ -142,14 +141,12 @@ func (r *run) pause(ctx context.Context, client string, length time.Duration) er
 	return nil
 }
 
-// resume lets it go on.
 func (r *run) resume(client string) error {
-	c := r.state.client(client)
-	at := r.recorder.now()
+	e, fault := r.event(client, history.KindResume), r.state.client(client).Fault
 	if err := r.world.clients[client].Resume(); err != nil {
 		return err
 	}
-	e := history.Event{At: at, Lane: client, Client: client, Kind: history.KindResume, Cause: c.Fault.Cause, Took: at - c.Fault.At}
+	e.Cause, e.Took = fault.Cause, e.At-fault.At
 	r.state.record(e)
 	return nil
 }

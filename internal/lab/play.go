@@ -18,7 +18,6 @@ func listed(steps []scenario.Step) func() <-chan scenario.Step {
 	return func() <-chan scenario.Step { return all }
 }
 
-// play does step after step, until there are no more.
 func (r *run) play(ctx context.Context, next func() <-chan scenario.Step) error {
 	for {
 		r.show(0)
@@ -49,8 +48,8 @@ func (r *run) awaitStep(ctx context.Context, next <-chan scenario.Step) (step sc
 		case step, more = <-next:
 			return step, more, nil
 		case events := <-r.hub:
-			if err := r.hear(events); err != nil {
-				return step, false, fmt.Errorf("waiting for %s: %w", what, err)
+			if err := r.hear(events, what); err != nil {
+				return step, false, err
 			}
 			r.state.ascribe()
 			r.show(0)

@@ -151,7 +151,6 @@ func (r *recorder) soFar() []history.Event {
 	return events
 }
 
-// end records the last event of all.
 func (r *recorder) end(last history.Event) {
 	r.flush()
 	before := r.events()

@@ -6,7 +6,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// sends reports whether a request is one that it was told to send.
 func (c *clientState) sends(e history.Event) bool {
 	i := c.isTold(e)
 	if i >= 0 {
@@ -56,7 +55,6 @@ func (s *state) sentBy(client string) (list []*history.Request) {
 	return list
 }
 
-// askedBy is how many requests a client has asked the storage for.
 func (s *state) askedBy(client string) (n int) {
 	for _, q := range s.ledger.Requests {
 		if q.Invoke.Lane == client {

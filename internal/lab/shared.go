@@ -3,8 +3,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/fencelab/fencelab/internal/platform/proc"
@@ -35,10 +33,7 @@ type launching struct {
 // launch returns the servers of a service with these settings, and starts them where
 // nobody has before.
 func (s *Shared) launch(ctx context.Context, of *service.Service, world setting.Values) (service.Launched, error) {
-	key := of.Name
-	for _, setting := range slices.Sorted(maps.Keys(world)) {
-		key += fmt.Sprintf(" %s=%s", setting, world[setting])
-	}
+	key := fmt.Sprint(of.Name, world) // which has the settings in order
 	s.mu.Lock()
 	l, known := s.byKey[key]
 	if !known {

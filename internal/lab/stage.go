@@ -19,7 +19,11 @@ func (r *run) Group() *proc.Group { return r.world.group }
 
 func (r *run) Plan() service.Plan {
 	v := r.variant
-	return service.Plan{World: v.World.Settings, Locks: r.locks(), Prefix: r.prefix, Clients: v.Clients, Steps: v.Steps}
+	locks := v.Locks()
+	for i, lock := range locks {
+		locks[i] = r.prefix + lock
+	}
+	return service.Plan{World: v.World.Settings, Locks: locks, Prefix: r.prefix, Clients: v.Clients, Steps: v.Steps}
 }
 
 // laneOf is the lane of a process: its own, or that of the lock service that it serves.
@@ -28,20 +32,6 @@ func (r *run) laneOf(process string) string {
 		return process
 	}
 	return r.service.Name
-}
-
-// locks are the names of the locks: those of the clients' settings, and of the steps.
-func (r *run) locks() (locks []string) {
-	for name := range r.variant.Clients {
-		locks = append(locks, r.ownLock(name))
-	}
-	for _, step := range r.variant.Steps {
-		if step.Lock != "" {
-			locks = append(locks, r.lockOf(step))
-		}
-	}
-	slices.Sort(locks)
-	return slices.Compact(locks)
 }
 
 func (r *run) Tell(events ...history.Event) {
@@ -108,6 +98,21 @@ func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct
 
 func (r *run) Now() time.Duration { return r.recorder.now() }
 
+// event is one that happens now in the lane of a client or of the storage.
+func (r *run) event(lane string, kind history.Kind) history.Event {
+	e := history.Event{At: r.recorder.now(), Lane: lane, Client: lane, Kind: kind}
+	if lane == history.LaneStorage {
+		e.Client = ""
+	}
+	return e
+}
+
+func (r *run) note(client, format string, args ...any) {
+	e := r.event(client, history.KindNote)
+	e.Text = fmt.Sprintf(format, args...)
+	r.recorder.add(e)
+}
+
 func (r *run) Remark(at time.Duration, text string) {
 	r.recorder.add(history.Event{At: at, Lane: r.service.Name, Kind: history.KindNote, Text: text})
 }
@@ -127,7 +132,6 @@ func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
 }
 
-// starting bounds the start of servers.
 func starting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
 }
@@ -175,7 +179,6 @@ func (r *run) startService(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// leaveTimeout is for how long leave tries.
 const leaveTimeout = 5 * time.Second
 
 // leave ends the tenures of the run's locks in servers that go on without it.

@@ -182,7 +182,6 @@ func (s *state) tells(step scenario.Step) {
 	}
 }
 
-// answer takes in an answer.
 func (s *state) answer(e history.Event) {
 	c := s.client(e.Lane)
 	k := new(claim)
@@ -245,7 +244,6 @@ func (s *state) restarted(client string) {
 	*c = clientState{Actor: c.Actor, claims: c.claims, asked: c.asked, held: c.held, deaf: c.deaf}
 }
 
-// stopped reports whether its process does not run.
 func (c *clientState) stopped() bool { return c.Paused() || c.Dead() }
 
 // goes reports whether it runs, and what it asks of the lock service arrives.

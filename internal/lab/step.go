@@ -17,7 +17,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// step does one step and returns when what it names has happened.
 func (r *run) step(ctx context.Context, s scenario.Step) error {
 	r.state.tells(s)
 	a, known := r.actions[s.ID]
@@ -33,8 +32,9 @@ func (r *run) nameAsked(s scenario.Step, lock string) {
 	if s.Name == "" {
 		return
 	}
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: s.Client, Client: s.Client, Kind: history.KindNote,
-		Op: history.OpLock, Scope: lock, Step: s.Name, Text: s.Client + " waits for " + lock + ", which it has asked for"})
+	e := r.event(s.Client, history.KindNote)
+	e.Op, e.Scope, e.Step, e.Text = history.OpLock, lock, s.Name, s.Client+" waits for "+lock+", which it has asked for"
+	r.recorder.add(e)
 }
 
 // lock makes a client take the lock. On a machine that stands still for a moment
@@ -141,18 +141,14 @@ func (r *run) nothingBegun(client string) bool {
 	if c.reply.Kind != history.KindFail && c.reply.Kind != history.KindUnknown {
 		return false
 	}
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindNote,
-		Text: client + " has nothing to finish: it began nothing"})
+	r.note(client, "%s has nothing to finish: it began nothing", client)
 	return true
 }
 
 // line is a step as the agent of its client reads it.
 func (r *run) line(s scenario.Step) string {
-	if s.Verb == scenario.Lock || s.Verb == scenario.TryLock {
-		owner := r.variant.Clients[s.Client].Values[setting.Session]
-		if _, shared := r.variant.Clients[owner]; shared {
-			return r.text(s) + " in " + r.state.client(owner).last().tenure
-		}
+	if owner := r.variant.SessionOf(s.Client); owner != "" && (s.Verb == scenario.Lock || s.Verb == scenario.TryLock) {
+		return r.text(s) + " in " + r.state.client(owner).last().tenure
 	}
 	return r.text(s)
 }
@@ -168,7 +164,6 @@ func (r *run) text(s scenario.Step) string {
 	return strings.TrimSuffix(s.Text, s.Lock) + r.lockOf(s)
 }
 
-// command sends a line to a client's agent.
 func (r *run) command(client, line string) error {
 	p := r.world.clients[client]
 	_, err := io.WriteString(p.Stdin, line+"\n")
@@ -266,7 +261,6 @@ func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error 
 	})
 }
 
-// awaitLoss waits until a client knows that its tenure is over.
 func (r *run) awaitLoss(ctx context.Context, s scenario.Step) error {
 	k := r.claim(s)
 	r.wanted(s.Client, k.tenure)
@@ -276,14 +270,12 @@ func (r *run) awaitLoss(ctx context.Context, s scenario.Step) error {
 	})
 }
 
-// wanted records that the story waits for the end of a tenure.
 func (r *run) wanted(client, tenure string) {
 	if tenure != "" {
 		r.recorder.add(history.Event{At: r.recorder.now(), Lane: history.LaneLab, Kind: history.KindAwaited, Client: client, Tenure: tenure})
 	}
 }
 
-// awaitExpiry waits for the end of a client's tenure, or of its place in the queue.
 func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 	client, tenure := s.Client, r.claim(s).latest()
 	c := r.state.client(client)

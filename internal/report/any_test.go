@@ -254,7 +254,7 @@ func TestNoRequestIsLost(t *testing.T) {
 				events[i].Request, events[i].Key = events[i-1].Request, events[i-1].Key
 			}
 		}
-		rows := story.Rows(events, nil)
+		rows := story.NewBuilder().Add(events, nil)
 		var all strings.Builder
 		for i, r := range rows {
 			all.WriteString(r.Text.String())

@@ -80,7 +80,7 @@ func TestRefusalIsNoHarm(t *testing.T) {
 		if !strings.Contains(got, test.sign) || !strings.Contains(got, test.words) {
 			t.Errorf("%s: no %s or no %q in\n%s", name, test.sign, test.words, got)
 		}
-		if got := story.Rows(d.Events, test.violations)[0].Class.Tone; got != test.tone {
+		if got := story.NewBuilder().Add(d.Events, test.violations)[0].Class.Tone; got != test.tone {
 			t.Errorf("%s: got the tone %q, want %q", name, got, test.tone)
 		}
 	}

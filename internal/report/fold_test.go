@@ -89,7 +89,7 @@ func TestFoldGolden(t *testing.T) {
 
 // Folding hides no row that matters, and counts all that it hides.
 func TestFold(t *testing.T) {
-	all := story.Rows(counting(40).Events, nil)
+	all := story.NewBuilder().Add(counting(40).Events, nil)
 	rows := story.Fold(all, true)
 	if len(all) < 800 || len(rows) > manyRows {
 		t.Fatalf("%d rows are folded to %d, want at most %d", len(all), len(rows), manyRows)

@@ -43,7 +43,7 @@ func TestHarmIsTheVerdicts(t *testing.T) {
 		events := append(d.Events, rapid.SliceOfN(anyEvent, 0, 150).Draw(rt, "more")...)
 		violations := slices.Concat(d.Outcome.Violations, verdict.Judge(events).Violations)
 		want := accused(violations, len(events))
-		rows := story.Rows(events, violations)
+		rows := story.NewBuilder().Add(events, violations)
 		for _, got := range [][]story.Row{rows, story.Fold(rows, true)} {
 			if diff := cmp.Diff(want, harmed(got)); diff != "" {
 				rt.Fatalf("of %d rows (-want +got):\n%s", len(got), diff)

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
@@ -25,7 +24,6 @@ var pausesSettings = []setting.Setting{
 	{Name: pausesName, Kind: setting.Number, Default: "0", About: "How often a count is disturbed: a holder chosen at random is stopped between its look and its write, until a successor has written, or nobody else is left to. Fewer than there are clients."},
 }
 
-// storageSettings are those of what the lock is to protect.
 var storageSettings = []setting.Setting{
 	{Name: "in", Default: InProcess, Of: []string{InProcess, InService}, About: "Where the data lies. process: in a storage of its own, of which the settings below are. service: in the lock service, beside the locks; the recipe of a lock says what is compared."},
 	{Name: "engine", Default: EngineMemory, Of: []string{EngineMemory, EngineBolt}, About: "memory forgets all with its process; bolt is durable."},
@@ -37,34 +35,24 @@ var storageSettings = []setting.Setting{
 // StorageSettings are those of what the lock is to protect.
 func StorageSettings() []setting.Setting { return slices.Clone(storageSettings) }
 
-// clientSettings are those of a service's clients.
 func (s *Service) clientSettings() []setting.Setting {
 	lock := setting.Setting{Name: lockName, Required: true, Pattern: "^" + lockPattern + "$", Want: "a name without spaces, like /lock", About: "The lock that it takes where a step names none."}
 	command := setting.Setting{Name: commandName, Kind: setting.Words, About: "A program of your own that is the client, and its arguments; gcsim adds others. It speaks the protocol of docs/agent.md. Without it the client is gcsim's own."}
 	return slices.Concat([]setting.Setting{lock, command}, setting.Client, s.Client)
 }
 
-// choices are the values of some settings, and where they stand.
+// choices are the values of some settings, and where the file has them.
 type choices struct {
-	list   []setting.Setting
-	values map[string]choice
+	list []setting.Setting
+	setting.Values
+	nodes map[string]*strictyaml.Node
 }
 
-type choice struct {
-	place
-	text string
-}
-
-// defaults are the choices where a file makes none.
 func defaults(list []setting.Setting) choices {
-	c := choices{list, make(map[string]choice)}
-	for name, text := range setting.Defaults(list) {
-		c.values[name] = choice{text: text}
-	}
-	return c
+	return choices{list, setting.Defaults(list), make(map[string]*strictyaml.Node)}
 }
 
-func (c choices) clone() choices { return choices{c.list, maps.Clone(c.values)} }
+func (c choices) clone() choices { return choices{c.list, maps.Clone(c.Values), maps.Clone(c.nodes)} }
 
 func (c choices) names() (names []string) {
 	for _, s := range c.list {
@@ -73,7 +61,6 @@ func (c choices) names() (names []string) {
 	return names
 }
 
-// read takes what a mapping chooses.
 func (c choices) read(n *strictyaml.Node) error {
 	pairs, err := entriesOf(n, c.names())
 	if err != nil {
@@ -92,31 +79,14 @@ func (c choices) read(n *strictyaml.Node) error {
 	return nil
 }
 
-// choose takes a value of the setting of that name.
 func (c choices) choose(name string, value *strictyaml.Node) error {
 	s, _ := setting.Find(c.list, name)
-	if err := ruleFor(s).read(value, leafFor(s.Kind)); err != nil {
-		return err
-	}
-	c.values[name] = choice{place{value}, textOf(value)}
-	return nil
+	chosen, err := readLeaf(value, s)
+	c.Values[name], c.nodes[name] = chosen.text, value
+	return err
 }
 
-func (c choices) given(name string) bool { at := c.values[name]; return at.given() }
-
-func (c choices) node(name string) *strictyaml.Node { return c.values[name].node }
-
-func (c choices) text(name string) string { return c.values[name].text }
-
-func (c choices) number(name string) int { return c.asValues().Number(name) }
-
-func (c choices) asValues() setting.Values {
-	v := make(setting.Values)
-	for name, chosen := range c.values {
-		v[name] = chosen.text
-	}
-	return v
-}
+func (c choices) given(name string) bool { return c.nodes[name] != nil }
 
 // changeable are the names of those that a variant can change.
 func changeable(list []setting.Setting) (names []string) {
@@ -126,29 +96,4 @@ func changeable(list []setting.Setting) (names []string) {
 		}
 	}
 	return names
-}
-
-func ruleFor(s setting.Setting) rule {
-	r := rule{name: s.Name, leaf: true, required: s.Required, fallback: s.Default, enum: s.Of, want: s.Want}
-	if s.Pattern != "" {
-		r.pattern = regexp.MustCompile(s.Pattern)
-	}
-	if s.Kind == setting.Number {
-		r.least = "0"
-	}
-	return r
-}
-
-func leafFor(k setting.Kind) leaf {
-	switch k {
-	case setting.Number:
-		return new(whole)
-	case setting.Flag:
-		return new(flag)
-	case setting.Time:
-		return new(span)
-	case setting.Words:
-		return new(list)
-	}
-	return new(word)
 }

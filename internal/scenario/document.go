@@ -7,9 +7,9 @@ type document struct {
 	Lesson   word              `yaml:"lesson" jsonschema_description:"What happens, and why."`
 	Helps    word              `yaml:"helps" jsonschema_description:"What helps against it."`
 	Source   word              `yaml:"source" jsonschema_description:"Where the pitfall is documented."`
-	World    worldDoc          `yaml:"world" jsonschema_description:"What the clients meet."`
+	World    anything          `yaml:"world" jsonschema_description:"What the clients meet."`
 	Together []keySet          `yaml:"together" jsonschema:"minItems=1" jsonschema_description:"Sets of keys that make sense only if one tenure wrote them all."`
-	Clients  clientsDoc        `yaml:"clients" jsonschema:"required" jsonschema_description:"The lock clients, each a process of its own."`
+	Clients  named[anything]   `yaml:"clients" jsonschema:"required" jsonschema_description:"The lock clients, each a process of its own."`
 	Steps    stepList          `yaml:"steps" jsonschema:"required" jsonschema_description:"The story. Each step waits for what it names; then comes the next."`
 	Variants named[variantDoc] `yaml:"variants" jsonschema:"required" jsonschema_description:"Ways to run the story. One can be the control: the story without the protection."`
 
@@ -17,11 +17,11 @@ type document struct {
 }
 
 type variantDoc struct {
-	About   word      `yaml:"about" jsonschema_description:"What sets the variant apart, in words."`
-	Control flag      `yaml:"control" jsonschema:"default=false" jsonschema_description:"It is the control: it fails in the way that the scenario teaches."`
-	Set     changes   `yaml:"set" jsonschema_description:"What is different from the scenario's world and clients, by path; clients.* is all of them. Later ones win."`
-	Steps   stepList  `yaml:"steps" jsonschema_description:"The story, where it is not the scenario's."`
-	Expect  expectDoc `yaml:"expect" jsonschema:"required" jsonschema_description:"What must come of it. What is left out is not looked at."`
+	About   word            `yaml:"about" jsonschema_description:"What sets the variant apart, in words."`
+	Control flag            `yaml:"control" jsonschema:"default=false" jsonschema_description:"It is the control: it fails in the way that the scenario teaches."`
+	Set     named[anything] `yaml:"set" jsonschema_description:"What is different from the scenario's world and clients, by path; clients.* is all of them. Later ones win."`
+	Steps   stepList        `yaml:"steps" jsonschema_description:"The story, where it is not the scenario's."`
+	Expect  expectDoc       `yaml:"expect" jsonschema:"required" jsonschema_description:"What must come of it. What is left out is not looked at."`
 }
 
 type expectDoc struct {
@@ -40,15 +40,12 @@ type expectDoc struct {
 // These are types of their own because the schema says something of its own
 // about each.
 type (
-	worldDoc   struct{ anything } // read when the lock service is known
-	clientsDoc struct{ named[anything] }
-	keySet     []word
-	stepList   []stepDoc
-	stepDoc    struct {
+	keySet   []word
+	stepList []stepDoc
+	stepDoc  struct {
 		named[word]
 		name word
 	}
-	changes  struct{ named[anything] }
 	final    struct{ named[plain] }
 	outcomes struct{ named[word] }
 )

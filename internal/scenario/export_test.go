@@ -30,8 +30,8 @@ func Values(l *Language) map[string][]string {
 	add := func(t reflect.Type) {
 		for _, name := range fieldNames(t) {
 			f, _ := t.FieldByNameFunc(func(field string) bool { f, _ := t.FieldByName(field); return f.Tag.Get("yaml") == name })
-			r := ruleOf(f)
-			all[r.name] = append(all[r.name], r.enum...)
+			s := settingOf(f)
+			all[s.Name] = append(all[s.Name], s.Of...)
 		}
 	}
 	for _, t := range []reflect.Type{reflect.TypeFor[document](), reflect.TypeFor[variantDoc](), reflect.TypeFor[expectDoc]()} {

@@ -2,7 +2,7 @@ package scenario
 
 import (
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -13,60 +13,41 @@ import (
 // Format writes a scenario with one variant, whose story is these steps and whose
 // expected verdict is this one. Parse reads what Format writes.
 func (l *Language) Format(s *Scenario, v *Variant, steps []Step, verdict string) ([]byte, error) {
-	doc := strictyaml.Mapping{{Key: "title", Value: s.Title}}
-	for _, text := range []strictyaml.Entry{{Key: "lesson", Value: s.Lesson}, {Key: "helps", Value: s.Helps}, {Key: "source", Value: s.Source}} {
-		if text.Value != "" {
-			doc = append(doc, text)
-		}
-	}
-	doc = append(doc, strictyaml.Entry{Key: "world", Value: l.formatWorld(v)})
-	if together := writtenTogether(s, steps); len(together) > 0 {
-		doc = append(doc, strictyaml.Entry{Key: "together", Value: together})
-	}
 	var clients strictyaml.Mapping
 	for _, name := range s.Clients {
-		c := v.Clients[name]
-		chosen := strictyaml.Mapping{{Key: lockName, Value: c.Lock}}
-		chosen = append(chosen, formatted(l.service(v.World.Service).clientSettings()[1:], c.Values)...)
+		chosen := strictyaml.Mapping{{Key: lockName, Value: v.Clients[name].Lock}}
+		chosen = append(chosen, formatted(l.service(v.World.Service).clientSettings()[1:], v.Clients[name].Values)...)
 		clients = append(clients, strictyaml.Entry{Key: name, Value: chosen})
 	}
-	var lines []strictyaml.Mapping
+	lines := []strictyaml.Mapping{}
 	for _, step := range steps {
 		lines = append(lines, strictyaml.Mapping{{Key: step.Actor, Value: step.Text}})
 	}
-	variant := strictyaml.Mapping{}
-	if v.About != "" {
-		variant = append(variant, strictyaml.Entry{Key: "about", Value: v.About})
-	}
-	variant = append(variant, strictyaml.Entry{Key: "expect", Value: strictyaml.Mapping{{Key: "verdict", Value: verdict}}})
-	doc = append(doc,
-		strictyaml.Entry{Key: "clients", Value: clients},
-		strictyaml.Entry{Key: "steps", Value: lines},
-		strictyaml.Entry{Key: "variants", Value: strictyaml.Mapping{{Key: v.Name, Value: variant}}})
-	text, err := strictyaml.Write(doc)
+	variant := filled(strictyaml.Mapping{{Key: "about", Value: v.About}, {Key: "expect", Value: strictyaml.Mapping{{Key: "verdict", Value: verdict}}}})
+	text, err := strictyaml.Write(filled(strictyaml.Mapping{
+		{Key: "title", Value: s.Title}, {Key: "lesson", Value: s.Lesson}, {Key: "helps", Value: s.Helps}, {Key: "source", Value: s.Source},
+		{Key: "world", Value: l.formatWorld(v)}, {Key: "together", Value: writtenTogether(s, steps)}, {Key: "clients", Value: clients},
+		{Key: "steps", Value: lines}, {Key: "variants", Value: strictyaml.Mapping{{Key: v.Name, Value: variant}}},
+	}))
 	if err != nil {
 		return nil, fmt.Errorf("write scenario %s: %w", s.Name, err)
 	}
 	return text, nil
 }
 
+// filled leaves out what has no value.
+func filled(m strictyaml.Mapping) strictyaml.Mapping {
+	return slices.DeleteFunc(m, func(e strictyaml.Entry) bool { return reflect.ValueOf(e.Value).IsZero() })
+}
+
 // formatWorld is what a variant's clients meet, where that is not the default. The lock
 // service is always named.
 func (l *Language) formatWorld(v *Variant) strictyaml.Mapping {
-	servers := formatted(l.service(v.World.Service).World, v.World.Settings)
-	if servers == nil {
-		servers = strictyaml.Mapping{}
-	}
-	world := strictyaml.Mapping{{Key: v.World.Service, Value: servers}}
-	own := v.World.Storage
-	storage := formatted(storageSettings, setting.Values{"in": own.In, "engine": own.Engine, "fencing": own.Fencing, "bound": own.Bound})
-	if len(storage) > 0 {
-		world = append(world, strictyaml.Entry{Key: storageName, Value: storage})
-	}
-	if v.World.Pauses > 0 {
-		world = append(world, strictyaml.Entry{Key: pausesName, Value: v.World.Pauses})
-	}
-	return world
+	servers := append(strictyaml.Mapping{}, formatted(l.service(v.World.Service).World, v.World.Settings)...)
+	own := setting.Values{"in": v.World.Storage.In, "engine": v.World.Storage.Engine, "fencing": v.World.Storage.Fencing, "bound": v.World.Storage.Bound}
+	return filled(strictyaml.Mapping{
+		{Key: v.World.Service, Value: servers}, {Key: storageName, Value: formatted(storageSettings, own)}, {Key: pausesName, Value: v.World.Pauses},
+	})
 }
 
 // formatted are the values that are not the defaults.
@@ -90,18 +71,14 @@ func formatted(list []setting.Setting, values setting.Values) (chosen strictyaml
 
 // writtenTogether are the scenario's sets of keys that these steps write.
 func writtenTogether(s *Scenario, steps []Step) (sets [][]string) {
-	written := make(map[string]bool)
+	var written []string
 	for _, step := range steps {
-		if step.Verb != Read && step.Key != "" {
-			written[step.Key] = true
-		}
-		for _, c := range step.Changes {
-			written[c.Key] = true
+		if step.Verb != Read {
+			written = append(written, step.Keys()...)
 		}
 	}
-	keys := slices.Collect(maps.Keys(written))
 	for _, set := range s.Together {
-		if !slices.ContainsFunc(set, func(key string) bool { return !slices.Contains(keys, key) }) {
+		if !slices.ContainsFunc(set, func(key string) bool { return !slices.Contains(written, key) }) {
 			sets = append(sets, set)
 		}
 	}

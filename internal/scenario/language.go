@@ -104,7 +104,6 @@ func (l *Language) service(name string) *Service {
 	return &l.Services[max(i, 0)]
 }
 
-// clash says why a lock cannot be beside others.
 func (s *Service) clash(lock string, others []string) string {
 	if s.Clash == nil {
 		return ""
@@ -152,7 +151,6 @@ func (f *Form) of(s *Service) *Form {
 // lacks reports whether a form is about a network to the service, which has none.
 func (s *Service) lacks(f *Form) bool { return s.Local && f.Other == TheService }
 
-// lacking are the forms that a service lacks.
 func (l *Language) lacking(s *Service) (list []*Form) {
 	for _, f := range l.Forms {
 		if s.lacks(f) {
@@ -206,10 +204,8 @@ func (f *Form) match(text string) (map[string]string, bool) {
 	return groups, true
 }
 
-// sent reports whether the step does not wait for the answer.
 func (f *Form) sent() bool { return strings.HasPrefix(f.Usage, "send ") }
 
-// gives reports whether it gives keys values.
 func (f *Form) gives() bool { return strings.Contains(f.Usage, "VALUE") }
 
 func firstWord(text string) string {
@@ -217,7 +213,6 @@ func firstWord(text string) string {
 	return word
 }
 
-// firstWords are those of an actor's forms.
 func firstWords(list []*Form) (words []string) {
 	for _, f := range list {
 		if word := firstWord(f.Usage); !slices.Contains(words, word) {

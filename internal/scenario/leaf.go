@@ -2,35 +2,94 @@ package scenario
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// leaf is a value of one piece, which knows its place.
+// leaf is a value of one piece: a scalar of the file or a list of scalars.
 type leaf interface {
-	reader
-	is(n *strictyaml.Node) bool // whether the node is of its kind
-	set(text string) bool       // takes what is written, if it can
-	want() string               // what it can be, in words
-	locate(n *strictyaml.Node)
+	kind() setting.Kind
+	at() *place
 }
 
-// place is where a value stands; nil where it is a default.
-type place struct{ node *strictyaml.Node }
+// place is a value as it is written, and where it stands; the node is nil where it is a default.
+type place struct {
+	node *strictyaml.Node
+	text string
+}
 
-func (p *place) locate(n *strictyaml.Node) { p.node = n }
+func (p *place) at() *place { return p }
 
-// given reports whether the file has the value.
 func (p *place) given() bool { return p.node != nil }
 
-func readLeaf(n *strictyaml.Node, l leaf) error {
-	if l.locate(n); !l.is(n) || !l.set(textOf(n)) {
-		return errorAt(n, "want %s", l.want())
+// The leaves.
+type (
+	word  struct{ place } // a text
+	plain struct{ place } // a text or what looks like another kind of scalar, as it is written
+	whole struct{ place } // a whole number
+	flag  struct{ place } // true or false
+)
+
+func (*word) kind() setting.Kind  { return setting.Text }
+func (*plain) kind() setting.Kind { return anyScalar }
+func (*whole) kind() setting.Kind { return setting.Number }
+func (*flag) kind() setting.Kind  { return setting.Flag }
+
+// anyScalar is the kind of plain, which no setting has.
+const anyScalar setting.Kind = -1
+
+// number is 0 where the file does not have it.
+func (w *whole) number() int {
+	n, _ := strconv.Atoi(w.text) // as it was read
+	return n
+}
+
+func (f *flag) yes() bool { return f.text == "true" }
+
+func (w *whole) pointer() *int { return optional(w.place, w.number()) }
+func (f *flag) pointer() *bool { return optional(f.place, f.yes()) }
+
+// optional is nil where the file does not have the value.
+func optional[T any](p place, value T) *T {
+	if !p.given() {
+		return nil
 	}
-	return nil
+	return &value
+}
+
+// kinds are what values of each kind look like, which of these can be taken, and what they can
+// be in words.
+var kinds = map[setting.Kind]struct {
+	is   func(*strictyaml.Node) bool
+	take func(text string) bool
+	want string
+}{
+	setting.Text:   {strictyaml.IsText, anyText, "a text"},
+	setting.Number: {strictyaml.IsWhole, isWhole, "a whole number, like 3"},
+	setting.Flag:   {strictyaml.IsFlag, isFlag, "true or false"},
+	setting.Time:   {strictyaml.IsText, isDuration, "a duration, like 5s or 500ms"},
+	setting.Words:  {isList, anyText, "a list of texts, like [python3, client.py]"},
+	anyScalar:      {strictyaml.IsScalar, anyText, "a text"},
+}
+
+func anyText(string) bool { return true }
+
+func isFlag(text string) bool { return text == "true" || text == "false" }
+
+func isWhole(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && strconv.Itoa(n) == text
+}
+
+func isList(n *strictyaml.Node) bool {
+	items, ok := strictyaml.Items(n)
+	return ok && len(items) > 0 && !slices.ContainsFunc(items, func(item *strictyaml.Node) bool { return !strictyaml.IsScalar(item) })
 }
 
 // textOf is a scalar as it is written: 010 is 010, not 8. A list of scalars is a JSON array
@@ -48,104 +107,6 @@ func textOf(n *strictyaml.Node) string {
 	return string(list)
 }
 
-// word is a text.
-type word struct {
-	place
-	text string
-}
-
-func (w *word) read(n *strictyaml.Node) error { return readLeaf(n, w) }
-func (w *word) set(text string) bool          { w.text = text; return true }
-
-func (w *word) want() string {
-	if w.node != nil && strictyaml.IsScalar(w.node) {
-		return "a text: quote it, like " + strconv.Quote(w.node.Value)
-	}
-	return "a text"
-}
-
-func (w *word) is(n *strictyaml.Node) bool { return strictyaml.IsText(n) }
-
-// plain is a text or what looks like another kind of scalar, as it is written.
-type plain struct{ word }
-
-func (p *plain) read(n *strictyaml.Node) error { return readLeaf(n, p) }
-func (p *plain) want() string                  { return "a text" }
-func (p *plain) is(n *strictyaml.Node) bool    { return strictyaml.IsScalar(n) }
-
-// whole is a whole number.
-type whole struct {
-	place
-	number int
-}
-
-func (w *whole) read(n *strictyaml.Node) error { return readLeaf(n, w) }
-func (w *whole) want() string                  { return "a whole number, like 3" }
-func (w *whole) is(n *strictyaml.Node) bool    { return strictyaml.IsWhole(n) }
-
-func (w *whole) set(text string) bool {
-	n, err := strconv.Atoi(text)
-	w.number = n
-	return err == nil && strconv.Itoa(n) == text
-}
-
-// pointer is nil where the file does not have the number.
-func (w *whole) pointer() *int {
-	if !w.given() {
-		return nil
-	}
-	return &w.number
-}
-
-// list is a list of texts, or of what looks like another kind of scalar.
-type list struct{ word }
-
-func (l *list) read(n *strictyaml.Node) error { return readLeaf(n, l) }
-func (l *list) want() string                  { return "a list of texts, like [python3, client.py]" }
-
-func (l *list) is(n *strictyaml.Node) bool {
-	items, ok := strictyaml.Items(n)
-	return ok && len(items) > 0 && !slices.ContainsFunc(items, func(item *strictyaml.Node) bool { return !strictyaml.IsScalar(item) })
-}
-
-// flag is true or false.
-type flag struct {
-	place
-	yes bool
-}
-
-func (f *flag) read(n *strictyaml.Node) error { return readLeaf(n, f) }
-func (f *flag) want() string                  { return "true or false" }
-func (f *flag) is(n *strictyaml.Node) bool    { return strictyaml.IsFlag(n) }
-
-func (f *flag) set(text string) bool {
-	f.yes = text == "true"
-	return f.yes || text == "false"
-}
-
-// pointer is nil where the file does not have the flag.
-func (f *flag) pointer() *bool {
-	if !f.given() {
-		return nil
-	}
-	return &f.yes
-}
-
-// span is a duration.
-type span struct {
-	word
-	long time.Duration
-}
-
-func (s *span) read(n *strictyaml.Node) error { return readLeaf(n, s) }
-func (s *span) want() string                  { return "a duration, like 5s or 500ms" }
-
-func (s *span) set(text string) (ok bool) {
-	s.text = text
-	s.long, ok = duration(text)
-	return ok
-}
-
 // longest is the longest time that a scenario can have. Far longer ones cannot be
 // added up.
 const longest = 24 * time.Hour
@@ -156,16 +117,56 @@ func duration(text string) (d time.Duration, ok bool) {
 	return d, err == nil && d <= longest
 }
 
-// anything is a value that is read later, when it is known what it is for.
-type anything struct{ place }
+func isDuration(text string) bool {
+	_, ok := duration(text)
+	return ok
+}
 
-func (a *anything) read(n *strictyaml.Node) error { a.locate(n); return nil }
+// readLeaf takes what a setting is chosen to be. One without a name stands alone, like an item of a list.
+func readLeaf(n *strictyaml.Node, s setting.Setting) (place, error) {
+	chosen, kind := place{n, textOf(n)}, kinds[s.Kind]
+	text, name := chosen.text, ""
+	if s.Name != "" {
+		name = strconv.Quote(s.Name) + ": "
+	}
+	fits := s.Pattern == "" || regexp.MustCompile(s.Pattern).MatchString(text)
+	switch {
+	case kind.is(n) && fits && s.Kind == setting.Time && !kind.take(text): // it looks like one, and so is only too long
+		return chosen, errorAt(n, "%q cannot be %s: want %s or less", s.Name, text, inUnits(longest))
+	case !kind.is(n) || !fits || !kind.take(text):
+		return chosen, errorAt(n, "%swant %s", name, wanted(n, s, fits))
+	case s.Of != nil && !slices.Contains(s.Of, text):
+		return chosen, errorAt(n, "%q cannot be %s%s", s.Name, text, Hint(text, s.Of))
+	case s.Kind == setting.Number && strings.HasPrefix(text, "-"):
+		return chosen, errorAt(n, "%q cannot be %s: want 0 or more", s.Name, text)
+	}
+	return chosen, nil
+}
+
+// wanted says what a value can be. That it can be quoted is said only where that is all that is
+// wrong.
+func wanted(n *strictyaml.Node, s setting.Setting, fits bool) string {
+	quotable := strictyaml.IsScalar(n) && !kinds[s.Kind].is(n) && s.Pattern != "" && fits
+	switch {
+	case s.Of != nil && s.Kind == setting.Number:
+		return "a whole number: " + either(s.Of)
+	case s.Of != nil:
+		return either(s.Of)
+	case s.Want != "" && !quotable:
+		return s.Want
+	case s.Kind == setting.Text && strictyaml.IsScalar(n):
+		return "a text: quote it, like " + strconv.Quote(n.Value)
+	}
+	return kinds[s.Kind].want
+}
+
+// anything is a value that is read later, when it is known what it is for.
+type anything struct{ node *strictyaml.Node }
+
+func (a *anything) read(n *strictyaml.Node) error { a.node = n; return nil }
 
 // named is a mapping with names of one's own. Its order counts.
-type named[T any] struct {
-	place
-	entries []entry[T]
-}
+type named[T any] struct{ entries []entry[T] }
 
 type entry[T any] struct {
 	key   word
@@ -173,7 +174,6 @@ type entry[T any] struct {
 }
 
 func (m *named[T]) read(n *strictyaml.Node) error {
-	m.locate(n)
 	pairs, ok := strictyaml.Pairs(n)
 	if !ok {
 		return errorAt(n, "want a mapping, like {name: …}")
@@ -182,8 +182,7 @@ func (m *named[T]) read(n *strictyaml.Node) error {
 		return errorAt(n, "this mapping is empty")
 	}
 	for _, pair := range pairs {
-		var e entry[T]
-		e.key.node, e.key.text = pair.Key, pair.Key.Value
+		e := entry[T]{key: word{place{pair.Key, pair.Key.Value}}}
 		if err := read(pair.Value, &e.value); err != nil {
 			return err
 		}

@@ -4,27 +4,27 @@ import (
 	"iter"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// errorAt is about the place where a value of the file begins.
-func errorAt(n *strictyaml.Node, format string, args ...any) *strictyaml.Error {
-	return strictyaml.ErrorAt(n, format, args...)
-}
+var errorAt = strictyaml.ErrorAt
 
-// reader is a type of the file that reads its own node.
+// reader is a type of the file that reads its own node, and is no leaf.
 type reader interface {
 	read(n *strictyaml.Node) error
 }
 
 // read fills dst, a pointer to a type of the file, from a node.
 func read(n *strictyaml.Node, dst any) error {
-	if r, ok := dst.(reader); ok {
-		return r.read(n)
+	switch dst := dst.(type) {
+	case leaf:
+		return readField(n, dst, setting.Setting{})
+	case reader:
+		return dst.read(n)
 	}
 	v := reflect.ValueOf(dst).Elem()
 	if v.Kind() == reflect.Struct {
@@ -46,40 +46,39 @@ func read(n *strictyaml.Node, dst any) error {
 	return nil
 }
 
-// readStruct fills a struct from a mapping with its fields' names, and what is
-// not there with the defaults. Without a node all is default.
+// readStruct fills a struct from a mapping with its fields' names.
 func readStruct(n *strictyaml.Node, v reflect.Value) error {
-	given := make(map[string]*strictyaml.Node)
-	if n != nil {
-		pairs, err := entriesOf(n, fieldNames(v.Type()))
-		if err != nil {
-			return err
-		}
-		given = maps.Collect(pairs)
+	pairs, err := entriesOf(n, fieldNames(v.Type()))
+	if err != nil {
+		return err
 	}
+	given := maps.Collect(pairs)
 	for i := range v.NumField() {
 		if !v.Type().Field(i).IsExported() {
 			continue
 		}
-		rule := ruleOf(v.Type().Field(i))
-		dst := v.Field(i).Addr().Interface()
-		node, is := given[rule.name]
-		switch {
-		case is:
-			if err := rule.read(node, dst); err != nil {
-				return err
-			}
-		case rule.required && n != nil:
-			return errorAt(n, "%q is missing", rule.name)
-		case v.Field(i).Kind() == reflect.Struct && !rule.leaf:
-			if err := readStruct(nil, v.Field(i)); err != nil {
-				return err
-			}
-		case rule.fallback != "":
-			dst.(leaf).set(rule.fallback)
+		s, dst := settingOf(v.Type().Field(i)), v.Field(i).Addr().Interface()
+		node, is := given[s.Name]
+		if !is && s.Required {
+			return errorAt(n, "%q is missing", s.Name)
+		}
+		if l, single := dst.(leaf); is && single {
+			err = readField(node, l, s)
+		} else if is {
+			err = read(node, dst)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// readField reads a leaf, which is what the tags of its field say.
+func readField(n *strictyaml.Node, l leaf, s setting.Setting) (err error) {
+	s.Kind = l.kind()
+	*l.at(), err = readLeaf(n, s)
+	return err
 }
 
 // entriesOf are those of a mapping whose keys can have some names only, in their
@@ -113,78 +112,20 @@ func fieldNames(t reflect.Type) []string {
 	return names
 }
 
-// rule is what the tags of a field say of it. The JSON schema is made from the
+// settingOf is what the tags of a field say of it. The JSON schema is made from the
 // same tags.
-type rule struct {
-	name     string
-	leaf     bool
-	required bool
-	fallback string // what it is where it is not given
-	enum     []string
-	pattern  *regexp.Regexp
-	least    string // the least number that it can be
-	want     string // what it can be, in words
-}
-
-func ruleOf(f reflect.StructField) rule {
-	r := rule{name: f.Tag.Get("yaml"), want: f.Tag.Get("want")}
-	_, r.leaf = reflect.New(f.Type).Interface().(reader)
+func settingOf(f reflect.StructField) setting.Setting {
+	s := setting.Setting{Name: f.Tag.Get("yaml"), Want: f.Tag.Get("want")}
 	for part := range strings.SplitSeq(f.Tag.Get("jsonschema"), ",") {
 		key, value, _ := strings.Cut(part, "=")
 		switch key {
 		case "required":
-			r.required = true
-		case "default":
-			r.fallback = value
+			s.Required = true
 		case "enum":
-			r.enum = append(r.enum, value)
-		case "minimum":
-			r.least = value
+			s.Of = append(s.Of, value)
 		case "pattern":
-			r.pattern = regexp.MustCompile(value)
+			s.Pattern = value
 		}
 	}
-	return r
-}
-
-// read reads a field's value and holds it to the rule.
-func (r rule) read(n *strictyaml.Node, dst any) error {
-	l, ok := dst.(leaf)
-	if !ok {
-		return read(n, dst)
-	}
-	l.locate(n)
-	text := textOf(n)
-	want := r.wants(n, l, text)
-	switch {
-	case !l.is(n) || r.pattern != nil && !r.pattern.MatchString(text):
-		return errorAt(n, "%q: want %s", r.name, want)
-	case !l.set(text):
-		if _, time := l.(*span); time { // it looks like one, and so is only too long
-			return errorAt(n, "%q cannot be %s: want %s or less", r.name, text, inUnits(longest))
-		}
-		return errorAt(n, "%q: want %s", r.name, want)
-	case r.enum != nil && !slices.Contains(r.enum, text):
-		return errorAt(n, "%q cannot be %s%s", r.name, text, Hint(text, r.enum))
-	case r.least != "" && strings.HasPrefix(text, "-"):
-		return errorAt(n, "%q cannot be %s: want %s or more", r.name, text, r.least)
-	}
-	return nil
-}
-
-// wants says what the value can be. That it can be quoted is said only where
-// that is all that is wrong.
-func (r rule) wants(n *strictyaml.Node, l leaf, text string) string {
-	scalar := strictyaml.IsScalar(n)
-	_, number := l.(*whole)
-	quotable := scalar && !l.is(n) && r.pattern != nil && r.pattern.MatchString(text)
-	switch {
-	case r.enum != nil && number:
-		return "a whole number: " + either(r.enum)
-	case r.enum != nil:
-		return either(r.enum)
-	case r.want != "" && !quotable:
-		return r.want
-	}
-	return l.want()
+	return s
 }

@@ -44,6 +44,15 @@ func (v *Variant) LockOf(step Step) string {
 	return cmp.Or(step.Lock, v.Clients[step.Client].Lock)
 }
 
+// SessionOf is the other client whose session a client uses; "" where there is none.
+func (v *Variant) SessionOf(client string) string {
+	owner := v.Clients[client].Values[setting.Session]
+	if _, is := v.Clients[owner]; !is {
+		return ""
+	}
+	return owner
+}
+
 // World is what the clients meet.
 type World struct {
 	Service  string         // the lock service's name
@@ -166,20 +175,38 @@ func (v *Variant) Has(f *Form) bool {
 // Keys are the storage's keys that the story or the expectations of a variant
 // speak of, in order.
 func (v *Variant) Keys() []string {
-	keys := make(map[string]bool)
+	keys := slices.AppendSeq(slices.Clone(v.Expect.Missing), maps.Keys(v.Expect.Final))
 	for _, step := range v.Steps {
-		if step.Key != "" {
-			keys[step.Key] = true
+		keys = append(keys, step.Keys()...)
+	}
+	return inOrder(keys)
+}
+
+// Keys are those that a step names.
+func (s Step) Keys() (keys []string) {
+	if s.Key != "" {
+		keys = append(keys, s.Key)
+	}
+	for _, c := range s.Changes {
+		keys = append(keys, c.Key)
+	}
+	return keys
+}
+
+// Locks are those of the clients, and those that the steps name, in order.
+func (v *Variant) Locks() (locks []string) {
+	for _, c := range v.Clients {
+		locks = append(locks, c.Lock)
+	}
+	for _, step := range v.Steps {
+		if step.Lock != "" {
+			locks = append(locks, step.Lock)
 		}
-		for _, c := range step.Changes {
-			keys[c.Key] = true
-		}
 	}
-	for key := range v.Expect.Final {
-		keys[key] = true
-	}
-	for _, key := range v.Expect.Missing {
-		keys[key] = true
-	}
-	return slices.Sorted(maps.Keys(keys))
+	return inOrder(locks)
+}
+
+func inOrder(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }

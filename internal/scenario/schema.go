@@ -35,7 +35,6 @@ func reflector() *jsonschema.Reflector {
 	return &jsonschema.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, Anonymous: true, DoNotReference: true}
 }
 
-// schemaOf is the schema of a type, as a part of another.
 func schemaOf(t reflect.Type) *jsonschema.Schema {
 	s := reflector().ReflectFromType(t)
 	s.Version = ""
@@ -59,13 +58,7 @@ func (keySet) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: schemaOf(reflect.TypeFor[word]()), MinItems: &two, UniqueItems: true}
 }
 
-func (worldDoc) JSONSchema() *jsonschema.Schema { return object() }
-
-func (changes) JSONSchema() *jsonschema.Schema { return object() }
-
 func (anything) JSONSchema() *jsonschema.Schema { return object() }
-
-func (clientsDoc) JSONSchema() *jsonschema.Schema { return named[anything]{}.JSONSchema() }
 
 func (stepList) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/steps"} }
 
@@ -165,7 +158,6 @@ func property(s *jsonschema.Schema, name string, is *jsonschema.Schema) *jsonsch
 	return is
 }
 
-// schemaFor is the schema of a setting.
 func schemaFor(s setting.Setting) *jsonschema.Schema {
 	is := &jsonschema.Schema{Type: "string", Description: s.About, Pattern: s.Pattern}
 	of := func(text string) any { return text }
@@ -198,7 +190,6 @@ func changed(list []setting.Setting, name string) *jsonschema.Schema {
 	return is
 }
 
-// stepDefinitions are those of the steps and of each actor's.
 func (l *Language) stepDefinitions() jsonschema.Definitions {
 	actors, defs := jsonschema.NewProperties(), jsonschema.Definitions{}
 	actors.Set(nameOfStep, &jsonschema.Schema{Type: "string", Pattern: plainName.String(), Description: "By which an expectation can speak of the step."})

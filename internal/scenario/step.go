@@ -42,7 +42,6 @@ func inUnits(d time.Duration) string {
 	return fmt.Sprintf("%dms", d.Milliseconds())
 }
 
-// placedStep is a step and the place of its text.
 type placedStep struct {
 	Step
 	text word
@@ -113,7 +112,6 @@ func (g *grammar) formsOf(actor string) (list []*Form, known bool) {
 	return g.forms[actor], slices.Contains(g.actors, actor)
 }
 
-// parse reads a step, wherever it stands.
 func (g *grammar) parse(actor, text string) (Step, error) {
 	step := Step{Text: text, Actor: actor, Client: actor}
 	list, known := g.formsOf(actor)
@@ -148,7 +146,6 @@ func (g *grammar) parse(actor, text string) (Step, error) {
 	return step, g.unknownForm(text, actor, list)
 }
 
-// take fills in what the groups of a form hold.
 func (s *Step) take(groups map[string]string) error {
 	s.Key, s.Value, s.Lock, s.Node = groups["key"], groups["value"], groups["lock"], groups["node"]
 	for pair := range strings.FieldsSeq(groups["changes"]) {

@@ -2,11 +2,13 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
-	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
 // Story follows the steps of a variant: what cannot happen, like the resuming of a
@@ -58,7 +60,6 @@ const (
 	Killed    = "kill"
 )
 
-// begin stands at the beginning.
 func (s *Story) begin() {
 	s.Clients, s.Facts = make(map[string]*ClientStory), make(map[string]bool)
 	s.Written, s.held = make(map[string]bool), make(map[string]*values)
@@ -98,7 +99,6 @@ func (s *Story) checkEnd() string {
 	return ""
 }
 
-// check says what is wrong with a step, "" if nothing is.
 func (s *Story) check(step Step) string {
 	c := s.Clients[step.Client]
 	if c != nil && c.Stopped == Killed && !step.Form.Dead {
@@ -148,11 +148,11 @@ func (s *Story) Halfway() bool { return s.service.Halfway }
 // LacksSession is the client whose session a client shares, where that cannot be there;
 // else "".
 func (s *Story) LacksSession(name string) string {
-	owner, has := s.Variant.Clients[name].Values[setting.Session]
-	if shared := s.Clients[owner]; has && shared != nil && len(shared.Asked) == 0 {
-		return owner
+	owner := s.Variant.SessionOf(name)
+	if owner != "" && len(s.Clients[owner].Asked) > 0 {
+		return ""
 	}
-	return ""
+	return owner
 }
 
 // CutOff reports whether a client is cut off from a service.
@@ -195,4 +195,83 @@ func unasked(step Step, asked []string, when string) string {
 		help = "did you mean " + meant + "?"
 	}
 	return fmt.Sprintf("%s has not asked for the lock %q %s: %s", step.Client, step.Lock, when, help)
+}
+
+// values are what a key can hold, by the steps of a story, whatever comes of each of them.
+type values struct {
+	texts   map[string]bool // that are written
+	counted int             // how often it is incremented
+}
+
+// Writes notes that the keys of changes can come to hold their values.
+func (s *Story) Writes(changes ...history.Change) {
+	for _, c := range changes {
+		s.valuesOf(c.Key).texts[c.Value] = true
+	}
+}
+
+// Increments notes that a key can be incremented so often.
+func (s *Story) Increments(key string, times int) { s.valuesOf(key).counted += times }
+
+func (s *Story) valuesOf(key string) *values {
+	s.Written[key] = true
+	v := s.held[key]
+	if v == nil {
+		v = &values{texts: make(map[string]bool)}
+		s.held[key] = v
+	}
+	return v
+}
+
+// cannotHold says why a key never holds a value, "" if it can. A program of the user's may
+// write anything.
+func (s *Story) cannotHold(key, value string) string {
+	theirs := s.Variant.World.Storage.Command != ""
+	for _, c := range s.Variant.Clients {
+		theirs = theirs || c.Command.Words != nil
+	}
+	v := s.valuesOf(key)
+	if theirs || v.texts[value] || v.counts(value) {
+		return ""
+	}
+	switch known := slices.Sorted(maps.Keys(v.texts)); {
+	case v.counted > 0:
+		return fmt.Sprintf("%q cannot hold %q: a count leaves a whole number there, up to %d", key, value, v.most())
+	case len(known) == 0:
+		return fmt.Sprintf("%q cannot hold %q: no step that is finished writes a value there", key, value)
+	default:
+		quoted := make([]string, min(len(known), 5))
+		for i := range quoted {
+			quoted[i] = strconv.Quote(known[i])
+		}
+		return fmt.Sprintf("%q cannot hold %q: steps write %s there", key, value, strings.Join(quoted, ", "))
+	}
+}
+
+func (v *values) counts(value string) bool {
+	n, err := strconv.Atoi(value)
+	return v.counted > 0 && err == nil && strconv.Itoa(n) == value && n <= v.most() && n > v.least()
+}
+
+// most is the highest number that a count can leave, and least is below each that it can.
+func (v *values) most() int { return v.counted + slices.Max(append(v.numbers(), 0)) }
+
+func (v *values) least() int { return slices.Min(append(v.numbers(), 0)) }
+
+// numbers are those from which a count can begin, beside 0.
+func (v *values) numbers() (list []int) {
+	for text := range v.texts {
+		if n, err := strconv.Atoi(text); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// Changed are the values that a step gives to keys; a delete gives none.
+func (s Step) Changed() []history.Change {
+	if s.Key != "" && s.Form.gives() {
+		return []history.Change{{Key: s.Key, Value: s.Value}}
+	}
+	return s.Changes
 }

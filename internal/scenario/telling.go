@@ -76,28 +76,14 @@ func (t *Telling) now() *Story {
 // wrong says why a step cannot come now. The world is made before the story is told: it
 // has the locks, and the faults of the lock service, of which the plan speaks.
 func (t *Telling) wrong(s *Story, step Step) string {
-	if step.Lock != "" && !slices.Contains(t.locks(), step.Lock) {
-		return fmt.Sprintf("this world has no lock %q%s", step.Lock, Hint(step.Lock, t.locks()))
+	if locks := t.variant.Locks(); step.Lock != "" && !slices.Contains(locks, step.Lock) {
+		return fmt.Sprintf("this world has no lock %q%s", step.Lock, Hint(step.Lock, locks))
 	}
 	ofService := slices.ContainsFunc(t.service.Forms, func(f *Form) bool { return f.ID() == step.ID })
 	if ofService && !t.variant.Has(step.Form) {
 		return fmt.Sprintf("%q is a fault of %s for which this world is not made: load a scenario that has such a step", step.Text, t.service.Name)
 	}
 	return s.check(step)
-}
-
-// locks are those of the clients, and those that the plan names.
-func (t *Telling) locks() (locks []string) {
-	for _, name := range t.scenario.Clients {
-		locks = append(locks, t.variant.Clients[name].Lock)
-	}
-	for _, step := range t.variant.Steps {
-		if step.Lock != "" {
-			locks = append(locks, step.Lock)
-		}
-	}
-	slices.Sort(locks)
-	return slices.Compact(locks)
 }
 
 // Choice is a step that can come next.
@@ -128,7 +114,6 @@ func (t *Telling) Choices() (list []Choice) {
 	return list
 }
 
-// proposes reports whether the steps of a form are among the choices.
 func (t *Telling) proposes(f *Form, actor string) bool {
 	c := t.now().Clients[actor]
 	switch {

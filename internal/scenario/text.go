@@ -2,9 +2,13 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
@@ -39,3 +43,109 @@ func textOfFile(data []byte) (string, error) {
 
 // unprintable are control characters: what a scenario says goes to terminals.
 func unprintable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+const excerptWidth = 160
+
+// excerpt shows the line, two lines before it, and a caret below the column. Of long lines
+// it shows the part around that column.
+func excerpt(text string, line, column int) string {
+	lines := strings.Split(text, "\n")
+	line = min(max(line, 1), len(lines))
+	width := len(fmt.Sprint(line))
+	before := []rune(visible(lines[line-1]))
+	at := ansi.StringWidth(string(before[:min(max(column-1, 0), len(before))]))
+	left := 0
+	if at >= excerptWidth-1 { // where an ellipsis would stand
+		left = at - excerptWidth/2
+	}
+	var b strings.Builder
+	for n := max(line-2, 1); n <= line; n++ {
+		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("   %*d | %s", width, n, part(visible(lines[n-1]), left)), " "))
+	}
+	fmt.Fprintf(&b, "   %*s | %s^", width, "", strings.Repeat(" ", at-left))
+	return b.String()
+}
+
+// part is what is shown of a line from a column on. An ellipsis stands for what is not.
+func part(line string, left int) string {
+	if left > 0 && line != "" {
+		line = ansi.TruncateLeft(line, left+1, "…")
+	}
+	return ansi.Truncate(line, excerptWidth, "…")
+}
+
+// visible is a line as a terminal can show it, each character in its place.
+func visible(line string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.TrimRight(line, "\r"))
+}
+
+// Hint says what was meant instead: the known word that is nearest, or else all
+// of them. It goes behind an error's text.
+func Hint(got string, known []string) string {
+	best := Nearest(got, known)
+	switch {
+	case best != "":
+		return ": did you mean " + best + "?"
+	case len(known) == 0:
+		return ""
+	}
+	return ": want " + either(known)
+}
+
+// Nearest is the known word that may have been meant; "" if none is near.
+func Nearest(got string, known []string) string {
+	size := len([]rune(got))
+	best, least := "", min(size, 1+max(1, size/3)) // one letter in three may be wrong, but never all
+	for _, word := range known {
+		if d := distance(strings.ToLower(got), strings.ToLower(word)); d < least {
+			best, least = word, d
+		}
+	}
+	return best
+}
+
+// either joins words as in "a, b or c".
+func either(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// distance is how many letters must be put in, left out, changed or exchanged
+// with their neighbour to make b of a (Damerau and Levenshtein).
+func distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	rows := make([][]int, len(from)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(to)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(from); i++ {
+		for j := 1; j <= len(to); j++ {
+			change := 1
+			if from[i-1] == to[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(from)][len(to)]
+}
+
+func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -21,7 +21,7 @@ func (d *document) variant(e entry[variantDoc], of *settings) (Variant, []string
 		return Variant{}, nil, err
 	}
 	v := Variant{
-		Name: e.key.text, About: strings.TrimSpace(doc.About.text), Control: doc.Control.yes,
+		Name: e.key.text, About: strings.TrimSpace(doc.About.text), Control: doc.Control.yes(),
 		World: set.world(), Clients: set.asClients(),
 	}
 	list := doc.Steps
@@ -43,7 +43,7 @@ func (d *document) variant(e entry[variantDoc], of *settings) (Variant, []string
 		return v, nil, wrong
 	}
 	if v.World.Pauses > 0 && !told.Counts {
-		return v, nil, errorAt(set.own.node(pausesName), "pauses disturb a count, but variant %q has no step \"clients: count …\"", v.Name)
+		return v, nil, errorAt(set.own.nodes[pausesName], "pauses disturb a count, but variant %q has no step \"clients: count …\"", v.Name)
 	}
 	v.Own = set.service.own(&v)
 	v.Expect, err = doc.Expect.expect(&v, told, set.service)
@@ -81,12 +81,12 @@ func (d *expectDoc) expect(v *Variant, told *Story, service *Service) (history.E
 		return e, errorAt(d.Fair.node, "whether %s is fair cannot be judged: it does not tell who waits for a lock. Leave \"fair\" out", service.Name)
 	}
 	for _, number := range []*whole{&d.Stale, &d.Refused} {
-		if number.number > told.Requests && !told.Counts {
-			return e, errorAt(number.node, "%d requests cannot be refused: the steps make at most %d", number.number, told.Requests)
+		if number.number() > told.Requests && !told.Counts {
+			return e, errorAt(number.node, "%d requests cannot be refused: the steps make at most %d", number.number(), told.Requests)
 		}
 	}
-	if d.Stale.given() && d.Refused.given() && d.Stale.number > d.Refused.number {
-		return e, errorAt(d.Stale.node, "%d requests cannot be refused as stale, if %d are refused", d.Stale.number, d.Refused.number)
+	if d.Stale.given() && d.Refused.given() && d.Stale.number() > d.Refused.number() {
+		return e, errorAt(d.Stale.node, "%d requests cannot be refused as stale, if %d are refused", d.Stale.number(), d.Refused.number())
 	}
 	for _, f := range d.Final.entries {
 		key := f.key.text
@@ -114,7 +114,6 @@ func (d *expectDoc) expect(v *Variant, told *Story, service *Service) (history.E
 	return e, d.expectSteps(&e, v, told)
 }
 
-// expectSteps reads what is expected of steps that have names.
 func (d *expectDoc) expectSteps(e *history.Expect, v *Variant, told *Story) error {
 	known, reads := make(map[string]bool), make(map[string]string) // name → key
 	for _, s := range v.Steps {

@@ -60,7 +60,6 @@ func (d *document) settings(l *Language) (*settings, error) {
 	return s, nil
 }
 
-// chooseService finds the one lock service that a world names.
 func (s *settings) chooseService(l *Language, world map[string]*strictyaml.Node) error {
 	var first string
 	for _, name := range l.serviceNames() {
@@ -88,24 +87,19 @@ func (s *settings) clone() *settings {
 // change sets one thing, by its path: storage.fencing, clients.NAME.token or, of
 // all clients, clients.*.token.
 func (s *settings) change(path word, value *strictyaml.Node) error {
-	group, name, is := cutLast(path.text)
-	client, ofClient := strings.CutPrefix(group, "clients.")
-	var targets []choices
-	switch {
-	case ofClient && client == "*":
-		targets = slices.Collect(maps.Values(s.clients))
-	case ofClient:
+	last := strings.LastIndexByte(path.text, '.') + 1
+	group, name := path.text[:last], path.text[last:]
+	targets := map[string][]choices{
+		s.service.Name + ".": {s.servers}, storageName + ".": {s.storage}, "": {s.own},
+		"clients.*.": slices.Collect(maps.Values(s.clients)),
+	}[group]
+	if client, _ := strings.CutPrefix(group, "clients."); targets == nil && client != group && client != "" {
+		client = strings.TrimSuffix(client, ".")
 		c, known := s.clients[client]
 		if !known {
 			return errorAt(path.node, "unknown client %q%s", client, Hint(client, append(slices.Clone(s.names), "*")))
 		}
 		targets = []choices{c}
-	case group == s.service.Name:
-		targets = []choices{s.servers}
-	case group == storageName:
-		targets = []choices{s.storage}
-	case !is:
-		targets = []choices{s.own}
 	}
 	if len(targets) == 0 || !slices.Contains(targets[0].names(), name) {
 		return s.unknownPath(path)
@@ -121,14 +115,6 @@ func (s *settings) change(path word, value *strictyaml.Node) error {
 	return nil
 }
 
-// cutLast cuts a path before its last part.
-func cutLast(path string) (before, last string, cut bool) {
-	if i := strings.LastIndexByte(path, '.'); i >= 0 {
-		return path[:i], path[i+1:], true
-	}
-	return "", path, false
-}
-
 func (s *settings) unknownPath(path word) error {
 	client := "CLIENT"
 	if parts := strings.Split(path.text, "."); len(parts) > 1 && parts[0] == "clients" {
@@ -141,7 +127,6 @@ func (s *settings) unknownPath(path word) error {
 	return errorAt(path.node, "cannot set %q%s", path.text, Hint(path.text, known))
 }
 
-// worldPaths are all that can be set of the world.
 func (s *Service) worldPaths() (paths []string) {
 	for _, group := range s.worldGroups() {
 		for _, name := range changeable(group.list) {
@@ -160,18 +145,17 @@ func (s *Service) worldGroups() []settingGroup {
 	return []settingGroup{{s.Name + ".", s.World}, {storageName + ".", storageSettings}, {"", pausesSettings}}
 }
 
-// world is what the clients meet.
 func (s *settings) world() World {
 	return World{
-		Service: s.service.Name, Settings: s.servers.asValues(),
-		Storage: Storage{In: s.storage.text("in"), Engine: s.storage.text("engine"), Fencing: s.storage.text("fencing"), Bound: s.storage.text("bound"), Command: s.command()},
-		Pauses:  s.own.number(pausesName),
+		Service: s.service.Name, Settings: s.servers.Values,
+		Storage: Storage{In: s.storage.Text("in"), Engine: s.storage.Text("engine"), Fencing: s.storage.Text("fencing"), Bound: s.storage.Text("bound"), Command: s.command()},
+		Pauses:  s.own.Number(pausesName),
 	}
 }
 
 // command runs the storage; "" where it is gcsim's own.
 func (s *settings) command() string {
-	if command := s.storage.text("command"); command != noCommand {
+	if command := s.storage.Text("command"); command != noCommand {
 		return command
 	}
 	return ""
@@ -180,29 +164,26 @@ func (s *settings) command() string {
 func (s *settings) asClients() map[string]Client {
 	all := make(map[string]Client)
 	for name, c := range s.clients {
-		values := c.asValues()
-		all[name] = Client{Lock: c.text(lockName), Command: c.command(values), Values: values}
+		all[name] = Client{Lock: c.Text(lockName), Command: c.command(), Values: c.Values}
 	}
 	return all
 }
 
-// command is that of a client.
-func (c choices) command(values setting.Values) Command {
+func (c choices) command() Command {
 	if !c.given(commandName) {
 		return Command{}
 	}
-	at := errorAt(c.node(commandName), "")
-	return Command{Words: values.Words(commandName), Line: at.Line, Column: at.Column}
+	at := errorAt(c.nodes[commandName], "")
+	return Command{Words: c.Words(commandName), Line: at.Line, Column: at.Column}
 }
 
-// check finds settings that do not go together.
 func (s *settings) check() error {
 	var locks []string
 	for _, name := range s.names {
 		c := s.clients[name]
-		lock := c.text(lockName)
+		lock := c.Text(lockName)
 		if wrong := s.service.clash(lock, locks); wrong != "" {
-			return errorAt(c.node(lockName), "%s", wrong)
+			return errorAt(c.nodes[lockName], "%s", wrong)
 		}
 		locks = append(locks, lock)
 	}
@@ -211,7 +192,7 @@ func (s *settings) check() error {
 			return s.conflict(c)
 		}
 	}
-	if s.storage.text("in") == InService {
+	if s.storage.Text("in") == InService {
 		if err := s.checkInService(); err != nil {
 			return err
 		}
@@ -219,21 +200,21 @@ func (s *settings) check() error {
 	if s.command() != "" {
 		for _, name := range []string{"engine", "fencing", "bound"} {
 			if s.storage.given(name) {
-				return errorAt(s.storage.node(name), "a storage of your own has no setting %q: leave it out", name)
+				return errorAt(s.storage.nodes[name], "a storage of your own has no setting %q: leave it out", name)
 			}
 		}
 	}
 	storage := s.storage
-	fencing := storage.text("fencing")
+	fencing := storage.Text("fencing")
 	wrong := slices.Contains([]string{FencingDiffers, FencingForgetful}, fencing)
-	if wrong && storage.text("engine") != EngineMemory {
-		return errorAt(storage.node("fencing"), "fencing %q is a wrong check that only the engine memory has, and the engine is %s", fencing, storage.text("engine"))
+	if wrong && storage.Text("engine") != EngineMemory {
+		return errorAt(storage.nodes["fencing"], "fencing %q is a wrong check that only the engine memory has, and the engine is %s", fencing, storage.Text("engine"))
 	}
-	if storage.text("bound") == BoundIssuer && !s.service.Issuer {
-		return errorAt(storage.node("bound"), "the storage cannot ask %s for the last token that was given out: want \"bound: none\"", s.service.Name)
+	if storage.Text("bound") == BoundIssuer && !s.service.Issuer {
+		return errorAt(storage.nodes["bound"], "the storage cannot ask %s for the last token that was given out: want \"bound: none\"", s.service.Name)
 	}
-	if pauses := s.own.number(pausesName); pauses > 0 && pauses >= len(s.names) {
-		return errorAt(s.own.node(pausesName), "\"pauses\" cannot be %d with %d clients: want fewer pauses than clients", pauses, len(s.names))
+	if pauses := s.own.Number(pausesName); pauses > 0 && pauses >= len(s.names) {
+		return errorAt(s.own.nodes[pausesName], "\"pauses\" cannot be %d with %d clients: want fewer pauses than clients", pauses, len(s.names))
 	}
 	return nil
 }
@@ -241,30 +222,29 @@ func (s *settings) check() error {
 // checkInService finds what a lock service that is the storage, too, does not have.
 func (s *settings) checkInService() error {
 	if s.service.Compares == nil {
-		return errorAt(s.storage.node("in"), "no data can lie in %s: want \"in: process\"", s.service.Name)
+		return errorAt(s.storage.nodes["in"], "no data can lie in %s: want \"in: process\"", s.service.Name)
 	}
 	for _, name := range []string{"engine", "fencing", "bound", "command"} {
 		if s.storage.given(name) {
-			return errorAt(s.storage.node(name), "the data lies in %s, and there is no storage that has a setting %q: leave it out", s.service.Name, name)
+			return errorAt(s.storage.nodes[name], "the data lies in %s, and there is no storage that has a setting %q: leave it out", s.service.Name, name)
 		}
 	}
 	for _, client := range s.names {
 		for _, name := range []string{setting.Scope, setting.Numbered} {
 			if c := s.clients[client]; c.given(name) {
-				return errorAt(c.node(name), "the data lies in %s, which has no marks: leave %q out", s.service.Name, name)
+				return errorAt(c.nodes[name], "the data lies in %s, which has no marks: leave %q out", s.service.Name, name)
 			}
 		}
 	}
 	return nil
 }
 
-// conflict is an error at the place of a setting.
 func (s *settings) conflict(c *Conflict) error {
 	group := s.servers
 	if c.Client != "" {
 		group = s.clients[c.Client]
 	}
-	if node := group.node(c.Setting); node != nil {
+	if node := group.nodes[c.Setting]; node != nil {
 		return errorAt(node, "%s", c.Text)
 	}
 	return fmt.Errorf("%s: %s", c.Setting, c.Text)

@@ -2,10 +2,6 @@ package linear
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 	"sort"
@@ -43,7 +39,6 @@ func operations(history []Op) []porcupine.Operation {
 // either mode, and that of exclusive claims.
 type knownMarks struct{ either, exclusive ladder }
 
-// refuses is from when on a claim is known to be stale.
 func (k *knownMarks) refuses(in Input) int64 {
 	switch {
 	case k == nil:
@@ -54,7 +49,6 @@ func (k *knownMarks) refuses(in Input) int64 {
 	return k.either.above(in.Token)
 }
 
-// note takes in an answer.
 func (k *knownMarks) note(op Op) {
 	in, out := op.Input, op.Output
 	either, exclusive := max(out.Mark, out.Shared, out.Token), int64(0)
@@ -96,7 +90,6 @@ func (l *ladder) rise(at, mark int64) {
 	}
 }
 
-// findMarks are the known marks of each scope.
 func findMarks(history []Op) map[string]*knownMarks {
 	byReturn := slices.SortedStableFunc(slices.Values(history), func(a, b Op) int { return cmp.Compare(a.Return, b.Return) })
 	marks := make(map[string]*knownMarks)
@@ -107,30 +100,4 @@ func findMarks(history []Op) map[string]*knownMarks {
 		marks[op.Input.Scope].note(op)
 	}
 	return marks
-}
-
-// Save writes a history as JSON lines.
-func Save(w io.Writer, history []Op) error {
-	enc := json.NewEncoder(w)
-	for _, op := range history {
-		if err := enc.Encode(op); err != nil {
-			return fmt.Errorf("history: %w", err)
-		}
-	}
-	return nil
-}
-
-// Load reads what Save wrote. An error names the operation.
-func Load(r io.Reader) ([]Op, error) {
-	var history []Op
-	for dec := json.NewDecoder(r); ; {
-		var op Op
-		switch err := dec.Decode(&op); {
-		case errors.Is(err, io.EOF):
-			return history, nil
-		case err != nil:
-			return nil, fmt.Errorf("history: operation %d: %w", len(history)+1, err)
-		}
-		history = append(history, op)
-	}
 }

@@ -54,7 +54,6 @@ func (n *news) likely(ops []porcupine.Operation, early bool) []porcupine.Operati
 
 func unknown(op porcupine.Operation) bool { return op.Output.(Output).Outcome == Unknown }
 
-// value is one of a key.
 type value struct{ key, value string }
 
 // turn is a request's place in the order of a tenure.
@@ -95,7 +94,6 @@ func newNews(ops []porcupine.Operation) *news {
 	return n
 }
 
-// earlier keeps the lowest time of a key.
 func earlier[K comparable](times map[K]int64, key K, at int64) {
 	if known, ok := times[key]; !ok || at < known {
 		times[key] = at

@@ -93,7 +93,6 @@ func (s scope) refusing(in Input) int64 {
 	return max(s.mark, s.shared)
 }
 
-// judge is the rule of fencing.
 func (s scope) judge(in Input) Outcome {
 	if in.Token < 0 || in.Sequence < 0 {
 		return Invalid
@@ -121,7 +120,6 @@ func (s scope) judge(in Input) Outcome {
 	return Done
 }
 
-// after is the state after an operation that was done.
 func (s scope) after(in Input) scope {
 	switch {
 	case in.Shared && in.Token > s.mark:

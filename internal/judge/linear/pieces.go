@@ -23,7 +23,6 @@ type piece struct {
 	state scope
 }
 
-// firstTry is for how long each way is tried first.
 const firstTry = 2 * time.Second
 
 // check judges a scope's history. It returns the piece that cannot be put in an order, or
@@ -62,7 +61,6 @@ func endOf(turn time.Duration, deadline time.Time, ways int) time.Time {
 	return time.Now().Add(turn)
 }
 
-// inPieces judges a scope's history, piece by piece.
 func inPieces(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
 	state := scope{}
 	for ops := range pieces(history) {
@@ -76,7 +74,6 @@ func inPieces(history []porcupine.Operation, deadline time.Time) (Verdict, piece
 	return Linearizable, piece{}
 }
 
-// pieces cuts a scope's history.
 func pieces(history []porcupine.Operation) func(yield func([]porcupine.Operation) bool) {
 	ops := slices.Clone(history)
 	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
@@ -101,7 +98,6 @@ func pieces(history []porcupine.Operation) func(yield func([]porcupine.Operation
 	}
 }
 
-// changed is what is known of the last change of a key.
 type changed struct {
 	until   int64 // when the last of its changes is over
 	settled bool  // one came after all others, and it was done
@@ -186,7 +182,6 @@ func (p piece) check(deadline time.Time, wanted bool) (Verdict, scope) {
 	return Linearizable, state
 }
 
-// model is that of a piece.
 func (p piece) model() porcupine.Model {
 	m := model
 	m.Partition = nil

@@ -34,7 +34,6 @@ func (j *judge) compareComing(t *tenure) {
 	}
 }
 
-// later is the tenure that came later.
 func later(a, b *tenure) *tenure {
 	if a != nil && a.came > b.came {
 		return a

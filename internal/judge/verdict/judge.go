@@ -41,20 +41,10 @@ type judge struct {
 
 func newJudge(events []history.Event) *judge {
 	j := &judge{
-		events:    events,
-		scopes:    make(map[string]*scope),
-		tenures:   make(map[string]*tenure),
-		told:      make(map[string][]told),
-		tries:     make(map[asked]try),
-		attempts:  make(map[string]*attempt),
-		written:   make(map[string][]*change),
-		guards:    make(map[string]*scope),
-		newest:    make(map[own]acknowledged),
-		lanes:     make(map[string]*lane),
-		questions: newQuestions(),
-		came:      make(map[string]int),
-		open:      make(map[string]bool),
-		final:     make(map[string]string),
+		events: events, scopes: make(map[string]*scope), tenures: make(map[string]*tenure), told: make(map[string][]told),
+		tries: make(map[asked]try), attempts: make(map[string]*attempt), written: make(map[string][]*change), guards: make(map[string]*scope),
+		newest: make(map[own]acknowledged), lanes: make(map[string]*lane), questions: newQuestions(),
+		came: make(map[string]int), open: make(map[string]bool), final: make(map[string]string),
 	}
 	for _, keys := range events[0].Run.Together {
 		j.sets = append(j.sets, newSet(keys))
@@ -148,7 +138,6 @@ func (j *judge) forget(gone *change) {
 	}
 }
 
-// lastOf is the last change of a key; nil: there is none.
 func (j *judge) lastOf(key string) *change {
 	changes := j.written[key]
 	if len(changes) == 0 {
@@ -157,7 +146,6 @@ func (j *judge) lastOf(key string) *change {
 	return changes[len(changes)-1]
 }
 
-// use notes that a tenure works.
 func (j *judge) use(i int, e history.Event, a *attempt, t *tenure) {
 	j.guards[e.Key] = t.scope
 	t.scope.used.note(i, t)
@@ -284,7 +272,6 @@ func (j *judge) leave(i int, e history.Event) {
 	}
 }
 
-// blocking are the kinds of violations that don't corrupt.
 var blocking = []history.ViolationKind{history.Refusal, history.NotGranted, history.Orphaned}
 
 func (j *judge) violate(kind history.ViolationKind, before, event int, format string, args ...any) {

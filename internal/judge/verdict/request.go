@@ -46,7 +46,6 @@ func newAttempt(e history.Event) *attempt {
 	return &attempt{client: e.Client, first: -1, request: &request{changed: make(map[string]int)}}
 }
 
-// told is a tenure as a client was told of it.
 type told struct {
 	client string
 	token  fence.Token
@@ -127,7 +126,6 @@ type acknowledged struct {
 	event int
 }
 
-// acknowledge takes in that an attempt succeeded.
 func (j *judge) acknowledge(a *attempt) {
 	a.told = true
 	for key := range a.changed {
@@ -158,7 +156,6 @@ func (j *judge) late(i int, e history.Event, a *attempt) {
 	}
 }
 
-// lost finds changes that were acknowledged and never applied.
 func (j *judge) lost() {
 	for i, e := range j.events {
 		a := j.attempts[e.Request]
@@ -196,7 +193,6 @@ func (j *judge) denied() {
 	}
 }
 
-// changedBy are the keys that an operation changes.
 func changedBy(e history.Event) (keys []string) {
 	switch e.Op {
 	case history.OpWrite, history.OpDelete:

@@ -91,7 +91,6 @@ func (j *judge) gaveUp(i int, e history.Event) (why string) {
 	return why
 }
 
-// asks reports whether an event asks for what another one answers.
 func asks(e, answer history.Event) bool {
 	return e.Kind == history.KindInvoke && e.Lane == answer.Lane && e.Op == answer.Op && e.Scope == answer.Scope && e.Request == answer.Request
 }

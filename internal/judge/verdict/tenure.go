@@ -63,7 +63,6 @@ type tenure struct {
 	outrun int
 }
 
-// together reports whether two tenures may hold a lock at the same time.
 func (t *tenure) together(u *tenure) bool { return t.mode == fence.Shared && u.mode == fence.Shared }
 
 func (j *judge) scope(name string) *scope {
@@ -114,7 +113,6 @@ func (j *judge) end(i int, e history.Event) {
 	t.scope.open = slices.DeleteFunc(t.scope.open, func(o *tenure) bool { return o == t })
 }
 
-// share takes in the work of a shared tenure.
 func (s *scope) share(i int, e history.Event, t *tenure) {
 	if !t.begun {
 		t.begun = true
@@ -141,7 +139,6 @@ func lastOf(tenures []*tenure, yes func(*tenure) bool) *tenure {
 	return nil
 }
 
-// asked is who asks for which lock.
 type asked struct{ client, lock string }
 
 // try is an attempt to take a lock that does not wait.

@@ -66,7 +66,6 @@ func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
 	j.violate(history.Torn, last.event, i, "%s", what)
 }
 
-// isOpen reports whether nobody knows what one of the keys holds.
 func (j *judge) isOpen(s *set) bool {
 	return slices.ContainsFunc(s.keys, func(key string) bool { return j.open[key] })
 }

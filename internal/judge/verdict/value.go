@@ -17,7 +17,6 @@ type values struct {
 	lost    map[int][]*change    // restart → what it lost
 }
 
-// change is a write or a delete that was applied.
 type change struct {
 	event  int
 	place  int // in the order of judgement
@@ -46,7 +45,6 @@ func (j *judge) compareValues(order []int) (lost map[int][]*change) {
 	return v.lost
 }
 
-// found takes in what a key held.
 func (v *values) found(i int, e history.Event) {
 	if v.open[e.Key] {
 		return

@@ -90,7 +90,6 @@ func (v *Verdict) stray(want history.Expect, astray []history.Violation) {
 	v.compare(want)
 }
 
-// compare holds the verdict against what the run expects.
 func (v *Verdict) compare(want history.Expect) {
 	mismatch := func(format string, args ...any) {
 		v.Mismatches = append(v.Mismatches, fmt.Sprintf(format, args...))
@@ -108,29 +107,26 @@ func (v *Verdict) compare(want history.Expect) {
 	if want.Refused != nil && v.Refused != *want.Refused {
 		mismatch("requests refused: %d, expected %d", v.Refused, *want.Refused)
 	}
-	switch {
-	case want.Ordered == nil || v.Ordered == *want.Ordered:
-	case v.Ordered:
-		mismatch("tokens grew in the order of the grants, expected that they do not")
-	default:
-		mismatch("tokens did not grow in the order of the grants, expected that they do")
+	fact := func(is bool, want *bool, yes, no string, found []history.Violation) {
+		switch {
+		case want == nil || is == *want:
+		case is:
+			mismatch("%s", yes)
+		case len(found) > 0:
+			mismatch("%s: %s", no, found[0].Text)
+		default:
+			mismatch("%s", no)
+		}
 	}
-	switch {
-	case want.Exclusive == nil || v.Exclusive == *want.Exclusive:
-	case v.Exclusive:
-		mismatch("no two tenures of a lock overlapped, expected that some do")
-	default:
-		mismatch("two tenures of a lock overlapped, expected that none do: %s", v.Overlaps[0].Text)
-	}
-	switch {
-	case want.Fair == nil:
-	case v.Fair == nil:
+	fact(v.Ordered, want.Ordered, "tokens grew in the order of the grants, expected that they do not",
+		"tokens did not grow in the order of the grants, expected that they do", nil)
+	fact(v.Exclusive, want.Exclusive, "no two tenures of a lock overlapped, expected that some do",
+		"two tenures of a lock overlapped, expected that none do", v.Overlaps)
+	if v.Fair != nil {
+		fact(*v.Fair, want.Fair, "grants came in the order of requests, expected that they do not",
+			"grants did not come in the order of requests, expected that they do", v.Passed)
+	} else if want.Fair != nil {
 		mismatch("whether grants came in the order of requests cannot be judged: by the lock service's account nobody queued, or it does not tell who does")
-	case *v.Fair == *want.Fair:
-	case *v.Fair:
-		mismatch("grants came in the order of requests, expected that they do not")
-	default:
-		mismatch("grants did not come in the order of requests, expected that they do: %s", v.Passed[0].Text)
 	}
 	for _, key := range slices.Sorted(maps.Keys(want.Final)) {
 		if got, ok := v.Final[key]; !ok {
@@ -166,3 +162,58 @@ func (v Verdict) Noted() []history.Violation {
 
 // OK reports whether the run came out as it must.
 func (v Verdict) OK() bool { return len(v.Mismatches) == 0 }
+
+// action is what a client asked for, by steps of these names, and what became of it; "": it
+// was not told yet.
+type action struct {
+	names  []string
+	became string
+}
+
+func steps(events []history.Event) map[string]string {
+	became, latest := make(map[string]string), make(map[string]*action)
+	for _, e := range events {
+		key := cmp.Or(e.Request, e.Lane+" "+e.Op+" "+e.Scope)
+		switch what := latest[key]; {
+		case e.Kind == history.KindInvoke:
+			latest[key] = &action{names: named(e.Step)}
+		case e.Kind == history.KindNote && e.Step != "" && e.Op == "": // it has done that by itself
+			became[e.Step] = history.StepOK
+		case what == nil:
+		case e.Kind == history.KindNote:
+			what.names = append(what.names, named(e.Step)...)
+		case outcome(e) != "":
+			what.became = outcome(e)
+		}
+		if what := latest[key]; what != nil && what.became != "" {
+			for _, name := range what.names {
+				became[name] = what.became
+			}
+		}
+	}
+	return became
+}
+
+func named(step string) []string {
+	if step == "" {
+		return nil
+	}
+	return []string{step}
+}
+
+// outcome is how a step ends of which a client was told this, "" if this is no answer.
+func outcome(e history.Event) string {
+	switch {
+	case e.Kind == history.KindUnknown:
+		return history.StepUnknown
+	case e.Kind == history.KindFail:
+		return cmp.Or(refusal(e.Reason), history.StepFailed)
+	case e.Kind != history.KindOK:
+		return ""
+	case e.Op == history.OpRead && e.Missing:
+		return history.StepNothing
+	case e.Op == history.OpRead:
+		return history.StepFound + e.Value
+	}
+	return history.StepOK
+}

@@ -177,7 +177,6 @@ func (j *judge) disturb(i int, e history.Event) {
 	}
 }
 
-// waitOf is the wait of a client; nil: it does not wait.
 func (s *scope) waitOf(client string) *wait {
 	for _, w := range s.waits {
 		if w.client == client {
@@ -253,14 +252,11 @@ func (j *judge) measureDead(i int, t *tenure, why string, runs, awaited, anew bo
 	}
 }
 
-// unmeasured says that nobody knows whether a time was too long.
 func (j *judge) unmeasured(since, i int, what string) {
 	j.undecided = append(j.undecided, history.Violation{Kind: history.Unmeasured, Before: since, Event: i,
 		Text: what + ". Meanwhile the machine or the lock service stood still, so nobody knows whether that was too long"})
 }
 
-// isEnd reports whether an event is the end of the run.
 func (j *judge) isEnd(i int) bool { return j.events[i].Kind == history.KindEnd }
 
-// between is the time between two events.
 func (j *judge) between(first, last int) time.Duration { return j.events[last].At - j.events[first].At }

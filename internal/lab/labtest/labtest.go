@@ -2,14 +2,17 @@
 package labtest
 
 import (
+	"embed"
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
@@ -51,13 +54,18 @@ func Parse(t *testing.T, services []*service.Service, pattern string) (list []*s
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := lab.Language(services).Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, s)
+		list = append(list, parse(t, services, file, data))
 	}
 	return list
+}
+
+func parse(t *testing.T, services []*service.Service, file string, data []byte) *scenario.Scenario {
+	t.Helper()
+	s, err := lab.Language(services).Parse(file, strings.TrimSuffix(filepath.Base(file), ".yaml"), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Share is what runs share. It ends with the test.
@@ -100,20 +108,24 @@ func InGo(of *service.Service, stories []*scenario.Scenario) (list []*scenario.S
 // scenario expects and to what a history is. Without a history the test has failed.
 func Run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) []history.Event {
 	t.Helper()
-	o.Exe = os.Args[0]
-	events, err := lab.Run(t.Context(), s, v, o)
+	events, judged, err := run(t, s, v, o)
 	if err != nil {
 		t.Error(err)
-		return nil
-	}
-	judged, err := judge.Judge(events)
-	if err != nil {
-		t.Error(err)
-	}
-	if len(judged.Mismatches) > 0 {
+	} else if len(judged.Mismatches) > 0 {
 		t.Errorf("%s: %q", judged.Name, judged.Mismatches)
 	}
 	return events
+}
+
+// run runs and judges a variant; a run that fails has no events.
+func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) ([]history.Event, judge.Judgement, error) {
+	o.Exe = os.Args[0]
+	events, err := lab.Run(t.Context(), s, v, o)
+	if err != nil {
+		return nil, judge.Judgement{}, err
+	}
+	judged, err := judge.Judge(events)
+	return events, judged, err
 }
 
 // Stories are what the tests of a service tell: what lies in testdata, and in the long form what is
@@ -126,4 +138,109 @@ func Stories(t *testing.T, of *service.Service) []*scenario.Scenario {
 		stories = append(stories, Parse(t, services, "../../../scenarios/"+of.Name+"/*.yaml")...)
 	}
 	return stories
+}
+
+// Recipe is a way to take locks, of which a table says what it does. Its settings are in
+// the form "by: fenced, renew: watchdog".
+type Recipe struct {
+	Name    string
+	Service string
+	World   string // settings of its servers
+	Client  string // settings of its clients
+	Against string // settings of a client that must not hold the lock beside one of them
+	Token   bool   // it gives a number, which the storage checks
+	Shared  bool   // it takes the lock together with others
+}
+
+// Property is a column of the table: a story that ends as expected where a recipe has it.
+type Property struct {
+	Name  string
+	Story string            // a file; "" is that of the property's name, which all services share
+	Not   func(Recipe) bool // for whom it makes no sense; nil: for nobody
+}
+
+// Exclusive and those below are what every lock service can be asked for.
+var (
+	Exclusive = Property{Name: "exclusive"}
+	Shared    = Property{Name: "shared"}
+	Reentrant = Property{Name: "re-entrant"}
+	Try       = Property{Name: "try"}
+	Fair      = Property{Name: "fair"}
+	Expires   = Property{Name: "expires"}
+	Token     = Property{Name: "token", Not: func(r Recipe) bool { return !r.Token }}
+	Pause     = Property{Name: "pause", Not: func(r Recipe) bool { return r.Shared }}
+)
+
+//go:embed stories
+var shared embed.FS
+
+func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *scenario.Scenario {
+	t.Helper()
+	file := p.Story
+	text, err := os.ReadFile(file)
+	if file == "" {
+		file = path.Join("stories", p.Name+".yaml")
+		text, err = shared.ReadFile(file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := template.Must(template.New(file).Parse(string(text))).Execute(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, services, file, []byte(b.String()))
+}
+
+// Table tells the story of each property of each recipe, by processes of the test's own
+// program, and returns what became of them, as Markdown. A property without a sense for a
+// recipe has a dash.
+func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Property) string {
+	servers := Share(t)
+	cells := make([][]string, len(recipes))
+	t.Run("table", func(t *testing.T) {
+		for i, r := range recipes {
+			cells[i] = make([]string, len(properties))
+			for j, p := range properties {
+				cells[i][j] = "–"
+				if p.Not != nil && p.Not(r) {
+					continue
+				}
+				t.Run(r.Name+"/"+p.Name, func(t *testing.T) {
+					t.Parallel()
+					cells[i][j] = p.tell(t, of, r, servers)
+				})
+			}
+		}
+	})
+	var b strings.Builder
+	row := func(name string, cells []string) { fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(cells, " | ")) }
+	var names, rules []string
+	for _, p := range properties {
+		names, rules = append(names, p.Name), append(rules, "---")
+	}
+	row("recipe", names)
+	row("---", rules)
+	for i, r := range recipes {
+		row("`"+r.Name+"`", cells[i])
+	}
+	b.WriteString("\nThe columns:\n\n")
+	for _, p := range properties {
+		fmt.Fprintf(&b, "- *%s*: %s.\n", p.Name, p.story(t, []*service.Service{of}, recipes[0]).Title)
+	}
+	return b.String()
+}
+
+func (p Property) tell(t *testing.T, of *service.Service, r Recipe, servers *lab.Shared) string {
+	services := []*service.Service{of}
+	s := p.story(t, services, r)
+	_, judged, err := run(t, s, &s.Variants[0], lab.Options{Services: services, Shared: servers})
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case len(judged.Mismatches) > 0:
+		t.Logf("no: %q", judged.Mismatches)
+		return "no"
+	}
+	return "yes"
 }

@@ -9,14 +9,12 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// document is the whole result as JSON.
 type document struct {
 	OK      bool   `json:"ok"`      // every run was made and came out as expected; skipped ones do not count
 	Summary string `json:"summary"` // the same in a sentence
 	Runs    []run  `json:"runs"`    // in the order of scenarios, variants and rounds
 }
 
-// run is one of them.
 type run struct {
 	Scenario     string    `json:"scenario"` // the file's name without .yaml
 	Title        string    `json:"title"`

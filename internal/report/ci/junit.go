@@ -10,7 +10,6 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// element is one of an XML document.
 type element struct {
 	XMLName  xml.Name
 	Attrs    []xml.Attr `xml:",any,attr"`
@@ -53,7 +52,6 @@ func JUnit(w io.Writer, results []story.Result) error {
 	return nil
 }
 
-// newSuite tells of the runs of one scenario.
 func newSuite(id int, results []story.Result) element {
 	properties := newElement("properties")
 	property := func(name string, value any) {

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// element is what is in an element.
 type element struct {
 	attributes string // all that it has, sorted
 	children   string // a regular expression of their names, each with a space after it
@@ -49,7 +48,6 @@ var values = map[string]*regexp.Regexp{
 	"name": name, "package": name, "hostname": name, "classname": name, "type": name,
 }
 
-// node is an element of a document.
 type node struct {
 	XMLName    xml.Name
 	Attributes []xml.Attr `xml:",any,attr"`
@@ -76,7 +74,6 @@ func Check(document []byte) error {
 	return root.check("")
 }
 
-// check checks an element that is within others.
 func (n node) check(path string) error {
 	name := n.XMLName.Local
 	path += "/" + name

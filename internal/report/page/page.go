@@ -42,7 +42,6 @@ func Write(w io.Writer, results []story.Result, chapter func(scenario string) st
 	return svg.Render(w, pages, newPage(results, chapter))
 }
 
-// page is what the template shows.
 type page struct {
 	Title    string
 	Policy   string // what the page may load: nothing
@@ -84,7 +83,6 @@ func (e end) same(r shown) bool {
 	return e.Variant == r.Variant && e.Verdict == r.Verdict && e.Expectation == r.Expectation && e.Trouble == r.Trouble
 }
 
-// shown is a run.
 type shown struct {
 	ID            string
 	Variant, Name string // the name says the round, too

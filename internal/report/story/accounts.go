@@ -108,7 +108,6 @@ func (b *Builder) request(e history.Event, r *request) {
 	b.add(e, row)
 }
 
-// arrives says how a request comes to the storage that was under way.
 func (r *request) arrives() string {
 	if r.pending.Kind != "" {
 		return "is committed %s after it was sent:"
@@ -116,7 +115,6 @@ func (r *request) arrives() string {
 	return "arrives %s after it was sent:"
 }
 
-// carry notes on a row whose token it takes along.
 func (b *Builder) carry(row *Row, e history.Event) {
 	row.Token, row.Tenure = decimal(e.Token), b.ledger.Tenure(e.Tenure).N
 }
@@ -129,7 +127,6 @@ func since(r *request, e history.Event, format string) Text {
 	return Say(format, Took(e.At-r.invoke.At))
 }
 
-// decimal writes a token; "" where there is none.
 func decimal(t fence.Token) string {
 	if t == 0 {
 		return ""

@@ -9,7 +9,7 @@ import (
 
 // TestLanesBelieve: the lanes of each row say it, too.
 func TestLanesBelieve(t *testing.T) {
-	rows := Rows([]history.Event{
+	rows := NewBuilder().Add([]history.Event{
 		{Kind: history.KindRun, Run: &history.Run{Service: "bakery", Lanes: []string{"bakery", "etcd", "storage"}}},
 		{Lane: "etcd", Kind: history.KindInvoke, Op: history.OpLock},
 		{Lane: "bakery", Kind: history.KindGranted, Client: "etcd", Tenure: "A"},

@@ -56,14 +56,12 @@ func tied(s string) string { return amounts.ReplaceAllString(Prose(s), "$1$3"+Ti
 var amounts = regexp.MustCompile(`\b(\d+) (s|ms)\b|\b(token|mark) (\d+)\b`)
 
 // LaneService is how pictures call the lane of the lock service, whichever it is.
-const LaneService = service
-
-const service = "lock service"
+const LaneService = "lock service"
 
 // lane makes the name of a lane printable; of is the run's lock service.
 func lane(name, of string) string {
 	if name == of {
-		return service
+		return LaneService
 	}
 	return Clean(name, MaxName)
 }
@@ -97,12 +95,17 @@ func CleanRun(run history.Run) history.Run {
 // Clean makes the strings of an outcome printable.
 func (o Outcome) Clean() Outcome {
 	o.Name, o.Trouble, o.Facts.Reason = Clean(o.Name, MaxName), tied(o.Trouble), tied(o.Facts.Reason)
+	return o.Mapped(tied)
+}
+
+// Mapped returns o with f applied to the texts of its violations and mismatches.
+func (o Outcome) Mapped(f func(string) string) Outcome {
 	o.Violations, o.Mismatches = slices.Clone(o.Violations), slices.Clone(o.Mismatches)
 	for i := range o.Violations {
-		o.Violations[i].Text = tied(o.Violations[i].Text)
+		o.Violations[i].Text = f(o.Violations[i].Text)
 	}
 	for i := range o.Mismatches {
-		o.Mismatches[i] = tied(o.Mismatches[i])
+		o.Mismatches[i] = f(o.Mismatches[i])
 	}
 	return o
 }

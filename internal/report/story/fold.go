@@ -68,7 +68,6 @@ func (f *Folder) take(keep int) []Row {
 	return rows
 }
 
-// ordinary reports whether r is a step as it should be.
 func (r Row) ordinary() bool {
 	return r.counts() || r.Class.common && r.Leg == Whole
 }
@@ -78,7 +77,6 @@ func (r Row) counts() bool {
 	return r.Event.Op == history.OpCount && (r.Event.Kind == history.KindInvoke || r.Event.Kind == history.KindOK)
 }
 
-// folded is the row that stands for others.
 func (f *Folder) folded(rows []Row) Row {
 	first, last := rows[0], rows[len(rows)-1]
 	r := Row{At: last.At, Class: ClassFold, Took: last.At - first.At, Lanes: last.Lanes}

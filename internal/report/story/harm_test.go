@@ -74,7 +74,7 @@ func TestHarmInWords(t *testing.T) {
 			case history.Overlap, history.Passed:
 				v.Verdict = ""
 			}
-			rows := Rows([]history.Event{test.before, test.event}, []history.Violation{v})
+			rows := NewBuilder().Add([]history.Event{test.before, test.event}, []history.Violation{v})
 			if rows[len(rows)-1].ordinary() {
 				t.Error("it could be folded away")
 			}
@@ -131,7 +131,7 @@ func TestJudgedHarm(t *testing.T) {
 		},
 	} {
 		var red []string
-		for _, line := range said(Rows(test.events, verdict.Judge(test.events).Violations)) {
+		for _, line := range said(NewBuilder().Add(test.events, verdict.Judge(test.events).Violations)) {
 			if strings.HasPrefix(line, ClassHarm.Name) {
 				red = append(red, line)
 			}

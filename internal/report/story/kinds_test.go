@@ -277,7 +277,7 @@ func TestMarks(t *testing.T) {
 	for fencing, want := range map[bool][]string{true: {"5", "", "5", "9", "2"}, false: {"", "", "", "", ""}} {
 		events := []history.Event{{Kind: "run", Run: &history.Run{Fencing: fencing}}, applied("/a", 5), applied("/a", 5), applied("/b", 5), applied("/a", 9), applied("/a", 2)}
 		var got []string
-		for _, r := range Rows(events, nil) {
+		for _, r := range NewBuilder().Add(events, nil) {
 			got = append(got, r.Mark)
 		}
 		if !slices.Equal(got, want) {
@@ -288,7 +288,7 @@ func TestMarks(t *testing.T) {
 
 // Every way in which a lease is no longer shared out frees all lanes at once.
 func TestSharedTenureEnds(t *testing.T) {
-	rows := Rows([]history.Event{
+	rows := NewBuilder().Add([]history.Event{
 		{Lane: "etcd", Kind: "granted", Client: "a", Tenure: "1"},
 		{At: ms, Lane: "b", Kind: "ok", Op: "lock", Tenure: "1"},
 		{At: 2 * ms, Lane: "etcd", Kind: "ended", Client: "a", Tenure: "1", Cause: "expired"},

@@ -42,7 +42,6 @@ const (
 	KeyFold    Key = "steps left out"
 )
 
-// allKeys has them in the order of a legend.
 var allKeys = []Key{
 	KeyHold, KeyBelief, KeyPause, KeyMessage, KeyRefused, KeyHarm, KeyOver, KeyLost, KeyDoubt,
 	KeyLate, KeyNetwork, KeyRise, KeyResult, KeyWait, KeyFold,

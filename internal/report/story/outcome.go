@@ -2,7 +2,7 @@
 // each, with the words that all pictures share. A picture only places the rows,
 // so that no two pictures can tell different stories. The package judges nothing.
 //
-// Events become rows (Builder, Rows). What came of many runs is a list of Result.
+// Events become rows (Builder). What came of many runs is a list of Result.
 package story
 
 import (

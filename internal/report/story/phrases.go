@@ -12,12 +12,11 @@ import (
 // The words of the rows. Each names its actor, so that it can be read without
 // the picture beside it.
 
-// name is how a sentence calls a lane.
 func name(lane string) string {
 	switch lane {
 	case "":
 		return "somebody"
-	case service, history.LaneStorage:
+	case LaneService, history.LaneStorage:
 		return "the " + lane
 	}
 	return lane
@@ -75,7 +74,6 @@ func releases(e history.Event, g *history.Tenure, again *request) Text {
 	return slices.Concat(says, Say("releases its new one of %s,", lock(e.Scope)), Strong("token"+Tie+"%s", g.Token))
 }
 
-// verbs say what a client does that asks for an operation.
 var verbs = map[string]string{
 	history.OpLock:    "asks for",
 	history.OpTryLock: "tries to get",
@@ -91,7 +89,7 @@ var verbs = map[string]string{
 func doing(e history.Event) Text {
 	says := Say("%s %s", name(actor(e)), cmp.Or(verbs[e.Op], "does "+e.Op))
 	switch {
-	case server(e.Op) == service:
+	case server(e.Op) == LaneService:
 		return append(says, Say("%s", lock(e.Scope))...)
 	case e.Op == history.OpCount || verbs[e.Op] == "":
 		return append(says, Solid(e.Key)...)
@@ -102,7 +100,7 @@ func doing(e history.Event) Text {
 // noun names a request: "write of key0=a".
 func noun(e history.Event) Text {
 	switch {
-	case server(e.Op) == service:
+	case server(e.Op) == LaneService:
 		return Say("%s of %s", e.Op, lock(e.Scope))
 	case verbs[e.Op] != "":
 		return append(Say("%s of", e.Op), object(e, "")...)
@@ -150,13 +148,12 @@ func part(r *request) Text {
 
 // actor is who asks, in a client's account and in the storage's.
 func actor(e history.Event) string {
-	if e.Lane == history.LaneStorage || e.Lane == service {
+	if e.Lane == history.LaneStorage || e.Lane == LaneService {
 		return e.Client
 	}
 	return e.Lane
 }
 
-// more says what else sets a request apart.
 func more(e history.Event) (t Text) {
 	if e.Sequence != 0 {
 		t = Say("(sequence %d)", e.Sequence)
@@ -174,7 +171,6 @@ func failed(client string, e history.Event) Text {
 	return slices.Concat(Say("%s's", client), noun(e), Say("failed"))
 }
 
-// because adds the reason that e gives.
 func because(t Text, e history.Event) Text {
 	why := cmp.Or(e.Text, e.Reason)
 	if why == "" {
@@ -183,7 +179,6 @@ func because(t Text, e history.Event) Text {
 	return append(end(t, ":"), Say("%s", why)...)
 }
 
-// refusal says why the storage refused e.
 func refusal(e history.Event) Text {
 	switch {
 	case e.Reason == "stale" && e.Token != 0 && e.Token == e.Mark:
@@ -236,7 +231,6 @@ func whileStopped(a *history.Actor, e history.Event) string {
 	return ", " + Took(cmp.Or(e.Took, e.At-a.Fault.At)) + " after it was " + hit
 }
 
-// value says what a key holds.
 func value(key string, e history.Event) Text {
 	if e.Missing {
 		return Say("%s has no value", key)

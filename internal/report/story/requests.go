@@ -14,7 +14,6 @@ const slow = 100 * time.Millisecond
 // reasonHeld is why a client asked nobody for a lock: it has the lock already.
 const reasonHeld = "held"
 
-// request is what is known of one from all accounts.
 type request struct {
 	invoke  history.Event
 	account history.Kind  // what the lock service or the storage told of it, now or later in the batch; "": nothing
@@ -135,7 +134,6 @@ func (rs *requests) find(client string, e history.Event) *request {
 	return r
 }
 
-// learn takes in what an event tells of a request.
 func (rs *requests) learn(r *request, e history.Event) {
 	switch e.Kind {
 	case history.KindUnknown:
@@ -222,10 +220,10 @@ func (b *Builder) succeeded(e, asked history.Event, account history.Kind) {
 		b.add(e, Row{Class: ClassReply, Lane: server(asked.Op), To: e.Lane, Text: append(Say("%s gets:", e.Lane), value(asked.Key, e)...)})
 	case history.AsksForLock(asked.Op) && goesOn && t.Client != e.Lane:
 		text := Say("%s is told that it holds %s too, by %s's tenure:", e.Lane, lock(asked.Scope), name(t.Client))
-		b.add(e, Row{Class: ClassGrant, Lane: service, To: e.Lane, Tenure: t.N, Token: decimal(t.Token), Text: append(text, token(asked, "", "")...)})
+		b.add(e, Row{Class: ClassGrant, Lane: LaneService, To: e.Lane, Tenure: t.N, Token: decimal(t.Token), Text: append(text, token(asked, "", "")...)})
 	case history.AsksForLock(asked.Op) && goesOn && account == "":
 		text := Say("%s takes %s again, which it holds:", name(e.Lane), lock(asked.Scope))
-		b.add(e, Row{Class: ClassReply, Lane: service, To: e.Lane, Text: append(text, token(asked, "", "")...)})
+		b.add(e, Row{Class: ClassReply, Lane: LaneService, To: e.Lane, Text: append(text, token(asked, "", "")...)})
 	case account == history.KindGranted:
 		if e.Token != 0 && t.Token != 0 && t.Token != e.Token {
 			b.add(e, Row{Class: ClassNote, Tenure: t.N, Text: shows(e, t.Token)})
@@ -252,10 +250,9 @@ func merge(e, invoke history.Event) history.Event {
 	return e
 }
 
-// server is the lane that does an operation.
 func server(op string) string {
 	if history.AsksForLock(op) || op == history.OpUnlock {
-		return service
+		return LaneService
 	}
 	return history.LaneStorage
 }

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -175,23 +176,19 @@ func Summary(results []Result) string {
 	said := "nothing was run"
 	if c.Runs > 0 {
 		said = fmt.Sprintf("%s of %s%s%s: ", plural(c.Runs, "run"), plural(len(scenarios), "scenario"), yours, took)
-		var bad []string
-		if c.Differ > 0 {
-			bad = append(bad, fmt.Sprintf("%d NOT as expected", c.Differ))
-		}
+		var ends []string
 		if c.Open > 0 {
-			bad = append(bad, fmt.Sprintf("%d undecided", c.Open))
+			ends = append(ends, fmt.Sprintf("%d as expected", c.Runs-c.Differ-c.Open-c.Cannot))
 		}
-		if c.Cannot > 0 {
-			bad = append(bad, fmt.Sprintf("%d %s", c.Cannot, cannot))
+		for _, end := range []struct {
+			runs int
+			what string
+		}{{c.Differ, "NOT as expected"}, {c.Open, "undecided"}, {c.Cannot, cannot}} {
+			if end.runs > 0 {
+				ends = append(ends, fmt.Sprintf("%d %s", end.runs, end.what))
+			}
 		}
-		switch good := c.Runs - c.Differ - c.Open - c.Cannot; {
-		case len(bad) == 0:
-			bad = []string{"all as expected"}
-		case c.Open > 0:
-			bad = append([]string{fmt.Sprintf("%d as expected", good)}, bad...)
-		}
-		said += strings.Join(bad, ", ")
+		said += cmp.Or(strings.Join(ends, ", "), "all as expected")
 	}
 	if c.Skipped > 0 {
 		said += fmt.Sprintf("; %d skipped", c.Skipped)

@@ -2,10 +2,13 @@ package story
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // Leg says how much of a message's way a row shows.
@@ -107,12 +110,6 @@ func NewBuilder() *Builder {
 	}
 }
 
-// Rows makes the rows of a whole history, with the violations that were found in
-// it.
-func Rows(events []history.Event, violations []history.Violation) []Row {
-	return NewBuilder().Add(events, violations)
-}
-
 // Add returns the rows that the next events bring: none where an event only opens
 // a step or repeats what another account has told already. The events are to be
 // those of whole steps: what none of them answers counts as under way. The
@@ -168,7 +165,6 @@ func (b *Builder) Lanes() []Lane {
 // Run returns what is run, printable; zero before its event.
 func (b *Builder) Run() history.Run { return b.run }
 
-// tell tells one event. r is the request that it is about, or nil.
 func (b *Builder) tell(e history.Event, r *request) {
 	before := b.ledger.Actor(e.Lane).Fault
 	b.ledger.Take(e)
@@ -249,4 +245,58 @@ func (b *Builder) lane(name string) bool {
 	}
 	b.lanes = append(b.lanes, name)
 	return true
+}
+
+// Details says all that is known of a row, a line each: a name, a colon, and
+// the value.
+func (r Row) Details() string {
+	e := r.Event
+	var b strings.Builder
+	b.WriteString(r.Text.String())
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "\n%s: %s", name, value)
+		}
+	}
+	number := func(name string, n int64) {
+		if n != 0 {
+			line(name, fmt.Sprint(n))
+		}
+	}
+	line("time", Clock(r.At)+" s")
+	if e.Lane != "" {
+		line("told by", name(e.Lane))
+	}
+	line("client", client(e))
+	line("operation", e.Op)
+	line("request", Clean(e.Request, maxText))
+	line("a retry of", Clean(e.RetryOf, maxText))
+	line("lock", e.Scope)
+	line("tenure", Clean(e.Tenure, maxText))
+	number("token", int64(e.Token))
+	number("mark", int64(e.Mark))
+	number("sequence", e.Sequence)
+	if e.Mode != fence.Exclusive {
+		line("mode", e.Mode.String())
+	}
+	line("key", e.Key)
+	line("value", e.Value)
+	line("changes", pairs(e, "").String())
+	line("reason", e.Reason)
+	line("cause", e.Cause)
+	if e.Took != 0 {
+		line("took", Say("%s", Took(e.Took)).String())
+	}
+	number("place in the storage's order", e.Index)
+	line("remark", e.Text)
+	return b.String()
+}
+
+// client is the one that e is about; "": none.
+func client(e history.Event) string {
+	switch e.Lane {
+	case LaneService, history.LaneStorage, history.LaneLab:
+		return e.Client
+	}
+	return cmp.Or(e.Client, e.Lane)
 }

@@ -14,7 +14,7 @@ import (
 const ms = time.Millisecond
 
 // says returns what the rows of events say, one line per row.
-func says(events ...history.Event) []string { return said(Rows(events, nil)) }
+func says(events ...history.Event) []string { return said(NewBuilder().Add(events, nil)) }
 
 func said(rows []Row) (lines []string) {
 	for _, r := range rows {
@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestLanes(t *testing.T) {
-	rows := Rows([]history.Event{
+	rows := NewBuilder().Add([]history.Event{
 		{Kind: "run", Run: &history.Run{Lanes: []string{"etcd", "c"}}},
 		{At: 1 * ms, Lane: "etcd", Kind: "granted", Client: "c"},
 		{At: 2 * ms, Lane: "c", Kind: "pause"},

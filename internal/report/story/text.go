@@ -41,7 +41,6 @@ func Strong(format string, args ...any) Text { return words(Bold, format, args..
 // Solid builds one word, which may have spaces in it.
 func Solid(s string) Text { return Text{{Text: s}} }
 
-// duration finds how a number stands before its unit.
 var duration = regexp.MustCompile(`(\d) (m?s)\b`)
 
 func words(tone Tone, format string, args ...any) (t Text) {

@@ -13,7 +13,7 @@ import (
 // lock service goes first.
 func TestChoose(t *testing.T) {
 	names := strings.Fields("etcd c1 c2 c3 c4 storage")
-	rows := story.Rows([]history.Event{
+	rows := story.NewBuilder().Add([]history.Event{
 		{Kind: history.KindRun, Run: &history.Run{Lanes: names}},
 		{Lane: "etcd", Kind: history.KindGranted, Client: "c1", Tenure: "A"},
 		{Lane: "c3", Kind: history.KindPause},

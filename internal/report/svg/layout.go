@@ -50,7 +50,6 @@ func fits(pixels int, size float64) int { return max(1, int(float64(pixels)/(siz
 // pixels is the most that s can take up.
 func pixels(s string, size float64) int { return int(float64(story.Cells(s))*size*em) + 1 }
 
-// spread places the lanes.
 func (p *panel) spread() {
 	n := len(p.lanes)
 	p.width = p.Layout.width
@@ -81,13 +80,11 @@ func (p *panel) spread() {
 	p.width = max(p.width, p.text+leastLabel+p.margin)
 }
 
-// x is where a lane's line is.
 func (p *panel) x(lane int) int { return p.first + lane*p.rail }
 
 // tight reports whether the lanes are too close for the usual font.
 func (p *panel) tight() bool { return p.rail < 90 }
 
-// room is how many lanes there is room for.
 func (l Layout) room() int { return (l.width - 2*l.margin) / l.least }
 
 // lines is row i's text as it fits beside the lanes; or below, where it begins with
@@ -132,7 +129,6 @@ func (p *panel) places(y int) int {
 	return y + edge/2
 }
 
-// slot is the place of a row.
 type slot struct {
 	top, height int
 	y           int // of what happens

@@ -20,7 +20,6 @@ const (
 	fewDigits  = 4  // no number keeps fewer
 )
 
-// shortOf is how to shorten the numbers of panels.
 func shortOf(panels []*panel) short {
 	var long []string
 	for _, p := range panels {
@@ -36,7 +35,6 @@ func shortOf(panels []*panel) short {
 	return shorten(slices.Compact(long))
 }
 
-// shorten shortens different numbers.
 func shorten(long []string) short {
 	if len(long) == 0 {
 		return nil
@@ -54,7 +52,6 @@ func shorten(long []string) short {
 	return cut(long, begin, 0)
 }
 
-// shared is how many digits all numbers begin with.
 func shared(long []string) int {
 	n := 0
 	for n < len(long[0]) && !slices.ContainsFunc(long, func(s string) bool { return !strings.HasPrefix(s, long[0][:n+1]) }) {
@@ -63,7 +60,6 @@ func shared(long []string) int {
 	return n
 }
 
-// cut leaves out digits at the beginning and at the end.
 func cut(long []string, begin, end int) short {
 	s := make(short)
 	for _, number := range long {
@@ -72,7 +68,6 @@ func cut(long []string, begin, end int) short {
 	return s
 }
 
-// dots stand for so many digits.
 func dots(digits int) string {
 	if digits == 0 {
 		return ""
@@ -80,15 +75,12 @@ func dots(digits int) string {
 	return "…"
 }
 
-// differ reports whether no two numbers look the same.
 func (s short) differ() bool {
 	return len(slices.Compact(slices.Sorted(maps.Values(s)))) == len(s)
 }
 
-// digits finds whole numbers.
 var digits = regexp.MustCompile(`\d+`)
 
-// write writes the numbers of a text short.
 func (s short) write(text string) string {
 	return digits.ReplaceAllStringFunc(text, func(number string) string {
 		if n, is := s[number]; is {
@@ -107,7 +99,6 @@ func (s short) note() story.Text {
 	return story.Say("long numbers are cut%s: %s is %s", where, s[long], long)
 }
 
-// apply writes all numbers of a panel short.
 func (s short) apply(p *panel) {
 	for i := range p.rows {
 		r := &p.rows[i]
@@ -116,10 +107,5 @@ func (s short) apply(p *panel) {
 		}
 		r.Text, r.Token, r.Mark = r.Text.Mapped(s.write), s.write(r.Token), s.write(r.Mark)
 	}
-	for i := range p.outcome.Violations {
-		p.outcome.Violations[i].Text = s.write(p.outcome.Violations[i].Text)
-	}
-	for i := range p.outcome.Mismatches {
-		p.outcome.Mismatches[i] = s.write(p.outcome.Mismatches[i])
-	}
+	p.outcome = p.outcome.Mapped(s.write)
 }

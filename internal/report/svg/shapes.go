@@ -10,10 +10,8 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// hues is how many colours tenures take turns in.
 const hues = 4
 
-// hue is the colour class of a tenure.
 func hue(tenure int) string {
 	if tenure == 0 {
 		return "t0"
@@ -100,7 +98,6 @@ func (p *panel) pauseLabel(lane, x int, s stretch) {
 	}
 }
 
-// stretch is a part of a lane.
 type stretch struct {
 	from, to   int
 	begin, end int // the rows that begin and end it
@@ -143,7 +140,6 @@ func (p *panel) axis(top, bottom int) {
 	}
 }
 
-// tear shows that the picture leaves time out.
 func (p *panel) tear(y int, wait string) {
 	from, to := p.left-4, p.x(max(len(p.lanes)-1, 0))+14
 	switch {
@@ -163,7 +159,6 @@ func (p *panel) wave(x, y, width int) {
 	p.Tears = append(p.Tears, tear{box{x, y - 3, width / 16 * 16, 7, "tear"}, fmt.Sprintf("M%d %d%sM%d %d%s", x, y-3, wave, x, y+4, wave)})
 }
 
-// drawRow draws what is in the place of row i.
 func (p *panel) drawRow(i int, r story.Row) {
 	s := p.slots[i]
 	y := s.y
@@ -366,7 +361,6 @@ var symbols = map[story.Key]symbol{
 	story.KeyResult:  {0, "result", "", []stroke{{0, -7, "l7 7l-7 7l-7 -7z"}}},
 }
 
-// sign draws what happens in one lane.
 func (p *panel) sign(x, y int, c story.Class) {
 	s, known := symbols[c.Key]
 	if !known {
@@ -383,12 +377,10 @@ func (p *panel) sign(x, y int, c story.Class) {
 	}
 }
 
-// cross is the path of a cross at a place.
 func cross(x, y, half int) string {
 	return fmt.Sprintf("M%d %dl%d %dm0 %dl%d %d", x-half, y-half, 2*half, 2*half, -2*half, -2*half, 2*half)
 }
 
-// head is the path of an arrow's head.
 func head(s seg) string {
 	const length, half = 10.0, 5.5
 	dx, dy := float64(s.X2-s.X1), float64(s.Y2-s.Y1)
@@ -396,4 +388,66 @@ func head(s seg) string {
 	dx, dy = dx/n, dy/n
 	bx, by := float64(s.X2)-dx*length, float64(s.Y2)-dy*length
 	return fmt.Sprintf("M%d %dL%.1f %.1fL%.1f %.1fz", s.X2, s.Y2, bx-dy*half, by+dx*half, bx+dy*half, by-dx*half)
+}
+
+// legend explains what the picture shows, from y on, and returns where it ends.
+func (p *panel) legend(y int) int {
+	seen := story.Keys{}
+	for i, r := range p.rows {
+		seen.Add(p.before(i), r)
+		for _, l := range r.Lanes {
+			seen[story.KeyBelief] = seen[story.KeyBelief] || l.Believes
+		}
+	}
+	const sample, space = 30, 10
+	x := p.margin
+	list := seen.Shown(story.KeyRise) // the mark itself is written there
+	for _, k := range list {
+		words := string(k)
+		if k == story.KeyBelief {
+			words = "believes so" // the bar beside is there all the while
+		}
+		w := sample + pixels(words, p.smallSize) + space
+		if x+w > p.width-p.margin && x > p.margin {
+			x, y = p.margin, y+20
+		}
+		p.sample(k, x, y)
+		p.Labels = append(p.Labels, label{x + sample, y + 4, "legend", story.Solid(words)})
+		x += w
+	}
+	if len(list) == 0 {
+		return y
+	}
+	return y + 20
+}
+
+// sample draws what a key looks like: 24 pixels from x on, in the middle of y.
+func (p *panel) sample(k story.Key, x, y int) {
+	shaft := func(class string, end int) {
+		a := arrow{seg: seg{x, y, end, y, class}}
+		a.Head = head(a.seg)
+		p.Arrows = append(p.Arrows, a)
+	}
+	switch k {
+	case story.KeyHold:
+		p.Bars = append(p.Bars, box{x + 9, y - 7, 6, 14, hue(1)})
+	case story.KeyBelief:
+		p.Bars = append(p.Bars, box{x + 9, y - 7, 5, 14, "belief " + hue(1)})
+	case story.KeyPause:
+		p.Bars = append(p.Bars, box{x + 5, y - 7, 14, 14, "pause"})
+	case story.KeyMessage:
+		shaft(hue(1), x+24)
+	case story.KeyLate:
+		shaft(hue(1)+" late", x+24)
+	case story.KeyRefused:
+		p.Arrows = append(p.Arrows, arrow{seg: seg{x, y, x + 12, y, "refused"}, Cross: cross(x+12, y, 4)})
+		p.Bars = append(p.Bars, box{x + 19, y - 8, 5, 16, "shield refused"})
+	case story.KeyWait:
+		p.wave(x, y, 24)
+	case story.KeyFold:
+		p.wave(x, y, 24)
+		p.wave(x, y+4, 24)
+	default:
+		p.sign(x+12, y, story.Class{Key: k})
+	}
 }

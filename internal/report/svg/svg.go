@@ -125,7 +125,6 @@ type seg struct {
 	Class          string
 }
 
-// tear is a strip of background between two wavy lines.
 type tear struct {
 	box
 	Waves string // path

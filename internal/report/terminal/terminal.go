@@ -106,7 +106,6 @@ func (t *Timeline) Add(events []history.Event, violations []history.Violation) e
 // words says what must be known to read the texts, once.
 var words = story.Say("Tenure: the time for which a client holds the lock. Token: the tenure's number, higher each time. Mark: the highest token that the storage has seen.")
 
-// begin prints what is run, and the lanes' names.
 func (t *Timeline) begin(events []history.Event) {
 	t.builder, t.above, t.keys, t.counts, t.folder = story.NewBuilder(), story.Row{}, story.Keys{}, 0, nil
 	t.builder.Add(events, nil)
@@ -173,7 +172,6 @@ func (t *Timeline) fold(rows []story.Row) (out []story.Row) {
 	return out
 }
 
-// unfold ends the folding, if there is any.
 func (t *Timeline) unfold() (rows []story.Row) {
 	if t.folder != nil {
 		rows, t.folder = t.folder.End(), nil
@@ -221,7 +219,7 @@ func (t *Timeline) rows(rows []story.Row) {
 		}
 		t.keys.Add(t.above, r)
 		t.keys[story.KeyBelief] = t.keys[story.KeyBelief] || slices.ContainsFunc(r.Lanes, story.Lane.Mistaken)
-		ink := inked(r.Class.Tone)
+		ink := func(words story.Text) string { return render(words, r.Class.Tone) }
 		if r.Class == story.ClassNote {
 			ink = quiet
 		}
@@ -231,7 +229,6 @@ func (t *Timeline) rows(rows []story.Row) {
 	}
 }
 
-// relane places the lanes anew and writes their names.
 func (t *Timeline) relane(out *strings.Builder, lanes []story.Lane) {
 	t.above.Lanes = lanes
 	names := make([]string, len(lanes))
@@ -273,11 +270,6 @@ func (t *Timeline) put(out *strings.Builder, l line, text story.Text, lanes []st
 
 // quiet writes words that are no step of the story.
 func quiet(words story.Text) string { return paint(dim, words.String()) }
-
-// inked writes words, the bold ones in a tone.
-func inked(with story.Tone) func(story.Text) string {
-	return func(words story.Text) string { return render(words, with) }
-}
 
 func (t *Timeline) paragraph(out *strings.Builder, indent string, text story.Text, with story.Tone) {
 	for i, words := range text.Mapped(t.printable).Wrap(t.options.Width - len(indent) - 2) {

@@ -139,7 +139,6 @@ func (s Setting) takes(text string) bool {
 	return err == nil
 }
 
-// want says what takes accepts.
 func (s Setting) want() string {
 	if len(s.Of) > 0 {
 		return strings.Join(s.Of, ", ")

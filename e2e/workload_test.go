@@ -1,7 +1,4 @@
-// Package workload makes histories for package linear: many clients that use a
-// few keys of a few locks at random, some with tokens that they should have
-// given up, while somebody else does harm to the storage.
-package workload
+package e2e
 
 import (
 	"cmp"
@@ -16,17 +13,19 @@ import (
 	"github.com/fencelab/fencelab/internal/judge/linear"
 )
 
-// Config of a load.
-type Config struct {
+// workloadConfig says how many clients use what.
+type workloadConfig struct {
 	URLs    []string // of the storages; each client uses all of them, at random
 	Clients int
 	Seed    uint64        // of the clients' choices; what comes of them also depends on the machine
 	Timeout time.Duration // after which a client gives an operation up
 }
 
-// Load is clients at work.
-type Load struct {
-	config  Config
+// workload is clients at work, which make a history for package linear: they use a few keys of
+// a few locks at random, some with tokens that they should have given up, while somebody else
+// does harm to the storage.
+type workload struct {
+	config  workloadConfig
 	began   time.Time
 	issued  atomic.Int64 // the last token
 	stop    chan struct{}
@@ -40,9 +39,9 @@ type Load struct {
 	faults  []linear.Fault
 }
 
-// Start sets the clients to work, until Stop.
-func Start(c Config) *Load {
-	l := &Load{config: c, began: time.Now(), stop: make(chan struct{}), news: make(chan struct{})}
+// startWorkload sets the clients to work, until Stop.
+func startWorkload(c workloadConfig) *workload {
+	l := &workload{config: c, began: time.Now(), stop: make(chan struct{}), news: make(chan struct{})}
 	for i := range c.Clients {
 		l.clients.Go(func() { l.work(i) })
 	}
@@ -51,7 +50,7 @@ func Start(c Config) *Load {
 
 // Await waits until n more attempts are over, of whatever outcome: that is how
 // time is told here.
-func (l *Load) Await(ctx context.Context, n int) error {
+func (l *workload) Await(ctx context.Context, n int) error {
 	l.mu.Lock()
 	until := l.ended + n
 	for l.ended < until {
@@ -69,7 +68,7 @@ func (l *Load) Await(ctx context.Context, n int) error {
 }
 
 // Fault does harm and remembers when, for the picture.
-func (l *Load) Fault(name string, do func() error) error {
+func (l *workload) Fault(name string, do func() error) error {
 	f := linear.Fault{Name: name, Start: l.now()}
 	err := do()
 	f.End = l.now()
@@ -80,14 +79,14 @@ func (l *Load) Fault(name string, do func() error) error {
 }
 
 // Quit lets the clients come to their ends. It may be called again.
-func (l *Load) Quit() {
+func (l *workload) Quit() {
 	l.stopped.Do(func() { close(l.stop) })
 	l.clients.Wait()
 }
 
 // Stop lets the clients come to their ends, reads all keys and marks once more,
 // from each storage, and returns what there was in the order of the calls.
-func (l *Load) Stop(ctx context.Context) ([]linear.Op, []linear.Fault) {
+func (l *workload) Stop(ctx context.Context) ([]linear.Op, []linear.Fault) {
 	l.Quit()
 	for _, url := range l.config.URLs {
 		s := newStore(url)
@@ -103,12 +102,12 @@ func (l *Load) Stop(ctx context.Context) ([]linear.Op, []linear.Fault) {
 	return l.history, l.faults
 }
 
-func (l *Load) now() int64 { return int64(time.Since(l.began)) }
+func (l *workload) now() int64 { return int64(time.Since(l.began)) }
 
 // pace is how long a client waits when nobody serves it.
 const pace = 2 * time.Millisecond
 
-func (l *Load) work(id int) {
+func (l *workload) work(id int) {
 	var stores []store
 	for _, url := range l.config.URLs {
 		s := newStore(url)
@@ -137,7 +136,7 @@ func (l *Load) work(id int) {
 }
 
 // attempt does an operation and takes it into the history.
-func (l *Load) attempt(ctx context.Context, client int, s store, in linear.Input) (linear.Output, bool) {
+func (l *workload) attempt(ctx context.Context, client int, s store, in linear.Input) (linear.Output, bool) {
 	op := linear.Op{Client: client, Input: in, Call: l.now()}
 	out, happened := s.do(ctx, in)
 	op.Output, op.Return = out, l.now()

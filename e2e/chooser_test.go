@@ -1,4 +1,4 @@
-package workload
+package e2e
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package workload_test
+package e2e
 
 import (
 	"context"
@@ -11,23 +11,19 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/judge/linear"
-	"github.com/fencelab/fencelab/internal/judge/linear/workload"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
-// patience is how long anything may take that is waited for.
-const patience = 2 * time.Minute
-
-// history is what 16 clients make of an engine behind HTTP.
-func history(t *testing.T, e kv.Engine, attempts int) []linear.Op {
+// historyOf is what 16 clients make of an engine behind HTTP.
+func historyOf(t *testing.T, e kv.Engine, attempts int) []linear.Op {
 	srv := httptest.NewServer(kvhttp.NewHandler(e, kvhttp.Options{}))
 	defer srv.Close()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	l := workload.Start(workload.Config{URLs: []string{srv.URL}, Clients: 16, Seed: seed, Timeout: patience})
+	l := startWorkload(workloadConfig{URLs: []string{srv.URL}, Clients: 16, Seed: seed, Timeout: patience})
 	err := l.Await(ctx, attempts)
 	ops, _ := l.Stop(ctx)
 	if err != nil {
@@ -36,8 +32,8 @@ func history(t *testing.T, e kv.Engine, attempts int) []linear.Op {
 	return ops
 }
 
-func TestMemory(t *testing.T) {
-	ops := history(t, kv.NewMemory(kv.Options{}), 5000)
+func TestWorkloadOnMemory(t *testing.T) {
+	ops := historyOf(t, kv.NewMemory(kv.Options{}), 5000)
 	// A history in which something never comes about would show little.
 	met := map[linear.Outcome]int{}
 	for _, op := range ops {
@@ -150,7 +146,7 @@ func TestBrokenEnginesAreFound(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ops := history(t, e(), 2000)
+			ops := historyOf(t, e(), 2000)
 			if v := linear.Check(ops, patience); v != linear.NotLinearizable {
 				t.Errorf("%d operations: %s", len(ops), v)
 			}
