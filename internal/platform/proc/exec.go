@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 
@@ -28,4 +30,22 @@ func Exec(argv []string) error {
 		return errors.New("the process that started this one has ended")
 	}
 	return fmt.Errorf("start %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
+}
+
+// Look returns where a program is, "" where there is none: on PATH, or else in a folder
+// beside one of PATH's, such as ../sbin or ../lib/NAME/*/bin. Where several match it takes
+// the last in their order.
+func Look(name, beside string) string {
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		all, _ := filepath.Glob(filepath.Join(dir, beside, name))
+		for i := len(all) - 1; i >= 0; i-- {
+			if path, err := exec.LookPath(all[i]); err == nil {
+				return path
+			}
+		}
+	}
+	return ""
 }

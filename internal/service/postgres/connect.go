@@ -144,3 +144,17 @@ func (p place) dialOnce(config *pgx.ConnConfig) {
 		return nil
 	}
 }
+
+// peerEnv tells a client in Java where it is, by a URL of the driver in Java, which calls
+// parameters as PostgreSQL does.
+func (places placeAt) peerEnv(endpoints []string, lock string) ([]string, error) {
+	at := places(endpoints[0])
+	u, err := url.Parse(at.url)
+	if err != nil {
+		return nil, err
+	}
+	if database := sqlservice.DatabaseOf(lock); database != "" {
+		u.Path = "/" + database
+	}
+	return []string{sqlservice.JDBC("postgresql", at.addr, u.Path, u.User, u.Query())}, nil
+}

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -133,3 +134,20 @@ func (n *Node) ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+//go:embed pom.xml
+var pom []byte
+
+// libraries are OpenSearch and what it needs.
+var libraries = maven.Libraries{Name: "opensearch", POM: pom}
+
+// GetJars is the command that brings the jars.
+const GetJars = "gcsim services get elasticsearch"
+
+// Found says where OpenSearch is, "" where a part of what it needs is missing, and then bring
+// is the command that brings that part.
+func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
+
+// Get fetches the jars into the user's cache, and tells progress about it. Where they are
+// there it returns at once.
+func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }
