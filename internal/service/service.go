@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -240,3 +241,9 @@ func RecipeOf[R Recipe](recipes []R, client setting.Values) R {
 func ErrInJava(recipe string) error {
 	return fmt.Errorf("%s %s: that is a client in Java, and no recipe of this program", By, recipe)
 }
+
+// prefix is that of a run's locks in servers that others use as well.
+var prefix = regexp.MustCompile(`^/gcsim-[A-Z2-7]{26}\b`)
+
+// PrefixOf is the Prefix of its run's Plan with which a lock's name begins; "": it has none.
+func PrefixOf(lock string) string { return prefix.FindString(lock) }

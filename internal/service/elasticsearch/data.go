@@ -63,7 +63,7 @@ func (n *node) file(ctx context.Context, lock, key string) (f file, err error) {
 
 // Do implements service.Data: a change of several keys is none of Elasticsearch's.
 func (d data) Do(ctx context.Context, ask *history.Event) error {
-	n := newNodeOf(d.of)
+	n := d.of.node
 	if d.tenure != "" {
 		n.attempt = attemptOf(d.tenure, ask.Scope)
 	}
@@ -76,7 +76,7 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 			ask.Value, ask.Missing = f.Source.Value, !f.Found
 		}
 	case history.OpWrite, history.OpDelete:
-		err = d.change(ctx, n, ask)
+		err = d.change(ctx, &n, ask)
 	default:
 		return fence.Definite.New(fmt.Sprintf("%s %s: Elasticsearch changes no two documents in one step", Name, ask.Op))
 	}
@@ -117,7 +117,7 @@ func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
 		}
 	}
 	if err == nil && d.found != nil {
-		d.found.made(ask.Key, made)
+		d.found.versions.Store(ask.Key, made)
 	}
 	return err
 }
@@ -159,23 +159,14 @@ type version struct {
 
 // findings are the documents of the data as a client has found them, or made them since.
 type findings struct {
-	scroll string // by which Elasticsearch knows the search
-
-	mu       sync.Mutex
-	versions map[string]version // key → that of its document
+	scroll   string   // by which Elasticsearch knows the search
+	versions sync.Map // key → version of its document
 }
 
 func (f *findings) version(key string) version {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.versions[key]
-}
-
-// made takes in what the client has made of a document.
-func (f *findings) made(key string, v version) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.versions[key] = v
+	known, _ := f.versions.Load(key)
+	v, _ := known.(version)
+	return v
 }
 
 // found is what a search answers.
@@ -219,7 +210,10 @@ func findFiles(ctx context.Context, a *attempt) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	a.found = &findings{scroll: did.Scroll, versions: did.versions()}
+	a.found = &findings{scroll: did.Scroll}
+	for key, v := range did.versions() {
+		a.found.versions.Store(key, v)
+	}
 	return true, nil
 }
 

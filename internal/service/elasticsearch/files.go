@@ -160,10 +160,3 @@ func (a *files) tellOf(s *searcher, e history.Event) {
 	e.At, e.Lane, e.Scope, e.Tenure = time.Duration(time.Now().UnixNano()), Name, s.lock, s.name
 	a.stage.Tell(e)
 }
-
-// searches reports whether a request begins a search, and ends whether one ends a search.
-func searches(r *http.Request) bool {
-	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, search)
-}
-
-func ends(r *http.Request) bool { return r.Method == http.MethodDelete && r.URL.Path == scroll }

@@ -1,6 +1,7 @@
 package elasticsearch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,21 +42,24 @@ var recipes = []*recipe{&global, &guarded, &guardedRead, &perDocument, &bulk, &s
 
 // attempt is one to take a lock, by one request or several, and what came of it.
 type attempt struct {
-	*node
-	lock, owner string
-	settings    setting.Values // of the client
-	shares      int            // so many of the lock's parents, by the recipe tree
-	found       *findings      // by the recipe versions
+	*client
+	op, lock, owner string
+	own             *eslock.Backend // of a recipe that is package eslock
+	shares          int             // so many of the lock's parents, by the recipe tree
+	found           *findings       // by the recipe versions
 }
 
 // global is the lock of the whole index in the guide: a document that is there or not.
 var global = recipe{
 	name: "global", shows: history.ShowsNone,
 	about: "The document is created, and deleted to release the lock. It has no content, and no lease.",
-	take: func(ctx context.Context, a *attempt) (bool, error) {
-		return a.create(ctx, a.lock, struct{}{})
-	},
-	free: deleteDocument,
+	take:  creating(struct{}{}),
+	free:  deleteDocument,
+}
+
+// creating takes a lock by making its document.
+func creating(content any) func(context.Context, *attempt) (bool, error) {
+	return func(ctx context.Context, a *attempt) (bool, error) { return a.create(ctx, a.lock, content) }
 }
 
 // create makes a document, and reports whether there was none.
@@ -95,20 +99,20 @@ func (a *attempt) backend() (*eslock.Backend, error) {
 }
 
 // tryOwn asks package eslock once.
-func (w *asking) tryOwn(ctx context.Context) (service.Tenure, error) {
-	try := w.own.TryLock
-	if w.recipe.mode == fence.Shared {
-		try = w.own.TryRLock
+func (a *attempt) tryOwn(ctx context.Context) (service.Tenure, error) {
+	try := a.own.TryLock
+	if a.recipe.mode == fence.Shared {
+		try = a.own.TryRLock
 	}
-	t, err := try(ctx, w.lock)
+	t, err := try(ctx, a.lock)
 	switch {
 	case errors.Is(err, lock.ErrLocked):
 		return nil, lock.ErrLocked
 	case err != nil:
 		return nil, err
 	}
-	service.Stand(ctx, w.owner)
-	return &held{service.Granted{Tenure: t}, w}, nil
+	service.Stand(ctx, a.owner)
+	return &held{service.Granted{Tenure: t}, a}, nil
 }
 
 // perDocument is the lock of a document in the guide.
@@ -164,9 +168,12 @@ func anothers(status int, said string) bool {
 }
 
 func takeDocuments(ctx context.Context, a *attempt) (bool, error) {
-	var request lines
+	var request bytes.Buffer
+	lines := json.NewEncoder(&request)
 	for _, id := range append(also(a.lock, a.settings.Text(settingAlso)), a.lock) {
-		request = append(request, values{"update": values{"_id": id}}, takeOrRefuse(a.owner))
+		if err := errors.Join(lines.Encode(values{"update": values{"_id": id}}), lines.Encode(takeOrRefuse(a.owner))); err != nil {
+			return false, err
+		}
 	}
 	var did struct {
 		Items []struct {
@@ -177,7 +184,7 @@ func takeDocuments(ctx context.Context, a *attempt) (bool, error) {
 			} `json:"update"`
 		} `json:"items"`
 	}
-	if err := a.call(ctx, http.MethodPost, "/"+indexOf(a.lock)+"/_bulk", request, &did); err != nil {
+	if err := a.call(ctx, http.MethodPost, "/"+indexOf(a.lock)+"/_bulk", request.Bytes(), &did); err != nil {
 		return false, err
 	}
 	taken := true
@@ -231,10 +238,8 @@ var (
 	exclusive = recipe{
 		name: "exclusive", shows: history.ShowsNone,
 		about: "The lock of a writer beside the readers of shared: the document is created, with the lock_type exclusive, and deleted to release the lock. No lease.",
-		take: func(ctx context.Context, a *attempt) (bool, error) {
-			return a.create(ctx, a.lock, writers)
-		},
-		free: deleteDocument,
+		take:  creating(writers),
+		free:  deleteDocument,
 	}
 )
 
@@ -306,7 +311,7 @@ func unshareParents(ctx context.Context, a *attempt) error {
 
 // parentsOf are the directories that a path is in, from the top.
 func parentsOf(path string) (list []string) {
-	for i := len(prefixOf(path)) + 1; i < len(path); i++ {
+	for i := len(service.PrefixOf(path)) + 1; i < len(path); i++ {
 		if path[i] == '/' {
 			list = append(list, path[:i])
 		}

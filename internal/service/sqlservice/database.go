@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // Database is how a client reaches one.
@@ -99,21 +100,9 @@ var files embed.FS
 
 var statement = Statements(files)
 
-// prefixBegins is how the prefix of a run's locks begins, and prefixLength how long it is:
-// each run has as many letters.
-const (
-	prefixBegins = "/gcsim-"
-	prefixLength = len(prefixBegins) + 26
-)
-
 // DatabaseOf is the database that has a lock: the one that is called as the prefix of the
 // run's locks, where there is a prefix.
-func DatabaseOf(lock string) string {
-	if !strings.HasPrefix(lock, prefixBegins) || len(lock) < prefixLength {
-		return ""
-	}
-	return lock[1:prefixLength]
-}
+func DatabaseOf(lock string) string { return strings.TrimPrefix(service.PrefixOf(lock), "/") }
 
 // Link is a connection of database/sql, by a driver that knows only ? in statements.
 type Link struct {

@@ -12,27 +12,9 @@ import (
 
 // named is a tenure of any kind, which the account calls by its owner.
 type named struct {
-	lock.Tenure
+	service.Granted
 	database string
 }
-
-// granted takes in what came of an attempt.
-func (w *asking) granted(ctx context.Context) func(lock.Tenure, error) (service.Tenure, error) {
-	return func(t lock.Tenure, err error) (service.Tenure, error) {
-		if err != nil {
-			return nil, err
-		}
-		service.Stand(ctx, t.Grant().Owner)
-		return named{t, w.Database.Name()}, nil
-	}
-}
-
-// Name implements service.Tenure.
-func (n named) Name() string { return n.Grant().Owner }
-
-func (n named) Session() string { return n.Grant().Owner }
-
-func (n named) Shown() (token fence.Token, remark string) { return n.Grant().Token, "" }
 
 // Look is never asked for: no setting names a way of the service's own.
 func (n named) Look(_ context.Context, how string) (said string, err error) {
@@ -80,13 +62,16 @@ func (w *asking) make(ctx context.Context, conn Conn, change func(context.Contex
 	}
 }
 
-// ask asks until the lock is the client's, or ctx is done.
+// ask asks until the lock is the client's, or ctx is done; or once.
 func (w *asking) ask(ctx context.Context, stands func(owner string)) (lock.Tenure, error) {
 	conn, err := w.Database.Connect(ctx, w.Attempt.Lock)
 	if err != nil {
 		return nil, fence.Definite.Wrap(err)
 	}
 	defer conn.HangUp()
+	if w.op == opTry {
+		return w.try(ctx, conn)
+	}
 	late, stop := service.Patient(ctx, func() {})
 	defer stop()
 	for ctx.Err() == nil {
