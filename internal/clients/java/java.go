@@ -10,7 +10,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
-	"net"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -172,11 +172,7 @@ func trials() (all []maven.Trial, err error) {
 	}
 	member := maven.Trial{Program: Member, Arguments: []string{"5"}}
 	for _, addr := range free {
-		_, port, err := net.SplitHostPort(addr)
-		if err != nil {
-			return nil, err
-		}
-		member.Arguments = append(member.Arguments, port)
+		member.Arguments = append(member.Arguments, fmt.Sprint(netip.MustParseAddrPort(addr).Port()))
 	}
 	return append(all, member), nil
 }

@@ -2,6 +2,8 @@ package proc
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,31 +45,28 @@ func (f *family) end(leader *os.Process) {
 // stopDeadline is for how long a group that was sent SIGSTOP may go on.
 const stopDeadline = 10 * time.Second
 
-// awaitStop returns when all processes of a group that was sent SIGSTOP stand still. The kernel
-// tells of a stop only to the parent, so this looks again and again.
+// awaitStop returns when all processes of a group that was sent SIGSTOP stand still.
 func (f *family) awaitStop(leader *Process) error {
-	deadline := time.After(stopDeadline)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for {
-		going := 0
+	ctx, cancel := context.WithTimeout(context.Background(), stopDeadline)
+	defer cancel()
+	going := 0
+	err := awaitStill(ctx, func() (bool, error) {
+		if leader.hasEnded() {
+			return false, leader.Ended()
+		}
+		going = 0
 		for _, pid := range Members(leader.PID()) {
 			still, err := stopped(pid)
 			if err == nil && !still { // else it has ended
 				going = pid
 			}
 		}
-		if going == 0 {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-leader.Done():
-			return leader.Ended()
-		case <-deadline:
-			return fmt.Errorf("%s was stopped, but its process %d goes on after %v", leader.Name, going, stopDeadline)
-		}
+		return going == 0, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s was stopped, but its process %d goes on after %v", leader.Name, going, stopDeadline)
 	}
+	return err
 }
 
 // Members are the processes of a group that still run.
@@ -111,10 +110,8 @@ func (g *Group) Each(do func(name string, p *Process)) {
 // began, and waited for a processor; 0 where it has ended, or the kernel does not tell. See the
 // kernel's documentation of schedstats.
 func (p *Process) Waited() (all time.Duration) {
-	select {
-	case <-p.done:
+	if p.hasEnded() {
 		return 0
-	default:
 	}
 	pids := []int{p.PID()}
 	if p.family != nil {

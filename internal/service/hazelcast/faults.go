@@ -28,13 +28,12 @@ var restartAll = service.Fault{
 	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s, at := of.(*servers), story.Now()
 		for _, m := range s.cluster.Members {
-			if !m.Runs() {
-				continue
+			if m.Runs() {
+				story.Ends(m.Process())
 			}
-			story.Ends(m.Process())
-			if err := m.Process().Kill(); err != nil {
-				return err
-			}
+		}
+		if err := proc.KillAll(s.cluster.Members); err != nil {
+			return err
 		}
 		story.Remark(at, "all members of Hazelcast are killed")
 		for _, m := range s.cluster.Members {
@@ -55,27 +54,20 @@ var restartAll = service.Fault{
 	},
 }
 
-var killMember = nodes.Kill(func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-	story.Ends(of.(*servers).named(step.Node).Process())
-	return signal(of, story, step, " is killed", (*proc.Process).Kill)
-})
+var (
+	killMember = nodes.Kill(onMember(" is killed", func(story service.Story, p *proc.Process) error {
+		story.Ends(p)
+		return p.Kill()
+	}))
+	pauseMember  = nodes.Pause(onMember(" is stopped", func(_ service.Story, p *proc.Process) error { return p.Pause() }))
+	resumeMember = nodes.Resume(onMember(" goes on", func(_ service.Story, p *proc.Process) error { return p.Resume() }))
+)
 
-var pauseMember = nodes.Pause(func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-	return signal(of, story, step, " is stopped", (*proc.Process).Pause)
-})
-
-var resumeMember = nodes.Resume(func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-	return signal(of, story, step, " goes on", (*proc.Process).Resume)
-})
-
-// signal does something to the process of a member; how says so.
-func signal(of service.Servers, story service.Story, step scenario.Step, how string, do func(*proc.Process) error) error {
-	m := of.(*servers).named(step.Node)
-	return service.Noted(story, m.Name+", a member of Hazelcast,"+how, func() error { return do(m.Process()) })
-}
-
-// named is the member of that name.
-func (s *servers) named(name string) *hzproc.Member {
-	i := slices.IndexFunc(s.cluster.Members, func(m *hzproc.Member) bool { return m.Name == name })
-	return s.cluster.Members[i]
+// onMember does something to the process of a member; how says so.
+func onMember(how string, do func(service.Story, *proc.Process) error) service.Doing {
+	return func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+		members := of.(*servers).cluster.Members
+		m := members[slices.IndexFunc(members, func(m *hzproc.Member) bool { return m.Name == step.Node })]
+		return service.Noted(story, m.Name+", a member of Hazelcast,"+how, func() error { return do(story, m.Process()) })
+	}
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,11 +83,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	// Kill leaves it behind. Nobody is alive whom it names, but for one that was given
 	// the same number.
 	_ = os.Remove(filepath.Join(s.dir, pidFile))
-	host, port, err := net.SplitHostPort(s.Addr)
-	if err != nil {
-		return fmt.Errorf("postgres: %w", err)
-	}
-	args := []string{Arg, s.program, "-D", s.dir, "-h", host, "-p", port}
+	at := netip.MustParseAddrPort(s.Addr)
+	args := []string{Arg, s.program, "-D", s.dir, "-h", at.Addr().String(), "-p", fmt.Sprint(at.Port())}
 	own := []string{"unix_socket_directories=", "dynamic_shared_memory_type=mmap"}
 	for _, setting := range slices.Concat(own, quick, s.settings) {
 		args = append(args, "-c", setting)
