@@ -220,17 +220,14 @@ func (a *agent) status(context.Context, string) error {
 		a.report(history.Event{Kind: history.KindNote, Scope: a.Scope, Text: "holds nothing"})
 	}
 	for _, h := range a.held {
-		e := a.about(h.lock)
-		e.Kind = history.KindNote
+		text := "holds %s with token %d"
 		switch {
 		case h.lost():
-			e.Text = fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
+			text = lostText
 		case h.waits():
-			e.Text = fmt.Sprintf("waits for %s with token %d", e.Scope, e.Token)
-		default:
-			e.Text = fmt.Sprintf("holds %s with token %d", e.Scope, e.Token)
+			text = "waits for %s with token %d"
 		}
-		a.report(e)
+		a.note(h.lock, "", fmt.Sprintf(text, h.lock, a.about(h.lock).Token))
 	}
 	return nil
 }

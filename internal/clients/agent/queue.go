@@ -51,9 +51,7 @@ func (a *agent) enqueue(ctx context.Context, arg string) error {
 		a.leaveQueue(ctx, ended{h, err})
 	default:
 		if w, ok := place.(service.Waiter); ok {
-			e := a.about(asked.Scope)
-			e.Kind, e.Op, e.Text = history.KindNote, "queue", a.Name+" "+w.Waits()
-			a.report(e)
+			a.note(asked.Scope, "queue", a.Name+" "+w.Waits())
 		}
 		go func() { a.over <- ended{h, <-place.Granted()} }()
 	}

@@ -74,6 +74,14 @@ func (a *agent) invoke(e history.Event) history.Event {
 	return e
 }
 
+// note reports a text about a lock's last grant, and returns the event.
+func (a *agent) note(lock, op, text string) history.Event {
+	e := a.about(lock)
+	e.Kind, e.Op, e.Text = history.KindNote, op, text
+	a.report(e)
+	return e
+}
+
 // complain reports a command that was not obeyed.
 func (a *agent) complain(err error) {
 	if err != nil {

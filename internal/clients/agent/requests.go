@@ -93,9 +93,7 @@ func (a *agent) readToken(ctx context.Context, r *request) (err error) {
 	if r.ask.Token, err = reader.ReadToken(ctx, r.lock); err != nil {
 		return err
 	}
-	e := a.about(r.lock)
-	e.Kind, e.Text = history.KindNote, fmt.Sprintf("%s reads the token of %s again: %d", a.Name, r.lock, r.ask.Token)
-	a.report(e)
+	a.note(r.lock, "", fmt.Sprintf("%s reads the token of %s again: %d", a.Name, r.lock, r.ask.Token))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package agentcheck
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -29,14 +30,7 @@ func (c *client) end() {
 
 // note adds a line to the dialogue.
 func (c *client) note(sign string, text []byte) {
-	c.trial.said = append(c.trial.said, fmt.Sprintf("%s %s %.300s", c.name, sign, trimmed(text)))
-}
-
-func trimmed(text []byte) []byte {
-	if n := len(text); n > 0 && text[n-1] == '\n' {
-		return text[:n-1]
-	}
-	return text
+	c.trial.said = append(c.trial.said, fmt.Sprintf("%s %s %.300s", c.name, sign, bytes.TrimSuffix(text, []byte("\n"))))
 }
 
 // tell tells the client a command.

@@ -1,7 +1,6 @@
 package agentcheck
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -15,16 +14,23 @@ func (t *trial) stored(asked history.Event) (l kv.Line) {
 	if asked.Request == "" {
 		t.failf("the invoke of its %s has no request", asked.Op)
 	}
-	ctx, cancel := context.WithTimeoutCause(t.ctx, t.Patience, fmt.Errorf("the storage's account has none after %v", t.Patience))
-	defer cancel()
-	t.need(t.stage.Await(ctx, fmt.Sprintf("a request with the X-Request-Id %q", asked.Request), func(a *stage.Account) bool {
-		asked := a.Asked(asked.Request)
-		if len(asked) > 0 {
-			l = asked[0]
+	what := fmt.Sprintf("a request with the X-Request-Id %q", asked.Request)
+	t.await(t.Patience, what, "the storage's account has none", func(a *stage.Account) bool {
+		list := a.Asked(asked.Request)
+		if len(list) > 0 {
+			l = list[0]
 		}
-		return len(asked) > 0
-	}))
+		return len(list) > 0
+	})
 	return l
+}
+
+// stores holds what the storage did of a request to what was wanted of it.
+func (t *trial) stores(asked history.Event, want kv.Line) {
+	did := t.stored(asked)
+	if got := (kv.Line{Op: did.Op, Key: did.Key, Value: did.Value, Scope: did.Scope, Token: did.Token}); got != want {
+		t.failf("the storage was asked for %s, want %s", inWords(got), inWords(want))
+	}
 }
 
 func invokeComesFirst(t *trial) {
@@ -41,12 +47,8 @@ func invokeComesFirst(t *trial) {
 func requestIsSent(t *trial) {
 	c, lock := t.holder()
 	write := c.ok("write key0=1")
-	did := t.stored(write.asked)
 	want := kv.Line{Op: history.OpWrite, Key: "key0", Value: "1", Scope: t.lock, Token: lock.outcome.Token}
-	got := kv.Line{Op: did.Op, Key: did.Key, Value: did.Value, Scope: did.Scope, Token: did.Token}
-	if got != want {
-		t.failf("the storage was asked for %s, want %s", inWords(got), inWords(want))
-	}
+	t.stores(write.asked, want)
 	said := kv.Line{Op: write.asked.Op, Key: write.asked.Key, Value: write.asked.Value, Scope: write.asked.Scope, Token: write.asked.Token}
 	if said != want {
 		t.failf("it says that it asks for %s, want %s", inWords(said), inWords(want))
@@ -107,11 +109,7 @@ func beginStands(t *trial) {
 func deleteIsSent(t *trial) {
 	c, lock := t.holder()
 	c.ok("write key2=1")
-	did := t.stored(c.ok("delete key2").asked)
-	want := kv.Line{Op: history.OpDelete, Key: "key2", Scope: t.lock, Token: lock.outcome.Token}
-	if got := (kv.Line{Op: did.Op, Key: did.Key, Scope: did.Scope, Token: did.Token}); got != want {
-		t.failf("the storage was asked for %s, want %s", inWords(got), inWords(want))
-	}
+	t.stores(c.ok("delete key2").asked, kv.Line{Op: history.OpDelete, Key: "key2", Scope: t.lock, Token: lock.outcome.Token})
 	if !c.ok("read key2").outcome.Missing {
 		t.failf("it has deleted the key, and its read does not say that it is missing")
 	}

@@ -22,29 +22,33 @@ func (t *trial) holder() (*client, answer) {
 	return c, a
 }
 
+// await waits so long for what the accounts are to tell. lack is what they do not, in words.
+func (t *trial) await(within time.Duration, what, lack string, told func(*stage.Account) bool) {
+	ctx, cancel := context.WithTimeoutCause(t.ctx, within, fmt.Errorf("%s after %v", lack, within))
+	defer cancel()
+	t.need(t.stage.Await(ctx, what, told))
+}
+
 // granted is the grant of which a client was told, by the lock service's account.
 func (t *trial) granted(told history.Event) (e history.Event) {
-	ctx, cancel := context.WithTimeoutCause(t.ctx, t.Patience, fmt.Errorf("the lock service's account has none after %v", t.Patience))
-	defer cancel()
-	t.need(t.stage.Await(ctx, fmt.Sprintf("the grant of the tenure %q that it names", told.Tenure), func(a *stage.Account) (has bool) {
+	what := fmt.Sprintf("the grant of the tenure %q that it names", told.Tenure)
+	t.await(t.Patience, what, "the lock service's account has none", func(a *stage.Account) (has bool) {
 		e, has = a.Granted(t.lock, told.Tenure)
 		return has
-	}))
+	})
 	return e
 }
 
 // ended awaits the end of a tenure.
 func (t *trial) ended(tenure string) {
-	within := t.Patience + t.check.ttl
-	if t.check.ttl == long {
-		within = t.Patience // its end has another reason
+	within := t.Patience
+	if t.check.ttl != long { // else its end has another reason
+		within += t.check.ttl
 	}
-	ctx, cancel := context.WithTimeoutCause(t.ctx, within, fmt.Errorf("by the lock service's account it goes on after %v", within))
-	defer cancel()
-	t.need(t.stage.Await(ctx, fmt.Sprintf("the end of its tenure %q", tenure), func(a *stage.Account) bool {
-		_, ended := a.Ended(t.lock, tenure)
+	t.await(within, fmt.Sprintf("the end of its tenure %q", tenure), "by the lock service's account it goes on", func(a *stage.Account) (ended bool) {
+		_, ended = a.Ended(t.lock, tenure)
 		return ended
-	}))
+	})
 }
 
 func tenureIsTheServices(t *trial) {
