@@ -72,10 +72,10 @@ type servers struct {
 	holds    map[string]sqlservice.Conn // key → who has its row locked
 }
 
-func newServers(stage service.Stage, at place) *servers {
+func newServers(stage service.Stage, url, addr string) sqlservice.Running {
 	s := &servers{database: cmp.Or(sqlservice.DatabaseOf(stage.Plan().Prefix), ownDatabase), holds: make(map[string]sqlservice.Conn)}
 	s.Servers = sqlservice.Servers{
-		Stage: stage, Database: at, Observer: s, Address: at.addr,
+		Stage: stage, Database: place{url, addr}, Observer: s, Address: addr,
 		Account: sqlservice.NewAccount(Name, stage, recipes, s.goesOn),
 		Found:   "SELECT value FROM item WHERE name = $1",
 		Drop:    "DROP DATABASE IF EXISTS " + quoted(s.database),
@@ -86,22 +86,6 @@ func newServers(stage service.Stage, at place) *servers {
 // launch starts a server.
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservice.Server, error) {
 	return mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
-}
-
-// start starts the run's own.
-func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := launch(ctx, stage.Group(), stage.Plan().World)
-	if err != nil {
-		return nil, err
-	}
-	stage.Guard(server.Process())
-	s := newServers(stage, placesBy("")(server.Address()))
-	s.Server = server
-	return s, nil
-}
-
-func (places placeAt) join(stage service.Stage, endpoints []string) service.Servers {
-	return newServers(stage, places(endpoints[0]))
 }
 
 // Make implements sqlservice.Observer.

@@ -131,10 +131,10 @@ type servers struct {
 	confirmed string // up to where the log was read
 }
 
-func newServers(stage service.Stage, at place) *servers {
+func newServers(stage service.Stage, url, addr string) sqlservice.Running {
 	s := &servers{database: sqlservice.DatabaseOf(stage.Plan().Prefix)}
 	s.Servers = sqlservice.Servers{
-		Stage: stage, Database: at, Observer: s, Address: at.addr,
+		Stage: stage, Database: place{url: url, addr: addr}, Observer: s, Address: addr,
 		Account: sqlservice.NewAccount(Name, stage, recipes, s.goesOn),
 		Found:   "SELECT data->>$1 FROM resource WHERE data ? $1",
 		Drop:    "DROP DATABASE IF EXISTS " + quoted(s.database) + " WITH (FORCE)",
@@ -147,24 +147,13 @@ func launch(ctx context.Context, g *proc.Group, _ setting.Values) (sqlservice.Se
 	return postgresproc.Start(ctx, g, postgresproc.Program(), "wal_level=logical", "max_replication_slots=64", "max_connections=200")
 }
 
-// start starts the run's own.
-func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	server, err := launch(ctx, stage.Group(), stage.Plan().World)
-	if err != nil {
-		return nil, err
-	}
-	stage.Guard(server.Process())
-	s := newServers(stage, placesBy("")(server.Address()))
-	s.Server = server
-	if isPooled(stage.Plan().World) {
-		err = s.startPooler(ctx)
-	}
-	return s, err
-}
-
-// startPooler starts a pooler before the server.
-func (s *servers) startPooler(ctx context.Context) error {
+// startPooler starts a pooler before a run's own server, if the run wants one.
+func startPooler(ctx context.Context, of sqlservice.Running) error {
+	s := of.(*servers)
 	world := s.Stage.Plan().World
+	if !isPooled(world) {
+		return nil
+	}
 	pooler, err := postgresproc.StartPooler(ctx, s.Stage.Group(), postgresproc.PoolerProgram(), s.Server.Address(), world.Text(settingPooler), world.Number(settingPool))
 	if err != nil {
 		return err
@@ -172,10 +161,6 @@ func (s *servers) startPooler(ctx context.Context) error {
 	s.Stage.Guard(pooler.Process)
 	s.pooler = pooler.Addr
 	return nil
-}
-
-func (places placeAt) join(stage service.Stage, endpoints []string) service.Servers {
-	return newServers(stage, places(endpoints[0]))
 }
 
 // Make implements sqlservice.Observer.

@@ -20,7 +20,7 @@ import (
 type file string
 
 // open is how a client reaches it.
-func open(endpoints []string) (sqlservice.Database, error) {
+func open(_ string, endpoints []string) (sqlservice.Database, error) {
 	if len(endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want the path of one file", endpoints)
 	}
