@@ -148,7 +148,6 @@ func readLines(ctx context.Context, r io.Reader, lines chan<- string) {
 	}
 }
 
-// verb is a command of the agent.
 type verb struct {
 	name, arg, help string                                      // an arg in brackets may be left out
 	run             func(ctx context.Context, arg string) error // an error means that nothing was done

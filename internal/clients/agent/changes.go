@@ -170,7 +170,6 @@ func (a *agent) beginning(op, arg string) ([]*request, error) {
 	return nil, fmt.Errorf("begin %s %s: want a lock, read, write, delete, change or unlock as without begin", op, arg)
 }
 
-// describe says in words what is asked.
 func describe(ask history.Event) string {
 	switch ask.Op {
 	case history.OpWrite:

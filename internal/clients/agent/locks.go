@@ -260,7 +260,6 @@ func (a *agent) forget(h *held) {
 
 const lostText = "lost %s, which it held with token %d"
 
-// watch reports the loss of a tenure.
 func (a *agent) watch(h *held) {
 	select {
 	case <-h.released:

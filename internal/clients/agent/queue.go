@@ -101,7 +101,6 @@ func (a *agent) leaveQueue(ctx context.Context, end ended) {
 	a.granted(ctx, h.asked, place, end.err)
 }
 
-// leaveQueues ends all waits.
 func (a *agent) leaveQueues(ctx context.Context) {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -122,7 +121,6 @@ type halfway struct {
 	over   chan taken
 }
 
-// taken is what became of asking for a lock.
 type taken struct {
 	tenure service.Tenure
 	err    error

@@ -25,7 +25,6 @@ func (a *agent) conclude(e history.Event, err error) history.Event {
 	return e
 }
 
-// outcome is what became of e.
 func outcome(e history.Event, err error) history.Event {
 	if err == nil {
 		e.Kind = history.KindOK
@@ -168,7 +167,6 @@ func asked(e history.Event) string {
 	return fmt.Sprintf("%s (token %d)", describe(e), e.Token)
 }
 
-// found is what a read found.
 func found(e history.Event) string {
 	switch {
 	case e.Op != history.OpRead:

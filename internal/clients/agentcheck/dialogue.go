@@ -21,19 +21,16 @@ func (c *client) read() {
 	c.lines <- line{err: err}
 }
 
-// end ends the client.
 func (c *client) end() {
 	_ = c.process.Kill() // one that has ended is as good
 	for range c.lines {
 	}
 }
 
-// note adds a line to the dialogue.
 func (c *client) note(sign string, text []byte) {
 	c.trial.said = append(c.trial.said, fmt.Sprintf("%s %s %.300s", c.name, sign, bytes.TrimSuffix(text, []byte("\n"))))
 }
 
-// tell tells the client a command.
 func (c *client) tell(command string) {
 	c.note(">", []byte(command))
 	if _, err := io.WriteString(c.process.Stdin, command+"\n"); err != nil {

@@ -65,7 +65,6 @@ const Hazelcast = "hazelcast"
 // Member is the program of a member of Hazelcast.
 var Member = maven.Program{Module: Hazelcast, Main: "Member", Uses: agent}
 
-// client is the program of the clients of a folder.
 func client(peer string) maven.Program { return maven.Program{Module: peer, Main: "Peer", Uses: agent} }
 
 // agent is what all of them use.

@@ -146,7 +146,6 @@ func (k kept) get(ctx context.Context, progress io.Writer, does string, make mak
 	return nil
 }
 
-// run runs Maven.
 func run(ctx context.Context, program string, args []string) error {
 	cmd := exec.CommandContext(ctx, program, append([]string{"-q", "-B"}, args...)...)
 	out, err := cmd.CombinedOutput()

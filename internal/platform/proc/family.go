@@ -23,7 +23,6 @@ type family struct {
 	over bool // the child has ended, and soon its id may be another process's
 }
 
-// signal sends a signal to the whole group.
 func (f *family) signal(leader int, s syscall.Signal) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -313,7 +313,6 @@ func (p *Process) Ended() error {
 	return ended(p.Name, p.how(), p.stderr.String())
 }
 
-// how says how the process ended.
 func (p *Process) how() string {
 	if p.err != nil {
 		return p.err.Error()

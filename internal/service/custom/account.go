@@ -12,7 +12,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// word is a line of the account.
 type word struct {
 	At     time.Duration `json:"at"` // since 1970
 	Kind   history.Kind  `json:"kind"`

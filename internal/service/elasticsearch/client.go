@@ -183,7 +183,6 @@ func (t *tenure) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// held is a tenure of any recipe.
 type held struct {
 	service.Granted
 	of *attempt

@@ -169,7 +169,6 @@ func (f *findings) version(key string) version {
 	return v
 }
 
-// found is what a search answers.
 type found struct {
 	Scroll string `json:"_scroll_id"`
 	Hits   struct {

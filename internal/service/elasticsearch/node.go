@@ -196,7 +196,6 @@ type holder struct {
 	Renewals int64       `json:"renewals"`
 }
 
-// names reports whether a document names the owner of a lock.
 func (c content) names(owner string) bool {
 	return c.ProcessID == owner || slices.ContainsFunc(c.Holders, func(h holder) bool { return h.Owner == owner })
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 )
 
-// recipe is a way to take a lock that people use.
 type recipe struct {
 	name, about string
 	// shows is what the number that it gives is, as in history.Run.Tokens.
@@ -37,7 +36,6 @@ func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }
 
-// recipes are all of them.
 var recipes = []*recipe{&global, &guarded, &guardedRead, &perDocument, &bulk, &shared, &exclusive, &tree, &versions}
 
 // attempt is one to take a lock, by one request or several, and what came of it.

@@ -48,7 +48,6 @@ var settings = values{
 	"mappings": values{"dynamic": false, "properties": values{"process_id": values{"type": "keyword"}}},
 }
 
-// indices are the run's.
 func (s *servers) indices() []string {
 	return []string{indexOf(s.stage.Plan().Prefix), filesOf(s.stage.Plan().Prefix)}
 }

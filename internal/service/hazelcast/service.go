@@ -103,7 +103,6 @@ var clientSettings = []setting.Setting{
 // recipe is a way to take a lock: a program in Java, as Hazelcast has no other client here.
 type recipe struct{ name, about string }
 
-// recipes are all of them.
 var recipes = []*recipe{&fenced}
 
 var fenced = recipe{

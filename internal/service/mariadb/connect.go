@@ -28,7 +28,6 @@ const ownDatabase = "gcsim"
 // as a client's network may be another.
 type place struct{ url, addr string }
 
-// open is how a client reaches it.
 func open(url string, endpoints []string) (sqlservice.Database, error) {
 	if len(endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", endpoints)

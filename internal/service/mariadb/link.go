@@ -31,7 +31,6 @@ func (place) Answer(err error) sqlservice.Answer {
 	return cmp.Or(answers[answered.Number], sqlservice.Refused)
 }
 
-// link is one connection.
 type link struct {
 	*sqlservice.Link
 	to     place
@@ -119,7 +118,6 @@ func see(ctx context.Context, conn sqlservice.Conn, lock string) (seen sqlservic
 	return seen, err
 }
 
-// tell tells the account.
 func tell(ctx context.Context, conn sqlservice.Conn, kind string, told sqlservice.Told) error {
 	_, err := conn.Run(ctx, "INSERT INTO told (kind, content) VALUES ($1, $2)", kind, sqlservice.InJSON(told))
 	return err

@@ -83,7 +83,6 @@ func newServers(stage service.Stage, url, addr string) sqlservice.Running {
 	return s
 }
 
-// launch starts a server.
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservice.Server, error) {
 	return mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
 }

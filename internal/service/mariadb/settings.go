@@ -31,13 +31,11 @@ func arguments(world setting.Values) []string {
 	return list
 }
 
-// The settings of its clients.
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
 	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.OnTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
 }
 
-// rules are of its clients.
 var rules = []sqlservice.Rule{
 	{Setting: sqlservice.OnTimeout.Name, Text: "the data does not lie in MariaDB, and no transaction changes it: leave %q out",
 		Wrong: func(a sqlservice.Asked) bool { return choosesOnTimeout(a) && !a.InService }},

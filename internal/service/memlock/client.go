@@ -74,7 +74,6 @@ func (c *caller) Close(context.Context) error {
 	return nil
 }
 
-// client is one client's way to the server.
 type client struct {
 	*caller
 	settings setting.Values
@@ -142,7 +141,6 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	return &queued{t, queue}, nil
 }
 
-// queued is a place in the queue.
 type queued struct {
 	*tenure
 	*service.Queue

@@ -34,7 +34,6 @@ type place struct {
 	behind    string // the address is a pooler's, and this is the server's; "": there is none
 }
 
-// open is how a client reaches it.
 func open(url string, endpoints []string) (sqlservice.Database, error) {
 	if n := len(endpoints); n != 1 && n != 2 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT, or that of a pooler and that of the server behind it", endpoints)

@@ -27,7 +27,6 @@ func (place) Answer(err error) sqlservice.Answer {
 	return cmp.Or(answers[answered.Code], sqlservice.Refused)
 }
 
-// link is one connection.
 type link struct {
 	*pgx.Conn
 	to place

@@ -142,7 +142,6 @@ func newServers(stage service.Stage, url, addr string) sqlservice.Running {
 	return s
 }
 
-// launch starts a server.
 func launch(ctx context.Context, g *proc.Group, _ setting.Values) (sqlservice.Server, error) {
 	return postgresproc.Start(ctx, g, postgresproc.Program(), "wal_level=logical", "max_replication_slots=64", "max_connections=200")
 }

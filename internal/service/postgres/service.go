@@ -74,7 +74,6 @@ func needsOwn(world setting.Values, _ map[string]scenario.Client) (why []string)
 	return why
 }
 
-// rights says what a server lacks.
 func rights(ctx context.Context, conn sqlservice.Conn) error {
 	var level string
 	var may bool

@@ -28,7 +28,6 @@ var worldSettings = []setting.Setting{
 		About: "How many connections to the server the pgbouncer has at most, from 1 to 99 (default_pool_size)."},
 }
 
-// The settings of its clients.
 const (
 	settingThrough = "through"
 	throughPooler  = "pooler"
@@ -44,7 +43,6 @@ var clientSettings = []setting.Setting{
 
 const noPooler = "there is no pgbouncer: want \"pooler: transaction\", or leave %q out"
 
-// rules are of its clients.
 var rules = []sqlservice.Rule{
 	{Setting: settingThrough, Text: noPooler, Wrong: func(a sqlservice.Asked) bool {
 		return !isPooled(a.World) && a.Text(settingThrough) != throughPooler

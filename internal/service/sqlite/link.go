@@ -19,7 +19,6 @@ import (
 // file is the path of a database, which each client opens itself.
 type file string
 
-// open is how a client reaches it.
 func open(_ string, endpoints []string) (sqlservice.Database, error) {
 	if len(endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want the path of one file", endpoints)
@@ -78,7 +77,6 @@ func (file) Answer(err error) sqlservice.Answer {
 	return sqlservice.Refused
 }
 
-// link is one connection.
 type link struct {
 	*sqlservice.Link
 	file file

@@ -127,7 +127,6 @@ func (a *Account) row(now Told) {
 	}
 }
 
-// isOver reports whether the lease of a row is.
 func (a *Account) isOver(row Told) bool {
 	return !time.Now().Before(time.UnixMicro(row.Until).Add(-a.Behind))
 }
@@ -165,7 +164,6 @@ func (a *Account) ended(row Told) {
 	a.tell(time.Now(), row, e)
 }
 
-// tell tells of what happened to a tenure at a time.
 func (a *Account) tell(at time.Time, t Told, e history.Event) {
 	e.At, e.Lane, e.Scope, e.Tenure = time.Duration(at.UnixNano()), a.name, t.Lock, t.Owner
 	a.stage.Tell(e)
@@ -221,7 +219,6 @@ func (a *Account) time(at time.Time) time.Time {
 	return at
 }
 
-// recipe is the one by which a tenure was read.
 func (a *Account) recipe(t *Told) *Recipe {
 	return a.recipes[slices.IndexFunc(a.recipes, func(r *Recipe) bool { return r.ID == t.By })]
 }
@@ -235,7 +232,6 @@ func (a *Account) begins(at time.Time, t *Told) {
 	a.tell(at, *t, e)
 }
 
-// endAll ends the tenures of which over is true.
 func (a *Account) endAll(at time.Time, why string, over func(*Told) bool) {
 	a.readers = slices.DeleteFunc(a.readers, func(r *Told) bool {
 		if !over(r) {

@@ -92,7 +92,6 @@ func (d *About) peerEnv(endpoints []string, lock string) ([]string, error) {
 	return []string{"FENCELAB_JDBC_URL=jdbc:" + driver + "://" + endpoints[0] + path + "?" + parameters.Encode()}, nil
 }
 
-// by is the recipe of a client.
 func (d *About) by(client setting.Values) *Recipe { return service.RecipeOf(d.Recipes, client) }
 
 func (d *About) dial(o service.Options) (service.Client, error) {

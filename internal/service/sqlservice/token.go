@@ -26,7 +26,6 @@ type pool struct {
 	db *sql.DB
 }
 
-// pool is that of a lock.
 func (c *Client) pool(lock string) (*pool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

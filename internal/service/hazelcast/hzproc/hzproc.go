@@ -114,7 +114,6 @@ func (c *Cluster) Accounts() (all []string) {
 	return all
 }
 
-// start starts the member's process.
 func (m *Member) start(c *Cluster) error {
 	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.group.Dir, m.Name), java.Start(java.Member),
 		[]string{fmt.Sprint(int(c.session.Seconds())), portOf(m.Account), m.port})

@@ -98,7 +98,6 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.forget(ctx)
 }
 
-// ping connects once.
 func ping(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
