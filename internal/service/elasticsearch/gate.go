@@ -47,6 +47,9 @@ func (g *gate) handler() http.Handler { return webpage.Guard(g) }
 // headers are those of requests that the node is told.
 var headers = []string{"Content-Type", opaqueID}
 
+// sending sends a request to the node, and returns the answer and its body.
+type sending func() (*http.Response, []byte, error)
+
 // ServeHTTP implements http.Handler. The node gets a request whole, and has the time to answer
 // it, whatever becomes of the client.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +63,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			header.Set(name, value)
 		}
 	}
-	send := func() (*http.Response, []byte, error) {
+	var send sending = func() (*http.Response, []byte, error) {
 		return g.node.send(context.WithoutCancel(r.Context()), r.Method, r.RequestURI, header, body)
 	}
 	question, err := questionOf(r, body)
@@ -86,7 +89,7 @@ const accountDeadline = 10 * time.Second
 
 // inOrder sends a request for the data, or one that may change documents, and has the account take
 // in what came of it. Where the account does not know that the run ends.
-func (g *gate) inOrder(r *http.Request, question *history.Event, send func() (*http.Response, []byte, error)) (*http.Response, []byte, error) {
+func (g *gate) inOrder(r *http.Request, question *history.Event, send sending) (*http.Response, []byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {

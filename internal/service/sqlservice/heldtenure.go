@@ -155,7 +155,10 @@ func (t *heldTenure) watch() {
 			t.End(lock.ErrLost)
 		}
 	})
-	t.unwatch = func() { stop(); watching.Wait() }
+	t.unwatch = func() {
+		stop()
+		watching.Wait()
+	}
 }
 
 // within asks for something by the connection that has the lock.
