@@ -4,8 +4,13 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"regexp"
+	"slices"
+	"strings"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -142,3 +147,103 @@ func (s *shown) Grant() lock.Grant {
 	g.Token = s.token
 	return g
 }
+
+// Store is a Client whose service is the storage, too: what the lock protects lies where
+// the lock is. The service's account then tells of each request in the lane of the storage,
+// as history.KindApplied or history.KindRefused and by the ID of the request, in the order
+// of the service's own commits.
+type Store interface {
+	// Under is the data as a client reaches it under a tenure of its own; nil: it has none.
+	// within says that the requests are part of the transaction that has the lock: they are
+	// done with the tenure's Unlock, or not at all. An error of Do has ended the transaction.
+	Under(t Tenure) (of Data, within bool)
+}
+
+// Data is what can be asked of a storage.
+type Data interface {
+	// Do does what ask wants: a read, a write, a delete or a change, all of it or nothing.
+	// It adds to ask what a read finds. fence.OutcomeOf says what is known by an error.
+	Do(ctx context.Context, ask *history.Event) error
+}
+
+// Keeper are the Servers of such a service.
+type Keeper interface {
+	// Final is what a key holds at the end of a run, if it has a value.
+	Final(ctx context.Context, key string) (value string, has bool, err error)
+}
+
+// ErrRanOut is why a lock was not taken where the lease of its place in the queue
+// had run out: nobody kept the client from the lock. Whether it was granted the lock
+// meanwhile, the client does not know.
+var ErrRanOut = fence.Lost.New("the lease ran out before the client was told of a grant")
+
+// ErrTooFew is why a lock of several nodes was not taken. Whether another holds it, or only
+// has it on a node, the client does not know.
+var ErrTooFew = fmt.Errorf("too few of the nodes gave it the lock: %w", lock.ErrLocked)
+
+// StillWaits is why an unlock fails: the client waits for the lock, as owner.
+func StillWaits(scope, owner string) error {
+	return fence.Definite.New(fmt.Sprintf("unlock %q: %s waits for it", scope, owner))
+}
+
+// NotIn is why a client of a service takes no lock in the tenure of another client: the
+// service has no sessions that clients could share.
+func NotIn(service, tenure string) error {
+	return fence.Definite.New(fmt.Sprintf("%s: a client cannot take a lock in the tenure %q of another", service, tenure))
+}
+
+type halfwayKey struct{}
+
+// Halfway returns a context for Client.Lock in which the client stands once it has taken
+// the lock by its first request for it, before it asks for more and before it says so:
+// it calls stand with the tenure's name, and goes on when stand returns. It is for
+// services of which scenario.Service.Halfway is true.
+func Halfway(ctx context.Context, stand func(tenure string)) context.Context {
+	return context.WithValue(ctx, halfwayKey{}, stand)
+}
+
+// Stand stands, where a context of Halfway wants it.
+func Stand(ctx context.Context, tenure string) {
+	if stand, wanted := ctx.Value(halfwayKey{}).(func(string)); wanted {
+		stand(tenure)
+	}
+}
+
+// Recipe is a way to take a lock that people use. Name is what scenarios call it, About
+// says what it is.
+type Recipe interface {
+	Name() string
+	About() string
+}
+
+// By is the setting of a client that chooses its recipe.
+const By = "by"
+
+// ByRecipe is the setting By of a service that has recipes.
+func ByRecipe[R Recipe](recipes []R, usual R) setting.Setting {
+	var names, abouts []string
+	for _, r := range recipes {
+		names = append(names, r.Name())
+		abouts = append(abouts, r.Name()+": "+r.About())
+	}
+	return setting.Setting{Name: By, Default: usual.Name(), Of: names,
+		About: "The recipe by which it takes its locks. " + strings.Join(abouts, " ")}
+}
+
+// RecipeOf is the recipe that a client has chosen.
+func RecipeOf[R Recipe](recipes []R, client setting.Values) R {
+	name := client.Text(By)
+	return recipes[slices.IndexFunc(recipes, func(r R) bool { return r.Name() == name })]
+}
+
+// ErrInJava is the error of a client of this program that is to take a lock by a recipe that is a
+// program in Java: see Service.Peer.
+func ErrInJava(recipe string) error {
+	return fmt.Errorf("%s %s: that is a client in Java, and no recipe of this program", By, recipe)
+}
+
+// prefix is that of a run's locks in servers that others use as well.
+var prefix = regexp.MustCompile(`^/gcsim-[A-Z2-7]{26}\b`)
+
+// PrefixOf is the Prefix of its run's Plan with which a lock's name begins; "": it has none.
+func PrefixOf(lock string) string { return prefix.FindString(lock) }

@@ -148,7 +148,6 @@ func readLines(ctx context.Context, r io.Reader, lines chan<- string) {
 	}
 }
 
-// verb is a command of the agent.
 type verb struct {
 	name, arg, help string                                      // an arg in brackets may be left out
 	run             func(ctx context.Context, arg string) error // an error means that nothing was done
@@ -221,17 +220,14 @@ func (a *agent) status(context.Context, string) error {
 		a.report(history.Event{Kind: history.KindNote, Scope: a.Scope, Text: "holds nothing"})
 	}
 	for _, h := range a.held {
-		e := a.about(h.lock)
-		e.Kind = history.KindNote
+		text := "holds %s with token %d"
 		switch {
 		case h.lost():
-			e.Text = fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
+			text = lostText
 		case h.waits():
-			e.Text = fmt.Sprintf("waits for %s with token %d", e.Scope, e.Token)
-		default:
-			e.Text = fmt.Sprintf("holds %s with token %d", e.Scope, e.Token)
+			text = "waits for %s with token %d"
 		}
-		a.report(e)
+		a.note(h.lock, "", fmt.Sprintf(text, h.lock, a.about(h.lock).Token))
 	}
 	return nil
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/clientcmd"
 	"github.com/fencelab/fencelab/internal/clients/clientcmd/clienttest"
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // agent is a "client agent" in this process.
@@ -293,4 +295,23 @@ func TestAgentBadCommands(t *testing.T) {
 	}
 	a.stdin.Close()
 	a.wantEnd(t)
+}
+
+func wantMark(t *testing.T, w *clienttest.World, scope string, want fence.Token) {
+	t.Helper()
+	if m, err := w.KV.Mark(t.Context(), scope); err != nil || m.Token != want {
+		t.Errorf("the mark of %s is %v, %v, want %v", scope, m.Token, err, want)
+	}
+}
+
+// linkTo leads clients to etcd on a way on which the answers can be held up.
+func linkTo(t *testing.T, w *clienttest.World) *network.Link {
+	t.Helper()
+	l, err := network.New(strings.TrimPrefix(w.Server.Endpoint(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	w.Way = l.Addr()
+	return l
 }

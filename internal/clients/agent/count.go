@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// counting is the command count.
 type counting struct {
 	key   string
 	times int
@@ -137,7 +136,6 @@ func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 	return failure(a.perform(ctx, write))
 }
 
-// failure is the error of an outcome.
 func failure(outcome history.Event) error {
 	switch {
 	case outcome.Kind == history.KindOK:

@@ -49,7 +49,6 @@ type Heap interface {
 	Collect(ctx context.Context, say func(history.Event)) error
 }
 
-// heap is the Heap of this process.
 type heap struct {
 	list *node
 	size int

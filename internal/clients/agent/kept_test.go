@@ -17,7 +17,7 @@ func TestAgentRetriesAnUnlock(t *testing.T) {
 		t.Run(session, func(t *testing.T) {
 			t.Parallel()
 			w := clienttest.New(t)
-			link := w.Link(t)
+			link := linkTo(t, w)
 			a := startAgent(t, w, "--session", session, "--ttl", "60s", "--timeout", "1s")
 			first := a.take(t, "lock")
 			link.Rx.Shut()

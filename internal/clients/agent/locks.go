@@ -30,7 +30,7 @@ type held struct {
 	pending     []history.Event // what is told of them when that has ended
 }
 
-func (h *held) lost() bool { return isClosed(h.Done()) }
+func (h *held) lost() bool { return service.IsClosed(h.Done()) }
 
 func (h *held) waits() bool { return h.place != nil }
 
@@ -258,21 +258,21 @@ func (a *agent) forget(h *held) {
 	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other == h })
 }
 
-// watch reports the loss of a tenure.
+const lostText = "lost %s, which it held with token %d"
+
 func (a *agent) watch(h *held) {
 	select {
 	case <-h.released:
 		return
 	case <-h.Done():
 	}
-	e := history.Event{Kind: history.KindLost, Scope: h.lock, Tenure: h.Name(), Token: h.token}
-	e.Text = fmt.Sprintf("lost %s, which it held with token %d", e.Scope, e.Token)
+	e := history.Event{Kind: history.KindLost, Scope: h.lock, Tenure: h.Name(), Token: h.token, Text: fmt.Sprintf(lostText, h.lock, h.token)}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for a.standing {
 		a.news.Wait()
 	}
-	if !isClosed(h.released) { // else it is no loss
+	if !service.IsClosed(h.released) { // else it is no loss
 		a.print(e)
 		h.told = true
 		a.settle(h, history.KindFail)
@@ -306,10 +306,7 @@ func (a *agent) leave(ctx context.Context, r *request) history.Event {
 	if err := r.held.Unlock(ctx); err != nil {
 		return a.conclude(a.invoke(r.ask), err)
 	}
-	e := a.about(r.lock)
-	e.Kind, e.Text = history.KindNote, fmt.Sprintf("%s unlocks %s once, and still holds it by its grant of token %d", a.Name, r.lock, e.Token)
-	a.report(e)
-	return e
+	return a.note(r.lock, "", fmt.Sprintf("%s unlocks %s once, and still holds it by its grant of token %d", a.Name, r.lock, a.about(r.lock).Token))
 }
 
 // unlocking is the request to release a lock. It has no held where the agent does not
@@ -331,14 +328,5 @@ func (a *agent) letGo(h *held) {
 	a.forget(h)
 	if !h.lost() { // else the loss is news, and watch reports it
 		close(h.released)
-	}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }

@@ -28,9 +28,7 @@ func (a *agent) mayGoOn(ctx context.Context, r *request) (refused history.Event,
 	how := a.way(r.ask.Op, setting.LookNothing)
 	said, refused, ok := a.looks(ctx, how, r)
 	if ok && how != setting.LookNothing && how != setting.LookSession {
-		e := a.about(r.lock)
-		e.Kind, e.Text = history.KindNote, a.Name+" "+said
-		a.report(e)
+		a.note(r.lock, "", a.Name+" "+said)
 	}
 	return refused, ok
 }

@@ -50,7 +50,7 @@ func TestAgentDoesNotSayThatItShares(t *testing.T) {
 	if e := later.wantKind(t, "read key0", "ok"); e.Mode != fence.Exclusive {
 		t.Errorf("%+v, want an exclusive claim", e)
 	}
-	w.WantMark(t, "/lock", second.Token)
+	wantMark(t, w, "/lock", second.Token)
 	if e := earlier.wantKind(t, "read key0", "fail"); e.Reason != "stale" || e.Mark != second.Token {
 		t.Errorf("%+v, want that it is stale", e)
 	}

@@ -143,7 +143,7 @@ func TestAgentLeavesTheQueueOfASilentEtcd(t *testing.T) {
 		t.Run(session, func(t *testing.T) {
 			t.Parallel()
 			w := clienttest.New(t)
-			link := w.Link(t)
+			link := linkTo(t, w)
 			w.Take(t, "/lock")
 			a := startAgent(t, w, "--session", session, "--timeout", "1s", "--ttl", "60s")
 			a.enqueue(t, w, 1)
@@ -166,7 +166,7 @@ func TestAgentQueuesAtASilentEtcd(t *testing.T) {
 		t.Run(session, func(t *testing.T) {
 			t.Parallel()
 			w := clienttest.New(t)
-			link := w.Link(t)
+			link := linkTo(t, w)
 			a := startAgent(t, w, "--session", session, "--timeout", "1s", "--ttl", "60s")
 			a.take(t, "lock")
 			a.wantKind(t, "unlock", "ok")

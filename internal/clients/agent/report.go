@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
@@ -23,7 +25,6 @@ func (a *agent) conclude(e history.Event, err error) history.Event {
 	return e
 }
 
-// outcome is what became of e.
 func outcome(e history.Event, err error) history.Event {
 	if err == nil {
 		e.Kind = history.KindOK
@@ -68,6 +69,14 @@ func inWords(err error) string {
 // invoke reports that e is asked, and returns it.
 func (a *agent) invoke(e history.Event) history.Event {
 	e.Kind = history.KindInvoke
+	a.report(e)
+	return e
+}
+
+// note reports a text about a lock's last grant, and returns the event.
+func (a *agent) note(lock, op, text string) history.Event {
+	e := a.about(lock)
+	e.Kind, e.Op, e.Text = history.KindNote, op, text
 	a.report(e)
 	return e
 }
@@ -126,4 +135,52 @@ func (a *agent) goOn() {
 	defer a.mu.Unlock()
 	a.standing = false
 	a.news.Broadcast()
+}
+
+// words say what an event tells, for people, in a line.
+func words(e history.Event) string {
+	said := e.Text
+	switch e.Kind {
+	case history.KindInvoke:
+		said = "asks: " + asked(e)
+	case history.KindOK:
+		said = "done: " + asked(e) + found(e)
+	case history.KindFail:
+		said = "failed: " + asked(e) + ": " + e.Text
+	case history.KindUnknown:
+		said = "nobody knows whether it is done: " + asked(e) + ": " + e.Text
+	case history.KindError:
+		said = "nothing is done: " + e.Text
+	case history.KindPause:
+		said = "stopped (" + e.Cause + ")"
+	case history.KindResume:
+		said = fmt.Sprintf("goes on; it stood still for %v", e.Took.Round(time.Millisecond))
+	}
+	return strings.Map(printable, said)
+}
+
+// asked is what was asked, and the token that was shown, or granted.
+func asked(e history.Event) string {
+	if e.Token == 0 {
+		return describe(e)
+	}
+	return fmt.Sprintf("%s (token %d)", describe(e), e.Token)
+}
+
+func found(e history.Event) string {
+	switch {
+	case e.Op != history.OpRead:
+		return ""
+	case e.Missing:
+		return ": it has no value"
+	}
+	return ": " + e.Value
+}
+
+// printable keeps what is from elsewhere from moving the cursor.
+func printable(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return unicode.ReplacementChar
 }

@@ -3,12 +3,15 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/storage/kv"
+	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -90,9 +93,7 @@ func (a *agent) readToken(ctx context.Context, r *request) (err error) {
 	if r.ask.Token, err = reader.ReadToken(ctx, r.lock); err != nil {
 		return err
 	}
-	e := a.about(r.lock)
-	e.Kind, e.Text = history.KindNote, fmt.Sprintf("%s reads the token of %s again: %d", a.Name, r.lock, r.ask.Token)
-	a.report(e)
+	a.note(r.lock, "", fmt.Sprintf("%s reads the token of %s again: %d", a.Name, r.lock, r.ask.Token))
 	return nil
 }
 
@@ -159,4 +160,90 @@ func checkKey(op, key string) error {
 		return fmt.Errorf("%s: the key is %q, want one that neither is empty nor begins or ends with a space", op, key)
 	}
 	return nil
+}
+
+// storage is where a request goes: to the lock service, if the data lies there.
+func (a *agent) storage(r *request) service.Data {
+	if a.Storage != nil {
+		return overHTTP{a.Storage}
+	}
+	var under service.Tenure
+	if r.held != nil {
+		under = r.held.Tenure
+	}
+	data, within := a.Locks.(service.Store).Under(under)
+	if within {
+		return inside{data}
+	}
+	return data
+}
+
+// inside is data whose requests are done with the unlock, or not at all.
+type inside struct{ service.Data }
+
+// overHTTP is the storage that is a server of its own.
+type overHTTP struct{ *kvhttp.Client }
+
+// Do implements service.Data.
+func (s overHTTP) Do(ctx context.Context, ask *history.Event) (err error) {
+	req := kv.Request{ID: ask.Request, Claim: fence.Claim{Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode}}
+	switch ask.Op {
+	case history.OpRead:
+		var item kv.Item
+		item, err = s.Read(ctx, req, ask.Key)
+		ask.Value = item.Value
+		if errors.Is(err, kv.ErrNotFound) {
+			ask.Missing, err = true, nil
+		}
+	case history.OpWrite:
+		_, err = s.Write(ctx, req, ask.Key, ask.Value)
+	case history.OpDelete:
+		_, err = s.Delete(ctx, req, ask.Key)
+	case history.OpChange:
+		var ops []kv.Op
+		for _, c := range ask.Changes {
+			ops = append(ops, kv.Op{Kind: kv.OpWrite, Key: c.Key, Value: c.Value})
+		}
+		_, err = s.Batch(ctx, req, ops...)
+	}
+	return err
+}
+
+// pend takes in what came of a request that is part of the transaction which has the lock. It
+// is not done before the unlock has committed the transaction: until then the agent notes it.
+// The caller holds a.mu.
+func (a *agent) pend(h *held, answer history.Event) history.Event {
+	h.transaction = true
+	if answer.Kind != history.KindOK {
+		a.print(answer)
+		answer.Reason = history.ReasonLost // the transaction is over, and what it did is undone
+		return answer
+	}
+	h.pending = append(h.pending, answer)
+	note := answer
+	note.Kind = history.KindNote
+	note.Text = fmt.Sprintf("in %s's transaction, not committed yet: %s%s", a.Name, describe(answer), found(answer))
+	a.print(note)
+	if h.told {
+		a.settle(h, history.KindFail)
+	}
+	return answer
+}
+
+// settle reports what became of the requests that were part of a tenure's transaction, which has
+// ended as its unlock has. The caller holds a.mu.
+func (a *agent) settle(h *held, end history.Kind) {
+	for _, e := range h.pending {
+		if e.Kind = end; end != history.KindOK {
+			e.Text = "its transaction has ended, and was not committed"
+		}
+		if end == history.KindUnknown {
+			e.Text = "whether its transaction was committed is not known"
+		}
+		if end != history.KindOK && e.Op == history.OpRead {
+			e.Value, e.Missing = "", false
+		}
+		a.print(e)
+	}
+	h.pending = nil
 }

@@ -61,8 +61,8 @@ func TestAgentHoldsSeveralLocks(t *testing.T) {
 	a.say(t, "status")
 	a.wantNote(t, "holds /lock with")
 	a.wantNote(t, "holds /other with")
-	w.WantMark(t, "/lock", first.Token)
-	w.WantMark(t, "/other", other.Token)
+	wantMark(t, w, "/lock", first.Token)
+	wantMark(t, w, "/other", other.Token)
 
 	third := a.takes(t, "trylock /third")
 	if e := a.wantKind(t, "lock /lock", "fail"); e.Reason != "held" || e.Scope != "/lock" {

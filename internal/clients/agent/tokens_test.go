@@ -29,7 +29,7 @@ func TestAgentShowsTheLease(t *testing.T) {
 		t.Errorf("the note says %q, want %016x with the member marked", note.Text, int64(lease))
 	}
 	a.wantKind(t, "write key0=x", "ok")
-	w.WantMark(t, "/lock", grant.Token)
+	wantMark(t, w, "/lock", grant.Token)
 }
 
 // TestAgentShowsTheHeader: the revision of the answer that grants the lock is
@@ -70,7 +70,7 @@ func TestAgentShowsTheHighest(t *testing.T) {
 	if grant := a.take(t, "lock"); grant.Token != math.MaxInt64 {
 		t.Errorf("token %v", grant.Token)
 	}
-	w.WantMark(t, "/lock", math.MaxInt64)
+	wantMark(t, w, "/lock", math.MaxInt64)
 }
 
 func TestAgentScopesByKey(t *testing.T) {
@@ -84,10 +84,10 @@ func TestAgentScopesByKey(t *testing.T) {
 	if e := a.wantKind(t, "change b=2 c=3", "ok"); e.Scope != "b" {
 		t.Errorf("the change's scope is %q, want its first key's", e.Scope)
 	}
-	w.WantMark(t, "a", grant.Token)
-	w.WantMark(t, "b", grant.Token)
-	w.WantMark(t, "c", 0)
-	w.WantMark(t, "/lock", 0)
+	wantMark(t, w, "a", grant.Token)
+	wantMark(t, w, "b", grant.Token)
+	wantMark(t, w, "c", 0)
+	wantMark(t, w, "/lock", 0)
 	if e := a.wantKind(t, "unlock", "ok"); e.Scope != "/lock" {
 		t.Errorf("the unlock's scope is %q", e.Scope)
 	}
@@ -106,7 +106,7 @@ func TestAgentReadsPlain(t *testing.T) {
 		if e := a.wantKind(t, "read key0", "ok"); e.Token != want || e.Tenure != grant.Tenure {
 			t.Errorf("%s: %+v, want token %v", reads, e, want)
 		}
-		w.WantMark(t, "/"+reads, want)
+		wantMark(t, w, "/"+reads, want)
 	}
 }
 

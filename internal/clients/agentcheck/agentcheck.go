@@ -106,7 +106,6 @@ func (r Result) Text(w io.Writer) error {
 	return err
 }
 
-// check is one thing that a client does.
 type check struct {
 	name, doc string
 	ttl       time.Duration // of the client's lease
@@ -115,7 +114,6 @@ type check struct {
 	run       func(*trial)
 }
 
-// judge checks one client.
 type judge struct {
 	Options
 	stage  *stage.Stage
@@ -239,7 +237,6 @@ type trial struct {
 	said    []string
 }
 
-// wrong is what ends a dialogue.
 type wrong struct{ error }
 
 // need ends the dialogue where there is an error; failf ends it in any case.
@@ -266,7 +263,6 @@ func (t *trial) try(part func()) (err error) {
 	return nil
 }
 
-// client is a process that is talked to.
 type client struct {
 	trial   *trial
 	name    string

@@ -1,6 +1,7 @@
 package agentcheck
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -20,26 +21,16 @@ func (c *client) read() {
 	c.lines <- line{err: err}
 }
 
-// end ends the client.
 func (c *client) end() {
 	_ = c.process.Kill() // one that has ended is as good
 	for range c.lines {
 	}
 }
 
-// note adds a line to the dialogue.
 func (c *client) note(sign string, text []byte) {
-	c.trial.said = append(c.trial.said, fmt.Sprintf("%s %s %.300s", c.name, sign, trimmed(text)))
+	c.trial.said = append(c.trial.said, fmt.Sprintf("%s %s %.300s", c.name, sign, bytes.TrimSuffix(text, []byte("\n"))))
 }
 
-func trimmed(text []byte) []byte {
-	if n := len(text); n > 0 && text[n-1] == '\n' {
-		return text[:n-1]
-	}
-	return text
-}
-
-// tell tells the client a command.
 func (c *client) tell(command string) {
 	c.note(">", []byte(command))
 	if _, err := io.WriteString(c.process.Stdin, command+"\n"); err != nil {

@@ -2,6 +2,7 @@ package agentcheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -21,29 +22,33 @@ func (t *trial) holder() (*client, answer) {
 	return c, a
 }
 
+// await waits so long for what the accounts are to tell. lack is what they do not, in words.
+func (t *trial) await(within time.Duration, what, lack string, told func(*stage.Account) bool) {
+	ctx, cancel := context.WithTimeoutCause(t.ctx, within, fmt.Errorf("%s after %v", lack, within))
+	defer cancel()
+	t.need(t.stage.Await(ctx, what, told))
+}
+
 // granted is the grant of which a client was told, by the lock service's account.
 func (t *trial) granted(told history.Event) (e history.Event) {
-	ctx, cancel := context.WithTimeoutCause(t.ctx, t.Patience, fmt.Errorf("the lock service's account has none after %v", t.Patience))
-	defer cancel()
-	t.need(t.stage.Await(ctx, fmt.Sprintf("the grant of the tenure %q that it names", told.Tenure), func(a *stage.Account) (has bool) {
+	what := fmt.Sprintf("the grant of the tenure %q that it names", told.Tenure)
+	t.await(t.Patience, what, "the lock service's account has none", func(a *stage.Account) (has bool) {
 		e, has = a.Granted(t.lock, told.Tenure)
 		return has
-	}))
+	})
 	return e
 }
 
 // ended awaits the end of a tenure.
 func (t *trial) ended(tenure string) {
-	within := t.Patience + t.check.ttl
-	if t.check.ttl == long {
-		within = t.Patience // its end has another reason
+	within := t.Patience
+	if t.check.ttl != long { // else its end has another reason
+		within += t.check.ttl
 	}
-	ctx, cancel := context.WithTimeoutCause(t.ctx, within, fmt.Errorf("by the lock service's account it goes on after %v", within))
-	defer cancel()
-	t.need(t.stage.Await(ctx, fmt.Sprintf("the end of its tenure %q", tenure), func(a *stage.Account) bool {
-		_, ended := a.Ended(t.lock, tenure)
+	t.await(within, fmt.Sprintf("the end of its tenure %q", tenure), "by the lock service's account it goes on", func(a *stage.Account) (ended bool) {
+		_, ended = a.Ended(t.lock, tenure)
 		return ended
-	}))
+	})
 }
 
 func tenureIsTheServices(t *trial) {
@@ -147,4 +152,55 @@ func queueWaits(t *trial) {
 	c.tell("queue")
 	other.ok("unlock")
 	t.granted(c.ok("wait").outcome)
+}
+
+// paused stops the client right before a write until its lease has run out and another client
+// has written, and lets it write.
+func (t *trial) paused() (c *client, late answer, mark history.Event) {
+	other := t.other() // first: the lease is short, and a program may take long to start
+	c, lock := t.holder()
+	c.begin("write key0=late")
+	t.need(c.process.Pause())
+	err := t.try(func() {
+		t.ended(lock.outcome.Tenure)
+		mark = other.ok("lock").outcome
+		other.ok("write key0=new")
+	})
+	t.need(errors.Join(err, c.process.Resume()))
+	late = c.do("finish")
+	if text(late.asked) != text(lock.outcome) {
+		t.failf("its write shows the token %q, and its grant has %q", text(late.asked), text(lock.outcome))
+	}
+	return c, late, mark
+}
+
+func lateWriteIsSent(t *trial) {
+	_, late, mark := t.paused()
+	t.stored(late.asked)
+	o := late.outcome
+	switch {
+	case !t.tokens && o.Kind != history.KindOK:
+		t.failf("the storage checks nothing, and the late write ends as %q, want ok", o.Kind)
+	case t.tokens && (o.Kind != history.KindFail || o.Reason != "stale" || o.Mark != mark.Token):
+		t.failf("the storage refused the late write as stale, with the mark %d, and it says %q with the reason %q and the mark %d",
+			mark.Token, o.Kind, o.Reason, o.Mark)
+	}
+}
+
+func lossIsTold(t *trial) {
+	c, late, _ := t.paused()
+	if len(c.lost) > 0 {
+		t.failf("it says lost before the outcome of what it had begun")
+	}
+	for {
+		e, err := c.hear()
+		switch {
+		case err != nil:
+			t.failf("waiting for lost: %w", err)
+		case e.Kind == history.KindLost && e.Tenure != late.asked.Tenure:
+			t.failf("it lost the tenure %q, and says %q", late.asked.Tenure, e.Tenure)
+		case e.Kind == history.KindLost:
+			return
+		}
+	}
 }

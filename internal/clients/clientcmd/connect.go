@@ -30,7 +30,6 @@ const requestTimeout = 5 * time.Second
 // tracesTimeout is for how long the end waits for the last traces to be sent.
 const tracesTimeout = time.Second
 
-// services are what a client works with.
 type services struct {
 	settings setting.Values
 	locks    service.Client

@@ -10,10 +10,15 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"net/netip"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/clients/maven"
+	"github.com/fencelab/fencelab/internal/platform/ports"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
@@ -60,7 +65,6 @@ const Hazelcast = "hazelcast"
 // Member is the program of a member of Hazelcast.
 var Member = maven.Program{Module: Hazelcast, Main: "Member", Uses: agent}
 
-// client is the program of the clients of a folder.
 func client(peer string) maven.Program { return maven.Program{Module: peer, Main: "Peer", Uses: agent} }
 
 // agent is what all of them use.
@@ -100,4 +104,74 @@ func Command(peer, dir, name string, settings setting.Values) (command []string,
 	log = filepath.Join(dir, name+".gc.log")
 	return slices.Concat([]string{"java"}, maven.Options("1536m", dir, name), collectors[settings.Text(Collector.Name)],
 		[]string{"-Dfencelab.gclog=" + log, "-Xlog:gc,gc+cpu,gc+phases:file=" + log}, Start(client(peer))), log
+}
+
+// Ahead is the setting of a client in Java that has a wrong clock.
+var Ahead = setting.Setting{
+	Name: "ahead", Kind: setting.Time, Default: "0s", Pattern: `^(0|[1-9][0-9]*)(ms|s|m)$`,
+	About: "Of a client in Java: how far the clock of its JVM is ahead of the others.",
+}
+
+// faketime is libfaketime, where distributions have it. The loader knows what $LIB is.
+const faketime = "/usr/$LIB/faketime/libfaketimeMT.so.1"
+
+// Env is what the environment of a client's JVM says. What the JVM is told of the time of day
+// passes through libfaketime: the libraries are as they are. How long something takes, and what
+// a thread waits for, is not changed.
+func Env(client setting.Values) []string {
+	by := ahead(client)
+	if by == 0 {
+		return nil
+	}
+	return []string{
+		"LD_PRELOAD=" + faketime,
+		"FAKETIME=+" + strconv.FormatFloat(by.Seconds(), 'f', -1, 64),
+		"FAKETIME_DONT_FAKE_MONOTONIC=1",
+		"FAKETIME_FORCE_MONOTONIC_FIX=0", // with it Object.wait returns at once
+	}
+}
+
+// ahead is the value of Ahead, zero where a service's clients have no such setting.
+func ahead(client setting.Values) time.Duration {
+	if _, has := client[Ahead.Name]; !has {
+		return 0
+	}
+	return client.Time(Ahead.Name)
+}
+
+// FoundClock says where libfaketime is, "" where it is missing, and then bring is the command
+// that brings it.
+func FoundClock() (where, bring string) {
+	for _, pattern := range []string{"/usr/lib*/faketime/*MT.so.1", "/usr/lib/*/faketime/*MT.so.1"} {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 { // the patterns are well-formed
+			return found[0], ""
+		}
+	}
+	return "", "apt-get install libfaketime"
+}
+
+// trials are how all programs run for a moment: clients of a lock service and a storage that are
+// not there, and a member of Hazelcast whose others never come.
+func trials() (all []maven.Trial, err error) {
+	const here = 2 // so many of the ports are the member's own
+	free, err := ports.Free(here + 2)
+	if err != nil {
+		return nil, err
+	}
+	nobody := free[here]
+	for peer, recipe := range map[string]string{"curator": "curator", Hazelcast: "hazelcast", "jdbc": "spring-jdbc", "jetcd": "jetcd", "redisson": "redisson", "spring": "spring"} {
+		all = append(all, maven.Trial{
+			Program: client(peer),
+			Arguments: []string{url.Values{
+				"by": {recipe}, "endpoints": {nobody}, "timeout": {"4000000000"}, "ttl": {"1000000000"}, "suspended": {"obeyed"},
+			}.Encode()},
+			Input: "id=1&op=reach\nid=2&op=send&method=GET&url=http://" + nobody + "/\n",
+			Env:   []string{"FENCELAB_JDBC_URL=jdbc:postgresql://" + nobody + "/"},
+		})
+	}
+	member := maven.Trial{Program: Member, Arguments: []string{"5"}}
+	for _, addr := range free {
+		member.Arguments = append(member.Arguments, fmt.Sprint(netip.MustParseAddrPort(addr).Port()))
+	}
+	return append(all, member), nil
 }

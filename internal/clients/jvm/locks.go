@@ -171,7 +171,6 @@ func (c *Client) Close(context.Context) error {
 	return os.Remove(c.log)
 }
 
-// tenure is a service.Tenure.
 type tenure struct {
 	*service.Life
 	of    *Client

@@ -39,7 +39,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// process is a JVM.
 type process struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the JVM has ended; then err says how
@@ -125,24 +124,22 @@ func (p *process) ask(ctx context.Context, op string, fields url.Values, patienc
 	p.tell(fields)
 	p.mu.Unlock()
 	defer p.forget(id)
-	select {
-	case said := <-answer:
-		return learned(said)
-	case <-p.gone:
-		return nil, p.err
-	case <-ctx.Done():
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
-		p.cancel(id)
-	}
-	select {
-	case said := <-answer:
-		return learned(said)
-	case <-p.gone:
-		return nil, p.err
-	case <-time.After(patience):
-		p.cancel(id)
-		return nil, ctx.Err()
+	var over <-chan time.Time
+	for done := ctx.Done(); ; {
+		select {
+		case said := <-answer:
+			return learned(said)
+		case <-p.gone:
+			return nil, p.err
+		case <-done:
+			done, over = nil, time.After(patience)
+			if errors.Is(ctx.Err(), context.Canceled) {
+				p.cancel(id)
+			}
+		case <-over:
+			p.cancel(id)
+			return nil, ctx.Err()
+		}
 	}
 }
 
@@ -161,7 +158,6 @@ func (p *process) forget(id string) {
 	delete(p.answers, id)
 }
 
-// learned is what an answer says.
 func learned(answer url.Values) (url.Values, error) {
 	switch text := answer.Get("text"); answer.Get("end") {
 	case "ok":

@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// web sends requests from a JVM.
 type web struct {
 	jvm   *process
 	alone bool

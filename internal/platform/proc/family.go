@@ -2,6 +2,8 @@ package proc
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +23,6 @@ type family struct {
 	over bool // the child has ended, and soon its id may be another process's
 }
 
-// signal sends a signal to the whole group.
 func (f *family) signal(leader int, s syscall.Signal) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,31 +44,28 @@ func (f *family) end(leader *os.Process) {
 // stopDeadline is for how long a group that was sent SIGSTOP may go on.
 const stopDeadline = 10 * time.Second
 
-// awaitStop returns when all processes of a group that was sent SIGSTOP stand still. The kernel
-// tells of a stop only to the parent, so this looks again and again.
+// awaitStop returns when all processes of a group that was sent SIGSTOP stand still.
 func (f *family) awaitStop(leader *Process) error {
-	deadline := time.After(stopDeadline)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for {
-		going := 0
+	ctx, cancel := context.WithTimeout(context.Background(), stopDeadline)
+	defer cancel()
+	going := 0
+	err := awaitStill(ctx, func() (bool, error) {
+		if leader.hasEnded() {
+			return false, leader.Ended()
+		}
+		going = 0
 		for _, pid := range Members(leader.PID()) {
 			still, err := stopped(pid)
 			if err == nil && !still { // else it has ended
 				going = pid
 			}
 		}
-		if going == 0 {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-leader.Done():
-			return leader.Ended()
-		case <-deadline:
-			return fmt.Errorf("%s was stopped, but its process %d goes on after %v", leader.Name, going, stopDeadline)
-		}
+		return going == 0, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s was stopped, but its process %d goes on after %v", leader.Name, going, stopDeadline)
 	}
+	return err
 }
 
 // Members are the processes of a group that still run.
@@ -95,4 +93,41 @@ func groupOf(pid int) int {
 	}
 	group, _ := strconv.Atoi(fields[groupField])
 	return group
+}
+
+// Each calls do with each process that was started, in their order; name is what Start was told.
+func (g *Group) Each(do func(name string, p *Process)) {
+	g.mu.Lock()
+	procs := g.procs
+	g.mu.Unlock()
+	for _, p := range procs {
+		do(p.lane, p)
+	}
+}
+
+// Waited is for how long the threads of the process, and of those that it started, in all, were ready to run since they
+// began, and waited for a processor; 0 where it has ended, or the kernel does not tell. See the
+// kernel's documentation of schedstats.
+func (p *Process) Waited() (all time.Duration) {
+	if p.hasEnded() {
+		return 0
+	}
+	pids := []int{p.PID()}
+	if p.family != nil {
+		pids = Members(p.PID())
+	}
+	for _, pid := range pids {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is good
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				continue // a thread that has just ended
+			}
+			var ran, delay time.Duration
+			if _, err := fmt.Fscan(strings.NewReader(string(b)), &ran, &delay); err == nil {
+				all += delay
+			}
+		}
+	}
+	return all
 }

@@ -35,15 +35,7 @@ func (n *Node) Process() *Process {
 // Runs reports whether the node has a process, which may stand still.
 func (n *Node) Runs() bool {
 	p := n.Process()
-	if p == nil {
-		return false
-	}
-	select {
-	case <-p.Done():
-		return false
-	default:
-		return true
-	}
+	return p != nil && !p.hasEnded()
 }
 
 // KillAll kills those of several nodes that run.

@@ -47,21 +47,31 @@ func (f *Other) Pause(ctx context.Context) error {
 	if err := f.signal(kernel.Stop); err != nil {
 		return err
 	}
-	// The kernel tells of a stop only to the parent, so this looks again and again.
+	err := awaitStill(ctx, func() (bool, error) {
+		still, err := stopped(f.PID)
+		if err != nil {
+			err = fmt.Errorf("process %d has ended: %w", f.PID, err)
+		}
+		return still, err
+	})
+	if err != nil && ctx.Err() != nil {
+		_ = f.Resume()
+	}
+	return err
+}
+
+// awaitStill returns when still says yes, or fails, or ctx is done. The kernel tells of a stop only to
+// the parent, so this looks again and again.
+func awaitStill(ctx context.Context, still func() (bool, error)) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
-		stopped, err := stopped(f.PID)
-		if err != nil {
-			return fmt.Errorf("process %d has ended: %w", f.PID, err)
-		}
-		if stopped {
-			return nil
+		if yes, err := still(); yes || err != nil {
+			return err
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			_ = f.Resume()
 			return ctx.Err()
 		}
 	}

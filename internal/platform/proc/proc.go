@@ -250,6 +250,15 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
+func (p *Process) hasEnded() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Signal sends a signal.
 func (p *Process) Signal(s syscall.Signal) error {
 	var err error
@@ -304,7 +313,6 @@ func (p *Process) Ended() error {
 	return ended(p.Name, p.how(), p.stderr.String())
 }
 
-// how says how the process ended.
 func (p *Process) how() string {
 	if p.err != nil {
 		return p.err.Error()

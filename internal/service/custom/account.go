@@ -12,7 +12,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// word is a line of the account.
 type word struct {
 	At     time.Duration `json:"at"` // since 1970
 	Kind   history.Kind  `json:"kind"`
@@ -26,14 +25,13 @@ type word struct {
 
 // account is what a command has said of tenures. It refuses what contradicts itself.
 type account struct {
-	began  time.Time
-	said   history.Said
-	scopes map[string]string // tenure → its lock
-	ended  map[string]bool   // tenures
+	began time.Time
+	said  history.Said
+	last  map[string]word // tenure → what was said of it
 }
 
 func newAccount(began time.Time) *account {
-	return &account{began: began, scopes: make(map[string]string), ended: make(map[string]bool)}
+	return &account{began: began, last: make(map[string]word)}
 }
 
 // event is what a line tells, as service.Stage.Tell takes it.
@@ -49,9 +47,6 @@ func (a *account) event(line []byte) (e history.Event, err error) {
 		return e, err
 	}
 	e = history.Event{At: w.At, Lane: name, Kind: w.Kind, Scope: w.Scope, Tenure: w.Tenure, Token: w.Token, Mode: w.Mode}
-	if w.Kind == history.KindGranted {
-		return e, a.begin(w)
-	}
 	// The run knows whether the tenure's own client let go of it. If another did, that is
 	// as good as a revocation.
 	switch w.Cause {
@@ -60,7 +55,7 @@ func (a *account) event(line []byte) (e history.Event, err error) {
 	case history.CauseRevoked:
 		e.Cause, e.Text = history.CauseRevoked, w.Text
 	}
-	return e, a.end(w)
+	return e, a.take(w)
 }
 
 // parse reads a line, and refuses one whose fields do not go together.
@@ -94,24 +89,19 @@ func parse(line []byte) (w word, err error) {
 	return w, fmt.Errorf("its cause is %q, want %q, %q or %q", w.Cause, history.CauseReleased, history.CauseExpired, history.CauseRevoked)
 }
 
-func (a *account) begin(w word) error {
-	if _, known := a.scopes[w.Tenure]; known {
-		return fmt.Errorf("the tenure %q is granted a second time: want a name that is new for each grant, also after a restart", w.Tenure)
-	}
-	a.scopes[w.Tenure] = w.Scope
-	return nil
-}
-
-func (a *account) end(w word) error {
-	scope, known := a.scopes[w.Tenure]
+// take takes in what is said of a tenure.
+func (a *account) take(w word) error {
+	before, known := a.last[w.Tenure]
 	switch {
-	case !known:
+	case w.Kind == history.KindGranted && known:
+		return fmt.Errorf("the tenure %q is granted a second time: want a name that is new for each grant, also after a restart", w.Tenure)
+	case w.Kind == history.KindEnded && !known:
 		return fmt.Errorf("the tenure %q ends, and was not granted", w.Tenure)
-	case scope != w.Scope:
-		return fmt.Errorf("the tenure %q ends for %s, and was granted for %s", w.Tenure, w.Scope, scope)
-	case a.ended[w.Tenure]:
+	case known && before.Scope != w.Scope:
+		return fmt.Errorf("the tenure %q ends for %s, and was granted for %s", w.Tenure, w.Scope, before.Scope)
+	case known && before.Kind == history.KindEnded:
 		return fmt.Errorf("the tenure %q ends a second time", w.Tenure)
 	}
-	a.ended[w.Tenure] = true
+	a.last[w.Tenure] = w
 	return nil
 }

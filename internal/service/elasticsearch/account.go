@@ -21,7 +21,6 @@ type account struct {
 	held map[string]tenures  // lock → those that its document tells of
 }
 
-// tenures are some, by name.
 type tenures map[string]*tenureOf
 
 // tenureOf is one that a document tells of.

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
-	"github.com/fencelab/fencelab/pkg/lock/eslock"
 )
 
 // Name is what scenarios call the service.
@@ -28,26 +26,20 @@ func Dial(o service.Options) (service.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{n.url, n.http, o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
+	return &client{*n, o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
 }
 
-// client takes its locks by a recipe.
+// client takes its locks by a recipe. A copy of it is the client of one attempt.
 type client struct {
-	url      *url.URL
-	http     *http.Client
+	node
 	settings setting.Values
 	recipe   *recipe
 }
 
 var _ service.Store = (*client)(nil)
 
-// newNodeOf is the node as a client reaches it.
-func newNodeOf(c *client) *node { return &node{url: c.url, http: c.http} }
-
 // Reach implements service.Client, as those below do.
-func (c *client) Reach(ctx context.Context) error {
-	return newNodeOf(c).call(ctx, http.MethodGet, "/", nil, nil)
-}
+func (c *client) Reach(ctx context.Context) error { return c.call(ctx, http.MethodGet, "/", nil, nil) }
 
 func (c *client) Close(context.Context) error {
 	c.http.CloseIdleConnections()
@@ -59,22 +51,22 @@ const retry = 50 * time.Millisecond
 
 // Lock asks until the lock is the client's.
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
-	w, err := c.asking("lock", scope, in)
+	a, err := c.asking("lock", scope, in)
 	if err != nil {
 		return nil, err
 	}
-	return w.ask(ctx, func() {})
+	return a.ask(ctx, func() {})
 }
 
 // TryLock asks once.
 func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
-	w, err := c.asking("trylock", scope, in)
+	a, err := c.asking("trylock", scope, in)
 	if err != nil {
 		return nil, err
 	}
-	t, err := w.try(ctx)
+	t, err := a.try(ctx)
 	if err == lock.ErrLocked {
-		err = errors.Join(err, w.leave(ctx))
+		err = errors.Join(err, a.leave(ctx))
 	}
 	return t, err
 }
@@ -82,47 +74,38 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 // Enqueue asks in the background. It returns when the client waits for the lock, or when
 // that has ended.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
-	w, err := c.asking("lock", scope, "")
+	a, err := c.asking("lock", scope, "")
 	if err != nil {
 		return nil, err
 	}
 	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
-		return w.ask(ctx, func() { stands(w.owner) })
+		return a.ask(ctx, func() { stands(a.owner) })
 	})
 }
 
-// asking is a client that asks for a lock, perhaps more than once.
-type asking struct {
-	*client
-	*attempt
-	op  string
-	own *eslock.Backend // of a recipe that is package eslock
-}
-
-func (c *client) asking(op, scope, in string) (*asking, error) {
+func (c *client) asking(op, scope, in string) (*attempt, error) {
 	if in != "" {
 		return nil, service.NotIn(Name, in)
 	}
-	owner := rand.Text()
-	a := &attempt{node: newNodeOf(c), lock: scope, owner: owner, settings: c.settings}
-	a.attempt = attemptOf(owner, scope)
-	w := &asking{client: c, attempt: a, op: op}
+	by := *c
+	a := &attempt{client: &by, op: op, lock: scope, owner: rand.Text()}
+	a.attempt = attemptOf(a.owner, scope)
 	if c.recipe.own {
 		var err error
-		if w.own, err = a.backend(); err != nil {
+		if a.own, err = a.backend(); err != nil {
 			return nil, err
 		}
 	}
-	return w, nil
+	return a, nil
 }
 
 // ask asks until the lock is the client's, or ctx is done. It calls stands when the lock is
 // another's.
-func (w *asking) ask(ctx context.Context, stands func()) (service.Tenure, error) {
+func (a *attempt) ask(ctx context.Context, stands func()) (service.Tenure, error) {
 	late, stop := service.Patient(ctx, func() {})
 	defer stop()
 	for ctx.Err() == nil {
-		t, err := w.try(late)
+		t, err := a.try(late)
 		if err != lock.ErrLocked {
 			return t, err
 		}
@@ -132,47 +115,91 @@ func (w *asking) ask(ctx context.Context, stands func()) (service.Tenure, error)
 		case <-ctx.Done():
 		}
 	}
-	if err := w.leave(late); err != nil {
-		return nil, w.failed(w.op, errors.Join(ctx.Err(), err))
+	if err := a.leave(late); err != nil {
+		return nil, a.failed(a.op, errors.Join(ctx.Err(), err))
 	}
 	return nil, fence.Definite.Wrap(ctx.Err())
 }
 
 // try asks once. The error is lock.ErrLocked where the lock is another's.
-func (w *asking) try(ctx context.Context) (service.Tenure, error) {
-	if w.recipe.own {
-		return w.tryOwn(ctx)
+func (a *attempt) try(ctx context.Context) (service.Tenure, error) {
+	if a.recipe.own {
+		return a.tryOwn(ctx)
 	}
-	taken, err := w.recipe.take(ctx, w.attempt)
+	taken, err := a.recipe.take(ctx, a)
 	if err != nil {
-		return nil, w.failed(w.op, err)
+		return nil, a.failed(a.op, err)
 	}
 	if !taken {
 		return nil, lock.ErrLocked
 	}
-	service.Stand(ctx, w.owner)
-	return &held{service.Granted{Tenure: &tenure{service.NewLife(), w}}, w}, nil
+	service.Stand(ctx, a.owner)
+	return &held{service.Granted{Tenure: &tenure{service.NewLife(), a}}, a}, nil
 }
 
 // leave does what a client does that has not got the lock.
-func (w *asking) leave(ctx context.Context) error {
-	if w.recipe.back != nil {
-		if err := w.recipe.back(ctx, w.attempt); err != nil {
+func (a *attempt) leave(ctx context.Context) error {
+	if a.recipe.back != nil {
+		if err := a.recipe.back(ctx, a); err != nil {
 			return err
 		}
 	}
-	if w.recipe.own || w.client.settings.Text(settingUnlock) != unlockAlways {
+	if a.recipe.own || a.settings.Text(settingUnlock) != unlockAlways {
 		return nil // package eslock releases only what it holds
 	}
-	_, err := w.recipe.free(ctx, w.attempt)
+	_, err := a.recipe.free(ctx, a)
 	return err
 }
 
 // failed is why a request failed. What Elasticsearch has refused has had no effect; of what it
 // did not answer that is not known.
-func (w *asking) failed(op string, err error) error {
+func (a *attempt) failed(op string, err error) error {
 	if errors.As(err, new(*refusal)) {
-		return fence.Definite.Wrap(fmt.Errorf("%s %q: %w", op, w.lock, err))
+		return fence.Definite.Wrap(fmt.Errorf("%s %q: %w", op, a.lock, err))
 	}
-	return &lock.UnknownError{Op: op, Scope: w.lock, Err: err}
+	return &lock.UnknownError{Op: op, Scope: a.lock, Err: err}
+}
+
+// tenure is one of a client, by a recipe without a lease: only its client ends it.
+type tenure struct {
+	*service.Life
+	of *attempt
+}
+
+// Grant implements lock.Tenure, as the one below does.
+func (t *tenure) Grant() lock.Grant {
+	return lock.Grant{Scope: t.of.lock, Owner: t.of.owner, Mode: t.of.recipe.mode}
+}
+
+func (t *tenure) Unlock(ctx context.Context) error {
+	t.End(nil)
+	mine, err := t.of.recipe.free(ctx, t.of)
+	switch {
+	case err != nil:
+		return t.of.failed("unlock", err)
+	case !mine:
+		return lock.ErrLost
+	}
+	return nil
+}
+
+type held struct {
+	service.Granted
+	of *attempt
+}
+
+// Look asks Elasticsearch whose the lock is.
+func (h *held) Look(ctx context.Context, _ string) (said string, err error) {
+	a := h.of
+	question := "asked Elasticsearch whose " + a.lock + " is"
+	d, err := a.get(ctx, a.lock)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", question, err)
+	case !d.Found:
+		return "", service.NotHeld(question + ": nobody's")
+	case !d.Source.names(a.owner):
+		return "", service.NotHeld(question + ": another's")
+	}
+	return question + ": its own", nil
 }

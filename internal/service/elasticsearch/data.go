@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service"
@@ -62,7 +63,7 @@ func (n *node) file(ctx context.Context, lock, key string) (f file, err error) {
 
 // Do implements service.Data: a change of several keys is none of Elasticsearch's.
 func (d data) Do(ctx context.Context, ask *history.Event) error {
-	n := newNodeOf(d.of)
+	n := d.of.node
 	if d.tenure != "" {
 		n.attempt = attemptOf(d.tenure, ask.Scope)
 	}
@@ -75,7 +76,7 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 			ask.Value, ask.Missing = f.Source.Value, !f.Found
 		}
 	case history.OpWrite, history.OpDelete:
-		err = d.change(ctx, n, ask)
+		err = d.change(ctx, &n, ask)
 	default:
 		return fence.Definite.New(fmt.Sprintf("%s %s: Elasticsearch changes no two documents in one step", Name, ask.Op))
 	}
@@ -116,7 +117,7 @@ func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
 		}
 	}
 	if err == nil && d.found != nil {
-		d.found.made(ask.Key, made)
+		d.found.versions.Store(ask.Key, made)
 	}
 	return err
 }
@@ -139,4 +140,86 @@ func shownBy(ask *history.Event) history.Event {
 func (s *servers) Final(ctx context.Context, key string) (value string, has bool, err error) {
 	f, err := s.node.file(ctx, s.stage.Plan().Prefix+"/", key)
 	return f.Source.Value, f.Found, err
+}
+
+// versions keeps nobody out. Everybody finds the documents of the data, and has a tenure at
+// once, which goes on as long as they are as they were found.
+var versions = recipe{
+	name: "versions", shows: history.ShowsNone, mode: fence.Shared,
+	about: "No lock: a search (a scroll) finds all documents of the data, each with its _seq_no. Each change is made only if the document still is as it was found, or as the client itself has made it since (if_seq_no, if_primary_term); a document that was not found is only created. Needs storage: {in: service}.",
+	take:  findFiles,
+	free:  closeScroll,
+}
+
+// version is that of a document. The zero version is that of one that is not there.
+type version struct {
+	Seq  int64 `json:"_seq_no"` // of its last change, higher each time
+	Term int64 `json:"_primary_term"`
+}
+
+// findings are the documents of the data as a client has found them, or made them since.
+type findings struct {
+	scroll   string   // by which Elasticsearch knows the search
+	versions sync.Map // key → version of its document
+}
+
+func (f *findings) version(key string) version {
+	known, _ := f.versions.Load(key)
+	v, _ := known.(version)
+	return v
+}
+
+type found struct {
+	Scroll string `json:"_scroll_id"`
+	Hits   struct {
+		Hits []struct {
+			Key string `json:"_id"`
+			version
+		} `json:"hits"`
+	} `json:"hits"`
+}
+
+// versions are those of the documents that a search has found, by key.
+func (f found) versions() map[string]version {
+	list := make(map[string]version)
+	for _, hit := range f.Hits.Hits {
+		list[hit.Key] = hit.version
+	}
+	return list
+}
+
+const (
+	refresh     = "/_refresh"
+	search      = "/_search"
+	scroll      = "/_search/scroll"
+	scrollQuery = "?scroll=1m" // for how long Elasticsearch knows a search of which it hears nothing
+	mostFiles   = 1000         // that a search finds. A story has fewer
+)
+
+// findFiles begins the scroll by which a program changes many documents.
+func findFiles(ctx context.Context, a *attempt) (bool, error) {
+	of := "/" + filesOf(a.lock)
+	if a.settings.Flag(settingRefresh) {
+		if err := a.call(ctx, http.MethodPost, of+refresh, nil, nil); err != nil {
+			return false, err
+		}
+	}
+	var did found
+	err := a.call(ctx, http.MethodPost, of+search+scrollQuery, values{"size": mostFiles, "seq_no_primary_term": true}, &did)
+	if err != nil {
+		return false, err
+	}
+	a.found = &findings{scroll: did.Scroll}
+	for key, v := range did.versions() {
+		a.found.versions.Store(key, v)
+	}
+	return true, nil
+}
+
+func closeScroll(ctx context.Context, a *attempt) (bool, error) {
+	err := a.call(ctx, http.MethodDelete, scroll, values{"scroll_id": a.found.scroll}, nil)
+	if refused(err, http.StatusNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -108,7 +108,6 @@ func (a *files) changed(e history.Event, attempt string, status int, now file) {
 	}
 }
 
-// tell tells of a request.
 func (a *files) tell(kind history.Kind, e history.Event) {
 	a.index++
 	e.Kind, e.Index, e.At = kind, a.index, time.Duration(time.Now().UnixNano())
@@ -144,7 +143,6 @@ func (a *files) outrun(key string, now version, attempt string) {
 	})
 }
 
-// endAll ends the tenures of which over is true.
 func (a *files) endAll(why string, over func(*searcher) bool) {
 	a.searchers = slices.DeleteFunc(a.searchers, func(s *searcher) bool {
 		if !over(s) {
@@ -155,15 +153,7 @@ func (a *files) endAll(why string, over func(*searcher) bool) {
 	})
 }
 
-// tellOf tells of a tenure.
 func (a *files) tellOf(s *searcher, e history.Event) {
 	e.At, e.Lane, e.Scope, e.Tenure = time.Duration(time.Now().UnixNano()), Name, s.lock, s.name
 	a.stage.Tell(e)
 }
-
-// searches reports whether a request begins a search, and ends whether one ends a search.
-func searches(r *http.Request) bool {
-	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, search)
-}
-
-func ends(r *http.Request) bool { return r.Method == http.MethodDelete && r.URL.Path == scroll }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,6 +47,9 @@ func (g *gate) handler() http.Handler { return webpage.Guard(g) }
 // headers are those of requests that the node is told.
 var headers = []string{"Content-Type", opaqueID}
 
+// sending sends a request to the node, and returns the answer and its body.
+type sending func() (*http.Response, []byte, error)
+
 // ServeHTTP implements http.Handler. The node gets a request whole, and has the time to answer
 // it, whatever becomes of the client.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -59,23 +63,19 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			header.Set(name, value)
 		}
 	}
-	send := func() (*http.Response, []byte, error) {
+	var send sending = func() (*http.Response, []byte, error) {
 		return g.node.send(context.WithoutCancel(r.Context()), r.Method, r.RequestURI, header, body)
 	}
-	var resp *http.Response
-	var answer []byte
 	question, err := questionOf(r, body)
-	switch {
-	case err != nil:
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
-	case question != nil:
-		resp, answer, err = g.ask(*question, r.Header.Get(opaqueID), send)
-	case r.Method == http.MethodGet:
-		resp, answer, err = send()
-	default:
-		resp, answer, err = g.change(r, send)
 	}
+	pass := send
+	if question != nil || r.Method != http.MethodGet {
+		pass = func() (*http.Response, []byte, error) { return g.inOrder(r, question, send) }
+	}
+	resp, answer, err := pass()
 	if err != nil {
 		panic(http.ErrAbortHandler) // the outcome is not known: the client gets no answer
 	}
@@ -84,85 +84,72 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// change sends a request that may change documents, and has the account take in what came
-// of it.
-func (g *gate) change(r *http.Request, send func() (*http.Response, []byte, error)) (*http.Response, []byte, error) {
+// accountDeadline is for how long the account waits for what came of a request.
+const accountDeadline = 10 * time.Second
+
+// inOrder sends a request for the data, or one that may change documents, and has the account take
+// in what came of it. Where the account does not know that the run ends.
+func (g *gate) inOrder(r *http.Request, question *history.Event, send sending) (*http.Response, []byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, nil, errClosed
 	}
-	attempt, sent := r.Header.Get(opaqueID), time.Now()
-	resp, answer, err := send()
-	seen := g.see(attempt, sent)
-	if lock := g.lockOf(attempt); seen == nil && lock != "" && err == nil && resp.StatusCode < 300 {
-		switch {
-		case searches(r):
-			seen = g.files.opened(lock, attempt, answer)
-		case ends(r):
-			g.files.closed(lock, attempt)
-		}
-	}
-	g.failed(seen)
-	return resp, answer, err
-}
-
-// lockOf is the lock that an attempt is for; "": none of the run's.
-func (g *gate) lockOf(attempt string) string {
-	i := slices.IndexFunc(g.locks, func(lock string) bool { return isOf(attempt, lock) })
-	if i < 0 {
-		return ""
-	}
-	return g.locks[i]
-}
-
-// ask sends a request for the data, and has the account take in what came of it.
-func (g *gate) ask(question history.Event, attempt string, send func() (*http.Response, []byte, error)) (*http.Response, []byte, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return nil, nil, errClosed
-	}
+	sent := time.Now()
 	resp, answer, err := send()
 	status := 0
 	if err == nil {
 		status = resp.StatusCode
 	}
-	if question.Op == history.OpRead {
-		g.failed(g.files.read(question, status, answer))
-		return resp, answer, err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), accountDeadline)
 	defer cancel()
-	now, seen := g.node.file(ctx, question.Scope, question.Key)
-	if seen == nil {
-		g.files.changed(question, attempt, status, now)
+	var seen error
+	if question != nil {
+		seen = g.seeData(ctx, *question, r.Header.Get(opaqueID), status, answer)
+	} else {
+		seen = g.seeLocks(ctx, r, sent, status, answer)
 	}
-	g.failed(seen)
-	return resp, answer, err
-}
-
-// failed ends the run where the account does not know what came of a request.
-func (g *gate) failed(seen error) {
 	if seen != nil {
 		g.fail(fmt.Errorf("the account of %s: %w", Name, seen))
 	}
+	return resp, answer, err
 }
 
-// accountDeadline is for how long the account waits for the documents of the locks.
-const accountDeadline = 10 * time.Second
-
-func (g *gate) see(attempt string, sent time.Time) error {
-	ctx, cancel := context.WithTimeout(context.Background(), accountDeadline)
-	defer cancel()
+// seeLocks has the account take in the locks after a request, and the tenures of searchers. status
+// is that of the answer; 0: there was none.
+func (g *gate) seeLocks(ctx context.Context, r *http.Request, sent time.Time, status int, answer []byte) error {
+	attempt, of := r.Header.Get(opaqueID), ""
 	for _, lock := range ownLast(g.locks, attempt) {
 		d, err := g.node.get(ctx, lock)
 		if err != nil {
 			return err
 		}
 		g.account.see(lock, d, attempt, sent)
+		if isOf(attempt, lock) {
+			of = lock
+		}
+	}
+	switch {
+	case of == "" || status == 0 || status >= 300:
+		return nil
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, search):
+		return g.files.opened(of, attempt, answer)
+	case r.Method == http.MethodDelete && r.URL.Path == scroll:
+		g.files.closed(of, attempt)
 	}
 	return nil
+}
+
+// seeData has the account take in what came of a request for the data.
+func (g *gate) seeData(ctx context.Context, question history.Event, attempt string, status int, answer []byte) error {
+	if question.Op == history.OpRead {
+		return g.files.read(question, status, answer)
+	}
+	now, err := g.node.file(ctx, question.Scope, question.Key)
+	if err == nil {
+		g.files.changed(question, attempt, status, now)
+	}
+	return err
 }
 
 // ownLast are locks, that of an attempt last: what else the attempt takes, it takes for this

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -110,7 +111,7 @@ func refused(err error, status int) bool {
 	return errors.As(err, &r) && r.status == status
 }
 
-// call sends a request with a body in JSON, unless that is nil, and reads the answer into out,
+// call sends a request with a body, which it makes JSON of unless that is bytes or nil, and reads the answer into out,
 // unless that is nil.
 func (n *node) call(ctx context.Context, method, path string, in, out any) error {
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -120,10 +121,10 @@ func (n *node) call(ctx context.Context, method, path string, in, out any) error
 	if n.asked != "" {
 		header.Set(askedHeader, n.asked)
 	}
-	var body []byte
-	if in != nil {
+	body, whole := in.([]byte)
+	if in != nil && !whole {
 		var err error
-		if body, err = encode(in); err != nil {
+		if body, err = json.Marshal(in); err != nil {
 			return err
 		}
 	}
@@ -146,54 +147,21 @@ func (n *node) call(ctx context.Context, method, path string, in, out any) error
 	return nil
 }
 
-// lines are a body of several objects in JSON, one a line, as _bulk wants it.
-type lines []any
-
-func encode(in any) ([]byte, error) {
-	several, is := in.(lines)
-	if !is {
-		return json.Marshal(in)
-	}
-	var b bytes.Buffer
-	for _, line := range several {
-		if err := json.NewEncoder(&b).Encode(line); err != nil {
-			return nil, err
-		}
-	}
-	return b.Bytes(), nil
-}
-
 // The index of the locks, and that of the data. A run in servers that others use has its own,
 // called by the prefix of the run's locks; names of indices have no capitals.
 const (
-	index        = "fs-lock"
-	dataIndex    = "fs-files"
-	prefixBegins = "/gcsim-"
-	runLength    = 26
+	index     = "fs-lock"
+	dataIndex = "fs-files"
 )
 
-// prefixOf is the prefix of its run that a lock's name begins with; "": it has none.
-func prefixOf(lock string) string {
-	rest, is := strings.CutPrefix(lock, prefixBegins)
-	run, _, _ := strings.Cut(rest, "/")
-	if !is || len(run) != runLength {
-		return ""
-	}
-	return prefixBegins + run
-}
-
 // indexOf is the index in which a lock is, or those are that begin with a prefix.
-func indexOf(lock string) string { return ownIndex(index, lock) }
+func indexOf(lock string) string { return index + ofRun(lock) }
 
 // filesOf is the index in which the data is that a lock guards.
-func filesOf(lock string) string { return ownIndex(dataIndex, lock) }
+func filesOf(lock string) string { return dataIndex + ofRun(lock) }
 
-func ownIndex(index, lock string) string {
-	prefix := prefixOf(lock)
-	if prefix == "" {
-		return index
-	}
-	return index + "-" + strings.ToLower(strings.TrimPrefix(prefix, prefixBegins))
+func ofRun(lock string) string {
+	return strings.ToLower(strings.TrimPrefix(service.PrefixOf(lock), "/gcsim"))
 }
 
 // path is that of what is done to the document of a lock.
@@ -228,7 +196,6 @@ type holder struct {
 	Renewals int64       `json:"renewals"`
 }
 
-// names reports whether a document names the owner of a lock.
 func (c content) names(owner string) bool {
 	return c.ProcessID == owner || slices.ContainsFunc(c.Holders, func(h holder) bool { return h.Owner == owner })
 }

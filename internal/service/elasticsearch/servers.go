@@ -48,7 +48,6 @@ var settings = values{
 	"mappings": values{"dynamic": false, "properties": values{"process_id": values{"type": "keyword"}}},
 }
 
-// indices are the run's.
 func (s *servers) indices() []string {
 	return []string{indexOf(s.stage.Plan().Prefix), filesOf(s.stage.Plan().Prefix)}
 }
@@ -92,7 +91,7 @@ func warmUp(ctx context.Context, n *node, prefix string) error {
 	settings := setting.Defaults(slices.Concat(setting.Client, clientSettings))
 	settings[setting.TTL] = observeDeadline.String()
 	for _, r := range recipes {
-		c, scope := &client{n.url, n.http, settings, r}, prefix+"/warm-up/"+r.name
+		c, scope := &client{*n, settings, r}, prefix+"/warm-up/"+r.name
 		t, err := c.TryLock(ctx, scope, "")
 		if err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// The settings of its clients.
 const (
 	settingUnlock = "unlock"
 	unlockHeld    = "held"

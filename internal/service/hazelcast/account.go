@@ -1,7 +1,10 @@
 package hazelcast
 
 import (
+	"bufio"
+	"context"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -24,10 +27,8 @@ type account struct {
 	last time.Duration   // the time of what was told last
 }
 
-// key is a lock of a cluster.
 type key struct{ cluster, lock string }
 
-// change is a line about a lock.
 type change struct {
 	kind  history.Kind
 	fence fence.Token
@@ -100,4 +101,62 @@ func (a *account) tell(of key, at time.Duration, c change, why string) {
 		e.Cause = history.CauseRevoked
 	}
 	a.stage.Tell(e)
+}
+
+// followAgain is the pause before a member is asked again that does not tell.
+const followAgain = 50 * time.Millisecond
+
+// stream is what a member tells, from the beginning of its log.
+type stream struct {
+	conn    net.Conn
+	lines   *bufio.Scanner
+	member  string // the address at which it serves
+	cluster string // what it calls the cluster
+}
+
+func listen(ctx context.Context, addr string) (*stream, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	s := &stream{conn: conn, lines: bufio.NewScanner(conn)}
+	if !s.lines.Scan() {
+		conn.Close()
+		return nil, fmt.Errorf("the member at %s tells nothing: %w", addr, s.lines.Err())
+	}
+	if _, err := fmt.Sscanf(s.lines.Text(), "member %s %s", &s.member, &s.cluster); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("the member at %s says %q: %w", addr, s.lines.Text(), err)
+	}
+	return s, nil
+}
+
+// follow takes in what a member tells until ctx is done, also after its stream has ended.
+func (s *servers) follow(ctx context.Context, addr string, from *stream) {
+	for ctx.Err() == nil {
+		if from != nil {
+			if err := from.each(ctx, s.account.of(from.cluster)); err != nil {
+				s.stage.Fail(nil, fmt.Errorf("observer: %s: %w", addr, err))
+			}
+		}
+		select {
+		case <-time.After(followAgain):
+		case <-ctx.Done():
+			return
+		}
+		from, _ = listen(ctx, addr) // without an answer it is asked again
+	}
+}
+
+// each hands over each line, until the stream ends, or until one is refused.
+func (s *stream) each(ctx context.Context, see func(line string) error) error {
+	defer context.AfterFunc(ctx, func() { s.conn.Close() })()
+	defer s.conn.Close()
+	for s.lines.Scan() {
+		if err := see(s.lines.Text()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

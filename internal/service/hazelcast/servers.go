@@ -20,7 +20,6 @@ type servers struct {
 	account  *account
 }
 
-// start starts the run's own.
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	cluster, err := startCluster(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {

@@ -1,7 +1,6 @@
 package mariadb
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -29,20 +28,11 @@ const ownDatabase = "gcsim"
 // as a client's network may be another.
 type place struct{ url, addr string }
 
-// placeAt is the MariaDB at an address.
-type placeAt func(addr string) place
-
-// placesBy makes the places of the server at a URL; "" is a server that a run has started.
-func placesBy(url string) placeAt {
-	return func(addr string) place { return place{cmp.Or(url, ownURL), addr} }
-}
-
-// open is how a client reaches it.
-func (places placeAt) open(endpoints []string) (sqlservice.Database, error) {
+func open(url string, endpoints []string) (sqlservice.Database, error) {
 	if len(endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", endpoints)
 	}
-	return places(endpoints[0]), nil
+	return place{url, endpoints[0]}, nil
 }
 
 // config is how to connect to where a lock is; "" is no lock, and no database. Its sessions have
@@ -108,4 +98,15 @@ func (p place) Pool(lock string) (driver.Connector, error) {
 		return nil, err
 	}
 	return mysql.NewConnector(c)
+}
+
+// sslModes are what the driver in Java calls the values of the parameter tls.
+var sslModes = map[string]string{"true": "verify-full", "skip-verify": "trust"}
+
+func jdbc(u *url.URL, lock string) (driver, path string, parameters url.Values) {
+	parameters = make(url.Values)
+	if mode := sslModes[u.Query().Get("tls")]; mode != "" {
+		parameters.Set("sslMode", mode)
+	}
+	return "mariadb", "/" + databaseOf(lock), parameters
 }

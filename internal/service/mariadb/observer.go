@@ -1,11 +1,18 @@
 package mariadb
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/mariadb/mariadbproc"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
@@ -55,4 +62,67 @@ func (s *servers) sees(ctx context.Context, level sql.IsolationLevel, transactio
 	}
 	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT * FROM goes_on WHERE owner = ?)", transaction).Scan(&there)
 	return there, errors.Join(err, tx.Rollback())
+}
+
+// servers are the one MariaDB of a run.
+type servers struct {
+	sqlservice.Servers
+	database string // of the run
+	tables   sqlservice.Tables
+	holds    map[string]sqlservice.Conn // key → who has its row locked
+}
+
+func newServers(stage service.Stage, url, addr string) sqlservice.Running {
+	s := &servers{database: cmp.Or(sqlservice.DatabaseOf(stage.Plan().Prefix), ownDatabase), holds: make(map[string]sqlservice.Conn)}
+	s.Servers = sqlservice.Servers{
+		Stage: stage, Database: place{url, addr}, Observer: s, Address: addr,
+		Account: sqlservice.NewAccount(Name, stage, recipes, s.goesOn),
+		Found:   "SELECT value FROM item WHERE name = $1",
+		Drop:    "DROP DATABASE IF EXISTS " + quoted(s.database),
+	}
+	return s
+}
+
+func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservice.Server, error) {
+	return mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
+}
+
+// Make implements sqlservice.Observer.
+func (s *servers) Make(ctx context.Context) error {
+	if err := s.Administer(ctx, create(s.database)); err != nil {
+		return err
+	}
+	const row = "INSERT INTO %s (name) VALUES ($1)"
+	return s.MakeTables(ctx, token.Dialect, statement("schema"), fmt.Sprintf(row, "row_lock"), fmt.Sprintf(row, "resource"))
+}
+
+func create(database string) string {
+	return "CREATE DATABASE " + quoted(database) + " CHARACTER SET utf8mb4"
+}
+
+// rights does what a run does that needs rights: it makes a database, and reads who waits for a
+// lock. It leaves nothing behind.
+func rights(ctx context.Context, conn sqlservice.Conn) error {
+	database := "gcsim-" + rand.Text()
+	_, made := conn.Run(ctx, create(database))
+	if made == nil {
+		made = sqlservice.MakeTables(ctx, conn.(*link).to, "/"+database, token.Dialect, statement("schema"))
+	}
+	_, err := statusOf(ctx, conn)
+	_, dropped := conn.Run(ctx, "DROP DATABASE IF EXISTS "+quoted(database))
+	if err := errors.Join(made, err, dropped); err != nil {
+		return fmt.Errorf("its user has no right to what runs do. %s: %w", wantRights, err)
+	}
+	return nil
+}
+
+// wantRights is what the user of a MariaDB needs that is there already.
+const wantRights = "It needs GRANT ALL ON `gcsim-%`.*, and GRANT PROCESS ON *.*; where the server writes a binary log it also needs SUPER, or the server log_bin_trust_function_creators = 1"
+
+// Leave drops the run's database, once the transactions of the run's clients have ended.
+func (s *servers) Leave(ctx context.Context) {
+	for _, conn := range s.holds {
+		conn.HangUp()
+	}
+	s.Servers.Leave(ctx)
 }

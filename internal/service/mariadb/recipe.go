@@ -16,7 +16,6 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-// recipes are all of them.
 var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &getLock, &version, &status}
 
 // Those of all databases.
@@ -29,7 +28,6 @@ var (
 	status         = sqlservice.Status(look)
 )
 
-// now is the database's clock.
 func now(ctx context.Context, conn sqlservice.Conn) (now time.Time, err error) {
 	err = conn.Row(ctx, "SELECT SYSDATE(6)").Scan(&now)
 	return now, err

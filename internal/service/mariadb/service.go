@@ -19,14 +19,16 @@ func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 
 // serviceAt is the service with the server at a URL; "" is a server that a run starts.
 func serviceAt(url string) *service.Service {
-	at := placesBy(url)
-	d := sqlservice.About{Rules: rules, Recipes: recipes, Open: at.open, Server: launch, Rights: rights, URL: url, Variable: urlEnv}
+	d := sqlservice.About{
+		Rules: rules, Recipes: recipes, Open: open, Server: launch, Servers: newServers, Rights: rights, JDBC: jdbc,
+		URL: url, Variable: urlEnv, OwnURL: ownURL,
+	}
 	d.Service = service.Service{
 		Service: scenario.Service{Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1"},
 		Faults:  faults,
 		Found:   func() (where, bring string) { return mariadbproc.Program(), mariadbproc.Install },
-		At:      find, PeerEnv: at.peerEnv, DefaultEndpoints: []string{"127.0.0.1:3306"},
-		Command: mariadbproc.Command, Start: start, Join: at.join, Greets: true,
+		At:      find, DefaultEndpoints: []string{"127.0.0.1:3306"},
+		Command: mariadbproc.Command, Greets: true,
 	}
 	return d.Made()
 }

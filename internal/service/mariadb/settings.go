@@ -31,21 +31,18 @@ func arguments(world setting.Values) []string {
 	return list
 }
 
-// The settings of its clients.
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &token), sqlservice.Ahead, sqlservice.Unlock,
 	sqlservice.Compare, sqlservice.Writes, sqlservice.LockTimeout, sqlservice.OnTimeout, sqlservice.GiveUp, sqlservice.Look, java.Collector,
 }
 
-// rules are of its clients.
-var rules = []sqlservice.Rule{{Setting: sqlservice.OnTimeout.Name, Wrong: func(a sqlservice.Asked) string {
-	switch {
-	case a.Text(sqlservice.OnTimeout.Name) == sqlservice.OnTimeout.Default:
-		return ""
-	case !a.InService:
-		return "the data does not lie in MariaDB, and no transaction changes it: leave \"on-timeout\" out"
-	case a.By.Inside(a.Values):
-		return "a change is part of the transaction that has the lock, which ends with an error: leave \"on-timeout\" out, or want \"writes: outside\""
-	}
-	return ""
-}}}
+var rules = []sqlservice.Rule{
+	{Setting: sqlservice.OnTimeout.Name, Text: "the data does not lie in MariaDB, and no transaction changes it: leave %q out",
+		Wrong: func(a sqlservice.Asked) bool { return choosesOnTimeout(a) && !a.InService }},
+	{Setting: sqlservice.OnTimeout.Name, Text: `a change is part of the transaction that has the lock, which ends with an error: leave %q out, or want "writes: outside"`,
+		Wrong: func(a sqlservice.Asked) bool { return choosesOnTimeout(a) && a.By.Inside(a.Values) }},
+}
+
+func choosesOnTimeout(a sqlservice.Asked) bool {
+	return a.Text(sqlservice.OnTimeout.Name) != sqlservice.OnTimeout.Default
+}

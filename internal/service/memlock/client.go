@@ -52,7 +52,7 @@ func (c *caller) open(ctx context.Context, method, path string, form url.Values)
 }
 
 // call sends a request, and reads the answer into p, unless that is nil.
-func (c *caller) call(ctx context.Context, method, path string, form url.Values, p *place) error {
+func (c *caller) call(ctx context.Context, method, path string, form url.Values, p *service.Standing) error {
 	resp, err := c.open(ctx, method, path, form)
 	if err != nil {
 		return err
@@ -74,7 +74,6 @@ func (c *caller) Close(context.Context) error {
 	return nil
 }
 
-// client is one client's way to the server.
 type client struct {
 	*caller
 	settings setting.Values
@@ -115,7 +114,7 @@ func (c *client) enter(ctx context.Context, op, scope, in string) (*tenure, erro
 		form.Set("try", "yes")
 	}
 	asked := time.Now()
-	var p place
+	var p service.Standing
 	switch err := c.call(ctx, http.MethodPost, "/places", form, &p); {
 	case errors.Is(err, lock.ErrLocked):
 		return nil, err
@@ -142,7 +141,6 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	return &queued{t, queue}, nil
 }
 
-// queued is a place in the queue.
 type queued struct {
 	*tenure
 	*service.Queue

@@ -128,7 +128,7 @@ func (s *servers) Observe(ctx context.Context) error {
 }
 
 func (s *servers) position(ctx context.Context) (fence.Token, error) {
-	var counted place
+	var counted service.Standing
 	err := s.stage.Meanwhile(ctx, "the server's count", func(ctx context.Context) error {
 		return s.call(ctx, http.MethodGet, "/count", nil, &counted)
 	})

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql/driver"
@@ -35,20 +34,11 @@ type place struct {
 	behind    string // the address is a pooler's, and this is the server's; "": there is none
 }
 
-// placeAt is the PostgreSQL at an address.
-type placeAt func(addr string) place
-
-// placesBy makes the places of the server at a URL; "" is a server that a run has started.
-func placesBy(url string) placeAt {
-	return func(addr string) place { return place{url: cmp.Or(url, ownURL), addr: addr} }
-}
-
-// open is how a client reaches it.
-func (places placeAt) open(endpoints []string) (sqlservice.Database, error) {
+func open(url string, endpoints []string) (sqlservice.Database, error) {
 	if n := len(endpoints); n != 1 && n != 2 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT, or that of a pooler and that of the server behind it", endpoints)
 	}
-	p := places(endpoints[0])
+	p := place{url: url, addr: endpoints[0]}
 	if len(endpoints) == 2 {
 		p.behind = endpoints[1]
 	}
@@ -143,4 +133,12 @@ func (p place) dialOnce(config *pgx.ConnConfig) {
 		done()
 		return nil
 	}
+}
+
+// jdbc: the driver in Java calls parameters as PostgreSQL does.
+func jdbc(u *url.URL, lock string) (driver, path string, parameters url.Values) {
+	if path = u.Path; sqlservice.DatabaseOf(lock) != "" {
+		path = "/" + sqlservice.DatabaseOf(lock)
+	}
+	return "postgresql", path, u.Query()
 }

@@ -16,7 +16,6 @@ var files embed.FS
 
 var statement = sqlservice.Statements(files)
 
-// recipes are all of them.
 var recipes = []*recipe{&token, &intLock, &intLockDBClock, &springJDBC, &forUpdate, &forUpdateNaive, &advisory, &advisoryTransaction, &version, &status}
 
 // Those of all databases.

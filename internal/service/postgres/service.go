@@ -25,8 +25,10 @@ func Service() *service.Service { return serviceAt(os.Getenv(urlEnv)) }
 
 // serviceAt is the service with the server at a URL; "" is a server that a run starts.
 func serviceAt(url string) *service.Service {
-	at := placesBy(url)
-	d := sqlservice.About{Rules: rules, Recipes: recipes, Open: at.open, Server: launch, Rights: rights, URL: url, Variable: urlEnv}
+	d := sqlservice.About{
+		Rules: rules, Recipes: recipes, Open: open, Server: launch, Servers: newServers, Started: startPooler, Rights: rights, JDBC: jdbc,
+		URL: url, Variable: urlEnv, OwnURL: ownURL,
+	}
 	d.Service = service.Service{
 		Service: scenario.Service{
 			Name: Name, World: worldSettings, Client: clientSettings, Nodes: Name + "1",
@@ -35,8 +37,8 @@ func serviceAt(url string) *service.Service {
 		Faults: faults,
 		Found:  func() (where, bring string) { return postgresproc.Program(), postgresproc.Install },
 		Get:    postgresproc.Get,
-		At:     find, PeerEnv: at.peerEnv, DefaultEndpoints: []string{"127.0.0.1:5432"},
-		Command: postgresproc.Command, Start: start, Join: at.join, Lacks: lacks,
+		At:     find, DefaultEndpoints: []string{"127.0.0.1:5432"},
+		Command: postgresproc.Command, Lacks: lacks,
 	}
 	return d.Made()
 }
@@ -72,7 +74,6 @@ func needsOwn(world setting.Values, _ map[string]scenario.Client) (why []string)
 	return why
 }
 
-// rights says what a server lacks.
 func rights(ctx context.Context, conn sqlservice.Conn) error {
 	var level string
 	var may bool

@@ -28,7 +28,6 @@ var worldSettings = []setting.Setting{
 		About: "How many connections to the server the pgbouncer has at most, from 1 to 99 (default_pool_size)."},
 }
 
-// The settings of its clients.
 const (
 	settingThrough = "through"
 	throughPooler  = "pooler"
@@ -44,13 +43,11 @@ var clientSettings = []setting.Setting{
 
 const noPooler = "there is no pgbouncer: want \"pooler: transaction\", or leave %q out"
 
-// rules are of its clients.
-var rules = []sqlservice.Rule{{Setting: settingThrough, Wrong: func(a sqlservice.Asked) string {
-	if isPooled(a.World) || a.Text(settingThrough) == throughPooler {
-		return ""
-	}
-	return fmt.Sprintf(noPooler, settingThrough)
-}}}
+var rules = []sqlservice.Rule{
+	{Setting: settingThrough, Text: noPooler, Wrong: func(a sqlservice.Asked) bool {
+		return !isPooled(a.World) && a.Text(settingThrough) != throughPooler
+	}},
+}
 
 // checkPool finds what is said of a pooler where there is none.
 func checkPool(w scenario.World, _ map[string]scenario.Client) *scenario.Conflict {

@@ -12,14 +12,14 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
 // file is the path of a database, which each client opens itself.
 type file string
 
-// open is how a client reaches it.
-func open(endpoints []string) (sqlservice.Database, error) {
+func open(_ string, endpoints []string) (sqlservice.Database, error) {
 	if len(endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want the path of one file", endpoints)
 	}
@@ -77,7 +77,6 @@ func (file) Answer(err error) sqlservice.Answer {
 	return sqlservice.Refused
 }
 
-// link is one connection.
 type link struct {
 	*sqlservice.Link
 	file file
@@ -137,4 +136,31 @@ func (l *link) beginImmediate(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// found is the statement that finds what a key has.
+const found = "SELECT value FROM item WHERE name = $1"
+
+// Find implements sqlservice.Conn. It has the file's lock as a change has: so the account has
+// both in the order in which they happened.
+func (l *link) Find(ctx context.Context, _, key string, told []history.Event) (value *string, err error) {
+	if err := l.beginImmediate(ctx); err != nil {
+		return nil, err
+	}
+	if value, err = sqlservice.ValueOf(l.Row(ctx, found, key)); err != nil {
+		return nil, err
+	}
+	_, err = l.Run(ctx, "INSERT INTO told (kind, content, at) VALUES ($1, $2, $3)",
+		sqlservice.ToldDone, sqlservice.InJSON(sqlservice.Told{Events: told, Value: value}), time.Now().UnixMicro())
+	return value, err
+}
+
+// Change is a statement for each key. No recipe compares anything.
+func (l *link) Change(ctx context.Context, c *sqlservice.Change) (now sqlservice.Seen, made bool, err error) {
+	err = l.beginImmediate(ctx)
+	for i := 0; i < len(c.Told) && err == nil; i++ {
+		e := c.Told[i]
+		_, err = l.Run(ctx, statement("item_put"), e.Key, sqlservice.After(e), sqlservice.InJSON(e), time.Now().UnixMicro())
+	}
+	return now, err == nil, err
 }

@@ -45,43 +45,47 @@ func (c *Client) Close(context.Context) error {
 
 // Lock waits for a lock.
 func (c *Client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
-	w, err := c.asking("lock", scope, in)
-	if err != nil {
-		return nil, err
-	}
-	return w.lock(ctx, nil)
+	return c.take(ctx, "lock", scope, in, nil)
 }
 
 // TryLock asks once.
 func (c *Client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
-	w, err := c.asking("trylock", scope, in)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case c.Recipe.Dialect != "":
-		return w.granted(ctx)(w.tryOwn(ctx))
-	case c.Recipe.Hold != nil:
-		return w.granted(ctx)(w.tryHold(ctx))
-	case c.Recipe.Same != nil:
-		return w.granted(ctx)(w.read(ctx))
-	}
-	conn, err := c.Database.Connect(ctx, scope)
-	if err != nil {
-		return nil, fence.Definite.Wrap(err)
-	}
-	defer conn.HangUp()
-	return w.granted(ctx)(w.try(ctx, conn))
+	return c.take(ctx, opTry, scope, in, nil)
 }
 
 // Enqueue asks in the background. It returns when the client waits for the lock, or when
 // that has ended.
 func (c *Client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
-	w, err := c.asking("lock", scope, "")
+	return service.Wait(ctx, scope, func(ctx context.Context, stands func(owner string)) (service.Tenure, error) {
+		return c.take(ctx, "lock", scope, "", stands)
+	})
+}
+
+// opTry is the op of who asks once, and does not wait.
+const opTry = "trylock"
+
+// take takes a lock by the recipe. It calls stands, unless that is nil, with the name of the
+// tenure to be when the client waits for another.
+func (c *Client) take(ctx context.Context, op, scope, in string, stands func(owner string)) (service.Tenure, error) {
+	if in != "" {
+		return nil, service.NotIn(c.Database.Name(), in)
+	}
+	w := &asking{c, Attempt{Lock: scope, Owner: rand.Text(), Settings: c.Settings}, op}
+	by := w.ask
+	switch {
+	case c.Recipe.Dialect != "":
+		by = w.lockOwn
+	case c.Recipe.Hold != nil:
+		by = w.hold
+	case c.Recipe.Same != nil:
+		by = w.read
+	}
+	t, err := by(ctx, stands)
 	if err != nil {
 		return nil, err
 	}
-	return service.Wait(ctx, scope, w.lock)
+	service.Stand(ctx, t.Grant().Owner)
+	return named{service.Granted{Tenure: t}, c.Database.Name()}, nil
 }
 
 // asking is a client that asks for a lock, perhaps more than once.
@@ -89,13 +93,6 @@ type asking struct {
 	*Client
 	Attempt
 	op string
-}
-
-func (c *Client) asking(op, scope, in string) (*asking, error) {
-	if in != "" {
-		return nil, service.NotIn(c.Database.Name(), in)
-	}
-	return &asking{c, Attempt{Lock: scope, Owner: rand.Text(), Settings: c.Settings}, op}, nil
 }
 
 // failed is why an attempt failed. What the database has refused has had no effect; of what
@@ -121,18 +118,4 @@ func (w *asking) undone(err error) error {
 		return fmt.Errorf("%w: %w", lock.ErrLost, err)
 	}
 	return w.failed("unlock", err)
-}
-
-// lock waits for the lock. It calls stands, unless that is nil, with the name of the tenure to
-// be when the client waits for another.
-func (w *asking) lock(ctx context.Context, stands func(owner string)) (service.Tenure, error) {
-	switch {
-	case w.Recipe.Dialect != "":
-		return w.granted(ctx)(w.lockOwn(ctx, stands))
-	case w.Recipe.Hold != nil:
-		return w.granted(ctx)(w.hold(ctx, stands))
-	case w.Recipe.Same != nil:
-		return w.granted(ctx)(w.read(ctx))
-	}
-	return w.granted(ctx)(w.ask(ctx, stands))
 }

@@ -6,10 +6,13 @@ import (
 	"database/sql/driver"
 	"embed"
 	"errors"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // Database is how a client reaches one.
@@ -97,18 +100,59 @@ var files embed.FS
 
 var statement = Statements(files)
 
-// prefixBegins is how the prefix of a run's locks begins, and prefixLength how long it is:
-// each run has as many letters.
-const (
-	prefixBegins = "/gcsim-"
-	prefixLength = len(prefixBegins) + 26
-)
-
 // DatabaseOf is the database that has a lock: the one that is called as the prefix of the
 // run's locks, where there is a prefix.
-func DatabaseOf(lock string) string {
-	if !strings.HasPrefix(lock, prefixBegins) || len(lock) < prefixLength {
-		return ""
+func DatabaseOf(lock string) string { return strings.TrimPrefix(service.PrefixOf(lock), "/") }
+
+// Link is a connection of database/sql, by a driver that knows only ? in statements.
+type Link struct {
+	*sql.Conn
+	db *sql.DB
+}
+
+// Open makes a connection.
+func Open(ctx context.Context, connector driver.Connector) (*Link, error) {
+	db := sql.OpenDB(connector)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		_ = db.Close()
+		return nil, err
 	}
-	return lock[1:prefixLength]
+	return &Link{conn, db}, nil
+}
+
+// HangUp implements Conn.
+func (l *Link) HangUp() {
+	_ = l.Conn.Close()
+	_ = l.db.Close()
+}
+
+// Run implements Conn.
+func (l *Link) Run(ctx context.Context, statement string, args ...any) (bool, error) {
+	positional, inOrder := positional(statement, args)
+	result, err := l.ExecContext(ctx, positional, inOrder...)
+	if err != nil {
+		return false, err
+	}
+	rows, err := result.RowsAffected()
+	return rows > 0, err
+}
+
+// Row implements Conn.
+func (l *Link) Row(ctx context.Context, statement string, args ...any) Row {
+	positional, inOrder := positional(statement, args)
+	return l.QueryRowContext(ctx, positional, inOrder...)
+}
+
+var numbered = regexp.MustCompile(`\$\d`)
+
+// positional has a ? for each $1, and the arguments in the order of these.
+func positional(statement string, args []any) (string, []any) {
+	var inOrder []any
+	statement = numbered.ReplaceAllStringFunc(statement, func(parameter string) string {
+		n, _ := strconv.Atoi(parameter[1:])
+		inOrder = append(inOrder, args[n-1])
+		return "?"
+	})
+	return statement, inOrder
 }

@@ -2,6 +2,7 @@ package sqlservice
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service"
@@ -32,26 +33,13 @@ func (w *asking) begin(ctx context.Context, long time.Duration) (Conn, error) {
 	return conn, nil
 }
 
-// tryHold asks once, and gives up where it would have to wait.
-func (w *asking) tryHold(ctx context.Context) (lock.Tenure, error) {
-	conn, err := w.begin(ctx, time.Millisecond)
-	if err != nil {
-		return nil, err
-	}
-	err = w.Recipe.Hold(ctx, conn, &w.Attempt)
-	if w.Database.Answer(err) == GaveUp {
-		conn.HangUp()
-		return nil, lock.ErrLocked
-	}
-	if err == nil { // what it asks for next may wait as long as ever
-		err = conn.Hurry(ctx, w.Client.Settings.Time(settingLockTimeout))
-	}
-	return w.held(conn, err)
-}
-
 // hold waits until the lock is the connection's, or ctx is done.
 func (w *asking) hold(ctx context.Context, stands func(owner string)) (lock.Tenure, error) {
-	conn, err := w.begin(ctx, w.Client.Settings.Time(settingLockTimeout))
+	long := w.Client.Settings.Time(settingLockTimeout)
+	if w.op == opTry {
+		long = time.Millisecond
+	}
+	conn, err := w.begin(ctx, long)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +48,26 @@ func (w *asking) hold(ctx context.Context, stands func(owner string)) (lock.Tenu
 		defer stop()
 		go w.watchWait(watching, conn, stands)
 	}
-	if w.Client.Settings.Text(settingGiveUp) == giveUpLeave {
+	switch {
+	case w.op == opTry:
+		return w.holdOnce(ctx, conn)
+	case w.Client.Settings.Text(settingGiveUp) == giveUpLeave:
 		return w.holdOrLeave(ctx, conn)
 	}
 	return w.holdOrCancel(ctx, conn)
+}
+
+// holdOnce gives up where it would have to wait.
+func (w *asking) holdOnce(ctx context.Context, conn Conn) (lock.Tenure, error) {
+	err := w.Recipe.Hold(ctx, conn, &w.Attempt)
+	if w.Database.Answer(err) == GaveUp {
+		conn.HangUp()
+		return nil, lock.ErrLocked
+	}
+	if err == nil { // what it asks for next may wait as long as ever
+		err = conn.Hurry(ctx, w.Client.Settings.Time(settingLockTimeout))
+	}
+	return w.held(conn, err)
 }
 
 // holdOrCancel has the request cancelled when ctx is done, and waits for what comes of that.
@@ -145,16 +149,15 @@ type heldTenure struct {
 // watch has the tenure end when the connection does, for which nothing is asked meanwhile.
 func (t *heldTenure) watch() {
 	ctx, stop := context.WithCancel(context.Background())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		if t.conn.Ended(ctx) {
 			t.End(lock.ErrLost)
 		}
-	}()
+	})
 	t.unwatch = func() {
 		stop()
-		<-stopped
+		watching.Wait()
 	}
 }
 

@@ -45,7 +45,7 @@ func Status(look Looking) Recipe {
 }
 
 // read reads the row, which begins a tenure at once: nobody keeps anybody out.
-func (w *asking) read(ctx context.Context) (lock.Tenure, error) {
+func (w *asking) read(ctx context.Context, _ func(owner string)) (lock.Tenure, error) {
 	seen, err := w.see(ctx, ToldReads)
 	if err != nil {
 		return nil, w.failed(w.op, err)

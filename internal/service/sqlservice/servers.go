@@ -212,7 +212,7 @@ func (s *Servers) common() *Servers { return s }
 // on is a fault of the server.
 func on(do func(*Servers, context.Context, service.Story, scenario.Step) error) service.Doing {
 	return func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		return do(of.(interface{ common() *Servers }).common(), ctx, story, step)
+		return do(of.(Running).common(), ctx, story, step)
 	}
 }
 

@@ -24,15 +24,28 @@ type About struct {
 	Rules []Rule
 	// Recipes are all of them. The first is the usual one.
 	Recipes []*Recipe
-	// Open is how a client reaches it.
-	Open func(endpoints []string) (Database, error)
+	// Open is how a client reaches it. url is that of its server, but for the address; "": it has
+	// none.
+	Open func(url string, endpoints []string) (Database, error)
 
-	// Of one that has servers: Server starts one, and Rights tries what a run needs rights for.
-	Server func(ctx context.Context, g *proc.Group, world setting.Values) (Server, error)
-	Rights func(ctx context.Context, conn Conn) error
+	// Of one that has servers: Server starts one, of which Servers makes those of a run, and Started
+	// starts what is before a run's own; nil: nothing. Rights tries what a run needs rights for.
+	Server  func(ctx context.Context, g *proc.Group, world setting.Values) (Server, error)
+	Servers func(stage service.Stage, url, addr string) Running
+	Started func(ctx context.Context, s Running) error
+	Rights  func(ctx context.Context, conn Conn) error
+	// JDBC is what the driver in Java calls the database of a lock, in servers at a URL.
+	JDBC func(u *url.URL, lock string) (driver, path string, parameters url.Values)
 	// URL is that of one that is there already, with its password, and Variable has it in
-	// the environment, which no list of processes shows; "": a run starts one.
-	URL, Variable string
+	// the environment, which no list of processes shows; "": a run starts one, whose URL is OwnURL
+	// with its address.
+	URL, Variable, OwnURL string
+}
+
+// Running are service.Servers that embed Servers.
+type Running interface {
+	service.Servers
+	common() *Servers
 }
 
 // Made is the service, with what all databases have in common.
@@ -48,8 +61,12 @@ func (d *About) Made() *service.Service {
 	s.Bounds = d.bounds
 	if d.Server != nil {
 		s.Where = whereIs
-		s.Launch, s.Reach = d.launch, d.reach
+		s.Start, s.Launch, s.Reach = d.start, d.launch, d.reach
+		s.Join = func(stage service.Stage, endpoints []string) service.Servers {
+			return d.Servers(stage, d.url(), endpoints[0])
+		}
 		s.Peer = func(client setting.Values) string { return d.by(client).Peer }
+		s.PeerEnv = d.peerEnv
 	}
 	if d.URL != "" {
 		s.Env = []string{d.Variable + "=" + d.URL}
@@ -57,7 +74,24 @@ func (d *About) Made() *service.Service {
 	return &s
 }
 
-// by is the recipe of a client.
+// url is that of the servers that clients reach, but for the address.
+func (d *About) url() string { return cmp.Or(d.URL, d.OwnURL) }
+
+// peerEnv tells a client in Java of a database, by a variable of the environment, which no list
+// of processes shows.
+func (d *About) peerEnv(endpoints []string, lock string) ([]string, error) {
+	u, err := url.Parse(d.url())
+	if err != nil {
+		return nil, err
+	}
+	driver, path, parameters := d.JDBC(u, lock)
+	parameters.Set("user", u.User.Username())
+	if password, has := u.User.Password(); has {
+		parameters.Set("password", password)
+	}
+	return []string{"FENCELAB_JDBC_URL=jdbc:" + driver + "://" + endpoints[0] + path + "?" + parameters.Encode()}, nil
+}
+
 func (d *About) by(client setting.Values) *Recipe { return service.RecipeOf(d.Recipes, client) }
 
 func (d *About) dial(o service.Options) (service.Client, error) {
@@ -65,7 +99,7 @@ func (d *About) dial(o service.Options) (service.Client, error) {
 	if by.Peer != "" {
 		return nil, service.ErrInJava(by.ID)
 	}
-	database, err := d.Open(o.Endpoints)
+	database, err := d.Open(d.url(), o.Endpoints)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +144,21 @@ func AddressIn(where, example, port string, schemes ...string) (string, error) {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)), nil
 }
 
+// start starts a run's own server.
+func (d *About) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
+	server, err := d.Server(ctx, stage.Group(), stage.Plan().World)
+	if err != nil {
+		return nil, err
+	}
+	stage.Guard(server.Process())
+	s := d.Servers(stage, d.OwnURL, server.Address())
+	s.common().Server = server
+	if d.Started != nil {
+		err = d.Started(ctx, s)
+	}
+	return s, err
+}
+
 func (d *About) launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 	server, err := d.Server(ctx, g, world)
 	if err != nil {
@@ -129,7 +178,7 @@ func (d *About) reach(ctx context.Context, endpoints []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
 	defer cancel()
-	database, err := d.Open(endpoints)
+	database, err := d.Open(d.url(), endpoints)
 	if err != nil {
 		return err
 	}

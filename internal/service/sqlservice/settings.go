@@ -1,9 +1,10 @@
 package sqlservice
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/clients/java"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -65,67 +66,34 @@ type Asked struct {
 	InService bool // the data lies in the database
 }
 
-// Rule says what is wrong with a setting of a client; "": nothing.
+// Rule says when a setting of a client is wrong, and why: in its Text %s is the client's recipe, and
+// %q the setting.
 type Rule struct {
 	Setting string
-	Wrong   func(Asked) string
+	Wrong   func(Asked) bool
+	Text    string
 }
+
+const waitsNot = "%s has no request that waits in the database: it asks again and again. Leave %q out"
 
 // rules are of all databases; not all have all the settings.
 var rules = []Rule{
-	{service.By, func(a Asked) string {
-		switch {
-		case a.By.Same != nil && !a.InService:
-			return a.By.ID + " compares the row that has the data: it needs \"storage: {in: service}\""
-		case a.By.Peer != "" && a.InService:
-			return a.By.ID + " is a client in Java, which reaches a storage by HTTP alone: leave \"storage: {in: service}\" out"
-		}
-		return ""
-	}},
-	{settingCompare, func(a Asked) string {
-		if a.By.Same != nil || a.Values[settingCompare] != "false" {
-			return ""
-		}
-		return a.By.ID + " compares nothing: leave \"compare\" out"
-	}},
-	{settingUnlock, func(a Asked) string {
-		if a.By.Take != nil || a.Text(settingUnlock) == unlockCompare {
-			return ""
-		}
-		return a.By.ID + " has an unlock of its own: leave \"unlock\" out"
-	}},
-	{settingWrites, func(a Asked) string {
-		switch {
-		case a.Values[settingWrites] != writesOutside:
-			return ""
-		case !a.InService:
-			return "no write is part of a transaction of the database where the data does not lie there: it needs \"storage: {in: service}\""
-		case !a.By.Transacts():
-			return a.By.ID + " is no lock of a transaction: each write is a transaction of its own. Leave \"writes\" out"
-		}
-		return ""
-	}},
-	{settingLockTimeout, func(a Asked) string {
-		if a.InService || a.Text(settingLockTimeout) == LockTimeout.Default { // writes wait in the database, too
-			return ""
-		}
-		return a.waitsNot(settingLockTimeout)
-	}},
-	{settingGiveUp, func(a Asked) string {
-		if a.Text(settingGiveUp) == giveUpCancel {
-			return ""
-		}
-		return a.waitsNot(settingGiveUp)
-	}},
-}
-
-// waitsNot is what is wrong with a setting of a request for a lock that waits in the database,
-// where the recipe has none.
-func (a Asked) waitsNot(setting string) string {
-	if a.By.Hold != nil {
-		return ""
-	}
-	return fmt.Sprintf("%s has no request that waits in the database: it asks again and again. Leave %q out", a.By.ID, setting)
+	{service.By, func(a Asked) bool { return a.By.Same != nil && !a.InService },
+		`%s compares the row that has the data: it needs "storage: {in: service}"`},
+	{service.By, func(a Asked) bool { return a.By.Peer != "" && a.InService },
+		`%s is a client in Java, which reaches a storage by HTTP alone: leave "storage: {in: service}" out`},
+	{settingCompare, func(a Asked) bool { return a.By.Same == nil && a.Values[settingCompare] == "false" },
+		"%s compares nothing: leave %q out"},
+	{settingUnlock, func(a Asked) bool { return a.By.Take == nil && a.Text(settingUnlock) != unlockCompare },
+		"%s has an unlock of its own: leave %q out"},
+	{settingWrites, func(a Asked) bool { return a.Values[settingWrites] == writesOutside && !a.InService },
+		`no write is part of a transaction of the database where the data does not lie there: it needs "storage: {in: service}"`},
+	{settingWrites, func(a Asked) bool { return a.Values[settingWrites] == writesOutside && !a.By.Transacts() },
+		"%s is no lock of a transaction: each write is a transaction of its own. Leave %q out"},
+	{settingLockTimeout, func(a Asked) bool { // where the data lies in the database, writes wait there, too
+		return a.By.Hold == nil && !a.InService && a.Text(settingLockTimeout) != LockTimeout.Default
+	}, waitsNot},
+	{settingGiveUp, func(a Asked) bool { return a.By.Hold == nil && a.Text(settingGiveUp) != giveUpCancel }, waitsNot},
 }
 
 // check finds settings of clients that do not go together.
@@ -139,7 +107,8 @@ func (d *About) check(w scenario.World, clients map[string]scenario.Client) *sce
 			}
 		}
 		for _, rule := range slices.Concat(rules, d.Rules) {
-			if text := rule.Wrong(a); text != "" {
+			if rule.Wrong(a) {
+				text := strings.NewReplacer("%s", a.By.ID, "%q", strconv.Quote(rule.Setting)).Replace(rule.Text)
 				return &scenario.Conflict{Client: name, Setting: rule.Setting, Text: text}
 			}
 		}

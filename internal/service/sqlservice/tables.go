@@ -89,7 +89,6 @@ func (t *Tables) read(ctx context.Context) (list []line, err error) {
 	return list, rows.Err()
 }
 
-// holders are the locks that connections have taken.
 func (t *Tables) holders(ctx context.Context) (list []Told, err error) {
 	rows, err := t.Held.QueryContext(ctx, "SELECT number, name, owner, at, process, `session` FROM held WHERE number > ? ORDER BY number", t.last)
 	if err != nil {

@@ -26,7 +26,6 @@ type pool struct {
 	db *sql.DB
 }
 
-// pool is that of a lock.
 func (c *Client) pool(lock string) (*pool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,23 +45,16 @@ func (c *Client) pool(lock string) (*pool, error) {
 	return c.pools[lock], nil
 }
 
-// tryOwn asks package sqllock once.
-func (w *asking) tryOwn(ctx context.Context) (lock.Tenure, error) {
-	p, err := w.pool(w.Attempt.Lock)
-	if err != nil {
-		return nil, err
-	}
-	return p.TryLock(ctx, w.Attempt.Lock)
-}
-
-// lockOwn has package sqllock wait for the lock. It calls stands, unless that is nil, with the
-// owner that the package has chosen.
+// lockOwn has package sqllock wait for the lock, or try it. It calls stands, unless that is nil,
+// with the owner that the package has chosen.
 func (w *asking) lockOwn(ctx context.Context, stands func(owner string)) (lock.Tenure, error) {
 	p, err := w.pool(w.Attempt.Lock)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if stands != nil {
+	case w.op == opTry:
+		return p.TryLock(ctx, w.Attempt.Lock)
+	case stands != nil:
 		ctx = context.WithValue(ctx, hearKey{}, &hearing{lock: w.Attempt.Lock, stands: stands})
 	}
 	return p.Lock(ctx, w.Attempt.Lock)

@@ -15,11 +15,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
-	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
@@ -136,13 +134,6 @@ func LeaseOf(t *testing.T, owner string) clientv3.LeaseID {
 	return clientv3.LeaseID(id)
 }
 
-func (w *World) WantMark(t *testing.T, scope string, want fence.Token) {
-	t.Helper()
-	if m, err := w.KV.Mark(t.Context(), scope); err != nil || m.Token != want {
-		t.Errorf("the mark of %s is %v, %v, want %v", scope, m.Token, err, want)
-	}
-}
-
 func (w *World) WantValue(t *testing.T, key, want string) {
 	t.Helper()
 	if item, err := w.KV.Read(t.Context(), kv.Request{}, key); err != nil || item.Value != want {
@@ -155,16 +146,4 @@ func Process(t *testing.T, role string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*Patience)
 	t.Cleanup(cancel)
 	return exec.CommandContext(ctx, os.Args[0], append([]string{role}, args...)...)
-}
-
-// link leads clients to etcd on a way on which the answers can be held up.
-func (w *World) Link(t *testing.T) *network.Link {
-	t.Helper()
-	l, err := network.New(strings.TrimPrefix(w.Server.Endpoint(), "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.Close)
-	w.Way = l.Addr()
-	return l
 }

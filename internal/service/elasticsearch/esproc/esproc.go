@@ -6,8 +6,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,15 +24,7 @@ import (
 const Arg = "elasticsearch-node"
 
 // Command is the role: to be a process of Java.
-func Command() *cobra.Command {
-	return &cobra.Command{
-		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a node of OpenSearch", Hidden: true,
-		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return fmt.Errorf("elasticsearch: %w", proc.Exec(args))
-		},
-	}
-}
+func Command() *cobra.Command { return proc.Command(Arg, "Be a node of OpenSearch", "elasticsearch") }
 
 var (
 	//go:embed Node.java
@@ -98,14 +91,7 @@ func prepare(dir string) (arguments []string, addr string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	host, clients, err := net.SplitHostPort(free[0])
-	if err != nil {
-		return nil, "", err
-	}
-	_, peers, err := net.SplitHostPort(free[1])
-	if err != nil {
-		return nil, "", err
-	}
+	clients, peers := netip.MustParseAddrPort(free[0]), netip.MustParseAddrPort(free[1])
 	config := filepath.Join(dir, "node_1", "config") // where the first node looks for it
 	source := filepath.Join(dir, "Node.java")
 	err = errors.Join(
@@ -113,7 +99,7 @@ func prepare(dir string) (arguments []string, addr string, err error) {
 		os.WriteFile(filepath.Join(config, "log4j2.properties"), logging, 0o600),
 		os.WriteFile(source, program, 0o600))
 	arguments = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
-		[]string{"-cp", filepath.Join(libraries.Found(), "*"), source, dir, host, clients, peers})
+		[]string{"-cp", filepath.Join(libraries.Found(), "*"), source, dir, clients.Addr().String(), fmt.Sprint(clients.Port()), fmt.Sprint(peers.Port())})
 	return arguments, free[0], err
 }
 
@@ -133,3 +119,20 @@ func (n *Node) ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+//go:embed pom.xml
+var pom []byte
+
+// libraries are OpenSearch and what it needs.
+var libraries = maven.Libraries{Name: "opensearch", POM: pom}
+
+// GetJars is the command that brings the jars.
+const GetJars = "gcsim services get elasticsearch"
+
+// Found says where OpenSearch is, "" where a part of what it needs is missing, and then bring
+// is the command that brings that part.
+func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
+
+// Get fetches the jars into the user's cache, and tells progress about it. Where they are
+// there it returns at once.
+func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }

@@ -55,31 +55,25 @@ func Main(m *testing.M, shared *Node) {
 // Node is one for all tests of a program. The first that asks for it starts it. TestMain
 // closes it.
 type Node struct {
-	mu    sync.Mutex
+	once  sync.Once
 	group *proc.Group
 	node  *esproc.Node
+	err   error
 }
 
 // Get is the node.
 func (n *Node) Get(t testing.TB) *esproc.Node {
 	t.Helper()
 	Need(t)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.node != nil {
-		return n.node
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
-	defer cancel()
-	var err error
-	if n.group == nil {
-		n.group, err = proc.NewGroup(os.Args[0])
-	}
-	if err == nil {
-		n.node, err = esproc.Start(ctx, n.group)
-	}
-	if err != nil {
-		t.Fatal(err)
+	n.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), Deadline)
+		defer cancel()
+		if n.group, n.err = proc.NewGroup(os.Args[0]); n.err == nil {
+			n.node, n.err = esproc.Start(ctx, n.group)
+		}
+	})
+	if n.err != nil {
+		t.Fatal(n.err)
 	}
 	return n.node
 }

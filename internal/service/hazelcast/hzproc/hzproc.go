@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -23,15 +24,7 @@ import (
 const Arg = "hazelcast-node"
 
 // Command is the role: to be a process of Java.
-func Command() *cobra.Command {
-	return &cobra.Command{
-		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a member of Hazelcast", Hidden: true,
-		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return fmt.Errorf("hazelcast: %w", proc.Exec(args))
-		},
-	}
-}
+func Command() *cobra.Command { return proc.Command(Arg, "Be a member of Hazelcast", "hazelcast") }
 
 // Cluster is the members of a Hazelcast. Its CP subsystem has all of them.
 type Cluster struct {
@@ -49,7 +42,6 @@ type Member struct {
 
 	group *proc.Group
 	port  string // for clients and other members
-	dir   string
 }
 
 // Start starts n members in g, whose program must have Command, and returns when all serve.
@@ -67,12 +59,7 @@ func Start(ctx context.Context, g *proc.Group, n int, session time.Duration) (*C
 	}
 	c := &Cluster{session: session}
 	for i, addr := range free[:n] {
-		_, port, err := net.SplitHostPort(addr)
-		if err != nil {
-			return nil, err
-		}
-		name := fmt.Sprint("hazelcast", i+1)
-		c.Members = append(c.Members, &Member{Name: name, Account: free[n+i], group: g, port: port, dir: g.Dir})
+		c.Members = append(c.Members, &Member{Name: fmt.Sprint("hazelcast", i+1), Account: free[n+i], group: g, port: portOf(addr)})
 	}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, proc.KillAll(c.Members))
@@ -87,11 +74,10 @@ func (c *Cluster) start(ctx context.Context) error {
 		if err := m.start(c); err != nil {
 			return err
 		}
-		if i > 0 {
-			continue
-		}
-		if err := m.Process().Await(ctx, m.joined); err != nil {
-			return err
+		if i == 0 {
+			if err := m.Process().Await(ctx, m.joined); err != nil {
+				return err
+			}
 		}
 	}
 	return c.Await(ctx)
@@ -128,14 +114,9 @@ func (c *Cluster) Accounts() (all []string) {
 	return all
 }
 
-// start starts the member's process.
 func (m *Member) start(c *Cluster) error {
-	_, account, err := net.SplitHostPort(m.Account)
-	if err != nil {
-		return err
-	}
-	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.dir, m.Name), java.Start(java.Member),
-		[]string{fmt.Sprint(int(c.session.Seconds())), account, m.port})
+	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.group.Dir, m.Name), java.Start(java.Member),
+		[]string{fmt.Sprint(int(c.session.Seconds())), portOf(m.Account), m.port})
 	for _, other := range c.Members {
 		if other != m {
 			args = append(args, other.port)
@@ -143,6 +124,9 @@ func (m *Member) start(c *Cluster) error {
 	}
 	return m.Begin(m.group, m.Name, nil, args...)
 }
+
+// portOf is that of an address which package ports has given.
+func portOf(addr string) string { return fmt.Sprint(netip.MustParseAddrPort(addr).Port()) }
 
 // joined asks the member once whether it has joined the others.
 func (m *Member) joined(ctx context.Context) error {

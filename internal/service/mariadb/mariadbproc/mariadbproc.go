@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"syscall"
@@ -34,15 +35,7 @@ func Program() string { return look("mariadbd") }
 func look(name string) string { return proc.Look(name, "../sbin") }
 
 // Command is the role: to run a program of MariaDB.
-func Command() *cobra.Command {
-	return &cobra.Command{
-		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a process of MariaDB", Hidden: true,
-		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return fmt.Errorf("mariadb: %w", proc.Exec(args))
-		},
-	}
-}
+func Command() *cobra.Command { return proc.Command(Arg, "Be a process of MariaDB", "mariadb") }
 
 // Server is a MariaDB. It keeps its address and its directory while its process is gone.
 type Server struct {
@@ -109,11 +102,8 @@ var quick = []string{"innodb-flush-log-at-trx-commit=2", "innodb-buffer-pool-siz
 
 // Restart starts the server, after Kill or Stop, and returns when it serves what it kept.
 func (s *Server) Restart(ctx context.Context) error {
-	host, port, err := net.SplitHostPort(s.Addr)
-	if err != nil {
-		return fmt.Errorf("mariadb: %w", err)
-	}
-	own := []string{"bind-address=" + host, "port=" + port, "socket=mariadb.sock", "pid-file=mariadb.pid", "tmpdir=" + s.dir}
+	at := netip.MustParseAddrPort(s.Addr)
+	own := []string{"bind-address=" + at.Addr().String(), fmt.Sprint("port=", at.Port()), "socket=mariadb.sock", "pid-file=mariadb.pid", "tmpdir=" + s.dir}
 	args := append([]string{Arg, s.program}, s.args()...)
 	for _, setting := range slices.Concat(own, quick, s.settings) {
 		args = append(args, "--"+setting)

@@ -3,7 +3,7 @@ package postgresproc
 import (
 	"context"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 
@@ -31,10 +31,10 @@ type Pooler struct {
 // poolerConfig lets everybody in, as the server does. It has no socket but that of TCP, and
 // says what it does on standard error.
 const poolerConfig = `[databases]
-* = host=%s port=%s user=` + superuser + `
+* = host=%s port=%d user=` + superuser + `
 [pgbouncer]
 listen_addr = %s
-listen_port = %s
+listen_port = %d
 unix_socket_dir =
 auth_type = any
 pool_mode = %s
@@ -51,8 +51,13 @@ func StartPooler(ctx context.Context, g *proc.Group, program, server, mode strin
 	if err != nil {
 		return nil, err
 	}
-	config, err := writePoolerConfig(g, server, free[0], mode, size)
+	dir, err := makeDir(g.Dir)
 	if err != nil {
+		return nil, fmt.Errorf("pgbouncer: %w", err)
+	}
+	config, to, at := filepath.Join(dir, "pgbouncer.ini"), netip.MustParseAddrPort(server), netip.MustParseAddrPort(free[0])
+	text := fmt.Appendf(nil, poolerConfig, to.Addr(), to.Port(), at.Addr(), at.Port(), mode, size)
+	if err := os.WriteFile(config, text, 0o644); err != nil {
 		return nil, fmt.Errorf("pgbouncer: %w", err)
 	}
 	p, err := g.Start("pgbouncer", nil, Arg, program, config)
@@ -60,22 +65,4 @@ func StartPooler(ctx context.Context, g *proc.Group, program, server, mode strin
 		return nil, err
 	}
 	return &Pooler{free[0], p}, p.Await(ctx, func(ctx context.Context) error { return ping(ctx, urlOf(free[0], poolerConsole)) })
-}
-
-// writePoolerConfig returns where the file is.
-func writePoolerConfig(g *proc.Group, server, addr, mode string, size int) (file string, err error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", err
-	}
-	serverHost, serverPort, err := net.SplitHostPort(server)
-	if err != nil {
-		return "", err
-	}
-	dir, err := makeDir(g.Dir)
-	if err != nil {
-		return "", err
-	}
-	file = filepath.Join(dir, "pgbouncer.ini")
-	return file, os.WriteFile(file, fmt.Appendf(nil, poolerConfig, serverHost, serverPort, host, port, mode, size), 0o644)
 }

@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -81,11 +83,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	// Kill leaves it behind. Nobody is alive whom it names, but for one that was given
 	// the same number.
 	_ = os.Remove(filepath.Join(s.dir, pidFile))
-	host, port, err := net.SplitHostPort(s.Addr)
-	if err != nil {
-		return fmt.Errorf("postgres: %w", err)
-	}
-	args := []string{Arg, s.program, "-D", s.dir, "-h", host, "-p", port}
+	at := netip.MustParseAddrPort(s.Addr)
+	args := []string{Arg, s.program, "-D", s.dir, "-h", at.Addr().String(), "-p", fmt.Sprint(at.Port())}
 	own := []string{"unix_socket_directories=", "dynamic_shared_memory_type=mmap"}
 	for _, setting := range slices.Concat(own, quick, s.settings) {
 		args = append(args, "-c", setting)
@@ -99,7 +98,6 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.forget(ctx)
 }
 
-// ping connects once.
 func ping(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -146,4 +144,57 @@ func (s *Server) Stop(ctx context.Context) error {
 		return err
 	}
 	return s.Process().AwaitEnd(ctx)
+}
+
+// workers are the ids of the server's processes but for the postmaster. All stay in the
+// directory of the data, and nobody else is there.
+func (s *Server) workers() (pids []int) {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err == nil && pid != s.Process().PID() && s.has(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// has reports whether a process is the server's. One that has ended is nobody's.
+func (s *Server) has(pid int) bool {
+	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	return err == nil && cwd == s.dir
+}
+
+// eachWorker does something to each worker. One that ends meanwhile is as good.
+func (s *Server) eachWorker(do func(*proc.Other) error) error {
+	var errs []error
+	for _, pid := range s.workers() {
+		p, err := proc.Find(pid)
+		if err != nil {
+			continue
+		}
+		if s.has(pid) { // still: the number is not another's
+			err = do(p)
+		}
+		if err != nil && !ended(err) {
+			errs = append(errs, err)
+		}
+		p.Close()
+	}
+	return errors.Join(errs...)
+}
+
+func ended(err error) bool {
+	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
+}
+
+// killWorkers returns once there are none.
+func (s *Server) killWorkers() error {
+	for len(s.workers()) > 0 {
+		if err := s.eachWorker((*proc.Other).Kill); err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond) // the kernel tells only the parent of their end
+	}
+	return nil
 }
