@@ -29,7 +29,10 @@ func init() { redis.SetLogger(quiet{}) }
 // Dial makes a client.
 func Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
-	c := &client{settings: o.Settings, by: by.common()}
+	if by.peer() != "" {
+		return nil, service.ErrInJava(by.name)
+	}
+	c := &client{settings: o.Settings, by: by}
 	for _, endpoint := range o.Endpoints {
 		options, err := optionsOf(os.Getenv(urlEnv), endpoint)
 		if err != nil {
@@ -38,11 +41,10 @@ func Dial(o service.Options) (service.Client, error) {
 		options.ConnMaxIdleTime = 1 // a connection that broke meanwhile can look whole for some ms
 		c.nodes = append(c.nodes, redis.NewClient(options))
 	}
-	var err error
-	if c.asker, err = by.dial(c); err != nil {
-		return nil, err
+	if by.open == nil {
+		return c, nil
 	}
-	return c, nil
+	return c, c.dialLibrary()
 }
 
 // urlEnv has the URL of a Redis that is there already, with its password, where no list of
@@ -70,8 +72,8 @@ func optionsOf(url, addr string) (*redis.Options, error) {
 type client struct {
 	nodes    []*redis.Client
 	settings setting.Values
-	by       *traits
-	asker    asker
+	by       *recipe
+	library  lock.Backend // of package redislock; nil: the recipe is requests of this package
 }
 
 // Reach implements service.Client, as those below do.
@@ -113,7 +115,10 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 	if err != nil {
 		return nil, err
 	}
-	return c.asker.try(ctx, w)
+	if c.library != nil {
+		return w.take(ctx, c.library.TryLock)
+	}
+	return w.attempt(ctx)
 }
 
 // Enqueue asks in the background. It returns when the client has asked once, and the lock
@@ -142,8 +147,12 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 }
 
 // lock waits for the lock.
-func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
-	t, err := w.asker.wait(ctx, w)
+func (w *asking) lock(ctx context.Context) (t service.Tenure, err error) {
+	if w.library != nil {
+		t, err = w.take(ctx, w.library.Lock)
+	} else {
+		t, err = w.poll(ctx)
+	}
 	if err == nil && w.by.reenters {
 		t = &reentrant{t, w}
 	}

@@ -12,8 +12,8 @@ import (
 
 // The locks of one node that are a key with the owner in it.
 var (
-	setnxExpire = plain{
-		traits: traits{name: "setnx-expire", about: "SETNX, and then EXPIRE, as before Redis 2.6.12."},
+	setnxExpire = recipe{
+		name: "setnx-expire", about: "SETNX, and then EXPIRE, as before Redis 2.6.12.",
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			taken, err := a.redis.SetNX(ctx, a.lock, a.owner, 0).Result()
 			if err != nil || !taken {
@@ -23,24 +23,24 @@ var (
 			return true, a.redis.PExpire(ctx, a.lock, a.ttl).Err()
 		},
 	}
-	luaExpire = plain{
-		traits: traits{name: "lua", about: "SETNX and PEXPIRE in one script."},
+	luaExpire = recipe{
+		name: "lua", about: "SETNX and PEXPIRE in one script.",
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			return a.run(ctx, luaExpireScript, a.lock).Bool()
 		},
 	}
 	// setNXPX is the lock of Redis's own documentation, for one instance.
-	setNXPX = plain{traits: traits{name: "set-nx-px", about: "SET with NX and PX, one command."}, take: takeNXPX}
-	fenced  = plain{
-		traits: traits{name: "fenced", gives: history.ShowsGrant, about: "SET with NX and PX, and INCR for the token, in one script."},
+	setNXPX = recipe{name: "set-nx-px", about: "SET with NX and PX, one command.", take: takeNXPX}
+	fenced  = recipe{
+		name: "fenced", gives: history.ShowsGrant, about: "SET with NX and PX, and INCR for the token, in one script.",
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			return a.number(a.run(ctx, fencedScript, a.lock, counterOf(a.lock)))
 		},
 	}
 	// tokenApart: whoever is stopped between the steps has a higher token than its successor.
-	tokenApart = plain{
-		traits: traits{name: "token-apart", gives: history.ShowsLater,
-			about: "SET with NX and PX, and then INCR for the token, in a step of its own."},
+	tokenApart = recipe{
+		name: "token-apart", gives: history.ShowsLater,
+		about: "SET with NX and PX, and then INCR for the token, in a step of its own.",
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			taken, err := takeNXPX(ctx, a)
 			if err != nil || !taken {
@@ -53,10 +53,10 @@ var (
 		},
 	}
 	// listenOnly: where no message comes, who waits does so for ever.
-	listenOnly = plain{
-		traits: traits{name: "listen-only",
-			about: "SET with NX and PX; who waits asks again only when the unlock of the holder has sent a message."},
-		take: takeNXPX, listens: true,
+	listenOnly = recipe{
+		name:  "listen-only",
+		about: "SET with NX and PX; who waits asks again only when the unlock of the holder has sent a message.",
+		take:  takeNXPX, listens: true,
 	}
 )
 
