@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // Stream is one. It is not acknowledged, so that WAIT counts real replicas alone.
@@ -143,49 +145,22 @@ func (s *Stream) stay() {
 }
 
 func (s *Stream) send(args ...string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	_, err := io.WriteString(s.conn, b.String())
+	_, err := io.WriteString(s.conn, proto.Strings(args...))
 	return err
 }
 
 // Next waits for the next command. Its name is in capitals.
 func (s *Stream) Next() ([]string, error) {
-	head, err := s.line()
+	sent, err := proto.Read(s.in)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the stream of redis: %w", err)
 	}
-	n, err := strconv.Atoi(strings.TrimPrefix(head, "*"))
-	if err != nil || n < 1 {
-		return nil, fmt.Errorf("redis sends %q in its stream, want an array", head)
-	}
-	args := make([]string, n)
-	for i := range args {
-		if args[i], err = s.bulk(); err != nil {
-			return nil, err
-		}
+	args, err := proto.ReadStrings(sent)
+	if err != nil || len(args) == 0 {
+		return nil, fmt.Errorf("redis sends %.100q in its stream, want an array of strings", sent)
 	}
 	args[0] = strings.ToUpper(args[0])
 	return args, nil
-}
-
-func (s *Stream) bulk() (string, error) {
-	head, err := s.line()
-	if err != nil {
-		return "", err
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(head, "$"))
-	if err != nil || n < 0 {
-		return "", fmt.Errorf("redis sends %q in its stream, want a string", head)
-	}
-	text := make([]byte, n+2)
-	if _, err := io.ReadFull(s.in, text); err != nil {
-		return "", err
-	}
-	return string(text[:n]), nil
 }
 
 // Close ends the stream, and a Next that waits.
