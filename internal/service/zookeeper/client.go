@@ -70,7 +70,8 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 		return nil, err
 	}
 	t := newTenure(w)
-	stands := closedChan() // it has its place
+	stands := make(chan struct{})
+	close(stands) // it has its place
 	queue, err := service.Enqueue(ctx, stands, func(ctx context.Context) error {
 		err := w.over(ctx, w.wait(ctx))
 		if err == nil {

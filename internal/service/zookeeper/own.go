@@ -164,24 +164,12 @@ func (t *ownTenure) begin(held lock.Tenure) {
 	if t.of.node == "" {
 		t.note(own.Grant().Owner, int64(own.Grant().Token), own.SessionID())
 	}
-	t.setAcquired(true)
+	t.acquired.Store(true)
 	t.held.Store(own)
-}
-
-// A place that waits is not lost by zklock:
-// its wait ends.
-func (t *ownTenure) Done() <-chan struct{} {
-	if held := t.held.Load(); held != nil {
-		return held.Done()
-	}
-	return nil
-}
-
-func (t *ownTenure) Err() error {
-	if held := t.held.Load(); held != nil {
-		return held.Err()
-	}
-	return nil
+	go func() {
+		<-own.Done()
+		t.End(own.Err())
+	}()
 }
 
 func (t *ownTenure) Unlock(ctx context.Context) error {
@@ -189,7 +177,8 @@ func (t *ownTenure) Unlock(ctx context.Context) error {
 	if held == nil {
 		return service.StillWaits(t.of.lock, path.Base(t.of.node))
 	}
-	t.setAcquired(false)
+	t.End(nil)
+	t.acquired.Store(false)
 	return held.Unlock(ctx)
 }
 

@@ -104,9 +104,6 @@ func (m *Member) Endpoint() string { return m.config.ClientAddr }
 // members: to bring back several that are missing for it, restart them at the same
 // time.
 func (m *Member) Restart(ctx context.Context) error {
-	if m.Runs() {
-		return fmt.Errorf("%s still runs: kill it first", m.Name())
-	}
 	if err := m.start(); err != nil {
 		return err
 	}
