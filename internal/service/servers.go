@@ -208,6 +208,15 @@ type Stage interface {
 	Meanwhile(ctx context.Context, what string, do func(context.Context) error) error
 }
 
+// Meanwhile is Stage.Meanwhile for what has a result.
+func Meanwhile[T any](ctx context.Context, s Stage, what string, do func(context.Context) (T, error)) (result T, err error) {
+	err = s.Meanwhile(ctx, what, func(ctx context.Context) (err error) {
+		result, err = do(ctx)
+		return err
+	})
+	return result, err
+}
+
 // Plan is what servers are for. It is known before they are there.
 type Plan struct {
 	World setting.Values // settings of the servers

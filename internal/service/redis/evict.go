@@ -49,10 +49,8 @@ var fill = service.Fault{
 		s := of.(*servers)
 		n := s.named(step.Node)
 		defer s.account.because(n.name + " has evicted its key")()
-		var evicted []string
-		err := story.Meanwhile(ctx, "the memory of "+n.name+" to be full", func(ctx context.Context) (err error) {
-			evicted, err = s.fill(ctx, n)
-			return err
+		evicted, err := service.Meanwhile(ctx, story, "the memory of "+n.name+" to be full", func(ctx context.Context) ([]string, error) {
+			return s.fill(ctx, n)
 		})
 		switch {
 		case redis.IsOOMError(err):

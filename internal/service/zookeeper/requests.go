@@ -23,10 +23,8 @@ var countRequests = service.Fault{
 	},
 	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 		s := of.(*servers)
-		var now map[string]int
-		err := story.Meanwhile(ctx, "ZooKeeper's count of requests", func(ctx context.Context) (err error) {
-			now, err = s.cluster.Members[0].Requests(ctx, s.requests)
-			return err
+		now, err := service.Meanwhile(ctx, story, "ZooKeeper's count of requests", func(ctx context.Context) (map[string]int, error) {
+			return s.cluster.Members[0].Requests(ctx, s.requests)
 		})
 		if err != nil {
 			return err

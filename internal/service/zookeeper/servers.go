@@ -79,12 +79,9 @@ func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]strin
 	if which == service.MemberAny {
 		return slices.Clone(s.endpoints), nil
 	}
-	m, err := s.Leads(ctx)
+	m, err := s.Role(ctx, which)
 	if err != nil {
 		return nil, err
-	}
-	if which == service.MemberFollower {
-		m = s.Others(m)[0]
 	}
 	return []string{m.Addr}, nil
 }
@@ -107,13 +104,9 @@ func (s *servers) settle(ctx context.Context, _ service.Story, resumed bool) err
 }
 
 // position is the number of a transaction.
-func (s *servers) position(ctx context.Context) (zxid fence.Token, err error) {
-	err = s.Stage.Meanwhile(ctx, "ZooKeeper's last transaction", func(ctx context.Context) error {
-		n, err := s.observer.position(ctx)
-		zxid = fence.Token(n)
-		return err
-	})
-	return zxid, err
+func (s *servers) position(ctx context.Context) (fence.Token, error) {
+	zxid, err := service.Meanwhile(ctx, s.Stage, "ZooKeeper's last transaction", s.observer.position)
+	return fence.Token(zxid), err
 }
 
 // Leave deletes the nodes of the run, those of clients that are dead as well.
