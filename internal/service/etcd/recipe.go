@@ -19,14 +19,10 @@ type recipe struct {
 var recipes = []*recipe{&inGo, &jetcd}
 
 var (
-	inGo = recipe{
-		name:  "etcdlock",
-		about: "Package etcdlock, or package concurrency as it is where the settings session and look need that.",
-	}
-	jetcd = recipe{
-		name: java.Prefix + "jetcd", peer: "jetcd",
-		about: "jetcd itself, 0.8.6: a client in Java, with a lock of Lock.lock and a lease of its own for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lock that was lost. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive.",
-	}
+	inGo = recipe{name: "etcdlock",
+		about: "Package etcdlock, or package concurrency as it is where the settings session and look need that."}
+	jetcd = recipe{name: java.Prefix + "jetcd", peer: "jetcd",
+		about: "jetcd itself, 0.8.6: a client in Java, with a lock of Lock.lock and a lease of its own for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lock that was lost. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive."}
 )
 
 func (r *recipe) Name() string { return r.name }

@@ -25,30 +25,18 @@ const (
 var clientSettings = []setting.Setting{
 	service.ByRecipe(recipes, &inGo),
 	keepAlive, keepAliveTimeout,
-	{
-		Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax},
-		About: "Which number it shows to the storage as its token. revision: the create revision of its lock key. header: the revision at which etcd answered that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock.",
-	},
-	{
-		Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
-		About: "The member of etcd that it talks to. any: it knows all members. If a member is silent for a second while the client waits for its answer, the client leaves that member. The renewals of its lease may be stuck with the silent member, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader: the member that leads when the story begins. follower: a member that does not lead then; needs three members or more.",
-	},
-	{
-		Name: setting.Session, Default: sessionOwn, Pattern: `^[a-z][a-z0-9-]*$`, Want: "own, kept or the name of a client",
-		About: "On which session its locks stand. own: each tenure has a key of its own, as with etcdlock. Locks that it holds at the same time stand on one lease, and are lost together. A lock that an exclusive client queued for has a lease of its own, and so has every lock with look: is-owner. kept: one session of package concurrency, and so one key, for all its tenures. Or the name of another client, whose session it then shares. The other client has session: own or session: kept, has asked for its lock before, and keeps its session.",
-	},
-	{
-		Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared},
-		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with others that share them, as a reader; needs session: own, and a look that is not is-owner or first. With numbered: true it needs claims: exclusive, too.",
-	},
-	{
-		Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
-		About: "Which mode its claims say. by-mode: they say that it shares the lock, if it does. exclusive: they never say so, and its token counts as a writer's.",
-	},
-	{
-		Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
-		About: "How it looks, before a write, whether it holds the lock; if it does not, it sends nothing. begin: it asks its session where it begins a write, a change or a delete, and otherwise does not look. nothing: it never looks. session: it asks its session before each write; the session may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue.",
-	},
+	{Name: setting.Token, Default: tokenRevision, Of: []string{tokenRevision, tokenHeader, tokenLease, setting.TokenMax},
+		About: "Which number it shows to the storage as its token. revision: the create revision of its lock key. header: the revision at which etcd answered that the client has the lock. lease: the ID of its lease, which is not ordered. max: 2^63-1, with or without a lock."},
+	{Name: service.SettingMember, Default: service.MemberAny, Of: []string{service.MemberAny, memberHighest, memberLowest, service.MemberLeader, service.MemberFollower},
+		About: "The member of etcd that it talks to. any: it knows all members. If a member is silent for a second while the client waits for its answer, the client leaves that member. The renewals of its lease may be stuck with the silent member, as in docs/13-leader-paused.md. highest, lowest: the member whose leases have the highest or lowest IDs. leader: the member that leads when the story begins. follower: a member that does not lead then; needs three members or more."},
+	{Name: setting.Session, Default: sessionOwn, Pattern: `^[a-z][a-z0-9-]*$`, Want: "own, kept or the name of a client",
+		About: "On which session its locks stand. own: each tenure has a key of its own, as with etcdlock. Locks that it holds at the same time stand on one lease, and are lost together. A lock that an exclusive client queued for has a lease of its own, and so has every lock with look: is-owner. kept: one session of package concurrency, and so one key, for all its tenures. Or the name of another client, whose session it then shares. The other client has session: own or session: kept, has asked for its lock before, and keeps its session."},
+	{Name: setting.Mode, Default: setting.ModeExclusive, Of: []string{setting.ModeExclusive, setting.ModeShared},
+		About: "How it takes its locks. exclusive: alone, as a writer. shared: together with others that share them, as a reader; needs session: own, and a look that is not is-owner or first. With numbered: true it needs claims: exclusive, too."},
+	{Name: setting.Claims, Default: setting.ClaimsByMode, Of: []string{setting.ClaimsByMode, setting.ClaimsExclusive},
+		About: "Which mode its claims say. by-mode: they say that it shares the lock, if it does. exclusive: they never say so, and its token counts as a writer's."},
+	{Name: setting.Look, Default: setting.LookBegin, Of: []string{setting.LookBegin, setting.LookNothing, setting.LookSession, lookIsOwner, lookFirst},
+		About: "How it looks, before a write, whether it holds the lock; if it does not, it sends nothing. begin: it asks its session where it begins a write, a change or a delete, and otherwise does not look. nothing: it never looks. session: it asks its session before each write; the session may not know of a loss yet. is-owner: it asks etcd by Mutex.IsOwner whether its key is there. first: it asks etcd whether its key is the first in the queue."},
 	java.Collector, java.Ahead,
 }
 

@@ -1,7 +1,6 @@
 package etcdproc
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -28,31 +27,28 @@ type way struct{ from, to *Member }
 // StartLinked is Start with a network between the members, by which each of them can be
 // isolated from the others.
 func StartLinked(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
-	c.Dir = cmp.Or(c.Dir, g.Dir)
-	return etcdserver.OnFreePorts(n, c, func(configs []etcdserver.Config) (*Cluster, error) {
-		cluster := newCluster(g, configs)
+	return begin(ctx, g, n, c, func(cluster *Cluster) error {
 		cluster.peers = &peers{links: make(map[way]*network.Link), isolated: make(map[*Member]bool)}
 		g.After(cluster.peers.close)
-		if err := cluster.link(configs); err != nil {
-			return nil, err
-		}
-		return cluster, cluster.start(ctx)
+		return cluster.link()
 	})
 }
 
 // link has the members find each other by the network between them.
-func (c *Cluster) link(configs []etcdserver.Config) error {
+func (c *Cluster) link() error {
 	for _, from := range c.Members {
 		for _, to := range c.Members {
 			c.peers.links[way{from, to}] = network.NewTaking(to.config.PeerAddr)
 		}
 	}
+	configs := make([]etcdserver.Config, len(c.Members))
 	for i, to := range c.Members {
 		l, err := network.Listen(func(conn net.Conn) { c.lead(conn, to) })
 		if err != nil {
 			return fmt.Errorf("the network of %s: %w", to.Name(), err)
 		}
 		c.peers.listeners = append(c.peers.listeners, l)
+		configs[i] = to.config
 		configs[i].Advertised = l.Addr()
 	}
 	etcdserver.Join(configs)
