@@ -42,6 +42,21 @@ func Enqueue(ctx context.Context, stands <-chan struct{}, wait func(context.Cont
 	return q, nil
 }
 
+// placed is a place of a tenure to be.
+type placed struct {
+	Tenure
+	*Queue
+}
+
+// EnqueueAs is Enqueue for a place that is the tenure, before it is granted and after that.
+func EnqueueAs(ctx context.Context, t Tenure, stands <-chan struct{}, wait func(context.Context) error) (Place, error) {
+	q, err := Enqueue(ctx, stands, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &placed{t, q}, nil
+}
+
 // Granted implements Place, as Leave does.
 func (q *Queue) Granted() <-chan error { return q.granted }
 

@@ -72,21 +72,11 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	t := newTenure(w)
 	stands := make(chan struct{})
 	close(stands) // it has its place
-	queue, err := service.Enqueue(ctx, stands, func(ctx context.Context) error {
+	return service.EnqueueAs(ctx, t, stands, func(ctx context.Context) error {
 		err := w.over(ctx, w.wait(ctx))
 		if err == nil {
 			t.begin()
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &queued{t, queue}, nil
-}
-
-// queued is a place in the queue.
-type queued struct {
-	*tenure
-	*service.Queue
 }

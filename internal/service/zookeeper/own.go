@@ -95,7 +95,7 @@ func (o *ownClient) Enqueue(ctx context.Context, scope string) (service.Place, e
 		return nil, err
 	}
 	stands := make(chan struct{})
-	queue, err := service.Enqueue(ctx, stands, func(ctx context.Context) error {
+	return service.EnqueueAs(ctx, t, stands, func(ctx context.Context) error {
 		stop := t.look(ctx, before, stands)
 		held, err := o.locks.Lock(ctx, scope)
 		stop()
@@ -105,16 +105,6 @@ func (o *ownClient) Enqueue(ctx context.Context, scope string) (service.Place, e
 		t.begin(held)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &ownPlace{t, queue}, nil
-}
-
-// ownPlace is a place in the queue.
-type ownPlace struct {
-	*ownTenure
-	*service.Queue
 }
 
 // ownTenure is one of zklock, or a place in the queue that will be one.
