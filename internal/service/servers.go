@@ -169,6 +169,14 @@ type Fault struct {
 	Do Doing
 }
 
+// NewFault makes a fault that the lab does to servers of a service's own type.
+func NewFault[S Servers](form scenario.Form, do func(ctx context.Context, s S, story Story, step scenario.Step) error) *Fault {
+	form.Actor = scenario.ActorLab
+	return &Fault{form, func(ctx context.Context, s Servers, story Story, step scenario.Step) error {
+		return do(ctx, s.(S), story, step)
+	}}
+}
+
 // Servers are those of one run. The service that started them knows their type.
 type Servers interface {
 	// Observe begins the account of tenures, and returns when it is there.

@@ -56,7 +56,7 @@ func Service() *service.Service {
 }
 
 // faults are steps that no other service has.
-var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{&removeParent, &countRequests})
+var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{removeParent, countRequests})
 
 const whereIs = "HOST:PORT,… of members that are there already"
 
