@@ -52,12 +52,6 @@ var restore = service.NewFault(scenario.Form{
 		return ""
 	},
 }, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
-	return s.restore(ctx, story)
-})
-
-func (s *servers) snapshotFile() string { return filepath.Join(s.Stage.Group().Dir, "snapshot.db") }
-
-func (s *servers) restore(ctx context.Context, story service.Story) error {
 	before, err := s.position(ctx)
 	if err != nil {
 		return err
@@ -90,4 +84,6 @@ func (s *servers) restore(ctx context.Context, story service.Story) error {
 	}
 	story.Remark(story.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
 	return nil
-}
+})
+
+func (s *servers) snapshotFile() string { return filepath.Join(s.Stage.Group().Dir, "snapshot.db") }

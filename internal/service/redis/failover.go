@@ -166,7 +166,8 @@ var healReplica = service.NewFault(scenario.Form{
 	return nil
 })
 
-// promote makes the replica the master.
+// promote makes the replica the master. It ends the account of the old master before it goes on with
+// that of the new one: what the new one does not know is over.
 var promote = service.NewFault(scenario.Form{
 	Usage: "promote NODE", Own: "promotes a replica of Redis",
 	About: "Makes the replica the master (REPLICAOF NO ONE), whatever the old master does, and has clients find it where they found that one, as behind a proxy.",
@@ -176,12 +177,6 @@ var promote = service.NewFault(scenario.Form{
 		return wrong
 	},
 }, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
-	return s.promote(ctx, story)
-})
-
-// promote ends the account of the old master before it goes on with that of the new one:
-// what the new one does not know is over.
-func (s *servers) promote(ctx context.Context, story service.Story) error {
 	old, next := s.standby.master, s.standby.replica
 	defer s.account.because(next.name + " does not have its key")()
 	at := story.Now()
@@ -200,7 +195,7 @@ func (s *servers) promote(ctx context.Context, story service.Story) error {
 	s.standby.master, s.standby.replica = next, old
 	clients.Tx.Open()
 	return err
-}
+})
 
 // follow has a node be the replica of another one, or of none.
 func (n *node) follow(ctx context.Context, host, port string) error {

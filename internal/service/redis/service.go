@@ -131,17 +131,15 @@ const wantEmbedded = "embedded"
 
 // own says why a variant needs a Redis of its own.
 func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
-	if n := world.Number(settingNodes); n != 1 {
-		why = append(why, fmt.Sprintf("wants %d nodes of Redis", n))
-	}
-	if p := world.Text(settingPersistence); p != persistenceNone {
-		why = append(why, "wants a Redis with the persistence "+p)
-	}
-	if e := world.Text(settingEviction); e != evictionNone {
-		why = append(why, "wants a Redis with the eviction "+e)
-	}
-	if world.Number(settingReplicas) > 0 {
-		why = append(why, "wants a Redis with a replica")
+	for _, s := range []struct{ setting, usual, why string }{
+		{settingNodes, "1", "wants %s nodes of Redis"},
+		{settingPersistence, persistenceNone, "wants a Redis with the persistence %s"},
+		{settingEviction, evictionNone, "wants a Redis with the eviction %s"},
+		{settingReplicas, "0", "wants a Redis with a replica"},
+	} {
+		if v := world.Text(s.setting); v != s.usual {
+			why = append(why, strings.ReplaceAll(s.why, "%s", v))
+		}
 	}
 	return why
 }

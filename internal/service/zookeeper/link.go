@@ -3,6 +3,8 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"slices"
 	"sync"
@@ -45,7 +47,8 @@ func connect(servers []string, timeout time.Duration) (*link, error) {
 	defer l.mu.Unlock()
 	var err error
 	l.Conn, _, err = zk.Connect(servers, timeout,
-		zk.WithHostProvider(new(inTurn)), zk.WithDialer(dialer(timeout, len(servers))), zk.WithEventCallback(l.see), zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+		zk.WithHostProvider(new(inTurn)), zk.WithDialer(dialer(timeout, len(servers))), zk.WithEventCallback(l.see),
+		zk.WithLogger(log.New(io.Discard, "", 0))) // what matters is in the errors
 	return l, err
 }
 
@@ -222,8 +225,3 @@ func (p *inTurn) Next() (server string, retryStart bool) {
 }
 
 func (p *inTurn) Connected() {}
-
-// quiet keeps zk from writing to standard error: what matters is in the errors.
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}

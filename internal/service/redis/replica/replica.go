@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
@@ -24,9 +23,7 @@ import (
 type Stream struct {
 	conn net.Conn
 	in   *bufio.Reader
-
-	closing sync.Once
-	closed  chan struct{}
+	stop context.CancelFunc
 }
 
 // ackPeriod is how often a Redis is told that somebody follows; after a minute without a
@@ -42,12 +39,13 @@ const (
 // stream has begun. The snapshot of what was there before is read and thrown away.
 func Follow(ctx context.Context, conn net.Conn, user, password string) (*Stream, error) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	s := &Stream{conn: conn, in: bufio.NewReader(conn), closed: make(chan struct{})}
+	following, stop := context.WithCancel(context.Background())
+	s := &Stream{conn: conn, in: bufio.NewReader(conn), stop: stop}
 	if err := s.handshake(user, password); err != nil {
-		conn.Close()
+		s.Close()
 		return nil, fmt.Errorf("follow redis: %w", errors.Join(err, context.Cause(ctx)))
 	}
-	go s.stay()
+	go s.stay(following)
 	return s, nil
 }
 
@@ -131,14 +129,14 @@ func (s *Stream) skipTo(mark []byte) error {
 }
 
 // stay says now and then that somebody follows, ever more rarely.
-func (s *Stream) stay() {
+func (s *Stream) stay(following context.Context) {
 	for period := firstAckPeriod; ; period = min(2*period, ackPeriod) {
 		select {
 		case <-time.After(period):
 			if s.send("REPLCONF", "ACK", "0") != nil {
 				return // who reads is told
 			}
-		case <-s.closed:
+		case <-following.Done():
 			return
 		}
 	}
@@ -165,8 +163,6 @@ func (s *Stream) Next() ([]string, error) {
 
 // Close ends the stream, and a Next that waits.
 func (s *Stream) Close() {
-	s.closing.Do(func() {
-		close(s.closed)
-		s.conn.Close()
-	})
+	s.stop()
+	s.conn.Close()
 }
