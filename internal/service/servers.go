@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"io"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -136,6 +138,16 @@ func BoundsBy(late time.Duration) func(setting.Values, map[string]scenario.Clien
 		}
 		return bounds, Slack
 	}
+}
+
+// IsAddress reports whether s is HOST:PORT, as far as can be told without trying.
+func IsAddress(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil || host == "" || strings.ContainsAny(host, " /@") {
+		return false
+	}
+	n, err := net.LookupPort("tcp", port)
+	return err == nil && n > 0
 }
 
 // PeerOf is the folder below internal/clients/java that has the program of a client; "" where another

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -141,7 +140,7 @@ const reachDeadline = 10 * time.Second
 // by each run, after a deadline of its own.
 func reach(ctx context.Context, endpoints []string) error {
 	for _, e := range endpoints {
-		if !isAddress(strings.TrimPrefix(e, "http://")) {
+		if !service.IsAddress(strings.TrimPrefix(e, "http://")) {
 			return fmt.Errorf("etcd at %q: want HOST:PORT", e)
 		}
 	}
@@ -159,16 +158,6 @@ func reach(ctx context.Context, endpoints []string) error {
 		return cmp.Or(context.Cause(ctx), fmt.Errorf("%s: %w", at, err))
 	}
 	return nil
-}
-
-// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
-func isAddress(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	if err != nil || host == "" || strings.ContainsAny(host, " /@") {
-		return false
-	}
-	n, err := net.LookupPort("tcp", port)
-	return err == nil && n > 0
 }
 
 // noAnswer is why an etcd is given up.

@@ -109,7 +109,7 @@ const reachDeadline = 10 * time.Second
 
 // reach asks one that is there already. A Redis that allows no replica is of no use.
 func (p place) reach(ctx context.Context, endpoints []string) error {
-	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
+	if len(endpoints) != 1 || !service.IsAddress(endpoints[0]) {
 		return fmt.Errorf("redis at %q: want one HOST:PORT", endpoints)
 	}
 	options, err := optionsOf(p.url, endpoints[0])

@@ -6,7 +6,6 @@ package redis
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 
@@ -142,10 +141,4 @@ func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 		}
 	}
 	return why
-}
-
-// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
-func isAddress(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +62,7 @@ const whereIs = "HOST:PORT,… of members that are there already"
 func at(where string) (*service.Service, []string, error) {
 	endpoints := strings.Split(where, ",")
 	for _, e := range endpoints {
-		if host, port, err := net.SplitHostPort(e); err != nil || host == "" || port == "" {
+		if !service.IsAddress(e) {
 			return nil, nil, fmt.Errorf("%q: want %s", e, whereIs)
 		}
 	}
