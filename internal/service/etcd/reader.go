@@ -32,7 +32,6 @@ func (c *client) newReader(scope string) *reader {
 
 func (r *reader) stands() <-chan struct{} { return r.placed }
 
-// take waits for the lock.
 func (r *reader) take(ctx context.Context, _ string) error {
 	t, err := r.locks.Lock(context.WithValue(ctx, placedKey{}, r.place), r.Place.Scope)
 	if err == nil {

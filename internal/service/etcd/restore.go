@@ -17,7 +17,6 @@ const bump = 1_000_000
 // saved is a fact of a story.
 const saved = "there is a snapshot"
 
-// save takes a snapshot.
 var save = service.NewFault(scenario.Form{
 	Usage: "save etcd", Target: scenario.TheService,
 	About: "Takes a snapshot of etcd.",

@@ -26,7 +26,6 @@ var nodes = &service.Electing[*etcdproc.Member]{
 	Service: "etcd", Leases: "leases",
 }
 
-// servers are the members of a run.
 type servers struct {
 	service.Quorum[*etcdproc.Member]
 	cluster   *etcdproc.Cluster // nil: they were there already

@@ -79,7 +79,6 @@ type recipe struct {
 	peer        string // the folder below internal/clients/java of its program; "": this one
 }
 
-// recipes are all of them.
 var recipes = []*recipe{&inGo, &jetcd}
 
 var (

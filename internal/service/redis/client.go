@@ -68,7 +68,6 @@ func optionsOf(url, addr string) (*redis.Options, error) {
 	return options, nil
 }
 
-// client takes its locks by a recipe.
 type client struct {
 	nodes    []*redis.Client
 	settings setting.Values
@@ -146,7 +145,6 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 	return &asking{c, op, scope, rand.Text()}, nil
 }
 
-// lock waits for the lock.
 func (w *asking) lock(ctx context.Context) (t service.Tenure, err error) {
 	if w.library != nil {
 		t, err = w.take(ctx, w.library.Lock)
@@ -159,12 +157,10 @@ func (w *asking) lock(ctx context.Context) (t service.Tenure, err error) {
 	return t, err
 }
 
-// held is a tenure that the client has got.
 func (w *asking) held(t lock.Tenure) service.Tenure {
 	return &held{service.Granted{Tenure: t}, w.client, w.scope}
 }
 
-// held is a tenure of a client.
 type held struct {
 	service.Granted
 	of    *client

@@ -92,7 +92,6 @@ func (c *client) dialLibrary() (err error) {
 	return nil
 }
 
-// take takes the lock by package redislock.
 func (w *asking) take(ctx context.Context, ask func(context.Context, string) (lock.Tenure, error)) (service.Tenure, error) {
 	t, err := ask(ctx, w.scope)
 	switch {

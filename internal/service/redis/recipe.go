@@ -33,7 +33,6 @@ type recipe struct {
 	open opening
 }
 
-// recipes are all of them.
 var recipes = append([]*recipe{
 	&setnxExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &shortRead, &ownLock, &ownFair,
 	&redisson, &redissonSpin, &redissonFenced, &redissonFair, &redissonRead, &redissonWrite, &redissonMulti, &spring,

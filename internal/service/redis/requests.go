@@ -22,7 +22,6 @@ type taking func(ctx context.Context, a *attempt) (taken bool, err error)
 //go:embed *.lua
 var scripts embed.FS
 
-// script is that of a file.
 func script(name string) *redis.Script {
 	source, err := scripts.ReadFile(name + ".lua")
 	if err != nil {
@@ -71,7 +70,6 @@ func (a *attempt) number(answer *redis.Cmd) (taken bool, err error) {
 // channelOf is where the unlock of a lock is told.
 func channelOf(lock string) string { return "fencelab_free:{" + lock + "}" }
 
-// attempt asks once.
 func (w *asking) attempt(ctx context.Context) (service.Tenure, error) {
 	if ctx.Err() != nil {
 		return nil, fence.Definite.Wrap(ctx.Err())

@@ -21,7 +21,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/redis/replica"
 )
 
-// servers are the nodes of a run.
 type servers struct {
 	stage   service.Stage
 	nodes   []*node
@@ -49,7 +48,6 @@ func (n *node) process() *proc.Process {
 	return n.server.Process()
 }
 
-// start starts the nodes of a run.
 func (p place) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	all := &servers{stage: stage}
 	program := p.program()

@@ -215,7 +215,6 @@ func (w *asking) before(ctx context.Context) (nodes []string, err error) {
 // digits is how long the number is at the end of a name.
 const digits = 10
 
-// sequenceOf is that number.
 func sequenceOf(name string) int {
 	n, _ := strconv.Atoi(name[max(0, len(name)-digits):]) // ZooKeeper made it
 	return n
@@ -230,7 +229,6 @@ func (w *asking) first(ctx context.Context) error {
 	return err
 }
 
-// wait returns when it is the client's turn.
 func (w *asking) wait(ctx context.Context) error {
 	if w.library != nil {
 		return w.library.wait(ctx)

@@ -21,7 +21,6 @@ var removeParent = service.NewFault(scenario.Form{
 	})
 })
 
-// remove deletes a lock's own node.
 func (s *servers) remove(ctx context.Context, lock string) error {
 	stream, err := watch.Follow(ctx, s.endpoints[0], nil, nil)
 	if err != nil {

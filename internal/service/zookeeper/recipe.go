@@ -22,7 +22,6 @@ type recipe struct {
 	peer string // the folder below internal/clients/java of the program that takes it; "": this one does
 }
 
-// recipes are all of them.
 var recipes = []*recipe{&sequential, &unprotected, &herd, &library, &curatorRead, &curatorWrite, &ownLock, &ownRead, &curator, &peerRead, &peerWrite}
 
 var (

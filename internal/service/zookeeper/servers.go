@@ -19,7 +19,6 @@ var nodes = &service.Electing[*zkproc.Member]{
 	Service: "ZooKeeper", Leases: "sessions",
 }
 
-// servers are the members of a run.
 type servers struct {
 	service.Quorum[*zkproc.Member]
 	cluster   *zkproc.Cluster // nil: they were there already
@@ -28,7 +27,6 @@ type servers struct {
 	requests  map[string]int // of each session, by the last count; nil before the first
 }
 
-// start starts the run's own.
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	cluster, err := zkproc.Start(ctx, stage.Group(), stage.Plan().World.Number(nodes.Setting))
 	if err != nil {

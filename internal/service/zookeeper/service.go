@@ -69,7 +69,6 @@ func at(where string) (*service.Service, []string, error) {
 	return Service(), endpoints, nil
 }
 
-// check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]

@@ -110,7 +110,6 @@ func (c *Cluster) ByLeaseID(ctx context.Context) ([]*Member, error) {
 	return inOrder(all)
 }
 
-// grantor is a member and its ID.
 type grantor struct {
 	*Member
 	id uint64

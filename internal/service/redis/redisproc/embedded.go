@@ -152,7 +152,6 @@ func (e *embedded) tell() {
 	}
 }
 
-// contents are all keys, as they are.
 func (e *embedded) contents() map[string]content {
 	now := make(map[string]content)
 	for _, key := range e.redis.Keys() {

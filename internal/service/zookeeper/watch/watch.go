@@ -51,7 +51,6 @@ type Stream struct {
 	answers map[int32]chan answer
 }
 
-// answer is that of a request.
 type answer struct {
 	zxid int64 // of the last transaction that the member had done
 	code int32
@@ -86,7 +85,6 @@ func Follow(ctx context.Context, addr string, paths []string, tell func(Event)) 
 	return s, nil
 }
 
-// open opens a session.
 func (s *Stream) open() error {
 	if err := s.conn.SetDeadline(time.Now().Add(openDeadline)); err != nil {
 		return err

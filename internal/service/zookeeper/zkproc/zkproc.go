@@ -156,7 +156,6 @@ var options = []string{
 	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
 }
 
-// start starts the member's process.
 func (m *Member) start() error {
 	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
 		[]string{"-cp", filepath.Join(libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
@@ -173,7 +172,6 @@ func (m *Member) Restart(ctx context.Context) error {
 	return m.await(ctx)
 }
 
-// await returns when the member serves.
 func (m *Member) await(ctx context.Context) error {
 	return m.Process().Await(ctx, func(ctx context.Context) error {
 		_, err := m.mode(ctx)
