@@ -29,10 +29,7 @@ func init() { redis.SetLogger(quiet{}) }
 // Dial makes a client.
 func Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
-	if by.peer() != "" {
-		return nil, service.ErrInJava(by.name)
-	}
-	c := &client{settings: o.Settings, by: by}
+	c := &client{settings: o.Settings, by: by.common()}
 	for _, endpoint := range o.Endpoints {
 		options, err := optionsOf(os.Getenv(urlEnv), endpoint)
 		if err != nil {
@@ -41,10 +38,11 @@ func Dial(o service.Options) (service.Client, error) {
 		options.ConnMaxIdleTime = 1 // a connection that broke meanwhile can look whole for some ms
 		c.nodes = append(c.nodes, redis.NewClient(options))
 	}
-	if by.open == nil {
-		return c, nil
+	var err error
+	if c.asker, err = by.dial(c); err != nil {
+		return nil, err
 	}
-	return c, c.dialLibrary()
+	return c, nil
 }
 
 // urlEnv has the URL of a Redis that is there already, with its password, where no list of
@@ -71,8 +69,8 @@ func optionsOf(url, addr string) (*redis.Options, error) {
 type client struct {
 	nodes    []*redis.Client
 	settings setting.Values
-	by       *recipe
-	library  lock.Backend // of package redislock; nil: the recipe is requests of this package
+	by       *traits
+	asker    asker
 }
 
 // Reach implements service.Client, as those below do.
@@ -114,10 +112,7 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 	if err != nil {
 		return nil, err
 	}
-	if c.library != nil {
-		return w.take(ctx, c.library.TryLock)
-	}
-	return w.attempt(ctx)
+	return c.asker.try(ctx, w)
 }
 
 // Enqueue asks in the background. It returns when the client has asked once, and the lock
@@ -145,12 +140,9 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 	return &asking{c, op, scope, rand.Text()}, nil
 }
 
-func (w *asking) lock(ctx context.Context) (t service.Tenure, err error) {
-	if w.library != nil {
-		t, err = w.take(ctx, w.library.Lock)
-	} else {
-		t, err = w.poll(ctx)
-	}
+// lock waits for the lock.
+func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
+	t, err := w.asker.wait(ctx, w)
 	if err == nil && w.by.reenters {
 		t = &reentrant{t, w}
 	}

@@ -14,28 +14,28 @@ import (
 // rule refuses what a client has chosen beside its recipe.
 type rule struct {
 	setting string
-	broken  func(r *recipe, c scenario.Client) bool
+	broken  func(r *traits, c scenario.Client) bool
 	text    string // after the name of the recipe
 }
 
-func renews(_ *recipe, c scenario.Client) bool { return c.Text(settingRenew) != renewNone }
+func renews(_ *traits, c scenario.Client) bool { return c.Text(settingRenew) != renewNone }
 
-func renewsOrFrees(r *recipe, c scenario.Client) bool {
+func renewsOrFrees(r *traits, c scenario.Client) bool {
 	return renews(r, c) || c.Text(settingUnlock) != unlockCompare
 }
 
-func waits(_ *recipe, c scenario.Client) bool { return c.Number(settingWait) > 0 }
+func waits(_ *traits, c scenario.Client) bool { return c.Number(settingWait) > 0 }
 
 var (
-	ofOneNode = rule{settingRenew, func(r *recipe, c scenario.Client) bool { return r.on != theOne && renews(r, c) },
+	ofOneNode = rule{settingRenew, func(r *traits, c scenario.Client) bool { return r.on != theOne && renews(r, c) },
 		`renews nothing: leave "renew" out`}
 	inItsWay = rule{service.By, renewsOrFrees, `renews and releases its locks in its own way: leave "renew" and "unlock" out`}
-	asItIs   = rule{service.By, func(r *recipe, c scenario.Client) bool { return renewsOrFrees(r, c) || waits(r, c) },
+	asItIs   = rule{service.By, func(r *traits, c scenario.Client) bool { return renewsOrFrees(r, c) || waits(r, c) },
 		`has a lease that nothing renews, and an unlock of its own: leave "renew", "unlock" and "wait" out`}
 	unreplicated = rule{settingWait, waits, `waits for no replica: leave "wait" out`}
-	unaskable    = rule{setting.Look, func(r *recipe, c scenario.Client) bool { return r.on != theOne && c.Text(setting.Look) == lookOwner },
+	unaskable    = rule{setting.Look, func(r *traits, c scenario.Client) bool { return r.on != theOne && c.Text(setting.Look) == lookOwner },
 		`cannot be asked whether a majority has the lock: leave "look" out`}
-	countless = rule{setting.Token, func(r *recipe, c scenario.Client) bool { return r.gives == "" && c.Text(setting.Token) != tokenGranted },
+	countless = rule{setting.Token, func(r *traits, c scenario.Client) bool { return r.gives == "" && c.Text(setting.Token) != tokenGranted },
 		`counts no token that could be read again: leave "token" out`}
 )
 
@@ -47,7 +47,8 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 	other, otherOn := "", theOne // a client whose lock is of several nodes
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]
-		r := service.RecipeOf(recipes, c.Values)
+		by := service.RecipeOf(recipes, c.Values)
+		r := by.common()
 		conflict := func(setting, text string, args ...any) *scenario.Conflict {
 			return &scenario.Conflict{Client: name, Setting: setting, Text: fmt.Sprintf(text, args...)}
 		}
@@ -61,12 +62,12 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 		case r.on != theOne:
 			other, otherOn = name, r.on
 		}
-		for _, rule := range r.rules() {
+		for _, rule := range append(by.rules(), countless) {
 			if rule.broken(r, c) {
 				return conflict(rule.setting, "%s %s", r.name, rule.text)
 			}
 		}
-		if r.peer() == "" {
+		if by.peer() == "" {
 			if inNoJVM := java.CheckOther(name, r.name, c.Values, java.Collector, java.Ahead); inNoJVM != nil {
 				return inNoJVM
 			}

@@ -8,10 +8,11 @@ import (
 
 // TableRecipes are all recipes of this package, for the table of what they do.
 func TableRecipes() (list []labtest.Recipe) {
-	for _, r := range recipes {
-		if r.peer() != "" {
+	for _, by := range recipes {
+		if by.peer() != "" {
 			continue
 		}
+		r := by.common()
 		row := labtest.Recipe{
 			Name: r.name, Service: Name, Client: service.By + ": " + r.name, Token: r.gives != "", Shared: r.mode == fence.Shared,
 		}

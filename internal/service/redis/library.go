@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,8 +16,14 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-// opening makes the lock of package redislock on some nodes, which renews its leases, but for
-// redlock's and spring's, and releases what is theirs alone.
+// library is a recipe of package redislock, which renews its leases, but for redlock's and
+// spring's, and releases what is theirs alone.
+type library struct {
+	traits
+	open opening
+}
+
+// opening makes the lock of some nodes.
 type opening func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error)
 
 // ofFirst opens a lock of one node.
@@ -31,123 +35,95 @@ func ofFirst[B lock.Backend](
 	}
 }
 
-var (
-	ownLock = recipe{name: "redislock", gives: history.ShowsGrant, open: ofFirst(redislock.New),
-		about: "Package redislock in its own format."}
-	ownFair = recipe{name: "redislock-fair", gives: history.ShowsGrant, open: ofFirst(redislock.New, redislock.Fair()),
-		about: "The same with a queue, by the option Fair."}
-	ownReentrant = recipe{name: "redislock-reentrant", gives: history.ShowsGrant, reenters: true,
-		about: "Package redislock by Reenter of package lock: its holder can take it again, and keeps its token.",
-		open: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			b, err := redislock.New(nodes[0], ttl)
-			return lock.Reenter(b), err
-		}}
+func (*library) rules() []rule { return []rule{inItsWay, unreplicated} }
 
-	redisson = recipe{name: "redisson", open: ofFirst(redislock.Redisson),
-		about: "Redisson's RLock, as package redislock has it."}
-	redissonFenced = recipe{name: "redisson-fenced", gives: history.ShowsGrant, open: ofFirst(redislock.RedissonFenced),
-		about: "Redisson's RFencedLock, likewise."}
-	redissonFair = recipe{name: "redisson-fair",
-		about: "Redisson's fair lock, likewise, which keeps a place in the queue for five minutes and longer.",
-		open: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+var (
+	ownLock = library{
+		traits{name: "redislock", gives: history.ShowsGrant, about: "Package redislock in its own format."},
+		ofFirst(redislock.New),
+	}
+	ownFair = library{
+		traits{name: "redislock-fair", gives: history.ShowsGrant, about: "The same with a queue, by the option Fair."},
+		ofFirst(redislock.New, redislock.Fair()),
+	}
+	ownReentrant = library{
+		traits{name: "redislock-reentrant", gives: history.ShowsGrant, reenters: true,
+			about: "Package redislock by Reenter of package lock: its holder can take it again, and keeps its token."},
+		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+			b, err := redislock.New(nodes[0], ttl)
+			if err != nil {
+				return nil, err
+			}
+			return lock.Reenter(b), nil
+		},
+	}
+
+	redisson = library{traits{name: "redisson", about: "Redisson's RLock, as package redislock has it."},
+		ofFirst(redislock.Redisson)}
+	redissonFenced = library{traits{name: "redisson-fenced", gives: history.ShowsGrant, about: "Redisson's RFencedLock, likewise."},
+		ofFirst(redislock.RedissonFenced)}
+	redissonFair = library{
+		traits{name: "redisson-fair", about: "Redisson's fair lock, likewise, which keeps a place in the queue for five minutes and longer."},
+		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.RedissonFair(nodes[0], ttl, redislock.RedissonWait)
-		}}
-	redissonRead = recipe{name: "redisson-read", mode: fence.Shared,
-		about: "The reader's lock of Redisson's RReadWriteLock, likewise.",
-		open: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+		},
+	}
+	redissonRead = library{
+		traits{name: "redisson-read", mode: fence.Shared, about: "The reader's lock of Redisson's RReadWriteLock, likewise."},
+		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			both, err := redislock.RedissonReadWrite(nodes[0], ttl)
 			return lock.Shared(both), err
-		}}
-	redissonWrite = recipe{name: "redisson-write", open: ofFirst(redislock.RedissonReadWrite), about: "The writer's, likewise."}
-	redissonSpin  = recipe{name: "redisson-spin",
-		about: "Redisson's RSpinLock, likewise: who waits listens to no channel, and asks again after pauses that grow from 1 ms to 128 ms.",
-		open: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			b, err := redislock.Redisson(nodes[0], ttl)
-			return spinning{b}, err
-		}}
+		},
+	}
+	redissonWrite = library{traits{name: "redisson-write", about: "The writer's, likewise."}, ofFirst(redislock.RedissonReadWrite)}
 
-	redlock = recipe{name: "redlock", on: most,
-		about: "RedLock, a lock of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster.",
-		open: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
+	redlock = library{
+		traits{name: "redlock", on: most,
+			about: "RedLock, a lock of most of 3 or 5 nodes, as package redislock has it; nothing renews it. The nodes know nothing of one another: they are no Redis Cluster."},
+		func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
 			return redislock.Quorum(nodes, ttl)
-		}}
-	spring = recipe{name: "spring",
-		about: "The lock of a RedisLockRegistry of Spring Integration, likewise: nothing renews it, and who waits asks every 100 ms.",
-		open: func(nodes []redis.UniversalClient, ttl time.Duration) (lock.Backend, error) {
-			b, err := redislock.Spring(nodes[0], springRegistry, ttl)
-			return registry{b}, err
-		}}
+		},
+	}
 )
 
-// dialLibrary opens the client's lock of package redislock.
-func (c *client) dialLibrary() (err error) {
+// dial opens the lock for a client.
+func (r *library) dial(c *client) (asker, error) {
 	var nodes []redis.UniversalClient
 	for _, node := range c.nodes {
 		node.AddHook(overhear{})
 		nodes = append(nodes, node)
 	}
-	if c.library, err = c.by.open(nodes, c.settings.Time(setting.TTL)); err != nil {
-		return fmt.Errorf("%s: %w", service.By, err)
+	b, err := r.open(nodes, c.settings.Time(setting.TTL))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", service.By, err)
 	}
-	return nil
+	return opened{b, &r.traits}, nil
 }
 
-func (w *asking) take(ctx context.Context, ask func(context.Context, string) (lock.Tenure, error)) (service.Tenure, error) {
+// opened is a library's lock, as a client asks for it.
+type opened struct {
+	lock.Backend
+	by *traits
+}
+
+func (o opened) try(ctx context.Context, w *asking) (service.Tenure, error) {
+	return o.taken(ctx, w, o.TryLock)
+}
+
+func (o opened) wait(ctx context.Context, w *asking) (service.Tenure, error) {
+	return o.taken(ctx, w, o.Lock)
+}
+
+func (o opened) taken(ctx context.Context, w *asking, ask func(context.Context, string) (lock.Tenure, error)) (service.Tenure, error) {
 	t, err := ask(ctx, w.scope)
 	switch {
 	case errors.Is(err, lock.ErrLocked):
-		return nil, w.by.refusal()
+		return nil, o.by.refusal()
 	case err != nil:
 		return nil, err
 	}
 	service.Stand(ctx, t.Grant().Owner)
 	return w.held(t), nil
-}
-
-// The pauses of a RSpinLock: Redisson's defaults.
-const (
-	firstPause = time.Millisecond
-	lastPause  = 128 * time.Millisecond
-)
-
-// spinning waits for a lock as Redisson's RSpinLock does: it asks again and again, and each
-// pause is twice the one before. Each try has an owner of its own; in Redisson a thread has
-// one for all.
-type spinning struct{ lock.Backend }
-
-// Lock implements lock.Backend.
-func (s spinning) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	pause := firstPause
-	for tries := 1; ; tries++ {
-		t, err := s.TryLock(ctx, scope)
-		if !errors.Is(err, lock.ErrLocked) {
-			return t, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, fence.Definite.Wrap(ctx.Err())
-		}
-		pause = min(lastPause, 2*pause+rand.N(time.Duration(tries)*time.Millisecond))
-	}
-}
-
-// springRegistry is the key of the registry. The key of a lock of Spring is REGISTRY:PATH; a path
-// of registry makes it libraryKey, which the account reads.
-const springRegistry = "lock"
-
-// registry has the locks of Spring under the names that a story gives them.
-type registry struct{ lock.Backend }
-
-func path(scope string) string { return strings.TrimPrefix(libraryKey(scope), springRegistry+":") }
-
-// Lock implements lock.Backend, as TryLock does.
-func (r registry) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return r.Backend.Lock(ctx, path(scope))
-}
-
-func (r registry) TryLock(ctx context.Context, scope string) (lock.Tenure, error) {
-	return r.Backend.TryLock(ctx, path(scope))
 }
 
 // overhear tells who asks by a script, as a library tells of its owner only when it has the

@@ -10,17 +10,17 @@ import (
 // The locks of several nodes that Redisson asks for one node after the other.
 var (
 	// redlockNaive: whoever has most of the nodes in the end holds it, however long that took.
-	redlockNaive = recipe{
-		name: "redlock-naive", on: most,
-		about: "As redlock, but it asks one node after the other, waits 3 s for each, and does not compare the validity time.",
+	redlockNaive = plain{
+		traits: traits{name: "redlock-naive", on: most,
+			about: "As redlock, but it asks one node after the other, waits 3 s for each, and does not compare the validity time."},
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			taken := a.nodeByNode(ctx)
 			a.asked = time.Now() // for it the lease begins here
 			return taken, nil
 		},
 	}
-	redlockPatient = recipe{
-		name: "redlock-patient", on: most, about: "As redlock-naive, but a lock whose validity time is over is given back.",
+	redlockPatient = plain{
+		traits: traits{name: "redlock-patient", on: most, about: "As redlock-naive, but a lock whose validity time is over is given back."},
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			if !a.nodeByNode(ctx) {
 				return false, nil
@@ -33,9 +33,9 @@ var (
 		},
 	}
 	// redissonMulti: a node that is silent or dead keeps the lock from everybody.
-	redissonMulti = recipe{
-		name: "redisson-multi", on: everyOne,
-		about:  "Redisson's RedissonMultiLock of a lock on each of 3 or 5 nodes: it asks one node after the other, for all of them or none. Nothing renews it.",
+	redissonMulti = scripted{
+		traits: traits{name: "redisson-multi", on: everyOne,
+			about: "Redisson's RedissonMultiLock of a lock on each of 3 or 5 nodes: it asks one node after the other, for all of them or none. Nothing renews it."},
 		unlock: redissonUnlockScript,
 		take: func(ctx context.Context, a *attempt) (bool, error) {
 			for _, node := range a.nodes {

@@ -4,7 +4,6 @@
 package redis
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -60,7 +59,7 @@ func shows(client setting.Values) string {
 	if client.Text(setting.Token) == setting.TokenReadAgain {
 		return history.ShowsAny
 	}
-	return cmp.Or(service.RecipeOf(recipes, client).gives, history.ShowsNone)
+	return service.RecipeOf(recipes, client).common().shows()
 }
 
 // program is the Redis that runs; "" is the embedded one.

@@ -52,7 +52,7 @@ const (
 )
 
 var clientSettings = []setting.Setting{
-	service.ByRecipe(recipes, &setNXPX),
+	service.ByRecipe(recipes, recipe(&setNXPX)),
 	{Name: settingUnlock, Default: unlockCompare, Of: []string{unlockDel, unlockCompare},
 		About: "How it releases a lock. del: it deletes the key, whoever holds the lock. compare: a script deletes the key if the key has the client's own value."},
 	{Name: settingRenew, Default: renewNone, Of: []string{renewNone, renewWatchdog, renewBounded, renewSet},

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -22,10 +21,14 @@ type tenure struct {
 
 	of    *client
 	grant lock.Grant
+	free  freeing
 
 	mu    sync.Mutex
 	until time.Time // the end of the lease, by the client's clock
 }
+
+// freeing releases a lock on a node, and reports whether it was there, to be released.
+type freeing func(ctx context.Context, node *redis.Client, t *tenure) (mine bool, err error)
 
 // bound is for how many TTLs a watchdog with a bound renews a lease.
 const bound = 3
@@ -92,7 +95,7 @@ func (t *tenure) Unlock(ctx context.Context) error {
 	freed := 0
 	var failed error
 	for _, node := range t.of.nodes {
-		mine, err := t.free(ctx, node)
+		mine, err := t.free(ctx, node, t)
 		failed = errors.Join(failed, err)
 		if mine && err == nil {
 			freed++
@@ -105,18 +108,4 @@ func (t *tenure) Unlock(ctx context.Context) error {
 		return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: failed}
 	}
 	return lock.ErrLost
-}
-
-// free releases the lock on a node, and reports whether it was there, to be released. Where the
-// client's setting is no comparison, it does so whosever the lock is by then.
-func (t *tenure) free(ctx context.Context, node *redis.Client) (mine bool, err error) {
-	if t.of.settings.Text(settingUnlock) == unlockDel {
-		mine, err = true, node.Del(ctx, t.grant.Scope).Err()
-	} else {
-		mine, err = cmp.Or(t.of.by.unlock, unlockScript).Run(ctx, node, []string{t.grant.Scope}, t.grant.Owner).Bool()
-	}
-	if mine && err == nil && t.of.by.listens {
-		err = node.Publish(ctx, channelOf(t.grant.Scope), "").Err()
-	}
-	return mine, err
 }
