@@ -78,13 +78,21 @@ func (q *Quorum[M]) Leads(ctx context.Context) (M, error) {
 
 // elect awaits that a member leads, other than one that is lost. That one may say for a while
 // that it does.
-func (q *Quorum[M]) elect(ctx context.Context, what string, lost M) (leader M, err error) {
-	err = q.Stage.Meanwhile(ctx, what, func(ctx context.Context) (err error) {
+func (q *Quorum[M]) elect(ctx context.Context, what string, lost M) (M, error) {
+	return Meanwhile(ctx, q.Stage, what, func(ctx context.Context) (leader M, err error) {
 		for leader = lost; leader == lost && err == nil; {
 			leader, err = q.Elect(ctx)
 		}
-		return err
+		return leader, err
 	})
+}
+
+// Role is the member that leads, or one that does not, as MemberLeader and MemberFollower say.
+func (q *Quorum[M]) Role(ctx context.Context, role string) (M, error) {
+	leader, err := q.Leads(ctx)
+	if err == nil && role == MemberFollower {
+		return q.Others(leader)[0], nil
+	}
 	return leader, err
 }
 

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"io"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -138,6 +140,16 @@ func BoundsBy(late time.Duration) func(setting.Values, map[string]scenario.Clien
 	}
 }
 
+// IsAddress reports whether s is HOST:PORT, as far as can be told without trying.
+func IsAddress(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil || host == "" || strings.ContainsAny(host, " /@") {
+		return false
+	}
+	n, err := net.LookupPort("tcp", port)
+	return err == nil && n > 0
+}
+
 // PeerOf is the folder below internal/clients/java that has the program of a client; "" where another
 // program is the client.
 func PeerOf(s *Service, c scenario.Client) string {
@@ -167,6 +179,14 @@ type Launched struct {
 type Fault struct {
 	scenario.Form
 	Do Doing
+}
+
+// NewFault makes a fault that the lab does to servers of a service's own type.
+func NewFault[S Servers](form scenario.Form, do func(ctx context.Context, s S, story Story, step scenario.Step) error) *Fault {
+	form.Actor = scenario.ActorLab
+	return &Fault{form, func(ctx context.Context, s Servers, story Story, step scenario.Step) error {
+		return do(ctx, s.(S), story, step)
+	}}
 }
 
 // Servers are those of one run. The service that started them knows their type.
@@ -206,6 +226,15 @@ type Stage interface {
 	// Meanwhile does something that takes time, while what accounts say is taken in; what
 	// names it in errors.
 	Meanwhile(ctx context.Context, what string, do func(context.Context) error) error
+}
+
+// Meanwhile is Stage.Meanwhile for what has a result.
+func Meanwhile[T any](ctx context.Context, s Stage, what string, do func(context.Context) (T, error)) (result T, err error) {
+	err = s.Meanwhile(ctx, what, func(ctx context.Context) (err error) {
+		result, err = do(ctx)
+		return err
+	})
+	return result, err
 }
 
 // Plan is what servers are for. It is known before they are there.

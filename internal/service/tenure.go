@@ -104,46 +104,105 @@ func Enqueue(ctx context.Context, stands <-chan struct{}, wait func(context.Cont
 	return q, nil
 }
 
+// placed is a place of a tenure to be.
+type placed struct {
+	Tenure
+	*Queue
+}
+
+// EnqueueAs is Enqueue for a place that is the tenure, before it is granted and after that.
+func EnqueueAs(ctx context.Context, t Tenure, stands <-chan struct{}, wait func(context.Context) error) (Place, error) {
+	q, err := Enqueue(ctx, stands, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &placed{t, q}, nil
+}
+
 // Granted implements Place, as Leave does.
 func (q *Queue) Granted() <-chan error { return q.granted }
 
 func (q *Queue) Leave() { q.leave() }
 
+// Later is a tenure that its client waits for. Before the grant it is a place in a queue, which
+// ends by itself with the wait alone.
+type Later struct {
+	Place lock.Grant // as far as it is known
+	held  atomic.Pointer[lock.Tenure]
+}
+
+// Begin says that the lock was granted.
+func (l *Later) Begin(t lock.Tenure) { l.held.Store(&t) }
+
+// Held is the tenure; nil before the grant.
+func (l *Later) Held() lock.Tenure {
+	if t := l.held.Load(); t != nil {
+		return *t
+	}
+	return nil
+}
+
+// Grant implements lock.Tenure, as those below do.
+func (l *Later) Grant() lock.Grant {
+	if t := l.Held(); t != nil {
+		return t.Grant()
+	}
+	return l.Place
+}
+
+func (l *Later) Done() <-chan struct{} {
+	if t := l.Held(); t != nil {
+		return t.Done()
+	}
+	return nil
+}
+
+func (l *Later) Err() error {
+	if t := l.Held(); t != nil {
+		return t.Err()
+	}
+	return nil
+}
+
+func (l *Later) Unlock(ctx context.Context) error {
+	if t := l.Held(); t != nil {
+		return t.Unlock(ctx)
+	}
+	return StillWaits(l.Place.Scope, l.Place.Owner)
+}
+
 // waiting is a Place of a client that waits for a lock, and then has a tenure, where the
 // service's account does not tell who waits.
 type waiting struct {
 	*Queue
-	scope  string
-	owner  string                 // "": it is granted already
-	tenure atomic.Pointer[Tenure] // nil before the grant
+	*Later
 }
 
 // Wait waits for a lock in the background, by take, as Enqueue does. take calls stands with
 // the name of the tenure to be when the client waits for another.
 func Wait(ctx context.Context, scope string, take func(ctx context.Context, stands func(owner string)) (Tenure, error)) (Place, error) {
-	w := &waiting{scope: scope}
+	later := &Later{Place: lock.Grant{Scope: scope}}
 	standing := make(chan struct{})
 	var once sync.Once
 	stands := func(owner string) {
-		once.Do(func() { w.owner = owner; close(standing) })
+		once.Do(func() { later.Place.Owner = owner; close(standing) })
 	}
-	var err error
-	w.Queue, err = Enqueue(ctx, standing, func(ctx context.Context) error {
+	queue, err := Enqueue(ctx, standing, func(ctx context.Context) error {
 		t, err := take(ctx, stands)
 		if err == nil {
-			w.tenure.Store(&t)
+			later.Begin(t)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return w, nil
+	return &waiting{queue, later}, nil
 }
 
 // Waits implements Waiter.
 func (w *waiting) Waits() string {
-	return "has asked for " + w.scope + ", which is another's, and waits"
+	return "has asked for " + w.Place.Scope + ", which is another's, and waits"
 }
 
 // Name implements Place, as those below do.
@@ -151,39 +210,11 @@ func (w *waiting) Name() string { return w.Grant().Owner }
 
 func (w *waiting) Session() string { return w.Grant().Owner }
 
-func (w *waiting) Grant() lock.Grant {
-	if t := w.tenure.Load(); t != nil {
-		return (*t).Grant()
-	}
-	return lock.Grant{Scope: w.scope, Owner: w.owner}
-}
-
 func (w *waiting) Shown() (token fence.Token, remark string) { return w.Grant().Token, "" }
 
-func (w *waiting) Done() <-chan struct{} {
-	if t := w.tenure.Load(); t != nil {
-		return (*t).Done()
-	}
-	return nil
-}
-
-func (w *waiting) Err() error {
-	if t := w.tenure.Load(); t != nil {
-		return (*t).Err()
-	}
-	return nil
-}
-
-func (w *waiting) Unlock(ctx context.Context) error {
-	if t := w.tenure.Load(); t != nil {
-		return (*t).Unlock(ctx)
-	}
-	return StillWaits(w.scope, w.owner)
-}
-
 func (w *waiting) Look(ctx context.Context, how string) (said string, err error) {
-	if t := w.tenure.Load(); t != nil {
-		return (*t).Look(ctx, how)
+	if t, held := w.Held().(Tenure); held {
+		return t.Look(ctx, how)
 	}
 	return "", NotHeld("it waits for the lock")
 }

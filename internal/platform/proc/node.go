@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 )
 
@@ -12,8 +13,11 @@ type Node struct {
 	latest *Process
 }
 
-// Begin starts a process for the node, as Group.Start does.
+// Begin starts a process for the node, whose last one must have ended, as Group.Start does.
 func (n *Node) Begin(g *Group, name string, env []string, args ...string) error {
+	if n.Runs() {
+		return fmt.Errorf("%s still runs: kill it first", name)
+	}
 	p, err := g.Start(name, env, args...)
 	if err != nil {
 		return err

@@ -156,23 +156,13 @@ func (c *client) queuing(ctx context.Context, scope string) (queuing, error) {
 	return c.openMutex(ctx, scope, clientv3.NoLease)
 }
 
-// place is one in the queue.
-type place struct {
-	*tenure
-	*service.Queue
-}
-
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
 	q, err := insist(c.members, func() (queuing, error) { return c.queuing(ctx, scope) })
 	if err != nil {
 		return nil, explained(err)
 	}
-	queue, err := service.Enqueue(ctx, q.stands(), func(waiting context.Context) error {
+	return service.EnqueueAs(ctx, &tenure{position: q, of: c}, q.stands(), func(waiting context.Context) error {
 		defer c.members.attend()()
 		return explained(q.take(waiting, opLock))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &place{&tenure{position: q, of: c}, queue}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -35,17 +36,17 @@ func (s *servers) Observe(ctx context.Context) error {
 	if s.cluster == nil || len(s.cluster.Members) == 1 {
 		return s.observe(ctx, s.endpoints, nil)
 	}
-	leader, err := s.Leads(ctx)
+	follower, err := s.Role(ctx, service.MemberFollower)
 	if err != nil {
 		return err
 	}
-	return s.observe(ctx, []string{s.Others(leader)[0].Endpoint()}, nil)
+	return s.observe(ctx, []string{follower.Endpoint()}, nil)
 }
 
 // observe begins the account, through some members. After another watch has
 // stopped it goes on where that one did. With revoke, etcd's past is another one now: the
 // account begins with what is there, and revoke says which tenures are over.
-func (s *servers) observe(ctx context.Context, endpoints []string, revoke func(yes func(tenure string) bool)) error {
+func (s *servers) observe(ctx context.Context, endpoints []string, revoke func(yes func(tenure string) bool)) (failed error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
 	if err != nil {
 		return fmt.Errorf("observer: %w", err)
@@ -60,6 +61,12 @@ func (s *servers) observe(ctx context.Context, endpoints []string, revoke func(y
 	ctx, stop := context.WithCancel(ctx)
 	w := &watch{client: client, queues: queues, stop: stop, ended: make(chan struct{})}
 	s.observer = w
+	defer func() {
+		if failed != nil {
+			stop()
+			client.Close()
+		}
+	}()
 	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, noAnswer(endpoints, observeDeadline))
 	defer cancel()
 	// A watch is there when etcd has said so, which may never be.
@@ -80,8 +87,6 @@ func (s *servers) observe(ctx context.Context, endpoints []string, revoke func(y
 				err = s.forget(starting, old.queues[lock], q, revoke)
 			}
 			if err != nil {
-				stop()
-				client.Close()
 				return fmt.Errorf("observer: %w", cmp.Or(context.Cause(starting), err))
 			}
 		}
@@ -89,20 +94,16 @@ func (s *servers) observe(ctx context.Context, endpoints []string, revoke func(y
 		follow = append(follow, func() { q.follow(ctx, changes, s.Stage) })
 	}
 	if starting.Err() != nil {
-		stop()
-		client.Close()
 		return fmt.Errorf("observer: %w", context.Cause(starting))
 	}
 	s.Stage.Go(func() {
 		defer close(w.ended)
 		defer client.Close()
-		done := make(chan struct{})
+		var following sync.WaitGroup
 		for _, f := range follow {
-			go func() { f(); done <- struct{}{} }()
+			following.Go(f)
 		}
-		for range follow {
-			<-done
-		}
+		following.Wait()
 	})
 	return nil
 }

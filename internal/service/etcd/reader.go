@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -19,68 +18,42 @@ func (c *client) shares() bool { return c.settings.Text(setting.Mode) == setting
 // reader is a place in the queue of one who shares the lock, by etcdlock, and then its
 // tenure.
 type reader struct {
+	service.Later
 	locks  lock.Backend
-	placed chan struct{}                   // closed when it stands in the queue
-	grant  lock.Grant                      // what it will be granted, whole when placed is closed
-	tenure atomic.Pointer[etcdlock.Tenure] // nil before the grant
+	placed chan struct{} // closed when it stands in the queue, and the grant is known that it will have
 }
 
 var _ queuing = (*reader)(nil)
 
 func (c *client) newReader(scope string) *reader {
-	return &reader{locks: c.locks, placed: make(chan struct{}), grant: lock.Grant{Scope: scope, Mode: fence.Shared}}
+	place := lock.Grant{Scope: scope, Mode: fence.Shared}
+	return &reader{Later: service.Later{Place: place}, locks: c.locks, placed: make(chan struct{})}
 }
 
 func (r *reader) stands() <-chan struct{} { return r.placed }
 
-// take waits for the lock.
 func (r *reader) take(ctx context.Context, _ string) error {
-	t, err := r.locks.Lock(context.WithValue(ctx, placedKey{}, r.place), r.grant.Scope)
-	if err != nil {
-		return err
+	t, err := r.locks.Lock(context.WithValue(ctx, placedKey{}, r.place), r.Place.Scope)
+	if err == nil {
+		r.Begin(t)
 	}
-	r.tenure.Store(t.(*etcdlock.Tenure))
-	return nil
+	return err
 }
 
 func (r *reader) place(key string, revision int64) {
-	r.grant.Owner, r.grant.Token = key, fence.Token(revision)
+	r.Place.Owner, r.Place.Token = key, fence.Token(revision)
 	close(r.placed)
 }
 
-func (r *reader) Grant() lock.Grant { return r.grant }
-
-// Done is never closed before the grant.
-func (r *reader) Done() <-chan struct{} {
-	if t := r.tenure.Load(); t != nil {
-		return t.Done()
-	}
-	return nil
-}
-
-func (r *reader) Err() error {
-	if t := r.tenure.Load(); t != nil {
-		return t.Err()
-	}
-	return nil
-}
-
-func (r *reader) Unlock(ctx context.Context) error {
-	if t := r.tenure.Load(); t != nil {
-		return t.Unlock(ctx)
-	}
-	return service.StillWaits(r.grant.Scope, r.grant.Owner)
-}
-
 func (r *reader) HeaderRevision() int64 {
-	if t := r.tenure.Load(); t != nil {
+	if t, held := r.Held().(*etcdlock.Tenure); held {
 		return t.HeaderRevision()
 	}
 	return 0
 }
 
 func (r *reader) UnorderedLeaseID() int64 {
-	id, _ := leaseOf(r.grant.Owner) // etcdlock has it in each key
+	id, _ := leaseOf(r.Grant().Owner) // etcdlock has it in each key
 	return int64(id)
 }
 

@@ -17,54 +17,40 @@ const bump = 1_000_000
 // saved is a fact of a story.
 const saved = "there is a snapshot"
 
-// save takes a snapshot.
-var save = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "save etcd", Target: scenario.TheService,
-		About: "Takes a snapshot of etcd.",
-		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
-			s.Facts[saved] = true
-			return ""
-		},
+var save = service.NewFault(scenario.Form{
+	Usage: "save etcd", Target: scenario.TheService,
+	About: "Takes a snapshot of etcd.",
+	Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+		s.Facts[saved] = true
+		return ""
 	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
-		s := of.(*servers)
-		err := story.Meanwhile(ctx, "etcd's snapshot", func(ctx context.Context) error { return s.cluster.Save(ctx, s.snapshotFile()) })
-		if err != nil {
-			return err
-		}
-		revision, err := s.position(ctx)
-		if err != nil {
-			return err
-		}
-		story.Remark(story.Now(), fmt.Sprintf("a snapshot of etcd is taken, at revision %d", revision))
-		return nil
-	},
-}
+}, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
+	err := story.Meanwhile(ctx, "etcd's snapshot", func(ctx context.Context) error { return s.cluster.Save(ctx, s.snapshotFile()) })
+	if err != nil {
+		return err
+	}
+	revision, err := s.position(ctx)
+	if err != nil {
+		return err
+	}
+	story.Remark(story.Now(), fmt.Sprintf("a snapshot of etcd is taken, at revision %d", revision))
+	return nil
+})
 
 // restore starts etcd anew from the snapshot.
-var restore = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "restore etcd", Target: scenario.TheService, Own: "restores etcd from a snapshot",
-		About: "Starts etcd again from that snapshot.",
-		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
-			if !s.Facts[saved] {
-				return "there is no snapshot: it needs a step \"gcsim: save etcd\" before"
-			}
-			if members := s.Variant.World.Settings.Number(nodes.Setting); members != 1 {
-				return fmt.Sprintf("etcd has %d members, and only one alone can be restored: it needs \"members: 1\"", members)
-			}
-			return ""
-		},
+var restore = service.NewFault(scenario.Form{
+	Usage: "restore etcd", Target: scenario.TheService, Own: "restores etcd from a snapshot",
+	About: "Starts etcd again from that snapshot.",
+	Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+		if !s.Facts[saved] {
+			return "there is no snapshot: it needs a step \"gcsim: save etcd\" before"
+		}
+		if members := s.Variant.World.Settings.Number(nodes.Setting); members != 1 {
+			return fmt.Sprintf("etcd has %d members, and only one alone can be restored: it needs \"members: 1\"", members)
+		}
+		return ""
 	},
-	Do: func(ctx context.Context, s service.Servers, story service.Story, _ scenario.Step) error {
-		return s.(*servers).restore(ctx, story)
-	},
-}
-
-func (s *servers) snapshotFile() string { return filepath.Join(s.Stage.Group().Dir, "snapshot.db") }
-
-func (s *servers) restore(ctx context.Context, story service.Story) error {
+}, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
 	before, err := s.position(ctx)
 	if err != nil {
 		return err
@@ -97,4 +83,6 @@ func (s *servers) restore(ctx context.Context, story service.Story) error {
 	}
 	story.Remark(story.Now(), fmt.Sprintf("etcd is %s: its revision was %d and is %d", words, before, after))
 	return nil
-}
+})
+
+func (s *servers) snapshotFile() string { return filepath.Join(s.Stage.Group().Dir, "snapshot.db") }

@@ -11,29 +11,26 @@ import (
 )
 
 // revoke ends a client's lease, as an operator could by etcdctl lease revoke.
-var revoke = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "revoke CLIENT [under NAME]", Dead: true,
-		About: "Ends the client's lease, as an operator could.",
-		Check: scenario.HasAsked,
-	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		tenure := story.Tenure(step)
-		id, err := leaseOf(tenure)
-		if err != nil || id == clientv3.NoLease {
-			return fmt.Errorf("%s has no lease that could be revoked: its tenure is %q", step.Client, tenure)
-		}
-		story.Revoked(func(other string) bool {
-			lease, err := leaseOf(other)
-			return err == nil && lease == id
-		})
-		err = story.Meanwhile(ctx, "etcd to revoke the lease of "+step.Client, func(ctx context.Context) error {
-			_, err := of.(*servers).observer.client.Revoke(ctx, id)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return story.AwaitEnd(ctx, step.Client, tenure)
-	},
-}
+var revoke = service.NewFault(scenario.Form{
+	Usage: "revoke CLIENT [under NAME]", Dead: true,
+	About: "Ends the client's lease, as an operator could.",
+	Check: scenario.HasAsked,
+}, func(ctx context.Context, s *servers, story service.Story, step scenario.Step) error {
+	tenure := story.Tenure(step)
+	id, err := leaseOf(tenure)
+	if err != nil || id == clientv3.NoLease {
+		return fmt.Errorf("%s has no lease that could be revoked: its tenure is %q", step.Client, tenure)
+	}
+	story.Revoked(func(other string) bool {
+		lease, err := leaseOf(other)
+		return err == nil && lease == id
+	})
+	err = story.Meanwhile(ctx, "etcd to revoke the lease of "+step.Client, func(ctx context.Context) error {
+		_, err := s.observer.client.Revoke(ctx, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return story.AwaitEnd(ctx, step.Client, tenure)
+})

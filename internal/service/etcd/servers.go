@@ -1,11 +1,17 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -20,7 +26,6 @@ var nodes = &service.Electing[*etcdproc.Member]{
 	Service: "etcd", Leases: "leases",
 }
 
-// servers are the members of a run.
 type servers struct {
 	service.Quorum[*etcdproc.Member]
 	cluster   *etcdproc.Cluster // nil: they were there already
@@ -75,17 +80,9 @@ func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]strin
 // member is the one that a client's setting names.
 func (s *servers) member(ctx context.Context, which string) (*etcdproc.Member, error) {
 	if which == service.MemberLeader || which == service.MemberFollower {
-		leader, err := s.Leads(ctx)
-		if err == nil && which == service.MemberFollower {
-			return s.Others(leader)[0], nil
-		}
-		return leader, err
+		return s.Role(ctx, which)
 	}
-	var members []*etcdproc.Member
-	err := s.Stage.Meanwhile(ctx, "the IDs of etcd's members", func(ctx context.Context) (err error) {
-		members, err = s.cluster.ByLeaseID(ctx)
-		return err
-	})
+	members, err := service.Meanwhile(ctx, s.Stage, "the IDs of etcd's members", s.cluster.ByLeaseID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -96,15 +93,14 @@ func (s *servers) member(ctx context.Context, which string) (*etcdproc.Member, e
 }
 
 // position is etcd's revision.
-func (s *servers) position(ctx context.Context) (revision fence.Token, err error) {
-	err = s.Stage.Meanwhile(ctx, "etcd's revision", func(ctx context.Context) error {
-		resp, err := s.observer.client.Get(ctx, "fencelab")
-		if err == nil {
-			revision = fence.Token(resp.Header.Revision)
-		}
-		return err
+func (s *servers) position(ctx context.Context) (fence.Token, error) {
+	now, err := service.Meanwhile(ctx, s.Stage, "etcd's revision", func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return s.observer.client.Get(ctx, "fencelab")
 	})
-	return revision, err
+	if err != nil {
+		return 0, err
+	}
+	return fence.Token(now.Header.Revision), nil
 }
 
 // What Leave cannot end runs out.
@@ -134,4 +130,36 @@ func (s *servers) observeServing(ctx context.Context, story service.Story) error
 		return err
 	}
 	return s.observe(ctx, []string{serving[0].Endpoint()}, nil)
+}
+
+// reachDeadline is for how long an etcd that is there already is asked.
+const reachDeadline = 10 * time.Second
+
+// reach asks members that are there already. Where no etcd answers it is better said once than
+// by each run, after a deadline of its own.
+func reach(ctx context.Context, endpoints []string) error {
+	for _, e := range endpoints {
+		if !service.IsAddress(strings.TrimPrefix(e, "http://")) {
+			return fmt.Errorf("etcd at %q: want HOST:PORT", e)
+		}
+	}
+	at := "etcd at " + strings.Join(endpoints, ", ")
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, noAnswer(endpoints, reachDeadline))
+	defer cancel()
+	if _, err := client.Get(ctx, "fencelab"); errors.Is(err, rpctypes.ErrUserEmpty) {
+		return fmt.Errorf("%s wants a user and a password, and runs have none: use one without authentication", at)
+	} else if err != nil {
+		return cmp.Or(context.Cause(ctx), fmt.Errorf("%s: %w", at, err))
+	}
+	return nil
+}
+
+// noAnswer is why an etcd is given up.
+func noAnswer(endpoints []string, after time.Duration) error {
+	return fmt.Errorf("etcd at %s does not answer after %v: is it there, and does it speak without TLS?", strings.Join(endpoints, ", "), after)
 }

@@ -97,9 +97,8 @@ var worldSettings = []setting.Setting{
 // faults are steps that no other service has.
 var faults = slices.Concat(nodes.LeaderFaults(), nodes.MemberFaults(service.NodeRule{
 	Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before",
-}), []*service.Fault{isolateLeader, healLeader, &isolateMember, &healMember, &revoke, &save, &restore})
+}), []*service.Fault{isolateLeader, healLeader, &isolateMember, &healMember, revoke, save, restore})
 
-// check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		if c := checkSession(name, clients); c != nil {

@@ -144,12 +144,15 @@ func (t *mutexTenure) take(ctx context.Context, op string) error {
 	if op == opTryLock {
 		do = t.mutex.TryLock
 	}
-	err := do(context.WithValue(ctx, waitsKey{}, sync.OnceFunc(func() {
-		t.place()
+	place := sync.OnceFunc(func() {
+		t.isOwner = t.mutex.IsOwner()
+		t.grant.Owner = t.mutex.Key()
+		t.grant.Token = fence.Token(t.isOwner.GetCompare().GetCreateRevision())
 		close(t.waits)
-	})))
+	})
+	err := do(context.WithValue(ctx, waitsKey{}, place))
 	if err == nil {
-		t.place()
+		place()
 		t.header.Store(t.mutex.Header().Revision)
 		return nil
 	}
@@ -184,16 +187,6 @@ func (t *mutexTenure) leave(ctx context.Context) error {
 func isDefinite(err error) bool {
 	return errors.Is(err, concurrency.ErrLocked) || errors.Is(err, concurrency.ErrSessionExpired) ||
 		errors.Is(err, rpctypes.ErrLeaseNotFound)
-}
-
-// place notes the mutex's key and its create revision, once.
-func (t *mutexTenure) place() {
-	if t.grant.Owner != "" {
-		return
-	}
-	t.isOwner = t.mutex.IsOwner()
-	t.grant.Owner = t.mutex.Key()
-	t.grant.Token = fence.Token(t.isOwner.GetCompare().GetCreateRevision())
 }
 
 func (t *mutexTenure) Grant() lock.Grant { return t.grant }

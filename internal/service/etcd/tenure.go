@@ -25,7 +25,6 @@ type position interface {
 	UnorderedLeaseID() int64
 }
 
-// tenure is one of a client.
 type tenure struct {
 	position
 	of *client

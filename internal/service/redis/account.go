@@ -31,7 +31,6 @@ type account struct {
 	why atomic.Value // a string: why tenures are revoked now; not of mu, which is held while the run is told
 }
 
-// tenureOf is one that goes on.
 type tenureOf struct {
 	name string
 	holding
@@ -165,7 +164,6 @@ func (a *account) name(lock, owner string) string {
 	return owner
 }
 
-// ownerOf is the owner of a tenure.
 func ownerOf(tenure string) string {
 	owner, _, _ := strings.Cut(tenure, again)
 	return owner

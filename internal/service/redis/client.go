@@ -66,7 +66,6 @@ func optionsOf(url, addr string) (*redis.Options, error) {
 	return options, nil
 }
 
-// client takes its locks by a recipe.
 type client struct {
 	nodes    []*redis.Client
 	settings setting.Values
@@ -150,12 +149,10 @@ func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
 	return t, err
 }
 
-// held is a tenure that the client has got.
 func (w *asking) held(t lock.Tenure) service.Tenure {
 	return &held{service.Granted{Tenure: t}, w.client, w.scope}
 }
 
-// held is a tenure of a client.
 type held struct {
 	service.Granted
 	of    *client

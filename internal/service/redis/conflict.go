@@ -39,7 +39,6 @@ var (
 		`counts no token that could be read again: leave "token" out`}
 )
 
-// check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	n, replicas := w.Settings.Number(settingNodes), w.Settings.Number(settingReplicas)
 	if n > 1 && replicas > 0 {

@@ -30,40 +30,32 @@ var evictions = map[string]string{
 	evictionAllkeys:  "allkeys-lru",
 }
 
-// memorySettings are the arguments of a real Redis.
 func memorySettings(eviction string) []string {
 	return []string{"--maxmemory", fmt.Sprint(memory), "--maxmemory-policy", evictions[eviction]}
 }
 
-// fill fills the memory of a node.
-var fill = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "fill NODE", Own: "fills the memory of Redis",
-		About: "Writes other keys, as a cache would, until the node's memory is full: until it has evicted all keys of locks that it may evict, or takes no more.",
-		Check: nodes.Check(nil,
-			service.NodeRule{Fact: service.NodeDead, Is: true, Words: "%s is dead, and takes nothing"},
-			service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and takes nothing"},
-			service.NodeRule{Fact: replicaPromoted, Is: true, Words: "%s is not the master any more, and no lock is lost with what it evicts"}),
-	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		s := of.(*servers)
-		n := s.named(step.Node)
-		defer s.account.because(n.name + " has evicted its key")()
-		var evicted []string
-		err := story.Meanwhile(ctx, "the memory of "+n.name+" to be full", func(ctx context.Context) (err error) {
-			evicted, err = s.fill(ctx, n)
-			return err
-		})
-		switch {
-		case redis.IsOOMError(err):
-			story.Remark(story.Now(), n.name+"'s memory is full: it takes no more, and evicts nothing")
-			return nil
-		case err == nil:
-			story.Remark(story.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, cmp.Or(strings.Join(evicted, " and "), "no key of a lock")))
-		}
-		return err
-	},
-}
+var fill = service.NewFault(scenario.Form{
+	Usage: "fill NODE", Own: "fills the memory of Redis",
+	About: "Writes other keys, as a cache would, until the node's memory is full: until it has evicted all keys of locks that it may evict, or takes no more.",
+	Check: nodes.Check(nil,
+		service.NodeRule{Fact: service.NodeDead, Is: true, Words: "%s is dead, and takes nothing"},
+		service.NodeRule{Fact: service.NodeStill, Is: true, Words: "%s stands still, and takes nothing"},
+		service.NodeRule{Fact: replicaPromoted, Is: true, Words: "%s is not the master any more, and no lock is lost with what it evicts"}),
+}, func(ctx context.Context, s *servers, story service.Story, step scenario.Step) error {
+	n := s.named(step.Node)
+	defer s.account.because(n.name + " has evicted its key")()
+	evicted, err := service.Meanwhile(ctx, story, "the memory of "+n.name+" to be full", func(ctx context.Context) ([]string, error) {
+		return s.fill(ctx, n)
+	})
+	switch {
+	case redis.IsOOMError(err):
+		story.Remark(story.Now(), n.name+"'s memory is full: it takes no more, and evicts nothing")
+		return nil
+	case err == nil:
+		story.Remark(story.Now(), fmt.Sprintf("%s's memory is full: it has evicted %s", n.name, cmp.Or(strings.Join(evicted, " and "), "no key of a lock")))
+	}
+	return err
+})
 
 // fill waits for the account of what the node evicts, and returns the keys of locks among
 // it. The error is Redis's where it takes no more.

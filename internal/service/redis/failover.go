@@ -136,63 +136,47 @@ func checkStandby(s *scenario.Story, step scenario.Step) string {
 }
 
 // isolateReplica has a replica know nothing of what its master does from now on.
-var isolateReplica = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "isolate NODE", Own: "isolates a replica of Redis",
-		About: "Nothing passes between a replica and its master, until \"heal NODE\". The replica has all that the master did before. Clients reach the master.",
-		Check: checkReplica(false, " is isolated already"),
-	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
-		s := of.(*servers)
-		if err := story.Meanwhile(ctx, s.standby.replica.name+" to have all", s.awaitReplica); err != nil {
-			return err
-		}
-		s.standby.link.Tx.Shut()
-		s.standby.link.Rx.Shut()
-		story.Remark(story.Now(), fmt.Sprintf("%s, the replica, hears nothing of %s from now on", s.standby.replica.name, s.standby.master.name))
-		return nil
-	},
-}
+var isolateReplica = service.NewFault(scenario.Form{
+	Usage: "isolate NODE", Own: "isolates a replica of Redis",
+	About: "Nothing passes between a replica and its master, until \"heal NODE\". The replica has all that the master did before. Clients reach the master.",
+	Check: checkReplica(false, " is isolated already"),
+}, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
+	if err := story.Meanwhile(ctx, s.standby.replica.name+" to have all", s.awaitReplica); err != nil {
+		return err
+	}
+	s.standby.link.Tx.Shut()
+	s.standby.link.Rx.Shut()
+	story.Remark(story.Now(), fmt.Sprintf("%s, the replica, hears nothing of %s from now on", s.standby.replica.name, s.standby.master.name))
+	return nil
+})
 
 // healReplica ends that.
-var healReplica = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "heal NODE",
-		About: "The isolated replica and its master reach each other again. Over when the replica has all that the master did.",
-		Check: checkReplica(true, " is not isolated here: it needs a step \"gcsim: isolate redis2\" before"),
-	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
-		s := of.(*servers)
-		s.standby.link.Cut()
-		s.standby.link.Tx.Open()
-		s.standby.link.Rx.Open()
-		if err := story.Meanwhile(ctx, s.standby.replica.name+" to catch up", s.awaitReplica); err != nil {
-			return err
-		}
-		story.Remark(story.Now(), fmt.Sprintf("%s, the replica, has all that %s did", s.standby.replica.name, s.standby.master.name))
-		return nil
-	},
-}
+var healReplica = service.NewFault(scenario.Form{
+	Usage: "heal NODE",
+	About: "The isolated replica and its master reach each other again. Over when the replica has all that the master did.",
+	Check: checkReplica(true, " is not isolated here: it needs a step \"gcsim: isolate redis2\" before"),
+}, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
+	s.standby.link.Cut()
+	s.standby.link.Tx.Open()
+	s.standby.link.Rx.Open()
+	if err := story.Meanwhile(ctx, s.standby.replica.name+" to catch up", s.awaitReplica); err != nil {
+		return err
+	}
+	story.Remark(story.Now(), fmt.Sprintf("%s, the replica, has all that %s did", s.standby.replica.name, s.standby.master.name))
+	return nil
+})
 
-// promote makes the replica the master.
-var promote = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "promote NODE", Own: "promotes a replica of Redis",
-		About: "Makes the replica the master (REPLICAOF NO ONE), whatever the old master does, and has clients find it where they found that one, as behind a proxy.",
-		Check: func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
-			wrong := checkStandby(s, step)
-			s.Facts[replicaPromoted] = wrong == ""
-			return wrong
-		},
+// promote makes the replica the master. It ends the account of the old master before it goes on with
+// that of the new one: what the new one does not know is over.
+var promote = service.NewFault(scenario.Form{
+	Usage: "promote NODE", Own: "promotes a replica of Redis",
+	About: "Makes the replica the master (REPLICAOF NO ONE), whatever the old master does, and has clients find it where they found that one, as behind a proxy.",
+	Check: func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
+		wrong := checkStandby(s, step)
+		s.Facts[replicaPromoted] = wrong == ""
+		return wrong
 	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
-		return of.(*servers).promote(ctx, story)
-	},
-}
-
-// promote ends the account of the old master before it goes on with that of the new one:
-// what the new one does not know is over.
-func (s *servers) promote(ctx context.Context, story service.Story) error {
+}, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
 	old, next := s.standby.master, s.standby.replica
 	defer s.account.because(next.name + " does not have its key")()
 	at := story.Now()
@@ -211,7 +195,7 @@ func (s *servers) promote(ctx context.Context, story service.Story) error {
 	s.standby.master, s.standby.replica = next, old
 	clients.Tx.Open()
 	return err
-}
+})
 
 // follow has a node be the replica of another one, or of none.
 func (n *node) follow(ctx context.Context, host, port string) error {

@@ -51,7 +51,6 @@ type holding struct {
 	until time.Time // when its key expires; zero: never
 }
 
-// holders are those who hold a lock, by its keys.
 func (d database) holders(lock string) map[string]holding {
 	held := make(map[string]holding)
 	for _, key := range keysOf(lock) {

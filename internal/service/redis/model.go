@@ -12,14 +12,12 @@ import (
 // keys of other types it knows nothing.
 type database map[string]*value
 
-// value is what a key holds.
 type value struct {
 	text   string
 	fields map[string]string // of a hash; nil: it is a string
 	until  time.Time         // when it expires; zero: never
 }
 
-// apply does what a command did.
 func (d database) apply(command []string) {
 	if does := commands[command[0]]; does != nil {
 		does(d, command[1:])

@@ -48,7 +48,6 @@ func signal(how string, do func(*proc.Process) error) service.Doing {
 	}
 }
 
-// named is the node of that name.
 func (s *servers) named(name string) *node {
 	i := slices.IndexFunc(s.nodes, func(n *node) bool { return n.name == name })
 	return s.nodes[i]

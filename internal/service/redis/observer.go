@@ -29,13 +29,11 @@ type watch struct {
 	client *redis.Client // that writes marks
 	stop   context.CancelFunc
 	ended  chan struct{}
-
-	mu    sync.Mutex
-	marks map[string]chan struct{} // closed when the account has what was before them
+	marks  sync.Map // of chan struct{}, by mark: closed when the account has what was before it
 }
 
 func newWatch(stream *replica.Stream, client *redis.Client, stop context.CancelFunc) *watch {
-	return &watch{stream: stream, client: client, stop: stop, ended: make(chan struct{}), marks: make(map[string]chan struct{})}
+	return &watch{stream: stream, client: client, stop: stop, ended: make(chan struct{})}
 }
 
 // observe begins the account of a node, or goes on with it after the node was away. It
@@ -53,27 +51,21 @@ func (n *node) observe(ctx context.Context, a *account) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	w, p := newWatch(stream, redis.NewClient(n.options), stop), n.process()
+	here, err := w.begin(starting, a.locks)
+	if err != nil {
+		stop()
+		stream.Close()
+		w.client.Close()
+		return fmt.Errorf("observer of %s: %w", n.name, errors.Join(err, context.Cause(starting)))
+	}
 	n.watch = w
-	begun := make(chan error, 1)
-	id := rand.Text()
-	found, told := make(chan database, 1), make(chan struct{})
+	a.change(n.place, func(database) database { return here })
 	n.servers.stage.Go(func() {
 		defer a.outlast(ctx, n.place)
 		defer close(w.ended)
 		defer w.client.Close()
 		defer stream.Close()
 		defer context.AfterFunc(ctx, stream.Close)()
-		err := w.skip(marker + id)
-		begun <- err
-		if err != nil {
-			return
-		}
-		here, ok := <-found
-		if !ok {
-			return
-		}
-		a.change(n.place, func(database) database { return here })
-		close(told)
 		if err := w.follow(func(commands [][]string) {
 			a.change(n.place, func(d database) database {
 				for _, c := range commands {
@@ -86,18 +78,21 @@ func (n *node) observe(ctx context.Context, a *account) error {
 			n.servers.stage.Fail(p, fmt.Errorf("the observer of %s: %w", n.name, err))
 		}
 	})
-	here, err := n.contents(starting, a.locks, marker+id)
-	if err == nil {
-		err = <-begun
-	}
-	if err != nil {
-		close(found)
-		stream.Close()
-		return fmt.Errorf("observer of %s: %w", n.name, errors.Join(err, context.Cause(starting)))
-	}
-	found <- here
-	<-told
 	return nil
+}
+
+// begin is what the keys of locks hold when the stream has a mark, and reads the stream up to there.
+func (w *watch) begin(ctx context.Context, locks []string) (database, error) {
+	defer context.AfterFunc(ctx, w.stream.Close)()
+	mark := marker + rand.Text()
+	here, err := contentsOf(ctx, w.client, locks, mark)
+	for err == nil {
+		var command []string
+		if command, err = w.stream.Next(); len(command) > 1 && command[1] == mark {
+			break
+		}
+	}
+	return here, err
 }
 
 // awaitAccount returns when the account has all that the node did before, or when the node
@@ -106,9 +101,9 @@ func (n *node) awaitAccount() {
 	n.away.RLock()
 	w := n.watch
 	n.away.RUnlock()
-	mark := rand.Text()
-	passed := w.expect(mark)
-	defer w.forget(mark)
+	mark, passed := rand.Text(), make(chan struct{})
+	w.marks.Store(mark, passed)
+	defer w.marks.Delete(mark)
 	if w.client.Set(context.Background(), marker, mark, time.Second).Err() != nil {
 		return // it is dead, or stands still, or takes nothing more
 	}
@@ -118,39 +113,18 @@ func (n *node) awaitAccount() {
 	}
 }
 
-// expect returns what is closed when the stream has come to a mark.
-func (w *watch) expect(mark string) <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.marks[mark] = make(chan struct{})
-	return w.marks[mark]
-}
-
-func (w *watch) forget(mark string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.marks, mark)
-}
-
 // pass tells of the marks among commands that the account has taken in.
 func (w *watch) pass(commands [][]string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, c := range commands {
-		if len(c) > 2 && c[1] == marker && w.marks[c[2]] != nil {
-			close(w.marks[c[2]])
-			delete(w.marks, c[2])
+		if len(c) > 2 && c[1] == marker {
+			if passed, waits := w.marks.LoadAndDelete(c[2]); waits {
+				close(passed.(chan struct{}))
+			}
 		}
 	}
 }
 
-// contents are what the keys of locks hold at the time when the stream has the mark.
-func (n *node) contents(ctx context.Context, locks []string, mark string) (database, error) {
-	client := redis.NewClient(n.options)
-	defer client.Close()
-	return contentsOf(ctx, client, locks, mark)
-}
-
+// contentsOf is what the keys of locks hold at the time when the stream has the mark.
 func contentsOf(ctx context.Context, client *redis.Client, locks []string, mark string) (database, error) {
 	keys := []string{mark}
 	for _, lock := range locks {
@@ -184,19 +158,6 @@ func valueOf(answer []any) *value {
 		v.until = time.Now().Add(time.Duration(ms) * time.Millisecond)
 	}
 	return v
-}
-
-// skip reads the stream up to a mark.
-func (w *watch) skip(mark string) error {
-	for {
-		command, err := w.stream.Next()
-		if err != nil {
-			return err
-		}
-		if len(command) > 1 && command[1] == mark {
-			return nil
-		}
-	}
 }
 
 // follow hands over what the node did at once, again and again.

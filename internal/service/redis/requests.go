@@ -68,7 +68,6 @@ func (r *plain) free(ctx context.Context, node *redis.Client, t *tenure) (mine b
 //go:embed *.lua
 var scripts embed.FS
 
-// script is that of a file.
 func script(name string) *redis.Script {
 	source, err := scripts.ReadFile(name + ".lua")
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/redis/replica"
 )
 
-// servers are the nodes of a run.
 type servers struct {
 	stage   service.Stage
 	nodes   []*node
@@ -49,7 +48,6 @@ func (n *node) process() *proc.Process {
 	return n.server.Process()
 }
 
-// start starts the nodes of a run.
 func (p place) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	all := &servers{stage: stage}
 	program := p.program()
@@ -109,7 +107,7 @@ const reachDeadline = 10 * time.Second
 
 // reach asks one that is there already. A Redis that allows no replica is of no use.
 func (p place) reach(ctx context.Context, endpoints []string) error {
-	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
+	if len(endpoints) != 1 || !service.IsAddress(endpoints[0]) {
 		return fmt.Errorf("redis at %q: want one HOST:PORT", endpoints)
 	}
 	options, err := optionsOf(p.url, endpoints[0])

@@ -5,7 +5,6 @@ package redis
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strings"
 
@@ -36,7 +35,7 @@ func serviceAt(p place) *service.Service {
 			Nodes: nodes.Name + "[0-9]+", Halfway: true,
 			Check: check, Own: own,
 		},
-		Faults: []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, &isolateReplica, &healReplica, &promote, &fill, &jump},
+		Faults: []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, isolateReplica, healReplica, promote, fill, jump},
 
 		Found: p.found, Where: wantEmbedded + ", or the URL of one that is there already", At: at,
 		Command: command, Start: p.start, Join: p.join, Reach: p.reach,
@@ -130,23 +129,15 @@ const wantEmbedded = "embedded"
 
 // own says why a variant needs a Redis of its own.
 func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
-	if n := world.Number(settingNodes); n != 1 {
-		why = append(why, fmt.Sprintf("wants %d nodes of Redis", n))
-	}
-	if p := world.Text(settingPersistence); p != persistenceNone {
-		why = append(why, "wants a Redis with the persistence "+p)
-	}
-	if e := world.Text(settingEviction); e != evictionNone {
-		why = append(why, "wants a Redis with the eviction "+e)
-	}
-	if world.Number(settingReplicas) > 0 {
-		why = append(why, "wants a Redis with a replica")
+	for _, s := range []struct{ setting, usual, why string }{
+		{settingNodes, "1", "wants %s nodes of Redis"},
+		{settingPersistence, persistenceNone, "wants a Redis with the persistence %s"},
+		{settingEviction, evictionNone, "wants a Redis with the eviction %s"},
+		{settingReplicas, "0", "wants a Redis with a replica"},
+	} {
+		if v := world.Text(s.setting); v != s.usual {
+			why = append(why, strings.ReplaceAll(s.why, "%s", v))
+		}
 	}
 	return why
-}
-
-// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
-func isAddress(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
 }

@@ -51,7 +51,6 @@ func (a *account) compare(lock string, there []watch.Node, zxid int64) {
 	a.stage.Tell(a.queues[lock].compare(there, zxid)...)
 }
 
-// queue is the queue of one lock.
 type queue struct {
 	*service.Line
 	over map[string]bool // nodes that were there

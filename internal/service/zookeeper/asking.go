@@ -194,7 +194,11 @@ func (w *asking) abandon(node string, _ error) {
 // before are the nodes for whose end the client waits, the last one last: those before its
 // own, and for a reader only those of writers. The error is service.ErrRanOut where its own
 // is gone.
-func (w *asking) before(names []string) (nodes []string, err error) {
+func (w *asking) before(ctx context.Context) (nodes []string, err error) {
+	names, err := w.children(ctx, w.lock)
+	if err != nil {
+		return nil, err
+	}
 	own := path.Base(w.node)
 	if !slices.Contains(names, own) {
 		return nil, service.ErrRanOut
@@ -211,7 +215,6 @@ func (w *asking) before(names []string) (nodes []string, err error) {
 // digits is how long the number is at the end of a name.
 const digits = 10
 
-// sequenceOf is that number.
 func sequenceOf(name string) int {
 	n, _ := strconv.Atoi(name[max(0, len(name)-digits):]) // ZooKeeper made it
 	return n
@@ -219,28 +222,19 @@ func sequenceOf(name string) int {
 
 // first returns nil where it is the client's turn, and else lock.ErrLocked.
 func (w *asking) first(ctx context.Context) error {
-	names, err := w.children(ctx, w.lock)
-	if err != nil {
-		return err
-	}
-	before, err := w.before(names)
+	before, err := w.before(ctx)
 	if err == nil && len(before) > 0 {
 		return lock.ErrLocked
 	}
 	return err
 }
 
-// wait returns when it is the client's turn.
 func (w *asking) wait(ctx context.Context) error {
 	if w.library != nil {
 		return w.library.wait(ctx)
 	}
 	for {
-		names, err := w.children(ctx, w.lock)
-		if err != nil {
-			return err
-		}
-		before, err := w.before(names)
+		before, err := w.before(ctx)
 		if err != nil || len(before) == 0 {
 			return err
 		}
@@ -309,11 +303,10 @@ func (w *asking) over(ctx context.Context, err error) error {
 // delete deletes the node. Where that is not answered, a protected one is deleted in the
 // background.
 func (w *asking) delete(ctx context.Context) error {
-	if w.library != nil && w.library.held {
-		_, err := call(ctx, func() (struct{}, error) { return struct{}{}, w.library.lock.Unlock() }, nil)
-		return err
-	}
 	_, err := call(ctx, func() (struct{}, error) {
+		if w.library != nil && w.library.held {
+			return struct{}{}, w.library.lock.Unlock()
+		}
 		err := w.Delete(w.node, -1)
 		if broke(err) {
 			w.abandon(w.node, nil)

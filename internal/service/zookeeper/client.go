@@ -70,22 +70,13 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 		return nil, err
 	}
 	t := newTenure(w)
-	stands := closedChan() // it has its place
-	queue, err := service.Enqueue(ctx, stands, func(ctx context.Context) error {
+	stands := make(chan struct{})
+	close(stands) // it has its place
+	return service.EnqueueAs(ctx, t, stands, func(ctx context.Context) error {
 		err := w.over(ctx, w.wait(ctx))
 		if err == nil {
 			t.begin()
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &queued{t, queue}, nil
-}
-
-// queued is a place in the queue.
-type queued struct {
-	*tenure
-	*service.Queue
 }

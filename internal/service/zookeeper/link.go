@@ -3,6 +3,8 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"slices"
 	"sync"
@@ -20,36 +22,34 @@ type link struct {
 	*zk.Conn
 	timeout time.Duration
 
-	mu        sync.Mutex
-	suspended chan struct{} // closed while there is no connection with a session
-	session   *session      // nil before the first
-	waiting   *time.Timer   // until the session must be over, by the client's own clock
+	mu         sync.Mutex
+	connection *service.Life // ends when there is no connection with a session
+	session    *service.Life // ends when it has expired, or must have; its ephemeral nodes end with it
+	id         int64         // of the session
+	waiting    *time.Timer   // until the session must be over, by the client's own clock
 
 	closing chan struct{} // closed when nothing more is to be asked
 }
 
-// session is one. Its ephemeral nodes end with it.
-type session struct {
-	id   int64
-	lost chan struct{} // closed when it has expired, or must have
+// newLink makes a link before its first connection and session.
+func newLink(timeout time.Duration) *link {
+	l := &link{timeout: timeout, connection: service.NewLife(), session: service.NewLife(), closing: make(chan struct{})}
+	l.connection.End(nil)
+	l.session.End(nil)
+	return l
 }
 
 // connect makes a link. It need not connect.
 func connect(servers []string, timeout time.Duration) (*link, error) {
-	l := &link{timeout: timeout, suspended: closedChan(), closing: make(chan struct{})}
+	l := newLink(timeout)
 	// The connection tells of its states before it is returned here.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error
 	l.Conn, _, err = zk.Connect(servers, timeout,
-		zk.WithHostProvider(new(inTurn)), zk.WithDialer(dialer(timeout, len(servers))), zk.WithEventCallback(l.see), zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+		zk.WithHostProvider(new(inTurn)), zk.WithDialer(dialer(timeout, len(servers))), zk.WithEventCallback(l.see),
+		zk.WithLogger(log.New(io.Discard, "", 0))) // what matters is in the errors
 	return l, err
-}
-
-func closedChan() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }
 
 // see takes in a state of the connection.
@@ -65,46 +65,38 @@ func (l *link) see(e zk.Event) {
 	case zk.StateDisconnected:
 		l.suspend()
 	case zk.StateExpired:
-		l.lose()
+		l.session.End(nil)
 	}
 }
 
-// begin says that there is a connection with a session. It is called with the mutex, as
-// those below are.
+// begin says that there is a connection with a session. It is called with the mutex, as suspend is.
 func (l *link) begin(id int64) {
 	if l.waiting != nil {
 		l.waiting.Stop()
 	}
-	if service.IsClosed(l.suspended) {
-		l.suspended = make(chan struct{})
+	if service.IsClosed(l.connection.Done()) {
+		l.connection = service.NewLife()
 	}
-	if l.session == nil || l.session.id != id || service.IsClosed(l.session.lost) {
-		l.lose()
-		l.session = &session{id, make(chan struct{})}
+	if l.id != id || service.IsClosed(l.session.Done()) {
+		l.session.End(nil)
+		l.session, l.id = service.NewLife(), id
 	}
 }
 
 // suspend says that the connection is gone. After the timeout of the session that must be
 // over, as far as this side knows.
 func (l *link) suspend() {
-	if service.IsClosed(l.suspended) {
+	suspended := l.connection
+	if !suspended.End(nil) {
 		return
 	}
-	close(l.suspended)
-	suspended := l.suspended
 	l.waiting = time.AfterFunc(l.timeout, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if suspended == l.suspended {
-			l.lose()
+		if suspended == l.connection {
+			l.session.End(nil)
 		}
 	})
-}
-
-func (l *link) lose() {
-	if l.session != nil && !service.IsClosed(l.session.lost) {
-		close(l.session.lost)
-	}
 }
 
 // state is what ends a tenure that is granted now: the end of the connection, and that of
@@ -112,10 +104,7 @@ func (l *link) lose() {
 func (l *link) state() (suspended, lost <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.session == nil {
-		return l.suspended, closedChan()
-	}
-	return l.suspended, l.session.lost
+	return l.connection.Done(), l.session.Done()
 }
 
 // call does something that does not know contexts. What comes of it when ctx is done goes
@@ -236,8 +225,3 @@ func (p *inTurn) Next() (server string, retryStart bool) {
 }
 
 func (p *inTurn) Connected() {}
-
-// quiet keeps zk from writing to standard error: what matters is in the errors.
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}

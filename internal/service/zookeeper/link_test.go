@@ -9,9 +9,11 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// newLink is one whose connection is told of by a test.
-func newLink(timeout time.Duration) *link {
-	return &link{Conn: new(zk.Conn), timeout: timeout, suspended: closedChan(), closing: make(chan struct{})}
+// untold is one whose connection is told of by a test.
+func untold(timeout time.Duration) *link {
+	l := newLink(timeout)
+	l.Conn = new(zk.Conn)
+	return l
 }
 
 func (l *link) told(states ...zk.State) {
@@ -23,7 +25,7 @@ func (l *link) told(states ...zk.State) {
 // TestSuspendedIsNotLost: a connection that breaks is told of at once. The session may
 // outlast it: the state after the next connection is no end of that session.
 func TestSuspendedIsNotLost(t *testing.T) {
-	l := newLink(time.Hour)
+	l := untold(time.Hour)
 	if suspended, lost := l.state(); !service.IsClosed(suspended) || !service.IsClosed(lost) {
 		t.Error("before the first session there is something to lose")
 	}
@@ -44,7 +46,7 @@ func TestSuspendedIsNotLost(t *testing.T) {
 
 // TestExpiredIsLost: by the word of ZooKeeper.
 func TestExpiredIsLost(t *testing.T) {
-	l := newLink(time.Hour)
+	l := untold(time.Hour)
 	l.told(zk.StateHasSession)
 	_, lost := l.state()
 	l.told(zk.StateDisconnected, zk.StateConnected, zk.StateExpired)
@@ -59,7 +61,7 @@ func TestExpiredIsLost(t *testing.T) {
 
 // TestSilenceIsLost: by the client's own clock, where nobody answers.
 func TestSilenceIsLost(t *testing.T) {
-	l := newLink(time.Millisecond)
+	l := untold(time.Millisecond)
 	l.told(zk.StateHasSession)
 	_, lost := l.state()
 	l.told(zk.StateDisconnected)

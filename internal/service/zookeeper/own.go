@@ -95,7 +95,7 @@ func (o *ownClient) Enqueue(ctx context.Context, scope string) (service.Place, e
 		return nil, err
 	}
 	stands := make(chan struct{})
-	queue, err := service.Enqueue(ctx, stands, func(ctx context.Context) error {
+	return service.EnqueueAs(ctx, t, stands, func(ctx context.Context) error {
 		stop := t.look(ctx, before, stands)
 		held, err := o.locks.Lock(ctx, scope)
 		stop()
@@ -105,16 +105,6 @@ func (o *ownClient) Enqueue(ctx context.Context, scope string) (service.Place, e
 		t.begin(held)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &ownPlace{t, queue}, nil
-}
-
-// ownPlace is a place in the queue.
-type ownPlace struct {
-	*ownTenure
-	*service.Queue
 }
 
 // ownTenure is one of zklock, or a place in the queue that will be one.
@@ -164,24 +154,12 @@ func (t *ownTenure) begin(held lock.Tenure) {
 	if t.of.node == "" {
 		t.note(own.Grant().Owner, int64(own.Grant().Token), own.SessionID())
 	}
-	t.setAcquired(true)
+	t.acquired.Store(true)
 	t.held.Store(own)
-}
-
-// A place that waits is not lost by zklock:
-// its wait ends.
-func (t *ownTenure) Done() <-chan struct{} {
-	if held := t.held.Load(); held != nil {
-		return held.Done()
-	}
-	return nil
-}
-
-func (t *ownTenure) Err() error {
-	if held := t.held.Load(); held != nil {
-		return held.Err()
-	}
-	return nil
+	go func() {
+		<-own.Done()
+		t.End(own.Err())
+	}()
 }
 
 func (t *ownTenure) Unlock(ctx context.Context) error {
@@ -189,7 +167,8 @@ func (t *ownTenure) Unlock(ctx context.Context) error {
 	if held == nil {
 		return service.StillWaits(t.of.lock, path.Base(t.of.node))
 	}
-	t.setAcquired(false)
+	t.End(nil)
+	t.acquired.Store(false)
 	return held.Unlock(ctx)
 }
 

@@ -11,21 +11,16 @@ import (
 
 // removeParent deletes a lock's own node, as ZooKeeper does with a container that is empty,
 // and as people do who clean up.
-var removeParent = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "remove NAME",
-		About: "The lock's own node is removed, below which nobody has a node, as ZooKeeper does with containers that are empty.",
-	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		s := of.(*servers)
-		lock := story.Plan().Prefix + step.Lock
-		return service.Noted(story, "the node "+step.Lock+", below which there is none, is removed", func() error {
-			return story.Meanwhile(ctx, "ZooKeeper to remove "+step.Lock, func(ctx context.Context) error { return s.remove(ctx, lock) })
-		})
-	},
-}
+var removeParent = service.NewFault(scenario.Form{
+	Usage: "remove NAME",
+	About: "The lock's own node is removed, below which nobody has a node, as ZooKeeper does with containers that are empty.",
+}, func(ctx context.Context, s *servers, story service.Story, step scenario.Step) error {
+	lock := story.Plan().Prefix + step.Lock
+	return service.Noted(story, "the node "+step.Lock+", below which there is none, is removed", func() error {
+		return story.Meanwhile(ctx, "ZooKeeper to remove "+step.Lock, func(ctx context.Context) error { return s.remove(ctx, lock) })
+	})
+})
 
-// remove deletes a lock's own node.
 func (s *servers) remove(ctx context.Context, lock string) error {
 	stream, err := watch.Follow(ctx, s.endpoints[0], nil, nil)
 	if err != nil {

@@ -19,7 +19,6 @@ var nodes = &service.Electing[*zkproc.Member]{
 	Service: "ZooKeeper", Leases: "sessions",
 }
 
-// servers are the members of a run.
 type servers struct {
 	service.Quorum[*zkproc.Member]
 	cluster   *zkproc.Cluster // nil: they were there already
@@ -28,7 +27,6 @@ type servers struct {
 	requests  map[string]int // of each session, by the last count; nil before the first
 }
 
-// start starts the run's own.
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	cluster, err := zkproc.Start(ctx, stage.Group(), stage.Plan().World.Number(nodes.Setting))
 	if err != nil {
@@ -79,12 +77,9 @@ func (s *servers) Endpoints(ctx context.Context, client setting.Values) ([]strin
 	if which == service.MemberAny {
 		return slices.Clone(s.endpoints), nil
 	}
-	m, err := s.Leads(ctx)
+	m, err := s.Role(ctx, which)
 	if err != nil {
 		return nil, err
-	}
-	if which == service.MemberFollower {
-		m = s.Others(m)[0]
 	}
 	return []string{m.Addr}, nil
 }
@@ -107,13 +102,9 @@ func (s *servers) settle(ctx context.Context, _ service.Story, resumed bool) err
 }
 
 // position is the number of a transaction.
-func (s *servers) position(ctx context.Context) (zxid fence.Token, err error) {
-	err = s.Stage.Meanwhile(ctx, "ZooKeeper's last transaction", func(ctx context.Context) error {
-		n, err := s.observer.position(ctx)
-		zxid = fence.Token(n)
-		return err
-	})
-	return zxid, err
+func (s *servers) position(ctx context.Context) (fence.Token, error) {
+	zxid, err := service.Meanwhile(ctx, s.Stage, "ZooKeeper's last transaction", s.observer.position)
+	return fence.Token(zxid), err
 }
 
 // Leave deletes the nodes of the run, those of clients that are dead as well.

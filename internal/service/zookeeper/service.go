@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -56,21 +55,20 @@ func Service() *service.Service {
 }
 
 // faults are steps that no other service has.
-var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{&removeParent, &countRequests})
+var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{removeParent, countRequests})
 
 const whereIs = "HOST:PORT,… of members that are there already"
 
 func at(where string) (*service.Service, []string, error) {
 	endpoints := strings.Split(where, ",")
 	for _, e := range endpoints {
-		if host, port, err := net.SplitHostPort(e); err != nil || host == "" || port == "" {
+		if !service.IsAddress(e) {
 			return nil, nil, fmt.Errorf("%q: want %s", e, whereIs)
 		}
 	}
 	return Service(), endpoints, nil
 }
 
-// check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		c := clients[name]

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path"
 	"strconv"
-	"sync"
+	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
 
@@ -20,17 +20,15 @@ import (
 type tenure struct {
 	*service.Life
 
-	of *asking
-
-	mu       sync.Mutex
-	acquired bool // as the process has it: taken, and not released
+	of       *asking
+	acquired atomic.Bool // as the process has it: taken, and not released
 }
 
 func newTenure(w *asking) *tenure { return &tenure{Life: service.NewLife(), of: w} }
 
 // begin says that the lock was granted, and watches from then on whether it is lost.
 func (t *tenure) begin() {
-	t.setAcquired(true)
+	t.acquired.Store(true)
 	suspended, lost := t.of.state()
 	if t.of.settings.Text(settingSuspended) == suspendedIgnored {
 		suspended = nil
@@ -48,19 +46,13 @@ func (t *tenure) begin() {
 	}()
 }
 
-func (t *tenure) setAcquired(is bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.acquired = is
-}
-
 func (t *tenure) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.lock, Owner: t.Name(), Token: fence.Token(t.of.czxid), Mode: t.of.recipe.mode}
 }
 
 func (t *tenure) Unlock(ctx context.Context) error {
 	t.End(nil)
-	t.setAcquired(false)
+	t.acquired.Store(false)
 	switch err := t.of.delete(ctx); {
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrSessionExpired):
 		return lock.ErrLost
@@ -83,22 +75,12 @@ func (t *tenure) Shown() (token fence.Token, remark string) {
 
 func (t *tenure) Look(ctx context.Context, how string) (said string, err error) {
 	if how == lookAcquired {
-		return t.seeFlag()
+		const question = "asked its process whether it has taken the lock and not released it"
+		if !t.acquired.Load() {
+			return "", service.NotHeld(question + ": no")
+		}
+		return question + ": yes", nil
 	}
-	return t.seeFirst(ctx)
-}
-
-func (t *tenure) seeFlag() (said string, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	const question = "asked its process whether it has taken the lock and not released it"
-	if !t.acquired {
-		return "", service.NotHeld(question + ": no")
-	}
-	return question + ": yes", nil
-}
-
-func (t *tenure) seeFirst(ctx context.Context) (said string, err error) {
 	question := fmt.Sprintf("asked ZooKeeper whether %s is the first node of %s", t.Name(), t.of.lock)
 	switch err := t.of.first(ctx); {
 	case errors.Is(err, service.ErrRanOut), errors.Is(err, zk.ErrNoNode):

@@ -39,30 +39,31 @@ type Member struct {
 // or the group's directory where that is empty. They end with the group. A lease of
 // one second is one of a second, however many members there are.
 func Start(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
+	return begin(ctx, g, n, c, func(*Cluster) error { return nil })
+}
+
+// begin is Start with members that are connected before they start.
+func begin(ctx context.Context, g *proc.Group, n int, c etcdserver.Config, connect func(*Cluster) error) (*Cluster, error) {
 	c.Dir = cmp.Or(c.Dir, g.Dir)
 	return etcdserver.OnFreePorts(n, c, func(configs []etcdserver.Config) (*Cluster, error) {
-		cluster := newCluster(g, configs)
+		cluster := new(Cluster)
+		for _, config := range configs {
+			cluster.Members = append(cluster.Members, &Member{group: g, config: config})
+		}
+		if err := connect(cluster); err != nil {
+			return nil, err
+		}
 		return cluster, cluster.start(ctx)
 	})
 }
 
-func newCluster(g *proc.Group, configs []etcdserver.Config) *Cluster {
-	cluster := new(Cluster)
-	for _, config := range configs {
-		cluster.Members = append(cluster.Members, &Member{group: g, config: config})
-	}
-	return cluster
-}
-
 // start starts all members and returns when they serve; else none runs.
-func (c *Cluster) start(ctx context.Context) error {
-	if err := c.startAll(ctx); err != nil {
-		return errors.Join(err, proc.KillAll(c.Members))
-	}
-	return nil
-}
-
-func (c *Cluster) startAll(ctx context.Context) error {
+func (c *Cluster) start(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, proc.KillAll(c.Members))
+		}
+	}()
 	for i, m := range c.Members {
 		if err := m.start(); err != nil {
 			return err
@@ -104,9 +105,6 @@ func (m *Member) Endpoint() string { return m.config.ClientAddr }
 // members: to bring back several that are missing for it, restart them at the same
 // time.
 func (m *Member) Restart(ctx context.Context) error {
-	if m.Runs() {
-		return fmt.Errorf("%s still runs: kill it first", m.Name())
-	}
 	if err := m.start(); err != nil {
 		return err
 	}

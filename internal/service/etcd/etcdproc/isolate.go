@@ -1,10 +1,14 @@
 package etcdproc
 
 import (
-	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -28,31 +32,28 @@ type way struct{ from, to *Member }
 // StartLinked is Start with a network between the members, by which each of them can be
 // isolated from the others.
 func StartLinked(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
-	c.Dir = cmp.Or(c.Dir, g.Dir)
-	return etcdserver.OnFreePorts(n, c, func(configs []etcdserver.Config) (*Cluster, error) {
-		cluster := newCluster(g, configs)
+	return begin(ctx, g, n, c, func(cluster *Cluster) error {
 		cluster.peers = &peers{links: make(map[way]*network.Link), isolated: make(map[*Member]bool)}
 		g.After(cluster.peers.close)
-		if err := cluster.link(configs); err != nil {
-			return nil, err
-		}
-		return cluster, cluster.start(ctx)
+		return cluster.link()
 	})
 }
 
 // link has the members find each other by the network between them.
-func (c *Cluster) link(configs []etcdserver.Config) error {
+func (c *Cluster) link() error {
 	for _, from := range c.Members {
 		for _, to := range c.Members {
 			c.peers.links[way{from, to}] = network.NewTaking(to.config.PeerAddr)
 		}
 	}
+	configs := make([]etcdserver.Config, len(c.Members))
 	for i, to := range c.Members {
 		l, err := network.Listen(func(conn net.Conn) { c.lead(conn, to) })
 		if err != nil {
 			return fmt.Errorf("the network of %s: %w", to.Name(), err)
 		}
 		c.peers.listeners = append(c.peers.listeners, l)
+		configs[i] = to.config
 		configs[i].Advertised = l.Addr()
 	}
 	etcdserver.Join(configs)
@@ -136,4 +137,42 @@ func (m *Member) AwaitCaughtUp(ctx context.Context) error {
 			return fmt.Errorf("%s has not caught up: %w", m.Name(), context.Cause(ctx))
 		}
 	}
+}
+
+// dialed reports whether a process of this machine made a connection, of which this is
+// the end that was accepted; by proc(5).
+func dialed(pid int, accepted net.Conn) bool {
+	socket := socketOf(accepted.RemoteAddr(), accepted.LocalAddr())
+	if socket == "" {
+		return false
+	}
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return err == nil && slices.ContainsFunc(files, func(f string) bool {
+		name, err := os.Readlink(f)
+		return err == nil && name == socket
+	})
+}
+
+// socketOf names the socket with these two addresses as the kernel does among a
+// process's files; "" where there is none.
+func socketOf(local, remote net.Addr) string {
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return ""
+	}
+	ends := []string{inTable(local), inTable(remote)}
+	for line := range strings.Lines(string(table)) {
+		const inode = 9
+		f := strings.Fields(line)
+		if len(f) > inode && slices.Equal(f[1:3], ends) {
+			return "socket:[" + f[inode] + "]"
+		}
+	}
+	return ""
+}
+
+// inTable is an address as /proc/net/tcp has it.
+func inTable(addr net.Addr) string {
+	a := addr.(*net.TCPAddr)
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(a.IP.To4()), a.Port)
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
@@ -63,8 +64,8 @@ type Server struct {
 	inUse   *fileutil.LockedFile
 	serving chan *grpc.Server // sent to when the member serves clients
 	errs    chan error
-	closing chan struct{}
-	close   func()
+	closing atomic.Bool
+	closed  sync.Once
 }
 
 // Start starts a member and returns when it serves clients; one of several does
@@ -72,9 +73,9 @@ type Server struct {
 // closed one goes on with its data; give it the Endpoint of the old one as its
 // ClientAddr, and the old clients find it.
 //
-// Unless Config.Logs is set nothing is logged but why etcd ends the process, on
-// standard error: whatever else matters is in the errors of Start and Err, while every normal Close logs errors ("use of closed network
-// connection", "http: Server closed") about the listeners that it closes.
+// Unless Config.Logs is set nothing is logged but why etcd ends the process, on standard error:
+// whatever else matters is in the errors of Start and Err, while every normal Close logs errors ("use
+// of closed network connection", "http: Server closed") about the listeners that it closes.
 func Start(c Config) (*Server, error) {
 	s, err := begin(c)
 	if err != nil {
@@ -100,8 +101,7 @@ func begin(c Config) (*Server, error) {
 		return nil, c.failed(fmt.Errorf("lock the data directory: %w", err))
 	}
 
-	s := &Server{inUse: inUse, serving: make(chan *grpc.Server, 1), errs: make(chan error, 1), closing: make(chan struct{})}
-	s.close = sync.OnceFunc(s.stop)
+	s := &Server{inUse: inUse, serving: make(chan *grpc.Server, 1), errs: make(chan error, 1)}
 	cfg := c.embed()
 	cfg.ServiceRegister = func(g *grpc.Server) { s.serving <- g } // follows ReadyNotify
 	if s.etcd, err = embed.StartEtcd(cfg); err != nil {
@@ -180,12 +180,7 @@ func keepPagesOut(cfg *embed.Config) {
 // Found is where the other members find this one.
 func (c Config) Found() string { return cmp.Or(c.Advertised, orAny(c.PeerAddr)) }
 
-func orAny(addr string) string {
-	if addr == "" {
-		return "127.0.0.1:0"
-	}
-	return addr
-}
+func orAny(addr string) string { return cmp.Or(addr, "127.0.0.1:0") }
 
 // Endpoint returns the host:port on which the member serves clients, with the
 // port that it really has.
@@ -199,10 +194,8 @@ func (s *Server) Err() <-chan error { return s.errs }
 func (s *Server) report() {
 	defer close(s.errs)
 	for err := range s.etcd.Err() {
-		select {
-		case <-s.closing:
+		if s.closing.Load() {
 			continue
-		default:
 		}
 		select {
 		case s.errs <- err:
@@ -214,15 +207,15 @@ func (s *Server) report() {
 // Close stops the member and returns when its port and its directory are free
 // again. It waits for no client: connections are cut, and requests that are under
 // way end with an unknown outcome. Further calls do nothing.
-func (s *Server) Close() { s.close() }
-
-func (s *Server) stop() {
-	close(s.closing)
-	s.etcd.Server.HardStop()
-	// etcd's own Close would wait for the clients to leave, for 5 s.
-	if s.grpc != nil {
-		s.grpc.Stop()
-	}
-	s.etcd.Close()
-	s.inUse.Close()
+func (s *Server) Close() {
+	s.closed.Do(func() {
+		s.closing.Store(true)
+		s.etcd.Server.HardStop()
+		// etcd's own Close would wait for the clients to leave, for 5 s.
+		if s.grpc != nil {
+			s.grpc.Stop()
+		}
+		s.etcd.Close()
+		s.inUse.Close()
+	})
 }

@@ -97,9 +97,6 @@ func (c *Cluster) Await(ctx context.Context) error {
 // has joined the members that run. It has kept nothing: it is of the CP subsystem only where all
 // members are started again.
 func (c *Cluster) Restart(ctx context.Context, m *Member) error {
-	if m.Runs() {
-		return fmt.Errorf("%s still runs: kill it first", m.Name)
-	}
 	if err := m.start(c); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -29,15 +30,12 @@ type embedded struct {
 	seen     map[string]content
 	replicas []*server.Peer
 
-	peersMu sync.Mutex
-	peers   map[*server.Peer]*connection
+	clients sync.Map                    // the peers that are connections of clients
+	running atomic.Pointer[server.Peer] // whose command runs
 }
 
 // Jump is a command of the embedded server's own: its clock jumps forward, by so many ms.
 const Jump = "FENCELAB.JUMP"
-
-// connection is one of a client. A script calls commands by peers that are none.
-type connection struct{ runs bool }
 
 // content is what a key holds.
 type content struct {
@@ -48,7 +46,7 @@ type content struct {
 }
 
 func serveEmbedded(addr string) error {
-	e := &embedded{redis: miniredis.NewMiniRedis(), peers: make(map[*server.Peer]*connection)}
+	e := &embedded{redis: miniredis.NewMiniRedis()}
 	if err := e.redis.StartAddr(addr); err != nil {
 		return fmt.Errorf("embedded redis: %w", err)
 	}
@@ -66,9 +64,8 @@ var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "XREAD", "XREA
 
 // hook runs a command as a step, and answers those of replication.
 func (e *embedded) hook(peer *server.Peer, cmd string, args ...string) (done bool) {
-	c := e.connection(peer)
 	switch {
-	case c == nil || c.runs || slices.Contains(blocking, cmd):
+	case !e.isClient(peer) || e.running.Load() == peer || slices.Contains(blocking, cmd):
 		return false
 	case cmd == "REPLCONF":
 		if len(args) == 0 || !strings.EqualFold(args[0], "ACK") {
@@ -82,33 +79,29 @@ func (e *embedded) hook(peer *server.Peer, cmd string, args ...string) (done boo
 		e.jump(peer, args)
 		return true
 	}
-	c.runs = true
-	e.step(func() { e.redis.Server().Dispatch(peer, append([]string{cmd}, args...)) })
-	c.runs = false
+	e.step(func() {
+		e.running.Store(peer)
+		defer e.running.Store(nil)
+		e.redis.Server().Dispatch(peer, append([]string{cmd}, args...))
+	})
 	return true
 }
 
-// connection is that of a peer; nil where it is a script's. Those have a context before
-// their first command.
-func (e *embedded) connection(peer *server.Peer) *connection {
-	e.peersMu.Lock()
-	defer e.peersMu.Unlock()
-	c := e.peers[peer]
-	if c == nil && peer.Ctx == nil {
-		c = new(connection)
-		e.peers[peer] = c
-		peer.OnDisconnect(func() { e.forget(peer) })
+// isClient reports whether a peer is the connection of a client. A script calls commands by other
+// peers, which have a context before their first command.
+func (e *embedded) isClient(peer *server.Peer) bool {
+	_, known := e.clients.Load(peer)
+	if !known && peer.Ctx == nil {
+		known = true
+		e.clients.Store(peer, nil)
+		peer.OnDisconnect(func() {
+			e.clients.Delete(peer)
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.replicas = slices.DeleteFunc(e.replicas, func(other *server.Peer) bool { return other == peer })
+		})
 	}
-	return c
-}
-
-func (e *embedded) forget(peer *server.Peer) {
-	e.peersMu.Lock()
-	delete(e.peers, peer)
-	e.peersMu.Unlock()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.replicas = slices.DeleteFunc(e.replicas, func(other *server.Peer) bool { return other == peer })
+	return known
 }
 
 // follow begins the stream of a replica.
@@ -159,7 +152,6 @@ func (e *embedded) tell() {
 	}
 }
 
-// contents are all keys, as they are.
 func (e *embedded) contents() map[string]content {
 	now := make(map[string]content)
 	for _, key := range e.redis.Keys() {
@@ -182,31 +174,29 @@ func (e *embedded) contents() map[string]content {
 	return now
 }
 
-// changes are the commands that make of some keys others, those that delete first.
+// changes are the commands that make of some keys others.
 func changes(before, now map[string]content) (commands [][]string) {
-	for _, key := range slices.Sorted(maps.Keys(before)) {
-		if now[key].kind != before[key].kind {
-			commands = append(commands, []string{"DEL", key})
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(now)) {
+	all := maps.Clone(before)
+	maps.Copy(all, now)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
 		was, is := before[key], now[key]
-		if is.kind == "string" && was.kind+was.text != is.kind+is.text {
+		if was.kind != "" && (was.kind != is.kind || !maps.Equal(was.fields, is.fields)) {
+			commands = append(commands, []string{"DEL", key})
+			was = content{}
+		}
+		switch {
+		case is.kind == "string" && (was.kind == "" || was.text != is.text):
 			set := []string{"SET", key, is.text}
 			if was.until = is.until; is.until != "" {
 				set = append(set, "PXAT", is.until)
 			}
 			commands = append(commands, set)
-		}
-		for _, f := range slices.Sorted(maps.Keys(was.fields)) {
-			if _, stays := is.fields[f]; !stays && is.kind == "hash" {
-				commands = append(commands, []string{"HDEL", key, f})
+		case is.kind == "hash" && was.kind == "":
+			set := []string{"HSET", key}
+			for _, f := range slices.Sorted(maps.Keys(is.fields)) {
+				set = append(set, f, is.fields[f])
 			}
-		}
-		for _, f := range slices.Sorted(maps.Keys(is.fields)) {
-			if value, known := was.fields[f]; !known || value != is.fields[f] {
-				commands = append(commands, []string{"HSET", key, f, is.fields[f]})
-			}
+			commands = append(commands, set)
 		}
 		switch {
 		case is.until == was.until:

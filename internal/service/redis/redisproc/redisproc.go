@@ -54,11 +54,11 @@ func Run(args []string) error {
 // Server is a Redis that is a process. It keeps its address and its directory while its
 // process is gone.
 type Server struct {
-	Addr string
+	proc.Node // of which Restart begins another process
+	Addr      string
 
-	group   *proc.Group
-	args    []string // of Run
-	process *proc.Process
+	group *proc.Group
+	args  []string // of Run
 }
 
 // Start starts a Redis in g, whose program must call Run for Arg, and returns when it
@@ -73,20 +73,17 @@ func Start(ctx context.Context, g *proc.Group, program string, args ...string) (
 	return s, s.Restart(ctx)
 }
 
-// Process is the process, to be killed, paused and resumed. After Restart it is another one.
-func (s *Server) Process() *proc.Process { return s.process }
-
 // startDeadline is for how long a Redis may take to serve: else it does in a few milliseconds.
 const startDeadline = 30 * time.Second
 
 // Restart starts the process, after it was killed, and returns when it serves what it kept.
-func (s *Server) Restart(ctx context.Context) (err error) {
+func (s *Server) Restart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it does not answer on %s after %v", s.Addr, startDeadline))
 	defer cancel()
-	if s.process, err = s.group.Start("redis", nil, s.args...); err != nil {
+	if err := s.Begin(s.group, "redis", nil, s.args...); err != nil {
 		return err
 	}
-	return s.process.Await(ctx, s.ping)
+	return s.Process().Await(ctx, s.ping)
 }
 
 // ping asks once whether the server serves. Until somebody listens it is not the client that

@@ -14,17 +14,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // Stream is one. It is not acknowledged, so that WAIT counts real replicas alone.
 type Stream struct {
 	conn net.Conn
 	in   *bufio.Reader
-
-	closing sync.Once
-	closed  chan struct{}
+	stop context.CancelFunc
 }
 
 // ackPeriod is how often a Redis is told that somebody follows; after a minute without a
@@ -40,12 +39,13 @@ const (
 // stream has begun. The snapshot of what was there before is read and thrown away.
 func Follow(ctx context.Context, conn net.Conn, user, password string) (*Stream, error) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	s := &Stream{conn: conn, in: bufio.NewReader(conn), closed: make(chan struct{})}
+	following, stop := context.WithCancel(context.Background())
+	s := &Stream{conn: conn, in: bufio.NewReader(conn), stop: stop}
 	if err := s.handshake(user, password); err != nil {
-		conn.Close()
+		s.Close()
 		return nil, fmt.Errorf("follow redis: %w", errors.Join(err, context.Cause(ctx)))
 	}
-	go s.stay()
+	go s.stay(following)
 	return s, nil
 }
 
@@ -129,69 +129,40 @@ func (s *Stream) skipTo(mark []byte) error {
 }
 
 // stay says now and then that somebody follows, ever more rarely.
-func (s *Stream) stay() {
+func (s *Stream) stay(following context.Context) {
 	for period := firstAckPeriod; ; period = min(2*period, ackPeriod) {
 		select {
 		case <-time.After(period):
 			if s.send("REPLCONF", "ACK", "0") != nil {
 				return // who reads is told
 			}
-		case <-s.closed:
+		case <-following.Done():
 			return
 		}
 	}
 }
 
 func (s *Stream) send(args ...string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	_, err := io.WriteString(s.conn, b.String())
+	_, err := io.WriteString(s.conn, proto.Strings(args...))
 	return err
 }
 
 // Next waits for the next command. Its name is in capitals.
 func (s *Stream) Next() ([]string, error) {
-	head, err := s.line()
+	sent, err := proto.Read(s.in)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the stream of redis: %w", err)
 	}
-	n, err := strconv.Atoi(strings.TrimPrefix(head, "*"))
-	if err != nil || n < 1 {
-		return nil, fmt.Errorf("redis sends %q in its stream, want an array", head)
-	}
-	args := make([]string, n)
-	for i := range args {
-		if args[i], err = s.bulk(); err != nil {
-			return nil, err
-		}
+	args, err := proto.ReadStrings(sent)
+	if err != nil || len(args) == 0 {
+		return nil, fmt.Errorf("redis sends %.100q in its stream, want an array of strings", sent)
 	}
 	args[0] = strings.ToUpper(args[0])
 	return args, nil
 }
 
-func (s *Stream) bulk() (string, error) {
-	head, err := s.line()
-	if err != nil {
-		return "", err
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(head, "$"))
-	if err != nil || n < 0 {
-		return "", fmt.Errorf("redis sends %q in its stream, want a string", head)
-	}
-	text := make([]byte, n+2)
-	if _, err := io.ReadFull(s.in, text); err != nil {
-		return "", err
-	}
-	return string(text[:n]), nil
-}
-
 // Close ends the stream, and a Next that waits.
 func (s *Stream) Close() {
-	s.closing.Do(func() {
-		close(s.closed)
-		s.conn.Close()
-	})
+	s.stop()
+	s.conn.Close()
 }

@@ -51,7 +51,6 @@ type Stream struct {
 	answers map[int32]chan answer
 }
 
-// answer is that of a request.
 type answer struct {
 	zxid int64 // of the last transaction that the member had done
 	code int32
@@ -77,7 +76,8 @@ func Follow(ctx context.Context, addr string, paths []string, tell func(Event)) 
 	go s.read()
 	go s.ping()
 	for _, path := range paths {
-		if err := s.watch(ctx, path); err != nil {
+		const recursively int32 = 1
+		if _, err := s.ask(ctx, opAddWatch, path, recursively); err != nil {
 			s.Close()
 			return nil, fmt.Errorf("watch: %s at %s: %w", path, addr, err)
 		}
@@ -85,7 +85,6 @@ func Follow(ctx context.Context, addr string, paths []string, tell func(Event)) 
 	return s, nil
 }
 
-// open opens a session.
 func (s *Stream) open() error {
 	if err := s.conn.SetDeadline(time.Now().Add(openDeadline)); err != nil {
 		return err
@@ -119,13 +118,21 @@ func (s *Stream) Close() {
 	<-s.done
 }
 
-// read takes in what the member sends, until that ends.
+// read takes in what the member sends. At the end of that it notes why nothing more is told, and has
+// nobody wait for an answer.
 func (s *Stream) read() {
 	defer close(s.done)
 	for {
 		packet, err := s.packet()
 		if err != nil {
-			s.end(err)
+			s.conn.Close()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.err = err
+			for _, waits := range s.answers {
+				close(waits)
+			}
+			s.answers = nil
 			return
 		}
 		xid, zxid, code := packet.int(), packet.long(), packet.int()
@@ -133,39 +140,20 @@ func (s *Stream) read() {
 		case xid == xidEvent:
 			s.event(zxid, packet)
 		case xid >= 0:
-			s.answered(xid, answer{zxid, code, packet})
+			s.mu.Lock()
+			if waits := s.answers[xid]; waits != nil {
+				waits <- answer{zxid, code, packet}
+				delete(s.answers, xid)
+			}
+			s.mu.Unlock()
 		}
 	}
 }
 
-// end notes why nothing more is told, and has nobody wait for an answer.
-func (s *Stream) end(err error) {
-	s.conn.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.err = err
-	for _, waits := range s.answers {
-		close(waits)
-	}
-	s.answers = nil
-}
-
 func (s *Stream) event(zxid int64, packet reader) {
 	kind, _ := packet.int(), packet.int() // the second is the state of the session
-	switch path := packet.string(); kind {
-	case eventCreated:
-		s.tell(Event{Path: path, Zxid: zxid})
-	case eventDeleted:
-		s.tell(Event{Path: path, Zxid: zxid, Deleted: true})
-	}
-}
-
-func (s *Stream) answered(xid int32, a answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if waits := s.answers[xid]; waits != nil {
-		waits <- a
-		delete(s.answers, xid)
+	if path := packet.string(); kind == eventCreated || kind == eventDeleted {
+		s.tell(Event{Path: path, Zxid: zxid, Deleted: kind == eventDeleted})
 	}
 }
 
@@ -212,12 +200,6 @@ func (s *Stream) ask(ctx context.Context, op int32, body ...any) (answer, error)
 	case <-ctx.Done():
 		return answer{}, context.Cause(ctx)
 	}
-}
-
-func (s *Stream) watch(ctx context.Context, path string) error {
-	const recursively int32 = 1
-	_, err := s.ask(ctx, opAddWatch, path, recursively)
-	return err
 }
 
 // Position is the number of a transaction. All that the cluster did before this call has it

@@ -31,10 +31,9 @@ func (m *Member) mode(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask %s whether it serves: %w", m.Name, err)
 	}
-	for line := range strings.Lines(said) {
-		if mode, ok := strings.CutPrefix(line, modeOf); ok {
-			return strings.TrimSpace(mode), nil
-		}
+	if _, mode, serves := strings.Cut(said, modeOf); serves {
+		mode, _, _ = strings.Cut(mode, "\n")
+		return mode, nil
 	}
 	return "", fmt.Errorf("%s does not serve: it says %q", m.Name, said)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"strconv"
@@ -52,35 +53,40 @@ func (m *Member) waiting(ctx context.Context) (owners map[string]string, settled
 	return owners, watches(said, owners) == len(owners)-len(locks), nil
 }
 
-// ephemerals reads the answer to dump, in which the nodes of a session follow it, each after
-// a tab.
+// ephemerals reads the answer to dump: which session has which of the nodes.
 func ephemerals(said string) map[string]string {
-	owners, session := make(map[string]string), ""
-	for line := range strings.Lines(said) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "0x") {
-			session = strings.TrimSuffix(line, ":")
-		}
-		if node, ok := strings.CutPrefix(line, "\t"); ok && strings.HasPrefix(node, "/") {
-			owners[node] = session
+	owners := make(map[string]string)
+	for session, node := range below(said) {
+		if strings.HasPrefix(node, "/") {
+			owners[node] = strings.TrimSuffix(session, ":")
 		}
 	}
 	return owners
 }
 
-// watches reads the answer to wchp, in which the sessions that watch a node follow it, each
-// after a tab. It counts those that watch one of some nodes.
+// watches reads the answer to wchp. It counts the sessions that watch one of some nodes.
 func watches(said string, of map[string]string) (n int) {
-	node := ""
-	for line := range strings.Lines(said) {
-		line = strings.TrimSuffix(line, "\n")
-		if !strings.HasPrefix(line, "\t") {
-			node = line
-		} else if of[node] != "" {
+	for node := range below(said) {
+		if of[node] != "" {
 			n++
 		}
 	}
 	return n
+}
+
+// below are the lines of an answer that begin with a tab, each with the line above that does not.
+func below(said string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		head := ""
+		for line := range strings.Lines(said) {
+			line = strings.TrimSuffix(line, "\n")
+			if text, is := strings.CutPrefix(line, "\t"); !is {
+				head = line
+			} else if !yield(head, text) {
+				return
+			}
+		}
+	}
 }
 
 // connection is one in the answer to cons.

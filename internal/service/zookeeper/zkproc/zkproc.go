@@ -4,8 +4,10 @@ package zkproc
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -32,6 +34,23 @@ func Command() *cobra.Command {
 		},
 	}
 }
+
+//go:embed pom.xml
+var pom []byte
+
+// libraries are ZooKeeper and what it needs.
+var libraries = maven.Libraries{Name: "zookeeper", POM: pom}
+
+// GetJars is the command that brings the jars.
+const GetJars = "gcsim services get zookeeper"
+
+// Found says where ZooKeeper is, "" where a part of what it needs is missing, and then bring
+// is the command that brings that part.
+func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
+
+// Get fetches the jars into the user's cache, and tells progress about it. Where they are
+// there it returns at once.
+func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }
 
 // Cluster is the members of a ZooKeeper.
 type Cluster struct{ Members []*Member }
@@ -137,7 +156,6 @@ var options = []string{
 	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
 }
 
-// start starts the member's process.
 func (m *Member) start() error {
 	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
 		[]string{"-cp", filepath.Join(libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
@@ -148,16 +166,12 @@ func (m *Member) start() error {
 // kept, and returns when it serves. That takes most of the members: to bring back several
 // that are missing for it, restart them at the same time.
 func (m *Member) Restart(ctx context.Context) error {
-	if m.Runs() {
-		return fmt.Errorf("%s still runs: kill it first", m.Name)
-	}
 	if err := m.start(); err != nil {
 		return err
 	}
 	return m.await(ctx)
 }
 
-// await returns when the member serves.
 func (m *Member) await(ctx context.Context) error {
 	return m.Process().Await(ctx, func(ctx context.Context) error {
 		_, err := m.mode(ctx)

@@ -3,6 +3,8 @@ package zktest
 
 import (
 	"context"
+	"io"
+	"log"
 	"testing"
 	"time"
 
@@ -36,7 +38,7 @@ func Start(t testing.TB, n int) *zkproc.Cluster {
 // Connect is a client with a session. It ends with the test.
 func Connect(t testing.TB, servers []string, session time.Duration) *zk.Conn {
 	t.Helper()
-	client, events, err := zk.Connect(servers, session, zk.WithLogger(quiet{}))
+	client, events, err := zk.Connect(servers, session, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +52,3 @@ func Connect(t testing.TB, servers []string, session time.Duration) *zk.Conn {
 	}
 	return client
 }
-
-// quiet is a logger that says nothing.
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
