@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+
+	"k8s.io/utils/third_party/forked/golang/btree"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -19,18 +22,30 @@ type Memory struct {
 	// changes values or marks: a mark and the value that came with it are of one
 	// moment.
 	frozen  sync.RWMutex
-	changed *changedMarks // guarded by frozen; nil: marks are not being copied
+	changed *moment // guarded by frozen; nil: marks are not being copied
 	// raising is held while marks are dropped, or copied.
-	raising  sync.Mutex
-	snapshot sync.Mutex // one at a time
+	raising sync.Mutex
 
 	mu    sync.RWMutex
-	items items
+	items *btree.BTree[keyItem] // a snapshot has a copy, which copies only what is changed
+	bytes int64                 // of items
 }
+
+// keyItem is a key and its value, in the order of keys.
+type keyItem struct {
+	key string
+	Item
+}
+
+func (i keyItem) size() int64 { return int64(len(i.key) + len(i.Value)) }
+
+// itemsDegree is half of how many items a node of the tree has at the most.
+const itemsDegree = 32
 
 // NewMemory makes an empty engine.
 func NewMemory(o Options) *Memory {
 	m := &Memory{account: account{Options: o}}
+	m.items = btree.New(itemsDegree, func(a, b keyItem) bool { return a.key < b.key })
 	m.register.MaxScopes = o.MaxMarks
 	return m
 }
@@ -114,7 +129,7 @@ func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
 func (m *Memory) Stats(context.Context) (Stats, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return Stats{Keys: m.items.keys, Bytes: m.items.bytes, Marks: int64(m.register.Len())}, nil
+	return Stats{Keys: int64(m.items.Len()), Bytes: m.bytes, Marks: int64(m.register.Len())}, nil
 }
 
 // Ready implements Engine.
@@ -126,16 +141,20 @@ func (m *Memory) Close() error { return nil }
 func (m *Memory) apply(req Request, ops []Op) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := func(key string) bool { _, ok := m.items.get(key); return ok }
-	if err := m.account.room(m.items.keys, ops, known); err != nil {
+	known := func(key string) bool { return m.items.Has(keyItem{key: key}) }
+	if err := m.account.room(int64(m.items.Len()), ops, known); err != nil {
 		return err
 	}
 	for _, op := range ops {
+		var old, item keyItem
 		if op.Kind == OpDelete {
-			m.items.remove(op.Key)
+			old, _ = m.items.Delete(keyItem{key: op.Key})
 		} else {
-			m.items.put(op.Key, Item{Value: op.Value, Token: req.Token})
+			// A key is often a piece of a whole request, which must not live on.
+			item = keyItem{strings.Clone(op.Key), Item{Value: op.Value, Token: req.Token}}
+			old, _ = m.items.ReplaceOrInsert(item)
 		}
+		m.bytes += item.size() - old.size()
 	}
 	return nil
 }
@@ -143,9 +162,9 @@ func (m *Memory) apply(req Request, ops []Op) error {
 func (m *Memory) look(key string) (Item, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	item, ok := m.items.get(key)
+	i, ok := m.items.Get(keyItem{key: key})
 	if !ok {
 		return Item{}, ErrNotFound
 	}
-	return item, nil
+	return i.Item, nil
 }
