@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 type Memory struct {
 	account  account
 	register register
+	flawed   *flawedMarks // is the register; nil: that has no flaw
 	// frozen is held at the moment that a snapshot shows, and shared by whatever
 	// changes values or marks: a mark and the value that came with it are of one
 	// moment.
@@ -44,10 +46,21 @@ const itemsDegree = 32
 
 // NewMemory makes an empty engine.
 func NewMemory(o Options) *Memory {
-	m := &Memory{account: account{Options: o}}
-	m.items = btree.New(itemsDegree, func(a, b keyItem) bool { return a.key < b.key })
-	m.register.MaxScopes = o.MaxMarks
-	return m
+	return &Memory{
+		account:  account{Options: o},
+		register: &fence.Register{MaxScopes: o.MaxMarks},
+		items:    btree.New(itemsDegree, func(a, b keyItem) bool { return a.key < b.key }),
+	}
+}
+
+// register is a fence.Register, or has its methods.
+type register interface {
+	Do(context.Context, fence.Claim, func(context.Context) error) error
+	Mark(scope string) fence.Mark
+	Marks() iter.Seq2[string, fence.Mark]
+	Len() int
+	Floor() fence.Token
+	Raise(floor fence.Token) (dropped int)
 }
 
 // Write implements Engine.
@@ -78,7 +91,7 @@ func (m *Memory) Read(_ context.Context, req Request, key string) (item Item, er
 // do does op, which is ops, if the claim of req is admitted, and tells the observer.
 func (m *Memory) do(req Request, ops []Op, op func() error) error {
 	err := m.account.checkBound(m.Mark, req.Claim)
-	if f := m.register.flawed; f != nil {
+	if f := m.flawed; f != nil {
 		m.raising.Lock() // one at a time, none while marks are copied: it is not there to be fast
 		defer m.raising.Unlock()
 		f.deletes = slices.ContainsFunc(ops, func(o Op) bool { return o.Kind == OpDelete })
@@ -117,7 +130,7 @@ func (m *Memory) Floor(context.Context) (fence.Token, error) { return m.register
 
 // Raise implements Engine.
 func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
-	if f := m.register.flawed; f != nil {
+	if f := m.flawed; f != nil {
 		return 0, fence.Definite.Wrap(fmt.Errorf("%w: a storage with the flaw %q has no floor", errors.ErrUnsupported, f.flaw))
 	}
 	m.raising.Lock()
