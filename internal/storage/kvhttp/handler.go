@@ -91,12 +91,11 @@ type call struct {
 	flow  *flow       // of the connection; nil: it is not known
 	brief bool        // turns are over when the engine is asked
 	named string      // see id
+	body  []byte      // see handler.body
 	claim fence.Claim // that the engine was asked with, for the request's span
 
 	// What most requests need is part of the call, which is used again.
 	buffer [256]byte
-	first  piece
-	pieces [8]*piece
 	op     [1]kv.Op
 }
 
@@ -108,6 +107,7 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 func (h *handler) end(c *call) {
 	c.endTurn()
 	c.flow.goOn()
+	c.dropBody()
 	h.memory.giveBack(c)
 	*c = call{}
 	calls.Put(c)
@@ -130,6 +130,7 @@ func (c *call) context() context.Context { return context.WithoutCancel(c.r.Cont
 
 // request is what the engine gets to know of the call.
 func (c *call) request(claim fence.Claim) kv.Request {
+	c.dropBody()
 	if c.brief {
 		c.endTurn()
 		c.flow.wait()

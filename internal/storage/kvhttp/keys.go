@@ -38,14 +38,14 @@ func (h *handler) put(c *call, claim fence.Claim, key string) error {
 	if err := c.who.May(access.Write, claim.Scope, key); err != nil {
 		return err
 	}
-	value, err := h.text(c)
+	value, err := h.body(c)
 	if err != nil {
 		return err
 	}
 	if err := h.Limits.value(len(value)); err != nil {
 		return err
 	}
-	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: value}
+	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: string(value)}
 	return h.change(c, claim, c.op[:]...)
 }
 
