@@ -5,16 +5,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
 // engineMetrics has what is asked whenever the metrics are read: what the engine holds, and
 // whether each thing that the storage needs is there.
-type engineMetrics struct {
-	engine kv.Engine
-	checks []Check
-}
+type engineMetrics struct{ *handler }
 
 var (
 	keysDesc  = prometheus.NewDesc("fencelab_storage_keys", "Keys that have a value.", nil, nil)
@@ -25,7 +20,7 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (*engineMetrics) Describe(ch chan<- *prometheus.Desc) {
+func (engineMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{keysDesc, bytesDesc, marksDesc, diskDesc, readyDesc} {
 		ch <- desc
 	}
@@ -35,31 +30,23 @@ func (*engineMetrics) Describe(ch chan<- *prometheus.Desc) {
 const statsTimeout = 5 * time.Second
 
 // Collect implements prometheus.Collector.
-func (m *engineMetrics) Collect(ch chan<- prometheus.Metric) {
-	m.ready(ch)
+func (m engineMetrics) Collect(ch chan<- prometheus.Metric) {
+	m.ask(context.Background(), func(check string, waits error) {
+		value := 1.0
+		if waits != nil {
+			value = 0
+		}
+		ch <- prometheus.MustNewConstMetric(readyDesc, prometheus.GaugeValue, value, check)
+	})
 	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
 	n, err := m.engine.Stats(ctx)
 	for desc, value := range map[*prometheus.Desc]int64{keysDesc: n.Keys, bytesDesc: n.Bytes, marksDesc: n.Marks, diskDesc: n.Disk} {
-		if err != nil {
+		switch {
+		case err != nil:
 			ch <- prometheus.NewInvalidMetric(desc, err)
-			continue
+		case value >= 0: // else it is not known
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value))
 		}
-		if value < 0 {
-			continue // not known
-		}
-		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value))
-	}
-}
-
-func (m *engineMetrics) ready(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
-	defer cancel()
-	for _, check := range m.checks {
-		value := 1.0
-		if check.Ready(ctx) != nil {
-			value = 0
-		}
-		ch <- prometheus.MustNewConstMetric(readyDesc, prometheus.GaugeValue, value, check.Name)
 	}
 }

@@ -72,7 +72,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate)}
 	h.memory = newBudget(o.Limits.Memory, h.client)
 	if o.Metrics != nil {
-		add(o.Metrics, &engineMetrics{engine, h.checks()})
+		add(o.Metrics, engineMetrics{h})
 	}
 	h.router = h.protocol()
 	return h

@@ -85,10 +85,10 @@ func NewMetrics() *Metrics {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, methodOther} {
 		m.seconds[method] = seconds.WithLabelValues(method)
 	}
-	for _, limit := range limits() {
+	for limit := range limitStatus {
 		m.limited.WithLabelValues(limit)
 	}
-	for _, result := range []string{resultOK, resultError} {
+	for _, result := range []string{outcomeOK, outcomeError} {
 		m.commits.WithLabelValues(result)
 	}
 	return m
@@ -113,17 +113,11 @@ func (m *Metrics) route(name string, methods []string) map[string]map[string]pro
 	return counts
 }
 
-// The results of a commit.
-const (
-	resultOK    = "ok"
-	resultError = "error"
-)
-
 // Committed has the form of kv.Options.Committed.
 func (m *Metrics) Committed(c kv.Commit) {
-	result := resultOK
+	result := outcomeOK
 	if c.Err != nil {
-		result = resultError
+		result = outcomeError
 	}
 	m.commits.WithLabelValues(result).Observe(c.Took.Seconds())
 	if c.Sync > 0 {
