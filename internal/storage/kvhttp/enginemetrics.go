@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// engineMetrics has what is asked whenever the metrics are read: what the engine holds, and
+// engineMetrics is a prometheus.Collector of what is asked whenever the metrics are read: what the engine holds, and
 // whether each thing that the storage needs is there.
 type engineMetrics struct{ *handler }
 
@@ -19,7 +19,6 @@ var (
 	readyDesc = prometheus.NewDesc("fencelab_storage_ready", "Whether what the storage needs is there, as /readyz says it: 1 or 0, by check.", []string{"check"}, nil)
 )
 
-// Describe implements prometheus.Collector.
 func (engineMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{keysDesc, bytesDesc, marksDesc, diskDesc, readyDesc} {
 		ch <- desc
@@ -29,7 +28,6 @@ func (engineMetrics) Describe(ch chan<- *prometheus.Desc) {
 // statsTimeout is how long an engine may take to tell what it holds.
 const statsTimeout = 5 * time.Second
 
-// Collect implements prometheus.Collector.
 func (m engineMetrics) Collect(ch chan<- prometheus.Metric) {
 	m.ask(context.Background(), func(check string, waits error) {
 		value := 1.0

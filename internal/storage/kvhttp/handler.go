@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -113,14 +114,30 @@ func (h *handler) end(c *call) {
 	calls.Put(c)
 }
 
+// HeaderRequestID names a request in logs, in the journal and in answers that
+// tell of an error. A client may choose it; else the storage does, where the
+// request is worth a line.
+const HeaderRequestID = "X-Request-Id"
+
+const maxRequestID = 128 // bytes
+
 // id names the call in logs: as the client does, or by a name of its own.
 func (c *call) id() string {
+	c.named = cmp.Or(c.named, c.chosenID())
 	if c.named == "" {
-		if c.named = requestID(c.r); c.named == "" {
-			c.named = rand.Text()
-		}
+		c.named = rand.Text()
 	}
 	return c.named
+}
+
+// chosenID is the name that the client chose; empty where it is none that a log
+// should carry.
+func (c *call) chosenID() string {
+	id := c.r.Header.Get(HeaderRequestID)
+	if len(id) > maxRequestID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	return id
 }
 
 // context goes with the work of the call, and has no end. A client that has sent its whole
@@ -136,7 +153,7 @@ func (c *call) request(claim fence.Claim) kv.Request {
 		c.flow.wait()
 	}
 	c.claim = claim
-	return kv.Request{Claim: claim, ID: requestID(c.r)}
+	return kv.Request{Claim: claim, ID: c.chosenID()}
 }
 
 // admit finds out who calls, and refuses callers that are not known or that call too

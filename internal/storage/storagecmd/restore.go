@@ -2,6 +2,7 @@ package storagecmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -71,11 +72,7 @@ func (c *engineConfig) restore(ctx context.Context, file, floor string, stdin io
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if cerr := s.close(); err == nil {
-			err = cerr
-		}
-	}()
+	defer func() { err = errors.Join(err, s.close()) }()
 	if s.bound != nil {
 		issued, err := s.bound(fence.Claim{Token: math.MaxInt64})
 		if err != nil {
