@@ -63,7 +63,7 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 				err = fencebolt.RaiseMark(tx, name, fence.Mark{Shared: e.Token})
 			case EntryItem:
 				v := sealItem(name, Item{Value: string(e.Value), Token: e.Token})
-				n.add(name, v)
+				n.count(1, name, v)
 				err = items.Put(e.Name, v)
 			}
 			if err != nil {

@@ -46,7 +46,7 @@ func (h *handler) put(c *call, claim fence.Claim, key string) error {
 		return err
 	}
 	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: string(value)}
-	return h.change(c, claim, c.op[:]...)
+	return h.write(c, claim, c.op[:]...)
 }
 
 // write does ops, if c may, and answers.
@@ -56,11 +56,6 @@ func (h *handler) write(c *call, claim fence.Claim, ops ...kv.Op) error {
 			return err
 		}
 	}
-	return h.change(c, claim, ops...)
-}
-
-// change does ops, which c may, and answers.
-func (h *handler) change(c *call, claim fence.Claim, ops ...kv.Op) error {
 	if err := h.engine.Write(c.context(), c.request(claim), ops...); err != nil {
 		return err
 	}
