@@ -36,7 +36,6 @@ type watched[T any] struct {
 	seen string     // what the last check found, so that it is told once
 }
 
-// watch reads the files for the first time.
 func watch[T any](log *slog.Logger, parse func([][]byte) (*T, error), files ...string) (*watched[T], error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

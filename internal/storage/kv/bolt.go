@@ -99,7 +99,6 @@ func (b *Bolt) Read(ctx context.Context, req Request, key string) (Item, error) 
 	return c.item, err
 }
 
-// Mark implements Engine.
 func (b *Bolt) Mark(_ context.Context, scope string) (fence.Mark, error) {
 	return view(b, func(tx *bbolt.Tx) (fence.Mark, error) { return fencebolt.Mark(tx, scope) })
 }

@@ -27,7 +27,6 @@ const (
 	boltFormat1 = "fencelab storage 1"
 )
 
-// makeFormat gives a new database its buckets.
 func makeFormat(tx *bbolt.Tx) error {
 	_, err := tx.CreateBucket(boltItems)
 	meta, err2 := tx.CreateBucket(metaBucket)

@@ -70,7 +70,6 @@ func (t *boltTree) see(id uint64) error {
 	return nil
 }
 
-// page reads a page whole.
 func (t *boltTree) page(id uint64) (p boltPage, err error) {
 	if err := t.see(id); err != nil {
 		return p, err

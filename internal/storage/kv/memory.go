@@ -63,7 +63,6 @@ type register interface {
 	Raise(floor fence.Token) (dropped int)
 }
 
-// Write implements Engine.
 func (m *Memory) Write(_ context.Context, req Request, ops ...Op) error {
 	return m.do(req, ops, func() error { return m.apply(req, ops) })
 }
@@ -120,15 +119,12 @@ func (m *Memory) admit(c fence.Claim, op func() error) error {
 	return err
 }
 
-// Mark implements Engine.
 func (m *Memory) Mark(_ context.Context, scope string) (fence.Mark, error) {
 	return m.register.Mark(scope), nil
 }
 
-// Floor implements Engine.
 func (m *Memory) Floor(context.Context) (fence.Token, error) { return m.register.Floor(), nil }
 
-// Raise implements Engine.
 func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
 	if f := m.flawed; f != nil {
 		return 0, fence.Definite.Wrap(fmt.Errorf("%w: a storage with the flaw %q has no floor", errors.ErrUnsupported, f.flaw))
@@ -138,18 +134,14 @@ func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
 	return m.register.Raise(floor), nil
 }
 
-// Stats implements Engine.
 func (m *Memory) Stats(context.Context) (Stats, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return Stats{Keys: int64(m.items.Len()), Bytes: m.bytes, Marks: int64(m.register.Len())}, nil
 }
 
-// Ready implements Engine.
 func (m *Memory) Ready(context.Context) error { return nil }
-
-// Close implements Engine.
-func (m *Memory) Close() error { return nil }
+func (m *Memory) Close() error                { return nil }
 
 func (m *Memory) apply(req Request, ops []Op) error {
 	m.mu.Lock()

@@ -29,7 +29,6 @@ func (m *Memory) Snapshot(_ context.Context, visit func(Entry) error) error {
 	return err
 }
 
-// begin has what a snapshot shows.
 func (m *Memory) begin() (floor fence.Token, marks []scopeMark, items *btree.BTree[keyItem]) {
 	m.raising.Lock() // a mark that is dropped could not be copied
 	defer m.raising.Unlock()
@@ -60,7 +59,6 @@ func (m *Memory) copyMarks(then *moment, floor fence.Token) []scopeMark {
 	return then.undo(marks, floor)
 }
 
-// scopeMark is the mark of a scope.
 type scopeMark struct {
 	scope string
 	mark  fence.Mark

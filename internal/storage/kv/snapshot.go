@@ -33,7 +33,6 @@ type Entry struct {
 	Value    []byte      `json:"value,omitempty"`
 }
 
-// visitFloor shows visit the floor, where there is one.
 func visitFloor(floor fence.Token, visit func(Entry) error) error {
 	if floor == 0 {
 		return nil

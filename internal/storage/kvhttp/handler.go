@@ -167,7 +167,6 @@ func (h *handler) admit(c *call) (err error) {
 	return cmp.Or(h.rates.take(h.client(c)), err)
 }
 
-// client is who makes a call.
 func (h *handler) client(c *call) client {
 	if h.Access != nil && c.who != nil {
 		return client{name: c.who.Name()}

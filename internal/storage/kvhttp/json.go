@@ -74,7 +74,6 @@ func (d *decoder) object(member func(name string) error) error {
 	return err
 }
 
-// begin reads the token that begins an object or an array.
 func (d *decoder) begin(want jsontext.Kind) error {
 	t, err := d.json.ReadToken()
 	if err == nil && t.Kind() != want {
@@ -83,7 +82,6 @@ func (d *decoder) begin(want jsontext.Kind) error {
 	return err
 }
 
-// text reads a string.
 func (d *decoder) text() (string, error) {
 	v, err := d.json.ReadValue()
 	if err != nil {

@@ -131,7 +131,6 @@ func kindOf(err error) (status int, outcome string) {
 	return http.StatusInternalServerError, outcomeError
 }
 
-// limitStatus is the status of each limit's refusal.
 var limitStatus = map[string]int{
 	kv.LimitBody:        http.StatusRequestEntityTooLarge,
 	kv.LimitValue:       http.StatusRequestEntityTooLarge,
@@ -149,7 +148,6 @@ var limitStatus = map[string]int{
 // again.
 const retryAfter = 1 // seconds
 
-// write sends the document of err.
 func (p problem) write(w http.ResponseWriter, err error) {
 	if p.Reason != "" {
 		p.Problem.Write(w)

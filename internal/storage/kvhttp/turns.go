@@ -23,7 +23,6 @@ type Turns struct {
 	client map[client]int64 // requests that wait or have their turn
 }
 
-// turn is a request's.
 type turn struct {
 	client client
 	place  int64
@@ -106,7 +105,6 @@ func (h *handler) work(c *call, n int) error {
 	return nil
 }
 
-// endTurn ends the turn of a call that has one.
 func (c *call) endTurn() {
 	if c.turn != nil {
 		c.turns.give(c.turn)

@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// restoreCommand is "storage restore".
 func restoreCommand() *cobra.Command {
 	c := engineConfig{fencing: fencingOn}
 	var floor string
