@@ -48,12 +48,8 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
-	if o.Turns == nil {
-		o.Turns = NewTurns()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Turns = cmp.Or(o.Turns, NewTurns())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -88,9 +84,7 @@ type call struct {
 
 	held  *holding    // of the budget; nil: nothing
 	turn  *turn       // nil: it has none
-	turns *Turns      // that turn is of
 	flow  *flow       // of the connection; nil: it is not known
-	brief bool        // turns are over when the engine is asked
 	named string      // see id
 	body  []byte      // see handler.body
 	claim fence.Claim // that the engine was asked with, for the request's span
@@ -148,7 +142,7 @@ func (c *call) context() context.Context { return context.WithoutCancel(c.r.Cont
 // request is what the engine gets to know of the call.
 func (c *call) request(claim fence.Claim) kv.Request {
 	c.dropBody()
-	if c.brief {
+	if c.route.handler.EngineWaits {
 		c.endTurn()
 		c.flow.wait()
 	}
@@ -178,7 +172,7 @@ func (h *handler) client(c *call) client {
 func (at *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start, h := time.Now(), at.handler
 	c := calls.Get().(*call)
-	c.w, c.r, c.route, c.brief = w, r, at, h.EngineWaits
+	c.w, c.r, c.route = w, r, at
 	if conn := connOf(r.Context()); conn != nil {
 		c.flow = conn.flow
 	}

@@ -101,13 +101,13 @@ func (h *handler) work(c *call, n int) error {
 		h.Turns.give(turn)
 		return cmp.Or(gone, err)
 	}
-	c.turn, c.turns = turn, h.Turns
+	c.turn = turn
 	return nil
 }
 
 func (c *call) endTurn() {
 	if c.turn != nil {
-		c.turns.give(c.turn)
+		c.route.handler.Turns.give(c.turn)
 		c.turn = nil
 	}
 }

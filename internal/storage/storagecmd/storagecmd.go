@@ -4,6 +4,7 @@
 package storagecmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -200,9 +201,7 @@ const headerRoom = 16 << 10
 // NewServer is the server that serves a storage's handler, which has the same turns.
 // Nil log: it logs nothing.
 func NewServer(h http.Handler, turns *kvhttp.Turns, maxKey int64, log *slog.Logger) *http.Server {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
