@@ -40,7 +40,6 @@ var ErrUnauthenticated = fence.Definite.New("access: unauthenticated")
 // The request was not done.
 var ErrForbidden = fence.Definite.New("access: forbidden")
 
-// refusal is an ErrUnauthenticated or an ErrForbidden, and why.
 type refusal struct {
 	kind error
 	code string // of RFC 6750, section 3.1; empty where no token was shown

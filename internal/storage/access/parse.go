@@ -60,7 +60,6 @@ func (p *parser) file(root *strictyaml.Node) {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
-// token reads one item of the list.
 func (p *parser) token(n *strictyaml.Node) {
 	f := p.fields(n, "name", "sha256", "rights", "scopes", "keys")
 	for _, must := range []string{"name", "sha256", "rights"} {
@@ -104,7 +103,6 @@ func (p *parser) prefixes(n *strictyaml.Node) (list []string) {
 	return list
 }
 
-// hashes reads one hash, or a list of them.
 func (p *parser) hashes(n *strictyaml.Node, owner *Principal) {
 	if p.err != nil {
 		return

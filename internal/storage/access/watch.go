@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -36,12 +37,8 @@ type watched[T any] struct {
 	seen string     // what the last check found, so that it is told once
 }
 
-// watch reads the files for the first time.
 func watch[T any](log *slog.Logger, parse func([][]byte) (*T, error), files ...string) (*watched[T], error) {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	w := &watched[T]{files: files, parse: parse, log: log, start: time.Now()}
+	w := &watched[T]{files: files, parse: parse, log: cmp.Or(log, slog.New(slog.DiscardHandler)), start: time.Now()}
 	contents, seen, err := w.read()
 	if err != nil {
 		return nil, err

@@ -35,22 +35,20 @@ func (o *Options) room(keys int64, ops []Op, known func(key string) bool) error 
 	if o.MaxKeys == 0 {
 		return nil
 	}
-	before := keys
-	there := make(map[string]bool, len(ops)) // after the ops so far
+	last := make(map[string]string, len(ops)) // what is done to each key in the end
 	for _, op := range ops {
-		was, named := there[op.Key]
-		if !named {
-			was = known(op.Key)
-		}
-		is := op.Kind == OpWrite
-		switch there[op.Key] = is; {
-		case is && !was:
-			keys++
-		case was && !is:
-			keys--
+		last[op.Key] = op.Kind
+	}
+	var more int64
+	for key, kind := range last {
+		switch was := known(key); {
+		case !was && kind == OpWrite:
+			more++
+		case was && kind != OpWrite:
+			more--
 		}
 	}
-	if keys <= before || keys <= int64(o.MaxKeys) { // a file may have more from before
+	if more <= 0 || keys+more <= int64(o.MaxKeys) { // a file may have more from before
 		return nil
 	}
 	return &LimitError{Limit: LimitKeys, Max: int64(o.MaxKeys), Say: "delete some, or raise --max-keys"}

@@ -24,10 +24,10 @@ type Bolt struct {
 	account account // in the order of the transactions
 	db      *boltFile
 	changes chan *change
-	stop    chan struct{}         // closed by Close
-	stopped chan struct{}         // closed when the last transaction is over
-	failed  atomic.Pointer[error] // of the last transaction; nil where it succeeded
-	needed  atomic.Int64          // bytes of the last commit that failed
+	stop    chan struct{} // closed by Close
+	stopped chan struct{} // closed when the last transaction is over
+	failed  atomic.Bool   // the last transaction
+	needed  atomic.Int64  // bytes of the last commit that failed
 }
 
 // change is an operation that needs a transaction that writes.
@@ -99,7 +99,6 @@ func (b *Bolt) Read(ctx context.Context, req Request, key string) (Item, error) 
 	return c.item, err
 }
 
-// Mark implements Engine.
 func (b *Bolt) Mark(_ context.Context, scope string) (fence.Mark, error) {
 	return view(b, func(tx *bbolt.Tx) (fence.Mark, error) { return fencebolt.Mark(tx, scope) })
 }
@@ -228,15 +227,10 @@ func (b *Bolt) end(batch []*change, err error) {
 func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 	start, written := time.Now(), b.db.writeTime()
 	err := b.db.Update(do)
-	_, failed := errors.AsType[*CommitError](err)
-	switch {
-	case failed:
-		b.failed.Store(&err)
-	case err != nil:
+	if _, failed := errors.AsType[*CommitError](err); err != nil && !failed {
 		return err
-	default:
-		b.failed.Store(nil)
 	}
+	b.failed.Store(err != nil)
 	if b.account.Committed != nil {
 		b.account.Committed(Commit{Operations: operations, Took: time.Since(start), Sync: max(0, b.db.writeTime()-written), Err: err})
 	}
@@ -247,7 +241,7 @@ func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 // somewhat larger, and leaves the room to others: where nobody writes because the
 // engine is not ready, it would else stay so.
 func (b *Bolt) Ready(context.Context) error {
-	if b.failed.Load() == nil {
+	if !b.failed.Load() {
 		return nil
 	}
 	err := b.update(0, func(tx *bbolt.Tx) error {
@@ -316,7 +310,7 @@ func (b *Bolt) apply(tx *bbolt.Tx, c *change) error {
 			if _, err := checkItem(op.Key, old); err != nil {
 				return err // of which the sum of all checksums has another one
 			}
-			n.remove(op.Key, old)
+			n.count(-1, op.Key, old)
 		}
 		if op.Kind == OpDelete {
 			if err := items.Delete([]byte(op.Key)); err != nil {
@@ -328,7 +322,7 @@ func (b *Bolt) apply(tx *bbolt.Tx, c *change) error {
 		if err := items.Put([]byte(op.Key), v); err != nil {
 			return err
 		}
-		n.add(op.Key, v)
+		n.count(1, op.Key, v)
 	}
 	return n.put(tx)
 }

@@ -27,7 +27,6 @@ const (
 	boltFormat1 = "fencelab storage 1"
 )
 
-// makeFormat gives a new database its buckets.
 func makeFormat(tx *bbolt.Tx) error {
 	_, err := tx.CreateBucket(boltItems)
 	meta, err2 := tx.CreateBucket(metaBucket)
@@ -83,7 +82,7 @@ func verify(tx *bbolt.Tx) error {
 	err = itemsOf(tx).ForEach(func(k, v []byte) error {
 		_, err := checkItem(string(k), v)
 		if err == nil {
-			got.add(string(k), v)
+			got.count(1, string(k), v)
 		}
 		return err
 	})
@@ -111,7 +110,7 @@ func upgrade(tx *bbolt.Tx) error {
 	}
 	var n counts
 	for key, sealed := range all {
-		n.add(key, sealed)
+		n.count(1, key, sealed)
 		if err := items.Put([]byte(key), sealed); err != nil {
 			return err
 		}
@@ -192,9 +191,7 @@ func (n counts) put(tx *bbolt.Tx) error {
 	return tx.Bucket(metaBucket).Put(metaCounts, fencebolt.Seal(string(metaCounts), v))
 }
 
-func (n *counts) add(key string, sealed []byte)    { n.count(1, key, sealed) }
-func (n *counts) remove(key string, sealed []byte) { n.count(-1, key, sealed) }
-
+// count adds an item so many times; -1 takes it out.
 func (n *counts) count(items int64, key string, sealed []byte) {
 	n.Keys += items
 	n.Bytes += items * int64(len(key)+len(sealed)-tokenSize-checksumSize)

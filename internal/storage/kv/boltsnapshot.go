@@ -63,7 +63,7 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 				err = fencebolt.RaiseMark(tx, name, fence.Mark{Shared: e.Token})
 			case EntryItem:
 				v := sealItem(name, Item{Value: string(e.Value), Token: e.Token})
-				n.add(name, v)
+				n.count(1, name, v)
 				err = items.Put(e.Name, v)
 			}
 			if err != nil {
@@ -81,7 +81,6 @@ func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error
 	return nil
 }
 
-// Floor implements Engine.
 func (b *Bolt) Floor(context.Context) (fence.Token, error) { return view(b, fencebolt.Floor) }
 
 // Raise implements Engine, in one transaction; writers wait meanwhile.
@@ -93,7 +92,6 @@ func (b *Bolt) Raise(_ context.Context, floor fence.Token) (dropped int, err err
 	return dropped, err
 }
 
-// Stats implements Engine.
 func (b *Bolt) Stats(context.Context) (Stats, error) {
 	return view(b, func(tx *bbolt.Tx) (Stats, error) {
 		n, err := countsOf(tx)

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -43,7 +44,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	s := fmt.Sprintf("over the limit of %s", limitWords(e.Limit, e.Max))
+	s := fmt.Sprintf("over the limit of %d %s", e.Max, cmp.Or(limitWords[e.Limit], e.Limit))
 	if e.Max == 0 {
 		s = fmt.Sprintf("over a limit of what keeps the data (%s)", e.Limit)
 	}
@@ -53,22 +54,18 @@ func (e *LimitError) Error() string {
 	return s
 }
 
+// limitWords say what a limit is a number of, where its name does not.
+var limitWords = map[string]string{
+	LimitBody:   "bytes for a body",
+	LimitKey:    "bytes for a key",
+	LimitValue:  "bytes for a value",
+	LimitOps:    "operations for a batch",
+	LimitMemory: "bytes for what is under way",
+	LimitRate:   "requests a second for one client",
+}
+
 // Outcome returns fence.Definite.
 func (e *LimitError) Outcome() fence.Outcome { return fence.Definite }
-
-func limitWords(limit string, n int64) string {
-	switch limit {
-	case LimitBody, LimitKey, LimitValue:
-		return fmt.Sprintf("%d bytes for a %s", n, limit)
-	case LimitOps:
-		return fmt.Sprintf("%d operations for a batch", n)
-	case LimitMemory:
-		return fmt.Sprintf("%d bytes for what is under way", n)
-	case LimitRate:
-		return fmt.Sprintf("%d requests a second for one client", n)
-	}
-	return fmt.Sprintf("%d %s", n, limit)
-}
 
 // judged reports whether err says that the engine has judged the operation, and nothing was
 // done or nothing was to be done. Any other error is a failure of the engine.

@@ -59,7 +59,6 @@ func (e *Etcd) Write(ctx context.Context, req Request, ops ...Op) error {
 	return err
 }
 
-// Read implements Engine.
 func (e *Etcd) Read(ctx context.Context, req Request, key string) (item Item, err error) {
 	req.Sequence = 0 // as for Memory
 	if req.Token != 0 && !e.account.Unfenced {
@@ -128,7 +127,6 @@ func (e *Etcd) checkBound(ctx context.Context, c fence.Claim) error {
 	return refused
 }
 
-// Mark implements Engine.
 func (e *Etcd) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
@@ -136,7 +134,6 @@ func (e *Etcd) Mark(ctx context.Context, scope string) (fence.Mark, error) {
 	return m, unavailable(err)
 }
 
-// Floor implements Engine.
 func (e *Etcd) Floor(ctx context.Context) (fence.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
@@ -184,7 +181,6 @@ func (e *Etcd) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Close implements Engine.
 func (e *Etcd) Close() error { return nil }
 
 // found is the item among the answer to a Get of key.

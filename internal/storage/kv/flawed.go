@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"sync"
-	"sync/atomic"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -36,65 +36,26 @@ func NewFlawed(flaw Flaw, o Options) *Memory {
 		}
 	}
 	m := NewMemory(o)
-	m.register.flawed = &flawedMarks{flaw: flaw, max: o.MaxMarks}
+	m.flawed = &flawedMarks{Register: fence.Register{MaxScopes: o.MaxMarks}, flaw: flaw, marks: make(map[string]fence.Mark)}
+	m.register = m.flawed
 	return m
 }
 
-// register keeps the marks of a Memory.
-type register struct {
-	fence.Register
-	flawed *flawedMarks // in place of those of Register; nil: they have no flaw
-}
-
-func (r *register) Do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
-	if r.flawed != nil {
-		return r.flawed.do(ctx, c, op)
-	}
-	return r.Register.Do(ctx, c, op)
-}
-
-func (r *register) Mark(scope string) fence.Mark {
-	if r.flawed != nil {
-		mark, _ := r.flawed.mark(scope)
-		return mark
-	}
-	return r.Register.Mark(scope)
-}
-
-func (r *register) Len() int {
-	if r.flawed != nil {
-		return int(r.flawed.count.Load())
-	}
-	return r.Register.Len()
-}
-
-func (r *register) Marks() iter.Seq2[string, fence.Mark] {
-	if r.flawed == nil {
-		return r.Register.Marks()
-	}
-	return func(yield func(string, fence.Mark) bool) {
-		r.flawed.marks.Range(func(scope, mark any) bool { return yield(scope.(string), mark.(fence.Mark)) })
-	}
-}
-
-// flawedMarks are marks with a flaw.
+// flawedMarks are marks with a flaw, in place of those of a fence.Register.
 type flawedMarks struct {
-	flaw    Flaw
-	max     int          // as fence.Register.MaxScopes
-	marks   sync.Map     // of fence.Mark, by scope
-	count   atomic.Int64 // of marks
-	deletes bool         // the operation under way does
+	fence.Register // without a mark or a floor
+	flaw           Flaw
+	deletes        bool // the operation under way does
+
+	mu    sync.Mutex
+	marks map[string]fence.Mark
 }
 
-func (f *flawedMarks) mark(scope string) (mark fence.Mark, known bool) {
-	v, known := f.marks.Load(scope)
-	mark, _ = v.(fence.Mark)
-	return mark, known
-}
-
-// do does op if the flaw lets c pass. Calls must not overlap.
-func (f *flawedMarks) do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
-	mark, known := f.mark(c.Scope)
+// Do does op if the flaw lets c pass.
+func (f *flawedMarks) Do(ctx context.Context, c fence.Claim, op func(context.Context) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	mark, known := f.marks[c.Scope]
 	if f.flaw == FlawDiffers && known && c.Token > mark.Highest() {
 		return &differsError{fence.StaleError{Scope: c.Scope, Token: c.Token, Mark: mark.Highest()}}
 	}
@@ -102,22 +63,36 @@ func (f *flawedMarks) do(ctx context.Context, c fence.Claim, op func(context.Con
 	if err != nil {
 		return err
 	}
-	if !known {
-		if f.max > 0 && f.count.Load() >= int64(f.max) {
-			return fence.ErrTooManyScopes
-		}
-		f.count.Add(1)
+	if !known && f.MaxScopes > 0 && len(f.marks) >= f.MaxScopes {
+		return fence.ErrTooManyScopes
 	}
-	f.marks.Store(c.Scope, next)
+	f.marks[c.Scope] = next
 	if err := op(ctx); err != nil {
 		return err
 	}
-	f.marks.Store(c.Scope, next.Done(c))
+	f.marks[c.Scope] = next.Done(c)
 	if f.flaw == FlawForgetful && f.deletes {
-		f.marks.Delete(c.Scope)
-		f.count.Add(-1)
+		delete(f.marks, c.Scope)
 	}
 	return nil
+}
+
+func (f *flawedMarks) Mark(scope string) fence.Mark {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.marks[scope]
+}
+
+func (f *flawedMarks) Len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.marks)
+}
+
+func (f *flawedMarks) Marks() iter.Seq2[string, fence.Mark] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.All(maps.Clone(f.marks))
 }
 
 // differsError is FlawDiffers' refusal of a newer token. It counts as a

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
+
+	"k8s.io/utils/third_party/forked/golang/btree"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -15,27 +19,50 @@ import (
 type Memory struct {
 	account  account
 	register register
+	flawed   *flawedMarks // is the register; nil: that has no flaw
 	// frozen is held at the moment that a snapshot shows, and shared by whatever
 	// changes values or marks: a mark and the value that came with it are of one
 	// moment.
 	frozen  sync.RWMutex
-	changed *changedMarks // guarded by frozen; nil: marks are not being copied
+	changed *moment // guarded by frozen; nil: marks are not being copied
 	// raising is held while marks are dropped, or copied.
-	raising  sync.Mutex
-	snapshot sync.Mutex // one at a time
+	raising sync.Mutex
 
 	mu    sync.RWMutex
-	items items
+	items *btree.BTree[keyItem] // a snapshot has a copy, which copies only what is changed
+	bytes int64                 // of items
 }
+
+// keyItem is a key and its value, in the order of keys.
+type keyItem struct {
+	key string
+	Item
+}
+
+func (i keyItem) size() int64 { return int64(len(i.key) + len(i.Value)) }
+
+// itemsDegree is half of how many items a node of the tree has at the most.
+const itemsDegree = 32
 
 // NewMemory makes an empty engine.
 func NewMemory(o Options) *Memory {
-	m := &Memory{account: account{Options: o}}
-	m.register.MaxScopes = o.MaxMarks
-	return m
+	return &Memory{
+		account:  account{Options: o},
+		register: &fence.Register{MaxScopes: o.MaxMarks},
+		items:    btree.New(itemsDegree, func(a, b keyItem) bool { return a.key < b.key }),
+	}
 }
 
-// Write implements Engine.
+// register is a fence.Register, or has its methods.
+type register interface {
+	Do(context.Context, fence.Claim, func(context.Context) error) error
+	Mark(scope string) fence.Mark
+	Marks() iter.Seq2[string, fence.Mark]
+	Len() int
+	Floor() fence.Token
+	Raise(floor fence.Token) (dropped int)
+}
+
 func (m *Memory) Write(_ context.Context, req Request, ops ...Op) error {
 	return m.do(req, ops, func() error { return m.apply(req, ops) })
 }
@@ -63,7 +90,7 @@ func (m *Memory) Read(_ context.Context, req Request, key string) (item Item, er
 // do does op, which is ops, if the claim of req is admitted, and tells the observer.
 func (m *Memory) do(req Request, ops []Op, op func() error) error {
 	err := m.account.checkBound(m.Mark, req.Claim)
-	if f := m.register.flawed; f != nil {
+	if f := m.flawed; f != nil {
 		m.raising.Lock() // one at a time, none while marks are copied: it is not there to be fast
 		defer m.raising.Unlock()
 		f.deletes = slices.ContainsFunc(ops, func(o Op) bool { return o.Kind == OpDelete })
@@ -92,17 +119,14 @@ func (m *Memory) admit(c fence.Claim, op func() error) error {
 	return err
 }
 
-// Mark implements Engine.
 func (m *Memory) Mark(_ context.Context, scope string) (fence.Mark, error) {
 	return m.register.Mark(scope), nil
 }
 
-// Floor implements Engine.
 func (m *Memory) Floor(context.Context) (fence.Token, error) { return m.register.Floor(), nil }
 
-// Raise implements Engine.
 func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
-	if f := m.register.flawed; f != nil {
+	if f := m.flawed; f != nil {
 		return 0, fence.Definite.Wrap(fmt.Errorf("%w: a storage with the flaw %q has no floor", errors.ErrUnsupported, f.flaw))
 	}
 	m.raising.Lock()
@@ -110,32 +134,32 @@ func (m *Memory) Raise(_ context.Context, floor fence.Token) (int, error) {
 	return m.register.Raise(floor), nil
 }
 
-// Stats implements Engine.
 func (m *Memory) Stats(context.Context) (Stats, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return Stats{Keys: m.items.keys, Bytes: m.items.bytes, Marks: int64(m.register.Len())}, nil
+	return Stats{Keys: int64(m.items.Len()), Bytes: m.bytes, Marks: int64(m.register.Len())}, nil
 }
 
-// Ready implements Engine.
 func (m *Memory) Ready(context.Context) error { return nil }
-
-// Close implements Engine.
-func (m *Memory) Close() error { return nil }
+func (m *Memory) Close() error                { return nil }
 
 func (m *Memory) apply(req Request, ops []Op) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := func(key string) bool { _, ok := m.items.get(key); return ok }
-	if err := m.account.room(m.items.keys, ops, known); err != nil {
+	known := func(key string) bool { return m.items.Has(keyItem{key: key}) }
+	if err := m.account.room(int64(m.items.Len()), ops, known); err != nil {
 		return err
 	}
 	for _, op := range ops {
+		var old, item keyItem
 		if op.Kind == OpDelete {
-			m.items.remove(op.Key)
+			old, _ = m.items.Delete(keyItem{key: op.Key})
 		} else {
-			m.items.put(op.Key, Item{Value: op.Value, Token: req.Token})
+			// A key is often a piece of a whole request, which must not live on.
+			item = keyItem{strings.Clone(op.Key), Item{Value: op.Value, Token: req.Token}}
+			old, _ = m.items.ReplaceOrInsert(item)
 		}
+		m.bytes += item.size() - old.size()
 	}
 	return nil
 }
@@ -143,9 +167,9 @@ func (m *Memory) apply(req Request, ops []Op) error {
 func (m *Memory) look(key string) (Item, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	item, ok := m.items.get(key)
+	i, ok := m.items.Get(keyItem{key: key})
 	if !ok {
 		return Item{}, ErrNotFound
 	}
-	return item, nil
+	return i.Item, nil
 }

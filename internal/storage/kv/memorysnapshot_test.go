@@ -99,7 +99,6 @@ func TestMarksChangeWhileTheyAreCopied(t *testing.T) {
 	putMemory(t, m, fence.Claim{Scope: "/same", Token: 3}, "a", "")
 	putMemory(t, m, fence.Claim{Scope: "/raised", Token: 4, Sequence: 1}, "b", "")
 	changed := m.freeze()
-	defer m.end()
 	for token := range fence.Token(3) {
 		putMemory(t, m, fence.Claim{Scope: "/raised", Token: 5 + token}, "b", "")
 		putMemory(t, m, fence.Claim{Scope: "/new", Token: 5 + token}, "c", "")

@@ -33,7 +33,6 @@ type Entry struct {
 	Value    []byte      `json:"value,omitempty"`
 }
 
-// visitFloor shows visit the floor, where there is one.
 func visitFloor(floor fence.Token, visit func(Entry) error) error {
 	if floor == 0 {
 		return nil
@@ -75,8 +74,8 @@ type (
 		Format  string `json:"format"`
 		Version int    `json:"version"`
 	}
-	snapshotTail struct {
-		Kind    string `json:"kind"`
+	snapshotLine struct {
+		Entry          // or of the kind entryEnd, with what follows
 		Entries int64  `json:"entries"`
 		CRC32C  uint32 `json:"crc32c"` // of all lines before
 	}
@@ -107,7 +106,7 @@ func WriteSnapshot(ctx context.Context, e Engine, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := enc.Encode(snapshotTail{entryEnd, n, crc.Sum32()}); err != nil {
+	if err := enc.Encode(snapshotLine{Entry{Kind: entryEnd}, n, crc.Sum32()}); err != nil {
 		return err
 	}
 	return buf.Flush()
@@ -153,11 +152,7 @@ func (s *snapshotReader) next() (e Entry, err error) {
 		}
 	}
 	before := s.crc.Sum32()
-	var line struct {
-		Entry
-		Entries int64  `json:"entries"`
-		CRC32C  uint32 `json:"crc32c"`
-	}
+	var line snapshotLine
 	if err := s.decode(&line); err != nil {
 		return e, err
 	}

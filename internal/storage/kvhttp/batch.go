@@ -7,7 +7,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// batch is the body of POST /v1/batch.
 type batch struct {
 	Ops []batchOp `json:"ops"`
 }

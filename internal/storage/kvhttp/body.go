@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
@@ -14,53 +16,31 @@ import (
 // body reads a request's whole body before anything is done, so that a client
 // that dies half-way changes nothing and one that is slow holds no lock. It takes
 // memory as the bytes arrive, not as they are announced; ServeHTTP gives it back.
+// The body is not there any more when the engine is asked.
 func (h *handler) body(c *call) ([]byte, error) {
-	p, err := h.receive(c)
-	defer p.giveBack()
-	if err != nil {
-		return nil, err
-	}
-	return p.bytes(), nil
-}
-
-// text is body, as a string that has not been copied more than once.
-func (h *handler) text(c *call) (string, error) {
-	p, err := h.receive(c)
-	defer p.giveBack()
-	if err != nil {
-		return "", err
-	}
-	return p.String(), nil
-}
-
-func (h *handler) receive(c *call) (pieces, error) {
-	p, err := h.readBody(c)
+	err := h.readBody(c)
 	c.flow.rest() // else a second turn would wait for the first one
 	if gone := h.memory.proceed(c.held); gone != nil {
-		return p, refuseRest(c, gone)
+		return nil, refuseRest(c, gone)
 	}
-	if n := p.len(); err == nil && n > small {
+	if n := len(c.body); err == nil && n > small {
 		err = h.work(c, n)
 	}
-	return p, err
+	return c.body, err
 }
 
-func (h *handler) readBody(c *call) (pieces, error) {
+func (h *handler) readBody(c *call) error {
 	announced := c.r.ContentLength // -1: not known
 	if announced > h.Limits.Body {
-		return nil, h.tooLarge(c)
+		return h.tooLarge(c)
 	}
 	room := int64(small)
 	if announced >= 0 {
 		room = min(announced, small)
 	}
-	last := &c.first
-	if last.b = c.buffer[:0]; room <= int64(len(c.buffer)) {
-		last.b = last.b[:0:room]
-	} else {
-		last.b = make([]byte, 0, room)
+	if c.body = c.buffer[:0]; room > int64(len(c.buffer)) {
+		c.body = make([]byte, 0, room)
 	}
-	p := append(pieces(c.pieces[:0]), last)
 	for n := int64(0); n != announced; {
 		if n == room {
 			more := min(room+small, h.Limits.Body+1-room)
@@ -69,29 +49,60 @@ func (h *handler) readBody(c *call) (pieces, error) {
 			}
 			room += more
 			if err := h.takeForBody(c, room); err != nil {
-				return p, refuseRest(c, err)
+				return refuseRest(c, err)
 			}
-			last = newPiece(int(more))
-			p = append(p, last)
+			c.grow(int(room))
 		}
-		got, err := last.read(c.r.Body)
+		got, err := c.r.Body.Read(c.body[n:room])
 		n += int64(got)
+		c.body = c.body[:n]
 		if c.held != nil {
 			c.held.moved.Add(int64(got))
 		}
 		if n > h.Limits.Body {
-			return p, h.tooLarge(c)
+			return h.tooLarge(c)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return p, nil
+			return nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return p, refuseRest(c, &httpError{http.StatusRequestTimeout, fmt.Errorf("the body did not come in time: %w", err)})
+			return refuseRest(c, &httpError{http.StatusRequestTimeout, fmt.Errorf("the body did not come in time: %w", err)})
 		case err != nil:
-			return p, badRequest("the body ends early: %w", err)
+			return badRequest("the body ends early: %w", err)
 		}
 	}
-	return p, nil
+	return nil
+}
+
+// maxPooled is the largest buffer that is used again.
+const maxPooled = 1 << 20
+
+// buffers have more than small, by the number of bits of their size: to make room for a large
+// body anew would cost more than to read it.
+var buffers [1 + 20]sync.Pool
+
+// grow has the call's body go on in a buffer with room for n bytes.
+func (c *call) grow(n int) {
+	var next []byte
+	if class := bits.Len(uint(n - 1)); n > maxPooled {
+		next = make([]byte, n)
+	} else if used, ok := buffers[class].Get().(*[]byte); ok {
+		next = *used
+	} else {
+		next = make([]byte, 1<<class)
+	}
+	next = append(next[:0], c.body...)
+	c.dropBody()
+	c.body = next
+}
+
+// dropBody ends the use of the call's body.
+func (c *call) dropBody() {
+	if n := cap(c.body); n > small && n <= maxPooled {
+		used := c.body
+		buffers[bits.Len(uint(n-1))].Put(&used)
+	}
+	c.body = nil
 }
 
 // takeForBody takes memory so that a call has n bytes. From the first on the call

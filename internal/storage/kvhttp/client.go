@@ -55,7 +55,6 @@ type bearer struct {
 	header string
 }
 
-// RoundTrip implements http.RoundTripper.
 func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context()) // the caller's must stay as it is
 	r.Header.Set("Authorization", b.header)

@@ -28,24 +28,24 @@ const (
 // connections carry TLS, where a refusal would need a handshake first: a connection
 // over a limit is only closed. m may be nil.
 func LimitConnections(ln net.Listener, l Limits, secure bool, m *Metrics) net.Listener {
-	l = l.withDefaults()
-	return &limitListener{Listener: ln, limits: l, secure: secure, metrics: m,
-		open: make(map[string]int64), refusals: make(chan struct{}, maxRefusals)}
+	limited := &limitListener{Listener: ln, limits: l.withDefaults(), metrics: m, open: make(map[string]int64)}
+	if !secure {
+		limited.refusals = make(chan struct{}, maxRefusals)
+	}
+	return limited
 }
 
 type limitListener struct {
 	net.Listener
 	limits   Limits
-	secure   bool
 	metrics  *Metrics
-	refusals chan struct{} // that are under way
+	refusals chan struct{} // that are under way; nil: none can be
 
 	mu   sync.Mutex
 	all  int64
 	open map[string]int64 // by network
 }
 
-// Accept implements net.Listener.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -73,23 +73,21 @@ func (l *limitListener) take(from string) *kv.LimitError {
 	case l.open[from] >= l.limits.PerClient:
 		return &kv.LimitError{Limit: kv.LimitConnections, Max: l.limits.PerClient, Say: "that is for one client: close some"}
 	}
-	l.all++
-	l.open[from]++
-	l.gauge()
+	l.count(from, 1)
 	return nil
 }
 
 func (l *limitListener) giveBack(from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all--
-	if l.open[from]--; l.open[from] == 0 {
-		delete(l.open, from)
-	}
-	l.gauge()
+	l.count(from, -1)
 }
 
-func (l *limitListener) gauge() {
+func (l *limitListener) count(from string, more int64) {
+	l.all += more
+	if l.open[from] += more; l.open[from] == 0 {
+		delete(l.open, from)
+	}
 	if l.metrics != nil {
 		l.metrics.conns.Set(float64(l.all))
 	}
@@ -97,18 +95,15 @@ func (l *limitListener) gauge() {
 
 // refuse never waits.
 func (l *limitListener) refuse(c net.Conn, over error) {
-	if !l.secure {
-		select {
-		case l.refusals <- struct{}{}:
-			go func() {
-				defer func() { <-l.refusals }()
-				tell(c, over)
-			}()
-			return
-		default:
-		}
+	select {
+	case l.refusals <- struct{}{}:
+		go func() {
+			defer func() { <-l.refusals }()
+			tell(c, over)
+		}()
+	default:
+		_ = c.Close() // it is of no use to anybody
 	}
-	_ = c.Close() // it is of no use to anybody
 }
 
 // tell answers a connection with err and closes it. It waits for the first bytes of
@@ -145,7 +140,7 @@ func refusalOf(err error) *http.Response {
 	}
 }
 
-// limitedConn counts until it is closed. It has deadlines that cost less.
+// limitedConn is a net.Conn that counts until it is closed. It has deadlines that cost less.
 type limitedConn struct {
 	net.Conn
 	flow     *flow // nil without Attach
@@ -161,7 +156,6 @@ func newLimitedConn(c net.Conn, giveBack func()) *limitedConn {
 		read: deadline{move: c.SetReadDeadline, born: now}, write: deadline{move: c.SetWriteDeadline, born: now}}
 }
 
-// Read implements net.Conn.
 func (c *limitedConn) Read(b []byte) (int, error) {
 	if len(b) == 1 { // package http looks beside a handler whether the client has left
 		return c.await(b)
@@ -183,7 +177,6 @@ func (c *limitedConn) await(b []byte) (int, error) {
 	}
 }
 
-// Write implements net.Conn.
 func (c *limitedConn) Write(b []byte) (int, error) {
 	if c.own.Load() {
 		if changed, ok := withOutcome(b); ok {
@@ -208,18 +201,14 @@ func (c *limitedConn) writeAll(b []byte) (int, error) {
 	}
 }
 
-// SetReadDeadline implements net.Conn.
 func (c *limitedConn) SetReadDeadline(t time.Time) error { return c.read.set(t) }
 
-// SetWriteDeadline implements net.Conn.
 func (c *limitedConn) SetWriteDeadline(t time.Time) error { return c.write.set(t) }
 
-// SetDeadline implements net.Conn.
 func (c *limitedConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.read.set(t), c.write.set(t))
 }
 
-// Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	defer c.giveBack()
 	c.flow.wait()

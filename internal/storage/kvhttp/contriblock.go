@@ -51,7 +51,7 @@ func (h *handler) serveContribLock(c *call) error {
 		}
 		err = &answered{err}
 	}
-	c.w.Header()["Content-Type"] = typeJSON
+	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
 	if _, werr := c.w.Write(b); err == nil && werr != nil {
 		err = &answered{fmt.Errorf("the client left: %w", werr)}
@@ -106,16 +106,12 @@ func (h *handler) contribLock(c *call) ([]byte, error) {
 	return nil, badRequest("unknown op: %.32q, want \"read\" or \"write\"", in.Op)
 }
 
-// typeJSON is not made anew in each request. Nobody changes it.
-var typeJSON = []string{"application/json"}
-
-// contribAnswer is the answer of a request that was done: what package json makes of a
-// ContribResponse. val must be UTF-8. Most fit the call's own buffer, where the body was:
-// what was decoded of that is a copy.
+// contribAnswer is the answer of a request that was done.
 func (h *handler) contribAnswer(c *call, val string, version int64) ([]byte, error) {
-	b := appendText(append(c.buffer[:0], `{"val":`...), val)
-	b = strconv.AppendInt(append(b, `,"version":`...), version, 10)
-	b = append(b, `,"err":""}`...)
+	b, err := json.Marshal(ContribResponse{Val: val, Version: version})
+	if err != nil {
+		return nil, err
+	}
 	return b, h.memory.take(c, int64(len(b)))
 }
 

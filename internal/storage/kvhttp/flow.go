@@ -53,7 +53,6 @@ func (f *flow) begin(work int) {
 	}
 }
 
-// rest gives the turn back.
 func (f *flow) rest() {
 	if f == nil || f.turn.Load() == nil {
 		return

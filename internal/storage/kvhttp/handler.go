@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,12 +48,8 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
-	if o.Turns == nil {
-		o.Turns = NewTurns()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Turns = cmp.Or(o.Turns, NewTurns())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -72,7 +69,7 @@ func NewHandler(engine kv.Engine, o Options) http.Handler {
 	h := &handler{Options: o, engine: engine, rates: newRates(o.Limits.Rate)}
 	h.memory = newBudget(o.Limits.Memory, h.client)
 	if o.Metrics != nil {
-		add(o.Metrics, &engineMetrics{engine, h.checks()})
+		add(o.Metrics, engineMetrics{h})
 	}
 	h.router = h.protocol()
 	return h
@@ -87,16 +84,13 @@ type call struct {
 
 	held  *holding    // of the budget; nil: nothing
 	turn  *turn       // nil: it has none
-	turns *Turns      // that turn is of
 	flow  *flow       // of the connection; nil: it is not known
-	brief bool        // turns are over when the engine is asked
 	named string      // see id
+	body  []byte      // see handler.body
 	claim fence.Claim // that the engine was asked with, for the request's span
 
 	// What most requests need is part of the call, which is used again.
 	buffer [256]byte
-	first  piece
-	pieces [8]*piece
 	op     [1]kv.Op
 }
 
@@ -108,19 +102,36 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 func (h *handler) end(c *call) {
 	c.endTurn()
 	c.flow.goOn()
+	c.dropBody()
 	h.memory.giveBack(c)
 	*c = call{}
 	calls.Put(c)
 }
 
+// HeaderRequestID names a request in logs, in the journal and in answers that
+// tell of an error. A client may choose it; else the storage does, where the
+// request is worth a line.
+const HeaderRequestID = "X-Request-Id"
+
+const maxRequestID = 128 // bytes
+
 // id names the call in logs: as the client does, or by a name of its own.
 func (c *call) id() string {
+	c.named = cmp.Or(c.named, c.chosenID())
 	if c.named == "" {
-		if c.named = requestID(c.r); c.named == "" {
-			c.named = rand.Text()
-		}
+		c.named = rand.Text()
 	}
 	return c.named
+}
+
+// chosenID is the name that the client chose; empty where it is none that a log
+// should carry.
+func (c *call) chosenID() string {
+	id := c.r.Header.Get(HeaderRequestID)
+	if len(id) > maxRequestID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	return id
 }
 
 // context goes with the work of the call, and has no end. A client that has sent its whole
@@ -130,12 +141,13 @@ func (c *call) context() context.Context { return context.WithoutCancel(c.r.Cont
 
 // request is what the engine gets to know of the call.
 func (c *call) request(claim fence.Claim) kv.Request {
-	if c.brief {
+	c.dropBody()
+	if c.route.handler.EngineWaits {
 		c.endTurn()
 		c.flow.wait()
 	}
 	c.claim = claim
-	return kv.Request{Claim: claim, ID: requestID(c.r)}
+	return kv.Request{Claim: claim, ID: c.chosenID()}
 }
 
 // admit finds out who calls, and refuses callers that are not known or that call too
@@ -149,7 +161,6 @@ func (h *handler) admit(c *call) (err error) {
 	return cmp.Or(h.rates.take(h.client(c)), err)
 }
 
-// client is who makes a call.
 func (h *handler) client(c *call) client {
 	if h.Access != nil && c.who != nil {
 		return client{name: c.who.Name()}
@@ -161,7 +172,7 @@ func (h *handler) client(c *call) client {
 func (at *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start, h := time.Now(), at.handler
 	c := calls.Get().(*call)
-	c.w, c.r, c.route, c.brief = w, r, at, h.EngineWaits
+	c.w, c.r, c.route = w, r, at
 	if conn := connOf(r.Context()); conn != nil {
 		c.flow = conn.flow
 	}

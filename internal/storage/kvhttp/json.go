@@ -2,12 +2,10 @@ package kvhttp
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -76,7 +74,6 @@ func (d *decoder) object(member func(name string) error) error {
 	return err
 }
 
-// begin reads the token that begins an object or an array.
 func (d *decoder) begin(want jsontext.Kind) error {
 	t, err := d.json.ReadToken()
 	if err == nil && t.Kind() != want {
@@ -85,7 +82,6 @@ func (d *decoder) begin(want jsontext.Kind) error {
 	return err
 }
 
-// text reads a string.
 func (d *decoder) text() (string, error) {
 	v, err := d.json.ReadValue()
 	if err != nil {
@@ -111,22 +107,6 @@ func (d *decoder) unquote(v jsontext.Value) (_ string, err error) {
 }
 
 func unknownField(name string) error { return fmt.Errorf("unknown field %.32q", name) }
-
-// appendText leaves a string to package json where there is something to escape.
-func appendText(b []byte, s string) []byte {
-	if strings.ContainsFunc(s, isEscaped) {
-		quoted, _ := json.Marshal(s) // a string cannot fail
-		return append(b, quoted...)
-	}
-	b = append(append(b, '"'), s...)
-	return append(b, '"')
-}
-
-// isEscaped: package json escapes what would end a string, in JSON or in a script
-// or an element of HTML that the JSON is part of.
-func isEscaped(r rune) bool {
-	return r < ' ' || strings.ContainsRune("\"\\<>&\u2028\u2029", r)
-}
 
 // mustBeText refuses a text that JSON cannot carry. Package json would replace each
 // byte that is no UTF-8 by U+FFFD.

@@ -38,15 +38,15 @@ func (h *handler) put(c *call, claim fence.Claim, key string) error {
 	if err := c.who.May(access.Write, claim.Scope, key); err != nil {
 		return err
 	}
-	value, err := h.text(c)
+	value, err := h.body(c)
 	if err != nil {
 		return err
 	}
 	if err := h.Limits.value(len(value)); err != nil {
 		return err
 	}
-	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: value}
-	return h.change(c, claim, c.op[:]...)
+	c.op[0] = kv.Op{Kind: kv.OpWrite, Key: key, Value: string(value)}
+	return h.write(c, claim, c.op[:]...)
 }
 
 // write does ops, if c may, and answers.
@@ -56,11 +56,6 @@ func (h *handler) write(c *call, claim fence.Claim, ops ...kv.Op) error {
 			return err
 		}
 	}
-	return h.change(c, claim, ops...)
-}
-
-// change does ops, which c may, and answers.
-func (h *handler) change(c *call, claim fence.Claim, ops ...kv.Op) error {
 	if err := h.engine.Write(c.context(), c.request(claim), ops...); err != nil {
 		return err
 	}

@@ -2,8 +2,6 @@ package kvhttp
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
@@ -37,9 +35,6 @@ func (l Limits) withDefaults() Limits {
 	l.PerClient = cmp.Or(l.PerClient, (3*l.Connections+3)/4)
 	return l
 }
-
-// limits are the names of all limits.
-func limits() []string { return slices.Sorted(maps.Keys(limitStatus)) }
 
 // key refuses what is too long, or no key.
 func (l *Limits) key(key string) error {

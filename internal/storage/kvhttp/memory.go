@@ -84,7 +84,7 @@ func (b *budget) take(c *call, n int64) error {
 	b.calls[held] = true
 	if c.held == nil {
 		c.held = held
-		c.w = &sender{ResponseWriter: c.w, call: c, memory: b, held: held}
+		c.w = &sender{c.w, c, b}
 	}
 	return nil
 }
@@ -179,7 +179,6 @@ type sender struct {
 	http.ResponseWriter
 	call   *call
 	memory *budget
-	held   *holding
 }
 
 // Unwrap is for http.ResponseController.
@@ -199,14 +198,14 @@ func (s *sender) WriteString(text string) (int, error) {
 func (s *sender) send(n int, piece func(from, to int) []byte) (sent int, err error) {
 	s.call.endTurn() // the client may be slow to read
 	control := http.NewResponseController(s.ResponseWriter)
-	s.memory.wait(s.held, func() error { return control.SetWriteDeadline(time.Now()) })
+	s.memory.wait(s.call.held, func() error { return control.SetWriteDeadline(time.Now()) })
 	for sent < n && err == nil {
 		var wrote int
 		wrote, err = s.ResponseWriter.Write(piece(sent, min(sent+sendPiece, n)))
 		sent += wrote
-		s.held.moved.Add(int64(wrote))
+		s.call.held.moved.Add(int64(wrote))
 	}
-	if gone := s.memory.proceed(s.held); gone != nil && err != nil {
+	if gone := s.memory.proceed(s.call.held); gone != nil && err != nil {
 		return sent, gone
 	}
 	return sent, err

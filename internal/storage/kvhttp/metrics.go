@@ -1,6 +1,7 @@
 package kvhttp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -85,10 +86,10 @@ func NewMetrics() *Metrics {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, methodOther} {
 		m.seconds[method] = seconds.WithLabelValues(method)
 	}
-	for _, limit := range limits() {
+	for limit := range limitStatus {
 		m.limited.WithLabelValues(limit)
 	}
-	for _, result := range []string{resultOK, resultError} {
+	for _, result := range []string{outcomeOK, outcomeError} {
 		m.commits.WithLabelValues(result)
 	}
 	return m
@@ -113,17 +114,11 @@ func (m *Metrics) route(name string, methods []string) map[string]map[string]pro
 	return counts
 }
 
-// The results of a commit.
-const (
-	resultOK    = "ok"
-	resultError = "error"
-)
-
 // Committed has the form of kv.Options.Committed.
 func (m *Metrics) Committed(c kv.Commit) {
-	result := resultOK
+	result := outcomeOK
 	if c.Err != nil {
-		result = resultError
+		result = outcomeError
 	}
 	m.commits.WithLabelValues(result).Observe(c.Took.Seconds())
 	if c.Sync > 0 {
@@ -207,4 +202,46 @@ func outcome(err error) string {
 	}
 	_, outcome := kindOf(err)
 	return outcome
+}
+
+// engineMetrics is a prometheus.Collector of what is asked whenever the metrics are read: what the engine holds, and
+// whether each thing that the storage needs is there.
+type engineMetrics struct{ *handler }
+
+var (
+	keysDesc  = prometheus.NewDesc("fencelab_storage_keys", "Keys that have a value.", nil, nil)
+	bytesDesc = prometheus.NewDesc("fencelab_storage_bytes", "Bytes of all keys and values.", nil, nil)
+	marksDesc = prometheus.NewDesc("fencelab_storage_marks", "Scopes that have a mark of their own.", nil, nil)
+	diskDesc  = prometheus.NewDesc("fencelab_storage_disk_bytes", "Bytes of the engine's file; 0 where it has none.", nil, nil)
+	readyDesc = prometheus.NewDesc("fencelab_storage_ready", "Whether what the storage needs is there, as /readyz says it: 1 or 0, by check.", []string{"check"}, nil)
+)
+
+func (engineMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{keysDesc, bytesDesc, marksDesc, diskDesc, readyDesc} {
+		ch <- desc
+	}
+}
+
+// statsTimeout is how long an engine may take to tell what it holds.
+const statsTimeout = 5 * time.Second
+
+func (m engineMetrics) Collect(ch chan<- prometheus.Metric) {
+	m.ask(context.Background(), func(check string, waits error) {
+		value := 1.0
+		if waits != nil {
+			value = 0
+		}
+		ch <- prometheus.MustNewConstMetric(readyDesc, prometheus.GaugeValue, value, check)
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
+	defer cancel()
+	n, err := m.engine.Stats(ctx)
+	for desc, value := range map[*prometheus.Desc]int64{keysDesc: n.Keys, bytesDesc: n.Bytes, marksDesc: n.Marks, diskDesc: n.Disk} {
+		switch {
+		case err != nil:
+			ch <- prometheus.NewInvalidMetric(desc, err)
+		case value >= 0: // else it is not known
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value))
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/fencelab/fencelab/internal/platform/webpage"
@@ -131,7 +130,6 @@ func kindOf(err error) (status int, outcome string) {
 	return http.StatusInternalServerError, outcomeError
 }
 
-// limitStatus is the status of each limit's refusal.
 var limitStatus = map[string]int{
 	kv.LimitBody:        http.StatusRequestEntityTooLarge,
 	kv.LimitValue:       http.StatusRequestEntityTooLarge,
@@ -145,11 +143,6 @@ var limitStatus = map[string]int{
 	kv.LimitRate:        http.StatusTooManyRequests,
 }
 
-// retryAfter is when a client that was refused for what others take up may try
-// again.
-const retryAfter = 1 // seconds
-
-// write sends the document of err.
 func (p problem) write(w http.ResponseWriter, err error) {
 	if p.Reason != "" {
 		p.Problem.Write(w)
@@ -173,6 +166,6 @@ func (p problem) setHeaders(h http.Header, err error) {
 			h.Set("WWW-Authenticate", challenge)
 		}
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		h.Set("Retry-After", strconv.Itoa(retryAfter))
+		h.Set("Retry-After", "1") // second: what others take up may be free then
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"golang.org/x/time/rate"
+	"k8s.io/utils/lru"
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
@@ -15,11 +16,8 @@ import (
 type rates struct {
 	each int64
 
-	mu sync.Mutex
-	// Who comes is put among the recent. When these are many they become the
-	// former, and who is only among the former is forgotten: all at once, so that
-	// strangers who come only once do not make each other expensive.
-	recent, former map[client]*rate.Limiter
+	mu      sync.Mutex
+	clients *lru.Cache // of a *rate.Limiter, by client: those that came last
 }
 
 // client is who a rate is counted for: a principal by its name, others by their
@@ -29,15 +27,14 @@ type client struct{ name, address string }
 // String names the client for a log.
 func (c client) String() string { return cmp.Or(c.name, c.address) }
 
-// maxRecent is how many clients are recent; of up to twice as many an account is
-// kept.
-const maxRecent = 50_000
+// maxClients is of how many clients an account is kept.
+const maxClients = 100_000
 
 func newRates(each int64) *rates {
 	if each == 0 {
 		return nil
 	}
-	return &rates{each: each, recent: make(map[client]*rate.Limiter)}
+	return &rates{each: each, clients: lru.New(maxClients)}
 }
 
 // take refuses a call that comes too soon. A client may save up a second's worth.
@@ -51,17 +48,11 @@ func (r *rates) take(who client) error {
 func (r *rates) limiter(who client) *rate.Limiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.recent[who]; l != nil {
-		return l
+	if l, ok := r.clients.Get(who); ok {
+		return l.(*rate.Limiter)
 	}
-	if len(r.recent) >= maxRecent {
-		r.recent, r.former = make(map[client]*rate.Limiter), r.recent
-	}
-	l := r.former[who]
-	if l == nil {
-		l = rate.NewLimiter(rate.Limit(r.each), int(r.each))
-	}
-	r.recent[who] = l
+	l := rate.NewLimiter(rate.Limit(r.each), int(r.each))
+	r.clients.Add(who, l)
 	return l
 }
 

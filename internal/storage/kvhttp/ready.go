@@ -2,10 +2,8 @@ package kvhttp
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -19,9 +17,13 @@ type Check struct {
 // checkTimeout is how long a Check may take.
 const checkTimeout = 2 * time.Second
 
-// checks are all that the storage needs.
-func (h *handler) checks() []Check {
-	return append([]Check{{"engine", h.engine.Ready}}, h.Ready...)
+// ask asks all that the storage needs, and tells what each waits for; nil: it is there.
+func (h *handler) ask(ctx context.Context, tell func(check string, waits error)) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	for _, check := range append([]Check{{"engine", h.engine.Ready}}, h.Ready...) {
+		tell(check.Name, check.Ready(ctx))
+	}
 }
 
 // serveHealth: the process answers.
@@ -33,31 +35,25 @@ func serveHealth(c *call) error {
 // serveReady says of everything that the storage needs whether it is there, a
 // line each; status 503 where something is not.
 func (h *handler) serveReady(c *call) error {
+	type readiness struct {
+		status int
+		text   string
+	}
 	// Who comes while others ask shares their answer: anybody may ask.
-	v, _, _ := h.asking.Do("", func() (any, error) { return h.ask(c.context()), nil })
+	v, _, _ := h.asking.Do("", func() (any, error) {
+		all := readiness{status: http.StatusOK}
+		h.ask(c.context(), func(check string, waits error) {
+			state := "ok"
+			if waits != nil {
+				all.status, state = http.StatusServiceUnavailable, "waits for "+waits.Error()
+			}
+			all.text += check + ": " + state + "\n"
+		})
+		return all, nil
+	})
 	answer := v.(readiness)
 	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	c.w.WriteHeader(answer.status)
 	_, err := io.WriteString(c.w, answer.text)
 	return err
-}
-
-type readiness struct {
-	status int
-	text   string
-}
-
-func (h *handler) ask(ctx context.Context) readiness {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	var text strings.Builder
-	status := http.StatusOK
-	for _, check := range h.checks() {
-		state := "ok"
-		if err := check.Ready(ctx); err != nil {
-			status, state = http.StatusServiceUnavailable, "waits for "+err.Error()
-		}
-		fmt.Fprintf(&text, "%s: %s\n", check.Name, state)
-	}
-	return readiness{status, text.String()}
 }

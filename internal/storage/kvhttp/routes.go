@@ -1,6 +1,7 @@
 package kvhttp
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -128,4 +129,23 @@ func (at *route) do(c *call) error {
 		}
 	}
 	return at.serve(c)
+}
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+func serveOpenAPI(c *call) error {
+	c.w.Header().Set("Content-Type", "application/yaml")
+	_, err := c.w.Write(openAPI)
+	return err
+}
+
+// Guard serves a handler that NewHandler did not make. It refuses and logs the same
+// requests of web pages as NewHandler's. It uses only the options Loopback and
+// Logger.
+func Guard(h http.Handler, o Options) http.Handler {
+	return (&handler{Options: o.withDefaults()}).add(&route{open: true, serve: func(c *call) error {
+		h.ServeHTTP(c.w, c.r)
+		return nil
+	}})
 }

@@ -30,7 +30,7 @@ func newScrapes(render http.Handler) *scrapes {
 	return &scrapes{render: render, next: make(map[string]*rendering), one: make(chan struct{}, 1)}
 }
 
-// rendering is an answer. It has all when done is closed; without a status it failed.
+// rendering is an answer, which is written to it as to an http.ResponseWriter. It has all when done is closed; without a status it failed.
 type rendering struct {
 	header http.Header
 	status int
@@ -38,13 +38,8 @@ type rendering struct {
 	done   chan struct{}
 }
 
-// Header implements http.ResponseWriter.
-func (r *rendering) Header() http.Header { return r.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (r *rendering) WriteHeader(status int) { r.status = status }
-
-// Write implements http.ResponseWriter.
+func (r *rendering) Header() http.Header         { return r.header }
+func (r *rendering) WriteHeader(status int)      { r.status = status }
 func (r *rendering) Write(b []byte) (int, error) { return r.body.Write(b) }
 
 // ServeHTTP answers by a rendering that began after the request had come.

@@ -133,7 +133,6 @@ func (p *patient) proceed(sent int) {
 	p.waits = time.Time{}
 }
 
-// yield breaks the snapshot off if its client is slow.
 func (p *patient) yield() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

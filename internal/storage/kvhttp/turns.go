@@ -23,7 +23,6 @@ type Turns struct {
 	client map[client]int64 // requests that wait or have their turn
 }
 
-// turn is a request's.
 type turn struct {
 	client client
 	place  int64
@@ -102,14 +101,13 @@ func (h *handler) work(c *call, n int) error {
 		h.Turns.give(turn)
 		return cmp.Or(gone, err)
 	}
-	c.turn, c.turns = turn, h.Turns
+	c.turn = turn
 	return nil
 }
 
-// endTurn ends the turn of a call that has one.
 func (c *call) endTurn() {
 	if c.turn != nil {
-		c.turns.give(c.turn)
+		c.route.handler.Turns.give(c.turn)
 		c.turn = nil
 	}
 }

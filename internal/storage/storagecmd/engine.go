@@ -19,7 +19,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// The engines.
 const (
 	engineMemory = "memory"
 	engineBolt   = "bolt"
@@ -53,7 +52,6 @@ func (c *engineConfig) addTLS(f *pflag.FlagSet) {
 	f.StringVar(&c.etcdKey, "etcd-key", "", "file of its key (PEM)")
 }
 
-// store is an engine and what it needs.
 type store struct {
 	engine kv.Engine
 	bound  func(fence.Claim) (fence.Token, error) // nil: none

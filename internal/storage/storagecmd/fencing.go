@@ -26,7 +26,6 @@ var warnings = map[fencing]string{
 
 func (f *fencing) String() string { return string(*f) }
 
-// Set implements pflag.Value.
 func (f *fencing) Set(s string) error {
 	v := fencing(s)
 	if _, wrong := warnings[v]; !wrong && v != fencingOn {
@@ -36,7 +35,6 @@ func (f *fencing) Set(s string) error {
 	return nil
 }
 
-// Type implements pflag.Value.
 func (*fencing) Type() string { return "on|off|differs|forgetful" }
 
 // flaw is the engine's; empty where it has none.

@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
 
-// floorCommand is "storage floor".
 func floorCommand() *cobra.Command {
 	var c engineConfig
 	var storage storageflags.Flags

@@ -2,6 +2,7 @@ package storagecmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -14,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// restoreCommand is "storage restore".
 func restoreCommand() *cobra.Command {
 	c := engineConfig{fencing: fencingOn}
 	var floor string
@@ -71,11 +71,7 @@ func (c *engineConfig) restore(ctx context.Context, file, floor string, stdin io
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if cerr := s.close(); err == nil {
-			err = cerr
-		}
-	}()
+	defer func() { err = errors.Join(err, s.close()) }()
 	if s.bound != nil {
 		issued, err := s.bound(fence.Claim{Token: math.MaxInt64})
 		if err != nil {

@@ -4,6 +4,7 @@
 package storagecmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"os"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -75,12 +78,20 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	}
 	metrics := kvhttp.NewMetrics()
 	options := kv.Options{Unfenced: c.engine.fencing == fencingOff, MaxKeys: c.maxKeys, MaxMarks: c.maxMarks, Committed: metrics.Committed}
-	journal, err := c.openJournal(stdout)
-	if err != nil {
-		return err
+	var journal *kv.Journal // nil: none is asked for
+	switch c.journal {
+	case "":
+	case "-":
+		journal = kv.NewJournal(stdout)
+	default:
+		f, err := os.OpenFile(c.journal, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		defer f.Close()
+		journal = kv.NewJournal(f)
 	}
 	if journal != nil {
-		defer journal.Close()
 		options.Observe = journal.Observe
 	}
 	store, err := c.engine.open(options)
@@ -106,7 +117,7 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 		return errors.Join(err, ln.Close())
 	}
 	defer stopProfiles()
-	defer roomyHeap()()
+	defer runtime.KeepAlive(make([]byte, heapRoom))
 	stopping, turns := new(atomic.Bool), kvhttp.NewTurns()
 	srv := NewServer(tracing.Handler(kvhttp.NewHandler(store.engine, kvhttp.Options{
 		Limits: c.limits, Access: policy, Logger: log, Metrics: metrics, Bound: store.bound,
@@ -130,6 +141,12 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	stop(srv, stopTraces, log)
 	return nil
 }
+
+// heapRoom is how much garbage may lie about before it is collected, at the least,
+// in bytes: a storage with little data would be collected many times a second, at the
+// cost of each request. As much memory is set aside and never touched, so it is only
+// reckoned with.
+const heapRoom = 32 << 20
 
 // onLoopback: only this machine can reach the listener.
 func onLoopback(ln net.Listener) bool {
@@ -184,9 +201,7 @@ const headerRoom = 16 << 10
 // NewServer is the server that serves a storage's handler, which has the same turns.
 // Nil log: it logs nothing.
 func NewServer(h http.Handler, turns *kvhttp.Turns, maxKey int64, log *slog.Logger) *http.Server {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,

@@ -9,7 +9,6 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/access"
 )
 
-// tokenCommand is "storage token".
 func tokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "token NAME",

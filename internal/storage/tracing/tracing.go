@@ -117,7 +117,6 @@ func Transport(base http.RoundTripper) http.RoundTripper {
 // the storage said.
 type claims struct{ base http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (c claims) RoundTrip(r *http.Request) (*http.Response, error) {
 	span := trace.SpanFromContext(r.Context())
 	set := func(key, value string) {

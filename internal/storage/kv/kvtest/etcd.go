@@ -13,18 +13,8 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
-// etcds has a client of the member of each test, and etcdEngines what the engines
-// were made of.
-var (
-	etcds       sync.Map
-	etcdEngines sync.Map
-	etcdCount   atomic.Int64 // of prefixes
-)
-
-type etcdPlace struct {
-	client *clientv3.Client
-	prefix string
-}
+// etcds has a client of the member of each test.
+var etcds sync.Map
 
 // Etcd starts a member of etcd for a test, once, and returns a client of it.
 func Etcd(t testing.TB) *clientv3.Client {
@@ -49,20 +39,14 @@ func Etcd(t testing.TB) *clientv3.Client {
 	return client
 }
 
+var etcdCount atomic.Int64 // of prefixes
+
 func openEtcd(t testing.TB, o kv.Options) kv.Engine {
 	t.Helper()
-	return newEtcd(t, etcdPlace{Etcd(t), fmt.Sprintf("/storage-%d/", etcdCount.Add(1))}, o)
+	return etcdAt(t, Etcd(t), fmt.Sprintf("/storage-%d/", etcdCount.Add(1)), o)
 }
 
-// besideEtcd is another storage before the same cluster.
-func besideEtcd(t testing.TB, e kv.Engine) kv.Engine {
-	place, _ := etcdEngines.Load(e)
-	return newEtcd(t, place.(etcdPlace), kv.Options{})
-}
-
-func newEtcd(t testing.TB, place etcdPlace, o kv.Options) kv.Engine {
-	e := kv.NewEtcd(place.client, place.prefix, o)
-	etcdEngines.Store(e, place)
-	t.Cleanup(func() { etcdEngines.Delete(e) })
-	return e
+// etcdAt is one of the storages before a cluster.
+func etcdAt(t testing.TB, client *clientv3.Client, prefix string, o kv.Options) kv.Engine {
+	return remember(t, kv.NewEtcd(client, prefix, o), func() kv.Engine { return etcdAt(t, client, prefix, kv.Options{}) })
 }

@@ -12,30 +12,20 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Failing is an engine that returns Err, whatever it is asked.
+// Failing is an engine that returns Err, whatever it is asked but to close.
 type Failing struct {
 	kv.Engine
 	Err error
 }
 
-// Write returns f.Err, and so does every other method but Close.
-func (f Failing) Write(context.Context, kv.Request, ...kv.Op) error { return f.Err }
-
-func (f Failing) Read(context.Context, kv.Request, string) (kv.Item, error) {
-	return kv.Item{}, f.Err
-}
-
-func (f Failing) Mark(context.Context, string) (fence.Mark, error) { return fence.Mark{}, f.Err }
-
-func (f Failing) Floor(context.Context) (fence.Token, error) { return 0, f.Err }
-
-func (f Failing) Raise(context.Context, fence.Token) (int, error) { return 0, f.Err }
-
-func (f Failing) Snapshot(context.Context, func(kv.Entry) error) error { return f.Err }
-
-func (f Failing) Ready(context.Context) error { return f.Err }
-
-func (f Failing) Stats(context.Context) (kv.Stats, error) { return kv.Stats{}, f.Err }
+func (f Failing) Write(context.Context, kv.Request, ...kv.Op) error         { return f.Err }
+func (f Failing) Read(context.Context, kv.Request, string) (kv.Item, error) { return kv.Item{}, f.Err }
+func (f Failing) Mark(context.Context, string) (fence.Mark, error)          { return fence.Mark{}, f.Err }
+func (f Failing) Floor(context.Context) (fence.Token, error)                { return 0, f.Err }
+func (f Failing) Raise(context.Context, fence.Token) (int, error)           { return 0, f.Err }
+func (f Failing) Snapshot(context.Context, func(kv.Entry) error) error      { return f.Err }
+func (f Failing) Ready(context.Context) error                               { return f.Err }
+func (f Failing) Stats(context.Context) (kv.Stats, error)                   { return kv.Stats{}, f.Err }
 
 // Fault is an error of an engine. Unknown: what was asked may have been done, or may be done
 // yet.

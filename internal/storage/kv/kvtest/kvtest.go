@@ -28,30 +28,28 @@ type Kind struct {
 // Kinds are all kinds.
 var Kinds = []Kind{
 	{"memory", func(_ testing.TB, o kv.Options) kv.Engine { return kv.NewMemory(o) }, nil, nil},
-	{"bolt", openBolt, crashBolt, nil},
-	{"etcd", openEtcd, besideEtcd, besideEtcd}, // it has nothing to lose
+	{"bolt", openBolt, openAnew, nil},
+	{"etcd", openEtcd, openAnew, openAnew}, // it has nothing to lose
 }
 
 // Subject shows an engine of kind k to the laws: as show does, from which engine
 // takes it back.
 func (k Kind) Subject(t testing.TB, show func(kv.Engine) fencetest.Store, engine func(fencetest.Store) kv.Engine) fencetest.Subject {
-	s := fencetest.Subject{
-		Open: func(context.Context) (fencetest.Store, error) { return show(k.Open(t, kv.Options{})), nil },
-		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
-			return show(k.Open(t, Bounded(bound))), nil
-		},
-	}
-	if k.Crash != nil {
-		s.Restart = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
-			return show(k.Crash(t, engine(s))), nil
+	open := func(o kv.Options) (fencetest.Store, error) { return show(k.Open(t, o)), nil }
+	again := func(how func(testing.TB, kv.Engine) kv.Engine) func(context.Context, fencetest.Store) (fencetest.Store, error) {
+		if how == nil {
+			return nil
+		}
+		return func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
+			return show(how(t, engine(s))), nil
 		}
 	}
-	if k.Second != nil {
-		s.Second = func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
-			return show(k.Second(t, engine(s))), nil
-		}
+	return fencetest.Subject{
+		Open:        func(context.Context) (fencetest.Store, error) { return open(kv.Options{}) },
+		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) { return open(Bounded(bound)) },
+		Restart:     again(k.Crash),
+		Second:      again(k.Second),
 	}
-	return s
 }
 
 // Bounded are the options of an engine whose issuer has given out no token over
@@ -71,10 +69,26 @@ func Found(item kv.Item, err error) (string, bool, error) {
 // BoltFile is the name of the bolt engine's file.
 const BoltFile = "fencelab.db"
 
-// boltDirs remembers where the engines of a test have their files.
-var boltDirs sync.Map
+// anew has how to open once more what each engine of a test keeps.
+var anew sync.Map
 
-func openBolt(t testing.TB, o kv.Options) kv.Engine { return OpenBolt(t, t.TempDir(), o) }
+func remember(t testing.TB, e kv.Engine, open func() kv.Engine) kv.Engine {
+	anew.Store(e, open)
+	t.Cleanup(func() { anew.Delete(e) })
+	return e
+}
+
+func openAnew(_ testing.TB, e kv.Engine) kv.Engine {
+	open, _ := anew.Load(e)
+	return open.(func() kv.Engine)()
+}
+
+func openBolt(t testing.TB, o kv.Options) kv.Engine { return boltIn(t, t.TempDir(), o) }
+
+func boltIn(t testing.TB, dir string, o kv.Options) kv.Engine {
+	t.Helper()
+	return remember(t, OpenBolt(t, dir, o), func() kv.Engine { return crashed(t, dir) })
+}
 
 // OpenBolt opens a bolt engine in dir, which the end of the test closes.
 func OpenBolt(t testing.TB, dir string, o kv.Options) *kv.Bolt {
@@ -83,9 +97,7 @@ func OpenBolt(t testing.TB, dir string, o kv.Options) *kv.Bolt {
 	if err != nil {
 		t.Fatal(err)
 	}
-	boltDirs.Store(e, dir)
 	t.Cleanup(func() {
-		boltDirs.Delete(e)
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
@@ -93,12 +105,11 @@ func OpenBolt(t testing.TB, dir string, o kv.Options) *kv.Bolt {
 	return e
 }
 
-// crashBolt opens a copy of an engine's file as it is on the disk, without a
+// crashed opens a copy of an engine's file as it is on the disk, without a
 // Close: what a crash leaves.
-func crashBolt(t testing.TB, e kv.Engine) kv.Engine {
+func crashed(t testing.TB, from string) kv.Engine {
 	t.Helper()
-	from, _ := boltDirs.Load(e)
-	b, err := os.ReadFile(filepath.Join(from.(string), BoltFile))
+	b, err := os.ReadFile(filepath.Join(from, BoltFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,5 +117,5 @@ func crashBolt(t testing.TB, e kv.Engine) kv.Engine {
 	if err := os.WriteFile(filepath.Join(dir, BoltFile), b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return OpenBolt(t, dir, kv.Options{})
+	return boltIn(t, dir, kv.Options{})
 }
