@@ -50,7 +50,7 @@ func run(out []string) error {
 	}
 	repository := os.DirFS(".")
 	for _, s := range all.List {
-		text, err := table(s.Name, list)
+		text, err := table(repository, s.Name, list)
 		if err != nil {
 			return err
 		}
@@ -196,19 +196,22 @@ func load() ([]*scenario.Scenario, error) {
 	return list, nil
 }
 
-// sources have what people wrote of README.md of each service's chapters, with a row for
-// each scenario.
+// sources have what people wrote of the documents that are made for all services together.
 //
 //go:embed *.md.tmpl
 var sources embed.FS
 
+// tableSource has what people wrote of README.md of a service's chapters, with a row for each
+// scenario.
+func tableSource(service string) string { return all.Chapters(service) + "/README.md.tmpl" }
+
 // table is README.md of a service's chapters.
-func table(service string, list []*scenario.Scenario) (string, error) {
-	source, err := sources.ReadFile(service + ".md.tmpl")
+func table(repository fs.FS, service string, list []*scenario.Scenario) (string, error) {
+	file := tableSource(service)
+	source, err := fs.ReadFile(repository, file)
 	if err != nil {
 		return "", err
 	}
-	file := "internal/tools/mkdocs/" + service + ".md.tmpl"
 	rest := slices.DeleteFunc(slices.Clone(list), func(s *scenario.Scenario) bool { return s.Variants[0].World.Service != service })
 	row := func(name, happens, helps string) (string, error) {
 		if len(rest) == 0 || rest[0].Name != name {
@@ -223,7 +226,10 @@ func table(service string, list []*scenario.Scenario) (string, error) {
 		}
 		return fmt.Sprintf("| %d. [%s](%s.md) | %s | %s | `go run ./cmd/gcsim run %s` |", n, s.Title, name, happens, helps, short), nil
 	}
-	t, err := template.New(file).Funcs(template.FuncMap{"row": row}).Parse(string(source))
+	t, err := template.New(file).Funcs(template.FuncMap{
+		"row":    row,
+		"others": func() (string, error) { return others(repository) },
+	}).Parse(string(source))
 	if err != nil {
 		return "", err
 	}
@@ -235,6 +241,25 @@ func table(service string, list []*scenario.Scenario) (string, error) {
 		return "", fmt.Errorf("%s: there is no row for %s", file, rest[0].Name)
 	}
 	return b.String(), nil
+}
+
+var tableTitle = regexp.MustCompile(`(?m)^# The pitfalls (of .+)$`)
+
+// others are links to the chapters of all services but the first.
+func others(repository fs.FS) (string, error) {
+	var links []string
+	for _, s := range all.List[1:] {
+		source, err := fs.ReadFile(repository, tableSource(s.Name))
+		if err != nil {
+			return "", err
+		}
+		title := tableTitle.FindSubmatch(source)
+		if title == nil {
+			return "", fmt.Errorf("%s: want a title that begins with The pitfalls of", tableSource(s.Name))
+		}
+		links = append(links, fmt.Sprintf("[%s](%s/README.md)", title[1], s.Name))
+	}
+	return "The pitfalls " + strings.Join(links, ", "), nil
 }
 
 // histories are those that the picture is of, the control's last.
