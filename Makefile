@@ -56,12 +56,7 @@ demo: ## the main story with a lane for each process
 docs: ## the chapters' pictures, the table of all pitfalls and that of all locks, from a new run
 	go run ./cmd/gcsim run -o gcsim-out
 	go run ./cmd/gcsim run clock-jump --redis embedded -o gcsim-out
-	go test ./internal/service/redis -run TestTable -update
-	go test ./internal/service/postgres -run TestTable -update
-	go test ./internal/service/mariadb -run TestTable -update
-	go test ./internal/service/sqlite -run TestTable -update
-	go test ./internal/service/zookeeper -run TestTable -update
-	go test ./internal/service/elasticsearch -run TestTable -update
+	set -e; for table in internal/service/*/table_test.go; do go test "./$${table%/*}" -run TestTable -update; done
 	FENCELAB_LONG=1 go test ./internal/drivers/interop -run TestPairs -update
 	go run ./internal/tools/mkdocs gcsim-out
 

@@ -9,6 +9,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/elasticsearch"
 	"github.com/fencelab/fencelab/internal/service/etcd"
 	"github.com/fencelab/fencelab/internal/service/hazelcast"
+	"github.com/fencelab/fencelab/internal/service/lockfile"
 	"github.com/fencelab/fencelab/internal/service/mariadb"
 	"github.com/fencelab/fencelab/internal/service/postgres"
 	"github.com/fencelab/fencelab/internal/service/redis"
@@ -26,6 +27,7 @@ var List = []*service.Service{
 	zookeeper.Service(),
 	elasticsearch.Service(),
 	hazelcast.Service(),
+	lockfile.Service(),
 }
 
 // Named are all that a scenario can name: those, and one that the user brings.

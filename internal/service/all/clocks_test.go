@@ -2,7 +2,9 @@ package all_test
 
 import (
 	"maps"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,40 +24,26 @@ const (
 )
 
 // clocks has each recipe of each service.
-var clocks = map[string]map[string]string{
-	"etcd": {"etcdlock": ofService, "java/jetcd": ofService},
-	"redis": {
-		"setnx-expire": ofService, "multi-expire": ofService, "lua": ofService, "set-nx-px": ofService, "fenced": ofService, "token-apart": ofService, "listen-only": ofService,
-		"redisson-read-short": ofService, "redislock": ofService, "redislock-fair": ofService, "redislock-reentrant": ofService,
-		"redisson": ofService, "redisson-spin": ofService, "redisson-fenced": ofService, "redisson-reentrant": ofService,
-		"redisson-fair": ofService, // only places in the queue end by the clocks of clients
-		"redisson-read": ofService, "redisson-write": ofService, "redisson-multi": ofService, "spring": ofService,
-		"java/redisson": ofService, "java/redisson-lease": ofService, "java/redisson-fenced": ofService, "java/redisson-fenced-lease": ofService,
-		"java/redisson-reentrant": ofService, "java/redisson-spin": ofService, "java/redisson-fair": ofService, "java/redisson-read": ofService,
-		"java/redisson-write": ofService, "java/redisson-redlock": ofService, "java/redisson-multi": ofService,
-		"java/spring": ofService, "java/spring-renewed": ofService, "java/spring-pubsub": ofService,
-		"redlock": ofService, "redlock-naive": ofService, "redlock-patient": ofService,
-	},
-	"postgres": {
-		"token": ofService, "int-lock": ofClient, "int-lock-db-clock": ofService, "java/spring-jdbc": ofClient,
-		"for-update": ofNobody, "for-update-naive": ofNobody, "advisory": ofNobody, "advisory-transaction": ofNobody,
-		"version": ofNobody, "status": ofNobody,
-	},
-	"mariadb": {
-		"token": ofService, "int-lock": ofClient, "int-lock-db-clock": ofService, "java/spring-jdbc": ofClient,
-		"for-update": ofNobody, "for-update-naive": ofNobody, "get-lock": ofNobody, "version": ofNobody, "status": ofNobody,
-	},
-	"sqlite": {"token": ofService, "int-lock": ofClient, "int-lock-db-clock": ofService, "immediate": ofNobody},
-	"zookeeper": {
-		"sequential": ofService, "unprotected": ofService, "herd": ofService, "go-zookeeper": ofService, "curator-read": ofService,
-		"curator-write": ofService, "zklock": ofService, "zklock-read": ofService,
-		"java/curator": ofService, "java/curator-read": ofService, "java/curator-write": ofService,
-	},
-	"elasticsearch": {
-		"global": ofNobody, "global-guarded": ofAsker, "global-guarded-read": ofAsker, "document": ofNobody, "bulk": ofNobody,
-		"shared": ofNobody, "exclusive": ofNobody, "tree": ofNobody, "versions": ofNobody,
-	},
-	"hazelcast": {"java/hazelcast": ofService},
+// clocks are the words for them.
+var clocks = map[string]string{"service": ofService, "client": ofClient, "asker": ofAsker, "nobody": ofNobody}
+
+// clocksOf has each recipe of a service, as the lines of testdata/clocks.txt in its folder say.
+func clocksOf(t *testing.T, name string) map[string]string {
+	t.Helper()
+	file := "../" + name + "/testdata/clocks.txt"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		said, _, _ := strings.Cut(line, "#")
+		recipe, word, _ := strings.Cut(strings.TrimSpace(said), " ")
+		if of[recipe] = clocks[word]; of[recipe] == "" {
+			t.Errorf("%s: %q: want a recipe and one of %q", file, line, slices.Sorted(maps.Keys(clocks)))
+		}
+	}
+	return of
 }
 
 // TestWhoseClock: a client whose clock is ahead holds the lock so much longer where its recipe
@@ -63,14 +51,14 @@ var clocks = map[string]map[string]string{
 func TestWhoseClock(t *testing.T) {
 	const ahead = time.Minute
 	for _, s := range all.List {
-		names := recipesOf(s)
-		for _, gone := range slices.Sorted(maps.Keys(clocks[s.Name])) {
+		names, clocks := recipesOf(s), clocksOf(t, s.Name)
+		for _, gone := range slices.Sorted(maps.Keys(clocks)) {
 			if !slices.Contains(names, gone) {
 				t.Errorf("%s has no recipe %s", s.Name, gone)
 			}
 		}
 		for _, by := range names {
-			clock, known := clocks[s.Name][by]
+			clock, known := clocks[by]
 			if !known {
 				t.Errorf("whose clock ends a lease of %s %s?", s.Name, by)
 			}

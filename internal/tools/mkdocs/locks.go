@@ -101,7 +101,7 @@ func locks(root fs.FS) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filled("locks.md.tmpl", template.FuncMap{
+	return filled(sources, "locks.md.tmpl", template.FuncMap{
 		"recipes":  func() string { return joined(tables, columns) },
 		"columns":  func() string { return meanings(tables[0], columns) },
 		"measured": func() (string, error) { return measured(root) },

@@ -70,7 +70,7 @@ func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, erro
 	var errs []error
 	add := func(file, text string, err error) { made[file], errs = text, append(errs, err) }
 	for _, s := range all.List {
-		text, err := table(s.Name, list)
+		text, err := table(repository, s.Name, list)
 		add(all.Chapters(s.Name)+"/README.md", text, err)
 		chapters, err := withWays(repository, s.Name, list)
 		errs = append(errs, err)
@@ -188,14 +188,18 @@ func load() (list []*scenario.Scenario, err error) {
 	return list, nil
 }
 
-// sources have what people wrote of README.md of each service's chapters, with a row for
-// each scenario.
+// sources have what people wrote of the documents that are made for all services together.
 //
 //go:embed *.md.tmpl
 var sources embed.FS
 
-func table(service string, list []*scenario.Scenario) (string, error) {
-	file := "internal/tools/mkdocs/" + service + ".md.tmpl"
+// tableSource has what people wrote of README.md of a service's chapters, with a row for each
+// scenario.
+func tableSource(service string) string { return all.Chapters(service) + "/README.md.tmpl" }
+
+// table is README.md of a service's chapters.
+func table(repository fs.FS, service string, list []*scenario.Scenario) (string, error) {
+	file := tableSource(service)
 	rest := slices.DeleteFunc(slices.Clone(list), func(s *scenario.Scenario) bool { return s.Variants[0].World.Service != service })
 	row := func(name, happens, helps string) (string, error) {
 		if len(rest) == 0 || rest[0].Name != name {
@@ -210,7 +214,10 @@ func table(service string, list []*scenario.Scenario) (string, error) {
 		}
 		return fmt.Sprintf("| %d. [%s](%s.md) | %s | %s | `go run ./cmd/gcsim run %s` |", n, s.Title, name, happens, helps, short), nil
 	}
-	text, err := filled(service+".md.tmpl", template.FuncMap{"row": row})
+	text, err := filled(repository, file, template.FuncMap{
+		"row":    row,
+		"others": func() (string, error) { return others(repository) },
+	})
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("%s: there is no row for %s", file, rest[0].Name)
 	}
@@ -218,14 +225,33 @@ func table(service string, list []*scenario.Scenario) (string, error) {
 }
 
 // filled is a source in which functions have written.
-func filled(source string, functions template.FuncMap) (string, error) {
-	t, err := template.New(source).Funcs(functions).ParseFS(sources, source)
+func filled(of fs.FS, source string, functions template.FuncMap) (string, error) {
+	t, err := template.New(path.Base(source)).Funcs(functions).ParseFS(of, source)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	err = t.Execute(&b, nil)
 	return b.String(), err
+}
+
+var tableTitle = regexp.MustCompile(`(?m)^# The pitfalls (of .+)$`)
+
+// others are links to the chapters of all services but the first.
+func others(repository fs.FS) (string, error) {
+	var links []string
+	for _, s := range all.List[1:] {
+		source, err := fs.ReadFile(repository, tableSource(s.Name))
+		if err != nil {
+			return "", err
+		}
+		title := tableTitle.FindSubmatch(source)
+		if title == nil {
+			return "", fmt.Errorf("%s: want a title that begins with The pitfalls of", tableSource(s.Name))
+		}
+		links = append(links, fmt.Sprintf("[%s](%s/README.md)", title[1], s.Name))
+	}
+	return "The pitfalls " + strings.Join(links, ", "), nil
 }
 
 // histories are those that the picture is of, the control's last.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/fencelab/fencelab/internal/service/all"
 )
@@ -17,7 +20,6 @@ func TestCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repository := os.DirFS("../../..")
 	text, err := slides(repository, list)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +30,7 @@ func TestCurrent(t *testing.T) {
 	}
 	made := map[string]string{slidesFile: text, lawsFile: lawsTable(), wordsFile: scenarios}
 	for _, s := range all.List {
-		text, err := table(s.Name, list)
+		text, err := table(repository, s.Name, list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,11 +61,36 @@ func TestTableHasAllScenarios(t *testing.T) {
 	}
 	extra := *all[0]
 	extra.Name = "99-new"
-	if _, err := table("etcd", append(all, &extra)); err == nil || !strings.Contains(err.Error(), "no row for 99-new") {
+	if _, err := table(repository, "etcd", append(all, &extra)); err == nil || !strings.Contains(err.Error(), "no row for 99-new") {
 		t.Errorf("a scenario without a row: got error %v", err)
 	}
-	if _, err := table("etcd", all[1:]); err == nil || !strings.Contains(err.Error(), "row of "+all[0].Name) {
+	if _, err := table(repository, "etcd", all[1:]); err == nil || !strings.Contains(err.Error(), "row of "+all[0].Name) {
 		t.Errorf("a row without a scenario: got error %v", err)
+	}
+}
+
+// TestWordsOfAFurtherService: a service of which scenarios.md says nothing gets sections with its
+// tables, which stay where they are then.
+func TestWordsOfAFurtherService(t *testing.T) {
+	text, err := fs.ReadFile(repository, wordsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := regexp.MustCompile(`(?s)<!-- (clients|recipes) of sqlite: begin -->.*?<!-- end -->`).ReplaceAll(text, nil)
+	first, err := words(fstest.MapFS{wordsFile: {Data: without}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "### Clients of sqlite\n\n<!-- clients of sqlite: begin -->\n| setting | default | what it is |\n"
+	if !strings.Contains(first, want) || !strings.Contains(first, "| `immediate` | no | ") {
+		t.Errorf("there are no tables of SQLite in\n%s", first)
+	}
+	if again, err := words(fstest.MapFS{wordsFile: {Data: []byte(first)}}); err != nil || again != first {
+		t.Errorf("made again it is another text, error %v", err)
+	}
+	nowhere := strings.ReplaceAll(string(text), furtherWords, "")
+	if _, err := words(fstest.MapFS{wordsFile: {Data: []byte(nowhere)}}); err == nil || !strings.Contains(err.Error(), wordsFile+" has no place") {
+		t.Errorf("without a place for sections: got error %v", err)
 	}
 }
 

@@ -19,28 +19,42 @@ const wordsFile = "docs/scenarios.md"
 // madeTable is a table of scenarios.md: what it is of, and of which service.
 var madeTable = regexp.MustCompile(`(?s)<!-- (world|clients|recipes) of (\w+): begin -->\n.*?<!-- end -->`)
 
+// namesInWords is a place in scenarios.md for the names of all services.
+var namesInWords = regexp.MustCompile(`<!-- services: begin -->.*?<!-- end -->`)
+
+// furtherWords is where scenarios.md gets a section for a table that has no place.
+const furtherWords = "<!-- sections of further services: above -->\n"
+
 // words is scenarios.md, in which the tables of what the services' worlds and clients can be set
 // to, and of their recipes, are what the settings say of themselves.
 func words(root fs.FS) (string, error) {
-	text, err := fs.ReadFile(root, wordsFile)
+	data, err := fs.ReadFile(root, wordsFile)
 	if err != nil {
 		return "", err
 	}
-	made := make(map[string]bool)
-	replaced := madeTable.ReplaceAllStringFunc(string(text), func(was string) string {
-		m := madeTable.FindStringSubmatch(was)
-		made[m[1]+" of "+m[2]] = true
-		begin, _, _ := strings.Cut(was, "\n")
-		return begin + "\n" + tableOfWords(m[1], m[2]) + "<!-- end -->"
-	})
+	text := string(data)
+	var further strings.Builder
 	for _, s := range all.Named {
 		for _, what := range []string{"world", "clients", "recipes"} {
-			if name := what + " of " + s.Name; tableOfWords(what, s.Name) != "" && !made[name] {
-				return "", fmt.Errorf("%s has no place for its table: want <!-- %s: begin -->, and <!-- end --> below", wordsFile, name)
+			begin := fmt.Sprintf("<!-- %s of %s: begin -->\n", what, s.Name)
+			if tableOfWords(what, s.Name) == "" || strings.Contains(text, begin) {
+				continue
 			}
+			title := map[string]string{"world": "The world", "clients": "Clients", "recipes": "Recipes"}[what]
+			fmt.Fprintf(&further, "### %s of %s\n\n%s<!-- end -->\n\n", title, s.Name, begin)
 		}
 	}
-	return replaced, nil
+	before, after, found := strings.Cut(text, furtherWords)
+	if !found {
+		return "", fmt.Errorf("%s has no place for the sections of further services: want the line %s", wordsFile, furtherWords)
+	}
+	text = before + further.String() + furtherWords + after
+	text = namesInWords.ReplaceAllString(text, "<!-- services: begin -->`"+strings.Join(service.Names(all.List), "`, `")+"`<!-- end -->")
+	return madeTable.ReplaceAllStringFunc(text, func(was string) string {
+		m := madeTable.FindStringSubmatch(was)
+		begin, _, _ := strings.Cut(was, "\n")
+		return begin + "\n" + tableOfWords(m[1], m[2]) + "<!-- end -->"
+	}), nil
 }
 
 // tableOfWords is "" where there is nothing to be chosen.

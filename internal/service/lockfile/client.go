@@ -1,0 +1,185 @@
+package lockfile
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/lock"
+)
+
+// client takes its locks by a recipe in a directory.
+type client struct {
+	dir      string
+	settings setting.Values
+	recipe   *recipe
+}
+
+// Reach implements service.Client, as those below do.
+func (c *client) Reach(context.Context) error {
+	_, err := os.ReadDir(c.dir)
+	return err
+}
+
+func (c *client) Close(context.Context) error { return nil }
+
+func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	if in != "" {
+		return nil, service.NotIn(Name, in)
+	}
+	return c.wait(ctx, scope, func(string) {})
+}
+
+func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
+	if in != "" {
+		return nil, service.NotIn(Name, in)
+	}
+	return c.try(ctx, scope, rand.Text())
+}
+
+func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
+	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
+		return c.wait(ctx, scope, stands)
+	})
+}
+
+// retry is how often a client that waits looks again.
+const retry = 20 * time.Millisecond
+
+// wait tries until the lock is the client's, or ctx is done. It calls stands with the name of the
+// tenure to be when the lock is another's.
+func (c *client) wait(ctx context.Context, scope string, stands func(owner string)) (service.Tenure, error) {
+	for owner := rand.Text(); ; {
+		t, err := c.try(ctx, scope, owner)
+		if err != lock.ErrLocked {
+			return t, err
+		}
+		stands(owner)
+		sleep(ctx, retry)
+	}
+}
+
+func sleep(ctx context.Context, long time.Duration) {
+	select {
+	case <-time.After(long):
+	case <-ctx.Done():
+	}
+}
+
+// try makes one attempt. The error is lock.ErrLocked where the lock is another's.
+func (c *client) try(ctx context.Context, scope, owner string) (service.Tenure, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, fence.Definite.Wrap(ctx.Err())
+		}
+		f, err := os.OpenFile(fileOf(c.dir, scope, isLock), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err == nil {
+			return c.begin(ctx, f, scope, owner)
+		}
+		broken := false
+		if errors.Is(err, fs.ErrExist) {
+			broken, err = c.breakStale(ctx, scope)
+		}
+		switch {
+		case err != nil:
+			return nil, fence.Definite.Wrap(err)
+		case !broken:
+			return nil, lock.ErrLocked
+		}
+	}
+}
+
+// breakStale removes a lock file that nobody has touched for the TTL, and reports whether there is
+// none now.
+func (c *client) breakStale(ctx context.Context, scope string) (broken bool, err error) {
+	path := fileOf(c.dir, scope, isLock)
+	if stale, err := c.stale(path); !stale || err != nil {
+		return false, err
+	}
+	sleep(ctx, c.settings.Time(settingLinger))
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	err = c.guard(ctx, scope, func() error {
+		if c.recipe.guarded {
+			if stale, err := c.stale(path); !stale || err != nil {
+				return err
+			}
+		}
+		broken = true
+		return os.Remove(path)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return broken, err
+}
+
+// guard does what removes a lock file. Under a recipe with a guard nobody else does so meanwhile.
+func (c *client) guard(ctx context.Context, scope string, do func() error) error {
+	if !c.recipe.guarded {
+		return do()
+	}
+	return alone(ctx, fileOf(c.dir, scope, isGuard), func(*os.File) error { return do() })
+}
+
+// stale reports whether nobody has touched a lock file for the TTL that it names. Where it names
+// none, the TTL is the client's own.
+func (c *client) stale(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	says, err := readContent(f)
+	if err != nil {
+		return false, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if says.owner == "" {
+		says.ttl = c.settings.Time(setting.TTL)
+	}
+	return time.Since(info.ModTime()) > says.ttl, nil
+}
+
+// begin is what the client does with a lock file that it has created.
+func (c *client) begin(ctx context.Context, f *os.File, scope, owner string) (service.Tenure, error) {
+	t := &tenure{Life: service.NewLife(), of: c, file: f, grant: lock.Grant{Scope: scope, Owner: owner}}
+	err := t.touch()
+	if err == nil {
+		go t.keep()
+		service.Stand(ctx, owner)
+		if c.settings.Text(setting.Token) == tokenCounter {
+			err = alone(ctx, fileOf(c.dir, scope, isCount), func(f *os.File) (err error) {
+				t.grant.Token, err = raise(f)
+				return err
+			})
+		}
+	}
+	switch {
+	case err != nil:
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), service.LastAnswer)
+		defer cancel()
+		if left := t.Unlock(leaving); left != nil && !errors.Is(left, lock.ErrLost) {
+			return nil, &lock.UnknownError{Op: "lock", Scope: scope, Err: errors.Join(err, left)}
+		}
+		return nil, fence.Definite.Wrap(fmt.Errorf("lock %q: %w", scope, err))
+	case !named(f): // then the token may be higher than that of the holder
+		t.End(lock.ErrLost)
+		return nil, service.ErrRanOut
+	}
+	return t, nil
+}

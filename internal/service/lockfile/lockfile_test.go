@@ -1,0 +1,89 @@
+package lockfile_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/lab/labtest"
+	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/scenario/setting"
+	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/internal/service/lockfile"
+	"github.com/fencelab/fencelab/pkg/lock/locktest"
+)
+
+// The test binary is its own storage, clients and janitor.
+func TestMain(m *testing.M) { labtest.Main(m, services, 8) }
+
+// services are those of these tests.
+var services = []*service.Service{lockfile.Service()}
+
+func TestStories(t *testing.T) {
+	labtest.Each(t, labtest.Stories(t, services[0]), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
+		labtest.Run(t, s, v, lab.Options{Services: services})
+	})
+}
+
+// dial makes a client in a directory, with some settings.
+func dial(t *testing.T, dir string, chosen setting.Values) service.Client {
+	t.Helper()
+	settings, err := setting.Complete(slices.Concat(setting.Client, services[0].Client), chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := services[0].Dial(service.Options{Endpoints: []string{dir}, Settings: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestClientObeysTheLaws of locks, by each recipe.
+func TestClientObeysTheLaws(t *testing.T) {
+	for _, r := range lockfile.TableRecipes() {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			locktest.Run(t, locktest.Subject{
+				Open: func(context.Context) (locktest.Client, error) {
+					c := dial(t, dir, setting.Values{service.By: r.Name})
+					return locktest.Client{Backend: service.Backend(c), Close: func() {}}, nil
+				},
+				TTL: time.Second, Slack: service.Slack,
+			})
+		})
+	}
+}
+
+// TestNoTokenWithoutTheLock: a client that was stopped before it had its token, and whose file is
+// gone when it goes on, has neither the lock nor a token.
+func TestNoTokenWithoutTheLock(t *testing.T) {
+	t.Parallel()
+	dir, ctx := t.TempDir(), t.Context()
+	first := dial(t, dir, setting.Values{setting.TTL: "1s"})
+	next := dial(t, dir, nil)
+	halfway := service.Halfway(ctx, func(string) {
+		remove(t, lockfile.FileOf(dir, "/lock", ".lock"))
+		if held, err := next.TryLock(ctx, "/lock", ""); err != nil || held.Grant().Token != 1 {
+			t.Errorf("the next client: %v", err)
+		}
+	})
+	if _, err := first.TryLock(halfway, "/lock", ""); err != service.ErrRanOut {
+		t.Errorf("the first client: got error %v, want %v", err, service.ErrRanOut)
+	}
+}
+
+// TestNoDirectoryOfAnother: a run joins no directory that is there already.
+func TestNoDirectoryOfAnother(t *testing.T) {
+	const dir, want = "/tmp/locks", "a directory of its own"
+	if _, _, err := services[0].At(dir); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("--lockfile: %v, want %s", err, want)
+	}
+	if err := services[0].Reach(t.Context(), []string{dir}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("--endpoints: %v, want %s", err, want)
+	}
+}
