@@ -5,13 +5,12 @@ import (
 
 	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/service/all"
-	"github.com/fencelab/fencelab/internal/service/memlock"
 )
 
 // TestEachFormHasAnID: what a step is done by is found by its ID, so no two forms that the
 // scenarios of one lock service can have share theirs.
 func TestEachFormHasAnID(t *testing.T) {
-	for _, s := range lab.Language(append(all.Named, memlock.Service())).Services {
+	for _, s := range lab.Language(all.Named).Services {
 		usages := make(map[string]string)
 		for _, f := range append(s.Forms, lab.Language(nil).Forms...) {
 			if other, taken := usages[f.ID()]; taken {

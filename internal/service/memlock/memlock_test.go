@@ -22,11 +22,10 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
-	"github.com/fencelab/fencelab/internal/service/memlock"
 )
 
 // services are those of the program, and the one of these tests.
-var services = append(slices.Clone(all.List), memlock.Service())
+var services = append(slices.Clone(all.List), Service())
 
 // The test binary is its own server, storage, clients and janitor.
 func TestMain(m *testing.M) {
@@ -94,7 +93,7 @@ func rests(t *testing.T, events []history.Event) {
 
 // counting counts the servers that are launched.
 func counting(launched *atomic.Int32) *service.Service {
-	s := memlock.Service()
+	s := Service()
 	launch := s.Launch
 	s.Launch = func(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 		launched.Add(1)

@@ -1,6 +1,6 @@
-// Package memlock is a lock service for tests alone: a server that keeps its locks in
+// Package memlock_test has a lock service for tests alone: a server that keeps its locks in
 // memory. It shows that a lock service is one folder.
-package memlock
+package memlock_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package memlock
+package memlock_test
 
 import (
 	"context"
