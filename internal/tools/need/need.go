@@ -28,11 +28,12 @@ const (
 // Long reports whether tests take their long form.
 func Long() bool { return os.Getenv(LongForm) == "1" }
 
-// Time is for a test that takes the processors for long. The purpose is as in Program.
+// Time is for a test that takes the processors for long: it runs where all tests have to, and in the
+// long form. The purpose is as in Program.
 func Time(t testing.TB, purpose string) {
 	t.Helper()
 	if os.Getenv(Require) == "" && !Long() {
-		Missing(t, "time", purpose, Require+"=all before the go test command")
+		Missing(t, "time", purpose, fmt.Sprintf("%s=all go test -run '^%s$' %s", Require, t.Name(), dir))
 	}
 }
 

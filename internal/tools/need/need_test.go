@@ -143,6 +143,26 @@ func TestStrace(t *testing.T) {
 	}
 }
 
+// TestTime: what takes long is done where all tests are required, and in the long form.
+func TestTime(t *testing.T) {
+	t.Setenv(need.Account, "")
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ require, long, want string }{
+		{"", "", "skipped: left out: it needs time to see: FENCELAB_REQUIRE=all go test -run '^TestThis$' " + dir},
+		{"all", "", "passed"},
+		{"", "1", "passed"},
+	} {
+		t.Setenv(need.Require, tt.require)
+		t.Setenv(need.LongForm, tt.long)
+		if end := endOf(func(tb testing.TB) { need.Time(tb, "to see") }); end != tt.want {
+			t.Errorf("%+v: %s", tt, end)
+		}
+	}
+}
+
 // TestAccount: a test that is left out adds a line, one that fails adds none.
 func TestAccount(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "account")
