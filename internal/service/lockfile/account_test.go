@@ -86,14 +86,14 @@ func TestAccount(t *testing.T) {
 	write(t, stale, "second 1s\n")
 	time.Sleep(700 * time.Millisecond)
 	write(t, stale, "second 1s\n")
-	events := l.await(t, 2)
+	l.await(t, 2)
 	if took := time.Since(began); took < 1600*time.Millisecond {
 		t.Errorf("the second tenure has ended after %v, though it was touched after 0.7 s, and had 1 s then", took)
 	}
 	write(t, stale, "second 1s\n")
 	remove(t, stale)
 	write(t, fresh, "third 1m0s\n")
-	events = l.await(t, 1)
+	events := l.await(t, 1)
 	want := []history.Event{
 		{Kind: history.KindGranted, Scope: "/a", Tenure: "first"},
 		{Kind: history.KindEnded, Scope: "/a", Tenure: "first", Cause: history.CauseRevoked, Text: "its lock file was removed"},

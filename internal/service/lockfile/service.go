@@ -129,7 +129,7 @@ func (s *servers) Observe(ctx context.Context) error {
 	a := newAccount(s.stage, s.dir)
 	s.stage.Go(func() {
 		defer a.close()
-		if err := a.follow(told); err != nil && !errors.Is(err, fs.ErrClosed) {
+		if err := a.follow(told); !errors.Is(err, fs.ErrClosed) {
 			s.stage.Fail(nil, fmt.Errorf("the observer of %s: %w", Name, err))
 		}
 	})
