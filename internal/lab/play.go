@@ -27,11 +27,27 @@ func (r *run) play(ctx context.Context, next func() <-chan scenario.Step) error 
 		}
 		r.done = append(r.done, step)
 		if err := r.step(ctx, step); err != nil {
-			return fmt.Errorf("%s.yaml line %d, step %q: %w", r.scenario.Name, step.Line, step, err)
+			return fmt.Errorf("%s.yaml line %d, step %q: %w", r.scenario.Name, step.Line, step, r.because(ctx, err))
 		}
 		r.state.ascribe()
 		r.recorder.flush()
 	}
+}
+
+// lastWords is for how long a step that has failed waits for news: clients notice that a server is gone
+// before the kernel tells of its end.
+const lastWords = 300 * time.Millisecond
+
+// because is why a step has failed. If a process has ended, or has said what cannot be, that says more
+// than what has come of it.
+func (r *run) because(ctx context.Context, failed error) error {
+	within, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	news := r.await(within, "its end", r.patience, func() (bool, error) { return false, nil })
+	if within.Err() != nil {
+		return failed
+	}
+	return fmt.Errorf("%w (%w)", news, failed)
 }
 
 // awaitStep returns the next step, if there is one more. Until it comes, the run takes in
