@@ -34,7 +34,7 @@ func NeedClock(t testing.TB) {
 }
 
 // page is docs/java.md, as a service's tests find it.
-const page = "../../../../docs/java.md"
+const page = "../../../docs/java.md"
 
 var (
 	identity = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
