@@ -43,7 +43,7 @@ const lastWords = 300 * time.Millisecond
 func (r *run) because(ctx context.Context, failed error) error {
 	within, cancel := context.WithTimeout(ctx, lastWords)
 	defer cancel()
-	news := r.await(within, "its end", r.patience, func() (bool, error) { return false, nil })
+	news := r.await(within, "its end", 2*lastWords, func() (bool, error) { return false, nil })
 	if within.Err() != nil {
 		return failed
 	}
