@@ -29,11 +29,15 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 // nameAsked gives the name of a step to a lock that its client has asked for before: by that
 // step it asks for nothing.
 func (r *run) nameAsked(s scenario.Step, lock string) {
-	if s.Name == "" {
-		return
+	if s.Name != "" {
+		r.noteAsked(s, lock, "waits for "+lock+", which it has asked for")
 	}
+}
+
+// noteAsked notes what a client does about a lock that it has asked for before, under the step's name.
+func (r *run) noteAsked(s scenario.Step, lock, does string) {
 	e := r.event(s.Client, history.KindNote)
-	e.Op, e.Scope, e.Step, e.Text = history.OpLock, lock, s.Name, s.Client+" waits for "+lock+", which it has asked for"
+	e.Op, e.Scope, e.Step, e.Text = history.OpLock, lock, s.Name, s.Client+" "+does
 	r.recorder.add(e)
 }
 
@@ -239,8 +243,7 @@ func (r *run) queue(ctx context.Context, s scenario.Step) error {
 func (r *run) giveUp(ctx context.Context, s scenario.Step) error {
 	k := r.state.client(s.Client).claim(r.lockOf(s))
 	k.queued = ""
-	r.recorder.add(history.Event{At: r.recorder.now(), Lane: s.Client, Client: s.Client, Kind: history.KindNote,
-		Op: history.OpLock, Scope: k.lock, Step: s.Name, Text: s.Client + " does not want to wait for " + k.lock + " any more"})
+	r.noteAsked(s, k.lock, "does not want to wait for "+k.lock+" any more")
 	if err := r.command(s.Client, r.text(s)); err != nil {
 		return err
 	}

@@ -21,10 +21,11 @@ var terminateFault = action{
 			}
 			return killFault.Check(s, c, step)
 		}},
-	do: func(r *run, ctx context.Context, s scenario.Step) error { return r.terminate(ctx, s.Client) },
+	do: (*run).terminate,
 }
 
-func (r *run) terminate(ctx context.Context, client string) error {
+func (r *run) terminate(ctx context.Context, s scenario.Step) error {
+	client := s.Client
 	p := r.world.clients[client]
 	r.Ends(p.Process)
 	leader, err := os.FindProcess(p.PID()) // what it has started is its own to end
@@ -43,7 +44,8 @@ func (r *run) terminate(ctx context.Context, client string) error {
 	if err != nil {
 		return err
 	}
-	r.state.record(history.Event{At: r.recorder.now(), Lane: client, Client: client, Kind: history.KindKill,
-		Text: client + " was asked to end (SIGTERM), and has ended"})
+	e := r.event(client, history.KindKill)
+	e.Text = client + " was asked to end (SIGTERM), and has ended"
+	r.state.record(e)
 	return nil
 }

@@ -26,7 +26,7 @@ const mostBody = 128 << 10
 // policy is what a page may load: what this server has.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// answer is that of a request; without a kind it brings nothing back.
+// answer is what a request gets: a text of a kind (its media type); no kind: no text.
 type answer struct {
 	kind, text string
 	attached   bool // it is to be saved as a file

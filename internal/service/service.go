@@ -242,7 +242,7 @@ func ErrInJava(recipe string) error {
 	return fmt.Errorf("%s %s: that is a client in Java, and no recipe of this program", By, recipe)
 }
 
-// prefix is that of a run's locks in servers that others use as well.
+// prefix begins the names of a run's locks in servers that others use as well.
 var prefix = regexp.MustCompile(`^/gcsim-[A-Z2-7]{26}\b`)
 
 // PrefixOf is the Prefix of its run's Plan with which a lock's name begins; "": it has none.

@@ -56,8 +56,8 @@ func (p Project) Get(ctx context.Context, progress io.Writer) error {
 	})
 }
 
-// ClassPath is that of a module of the project, in the folder that Found returns, which uses
-// other modules. Their jars are called after them.
+// ClassPath is the class path of a module that uses other modules, in the folder that Found
+// returns. A module's jar has the name of the module.
 func ClassPath(dir, module string, uses ...string) string {
 	var path []string
 	for _, name := range append([]string{module}, uses...) {

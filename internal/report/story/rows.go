@@ -292,7 +292,7 @@ func (r Row) Details() string {
 	return b.String()
 }
 
-// client is the one that e is about; "": none.
+// client is the name of the client that e is about; "": it is about no client.
 func client(e history.Event) string {
 	switch e.Lane {
 	case LaneService, history.LaneStorage, history.LaneLab:

@@ -151,7 +151,7 @@ var versions = recipe{
 	free:  closeScroll,
 }
 
-// version is that of a document. The zero version is that of one that is not there.
+// version says which change of a document was its last. It is zero if there is no document.
 type version struct {
 	Seq  int64 `json:"_seq_no"` // of its last change, higher each time
 	Term int64 `json:"_primary_term"`

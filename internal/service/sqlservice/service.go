@@ -24,8 +24,8 @@ type About struct {
 	Rules []Rule
 	// Recipes are all of them. The first is the usual one.
 	Recipes []*Recipe
-	// Open is how a client reaches it. url is that of its server, but for the address; "": it has
-	// none.
+	// Open is how a client reaches the database. url is the server's URL without the address; "": there
+	// is no server.
 	Open func(url string, endpoints []string) (Database, error)
 
 	// Of one that has servers: Server starts one, of which Servers makes those of a run, and Started
@@ -74,7 +74,7 @@ func (d *About) Made() *service.Service {
 	return &s
 }
 
-// url is that of the servers that clients reach, but for the address.
+// url is the URL of the servers that clients reach, without the address.
 func (d *About) url() string { return cmp.Or(d.URL, d.OwnURL) }
 
 // peerEnv tells a client in Java of a database, by a variable of the environment, which no list

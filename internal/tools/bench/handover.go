@@ -173,7 +173,7 @@ func (h *heat) arrive(ctx context.Context, granted time.Time) (over bool, err er
 	return h.over, err
 }
 
-// waitTTL is that of the lock for which clients wait. One that is longer has them ask less.
+// waitTTL is the TTL of the lock for which clients wait. With a longer TTL they would ask less often.
 const waitTTL = 2 * time.Second
 
 // waiting measures how often those who wait ask.

@@ -122,7 +122,7 @@ func (m *Member) start(c *Cluster) error {
 	return m.Begin(m.group, m.Name, nil, args...)
 }
 
-// portOf is that of an address which package ports has given.
+// portOf is the port of an address. Package ports has given the address, so it can be read.
 func portOf(addr string) string { return fmt.Sprint(netip.MustParseAddrPort(addr).Port()) }
 
 // joined asks the member once whether it has joined the others.
