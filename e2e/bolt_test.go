@@ -19,6 +19,7 @@ import (
 // afterwards, and no mark went down. (kill -9 leaves the machine's page cache as
 // it is; what a power cut does is not tested here.)
 func TestBoltSurvivesKill(t *testing.T) {
+	t.Parallel()
 	const rounds, writers = 50, 16
 	w := newWorld(t)
 	data := t.TempDir()
@@ -72,6 +73,7 @@ func TestBoltSurvivesKill(t *testing.T) {
 }
 
 func TestBoltFlags(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for args, says := range map[[3]string]string{
 		{"--engine", "bolt"}:                "--data DIR",

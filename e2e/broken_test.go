@@ -33,6 +33,7 @@ func historyOf(t *testing.T, e kv.Engine, attempts int) []linear.Op {
 }
 
 func TestWorkloadOnMemory(t *testing.T) {
+	t.Parallel()
 	ops := historyOf(t, kv.NewMemory(kv.Options{}), 5000)
 	// A history in which something never comes about would show little.
 	met := map[linear.Outcome]int{}
@@ -97,6 +98,7 @@ func (b *broken) letOthersIn() {
 }
 
 func TestBrokenEnginesAreFound(t *testing.T) {
+	t.Parallel()
 	for name, e := range map[string]func() kv.Engine{
 		"fencing off": func() kv.Engine { return kv.NewMemory(kv.Options{Unfenced: true}) },
 		"a write is acknowledged and lost": func() kv.Engine {

@@ -27,6 +27,7 @@ func inOther(t *testing.T) map[string]string {
 // TestClientsInOtherLanguages: the main story with them has the verdicts that it has with
 // gcsim's own clients.
 func TestClientsInOtherLanguages(t *testing.T) {
+	t.Parallel()
 	inOther(t)
 	w := newWorld(t)
 	story := filepath.Join(t.TempDir(), "gc-pause.yaml")
@@ -41,6 +42,7 @@ func TestClientsInOtherLanguages(t *testing.T) {
 
 // TestAgentCheck: they obey the protocol, and a mistake in them is found.
 func TestAgentCheck(t *testing.T) {
+	t.Parallel()
 	for name, command := range inOther(t) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -73,6 +75,7 @@ func TestAgentCheck(t *testing.T) {
 // TestAgentCheckAtALockServiceOfOnesOwn: the second client is the user's, too, and a mistake is
 // found.
 func TestAgentCheckAtALockServiceOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	python := inOther(t)["python"]
 	need.Files(t, servers)
 	w := newWorld(t)

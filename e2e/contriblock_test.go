@@ -28,6 +28,7 @@ const addressStorage = "127.0.0.1:8080" // which contrib/lock's programs know al
 // storage, with ours, and with one of each. All commands stand as there, and what a
 // client says is the same word for word; but for what the storages say of a version.
 func TestContribLockOriginals(t *testing.T) {
+	t.Parallel()
 	originals := os.Getenv(originalsEnv)
 	if originals == "" {
 		inOwnNetwork(t, originalsEnv+"="+buildOriginals(t))

@@ -106,6 +106,7 @@ func isMeta(e syscallEvent) bool {
 // meta page were written and synced before the answer went out; with a disk that
 // is slow to sync, too.
 func TestBoltSyncsBeforeItAnswers(t *testing.T) {
+	t.Parallel()
 	for name, inject := range map[string][]string{
 		"disk as it is": nil,
 		"slow disk":     {"-e", "inject=fdatasync:delay_exit=20000"},
@@ -153,6 +154,7 @@ func TestBoltSyncsBeforeItAnswers(t *testing.T) {
 // TestBoltFailingSync: while no sync succeeds writes are refused, definitely,
 // and reads go on; when the disk is well again, so are writes.
 func TestBoltFailingSync(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	data := t.TempDir()
 	l := &ledger{t: t, key: "a"}
@@ -192,6 +194,7 @@ func TestBoltFailingSync(t *testing.T) {
 // after which the write may be there or not. Answers say so exactly where the
 // account of the system calls does.
 func TestBoltFailingSyncNowAndThen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	data := t.TempDir()
 	l := &ledger{t: t, key: "a"}

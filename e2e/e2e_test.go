@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -41,6 +42,7 @@ func TestMain(m *testing.M) {
 	if bin = os.Getenv(binEnv); bin != "" {
 		os.Exit(m.Run())
 	}
+	_ = flag.Set("test.parallel", "5") // which go test has; processes wait more than they work
 	os.Exit(func() int {
 		var err error
 		if bin, err = os.MkdirTemp("", "fencelab-e2e-"); err != nil {

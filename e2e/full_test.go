@@ -87,6 +87,7 @@ func fill(t *testing.T, dir string) (remove func()) {
 // on; with room again, so do writes. Values are large, so that the file grows
 // and its map with it.
 func TestBoltFullDisk(t *testing.T) {
+	t.Parallel()
 	const writers, padding = 4, 3000
 	w := newWorld(t)
 	disk := w.smallDisk(4 << 20)
@@ -174,6 +175,7 @@ func ready(t *testing.T, url string) (status int, text string) {
 // TestBoltNewOnFullDisk: where a new file has no room nothing is left of it that is refused
 // later, however little room is missing.
 func TestBoltNewOnFullDisk(t *testing.T) {
+	t.Parallel()
 	disk := newWorld(t).smallDisk(1 << 20)
 	remove := fill(t, disk)
 	defer remove()

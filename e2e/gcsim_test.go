@@ -12,6 +12,7 @@ import (
 
 // TestRealCollection reads what is told of it. TestAllScenarios runs it each time.
 func TestRealCollection(t *testing.T) {
+	t.Parallel()
 	if !need.Long() {
 		return
 	}
@@ -27,6 +28,7 @@ func scenarioFile(t *testing.T, from, to string) string {
 }
 
 func TestWrongExpectationIsTold(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p := w.start("gcsim", "run", scenarioFile(t, "stale: 1, fenced: true, final: {key0: from-client-2}", "stale: 2, fenced: true, final: {key0: from-client-1}"))
 	p.want(1)
@@ -40,12 +42,14 @@ func TestWrongExpectationIsTold(t *testing.T) {
 
 // TestMainStoryOnBolt: the same on the durable engine.
 func TestMainStoryOnBolt(t *testing.T) {
+	t.Parallel()
 	p := newWorld(t).start("gcsim", "run", scenarioFile(t, "engine: memory", "engine: bolt"))
 	p.want(0)
 	p.says("verdict: safe, as expected: client2's write is safe", "verdict: corrupted, as expected of the control: client2's write is lost")
 }
 
 func TestBadArguments(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, tt := range []struct {
 		args   []string
@@ -75,6 +79,7 @@ func TestBadArguments(t *testing.T) {
 // sees to that.
 
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			p := newWorld(t).start("gcsim")
@@ -87,6 +92,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	p := newWorld(t).start("gcsim")
 	p.await("client1 is stopped")
 	p.signal(syscall.SIGKILL)
@@ -95,6 +101,7 @@ func TestKilled(t *testing.T) {
 
 // TestFailedStep: the world breaks while the story is told.
 func TestFailedStep(t *testing.T) {
+	t.Parallel()
 	for _, victim := range []string{"storage", "etcd", "client agent --name client2"} {
 		t.Run(victim, func(t *testing.T) {
 			w := newWorld(t)
@@ -112,6 +119,7 @@ func TestFailedStep(t *testing.T) {
 }
 
 func TestPauseCommand(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	victim := w.start("/bin/cat")
 	p := w.start("gcsim", "pause", "--pid", itoa(victim.cmd.Process.Pid), "--for", "10m")

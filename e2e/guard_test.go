@@ -9,6 +9,7 @@ import (
 // TestListen: what others can reach is served with TLS to those who say who they
 // are, or where somebody says that they want it without.
 func TestListen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		p := w.start("storage", "--listen", addr)
@@ -45,6 +46,7 @@ func TestListen(t *testing.T) {
 
 // TestGuardFlags: what cannot be used is told, with the flag.
 func TestGuardFlags(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for args, says := range map[string]string{
 		"--tokens /no/such/file":                           "--tokens: stat /no/such/file",

@@ -193,8 +193,8 @@ func pour(ctx context.Context, addr, first string, more []byte) {
 // bodies without end, huge headers and slow large bodies, all at once, do not keep
 // honest clients from being served, and the storage stays within its memory.
 func TestHostileClients(t *testing.T) {
-	need.Time(t, "to have a thousand clients")
 	t.Parallel()
+	need.Time(t, "to have a thousand clients")
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 // TestIncident: a history that a program makes of its own logs is judged, and drawn.
 func TestIncident(t *testing.T) {
+	t.Parallel()
 	python := need.Program(t, "python3", "to make a history of an incident")
 	logs, err := os.ReadFile("../examples/incident/incident.csv")
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // runs, and one that stands still: newWorld sees to that. One whose clock is wrong leaves nothing
 // in the machine's shared memory.
 func TestKilledWithJava(t *testing.T) {
+	t.Parallel()
 	javatest.Need(t)
 	javatest.NeedClock(t)
 	const story = `title: A client in Java stands still
@@ -70,6 +71,7 @@ variants:
 // TestWithoutJava: a variant with a client in Java is left out by name, with the command that
 // brings what is missing.
 func TestWithoutJava(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.env = append(w.env, "XDG_CACHE_HOME="+w.tmp)
 	p := w.start("gcsim", "run", "jvm-collection")

@@ -28,6 +28,7 @@ func (w *world) lanes() (addr string, lanes map[string]*process) {
 // TestLanes: each lane says in words what its process does, in both runs, and gcsim how
 // often the storage helped.
 func TestLanes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	addr, lanes := w.lanes()
 	p := w.start("gcsim", "run", "gc-pause", "--lanes", addr)
@@ -56,6 +57,7 @@ func TestLanes(t *testing.T) {
 // TestLaneOfSeveralProcesses: those of the lock service share a lane, and a client that
 // is started again has the lane that it had.
 func TestLaneOfSeveralProcesses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	addr, lanes := w.lanes()
 	file := filepath.Join(t.TempDir(), "again.yaml")
@@ -88,6 +90,7 @@ variants:
 
 // TestLanesAreOnlyLookedAt: the run goes on without those that stand still or are gone.
 func TestLanesAreOnlyLookedAt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	addr, lanes := w.lanes()
 	p := w.start("gcsim", "run", "gc-pause", "--lanes", addr)
@@ -103,6 +106,7 @@ func TestLanesAreOnlyLookedAt(t *testing.T) {
 
 // TestLanesEndWithGcsim: whatever ends it, no lane is left, and no process of a lane.
 func TestLanesEndWithGcsim(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
 			w := newWorld(t)
@@ -120,6 +124,7 @@ func TestLanesEndWithGcsim(t *testing.T) {
 
 // TestLanesAreMissing: gcsim can be told to wait no longer.
 func TestLanesAreMissing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	addr := "@" + rand.Text()
 	p := w.start("gcsim", "run", "gc-pause", "--lanes", addr)
@@ -156,6 +161,7 @@ func demo(t *testing.T) (w *world, start func() *process) {
 
 // TestGoreman runs the Procfile's demo as README says, but for its ports.
 func TestGoreman(t *testing.T) {
+	t.Parallel()
 	_, start := demo(t)
 	p := start()
 	p.want(0)
@@ -166,6 +172,7 @@ func TestGoreman(t *testing.T) {
 // TestGoremanWithoutGcsim: when gcsim is killed the demo ends, with another status, and
 // newWorld sees that nothing is left.
 func TestGoremanWithoutGcsim(t *testing.T) {
+	t.Parallel()
 	w, start := demo(t)
 	p := start()
 	p.await("client1 is stopped")

@@ -105,6 +105,7 @@ func contribLock(t *testing.T) (*world, *process) {
 // TestScenariosOfContribLock: it protects in the main story, where nobody writes before the last
 // holder, and keeps out every holder after the first one that writes.
 func TestScenariosOfContribLock(t *testing.T) {
+	t.Parallel()
 	w, storage := contribLock(t)
 	if storage == nil {
 		return

@@ -8,6 +8,7 @@ import (
 
 // TestLearn: an exercise is set up, not solved, solved, and stays so.
 func TestLearn(t *testing.T) {
+	t.Parallel()
 	answer := read(t, "../docs/course/exercises/02/answer/story.yaml")
 	w := newWorld(t)
 	dir := t.TempDir()

@@ -177,6 +177,7 @@ func TestLinearizableMemory(t *testing.T) {
 // TestNotLinearizable: the controls. A storage that forgets, and one that does
 // not check, must be found.
 func TestNotLinearizable(t *testing.T) {
+	t.Parallel()
 	t.Run("memory forgets when killed", func(t *testing.T) {
 		r := newTrial(t, newSite(newWorld(t)))
 		r.harm(2, crashes...)

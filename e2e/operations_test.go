@@ -17,6 +17,7 @@ import (
 // TestOperations types the commands of docs/operations.md, as they stand there,
 // in a directory of its own. (The binaries are built already.)
 func TestOperations(t *testing.T) {
+	t.Parallel()
 	need.Programs(t, "to type the commands of docs/operations.md", "bash", "curl", "openssl", "sed")
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(read(t, "../docs/operations.md"), -1)
 	if len(blocks) < 5 {

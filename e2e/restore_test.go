@@ -15,6 +15,7 @@ import (
 // TestRestoreKilled: at whichever sync a restore dies, there are either no restored
 // values, or they are fenced against everyone from before.
 func TestRestoreKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	source := kv.NewMemory(kv.Options{})
 	if err := source.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 5}}, kv.Op{Kind: kv.OpWrite, Key: "a", Value: "x"}); err != nil {

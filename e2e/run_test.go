@@ -43,6 +43,7 @@ var (
 // TestRunReports: what a CI job reads of a run of several scenarios, of which one
 // does not come out as expected.
 func TestRunReports(t *testing.T) {
+	t.Parallel()
 	w, out, summary := newWorld(t), filepath.Join(t.TempDir(), "new", "out"), filepath.Join(t.TempDir(), "summary.md")
 	w.env = append(w.env, "GITHUB_STEP_SUMMARY="+summary)
 	if err := os.WriteFile(summary, []byte("the step before\n"), 0o666); err != nil {
@@ -114,6 +115,7 @@ func validJUnit(t *testing.T, name string) {
 
 // TestRepeatAsJSON: standard output is one JSON document, and nothing else.
 func TestRepeatAsJSON(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "gcsim"), "run", "--json", "--repeat", "2", "--seed", "5", "-j", "2", "gc-pause")
 	cmd.Env = append(os.Environ(), w.env...)
@@ -145,6 +147,7 @@ func TestRepeatAsJSON(t *testing.T) {
 }
 
 func TestRepeatCounts(t *testing.T) {
+	t.Parallel()
 	p := newWorld(t).start("gcsim", "run", "--repeat", "3", "gc-pause")
 	p.want(0)
 	p.says("01-gc-pause  fenced #3", "01-gc-pause  fenced       3 of 3 safe, as expected\n", "6 runs of 1 scenario in ")
@@ -152,6 +155,7 @@ func TestRepeatCounts(t *testing.T) {
 
 // TestBrokenFileIsTold: before anything runs.
 func TestBrokenFileIsTold(t *testing.T) {
+	t.Parallel()
 	w, out := newWorld(t), filepath.Join(t.TempDir(), "out")
 	dir := scenarioDir(t, map[string][]string{"fine": asExpected, "wrong": {"client2: lock\n", "client2: luck\n"}})
 	p := w.start("gcsim", "run", "-o", out, dir)
@@ -168,6 +172,7 @@ func TestBrokenFileIsTold(t *testing.T) {
 // TestRunsInterrupted: Ctrl-C in the middle of several scenarios. newWorld sees
 // that nothing is left; what there is, is saved.
 func TestRunsInterrupted(t *testing.T) {
+	t.Parallel()
 	w, out := newWorld(t), t.TempDir()
 	junit := filepath.Join(out, "junit.xml")
 	endless := []string{"ttl: 1s", "ttl: 600s"} // no lease expires before the test is over
@@ -217,6 +222,7 @@ func (w *world) awaitStopped(args string, n int) {
 
 // TestRunOnForeignEtcd: what needs an etcd of its own is skipped by name.
 func TestRunOnForeignEtcd(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	endpoint, client := w.etcd()
 	dir := scenarioDir(t, map[string][]string{"here": asExpected, "three": {"members: 1", "members: 3"}})
@@ -233,6 +239,7 @@ func TestRunOnForeignEtcd(t *testing.T) {
 // TestScenarioFromTemplate: what gcsim writes to begin with, it runs, and it does not
 // overwrite it.
 func TestScenarioFromTemplate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	in := func(args ...string) *process {
 		p := w.prepare("gcsim", args...)
@@ -263,6 +270,7 @@ func TestScenarioFromTemplate(t *testing.T) {
 }
 
 func TestExplainAndList(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p := w.start("gcsim", "explain", "gc-pause")
 	p.want(0)

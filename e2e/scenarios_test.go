@@ -15,8 +15,8 @@ import (
 // TestAllScenarios runs every scenario in every variant, those of one lock service after the
 // other's.
 func TestAllScenarios(t *testing.T) {
-	need.Time(t, "to tell all scenarios")
 	t.Parallel()
+	need.Time(t, "to tell all scenarios")
 	for _, s := range all.List {
 		t.Run(s.Name, func(t *testing.T) {
 			w := newWorld(t)
@@ -33,8 +33,8 @@ func TestAllScenarios(t *testing.T) {
 // file, and sees that the scenarios that are about it notice, by what they
 // expect of their protected variants.
 func TestScenariosNeedTheirProtection(t *testing.T) {
-	need.Time(t, "to tell stories without their protection")
 	t.Parallel()
+	need.Time(t, "to tell stories without their protection")
 	const world = "clients:\n"
 	for _, tt := range []struct {
 		name     string

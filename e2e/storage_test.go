@@ -76,6 +76,7 @@ func bodyOf(t *testing.T, resp *http.Response) string {
 }
 
 func TestContribLockProtocol(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, url := w.storage()
 	_, off := w.storage("--fencing", "off")
@@ -104,6 +105,7 @@ func TestContribLockProtocol(t *testing.T) {
 // TestContribLockWalkThrough follows contrib/lock's README, with the lease
 // revoked by hand.
 func TestContribLockWalkThrough(t *testing.T) {
+	t.Parallel()
 	for _, token := range []string{"revision", "lease"} {
 		t.Run(token, func(t *testing.T) {
 			w := newWorld(t)
@@ -134,6 +136,7 @@ func TestContribLockWalkThrough(t *testing.T) {
 
 // TestIssuer: a token that etcd cannot have given out locks nobody out.
 func TestIssuer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	endpoint, _ := w.etcd()
 	_, url := w.storage("--issuer", endpoint)
@@ -160,6 +163,7 @@ func TestUnreachableIsTold(t *testing.T) {
 }
 
 func TestExec(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "sh", "to run a script under a lock")
 	w := newWorld(t)
 	endpoint, etcd := w.etcd()
@@ -191,6 +195,7 @@ func TestExec(t *testing.T) {
 
 // TestStorageStopsGracefully: the request that is under way is answered.
 func TestStorageStopsGracefully(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p, url := w.storage()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))

@@ -80,6 +80,7 @@ func (s store) do(ctx context.Context, in linear.Input) (out linear.Output, happ
 // TestOutcomesOfEngines: what may have been done goes into the history as unknown, and nothing
 // else does.
 func TestOutcomesOfEngines(t *testing.T) {
+	t.Parallel()
 	for _, fault := range kvtest.Faults() {
 		srv := httptest.NewServer(kvhttp.NewHandler(kvtest.Failing{Engine: kv.NewMemory(kv.Options{}), Err: fault.Err}, kvhttp.Options{}))
 		s := newStore(srv.URL)

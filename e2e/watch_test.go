@@ -10,6 +10,7 @@ import (
 // TestWatchExec: a command under a lock of etcd, by "client exec", which ends the command when the
 // lock is lost. What the command has sent arrives all the same, with its token.
 func TestWatchExec(t *testing.T) {
+	t.Parallel()
 	need.Programs(t, "to watch a command under a lock", "sh", "curl")
 	w := newWorld(t)
 	write := `curl -sS -X PUT -H "Fencing-Scope: $FENCING_SCOPE" -H "Fencing-Token: $FENCING_TOKEN" -d x $FENCELAB_STORAGE/v1/kv/key`
@@ -21,6 +22,7 @@ func TestWatchExec(t *testing.T) {
 // TestWatch: a program whose storage does not check its token is found, also if the program looks
 // right before it writes; and one that shows its token is safe.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	const program = "../examples/watch/backup.py"
 	need.Files(t, "../examples/watch")
 	python := need.Program(t, "python3", "to watch a program in Python")

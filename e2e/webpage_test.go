@@ -33,6 +33,7 @@ func asPage(t *testing.T, method, url, host, body string, header map[string]stri
 // its user's browser shows, neither one of another origin nor one whose name points
 // to loopback.
 func TestWebPagesReachNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	endpoint, _ := w.etcd()
 	p, storage := w.storage("--pprof", "127.0.0.1:0")

@@ -38,6 +38,7 @@ func lockService(t *testing.T, old, new string) (story string) {
 
 // TestLockServiceOfOnesOwn: one that keeps its count is safe, and one that does not is not.
 func TestLockServiceOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p := w.start("gcsim", "run", "--json", lockService(t, "", ""))
 	p.want(0)
@@ -52,6 +53,7 @@ func TestLockServiceOfOnesOwn(t *testing.T) {
 
 // TestCarelessLockService: what is careless in a program corrupts the data.
 func TestCarelessLockService(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ old, new string }{
 		"forgets its count":    {`STATE = json.load(file)`, `STATE = json.load(file) | {"token": 0}`},
 		"gives all one token":  {`STATE["token"] += 1`, `STATE["token"] = 1`},
@@ -68,6 +70,7 @@ func TestCarelessLockService(t *testing.T) {
 // TestLockServiceThatSaysWhatCannotBe: the run ends with an error that names the command and what
 // it said, and nothing is judged.
 func TestLockServiceThatSaysWhatCannotBe(t *testing.T) {
+	t.Parallel()
 	const says = `print(json.dumps(event), flush=True)`
 	for name, tt := range map[string]struct{ old, new, want string }{
 		"garbage":             {says, `print("a lock is", kind, flush=True)`, `) says "a lock is granted\n": want a JSON line as docs/your-lock-service.md describes`},

@@ -33,6 +33,7 @@ func runsOf(t *testing.T, p *process) map[string]string {
 // TestScenariosOfStorageInPython: it keeps clients' writes safe in the scenarios that it can
 // take part in. All others are left out by name, with the reason.
 func TestScenariosOfStorageInPython(t *testing.T) {
+	t.Parallel()
 	need.Files(t, examples)
 	python := need.Program(t, "python3", "to run a storage in Python")
 	w := newWorld(t)
@@ -69,6 +70,7 @@ func TestScenariosOfStorageInPython(t *testing.T) {
 // TestScenariosOfStorageInJavaScript: a write whose body comes late shows its hole, and there is
 // none with the mend that it names.
 func TestScenariosOfStorageInJavaScript(t *testing.T) {
+	t.Parallel()
 	need.Files(t, examples)
 	node := need.Program(t, "node", "to run a storage in JavaScript")
 	w := newWorld(t)
@@ -82,6 +84,7 @@ func TestScenariosOfStorageInJavaScript(t *testing.T) {
 
 // TestScenariosOfStorageAtAURL: runs side by side in one storage do not disturb each other.
 func TestScenariosOfStorageAtAURL(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	storage := w.start("storage", "--listen", "127.0.0.1:0", "--journal", "-")
 	addr := addressIn(t, storage.await("listen"))
@@ -113,6 +116,7 @@ func addressIn(t *testing.T, text string) string {
 
 // TestStorageThatCannotBeRun: the error says what is wrong, before anything is run.
 func TestStorageThatCannotBeRun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -136,6 +140,7 @@ func TestStorageThatCannotBeRun(t *testing.T) {
 
 // TestStorageOfAScenario: the file names the command.
 func TestStorageOfAScenario(t *testing.T) {
+	t.Parallel()
 	need.Files(t, examples)
 	python := need.Program(t, "python3", "to run a storage in Python")
 	w := newWorld(t)

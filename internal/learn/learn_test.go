@@ -23,6 +23,7 @@ import (
 // The test binary is its own servers, storage, clients and janitor.
 func TestMain(m *testing.M) {
 	proctest.Play(lab.Roles(all.List)...)
+	proctest.SideBySide()
 	os.Exit(m.Run())
 }
 
@@ -39,12 +40,13 @@ func lessons(t *testing.T) []learn.Lesson {
 }
 
 // setUp sets up an exercise in an empty directory.
-func setUp(t *testing.T, l learn.Lesson) {
+func setUp(t *testing.T, l learn.Lesson) learn.Lesson {
 	t.Helper()
-	t.Chdir(t.TempDir())
+	l.Parent = t.TempDir()
 	if _, err := l.SetUp(); err != nil {
 		t.Fatal(err)
 	}
+	return l
 }
 
 // answer puts the answer of an exercise in its place.
@@ -75,12 +77,14 @@ func check(t *testing.T, l learn.Lesson) ([]string, error) {
 
 // TestAnswers: no exercise is solved at its start, and each is by its answer.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	for _, l := range lessons(t) {
 		t.Run(l.Dir(), func(t *testing.T) {
+			t.Parallel()
 			if l.Number > stories {
 				need.Program(t, "python3", "to run the exercise's storage")
 			}
-			setUp(t, l)
+			l = setUp(t, l)
 			if missing, err := check(t, l); err != nil || len(missing) == 0 {
 				t.Errorf("at the start: %q, %v, want that something is missing", missing, err)
 			}
@@ -109,6 +113,7 @@ func edit(t *testing.T, file, from, to string) {
 
 // TestWrongAnswers: what is not asked for does not solve an exercise, and it is said why.
 func TestWrongAnswers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		lesson         int
 		of             string // the start, or the answer
@@ -142,12 +147,13 @@ func TestWrongAnswers(t *testing.T) {
 	} {
 		l := lessons(t)[c.lesson-1]
 		t.Run(fmt.Sprintf("%02d %s %s", c.lesson, c.of, c.to), func(t *testing.T) {
+			t.Parallel()
 			file := "story.yaml"
 			if c.lesson > stories {
 				need.Program(t, "python3", "to run the exercise's storage")
 				file = "storage.py"
 			}
-			setUp(t, l)
+			l = setUp(t, l)
 			if c.of == "answer" {
 				answer(t, l)
 			}
@@ -179,7 +185,7 @@ func TestCannotBeChecked(t *testing.T) {
 			if l.Number > stories && c.text != "" {
 				need.Program(t, "sh", "to run the command")
 			}
-			setUp(t, l)
+			l = setUp(t, l)
 			file := filepath.Join(l.Dir(), c.file)
 			if c.text == "" {
 				if err := os.Remove(file); err != nil {
@@ -198,14 +204,16 @@ func TestCannotBeChecked(t *testing.T) {
 // TestSetUpOverwritesNothing: what a learner has changed is not written over.
 func TestSetUpOverwritesNothing(t *testing.T) {
 	l := lessons(t)[0]
-	setUp(t, l)
+	l = setUp(t, l)
 	if _, err := l.SetUp(); err == nil {
 		t.Error("it was set up twice")
 	}
 	if begun, err := l.IsSetUp(); !begun || err != nil {
 		t.Errorf("IsSetUp() = %t, %v", begun, err)
 	}
-	if begun, err := lessons(t)[1].IsSetUp(); begun || err != nil {
+	other := lessons(t)[1]
+	other.Parent = l.Parent
+	if begun, err := other.IsSetUp(); begun || err != nil {
 		t.Errorf("IsSetUp() of another = %t, %v", begun, err)
 	}
 }

@@ -21,14 +21,15 @@ type Lesson struct {
 	Title   string
 	Minutes int    // that it takes
 	Task    string // what is to be done, in Markdown
+	Parent  string // the directory in which the exercise is set up; "" is the working directory
 	kind    exercise
 }
 
 // Page is the file of the lesson's page.
 func (l Lesson) Page() string { return "docs/course/" + pageOf(l.Number) }
 
-// Dir is where the exercise is set up, below the working directory.
-func (l Lesson) Dir() string { return fmt.Sprintf("lesson-%02d", l.Number) }
+// Dir is where the exercise is set up.
+func (l Lesson) Dir() string { return filepath.Join(l.Parent, fmt.Sprintf("lesson-%02d", l.Number)) }
 
 func pageOf(number int) string { return fmt.Sprintf("lesson-%02d.md", number) }
 

@@ -28,12 +28,14 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/serve"
 	"github.com/fencelab/fencelab/internal/service/all"
+	"github.com/fencelab/fencelab/internal/tools/need"
 	"github.com/fencelab/fencelab/scenarios"
 )
 
 // The test binary is its own lock services, storages, clients and janitors.
 func TestMain(m *testing.M) {
 	proctest.Play(lab.Roles(all.List)...)
+	proctest.SideBySide()
 	os.Exit(m.Run())
 }
 
@@ -343,9 +345,12 @@ func TestForkAndLink(t *testing.T) {
 
 // TestChallenges: each is solved by its solution, and not before client1 goes on.
 func TestChallenges(t *testing.T) {
-	s := open(t, options(t))
+	o := options(t)
+	o.Worlds = 2 * len(serve.Challenges)
+	s := open(t, o)
 	for _, c := range serve.Challenges {
 		t.Run(c.ID, func(t *testing.T) {
+			t.Parallel()
 			s := &site{s.Server, t, s.http, s.URL}
 			world := s.begin(wish{"challenge": c.ID, "solution": true})
 			page := s.watch(world)
@@ -527,12 +532,16 @@ func TestLabThatCannot(t *testing.T) {
 // TestNothingIsLeft: of 50 worlds that are opened and closed, one after the other, no
 // process, no descriptor, no goroutine and no file is left.
 func TestNothingIsLeft(t *testing.T) {
+	worlds := 11
+	if need.Long() {
+		worlds = 51
+	}
 	o := options(t)
 	o.Alone = time.Millisecond
 	s := open(t, o)
 	var descriptors, processes int
 	var running goleak.Option
-	for i := range 51 {
+	for i := range worlds {
 		world := s.begin(mainSetup)
 		page := s.watch(world)
 		page.turn(0)
