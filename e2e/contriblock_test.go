@@ -31,6 +31,7 @@ func TestContribLockOriginals(t *testing.T) {
 	t.Parallel()
 	originals := os.Getenv(originalsEnv)
 	if originals == "" {
+		need.Time(t, "to compile contrib/lock's programs")
 		inOwnNetwork(t, originalsEnv+"="+buildOriginals(t))
 		return
 	}
