@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/pkg/v3/idutil"
 	"go.uber.org/goleak"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
@@ -97,6 +98,38 @@ func TestNewRejectsTTLsThatEtcdWouldRound(t *testing.T) {
 	for _, ttl := range []time.Duration{-time.Second, 0, time.Millisecond, 1500 * time.Millisecond} {
 		if _, err := etcdlock.New(nil, ttl); err == nil {
 			t.Errorf("New accepts a TTL of %v", ttl)
+		}
+	}
+}
+
+// TestKeysOfOthers: what an application keeps below a scope is no place in its queue.
+func TestKeysOfOthers(t *testing.T) {
+	s := newService(t)
+	a := s.join(t, long)
+	lease, err := a.client.Grant(t.Context(), 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, options := range map[string][]clientv3.OpOption{
+		"7": nil, "1f-note": nil, "address": {clientv3.WithLease(lease.ID)}, "7f/lock": {clientv3.WithLease(lease.ID)},
+	} {
+		if _, err := a.client.Put(t.Context(), etcdlock.Prefix(scope)+key, "", options...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tenure, err := a.TryLock(t.Context(), scope); err != nil {
+		t.Error(err)
+	} else if err := tenure.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRefusedScope(t *testing.T) {
+	s := newService(t)
+	a := s.join(t, long)
+	for _, take := range []func(context.Context, string) (lock.Tenure, error){a.Lock, a.TryLock, a.RLock, a.TryRLock} {
+		if _, err := take(t.Context(), ""); !errors.Is(err, fence.ErrInvalidScope) || fence.OutcomeOf(err) != fence.Definite {
+			t.Errorf("got %v, want ErrInvalidScope", err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -55,7 +56,13 @@ func TestQuorumWantsAMajority(t *testing.T) {
 	}{
 		{2, long, nil}, {0, long, nil}, {3, 99 * time.Millisecond, nil}, {3, long + time.Microsecond, nil}, {3, long, []redislock.Option{redislock.Fair()}},
 	} {
-		if _, err := redislock.Quorum(make([]redis.UniversalClient, tt.nodes), tt.ttl, tt.some...); fence.OutcomeOf(err) != fence.Definite || err == nil {
+		clients := make([]redis.UniversalClient, tt.nodes)
+		for i := range clients {
+			client := connect(fmt.Sprint("127.0.0.1:", i+1))
+			defer client.Close()
+			clients[i] = client
+		}
+		if _, err := redislock.Quorum(clients, tt.ttl, tt.some...); fence.OutcomeOf(err) != fence.Definite || err == nil {
 			t.Errorf("%d nodes and a TTL of %v: %v, want an error", tt.nodes, tt.ttl, err)
 		}
 	}

@@ -58,6 +58,7 @@ var tests = []test{
 	{"asked again", testAskedAgain},
 	{"ends with its context", testEndsWithItsContext},
 	{"serialization", testSerialization},
+	{"extensions take turns", testExtensionsTakeTurns},
 }
 
 // serverTests are those of databases that are servers, which Spring knows.
@@ -71,7 +72,7 @@ var serverTests = []test{
 // testsOf are those that only some databases are put to, by the names of their drivers.
 var testsOf = map[string][]test{
 	"pgx":   serverTests,
-	"mysql": append(serverTests, test{"rows changed or found", testRowsChangedOrFound}),
+	"mysql": append(serverTests, test{"rows changed or found", testRowsChangedOrFound}, test{"no commit", testNoCommit}),
 }
 
 // TestDatabases has one database of each kind for all tests.

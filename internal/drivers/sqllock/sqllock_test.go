@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,6 +58,44 @@ func testScopes(t *testing.T, d *sqltest.Database) {
 			t.Errorf("%q: got %v, want ErrLocked", scope, err)
 		}
 	}
+}
+
+// testExtensionsTakeTurns: while an Extend has no answer, another one waits for its turn. So what
+// the database does last is what the holder was told last.
+func testExtensionsTakeTurns(t *testing.T, d *sqltest.Database) {
+	db, g := openBy(t, d)
+	lease := on(t, db, d, own(long, sqllock.FixedLease())).take(t).(lock.Extender)
+	sent, release := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	g.on(func(_ context.Context, send func()) error {
+		send()
+		first.Do(func() { close(sent); <-release })
+		return nil
+	})
+	slow := make(chan error)
+	go func() { slow <- lease.Extend(t.Context(), 2*long) }()
+	<-sent
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := lease.Extend(ctx, time.Second); !errors.Is(err, context.DeadlineExceeded) || fence.OutcomeOf(err) != fence.Definite {
+		t.Errorf("Extend returned %v, want that it did not get its turn", err)
+	}
+	close(release)
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
+	if left := time.Until(lease.Until()); left < long {
+		t.Errorf("the lease lasts %v, want what was extended", left)
+	}
+}
+
+// testNoCommit: sessions that do not commit are refused: two clients would get one token.
+func testNoCommit(t *testing.T, d *sqltest.Database) {
+	a, b := join(t, with(d, "autocommit=0"), own(long)), join(t, d, own(long))
+	if tenure, err := a.TryLock(t.Context(), scope); err == nil || !strings.Contains(err.Error(), "autocommit=1") || fence.OutcomeOf(err) != fence.Definite {
+		t.Errorf("got %v, %v, want that the sessions do not commit", tenure, err)
+	}
+	wantUnlock(t, b.take(t))
 }
 
 // testRow: what others see of a lock, and that its row stays.

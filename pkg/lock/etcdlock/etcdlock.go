@@ -47,8 +47,9 @@
 //
 // # Names
 //
-// The keys of a scope are those below the scope and a slash that have no further
-// slash. For a mutex of package concurrency they are all below: a mutex named
+// The keys of a scope are those below the scope and a slash that begin with the hexadecimal
+// number of the lease that they are on, and have no further slash. Other keys there are an
+// application's, and no place in the queue. For a mutex of package concurrency they are all below: a mutex named
 // "/lock" waits for holders of "/lock/a", too, which a Backend does not.
 package etcdlock
 
@@ -94,7 +95,7 @@ var (
 // reached.
 func New(client *clientv3.Client, ttl time.Duration) (*Backend, error) {
 	if ttl < time.Second || ttl%time.Second != 0 {
-		return nil, fmt.Errorf("etcdlock: a TTL of %v, want whole seconds, 1s or more", ttl)
+		return nil, fence.Definite.New(fmt.Sprintf("etcdlock: a TTL of %v, want whole seconds, 1s or more", ttl))
 	}
 	return &Backend{client: client, ttl: ttl}, nil
 }
@@ -143,6 +144,9 @@ func (b *Backend) RLock(ctx context.Context, scope string) (lock.Tenure, error) 
 }
 
 func (b *Backend) attempt(ctx context.Context, scope string, how attempt.Way) (lock.Tenure, error) {
+	if scope == "" {
+		return nil, fmt.Errorf("etcdlock: %s: %w: it is empty", how.Op, fence.ErrInvalidScope)
+	}
 	t, left, err := b.try(ctx, scope, how)
 	if errors.Is(err, errLeaseOver) { // nobody had noticed before; the next one is new
 		t, left, err = b.try(ctx, scope, how)

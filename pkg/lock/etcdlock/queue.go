@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -65,7 +66,8 @@ func refused(err error) bool {
 // issue 9921).
 func (t *Tenure) stand(putting, waiting context.Context, wait bool) error {
 	prefix := Prefix(t.grant.Scope)
-	look := clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(),
+	// With the values, which are empty: etcd 3.7 tells no lease of a key alone.
+	look := clientv3.OpGet(prefix, clientv3.WithPrefix(),
 		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	ops := []clientv3.Op{clientv3.OpPut(t.grant.Owner, "", clientv3.WithLease(t.lease.id)), look}
 	for ctx := putting; ; ctx = waiting {
@@ -109,10 +111,12 @@ func lastExcluding(before []*mvccpb.KeyValue, mode fence.Mode) *mvccpb.KeyValue 
 	return nil
 }
 
-// ofScope leaves out keys of other scopes: below "/a/", "/a/b/1f" is one of "/a/b".
+// ofScope leaves out keys of other scopes: below "/a/", "/a/b/1f" is one of "/a/b". It leaves
+// out what is no place in a queue, too, such as "/a/7" where an application keeps something.
 func ofScope(prefix string, kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue {
 	return slices.DeleteFunc(kvs, func(kv *mvccpb.KeyValue) bool {
-		return strings.Contains(string(kv.Key[len(prefix):]), "/")
+		lease, _, _ := strings.Cut(string(kv.Key[len(prefix):]), "-")
+		return kv.Lease == 0 || lease != strconv.FormatInt(kv.Lease, 16)
 	})
 }
 

@@ -3,9 +3,9 @@ package redislock
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/internal/attempt"
 )
@@ -14,53 +14,51 @@ import (
 type Lease struct {
 	*Tenure
 
-	mu    sync.Mutex
-	until time.Time
+	term *attempt.Term
 }
 
 var _ lock.Extender = (*Lease)(nil)
 
 func newLease(t *Tenure, until time.Time) *Lease {
-	t.timer = time.AfterFunc(time.Until(until), func() { t.end(lock.ErrCutOff) })
-	return &Lease{Tenure: t, until: until}
+	l := &Lease{Tenure: t, term: attempt.NewTerm(until, func() { t.end(lock.ErrCutOff) })}
+	t.timer = l.term.Over
+	return l
 }
 
 // Until is as lock.Expirer says.
-func (l *Lease) Until() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.until
-}
+func (l *Lease) Until() time.Time { return l.term.Until() }
 
 // Extend is as lock.Extender says. A lease that is over by the holder's clock is not
-// extended, even where Redis still has it.
+// extended, even where Redis still has it. Calls that come together ask one after the other.
 func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if err := attempt.CheckTTL("redislock", d); err != nil {
 		return err
 	}
-	service := l.locker.service
-	asked, held, err := time.Now(), false, error(nil)
-	if l.life.Err() == nil {
-		held, err = begin(ctx, func() (bool, error) {
-			return service.renew(ctx, l.ticket, d+2*(d-service.valid(d))) // of which d is sure
-		}).within(ctx)
+	done, err := l.term.Turn(ctx)
+	if err != nil {
+		return fence.Definite.Wrap(fmt.Errorf("redislock: extend %q: another call is under way: %w", l.grant.Scope, err))
 	}
+	service := l.locker.service
+	asked := time.Now()
+	held, err := begin(ctx, func() (bool, error) {
+		defer done() // when it is answered, even if nobody waits for the answer any more
+		if l.life.Err() != nil {
+			return false, nil
+		}
+		return service.renew(ctx, l.ticket, d+2*(d-service.valid(d))) // of which d is sure
+	}).within(ctx)
 	switch {
 	case refused(err):
 		return fmt.Errorf("redislock: extend %q: %w", l.grant.Scope, err)
 	case err != nil:
+		l.term.Doubtful(asked, d)
 		return l.unknown(err)
 	case !held:
 		l.end(lock.ErrLost)
 		return fmt.Errorf("redislock: extend %q, token %d: %w", l.grant.Scope, l.grant.Token, lock.ErrLost)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.timer.Reset(time.Until(asked.Add(d))) || l.life.Err() != nil {
-		l.timer.Stop()
+	case !l.term.Extended(asked, d) || l.life.Err() != nil:
 		return l.unknown(fmt.Errorf("the tenure ended while Redis was asked: %w", lock.ErrCutOff))
 	}
-	l.until = asked.Add(d)
 	return nil
 }
 

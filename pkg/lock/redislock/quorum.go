@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -58,12 +59,26 @@ func Quorum(clients []redis.UniversalClient, ttl time.Duration, some ...Option) 
 	if o.fair {
 		return nil, errFair
 	}
+	if err := o.check(clients...); err != nil {
+		return nil, err
+	}
 	o.fixed = true
 	q := &quorum{}
-	for _, client := range clients {
+	for i, client := range clients {
+		if first := slices.IndexFunc(clients, func(c redis.UniversalClient) bool { return address(c) == address(client) }); first < i {
+			return nil, fence.Definite.New(fmt.Sprintf("redislock: node %d of the quorum is node %d as well (%v): want a Redis of its own for each", i+1, first+1, address(client)))
+		}
 		q.nodes = append(q.nodes, newNode(client))
 	}
 	return &Exclusive{&locker{service: q, recipes: recipes{fence.Exclusive: &redlock}, options: o, ttl: ttl, owner: random}}, nil
+}
+
+// address is what tells one Redis from another, as far as its client says it.
+func address(client redis.UniversalClient) any {
+	if one, ok := client.(*redis.Client); ok {
+		return fmt.Sprint(one.Options().Network, " ", one.Options().Addr)
+	}
+	return client
 }
 
 // quorum is several Redis, of which a majority decides.

@@ -79,9 +79,12 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"embed"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,7 +159,8 @@ type options struct {
 }
 
 // Prefix begins the names of all keys and channels. If applications share a Redis, and their
-// locks have nothing to do with one another, each application has a prefix of its own.
+// locks have nothing to do with one another, each application has a prefix of its own. It has
+// no braces: in a cluster they would decide in which slot a key is.
 func Prefix(prefix string) Option { return func(o *options) { o.prefix = prefix } }
 
 // FixedLease has the effect that nothing renews the tenures. They are of type *Lease, which
@@ -202,13 +206,24 @@ func New(client redis.UniversalClient, ttl time.Duration, some ...Option) (*Back
 }
 
 func newLocker(client redis.UniversalClient, ttl time.Duration, recipes recipes, owner func(fence.Mode) string, o options) (*locker, error) {
-	if err := attempt.CheckTTL("redislock", ttl); err != nil {
+	if err := cmp.Or(attempt.CheckTTL("redislock", ttl), o.check(client)); err != nil {
 		return nil, err
 	}
 	if o.fair && !recipes[fence.Exclusive].queues {
 		return nil, errFair
 	}
 	return &locker{service: newNode(client), recipes: recipes, options: o, ttl: ttl, owner: owner}, nil
+}
+
+// check refuses what no lock can be made of.
+func (o options) check(clients ...redis.UniversalClient) error {
+	if strings.ContainsAny(o.prefix, "{}") {
+		return fence.Definite.New(fmt.Sprintf("redislock: Prefix(%q): want one without braces", o.prefix))
+	}
+	if slices.Contains(clients, nil) {
+		return fence.Definite.New("redislock: the client is nil, want one of Redis")
+	}
+	return nil
 }
 
 var errFair = fence.Definite.New("redislock: Fair is for New alone: RedissonFair is Redisson's fair lock")

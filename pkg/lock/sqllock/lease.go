@@ -3,7 +3,6 @@ package sqllock
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -15,34 +14,33 @@ import (
 type Lease struct {
 	*Tenure
 
-	mu    sync.Mutex
-	until time.Time
-	over  *time.Timer
+	term *attempt.Term
 }
 
 var _ lock.Extender = (*Lease)(nil)
 
 func newLease(t *Tenure, until time.Time) *Lease {
-	l := &Lease{Tenure: t, until: until}
-	l.over = time.AfterFunc(time.Until(until), func() { t.end(lock.ErrCutOff) })
-	context.AfterFunc(t.life, func() { l.over.Stop() })
+	l := &Lease{Tenure: t, term: attempt.NewTerm(until, func() { t.end(lock.ErrCutOff) })}
+	context.AfterFunc(t.life, func() { l.term.Over.Stop() })
 	return l
 }
 
 // Until is as lock.Expirer says.
-func (l *Lease) Until() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.until
-}
+func (l *Lease) Until() time.Time { return l.term.Until() }
 
 // Extend is as lock.Extender says. A lease that is over by the holder's clock is not
-// extended, even if the database still has it.
+// extended, even if the database still has it. Calls that come together ask one after the
+// other.
 func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	if err := attempt.CheckTTL("sqllock", d); err != nil {
 		return err
 	}
-	asked, held, err := time.Now(), false, error(nil)
+	done, err := l.term.Turn(ctx)
+	if err != nil {
+		return fence.Definite.Wrap(fmt.Errorf("sqllock: extend %q: another call is under way: %w", l.grant.Scope, err))
+	}
+	defer done()
+	asked, held := time.Now(), false
 	if l.life.Err() == nil {
 		_, held, err = l.table.change(ctx, l.table.renew, l.ticket, d)
 	}
@@ -50,18 +48,14 @@ func (l *Lease) Extend(ctx context.Context, d time.Duration) error {
 	case err != nil && fence.OutcomeOf(err) == fence.Definite:
 		return fmt.Errorf("sqllock: extend %q: %w", l.grant.Scope, err)
 	case err != nil:
+		l.term.Doubtful(asked, d)
 		return l.unknown(err)
 	case !held:
 		l.end(lock.ErrLost)
 		return fmt.Errorf("sqllock: extend %q, token %d: %w", l.grant.Scope, l.grant.Token, lock.ErrLost)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.over.Reset(time.Until(asked.Add(d))) || l.life.Err() != nil {
-		l.over.Stop()
+	case !l.term.Extended(asked, d) || l.life.Err() != nil:
 		return l.unknown(fmt.Errorf("the tenure ended while the database was asked: %w", lock.ErrCutOff))
 	}
-	l.until = asked.Add(d)
 	return nil
 }
 

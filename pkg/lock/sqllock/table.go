@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -44,6 +45,9 @@ type table struct {
 	renew statement // the lease, if it is the owner's
 	free  statement // the row, if it is the owner's
 	token statement // the token, if the row is the owner's; of MySQL
+
+	autocommit statement   // whether a session commits each statement; of MySQL
+	commits    atomic.Bool // the sessions do
 }
 
 func newTable(db *sql.DB, d Dialect, f format, o options) (*table, error) {
@@ -58,6 +62,12 @@ func newTable(db *sql.DB, d Dialect, f format, o options) (*table, error) {
 			return nil, err
 		}
 	}
+	if t.commits.Store(d != MySQL); d == MySQL {
+		var err error
+		if t.autocommit, err = d.statement("autocommit", o.table); err != nil {
+			return nil, err
+		}
+	}
 	return t, nil
 }
 
@@ -68,8 +78,30 @@ type answer struct {
 	left    time.Duration // of the lease of the holder, where it is not granted
 }
 
+// checkCommits refuses sessions that do not commit each statement: a grant would not be seen by
+// others, and be rolled back in the end. It asks once: all sessions of a pool have one setting.
+func (t *table) checkCommits(ctx context.Context, one ticket) error {
+	if t.commits.Load() {
+		return nil
+	}
+	on, _, err := t.insist(ctx, t.query, t.autocommit, one, 0)
+	switch {
+	case err != nil:
+		return fence.Definite.Wrap(fmt.Errorf("whether the database commits each statement: %w", err))
+	case on == 0:
+		return errNoCommit
+	}
+	t.commits.Store(true)
+	return nil
+}
+
+var errNoCommit = fence.Definite.New("the sessions of the database do not commit (autocommit=0), so that nobody else would see who has the lock: open the database with autocommit=1")
+
 // ask takes the lock if it is free.
 func (t *table) ask(ctx context.Context, one ticket, ttl time.Duration) (answer, error) {
+	if err := t.checkCommits(ctx, one); err != nil {
+		return answer{}, err
+	}
 	token, taken, err := t.change(ctx, t.take, one, ttl)
 	if taken && fence.Token(token) < t.format.first {
 		return t.read(ctx, one)

@@ -22,7 +22,7 @@ const (
 // ofNode is the end of a node's name.
 var ofNode = regexp.MustCompile(`(` + kindMutex + `|` + kindWriter + `|` + kindReader + `)(-?[0-9]{10})$`)
 
-// Path returns the path below which the nodes of a scope's lock are. What else is there, of
+// Path returns the path, in the chroot, below which the nodes of a scope's lock are. What else is there, of
 // other locks, has other names.
 func Path(scope string) string {
 	below, isPath := strings.CutPrefix(scope, "/")
@@ -57,7 +57,8 @@ func ModeOf(node string) fence.Mode {
 	return fence.Exclusive
 }
 
-// queue is the names of a lock's nodes, in their order.
+// queue is the names of a lock's nodes, in their order. ZooKeeper's numbers have 32 bits: after
+// the highest comes the lowest.
 func queue(children []string) (names []string) {
 	numbers := make(map[string]int64)
 	for _, name := range children {
@@ -66,7 +67,7 @@ func queue(children []string) (names []string) {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return int(numbers[a] - numbers[b]) })
+	slices.SortFunc(names, func(a, b string) int { return int(int32(numbers[a] - numbers[b])) })
 	return names
 }
 

@@ -3,6 +3,7 @@ package zklock
 import (
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,39 @@ func TestPath(t *testing.T) {
 			t.Errorf("%q and %q are at %s", scope, other, path)
 		}
 		known[path] = scope
+	}
+}
+
+// TestQueueWraps: after the highest number comes the lowest.
+func TestQueueWraps(t *testing.T) {
+	want := []string{"lock-2147483646", "lock-2147483647", "lock--2147483648", "lock--2147483647"}
+	if names := queue([]string{want[2], want[0], want[3], want[1]}); !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+}
+
+// TestServers: a chroot stands after the last server.
+func TestServers(t *testing.T) {
+	for _, c := range []struct {
+		servers    []string
+		root, want string // the chroot, or what the error says
+	}{
+		{[]string{"a:1", "b:2"}, "", ""},
+		{[]string{"a:1", "b:2/app/locks"}, "/app/locks", ""},
+		{[]string{"a:1/app", "b:2"}, "", `the server "a:1/app"`},
+		{[]string{"a:1", ""}, "", `the server ""`},
+		{[]string{"a:1/"}, "", `the chroot "/"`},
+		{[]string{"a:1/app/"}, "", `the chroot "/app/"`},
+		{[]string{"a:1//app"}, "", `the chroot "//app"`},
+		{nil, "", "no server"},
+	} {
+		b, err := New(c.servers, time.Second)
+		switch {
+		case c.want == "" && (err != nil || b.options.root != c.root || strings.Contains(b.options.servers[len(c.servers)-1], "/")):
+			t.Errorf("%q: %v, chroot %q, servers %q", c.servers, err, b.options.root, b.options.servers)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || fence.OutcomeOf(err) != fence.Definite):
+			t.Errorf("%q: got %v, want %s, and that it is definite", c.servers, err, c.want)
+		}
 	}
 }
 

@@ -24,6 +24,9 @@ func (t *Tenure) take(ctx context.Context, wait bool) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if errors.Is(t.refusal, errOver) && errors.Is(t.session.ended(), zk.ErrAuthFailed) {
+		return t.session.ended() // another session would fare no better
+	}
 	if t.refusal != nil {
 		return t.refusal
 	}
@@ -42,6 +45,12 @@ var errGone = errors.New("its node is gone")
 func (t *Tenure) enter() {
 	defer close(t.entered)
 	ctx, s := context.Background(), t.session
+	select {
+	case <-s.known:
+	case <-s.over:
+		t.refusal = errOver
+		return
+	}
 	for {
 		var err error
 		t.node, err = ask(ctx, s, func() (string, error) {

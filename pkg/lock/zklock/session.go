@@ -24,6 +24,7 @@ type session struct {
 	conn    *zk.Conn
 	over    chan struct{} // closed when the session is known to be over
 	closed  chan struct{} // closed when its connection has ended, too
+	known   chan struct{} // closed when the servers know who it is
 
 	mu        sync.Mutex
 	why       error // it is over
@@ -39,7 +40,7 @@ type session struct {
 
 // open begins a session. It does not wait for a server.
 func open(o options) (*session, error) {
-	s := &session{options: o, over: make(chan struct{}), closed: make(chan struct{})}
+	s := &session{options: o, over: make(chan struct{}), closed: make(chan struct{}), known: make(chan struct{})}
 	s.begin()
 	s.distrust(lock.ErrCutOff) // there is no connection yet
 	conn, _, err := zk.Connect(o.servers, o.timeout, zk.WithDialer(s.dial),
@@ -49,7 +50,23 @@ func open(o options) (*session, error) {
 	}
 	s.conn = conn
 	go s.hangUp()
+	go s.introduce()
 	return s, nil
+}
+
+// introduce tells the servers who the session is. The client says it again by each new
+// connection.
+func (s *session) introduce() {
+	for _, c := range s.options.auth {
+		_, _, err := insist(context.Background(), s, func() (struct{}, error) {
+			return struct{}{}, s.conn.AddAuth(c.scheme, c.secret)
+		})
+		if err != nil {
+			s.finish(fmt.Errorf("zklock: Auth(%q): %w", c.scheme, err))
+			return
+		}
+	}
+	close(s.known)
 }
 
 // begin begins the time in which the session can be trusted.
@@ -148,8 +165,13 @@ func (s *session) lost() bool {
 
 // ended is why an attempt of a session that is over fails.
 func (s *session) ended() error {
-	if s.lost() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.why == lock.ErrLost:
 		return zk.ErrSessionExpired
+	case errors.Is(s.why, zk.ErrAuthFailed):
+		return s.why
 	}
 	return zk.ErrClosing
 }
@@ -293,7 +315,7 @@ func ask[T any](ctx context.Context, s *session, request func() (T, error)) (T, 
 // asked. Any other error may be that of a connection.
 func refused(err error) bool {
 	for _, said := range []error{
-		zk.ErrNoNode, zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrNoChildrenForEphemerals,
+		zk.ErrNoNode, zk.ErrNoAuth, zk.ErrAuthFailed, zk.ErrInvalidACL, zk.ErrNoChildrenForEphemerals,
 		zk.ErrNotEmpty, zk.ErrNodeExists, zk.ErrBadArguments, zk.ErrInvalidPath, zk.ErrInvalidFlags,
 	} {
 		if errors.Is(err, said) {

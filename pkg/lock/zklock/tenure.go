@@ -43,7 +43,7 @@ func newTenure(s *session, scope string, mode fence.Mode, kind string) *Tenure {
 	_, _ = rand.Read(id[:]) // it never fails
 	uuid := fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 	return &Tenure{
-		session: s, dir: Path(scope), prefix: "_c_" + uuid + "-" + kind,
+		session: s, dir: s.options.root + Path(scope), prefix: "_c_" + uuid + "-" + kind,
 		entered: make(chan struct{}), grant: lock.Grant{Scope: scope, Mode: mode},
 	}
 }

@@ -61,6 +61,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,7 +100,15 @@ type options struct {
 	timeout   time.Duration
 	dial      zk.Dialer
 	acl       []zk.ACL
+	auth      []credential
+	root      string // the chroot; "": there is none
 	suspended bool
+}
+
+// credential is what a session says of itself to the servers.
+type credential struct {
+	scheme string
+	secret []byte
 }
 
 // Option is a choice for New and Mutex.
@@ -114,11 +125,19 @@ func Dialer(dial zk.Dialer) Option { return func(o *options) { o.dial = dial } }
 // ACL is that of all nodes. Without this option everybody may do everything.
 func ACL(acl ...zk.ACL) Option { return func(o *options) { o.acl = acl } }
 
+// Auth has each session say who it is, by a scheme of ZooKeeper's and what the scheme wants:
+// Auth("digest", []byte("app:secret")) for an ACL of zk.DigestACL or of zk.AuthACL. Several
+// may be given.
+func Auth(scheme string, secret []byte) Option {
+	return func(o *options) { o.auth = append(o.auth, credential{scheme, secret}) }
+}
+
 // New returns a backend whose locks outlive a crash of their holder by timeout, that of the
 // session, which has to be of whole milliseconds, plus up to a tick of the servers. Servers
 // grant no session shorter than their minSessionTimeout, and none longer than their
 // maxSessionTimeout; the tenures obey what was granted. servers are HOST:PORT, or HOST for
-// the port 2181.
+// the port 2181. The last may have a chroot after it, as ZooKeeper's own clients have it:
+// HOST:PORT/app. All paths are then below /app.
 //
 // It connects at the first attempt, and waits for a server until the attempt's context is
 // done.
@@ -136,13 +155,25 @@ func Mutex(servers []string, timeout time.Duration, some ...Option) (*Exclusive,
 
 func (e *Exclusive) choose(servers []string, timeout time.Duration, some []Option) error {
 	if len(servers) == 0 {
-		return errors.New("zklock: no server, want one HOST:PORT or more")
+		return fence.Definite.New("zklock: no server, want one HOST:PORT or more")
 	}
 	if timeout < time.Millisecond || timeout%time.Millisecond != 0 {
-		return fmt.Errorf("zklock: a timeout of %v, want whole milliseconds, 1ms or more", timeout)
+		return fence.Definite.New(fmt.Sprintf("zklock: a timeout of %v, want whole milliseconds, 1ms or more", timeout))
+	}
+	servers = slices.Clone(servers)
+	last := len(servers) - 1
+	host, root, hasRoot := strings.Cut(servers[last], "/")
+	if hasRoot {
+		servers[last], root = host, "/"+root
+	}
+	if i := slices.IndexFunc(servers, func(s string) bool { return s == "" || strings.Contains(s, "/") }); i >= 0 {
+		return fence.Definite.New(fmt.Sprintf("zklock: the server %q, want HOST:PORT; only the last may have a chroot after it", servers[i]))
+	}
+	if hasRoot && (root == "/" || path.Clean(root) != root) {
+		return fence.Definite.New(fmt.Sprintf("zklock: the chroot %q, want a path such as /app", root))
 	}
 	e.options = options{
-		servers: zk.FormatServers(servers), timeout: timeout,
+		servers: zk.FormatServers(servers), root: root, timeout: timeout,
 		dial: net.DialTimeout, acl: zk.WorldACL(zk.PermAll),
 	}
 	for _, choice := range some {
