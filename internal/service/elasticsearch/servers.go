@@ -31,7 +31,7 @@ func launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launc
 	if err != nil {
 		return service.Launched{}, err
 	}
-	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process}}, nil
+	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process()}}, nil
 }
 
 func join(stage service.Stage, endpoints []string) service.Servers {

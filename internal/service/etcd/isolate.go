@@ -61,9 +61,9 @@ func isolates(story []scenario.Step) bool {
 func heal(ctx context.Context, of service.Servers, story service.Story, m *etcdproc.Member) error {
 	s := of.(*servers)
 	s.cluster.Heal(m)
-	story.Remark(story.Now(), m.Name()+" and the others reach each other again")
+	story.Remark(story.Now(), m.Name+" and the others reach each other again")
 	if serving, most := s.Serving(); most && slices.Contains(serving, m) {
-		if err := story.Meanwhile(ctx, m.Name()+" to catch up", m.AwaitCaughtUp); err != nil {
+		if err := story.Meanwhile(ctx, m.Name+" to catch up", m.AwaitCaughtUp); err != nil {
 			return err
 		}
 	}

@@ -39,14 +39,15 @@ var restartAll = service.Fault{
 		for _, m := range s.cluster.Members {
 			err := story.Meanwhile(ctx, m.Name+" to start", func(ctx context.Context) error {
 				s.account.forget()
-				return s.cluster.Restart(ctx, m)
+				return m.Restart(ctx)
 			})
 			if err != nil {
 				return err
 			}
 			story.Guard(m.Process())
 		}
-		if err := story.Meanwhile(ctx, "Hazelcast to serve", s.cluster.Await); err != nil {
+		err := story.Meanwhile(ctx, "Hazelcast to serve", func(ctx context.Context) error { return proc.AwaitAll(ctx, s.cluster.Members) })
+		if err != nil {
 			return err
 		}
 		story.Remark(story.Now(), "all members of Hazelcast are started again, and know nothing")

@@ -38,11 +38,7 @@ func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.L
 	if err != nil {
 		return service.Launched{}, err
 	}
-	launched := service.Launched{Endpoints: cluster.Accounts()}
-	for _, m := range cluster.Members {
-		launched.Processes = append(launched.Processes, m.Process())
-	}
-	return launched, nil
+	return service.Launched{Endpoints: cluster.Accounts(), Processes: proc.Processes(cluster.Members)}, nil
 }
 
 func startCluster(ctx context.Context, g *proc.Group, world setting.Values) (*hzproc.Cluster, error) {

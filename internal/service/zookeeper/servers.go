@@ -47,11 +47,7 @@ func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.L
 	if err != nil {
 		return service.Launched{}, err
 	}
-	launched := service.Launched{Endpoints: cluster.Endpoints()}
-	for _, m := range cluster.Members {
-		launched.Processes = append(launched.Processes, m.Process())
-	}
-	return launched, nil
+	return service.Launched{Endpoints: cluster.Endpoints(), Processes: proc.Processes(cluster.Members)}, nil
 }
 
 func join(stage service.Stage, endpoints []string) service.Servers {

@@ -35,11 +35,8 @@ var (
 
 // Node is one, the only one of its cluster.
 type Node struct {
-	Addr    string // for clients
-	Process *proc.Process
-
-	group     *proc.Group
-	arguments []string
+	proc.Node
+	Addr string // for clients
 }
 
 // Start starts a node in g, whose program must have Command, and returns when it serves.
@@ -49,62 +46,33 @@ func Start(ctx context.Context, g *proc.Group) (*Node, error) {
 	if where, bring := Found(); where == "" {
 		return nil, fmt.Errorf("elasticsearch is missing: %s", bring)
 	}
+	free, err := ports.Free(2)
+	if err != nil {
+		return nil, fmt.Errorf("elasticsearch: %w", err)
+	}
 	dir, err := os.MkdirTemp(g.Dir, "elasticsearch")
 	if err != nil {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
-	arguments, addr, err := prepare(dir)
-	if err != nil {
-		return nil, fmt.Errorf("elasticsearch: %w", err)
-	}
-	n := &Node{Addr: addr, group: g, arguments: arguments}
-	if err := n.start(ctx); err != nil {
-		return nil, err
-	}
-	return n, nil
-}
-
-// start starts a process for the node, and returns when it serves.
-func (n *Node) start(ctx context.Context) (err error) {
-	if n.Process, err = n.group.Start("elasticsearch1", nil, n.arguments...); err != nil {
-		return err
-	}
-	if err := n.Process.Await(ctx, n.ping); err != nil {
-		return errors.Join(err, n.Process.Kill())
-	}
-	return nil
-}
-
-// Restart kills the node's process, starts another one with what the node has kept, and
-// returns when it serves.
-func (n *Node) Restart(ctx context.Context) error {
-	if err := n.Process.Kill(); err != nil {
-		return err
-	}
-	return n.start(ctx)
-}
-
-// prepare writes the files of a node, and returns the arguments of its process and its
-// address for clients.
-func prepare(dir string) (arguments []string, addr string, err error) {
-	free, err := ports.Free(2)
-	if err != nil {
-		return nil, "", err
-	}
-	clients, peers := netip.MustParseAddrPort(free[0]), netip.MustParseAddrPort(free[1])
 	config := filepath.Join(dir, "node_1", "config") // where the first node looks for it
 	source := filepath.Join(dir, "Node.java")
 	err = errors.Join(
 		os.MkdirAll(config, 0o700),
 		os.WriteFile(filepath.Join(config, "log4j2.properties"), logging, 0o600),
 		os.WriteFile(source, program, 0o600))
-	arguments = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
+	if err != nil {
+		return nil, fmt.Errorf("elasticsearch: %w", err)
+	}
+	clients, peers := netip.MustParseAddrPort(free[0]), netip.MustParseAddrPort(free[1])
+	n := &Node{Node: proc.Node{Group: g, Name: "elasticsearch1"}, Addr: free[0]}
+	n.Serves = n.serves
+	n.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
 		[]string{"-cp", filepath.Join(libraries.Found(), "*"), source, dir, clients.Addr().String(), fmt.Sprint(clients.Port()), fmt.Sprint(peers.Port())})
-	return arguments, free[0], err
+	return n, n.Restart(ctx)
 }
 
-// ping asks once whether the node serves all documents that it has.
-func (n *Node) ping(ctx context.Context) error {
+// serves asks once whether the node serves all documents that it has.
+func (n *Node) serves(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Addr+"/_cluster/health?wait_for_status=yellow&timeout=1s", nil)
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (c *Cluster) link() error {
 	for i, to := range c.Members {
 		l, err := network.Listen(func(conn net.Conn) { c.lead(conn, to) })
 		if err != nil {
-			return fmt.Errorf("the network of %s: %w", to.Name(), err)
+			return fmt.Errorf("the network of %s: %w", to.Name, err)
 		}
 		c.peers.listeners = append(c.peers.listeners, l)
 		configs[i] = to.config
@@ -134,7 +134,7 @@ func (m *Member) AwaitCaughtUp(ctx context.Context) error {
 		select {
 		case <-time.After(statusPeriod): // it may have no leader yet
 		case <-ctx.Done():
-			return fmt.Errorf("%s has not caught up: %w", m.Name(), context.Cause(ctx))
+			return fmt.Errorf("%s has not caught up: %w", m.Name, context.Cause(ctx))
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (c *Cluster) ByLeaseID(ctx context.Context) ([]*Member, error) {
 	for _, m := range c.Members {
 		status, err := client.Status(ctx, m.Endpoint())
 		if err != nil {
-			return nil, fmt.Errorf("ask %s for its ID: %w", m.Name(), err)
+			return nil, fmt.Errorf("ask %s for its ID: %w", m.Name, err)
 		}
 		all = append(all, grantor{m, status.Header.MemberId})
 	}
@@ -122,7 +122,7 @@ func inOrder(all []grantor) (ordered []*Member, err error) {
 	slices.SortFunc(all, func(a, b grantor) int { return cmp.Compare(a.first(), b.first()) })
 	for i, g := range all {
 		if i > 0 && all[i-1].first() == g.first() {
-			return nil, fmt.Errorf("the lease IDs of %s and %s both begin with %04x, so they are in no order: start another cluster", all[i-1].Name(), g.Name(), g.first())
+			return nil, fmt.Errorf("the lease IDs of %s and %s both begin with %04x, so they are in no order: start another cluster", all[i-1].Name, g.Name, g.first())
 		}
 		ordered = append(ordered, g.Member)
 	}

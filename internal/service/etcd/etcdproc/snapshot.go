@@ -33,7 +33,7 @@ func (c *Cluster) Save(ctx context.Context, file string) error {
 		return fmt.Errorf("snapshot of etcd: %w", err)
 	}
 	if _, err := snapshot.NewV3(zap.NewNop()).Save(ctx, config, file); err != nil {
-		return fmt.Errorf("snapshot of etcd, of %s to %s: %w", leader.Name(), file, err)
+		return fmt.Errorf("snapshot of etcd, of %s to %s: %w", leader.Name, file, err)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (c *Cluster) Restore(ctx context.Context, file string, r Restored) error {
 	}
 	for _, m := range c.Members {
 		if err := m.prepare(file, r); err != nil {
-			return fmt.Errorf("restore %s from %s: %w", m.Name(), file, err)
+			return fmt.Errorf("restore %s from %s: %w", m.Name, file, err)
 		}
 	}
 	if err := proc.KillAll(c.Members); err != nil {
@@ -69,7 +69,7 @@ func (c *Cluster) Restore(ctx context.Context, file string, r Restored) error {
 	}
 	for _, m := range c.Members {
 		if err := errors.Join(os.RemoveAll(m.config.Dir), os.Rename(m.restoredDir(), m.config.Dir)); err != nil {
-			return fmt.Errorf("restore %s: %w", m.Name(), err)
+			return fmt.Errorf("restore %s: %w", m.Name, err)
 		}
 	}
 	return c.start(ctx)
@@ -85,7 +85,7 @@ func (m *Member) prepare(file string, r Restored) error {
 	}
 	return snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
 		SnapshotPath:        file,
-		Name:                m.Name(),
+		Name:                m.Name,
 		OutputDataDir:       m.restoredDir(),
 		PeerURLs:            []string{"http://" + m.config.Found()},
 		InitialCluster:      m.config.Cluster,

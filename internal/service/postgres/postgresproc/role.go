@@ -126,7 +126,7 @@ func (s *Server) forget(ctx context.Context) error {
 		return fmt.Errorf("postgres: %s has no line of shared memory: %q", pidFile, told)
 	}
 	segment := strings.Fields(lines[line])
-	p, err := s.group.Start("postgres "+forgetArg, nil, append([]string{Arg, forgetArg}, segment...)...)
+	p, err := s.Group.Start("postgres "+forgetArg, nil, append([]string{Arg, forgetArg}, segment...)...)
 	if err != nil {
 		return err
 	}

@@ -54,11 +54,8 @@ func Run(args []string) error {
 // Server is a Redis that is a process. It keeps its address and its directory while its
 // process is gone.
 type Server struct {
-	proc.Node // of which Restart begins another process
-	Addr      string
-
-	group *proc.Group
-	args  []string // of Run
+	proc.Node
+	Addr string
 }
 
 // Start starts a Redis in g, whose program must call Run for Arg, and returns when it
@@ -69,7 +66,8 @@ func Start(ctx context.Context, g *proc.Group, program string, args ...string) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: free[0], group: g, args: append([]string{Arg, free[0], program}, args...)}
+	s := &Server{Node: proc.Node{Group: g, Name: "redis", Args: append([]string{Arg, free[0], program}, args...)}, Addr: free[0]}
+	s.Serves = s.serves
 	return s, s.Restart(ctx)
 }
 
@@ -80,15 +78,12 @@ const startDeadline = 30 * time.Second
 func (s *Server) Restart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it does not answer on %s after %v", s.Addr, startDeadline))
 	defer cancel()
-	if err := s.Begin(s.group, "redis", nil, s.args...); err != nil {
-		return err
-	}
-	return s.Process().Await(ctx, s.ping)
+	return s.Node.Restart(ctx)
 }
 
-// ping asks once whether the server serves. Until somebody listens it is not the client that
+// serves asks once whether the server serves. Until somebody listens it is not the client that
 // tries, as that tries more than once, and logs it.
-func (s *Server) ping(ctx context.Context) error {
+func (s *Server) serves(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr)
 	if err != nil {
 		return err

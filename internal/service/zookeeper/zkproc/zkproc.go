@@ -25,15 +25,7 @@ import (
 const Arg = "zookeeper-node"
 
 // Command is the role: to be a process of Java.
-func Command() *cobra.Command {
-	return &cobra.Command{
-		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a member of ZooKeeper", Hidden: true,
-		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return fmt.Errorf("zookeeper: %w", proc.Exec(args))
-		},
-	}
-}
+func Command() *cobra.Command { return proc.Command(Arg, "Be a member of ZooKeeper", "zookeeper") }
 
 //go:embed pom.xml
 var pom []byte
@@ -55,16 +47,13 @@ func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(c
 // Cluster is the members of a ZooKeeper.
 type Cluster struct{ Members []*Member }
 
-// Member is one of a Cluster. It keeps its name, its address and its directory while its
-// process is gone.
+// Member is one of a Cluster: zookeeper1 and so on. It keeps its address and its directory while its
+// process is gone. Its Restart takes most of the members: to bring back several that are missing for
+// it, restart them at the same time.
 type Member struct {
 	proc.Node
-
-	Name string // "zookeeper1" and so on
 	Addr string // for clients
-
-	group *proc.Group
-	dir   string
+	dir  string
 }
 
 // Start starts n members in g, whose program must have Command, and returns when all serve.
@@ -83,21 +72,15 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 	c := new(Cluster)
 	for i, addr := range clients {
 		name := fmt.Sprint("zookeeper", i+1)
-		m := &Member{Name: name, Addr: addr, group: g, dir: filepath.Join(g.Dir, name)}
+		m := &Member{Node: proc.Node{Group: g, Name: name}, Addr: addr, dir: filepath.Join(g.Dir, name)}
+		m.Args, m.Serves = m.args(), m.serves
 		if err := m.configure(i+1, peers); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		c.Members = append(c.Members, m)
 	}
-	for _, m := range c.Members {
-		if err := m.start(); err != nil {
-			return nil, errors.Join(err, proc.KillAll(c.Members))
-		}
-	}
-	for _, m := range c.Members {
-		if err := m.await(ctx); err != nil {
-			return nil, errors.Join(err, proc.KillAll(c.Members))
-		}
+	if err := proc.StartAll(ctx, c.Members, func(int) error { return nil }); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -156,25 +139,12 @@ var options = []string{
 	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
 }
 
-func (m *Member) start() error {
-	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
+func (m *Member) args() []string {
+	return slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
 		[]string{"-cp", filepath.Join(libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
-	return m.Begin(m.group, m.Name, nil, args...)
 }
 
-// Restart starts a process for the member, whose last one must have ended, with what it has
-// kept, and returns when it serves. That takes most of the members: to bring back several
-// that are missing for it, restart them at the same time.
-func (m *Member) Restart(ctx context.Context) error {
-	if err := m.start(); err != nil {
-		return err
-	}
-	return m.await(ctx)
-}
-
-func (m *Member) await(ctx context.Context) error {
-	return m.Process().Await(ctx, func(ctx context.Context) error {
-		_, err := m.mode(ctx)
-		return err
-	})
+func (m *Member) serves(ctx context.Context) error {
+	_, err := m.mode(ctx)
+	return err
 }
