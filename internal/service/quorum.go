@@ -214,9 +214,10 @@ func (e *Electing[M]) KillLeader() *Fault {
 // MemberFaults stop a member, let it go on, kill it and start it again, unless rules of the
 // service's own refuse that.
 func (e *Electing[M]) MemberFaults(rules ...NodeRule) []*Fault {
-	pause, resume := e.Pause(e.Lose(stopped[M]())), e.Resume(e.On(resumed[M](" goes on")))
-	kill, restart := e.Kill(e.Lose(killed[M]())), e.Restart(e.On(restarted[M]), rules...)
-	return []*Fault{&pause, &resume, &kill, &restart}
+	return []*Fault{
+		e.Pause(e.Lose(stopped[M]())), e.Resume(e.On(resumed[M](" goes on"))),
+		e.Kill(e.Lose(killed[M]())), e.Restart(e.On(restarted[M]), rules...),
+	}
 }
 
 // On does something with the member that a step names.

@@ -42,7 +42,7 @@ func Service() *service.Service {
 			Name: name, About: "A lock service of your own.", World: worldSettings, Client: clientSettings,
 			Nodes: nodes.Name + "1", Check: check,
 		},
-		Faults: []*service.Fault{&kill, &restart, &pause, &resume},
+		Faults: faults,
 
 		Found: func() (where, bring string) { return "yours: " + page, "" },
 		Where: "a command, named in the scenario",

@@ -35,7 +35,7 @@ func serviceAt(p place) *service.Service {
 			Nodes: nodes.Name + "[0-9]+", Halfway: true,
 			Check: check, Own: own,
 		},
-		Faults: []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, isolateReplica, healReplica, promote, fill, jump},
+		Faults: append(signals, isolateReplica, healReplica, promote, fill, jump),
 
 		Found: p.found, Where: wantEmbedded + ", or the URL of one that is there already", At: at,
 		Command: command, Start: p.start, Join: p.join, Reach: p.reach,

@@ -16,12 +16,9 @@ import (
 
 // Server is one that a run has for itself.
 type Server interface {
-	Process() *proc.Process
+	service.Controlled
 	Address() string
-	Kill() error
 	Restart(ctx context.Context) error
-	Pause(ctx context.Context) error
-	Resume() error
 }
 
 // Observer reads what a database tells of locks.
@@ -201,39 +198,17 @@ func (s *Servers) Final(ctx context.Context, key string) (value string, has bool
 
 // Faults are what can be done to the server.
 func Faults(nodes service.Nodes) []*service.Fault {
-	kill, restart := nodes.Kill(on(kill)), nodes.Restart(on(restart))
-	pause, resume := nodes.Pause(signal(" is stopped", Server.Pause)), nodes.Resume(signal(" goes on", resume))
-	return []*service.Fault{&kill, &restart, &pause, &resume}
+	return nodes.Faults(func(of service.Servers, node string) service.Subject {
+		s := of.(Running).common()
+		return service.Subject{Controlled: s.Server, Called: node, Told: s.ended}
+	}, restart)
 }
 
 // common is what the servers of a run have that embed Servers.
 func (s *Servers) common() *Servers { return s }
 
-// on is a fault of the server.
-func on(do func(*Servers, context.Context, service.Story, scenario.Step) error) service.Doing {
-	return func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		return do(of.(Running).common(), ctx, story, step)
-	}
-}
-
-// signal does something to the server's processes; how says so.
-func signal(how string, do func(Server, context.Context) error) service.Doing {
-	return on(func(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
-		return service.Noted(story, step.Node+how, func() error { return do(s.Server, ctx) })
-	})
-}
-
-func resume(s Server, _ context.Context) error { return s.Resume() }
-
-func kill(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
-	story.Ends(s.Server.Process())
-	if err := service.Noted(story, step.Node+" is killed", s.Server.Kill); err != nil {
-		return err
-	}
-	return story.AwaitClosed(ctx, "the end of what "+step.Node+" told", s.ended)
-}
-
-func restart(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
+func restart(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+	s := of.(Running).common()
 	if err := story.Meanwhile(ctx, step.Node+" to serve", s.Server.Restart); err != nil {
 		return err
 	}
