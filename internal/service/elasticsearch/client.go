@@ -38,7 +38,6 @@ type client struct {
 
 var _ service.Store = (*client)(nil)
 
-// Reach implements service.Client, as those below do.
 func (c *client) Reach(ctx context.Context) error { return c.call(ctx, http.MethodGet, "/", nil, nil) }
 
 func (c *client) Close(context.Context) error {
@@ -166,7 +165,6 @@ type tenure struct {
 	of *attempt
 }
 
-// Grant implements lock.Tenure, as the one below does.
 func (t *tenure) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.lock, Owner: t.of.owner, Mode: t.of.recipe.mode}
 }

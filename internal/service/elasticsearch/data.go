@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Under implements service.Store.
 func (c *client) Under(t service.Tenure) (of service.Data, within bool) {
 	d := data{of: c}
 	if t == nil {
@@ -136,7 +135,6 @@ func shownBy(ask *history.Event) history.Event {
 	return history.Event{Request: ask.Request, Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode}
 }
 
-// Final implements service.Keeper.
 func (s *servers) Final(ctx context.Context, key string) (value string, has bool, err error) {
 	f, err := s.node.file(ctx, s.stage.Plan().Prefix+"/", key)
 	return f.Source.Value, f.Found, err

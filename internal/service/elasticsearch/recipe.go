@@ -31,7 +31,6 @@ type recipe struct {
 	own  bool       // it is package eslock, in place of take and free
 }
 
-// Name implements service.Recipe, as the one below does.
 func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }

@@ -110,7 +110,6 @@ var fenced = recipe{
 	about: "The FencedLock of Hazelcast 5.4.0, by tryLockAndGetFence. Its token is the fence. Its holder can take it again, and has the same fence.",
 }
 
-// Name implements service.Recipe, as the one below does.
 func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }

@@ -22,7 +22,6 @@ type client struct {
 	recipe   *recipe
 }
 
-// Reach implements service.Client, as those below do.
 func (c *client) Reach(context.Context) error {
 	_, err := os.ReadDir(c.dir)
 	return err

@@ -36,7 +36,6 @@ type recipe struct {
 	guarded     bool // files are removed under a lock of the kernel
 }
 
-// Name implements service.Recipe, as About does.
 func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }
@@ -115,7 +114,6 @@ type servers struct {
 	stage service.Stage
 }
 
-// Endpoints implements service.Servers, as those below do.
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.dir}, nil
 }

@@ -57,7 +57,6 @@ func (t *tenure) keep() {
 	}
 }
 
-// Grant implements lock.Tenure, as Unlock does.
 func (t *tenure) Grant() lock.Grant { return t.grant }
 
 // Unlock gives the file a name with that of the tenure, and then removes it: so the kernel tells
@@ -80,7 +79,6 @@ func (t *tenure) Unlock(ctx context.Context) error {
 	return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: err}
 }
 
-// Name implements service.Tenure, as the methods below do.
 func (t *tenure) Name() string { return t.grant.Owner }
 
 func (t *tenure) Session() string { return t.grant.Owner }

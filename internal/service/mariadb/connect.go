@@ -62,7 +62,6 @@ func databaseOf(lock string) string {
 // quoted is a name in statements that take no parameters.
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// Name implements sqlservice.Database.
 func (place) Name() string { return Name }
 
 func (p place) Connect(ctx context.Context, lock string) (sqlservice.Conn, error) {

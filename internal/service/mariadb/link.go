@@ -22,7 +22,6 @@ var answers = map[uint16]sqlservice.Answer{
 	1062: sqlservice.Exists, 1205: sqlservice.GaveUp, 1213: sqlservice.Deadlocked, 1317: sqlservice.Canceled,
 }
 
-// Answer implements sqlservice.Database.
 func (place) Answer(err error) sqlservice.Answer {
 	var answered *mysql.MySQLError
 	if !errors.As(err, &answered) {
@@ -38,7 +37,6 @@ type link struct {
 	id     int64 // by which the server knows it
 }
 
-// Begin implements sqlservice.Conn.
 func (l *link) Begin(ctx context.Context) error {
 	_, err := l.Run(ctx, "START TRANSACTION")
 	return err

@@ -16,7 +16,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// Open implements sqlservice.Observer.
 func (s *servers) Open(ctx context.Context) error {
 	conn, err := s.Connect(ctx)
 	if err != nil {
@@ -29,14 +28,12 @@ func (s *servers) Open(ctx context.Context) error {
 	return err
 }
 
-// Shut implements sqlservice.Observer.
 func (s *servers) Shut() {
 	if s.tables.Told != nil {
 		s.tables.Told.HangUp()
 	}
 }
 
-// Round implements sqlservice.Observer.
 func (s *servers) Round(ctx context.Context) error { return s.tables.Round(ctx, s.Account) }
 
 // goesOn asks whether a connection still has a lock. A transaction that goes on has a row
@@ -87,7 +84,6 @@ func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservic
 	return mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
 }
 
-// Make implements sqlservice.Observer.
 func (s *servers) Make(ctx context.Context) error {
 	if err := s.Administer(ctx, create(s.database)); err != nil {
 		return err

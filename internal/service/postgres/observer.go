@@ -55,7 +55,6 @@ func (s *servers) Open(ctx context.Context) error {
 	return s.confirm(ctx)
 }
 
-// Shut implements sqlservice.Observer.
 func (s *servers) Shut() {
 	if s.conn != nil {
 		s.conn.HangUp()
@@ -66,7 +65,6 @@ func (s *servers) confirm(ctx context.Context) error {
 	return s.conn.QueryRow(ctx, "SELECT confirmed_flush_lsn::text FROM pg_replication_slots WHERE slot_name = $1", s.slot()).Scan(&s.confirmed)
 }
 
-// Round implements sqlservice.Observer.
 func (s *servers) Round(ctx context.Context) error {
 	s.Account.Asking()
 	if _, err := s.conn.Exec(ctx, statement("flush")); err != nil {
@@ -162,7 +160,6 @@ func startPooler(ctx context.Context, of sqlservice.Running) error {
 	return nil
 }
 
-// Make implements sqlservice.Observer.
 func (s *servers) Make(ctx context.Context) error {
 	var make []string
 	if s.database != "" {

@@ -73,7 +73,6 @@ type client struct {
 	asker    asker
 }
 
-// Reach implements service.Client, as those below do.
 func (c *client) Reach(ctx context.Context) error {
 	for _, node := range c.nodes {
 		if err := node.Ping(ctx).Err(); err != nil {
@@ -90,7 +89,6 @@ func (c *client) Close(context.Context) (err error) {
 	return err
 }
 
-// ReadToken implements service.TokenReader.
 func (c *client) ReadToken(ctx context.Context, lock string) (fence.Token, error) {
 	d, err := contentsOf(ctx, c.nodes[0], []string{lock}, "")
 	if err != nil {
@@ -182,5 +180,4 @@ type reentrant struct {
 	asking *asking
 }
 
-// Again implements service.Reentrant.
 func (r *reentrant) Again(ctx context.Context) (service.Tenure, error) { return r.asking.lock(ctx) }

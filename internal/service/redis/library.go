@@ -143,7 +143,6 @@ func tellOwner(ctx context.Context, owner string) {
 	}
 }
 
-// ProcessHook implements redis.Hook, as the next two do.
 func (overhear) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)

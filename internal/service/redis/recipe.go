@@ -73,7 +73,6 @@ func needs(clients map[string]scenario.Client, nodes int) int {
 
 func (r *traits) common() *traits { return r }
 
-// Name implements service.Recipe, as About does.
 func (r *traits) Name() string { return r.name }
 
 func (r *traits) About() string { return r.about }

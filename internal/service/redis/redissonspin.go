@@ -33,7 +33,6 @@ const (
 // one for all.
 type spinning struct{ lock.Backend }
 
-// Lock implements lock.Backend.
 func (s spinning) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 	pause := firstPause
 	for tries := 1; ; tries++ {

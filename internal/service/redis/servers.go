@@ -142,7 +142,6 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", n.options.Addr)
 }
 
-// Observe implements service.Servers, as those below do.
 func (s *servers) Observe(ctx context.Context) error {
 	s.account = newAccount(s.stage, len(s.nodes), needs(s.stage.Plan().Clients, len(s.nodes)))
 	for _, n := range s.nodes {

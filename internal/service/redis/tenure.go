@@ -87,7 +87,6 @@ func (t *tenure) renew(ttl time.Duration) {
 	}
 }
 
-// Grant implements lock.Tenure, as Unlock does.
 func (t *tenure) Grant() lock.Grant { return t.grant }
 
 func (t *tenure) Unlock(ctx context.Context) error {

@@ -26,7 +26,6 @@ func open(_ string, endpoints []string) (sqlservice.Database, error) {
 	return file(endpoints[0]), nil
 }
 
-// Name implements sqlservice.Database.
 func (file) Name() string { return Name }
 
 // Pool makes connections that wait for a writer who has the file's lock, up to as long as
@@ -61,7 +60,6 @@ func (f file) open(ctx context.Context) (*link, error) {
 // errCanceled is of a wait that was cancelled.
 var errCanceled = errors.New("the wait for the file's lock was cancelled")
 
-// Answer implements sqlservice.Database.
 func (file) Answer(err error) sqlservice.Answer {
 	var answered *sqlite.Error
 	switch {

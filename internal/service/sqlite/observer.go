@@ -30,7 +30,6 @@ func newServers(stage service.Stage, f file) *servers {
 // account is the file beside a run's file that tells of its holders.
 func (f file) account() file { return f + "-held.db" }
 
-// Make implements sqlservice.Observer.
 func (s *servers) Make(ctx context.Context) error {
 	for _, f := range []file{s.file, s.file.account()} {
 		if err := os.WriteFile(string(f), nil, 0o600); err != nil {
@@ -49,7 +48,6 @@ func (s *servers) Make(ctx context.Context) error {
 	return err
 }
 
-// Open implements sqlservice.Observer.
 func (s *servers) Open(ctx context.Context) error {
 	for f, to := range map[file]**sqlservice.Link{s.file: &s.tables.Told, s.file.account(): &s.tables.Held} {
 		l, err := f.open(ctx)
@@ -77,7 +75,6 @@ func (s *servers) Shut() {
 	_ = s.index.Close()
 }
 
-// Round implements sqlservice.Observer.
 func (s *servers) Round(ctx context.Context) error { return s.tables.Round(ctx, s.Account) }
 
 // goesOn asks whether a transaction goes on: it is not committed, and its process has the lock.

@@ -25,7 +25,6 @@ type Client struct {
 	tenures sync.Map         // name → *readTenure, or *heldTenure where the requests are within its transaction
 }
 
-// Reach implements service.Client.
 func (c *Client) Reach(ctx context.Context) error {
 	conn, err := c.Database.Connect(ctx, "")
 	if err == nil {

@@ -121,13 +121,11 @@ func Open(ctx context.Context, connector driver.Connector) (*Link, error) {
 	return &Link{conn, db}, nil
 }
 
-// HangUp implements Conn.
 func (l *Link) HangUp() {
 	_ = l.Conn.Close()
 	_ = l.db.Close()
 }
 
-// Run implements Conn.
 func (l *Link) Run(ctx context.Context, statement string, args ...any) (bool, error) {
 	positional, inOrder := positional(statement, args)
 	result, err := l.ExecContext(ctx, positional, inOrder...)
@@ -138,7 +136,6 @@ func (l *Link) Run(ctx context.Context, statement string, args ...any) (bool, er
 	return rows > 0, err
 }
 
-// Row implements Conn.
 func (l *Link) Row(ctx context.Context, statement string, args ...any) Row {
 	positional, inOrder := positional(statement, args)
 	return l.QueryRowContext(ctx, positional, inOrder...)

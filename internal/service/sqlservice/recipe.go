@@ -60,10 +60,8 @@ func (r *Recipe) Inside(of setting.Values) bool {
 // is told of it as kind says.
 type Looking func(ctx context.Context, conn Conn, a *Attempt, by, kind string) (Seen, error)
 
-// Name implements service.Recipe.
 func (r *Recipe) Name() string { return r.ID }
 
-// About implements service.Recipe.
 func (r *Recipe) About() string { return r.Text }
 
 // NoToken is what recipes show that have no number.

@@ -99,7 +99,6 @@ func (s *Servers) watch(ctx, starting context.Context) error {
 	return nil
 }
 
-// Endpoints implements service.Servers.
 func (s *Servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.Address}, nil
 }
@@ -182,7 +181,6 @@ func MakeTables(ctx context.Context, d Database, lock string, dialect sqllock.Di
 	return err
 }
 
-// Final implements service.Keeper.
 func (s *Servers) Final(ctx context.Context, key string) (value string, has bool, err error) {
 	conn, err := s.Connect(ctx)
 	if err != nil {

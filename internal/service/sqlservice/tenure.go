@@ -27,7 +27,6 @@ type tenure struct {
 	of *asking
 }
 
-// Grant implements lock.Tenure.
 func (t *tenure) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.Attempt.Lock, Owner: t.of.Owner, Token: t.of.Token}
 }
@@ -93,7 +92,6 @@ func (w *asking) ask(ctx context.Context, stands func(owner string)) (lock.Tenur
 // rowTenure is one that a row says. It ends by the client's clock when the lease does.
 type rowTenure struct{ tenure }
 
-// Unlock implements lock.Tenure.
 func (t *rowTenure) Unlock(ctx context.Context) error {
 	t.End(nil)
 	conn, err := t.of.Database.Connect(ctx, t.of.Attempt.Lock)
