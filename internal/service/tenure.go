@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,11 @@ func (g Granted) Name() string { return g.Grant().Owner }
 func (g Granted) Session() string { return g.Grant().Owner }
 
 func (g Granted) Shown() (token fence.Token, remark string) { return g.Grant().Token, "" }
+
+// Look is of services that have no way of their own to look.
+func (g Granted) Look(_ context.Context, how string) (said string, err error) {
+	return "", fmt.Errorf("there is no look %q", how)
+}
 
 // IsClosed reports whether a channel, to which nothing is sent, is closed.
 func IsClosed(c <-chan struct{}) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/eslock"
 )
 
 // Name is what scenarios call the service.
@@ -91,7 +92,9 @@ func (c *client) asking(op, scope, in string) (*attempt, error) {
 	a.attempt = attemptOf(a.owner, scope)
 	if c.recipe.own {
 		var err error
-		if a.own, err = a.backend(); err != nil {
+		a.own, err = eslock.New(a.url.String(), a.settings.Time(setting.TTL),
+			eslock.Index(indexOf(a.lock)), eslock.HTTP(a.http), eslock.Owner(func() string { return a.owner }))
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -190,7 +193,7 @@ type held struct {
 func (h *held) Look(ctx context.Context, _ string) (said string, err error) {
 	a := h.of
 	question := "asked Elasticsearch whose " + a.lock + " is"
-	d, err := a.get(ctx, a.lock)
+	d, err := a.document(ctx, a.lock)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", question, err)

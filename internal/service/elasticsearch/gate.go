@@ -120,7 +120,7 @@ func (g *gate) inOrder(r *http.Request, question *history.Event, send sending) (
 func (g *gate) seeLocks(ctx context.Context, r *http.Request, sent time.Time, status int, answer []byte) error {
 	attempt, of := r.Header.Get(opaqueID), ""
 	for _, lock := range ownLast(g.locks, attempt) {
-		d, err := g.node.get(ctx, lock)
+		d, err := g.node.document(ctx, lock)
 		if err != nil {
 			return err
 		}

@@ -25,11 +25,6 @@ type reader struct {
 
 var _ queuing = (*reader)(nil)
 
-func (c *client) newReader(scope string) *reader {
-	place := lock.Grant{Scope: scope, Mode: fence.Shared}
-	return &reader{Later: service.Later{Place: place}, locks: c.locks, placed: make(chan struct{})}
-}
-
 func (r *reader) stands() <-chan struct{} { return r.placed }
 
 func (r *reader) take(ctx context.Context, _ string) error {

@@ -28,9 +28,6 @@ func fileOf(dir, lock, ending string) string {
 	return filepath.Join(dir, url.PathEscape(lock)+ending)
 }
 
-// freeOf is the name of a lock file that its owner releases.
-func freeOf(dir, lock, owner string) string { return fileOf(dir, lock, "."+owner+isFree) }
-
 // partsOf reads the name of a lock file, and of one that its owner has released; false: it is
 // another file.
 func partsOf(name string) (lock, owner string, is bool) {

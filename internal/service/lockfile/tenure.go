@@ -70,7 +70,7 @@ func (t *tenure) Unlock(ctx context.Context) error {
 		if !named(t.file) {
 			return lock.ErrLost
 		}
-		free := freeOf(t.of.dir, t.grant.Scope, t.grant.Owner)
+		free := fileOf(t.of.dir, t.grant.Scope, "."+t.grant.Owner+isFree)
 		return errors.Join(os.Rename(t.file.Name(), free), os.Remove(free))
 	})
 	if err == nil || err == lock.ErrLost {

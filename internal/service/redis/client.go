@@ -121,7 +121,7 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 		return nil, err
 	}
 	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
-		return w.lock(toTell(ctx, stands))
+		return w.lock(context.WithValue(ctx, tellKey{}, stands))
 	})
 }
 

@@ -130,12 +130,8 @@ func (o opened) taken(ctx context.Context, w *asking, ask func(context.Context, 
 // lock.
 type overhear struct{}
 
+// tellKey is of a context in which who asks for a lock tells its owner once it has asked.
 type tellKey struct{}
-
-// toTell returns a context in which who asks for a lock tells its owner once it has asked.
-func toTell(ctx context.Context, tell func(owner string)) context.Context {
-	return context.WithValue(ctx, tellKey{}, tell)
-}
 
 func tellOwner(ctx context.Context, owner string) {
 	if tell, wanted := ctx.Value(tellKey{}).(func(string)); wanted {

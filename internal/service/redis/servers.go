@@ -79,7 +79,8 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 	}
 	world := s.stage.Plan().World
 	server, err := redisproc.Start(ctx, s.stage.Group(), program, slices.Concat(
-		redisproc.Settings(dir, world.Text(settingPersistence)), memorySettings(world.Text(settingEviction)),
+		redisproc.Settings(dir, world.Text(settingPersistence)),
+		[]string{"--maxmemory", fmt.Sprint(memory), "--maxmemory-policy", evictions[world.Text(settingEviction)]},
 		[]string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}, more)...)
 	if err != nil {
 		return nil, err

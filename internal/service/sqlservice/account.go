@@ -110,7 +110,10 @@ func (a *Account) Settle(ctx context.Context) error {
 
 // row takes in what a row says.
 func (a *Account) row(now Told) {
-	now.Lock = lockOf(now.Lock, a.stage.Plan().Locks)
+	locks := a.stage.Plan().Locks
+	if i := slices.IndexFunc(locks, func(lock string) bool { return KeyOf(lock) == now.Lock }); i >= 0 {
+		now.Lock = locks[i] // it was the key in a table
+	}
 	place := now.Table + " " + now.Lock
 	before, was := a.rows[place]
 	switch {

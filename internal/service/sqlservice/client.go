@@ -84,7 +84,7 @@ func (c *Client) take(ctx context.Context, op, scope, in string, stands func(own
 		return nil, err
 	}
 	service.Stand(ctx, t.Grant().Owner)
-	return named{service.Granted{Tenure: t}, c.Database.Name()}, nil
+	return service.Granted{Tenure: t}, nil
 }
 
 // asking is a client that asks for a lock, perhaps more than once.

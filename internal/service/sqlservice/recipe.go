@@ -142,16 +142,6 @@ func KeyOf(lock string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
 
-// lockOf is the lock of a key of the table; where no lock has it, the key.
-func lockOf(key string, locks []string) string {
-	for _, lock := range locks {
-		if KeyOf(lock) == key {
-			return lock
-		}
-	}
-	return key
-}
-
 // SpringJDBC is a program in Java, with Spring Integration itself.
 func SpringJDBC() Recipe {
 	return Recipe{

@@ -41,6 +41,7 @@ type Servers struct {
 	Database Database // as gcsim itself reaches it
 	Observer Observer
 	Account  *Account
+	Tables   // that the observer reads, if it does
 	// Address is the one of Endpoints.
 	Address string
 	// Found is the statement that finds what a key holds. Drop is that which drops the run's

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/proc"
@@ -173,7 +172,7 @@ const reachDeadline = 10 * time.Second
 // reach asks one that is there already. A server of which runs cannot have an account is of no
 // use.
 func (d *About) reach(ctx context.Context, endpoints []string) error {
-	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
+	if len(endpoints) != 1 || !service.IsAddress(endpoints[0]) {
 		return fmt.Errorf("%s at %q: want one HOST:PORT", d.Name, endpoints)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
@@ -191,10 +190,4 @@ func (d *About) reach(ctx context.Context, endpoints []string) error {
 		return fmt.Errorf("%s at %s: %w", d.Name, endpoints[0], err)
 	}
 	return nil
-}
-
-// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
-func isAddress(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
 }

@@ -2,24 +2,12 @@ package sqlservice
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
-
-// named is a tenure of any kind, which the account calls by its owner.
-type named struct {
-	service.Granted
-	database string
-}
-
-// Look is never asked for: no setting names a way of the service's own.
-func (n named) Look(_ context.Context, how string) (said string, err error) {
-	return "", fmt.Errorf("%s: there is no look %q", n.database, how)
-}
 
 // tenure is what those have that package sqllock has not taken.
 type tenure struct {

@@ -35,7 +35,7 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 	}
 	w := &asking{client: c, op: op, lock: scope, id: uuid.NewString()}
 	if c.recipe.library {
-		w.library = newLibraryLock(w)
+		w.library = &libraryLock{of: w, lock: zk.NewLock(w.Conn, w.lock, anybody), locked: make(chan error, 1)}
 	}
 	return w, nil
 }

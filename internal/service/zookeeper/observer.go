@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 )
 
@@ -26,13 +25,6 @@ type observer struct {
 	streams map[string]*watch.Stream // of the members that tell now, by address
 	failed  map[string]error         // why a member last did not tell
 	changed chan struct{}            // closed when there are others
-}
-
-func newObserver(stage service.Stage) *observer {
-	return &observer{
-		account: newAccount(stage), locks: stage.Plan().Locks,
-		streams: make(map[string]*watch.Stream), failed: make(map[string]error), changed: make(chan struct{}),
-	}
 }
 
 // follow has a member tell until ctx is done, also after its stream has ended. One that has just
@@ -69,13 +61,6 @@ func (o *observer) note(addr string, s *watch.Stream, err error) (before *watch.
 	close(o.changed)
 	o.changed = make(chan struct{})
 	return before
-}
-
-// drop ends the stream of a member that will not go on with it. Nobody asks it any more.
-func (o *observer) drop(addr string) {
-	if s := o.note(addr, nil, nil); s != nil {
-		s.Close()
-	}
 }
 
 // await returns when a member tells.
@@ -156,14 +141,12 @@ func (o *observer) position(ctx context.Context) (zxid int64, err error) {
 		}()
 	}
 	o.mu.Unlock()
-	err = errNobody
 	for range cap(answers) {
-		a := <-answers
-		if a.err == nil {
+		if a := <-answers; a.err == nil {
 			return a.zxid, nil
 		}
 	}
-	return 0, err
+	return 0, errNobody
 }
 
 // holding holds back what a member tells until the account has what was before.

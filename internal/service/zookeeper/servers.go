@@ -35,7 +35,11 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	s := &servers{cluster: cluster, endpoints: cluster.Endpoints()}
 	s.Quorum = service.Quorum[*zkproc.Member]{
 		Of: nodes, Stage: stage, Members: cluster.Members, Elect: cluster.Leader, Settle: s.settle,
-		Stopped: func(m *zkproc.Member) { s.observer.drop(m.Addr) },
+		Stopped: func(m *zkproc.Member) { // it will not go on with its stream, and nobody asks it any more
+			if stream := s.observer.note(m.Addr, nil, nil); stream != nil {
+				stream.Close()
+			}
+		},
 	}
 	s.Guard()
 	return s, nil
@@ -56,7 +60,10 @@ func join(stage service.Stage, endpoints []string) service.Servers {
 
 // Observe returns when all members tell.
 func (s *servers) Observe(ctx context.Context) error {
-	s.observer = newObserver(s.Stage)
+	s.observer = &observer{
+		account: newAccount(s.Stage), locks: s.Stage.Plan().Locks,
+		streams: make(map[string]*watch.Stream), failed: make(map[string]error), changed: make(chan struct{}),
+	}
 	begun, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("ZooKeeper does not answer after %v", observeDeadline))
 	defer cancel()
 	for _, addr := range s.endpoints {

@@ -47,9 +47,7 @@ func Service() *service.Service {
 		Shows: func(client setting.Values) string {
 			return map[string]string{tokenCzxid: history.ShowsGrant, tokenSequence: history.ShowsAny}[client.Text(setting.Token)]
 		},
-		Bounds: func(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
-			return nodes.Bounds(world, clients)
-		},
+		Bounds:   nodes.Bounds,
 		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
 	}
 }

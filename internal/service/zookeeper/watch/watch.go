@@ -138,7 +138,10 @@ func (s *Stream) read() {
 		xid, zxid, code := packet.int(), packet.long(), packet.int()
 		switch {
 		case xid == xidEvent:
-			s.event(zxid, packet)
+			kind, _, path := packet.int(), packet.int(), packet.string() // the second is the state of the session
+			if kind == eventCreated || kind == eventDeleted {
+				s.tell(Event{Path: path, Zxid: zxid, Deleted: kind == eventDeleted})
+			}
 		case xid >= 0:
 			s.mu.Lock()
 			if waits := s.answers[xid]; waits != nil {
@@ -147,13 +150,6 @@ func (s *Stream) read() {
 			}
 			s.mu.Unlock()
 		}
-	}
-}
-
-func (s *Stream) event(zxid int64, packet reader) {
-	kind, _ := packet.int(), packet.int() // the second is the state of the session
-	if path := packet.string(); kind == eventCreated || kind == eventDeleted {
-		s.tell(Event{Path: path, Zxid: zxid, Deleted: kind == eventDeleted})
 	}
 }
 
