@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -112,10 +113,7 @@ func (a *attempt) ask(ctx context.Context, stands func()) (service.Tenure, error
 			return t, err
 		}
 		stands()
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, retry)
 	}
 	if err := a.leave(late); err != nil {
 		return nil, a.failed(a.op, errors.Join(ctx.Err(), err))

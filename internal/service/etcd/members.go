@@ -13,6 +13,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
 // members are the connections to the members of etcd that a client knows. A member
@@ -61,12 +63,7 @@ func (m *members) attend() (done func() (broke bool)) {
 	var broke atomic.Bool
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		for {
-			select {
-			case <-time.After(memberPeriod):
-			case <-ctx.Done():
-				return
-			}
+		for sleep.For(ctx, memberPeriod) {
 			for _, conn := range m.silent(ctx) {
 				broke.Store(true) // before anybody notices
 				conn.Close()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -87,9 +88,7 @@ func alone(ctx context.Context, path string, do func(*os.File) error) error {
 		case has:
 			return do(f)
 		}
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
+		if !sleep.For(ctx, retry) {
 			return ctx.Err()
 		}
 	}

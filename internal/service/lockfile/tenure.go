@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -40,12 +41,7 @@ func (t *tenure) touch() error {
 // keep touches the file until the tenure is over. A file that others may call stale is not touched
 // again.
 func (t *tenure) keep() {
-	for {
-		select {
-		case <-time.After(t.ttl() / 3):
-		case <-t.Done():
-			return
-		}
+	for sleep.For(t.Context(), t.ttl()/3) {
 		switch {
 		case !named(t.file):
 			t.End(lock.ErrLost)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -67,12 +68,7 @@ func (a *account) change(node int, to func(database) database) {
 func (a *account) outlast(ctx context.Context, node int) {
 	for {
 		next := a.expires(node)
-		if next.IsZero() {
-			return
-		}
-		select {
-		case <-time.After(time.Until(next)):
-		case <-ctx.Done():
+		if next.IsZero() || !sleep.For(ctx, time.Until(next)) {
 			return
 		}
 		a.change(node, func(d database) database {

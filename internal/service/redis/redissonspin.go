@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
@@ -40,9 +41,7 @@ func (s spinning) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 		if !errors.Is(err, lock.ErrLocked) {
 			return t, err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			return nil, fence.Definite.Wrap(ctx.Err())
 		}
 		pause = min(lastPause, 2*pause+rand.N(time.Duration(tries)*time.Millisecond))

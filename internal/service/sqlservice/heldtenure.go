@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -126,16 +127,12 @@ func (w *asking) watchWait(ctx context.Context, waiting Conn, stands func(owner 
 		return // nobody is told, and who asked waits for the lock itself
 	}
 	defer conn.HangUp()
-	for {
-		waits, err := waiting.Waits(ctx, conn)
-		if err != nil {
-			return
-		}
-		if waits {
-			stands(w.Owner)
-			return
-		}
-		time.Sleep(PollEvery)
+	waits := false
+	for err == nil && !waits && sleep.For(ctx, PollEvery) {
+		waits, err = waiting.Waits(ctx, conn)
+	}
+	if waits {
+		stands(w.Owner)
 	}
 }
 

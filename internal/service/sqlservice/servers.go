@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -91,10 +92,7 @@ func (s *Servers) watch(ctx, starting context.Context) error {
 				s.Stage.Fail(p, fmt.Errorf("the observer of %s: %w", s.Database.Name(), err))
 				return
 			}
-			select {
-			case <-watching.Done():
-			case <-time.After(PollEvery):
-			}
+			sleep.For(watching, PollEvery)
 		}
 	})
 	return nil

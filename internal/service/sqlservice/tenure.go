@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -69,10 +70,7 @@ func (w *asking) ask(ctx context.Context, stands func(owner string)) (lock.Tenur
 		if stands != nil {
 			stands(w.Owner)
 		}
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, retry)
 	}
 	return nil, fence.Definite.Wrap(ctx.Err())
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 )
 
@@ -41,10 +42,7 @@ func (o *observer) follow(ctx context.Context, addr string) {
 			err = s.Err()
 		}
 		o.note(addr, nil, err)
-		select {
-		case <-time.After(followAgain):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, followAgain)
 	}
 }
 

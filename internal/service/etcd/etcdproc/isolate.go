@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
@@ -131,9 +131,7 @@ func (m *Member) AwaitCaughtUp(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-time.After(statusPeriod): // it may have no leader yet
-		case <-ctx.Done():
+		if !sleep.For(ctx, statusPeriod) { // it may have no leader yet
 			return fmt.Errorf("%s has not caught up: %w", m.Name, context.Cause(ctx))
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
 // statusPeriod is how long a member is left alone between two questions.
@@ -41,10 +43,7 @@ func (c *Cluster) Leader(ctx context.Context) (*Member, error) {
 					case <-asking.Done():
 					}
 				}
-				select {
-				case <-time.After(statusPeriod):
-				case <-asking.Done():
-				}
+				sleep.For(asking, statusPeriod)
 			}
 		})
 	}
