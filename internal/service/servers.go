@@ -125,6 +125,14 @@ func (s *Service) SlotOf(tenure string) string {
 	return tenure
 }
 
+const (
+	// ReachDeadline is for how long servers that are there already are asked whether they answer.
+	ReachDeadline = 10 * time.Second
+	// ObserveDeadline is for how long servers are asked for the beginning of the account. PostgreSQL
+	// waits for the transactions that are open.
+	ObserveDeadline = 30 * time.Second
+)
+
 // Slack is how long a machine that is busy may take to do what is due.
 const Slack = 3 * time.Second
 

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -103,9 +102,6 @@ func (s *servers) node(server *redisproc.Server, url, addr string, place int) (*
 	return &node{name: nameOf(place), place: place, servers: s, server: server, options: options}, err
 }
 
-// reachDeadline is for how long a Redis that is there already is asked.
-const reachDeadline = 10 * time.Second
-
 // reach asks one that is there already. A Redis that allows no replica is of no use.
 func (p place) reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 || !service.IsAddress(endpoints[0]) {
@@ -116,7 +112,7 @@ func (p place) reach(ctx context.Context, endpoints []string) error {
 		return err
 	}
 	n := &node{name: "redis at " + endpoints[0], options: options}
-	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("%s does not answer after %v", n.name, reachDeadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, service.ReachDeadline, fmt.Errorf("%s does not answer after %v", n.name, service.ReachDeadline))
 	defer cancel()
 	client := redis.NewClient(options)
 	defer client.Close()

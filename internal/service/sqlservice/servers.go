@@ -53,14 +53,10 @@ type Servers struct {
 	stop  context.CancelFunc
 }
 
-// observeDeadline is for how long a database is asked for the beginning of the account.
-// PostgreSQL waits for the transactions that are open.
-const observeDeadline = 30 * time.Second
-
 // Observe implements service.Servers. It makes the run's database and its tables, too.
 func (s *Servers) Observe(ctx context.Context) error {
 	name := s.Database.Name()
-	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("%s does not answer after %v", name, observeDeadline))
+	starting, cancel := context.WithTimeoutCause(ctx, service.ObserveDeadline, fmt.Errorf("%s does not answer after %v", name, service.ObserveDeadline))
 	defer cancel()
 	if err := s.Observer.Make(starting); err != nil {
 		return fmt.Errorf("make the run's database: %w", err)

@@ -166,16 +166,13 @@ func (d *About) launch(ctx context.Context, g *proc.Group, world setting.Values)
 	return service.Launched{Endpoints: []string{server.Address()}, Processes: []*proc.Process{server.Process()}}, nil
 }
 
-// reachDeadline is for how long a server that is there already is asked.
-const reachDeadline = 10 * time.Second
-
 // reach asks one that is there already. A server of which runs cannot have an account is of no
 // use.
 func (d *About) reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 || !service.IsAddress(endpoints[0]) {
 		return fmt.Errorf("%s at %q: want one HOST:PORT", d.Name, endpoints)
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
+	ctx, cancel := context.WithTimeout(ctx, service.ReachDeadline)
 	defer cancel()
 	database, err := d.Open(d.url(), endpoints)
 	if err != nil {

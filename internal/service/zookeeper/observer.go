@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/sleep"
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 )
-
-// observeDeadline is for how long ZooKeeper is asked for the beginning of the account.
-const observeDeadline = 30 * time.Second
 
 // followAgain is the pause before a member is asked again that does not tell.
 const followAgain = 50 * time.Millisecond
@@ -81,7 +79,7 @@ func (o *observer) await(ctx context.Context, addr string) error {
 // join has a member tell, and returns when the account has all that it might have told
 // before: from another member, or by what is there.
 func (o *observer) join(ctx context.Context, addr string) (*watch.Stream, error) {
-	ctx, cancel := context.WithTimeout(ctx, observeDeadline)
+	ctx, cancel := context.WithTimeout(ctx, service.ObserveDeadline)
 	defer cancel()
 	held := &holding{tell: o.account.see}
 	s, err := watch.Follow(ctx, addr, o.locks, held.see)

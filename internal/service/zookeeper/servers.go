@@ -64,7 +64,7 @@ func (s *servers) Observe(ctx context.Context) error {
 		account: newAccount(s.Stage), locks: s.Stage.Plan().Locks,
 		streams: make(map[string]*watch.Stream), failed: make(map[string]error), changed: make(chan struct{}),
 	}
-	begun, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("ZooKeeper does not answer after %v", observeDeadline))
+	begun, cancel := context.WithTimeoutCause(ctx, service.ObserveDeadline, fmt.Errorf("ZooKeeper does not answer after %v", service.ObserveDeadline))
 	defer cancel()
 	for _, addr := range s.endpoints {
 		s.Stage.Go(func() { s.observer.follow(ctx, addr) })

@@ -89,13 +89,10 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 // longestSession is what the members grant that the lab starts.
 const longestSession = time.Minute
 
-// reachDeadline is for how long a ZooKeeper that is there already is asked.
-const reachDeadline = 10 * time.Second
-
 // reach asks those that are there already. A member that does not tell which transaction an event is
 // of is of no use: it is older than 3.9.
 func reach(ctx context.Context, endpoints []string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("no answer after %v", reachDeadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, service.ReachDeadline, fmt.Errorf("no answer after %v", service.ReachDeadline))
 	defer cancel()
 	for _, e := range endpoints {
 		if err := probe(ctx, e); err != nil {
