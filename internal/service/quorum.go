@@ -70,7 +70,6 @@ func (q *Quorum[M]) Guard() {
 	}
 }
 
-// Leads is the member that leads.
 func (q *Quorum[M]) Leads(ctx context.Context) (M, error) {
 	var none M
 	return q.elect(ctx, "a leader of "+q.Of.Service, none)
@@ -96,7 +95,6 @@ func (q *Quorum[M]) Role(ctx context.Context, role string) (M, error) {
 	return leader, err
 }
 
-// Others are all members but one.
 func (q *Quorum[M]) Others(one M) []M {
 	return slices.DeleteFunc(slices.Clone(q.Members), func(m M) bool { return m == one })
 }
@@ -165,7 +163,6 @@ func (q *Quorum[M]) lose(ctx context.Context, of Servers, story Story, m M, by L
 	return q.Settle(ctx, story, false)
 }
 
-// doing is what is done with a member.
 type doing[M Member] = func(context.Context, Servers, Story, M) error
 
 // resumed lets a stopped member go on; how says so.
@@ -206,7 +203,6 @@ func (e *Electing[M]) LeaderFaults() []*Fault {
 	}
 }
 
-// KillLeader kills the member that leads.
 func (e *Electing[M]) KillLeader() *Fault {
 	return e.LoseLeader("kill", "kills "+e.Service+"'s leader", "Kills "+e.Service+"'s leader (SIGKILL).", killed[M]())
 }

@@ -109,7 +109,6 @@ func (s *Service) Begin(ctx context.Context, stage Stage) (Servers, error) {
 	return s.Join(stage, launched.Endpoints), nil
 }
 
-// Tells are the settings that a client's agent is told.
 func (s *Service) Tells(client string, all map[string]scenario.Client) setting.Values {
 	if s.Told != nil {
 		return s.Told(client, all)
@@ -117,7 +116,6 @@ func (s *Service) Tells(client string, all map[string]scenario.Client) setting.V
 	return all[client].Values
 }
 
-// SlotOf is what a client's unlock of a tenure frees.
 func (s *Service) SlotOf(tenure string) string {
 	if s.Slot != nil {
 		return s.Slot(tenure)

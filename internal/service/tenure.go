@@ -20,14 +20,12 @@ type Life struct {
 	err error // why ctx is done
 }
 
-// NewLife begins a life.
 func NewLife() *Life {
 	l := new(Life)
 	l.ctx, l.over = context.WithCancel(context.Background())
 	return l
 }
 
-// Context is done when the life has ended.
 func (l *Life) Context() context.Context { return l.ctx }
 
 func (l *Life) Done() <-chan struct{} { return l.ctx.Done() }

@@ -61,7 +61,6 @@ func Databases() map[string]func(testing.TB) *Database {
 	}
 }
 
-// Postgres is a server.
 func Postgres(t testing.TB) *Database {
 	t.Helper()
 	s := started(t, "postgres", postgresproc.Program(), postgresproc.Start)
@@ -69,7 +68,6 @@ func Postgres(t testing.TB) *Database {
 	return server.withOthers(t, "CREATE SCHEMA %s", func(name string) string { return s.URL() + "&search_path=" + name })
 }
 
-// MariaDB is a server.
 func MariaDB(t testing.TB) *Database {
 	t.Helper()
 	s := started(t, "mariadbd", mariadbproc.Program(), mariadbproc.Start)

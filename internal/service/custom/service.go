@@ -58,7 +58,6 @@ func Service() *service.Service {
 	}
 }
 
-// nodes is what a story calls its only process.
 var nodes = service.Nodes{Name: name, One: "process of the lock service", Many: "the lock service"}
 
 // errNoAccount is why a server that is there already is of no use.

@@ -16,10 +16,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/eslock"
 )
 
-// Name is what scenarios call the service.
 const Name = "elasticsearch"
 
-// Dial makes a client.
 func Dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", o.Endpoints)
@@ -50,7 +48,6 @@ func (c *client) Close(context.Context) error {
 // retry is how often a client that waits for a lock asks again.
 const retry = 50 * time.Millisecond
 
-// Lock asks until the lock is the client's.
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	a, err := c.asking("lock", scope, in)
 	if err != nil {
@@ -59,7 +56,6 @@ func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, er
 	return a.ask(ctx, func() {})
 }
 
-// TryLock asks once.
 func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	a, err := c.asking("trylock", scope, in)
 	if err != nil {
@@ -187,7 +183,6 @@ type held struct {
 	of *attempt
 }
 
-// Look asks Elasticsearch whose the lock is.
 func (h *held) Look(ctx context.Context, _ string) (said string, err error) {
 	a := h.of
 	question := "asked Elasticsearch whose " + a.lock + " is"

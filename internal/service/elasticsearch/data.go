@@ -42,7 +42,6 @@ type fileContent struct {
 	Value string `json:"value"`
 }
 
-// file reads the document of a key that a lock guards.
 func (n *node) file(ctx context.Context, lock, key string) (file, error) {
 	return read[fileContent](ctx, n, path(filesOf(lock), "_doc", key))
 }

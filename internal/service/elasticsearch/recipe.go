@@ -80,7 +80,6 @@ var (
 	}
 )
 
-// tryOwn asks package eslock once.
 func (a *attempt) tryOwn(ctx context.Context) (service.Tenure, error) {
 	try := a.own.TryLock
 	if a.recipe.mode == fence.Shared {
@@ -239,7 +238,6 @@ const (
 	takeOneOff = onlyShared + `if (--ctx._source.lock_count == 0) { ctx.op = 'delete' }`
 )
 
-// share takes the lock of a document as a reader.
 func (n *node) share(ctx context.Context, id string) (bool, error) {
 	return n.update(ctx, id, values{
 		"script": values{"lang": "painless", "source": addOne},

@@ -25,7 +25,6 @@ type servers struct {
 	addr  string // of the gate
 }
 
-// launch starts a node, for one run or for several.
 func launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
 	n, err := esproc.Start(ctx, g)
 	if err != nil {

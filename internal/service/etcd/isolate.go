@@ -34,7 +34,6 @@ var isolateMember = service.Fault{
 	Do: nodes.Lose(isolation),
 }
 
-// healMember ends that.
 var healMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "heal NODE",
@@ -51,7 +50,6 @@ var (
 	healLeader = nodes.RegainLeader("heal", "The isolated leader and the others reach each other again.", isolation.How, heal)
 )
 
-// isolates reports whether a story isolates a member.
 func isolates(story []scenario.Step) bool {
 	return slices.ContainsFunc(story, func(s scenario.Step) bool { return s.Form.Own == isolatesMembers })
 }

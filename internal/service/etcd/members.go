@@ -33,7 +33,6 @@ const (
 	memberTimeout = time.Second            // after which one says nothing
 )
 
-// dial connects to a member, for gRPC.
 func (m *members) dial(ctx context.Context, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// nodes is what a story calls the members.
 var nodes = &service.Electing[*etcdproc.Member]{
 	Nodes:   service.Nodes{Name: Name, Setting: service.SettingMembers.Name, One: "member of etcd", Many: "members of etcd"},
 	Service: "etcd", Leases: "leases",

@@ -108,7 +108,6 @@ var _ queuing = (*mutexTenure)(nil)
 
 func (t *mutexTenure) stands() <-chan struct{} { return t.waits }
 
-// openMutex makes a new mutex in the session that the settings and lease want.
 func (c *client) openMutex(ctx context.Context, scope string, lease clientv3.LeaseID) (*mutexTenure, error) {
 	s, err := c.sessionFor(ctx, lease)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
 
-// servers are the members of a run.
 type servers struct {
 	stage    service.Stage
 	cluster  *hzproc.Cluster // nil: other runs use them as well

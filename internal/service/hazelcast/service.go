@@ -20,7 +20,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
 
-// Name is what scenarios call the service.
 const Name = "hazelcast"
 
 // Service is Hazelcast. Members and clients are programs of one project. The library takes each
@@ -46,7 +45,6 @@ func Service() *service.Service {
 	}
 }
 
-// nodes is what a story calls the members.
 var nodes = service.Nodes{Name: Name, Setting: settingMembers, One: "member of Hazelcast", Many: "members of Hazelcast"}
 
 // errOwn is why a Hazelcast that is there already is of no use.
@@ -71,7 +69,6 @@ func clash(lock, other string) string {
 	return fmt.Sprintf("the locks %q and %q can be of two CP groups, each of which counts its fences for itself: want names without an @", lock, other)
 }
 
-// own says why a variant needs a Hazelcast of its own.
 func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	if n := world.Number(settingMembers); n != 3 {
 		why = append(why, fmt.Sprintf("wants %d members of Hazelcast", n))

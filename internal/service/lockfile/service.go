@@ -18,7 +18,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// Name is what scenarios call the service.
 const Name = "lockfile"
 
 const (
@@ -30,7 +29,6 @@ const (
 	lookFile = "file"
 )
 
-// recipe is a way to take a lock.
 type recipe struct {
 	name, about string
 	guarded     bool // files are removed under a lock of the kernel
@@ -40,7 +38,6 @@ func (r *recipe) Name() string { return r.name }
 
 func (r *recipe) About() string { return r.about }
 
-// recipes are all of them.
 var recipes = []*recipe{&exclusive, &naive}
 
 var (
@@ -102,7 +99,6 @@ func dial(o service.Options) (service.Client, error) {
 	return &client{o.Endpoints[0], o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
 }
 
-// start makes the run's directory.
 func start(_ context.Context, stage service.Stage) (service.Servers, error) {
 	dir := filepath.Join(stage.Group().Dir, "locks")
 	return &servers{dir, stage}, os.Mkdir(dir, 0o700)

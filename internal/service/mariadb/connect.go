@@ -51,7 +51,6 @@ func (p place) config(lock string) (*mysql.Config, error) {
 	return c, nil
 }
 
-// databaseOf is the database that has a lock.
 func databaseOf(lock string) string {
 	if of := sqlservice.DatabaseOf(lock); of != "" || lock == "" {
 		return of

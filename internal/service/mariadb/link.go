@@ -17,7 +17,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// answers are MariaDB's numbers of errors.
 var answers = map[uint16]sqlservice.Answer{
 	1062: sqlservice.Exists, 1205: sqlservice.GaveUp, 1213: sqlservice.Deadlocked, 1317: sqlservice.Canceled,
 }

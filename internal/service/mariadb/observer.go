@@ -43,7 +43,6 @@ func (s *servers) goesOn(ctx context.Context, t sqlservice.Told) (on bool, err e
 	return !committed, err
 }
 
-// sees reports whether the row of a transaction is there.
 func (s *servers) sees(ctx context.Context, level sql.IsolationLevel, transaction string) (there bool, err error) {
 	tx, err := s.Told.BeginTx(ctx, &sql.TxOptions{Isolation: level, ReadOnly: true})
 	if err != nil {
@@ -53,7 +52,6 @@ func (s *servers) sees(ctx context.Context, level sql.IsolationLevel, transactio
 	return there, errors.Join(err, tx.Rollback())
 }
 
-// servers are the one MariaDB of a run.
 type servers struct {
 	sqlservice.Servers
 	database string                     // of the run

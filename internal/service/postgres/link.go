@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// answers are PostgreSQL's codes of errors.
 var answers = map[string]sqlservice.Answer{"55P03": sqlservice.GaveUp, "57014": sqlservice.Canceled, "23505": sqlservice.Exists}
 
 func (place) Answer(err error) sqlservice.Answer {

@@ -120,7 +120,6 @@ func (s *servers) take(ctx context.Context, line string) error {
 	return s.Account.Take(ctx, found[1], t)
 }
 
-// servers are the one PostgreSQL of a run.
 type servers struct {
 	sqlservice.Servers
 	pooler    string // its address; "": there is none

@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Name is what scenarios call the service.
 const Name = "redis"
 
 // quiet keeps go-redis from writing to standard error: what matters is in the errors.
@@ -26,7 +25,6 @@ func (quiet) Printf(context.Context, string, ...any) {}
 // The logger is the program's, and so is set before anything is asked.
 func init() { redis.SetLogger(quiet{}) }
 
-// Dial makes a client.
 func Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
 	c := &client{settings: o.Settings, by: by.common()}
@@ -125,7 +123,6 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	})
 }
 
-// asking is a client that asks for a lock, perhaps more than once.
 type asking struct {
 	*client
 	op, scope, owner string
@@ -138,7 +135,6 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 	return &asking{c, op, scope, rand.Text()}, nil
 }
 
-// lock waits for the lock.
 func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
 	t, err := w.asker.wait(ctx, w)
 	if err == nil && w.by.reenters {

@@ -150,7 +150,6 @@ var isolateReplica = service.NewFault(scenario.Form{
 	return nil
 })
 
-// healReplica ends that.
 var healReplica = service.NewFault(scenario.Form{
 	Usage: "heal NODE",
 	About: "The isolated replica and its master reach each other again. Over when the replica has all that the master did.",

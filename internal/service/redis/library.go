@@ -86,7 +86,6 @@ var (
 	}
 )
 
-// dial opens the lock for a client.
 func (r *library) dial(c *client) (asker, error) {
 	var nodes []redis.UniversalClient
 	for _, node := range c.nodes {

@@ -33,7 +33,6 @@ type asker interface {
 	wait(ctx context.Context, w *asking) (service.Tenure, error) // asks until the lock is the client's, or ctx is done
 }
 
-// recipes are all of them.
 var recipes = append([]recipe{
 	&setnxExpire, &multiExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &shortRead, &ownLock, &ownFair,
 	&redisson, &redissonSpin, &redissonFenced, &redissonFair, &redissonRead, &redissonWrite, &redissonMulti, &spring,

@@ -76,7 +76,6 @@ func script(name string) *redis.Script {
 	return redis.NewScript(string(source))
 }
 
-// attempt is one to take a lock.
 type attempt struct {
 	redis *redis.Conn     // of the first node
 	nodes []*redis.Client // all
@@ -116,7 +115,6 @@ func (a *attempt) number(answer *redis.Cmd) (taken bool, err error) {
 // channelOf is where the unlock of a lock is told.
 func channelOf(lock string) string { return "fencelab_free:{" + lock + "}" }
 
-// attempt asks once.
 func (w *asking) attempt(ctx context.Context, by *traits, take taking, free freeing) (service.Tenure, error) {
 	if ctx.Err() != nil {
 		return nil, fence.Definite.Wrap(ctx.Err())

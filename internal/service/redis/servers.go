@@ -163,7 +163,6 @@ func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, er
 	return addrs, nil
 }
 
-// Leave deletes the run's keys.
 func (s *servers) Leave(ctx context.Context) {
 	for _, n := range s.nodes {
 		client := redis.NewClient(n.options)

@@ -40,7 +40,6 @@ func (f file) Pool(string) (driver.Connector, error) {
 	return connector, nil
 }
 
-// Connect opens the file.
 func (f file) Connect(ctx context.Context, _ string) (sqlservice.Conn, error) { return f.open(ctx) }
 
 func (f file) Beside(ctx context.Context) (sqlservice.Conn, error) { return f.open(ctx) }
@@ -57,7 +56,6 @@ func (f file) open(ctx context.Context) (*link, error) {
 	return &link{Link: l, file: f, canceled: make(chan struct{})}, nil
 }
 
-// errCanceled is of a wait that was cancelled.
 var errCanceled = errors.New("the wait for the file's lock was cancelled")
 
 func (file) Answer(err error) sqlservice.Answer {

@@ -18,7 +18,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/sqllock"
 )
 
-// Name is what scenarios call the service.
 const Name = "sqlite"
 
 // Service is SQLite. Nothing serves a file, and so nothing is done to it.
@@ -47,7 +46,6 @@ var clientSettings = []setting.Setting{
 // errNoServer is of what only servers that are there already can be asked.
 var errNoServer = errors.New("sqlite: there are no servers, and so no --endpoints: each run has a file of its own")
 
-// start names the run's files.
 func start(_ context.Context, stage service.Stage) (service.Servers, error) {
 	return newServers(stage, file(filepath.Join(stage.Group().Dir, "locks.db"))), nil
 }

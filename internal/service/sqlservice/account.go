@@ -108,7 +108,6 @@ func (a *Account) Settle(ctx context.Context) error {
 	return a.check(ctx, "")
 }
 
-// row takes in what a row says.
 func (a *Account) row(now Told) {
 	locks := a.stage.Plan().Locks
 	if i := slices.IndexFunc(locks, func(lock string) bool { return KeyOf(lock) == now.Lock }); i >= 0 {

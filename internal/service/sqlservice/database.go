@@ -31,7 +31,6 @@ type Database interface {
 // Answer is a database's own answer to a request, which had no effect then.
 type Answer int
 
-// The answers.
 const (
 	Unanswered Answer = iota // or there was no error
 	Refused
@@ -72,7 +71,6 @@ type Conn interface {
 	Change(ctx context.Context, c *Change) (now Seen, made bool, err error)
 }
 
-// Row is the answer to a statement.
 type Row interface{ Scan(to ...any) error }
 
 // ValueOf is the value in a row; nil: there is none.
@@ -110,7 +108,6 @@ type Link struct {
 	db *sql.DB
 }
 
-// Open makes a connection.
 func Open(ctx context.Context, connector driver.Connector) (*Link, error) {
 	db := sql.OpenDB(connector)
 	conn, err := db.Conn(ctx)

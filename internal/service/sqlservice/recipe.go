@@ -74,7 +74,6 @@ type Attempt struct {
 	Token       fence.Token // that was given
 }
 
-// TTL is for how long the lease is to last.
 func (a *Attempt) TTL() time.Duration { return a.Settings.Time(setting.TTL) }
 
 // Holding makes a Hold that is a statement, of the lock ($1) and the owner ($2).

@@ -130,7 +130,6 @@ func (s *Servers) Administer(ctx context.Context, statements ...string) error {
 // where is a lock in the run's database.
 func (s *Servers) where() string { return s.Stage.Plan().Prefix + "/" }
 
-// Connect connects to the run's database.
 func (s *Servers) Connect(ctx context.Context) (Conn, error) {
 	return s.Database.Connect(ctx, s.where())
 }
@@ -189,7 +188,6 @@ func (s *Servers) Final(ctx context.Context, key string) (value string, has bool
 	return *found, true, err
 }
 
-// Faults are what can be done to the server.
 func Faults(nodes service.Nodes) []*service.Fault {
 	return nodes.Faults(func(of service.Servers, node string) service.Subject {
 		s := of.(Running).common()

@@ -143,7 +143,6 @@ func AddressIn(where, example, port string, schemes ...string) (string, error) {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)), nil
 }
 
-// start starts a run's own server.
 func (d *About) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	server, err := d.Server(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {

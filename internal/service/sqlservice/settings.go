@@ -96,7 +96,6 @@ var rules = []Rule{
 	{settingGiveUp, func(a Asked) bool { return a.By.Hold == nil && a.Text(settingGiveUp) != giveUpCancel }, waitsNot},
 }
 
-// check finds settings of clients that do not go together.
 func (d *About) check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		of := clients[name].Values

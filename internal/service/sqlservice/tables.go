@@ -18,7 +18,6 @@ type Tables struct {
 	last int64          // that of the last holder
 }
 
-// line is one of the table told.
 type line struct {
 	number int64
 	kind   string

@@ -119,7 +119,6 @@ func (w *asking) settle(node string, err error) (string, error) {
 // anybody may do anything with a node.
 var anybody = zk.WorldACL(zk.PermAll)
 
-// prefix is how the name of the node begins.
 func (w *asking) prefix() string { return "_c_" + w.id + "-" + w.recipe.before }
 
 // makeParents makes the lock's own node, and those above it, as Curator does: as containers,

@@ -52,7 +52,6 @@ func connect(servers []string, timeout time.Duration) (*link, error) {
 	return l, err
 }
 
-// see takes in a state of the connection.
 func (l *link) see(e zk.Event) {
 	if e.Type != zk.EventSession {
 		return
@@ -150,7 +149,6 @@ func broke(err error) bool {
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer)
 }
 
-// children are the names of the nodes below a lock's.
 func (l *link) children(ctx context.Context, lock string) ([]string, error) {
 	return ask(ctx, l, func() ([]string, error) {
 		names, _, err := l.Children(lock)
@@ -171,7 +169,6 @@ func (l *link) end() {
 	l.Conn.Close()
 }
 
-// dialPause is between two attempts to connect.
 const dialPause = 50 * time.Millisecond
 
 // dialer makes connections, and where it cannot it takes a pause.

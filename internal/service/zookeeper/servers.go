@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// nodes is what a story calls the members.
 var nodes = &service.Electing[*zkproc.Member]{
 	Nodes:   service.Nodes{Name: Name, Setting: service.SettingMembers.Name, One: "member of ZooKeeper", Many: "members of ZooKeeper"},
 	Service: "ZooKeeper", Leases: "sessions",
@@ -45,7 +44,6 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	return s, nil
 }
 
-// launch starts members for several runs.
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 	cluster, err := zkproc.Start(ctx, g, world.Number(nodes.Setting))
 	if err != nil {

@@ -52,7 +52,6 @@ func Service() *service.Service {
 	}
 }
 
-// faults are steps that no other service has.
 var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{removeParent, countRequests})
 
 const whereIs = "HOST:PORT,… of members that are there already"

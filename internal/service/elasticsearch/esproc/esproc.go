@@ -23,7 +23,6 @@ import (
 // Arg is the first argument with which Start starts the group's program as a node.
 const Arg = "elasticsearch-node"
 
-// Command is the role: to be a process of Java.
 func Command() *cobra.Command { return proc.Command(Arg, "Be a node of OpenSearch", "elasticsearch") }
 
 var (
@@ -91,10 +90,8 @@ func (n *Node) serves(ctx context.Context) error {
 //go:embed pom.xml
 var pom []byte
 
-// libraries are OpenSearch and what it needs.
 var libraries = maven.Libraries{Name: "opensearch", POM: pom}
 
-// GetJars is the command that brings the jars.
 const GetJars = "gcsim services get elasticsearch"
 
 // Found says where OpenSearch is, "" where a part of what it needs is missing, and then bring

@@ -61,7 +61,6 @@ type Node struct {
 	err   error
 }
 
-// Get is the node.
 func (n *Node) Get(t testing.TB) *esproc.Node {
 	t.Helper()
 	Need(t)
@@ -78,7 +77,6 @@ func (n *Node) Get(t testing.TB) *esproc.Node {
 	return n.node
 }
 
-// Close ends the node, if there is one.
 func (n *Node) Close() error {
 	if n.group == nil {
 		return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
-// Cluster is members that each are a process.
 type Cluster struct {
 	Members []*Member
 

@@ -111,7 +111,6 @@ func (c *Cluster) Heal(m *Member) {
 	}
 }
 
-// Isolated reports whether a member is isolated.
 func (c *Cluster) Isolated(m *Member) bool { return c.peers != nil && c.peers.isolated[m] }
 
 // between are the links of two members, both ways.

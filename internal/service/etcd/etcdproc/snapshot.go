@@ -78,7 +78,6 @@ func (c *Cluster) Restore(ctx context.Context, file string, r Restored) error {
 // restoredDir is where the member's next data directory is prepared.
 func (m *Member) restoredDir() string { return m.config.Dir + ".restored" }
 
-// prepare makes the member's next data directory.
 func (m *Member) prepare(file string, r Restored) error {
 	if err := os.RemoveAll(m.restoredDir()); err != nil { // of an attempt that failed
 		return err

@@ -57,7 +57,6 @@ type Config struct {
 	Logs       io.Writer // gets warnings and errors; nil: none, see Start
 }
 
-// Server is a running member.
 type Server struct {
 	etcd    *embed.Etcd
 	grpc    *grpc.Server

@@ -22,7 +22,6 @@ import (
 // Arg is the first argument with which Start starts the group's program as a member.
 const Arg = "hazelcast-node"
 
-// Command is the role: to be a process of Java.
 func Command() *cobra.Command { return proc.Command(Arg, "Be a member of Hazelcast", "hazelcast") }
 
 // Cluster is the members of a Hazelcast. Its CP subsystem has all of them.

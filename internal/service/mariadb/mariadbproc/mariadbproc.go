@@ -32,7 +32,6 @@ func Program() string { return look("mariadbd") }
 
 func look(name string) string { return proc.Look(name, "../sbin") }
 
-// Command is the role: to run a program of MariaDB.
 func Command() *cobra.Command { return proc.Command(Arg, "Be a process of MariaDB", "mariadb") }
 
 // Server is a MariaDB. It keeps its address and its directory while its process is gone.
@@ -126,5 +125,4 @@ func (s *Server) Config() *mysql.Config {
 	return c
 }
 
-// Address is where it serves, HOST:PORT.
 func (s *Server) Address() string { return s.Addr }

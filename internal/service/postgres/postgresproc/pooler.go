@@ -22,7 +22,6 @@ func PoolerProgram() string { return proc.Look("pgbouncer", "../sbin") }
 // connection to the server.
 const poolerConsole = "pgbouncer"
 
-// Pooler is a pgbouncer before a server.
 type Pooler struct {
 	Addr    string
 	Process *proc.Process

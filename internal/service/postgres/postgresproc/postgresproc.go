@@ -107,7 +107,6 @@ func urlOf(addr, database string) string {
 	return "postgres://" + superuser + "@" + addr + "/" + database + "?sslmode=disable"
 }
 
-// Address is where it serves, HOST:PORT.
 func (s *Server) Address() string { return s.Addr }
 
 // Kill kills all processes of the server, and returns once they are gone.
@@ -127,7 +126,6 @@ func (s *Server) Pause(ctx context.Context) error {
 	return s.eachWorker(func(p *proc.Other) error { return p.Pause(ctx) })
 }
 
-// Resume lets a server that was stopped go on.
 func (s *Server) Resume() error {
 	return errors.Join(s.eachWorker((*proc.Other).Resume), s.Process().Resume())
 }

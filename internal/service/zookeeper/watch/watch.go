@@ -22,7 +22,6 @@ type Event struct {
 	Deleted bool
 }
 
-// Node is one that is there.
 type Node struct {
 	Name  string
 	Czxid int64
@@ -103,7 +102,6 @@ func (s *Stream) open() error {
 // Done is closed when the stream has ended. Err says why.
 func (s *Stream) Done() <-chan struct{} { return s.done }
 
-// Err is why the stream has ended.
 func (s *Stream) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +151,6 @@ func (s *Stream) read() {
 	}
 }
 
-// ping keeps the session.
 func (s *Stream) ping() {
 	for {
 		select {
@@ -231,20 +228,17 @@ func (s *Stream) Children(ctx context.Context, path string) (nodes []Node, zxid 
 	return nodes, a.zxid, nil
 }
 
-// Delete deletes a node.
 func (s *Stream) Delete(ctx context.Context, path string) error {
 	const anyVersion int32 = -1
 	_, err := s.ask(ctx, opDelete, path, anyVersion)
 	return err
 }
 
-// send sends a packet of some values.
 func (s *Stream) send(values ...any) error {
 	_, err := s.conn.Write(jute(jute(values...))) // in one piece, also where several send
 	return err
 }
 
-// packet reads one.
 func (s *Stream) packet() (packet reader, err error) {
 	var length int32
 	if err := binary.Read(s.conn, binary.BigEndian, &length); err != nil {

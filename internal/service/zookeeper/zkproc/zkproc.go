@@ -24,16 +24,13 @@ import (
 // Arg is the first argument with which Start starts the group's program as a member.
 const Arg = "zookeeper-node"
 
-// Command is the role: to be a process of Java.
 func Command() *cobra.Command { return proc.Command(Arg, "Be a member of ZooKeeper", "zookeeper") }
 
 //go:embed pom.xml
 var pom []byte
 
-// libraries are ZooKeeper and what it needs.
 var libraries = maven.Libraries{Name: "zookeeper", POM: pom}
 
-// GetJars is the command that brings the jars.
 const GetJars = "gcsim services get zookeeper"
 
 // Found says where ZooKeeper is, "" where a part of what it needs is missing, and then bring
@@ -44,7 +41,6 @@ func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
 // there it returns at once.
 func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }
 
-// Cluster is the members of a ZooKeeper.
 type Cluster struct{ Members []*Member }
 
 // Member is one of a Cluster: zookeeper1 and so on. It keeps its address and its directory while its
@@ -85,7 +81,6 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 	return c, nil
 }
 
-// Endpoints are the addresses of all members for clients.
 func (c *Cluster) Endpoints() (all []string) {
 	for _, m := range c.Members {
 		all = append(all, m.Addr)
