@@ -11,6 +11,7 @@ import (
 type Node struct {
 	Group *Group
 	Name  string
+	Addr  string // at which clients reach it, HOST:PORT
 	Args  []string
 	// Serves asks once whether the latest process serves, and says so by a nil error.
 	Serves func(context.Context) error
@@ -52,6 +53,9 @@ func (n *Node) Process() *Process {
 	return n.latest
 }
 
+// Endpoint is the address at which clients reach the node, whether it serves or not.
+func (n *Node) Endpoint() string { return n.Addr }
+
 // Kill kills the latest process, and returns when it is gone.
 func (n *Node) Kill() error { return n.Process().Kill() }
 
@@ -73,6 +77,7 @@ type Member interface {
 	Await(context.Context) error
 	Process() *Process
 	Runs() bool
+	Endpoint() string
 }
 
 // StartAll starts members, and returns when all serve; else none runs. begun is called after the
@@ -113,6 +118,14 @@ func KillAll[M Member](members []M) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Endpoints are the addresses at which clients reach members.
+func Endpoints[M Member](members []M) (all []string) {
+	for _, m := range members {
+		all = append(all, m.Endpoint())
+	}
+	return all
 }
 
 // Processes are the latest ones of members.

@@ -150,7 +150,7 @@ func startPooler(ctx context.Context, of sqlservice.Running) error {
 	if !isPooled(world) {
 		return nil
 	}
-	pooler, err := postgresproc.StartPooler(ctx, s.Stage.Group(), postgresproc.PoolerProgram(), s.Server.Address(), world.Text(settingPooler), world.Number(settingPool))
+	pooler, err := postgresproc.StartPooler(ctx, s.Stage.Group(), postgresproc.PoolerProgram(), s.Server.Endpoint(), world.Text(settingPooler), world.Number(settingPool))
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // Server is one that a run has for itself.
 type Server interface {
 	service.Controlled
-	Address() string
+	Endpoint() string
 	Restart(ctx context.Context) error
 }
 

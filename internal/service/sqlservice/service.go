@@ -149,7 +149,7 @@ func (d *About) start(ctx context.Context, stage service.Stage) (service.Servers
 		return nil, err
 	}
 	stage.Guard(server.Process())
-	s := d.Servers(stage, d.OwnURL, server.Address())
+	s := d.Servers(stage, d.OwnURL, server.Endpoint())
 	s.common().Server = server
 	if d.Started != nil {
 		err = d.Started(ctx, s)
@@ -162,7 +162,7 @@ func (d *About) launch(ctx context.Context, g *proc.Group, world setting.Values)
 	if err != nil {
 		return service.Launched{}, err
 	}
-	return service.Launched{Endpoints: []string{server.Address()}, Processes: []*proc.Process{server.Process()}}, nil
+	return service.Launched{Endpoints: []string{server.Endpoint()}, Processes: []*proc.Process{server.Process()}}, nil
 }
 
 // reach asks one that is there already. A server of which runs cannot have an account is of no

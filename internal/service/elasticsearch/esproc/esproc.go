@@ -33,10 +33,7 @@ var (
 )
 
 // Node is one, the only one of its cluster.
-type Node struct {
-	proc.Node
-	Addr string // for clients
-}
+type Node struct{ proc.Node }
 
 // Start starts a node in g, whose program must have Command, and returns when it serves.
 // Found must have found what it needs. It ends with the group. Its log, on standard error, has
@@ -63,7 +60,7 @@ func Start(ctx context.Context, g *proc.Group) (*Node, error) {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
 	clients, peers := netip.MustParseAddrPort(free[0]), netip.MustParseAddrPort(free[1])
-	n := &Node{Node: proc.Node{Group: g, Name: "elasticsearch1"}, Addr: free[0]}
+	n := &Node{Node: proc.Node{Group: g, Name: "elasticsearch1", Addr: free[0]}}
 	n.Serves = n.serves
 	n.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
 		[]string{"-cp", filepath.Join(libraries.Found(), "*"), source, dir, clients.Addr().String(), fmt.Sprint(clients.Port()), fmt.Sprint(peers.Port())})

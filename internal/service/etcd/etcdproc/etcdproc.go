@@ -42,7 +42,7 @@ func begin(ctx context.Context, g *proc.Group, n int, c etcdserver.Config, conne
 	return etcdserver.OnFreePorts(n, c, func(configs []etcdserver.Config) (*Cluster, error) {
 		cluster := new(Cluster)
 		for _, config := range configs {
-			m := &Member{Node: proc.Node{Group: g, Name: config.Name}, config: config}
+			m := &Member{Node: proc.Node{Group: g, Name: config.Name, Addr: config.ClientAddr}, config: config}
 			m.Serves = m.serves
 			cluster.Members = append(cluster.Members, m)
 		}
@@ -69,16 +69,7 @@ func (c *Cluster) start(ctx context.Context) error {
 }
 
 // Endpoints are the addresses for clients of all members.
-func (c *Cluster) Endpoints() []string {
-	var all []string
-	for _, m := range c.Members {
-		all = append(all, m.Endpoint())
-	}
-	return all
-}
-
-// Endpoint is the address for clients.
-func (m *Member) Endpoint() string { return m.config.ClientAddr }
+func (c *Cluster) Endpoints() []string { return proc.Endpoints(c.Members) }
 
 // servesPeers asks once whether the member answers other members.
 func (m *Member) servesPeers(ctx context.Context) error {

@@ -21,9 +21,8 @@ import (
 
 // peers is the network between the members of a cluster.
 type peers struct {
-	listeners []*network.Listener   // where each member is found by the others
-	links     map[way]*network.Link // from there to the member
-	isolated  map[*Member]bool
+	links    map[way]*network.Link // from where each member is found by the others, to the member
+	isolated map[*Member]bool
 }
 
 // way is that of the connections which one member makes to another.
@@ -34,7 +33,6 @@ type way struct{ from, to *Member }
 func StartLinked(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
 	return begin(ctx, g, n, c, func(cluster *Cluster) error {
 		cluster.peers = &peers{links: make(map[way]*network.Link), isolated: make(map[*Member]bool)}
-		g.After(cluster.peers.close)
 		return cluster.link()
 	})
 }
@@ -43,7 +41,9 @@ func StartLinked(ctx context.Context, g *proc.Group, n int, c etcdserver.Config)
 func (c *Cluster) link() error {
 	for _, from := range c.Members {
 		for _, to := range c.Members {
-			c.peers.links[way{from, to}] = network.NewTaking(to.config.PeerAddr)
+			l := network.NewTaking(to.config.PeerAddr)
+			to.Group.After(l.Close)
+			c.peers.links[way{from, to}] = l
 		}
 	}
 	configs := make([]etcdserver.Config, len(c.Members))
@@ -52,7 +52,7 @@ func (c *Cluster) link() error {
 		if err != nil {
 			return fmt.Errorf("the network of %s: %w", to.Name, err)
 		}
-		c.peers.listeners = append(c.peers.listeners, l)
+		to.Group.After(l.Close)
 		configs[i] = to.config
 		configs[i].Advertised = l.Addr()
 	}
@@ -72,15 +72,6 @@ func (c *Cluster) lead(conn net.Conn, to *Member) {
 		}
 	}
 	conn.Close() // it is no member's, or that has ended
-}
-
-func (p *peers) close() {
-	for _, l := range p.listeners {
-		l.Close()
-	}
-	for _, l := range p.links {
-		l.Close()
-	}
 }
 
 // Isolate has nothing pass between a member and the others, either way. Clients reach it

@@ -35,10 +35,7 @@ func look(name string) string { return proc.Look(name, "../sbin") }
 func Command() *cobra.Command { return proc.Command(Arg, "Be a process of MariaDB", "mariadb") }
 
 // Server is a MariaDB. It keeps its address and its directory while its process is gone.
-type Server struct {
-	proc.Node
-	Addr string
-}
+type Server struct{ proc.Node }
 
 // Start makes the system's tables in a directory of g, starts a MariaDB on them, and returns
 // when it serves. g's program must have Command. program is what Program returns; settings
@@ -57,7 +54,7 @@ func Start(ctx context.Context, g *proc.Group, program string, settings ...strin
 	}
 	at := netip.MustParseAddrPort(free[0])
 	own := []string{"bind-address=" + at.Addr().String(), fmt.Sprint("port=", at.Port()), "socket=mariadb.sock", "pid-file=mariadb.pid", "tmpdir=" + dir}
-	s := &Server{Node: proc.Node{Group: g, Name: "mariadb", Args: arguments(program, dir)}, Addr: free[0]}
+	s := &Server{Node: proc.Node{Group: g, Name: "mariadb", Addr: free[0], Args: arguments(program, dir)}}
 	s.Serves = s.serves
 	for _, setting := range slices.Concat(own, quick, settings) {
 		s.Args = append(s.Args, "--"+setting)
@@ -124,5 +121,3 @@ func (s *Server) Config() *mysql.Config {
 	c.Net, c.Addr, c.User = "tcp", s.Addr, "root"
 	return c
 }
-
-func (s *Server) Address() string { return s.Addr }

@@ -25,8 +25,7 @@ type Server struct {
 	// Node's process is the postmaster. Each connection has a process of its own, which
 	// outlives it for a while.
 	proc.Node
-	Addr string
-	dir  string // of the data
+	dir string // of the data
 }
 
 // Start makes a database cluster in a directory of g, starts a PostgreSQL on it, and returns
@@ -56,7 +55,7 @@ func Start(ctx context.Context, g *proc.Group, program string, settings ...strin
 	for _, setting := range slices.Concat(own, quick, settings) {
 		args = append(args, "-c", setting)
 	}
-	s := &Server{Node: proc.Node{Group: g, Name: "postgres", Args: args}, Addr: free[0], dir: dir}
+	s := &Server{Node: proc.Node{Group: g, Name: "postgres", Addr: free[0], Args: args}, dir: dir}
 	s.Serves = func(ctx context.Context) error { return ping(ctx, s.URL()) }
 	g.After(func() { _ = s.killWorkers() }) // they outlive the postmaster by a second
 	return s, s.Restart(ctx)
@@ -106,8 +105,6 @@ func (s *Server) URL() string { return urlOf(s.Addr, "postgres") }
 func urlOf(addr, database string) string {
 	return "postgres://" + superuser + "@" + addr + "/" + database + "?sslmode=disable"
 }
-
-func (s *Server) Address() string { return s.Addr }
 
 // Kill kills all processes of the server, and returns once they are gone.
 func (s *Server) Kill() error {

@@ -53,10 +53,7 @@ func Run(args []string) error {
 
 // Server is a Redis that is a process. It keeps its address and its directory while its
 // process is gone.
-type Server struct {
-	proc.Node
-	Addr string
-}
+type Server struct{ proc.Node }
 
 // Start starts a Redis in g, whose program must call Run for Arg, and returns when it
 // serves. program is what Program returns; args are its own, without addresses, and are
@@ -66,7 +63,7 @@ func Start(ctx context.Context, g *proc.Group, program string, args ...string) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Node: proc.Node{Group: g, Name: "redis", Args: append([]string{Arg, free[0], program}, args...)}, Addr: free[0]}
+	s := &Server{proc.Node{Group: g, Name: "redis", Addr: free[0], Args: append([]string{Arg, free[0], program}, args...)}}
 	s.Serves = s.serves
 	return s, s.Restart(ctx)
 }

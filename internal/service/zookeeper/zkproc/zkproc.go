@@ -48,8 +48,7 @@ type Cluster struct{ Members []*Member }
 // it, restart them at the same time.
 type Member struct {
 	proc.Node
-	Addr string // for clients
-	dir  string
+	dir string
 }
 
 // Start starts n members in g, whose program must have Command, and returns when all serve.
@@ -68,7 +67,7 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 	c := new(Cluster)
 	for i, addr := range clients {
 		name := fmt.Sprint("zookeeper", i+1)
-		m := &Member{Node: proc.Node{Group: g, Name: name}, Addr: addr, dir: filepath.Join(g.Dir, name)}
+		m := &Member{Node: proc.Node{Group: g, Name: name, Addr: addr}, dir: filepath.Join(g.Dir, name)}
 		m.Args, m.Serves = m.args(), m.serves
 		if err := m.configure(i+1, peers); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -81,12 +80,7 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) Endpoints() (all []string) {
-	for _, m := range c.Members {
-		all = append(all, m.Addr)
-	}
-	return all
-}
+func (c *Cluster) Endpoints() []string { return proc.Endpoints(c.Members) }
 
 // settings are those of all members. A tick is 100 ms: the time between two looks for
 // sessions that are over. Followers leave a leader of which they hear nothing for 20 ticks.
