@@ -209,11 +209,9 @@ func Stand(ctx context.Context, tenure string) {
 	}
 }
 
-// Recipe is a way to take a lock that people use. Name is what scenarios call it, About
-// says what it is.
+// Recipe is a way to take a lock that people use.
 type Recipe interface {
-	Name() string
-	About() string
+	Says() (name, about string) // what scenarios call it, and what it is
 }
 
 // By is the setting of a client that chooses its recipe.
@@ -223,17 +221,21 @@ const By = "by"
 func ByRecipe[R Recipe](recipes []R, usual R) setting.Setting {
 	var names, abouts []string
 	for _, r := range recipes {
-		names = append(names, r.Name())
-		abouts = append(abouts, r.Name()+": "+r.About())
+		name, about := r.Says()
+		names = append(names, name)
+		abouts = append(abouts, name+": "+about)
 	}
-	return setting.Setting{Name: By, Default: usual.Name(), Of: names,
+	name, _ := usual.Says()
+	return setting.Setting{Name: By, Default: name, Of: names,
 		About: "The recipe by which it takes its locks. " + strings.Join(abouts, " ")}
 }
 
 // RecipeOf is the recipe that a client has chosen.
 func RecipeOf[R Recipe](recipes []R, client setting.Values) R {
-	name := client.Text(By)
-	return recipes[slices.IndexFunc(recipes, func(r R) bool { return r.Name() == name })]
+	return recipes[slices.IndexFunc(recipes, func(r R) bool {
+		name, _ := r.Says()
+		return name == client.Text(By)
+	})]
 }
 
 // ErrInJava is the error of a client of this program that is to take a lock by a recipe that is a

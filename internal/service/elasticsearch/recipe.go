@@ -30,9 +30,7 @@ type recipe struct {
 	own  bool       // it is package eslock, in place of take and free
 }
 
-func (r *recipe) Name() string { return r.name }
-
-func (r *recipe) About() string { return r.about }
+func (r *recipe) Says() (name, about string) { return r.name, r.about }
 
 var recipes = []*recipe{&global, &guarded, &guardedRead, &perDocument, &bulk, &shared, &exclusive, &tree, &versions}
 

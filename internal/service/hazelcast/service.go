@@ -107,6 +107,4 @@ var fenced = recipe{
 	about: "The FencedLock of Hazelcast 5.4.0, by tryLockAndGetFence. Its token is the fence. Its holder can take it again, and has the same fence.",
 }
 
-func (r *recipe) Name() string { return r.name }
-
-func (r *recipe) About() string { return r.about }
+func (r *recipe) Says() (name, about string) { return r.name, r.about }

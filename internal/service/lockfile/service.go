@@ -34,9 +34,7 @@ type recipe struct {
 	guarded     bool // files are removed under a lock of the kernel
 }
 
-func (r *recipe) Name() string { return r.name }
-
-func (r *recipe) About() string { return r.about }
+func (r *recipe) Says() (name, about string) { return r.name, r.about }
 
 var recipes = []*recipe{&exclusive, &naive}
 

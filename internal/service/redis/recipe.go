@@ -72,9 +72,7 @@ func needs(clients map[string]scenario.Client, nodes int) int {
 
 func (r *traits) common() *traits { return r }
 
-func (r *traits) Name() string { return r.name }
-
-func (r *traits) About() string { return r.about }
+func (r *traits) Says() (name, about string) { return r.name, r.about }
 
 func (r *traits) peer() string { return "" }
 

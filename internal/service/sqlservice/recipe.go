@@ -60,9 +60,7 @@ func (r *Recipe) Inside(of setting.Values) bool {
 // is told of it as kind says.
 type Looking func(ctx context.Context, conn Conn, a *Attempt, by, kind string) (Seen, error)
 
-func (r *Recipe) Name() string { return r.ID }
-
-func (r *Recipe) About() string { return r.Text }
+func (r *Recipe) Says() (name, about string) { return r.ID, r.Text }
 
 // NoToken is what recipes show that have no number.
 const NoToken = history.ShowsNone
