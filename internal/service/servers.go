@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -92,6 +93,23 @@ type Service struct {
 	// Position is a place in the service's order of tenures: what begins or queues from
 	// now on has a higher token. nil: the account does not tell who waits.
 	Position func(context.Context, Servers) (fence.Token, error)
+}
+
+// Embed makes s a service that nobody serves: each run has files of its own, as has says.
+func (s *Service) Embed(has string) *Service {
+	const embedded = "embedded"
+	s.Where = embedded
+	s.Found = func() (where, bring string) { return embedded, "" }
+	s.At = func(where string) (*Service, []string, error) {
+		if where != embedded {
+			return nil, nil, fmt.Errorf("want %q: %s", embedded, has)
+		}
+		return s, nil, nil
+	}
+	s.Reach = func(context.Context, []string) error {
+		return fmt.Errorf("%s: there are no servers, and so no --endpoints: %s", s.Name, has)
+	}
+	return s
 }
 
 // Begin starts servers for one run.

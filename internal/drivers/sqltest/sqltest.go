@@ -85,13 +85,7 @@ func started[S any](t testing.TB, name, program string, start func(context.Conte
 	if program == "" {
 		need.Program(t, name, "to keep something in")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	s, err := start(ctx, proctest.Group(t), program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (S, error) { return start(ctx, g, program) })
 }
 
 // withOthers is a database of a server, which makes others by a statement.

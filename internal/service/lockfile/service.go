@@ -55,30 +55,16 @@ var clientSettings = []setting.Setting{
 
 // Service is lock files. Nothing serves a directory, and so nothing is done to it.
 func Service() *service.Service {
-	return &service.Service{
+	s := &service.Service{
 		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Local: true},
-		Found:   func() (where, bring string) { return embedded, "" }, Where: embedded,
-		At: func(where string) (*service.Service, []string, error) {
-			if where != embedded {
-				return nil, nil, fmt.Errorf("want %q: each run has a directory of its own", embedded)
-			}
-			return Service(), nil, nil
-		},
-		Start: start,
-		Reach: func(context.Context, []string) error { return errNoServer },
-
-		Dial: dial,
+		Start:   start, Dial: dial,
 		Shows: func(client setting.Values) string {
 			return map[string]string{tokenCounter: history.ShowsLater, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
 		},
 		Bounds: bounds,
 	}
+	return s.Embed("each run has a directory of its own")
 }
-
-const embedded = "embedded"
-
-// errNoServer is of what only servers that are there already can be asked.
-var errNoServer = errors.New("lockfile: there are no servers, and so no --endpoints: each run has a directory of its own")
 
 // bounds: the file of a client is stale after the TTL, and who waits lingers before it takes over.
 func bounds(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {

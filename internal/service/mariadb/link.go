@@ -22,11 +22,10 @@ var answers = map[uint16]sqlservice.Answer{
 }
 
 func (place) Answer(err error) sqlservice.Answer {
-	var answered *mysql.MySQLError
-	if !errors.As(err, &answered) {
-		return sqlservice.Unanswered
+	if answered, is := errors.AsType[*mysql.MySQLError](err); is {
+		return cmp.Or(answers[answered.Number], sqlservice.Refused)
 	}
-	return cmp.Or(answers[answered.Number], sqlservice.Refused)
+	return sqlservice.Unanswered
 }
 
 type link struct {

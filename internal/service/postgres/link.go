@@ -18,11 +18,10 @@ import (
 var answers = map[string]sqlservice.Answer{"55P03": sqlservice.GaveUp, "57014": sqlservice.Canceled, "23505": sqlservice.Exists}
 
 func (place) Answer(err error) sqlservice.Answer {
-	var answered *pgconn.PgError
-	if !errors.As(err, &answered) {
-		return sqlservice.Unanswered
+	if answered, is := errors.AsType[*pgconn.PgError](err); is {
+		return cmp.Or(answers[answered.Code], sqlservice.Refused)
 	}
-	return cmp.Or(answers[answered.Code], sqlservice.Refused)
+	return sqlservice.Unanswered
 }
 
 type link struct {

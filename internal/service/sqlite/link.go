@@ -59,11 +59,10 @@ func (f file) open(ctx context.Context) (*link, error) {
 var errCanceled = errors.New("the wait for the file's lock was cancelled")
 
 func (file) Answer(err error) sqlservice.Answer {
-	var answered *sqlite.Error
-	switch {
+	switch answered, is := errors.AsType[*sqlite.Error](err); {
 	case errors.Is(err, errCanceled):
 		return sqlservice.Canceled
-	case !errors.As(err, &answered):
+	case !is:
 		return sqlservice.Unanswered
 	case answered.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return sqlservice.Exists

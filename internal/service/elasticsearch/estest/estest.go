@@ -32,13 +32,7 @@ func Need(t testing.TB) {
 func Start(t testing.TB) *esproc.Node {
 	t.Helper()
 	Need(t)
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	n, err := esproc.Start(ctx, proctest.Group(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return proctest.Started(t, Deadline, esproc.Start)
 }
 
 // Main is the TestMain of a program whose tests start nodes, and share one.

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
@@ -56,13 +57,9 @@ func Embedded(t *testing.T) *redisproc.Server {
 
 func start(t *testing.T, program string, settings ...string) *redisproc.Server {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	s, err := redisproc.Start(ctx, proctest.Group(t), program, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (*redisproc.Server, error) {
+		return redisproc.Start(ctx, g, program, settings...)
+	})
 }
 
 // Connect is a client that sends nothing twice.
