@@ -2,6 +2,7 @@ package postgresproc
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"net/netip"
 	"os"
@@ -29,16 +30,9 @@ type Pooler struct {
 
 // poolerConfig lets everybody in, as the server does. It has no socket but that of TCP, and
 // says what it does on standard error.
-const poolerConfig = `[databases]
-* = host=%s port=%d user=` + superuser + `
-[pgbouncer]
-listen_addr = %s
-listen_port = %d
-unix_socket_dir =
-auth_type = any
-pool_mode = %s
-default_pool_size = %d
-`
+//
+//go:embed pgbouncer.ini
+var poolerConfig string
 
 // StartPooler starts a pgbouncer in a group, before the server at an address, and returns when it
 // serves. g's program must have Command. program is what PoolerProgram returns, mode is its
@@ -55,7 +49,7 @@ func StartPooler(ctx context.Context, g *proc.Group, program, server, mode strin
 		return nil, fmt.Errorf("pgbouncer: %w", err)
 	}
 	config, to, at := filepath.Join(dir, "pgbouncer.ini"), netip.MustParseAddrPort(server), netip.MustParseAddrPort(free[0])
-	text := fmt.Appendf(nil, poolerConfig, to.Addr(), to.Port(), at.Addr(), at.Port(), mode, size)
+	text := fmt.Appendf(nil, poolerConfig, to.Addr(), to.Port(), superuser, at.Addr(), at.Port(), mode, size)
 	if err := os.WriteFile(config, text, 0o644); err != nil {
 		return nil, fmt.Errorf("pgbouncer: %w", err)
 	}

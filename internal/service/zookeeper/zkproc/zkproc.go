@@ -82,17 +82,10 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 
 func (c *Cluster) Endpoints() []string { return proc.Endpoints(c.Members) }
 
-// settings are those of all members. A tick is 100 ms: the time between two looks for
-// sessions that are over. Followers leave a leader of which they hear nothing for 20 ticks.
-const settings = `tickTime=100
-minSessionTimeout=500
-maxSessionTimeout=60000
-initLimit=300
-syncLimit=20
-maxClientCnxns=0
-admin.enableServer=false
-4lw.commands.whitelist=srvr,cons,dump,wchp
-`
+// settings are those of all members.
+//
+//go:embed zoo.cfg
+var settings string
 
 // configure writes the files of a member's directory. id is its number, from 1. peers are
 // the addresses by which the members reach each other, two for each of them.
