@@ -20,7 +20,7 @@ import (
 func Service() *service.Service {
 	return &service.Service{
 		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Compares: compares, Check: check},
-		Found:   esproc.Found, Get: esproc.Get,
+		Found:   esproc.Found, Get: esproc.Libraries.Get,
 		Where: whereIs,
 		At: func(where string) (*service.Service, []string, error) {
 			if _, err := at(where); err != nil || !strings.Contains(where, "://") {

@@ -154,7 +154,7 @@ func startPooler(ctx context.Context, of sqlservice.Running) error {
 	if err != nil {
 		return err
 	}
-	s.Stage.Guard(pooler.Process)
+	s.Stage.Guard(pooler.Process())
 	s.pooler = pooler.Addr
 	return nil
 }

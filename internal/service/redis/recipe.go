@@ -1,10 +1,8 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -83,6 +81,3 @@ func (r *traits) refusal() error {
 	}
 	return service.ErrTooFew
 }
-
-// shows is gives, in the words of history.Run.Tokens.
-func (r *traits) shows() string { return cmp.Or(r.gives, history.ShowsNone) }

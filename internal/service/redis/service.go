@@ -4,6 +4,7 @@
 package redis
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -56,7 +57,7 @@ func shows(client setting.Values) string {
 	if client.Text(setting.Token) == setting.TokenReadAgain {
 		return history.ShowsAny
 	}
-	return service.RecipeOf(recipes, client).common().shows()
+	return cmp.Or(service.RecipeOf(recipes, client).common().gives, history.ShowsNone)
 }
 
 // program is the Redis that runs; "" is the embedded one.

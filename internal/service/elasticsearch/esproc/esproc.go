@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
 	"os"
@@ -63,7 +62,7 @@ func Start(ctx context.Context, g *proc.Group) (*Node, error) {
 	n := &Node{Node: proc.Node{Group: g, Name: "elasticsearch1", Addr: free[0]}}
 	n.Serves = n.serves
 	n.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
-		[]string{"-cp", filepath.Join(libraries.Found(), "*"), source, dir, clients.Addr().String(), fmt.Sprint(clients.Port()), fmt.Sprint(peers.Port())})
+		[]string{"-cp", filepath.Join(Libraries.Found(), "*"), source, dir, clients.Addr().String(), fmt.Sprint(clients.Port()), fmt.Sprint(peers.Port())})
 	return n, n.Restart(ctx)
 }
 
@@ -87,14 +86,11 @@ func (n *Node) serves(ctx context.Context) error {
 //go:embed pom.xml
 var pom []byte
 
-var libraries = maven.Libraries{Name: "opensearch", POM: pom}
+// Libraries are OpenSearch and what it needs.
+var Libraries = maven.Libraries{Name: "opensearch", POM: pom}
 
 const GetJars = "gcsim services get elasticsearch"
 
 // Found says where OpenSearch is, "" where a part of what it needs is missing, and then bring
 // is the command that brings that part.
-func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
-
-// Get fetches the jars into the user's cache, and tells progress about it. Where they are
-// there it returns at once.
-func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }
+func Found() (where, bring string) { return Libraries.FoundToRun(GetJars) }

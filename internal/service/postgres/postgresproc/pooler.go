@@ -23,11 +23,6 @@ func PoolerProgram() string { return proc.Look("pgbouncer", "../sbin") }
 // connection to the server.
 const poolerConsole = "pgbouncer"
 
-type Pooler struct {
-	Addr    string
-	Process *proc.Process
-}
-
 // poolerConfig lets everybody in, as the server does. It has no socket but that of TCP, and
 // says what it does on standard error.
 //
@@ -39,7 +34,7 @@ var poolerConfig string
 // pool_mode, and size how many connections to the server it has at most.
 //
 // Like PostgreSQL it refuses to run as root, and is nobody's then.
-func StartPooler(ctx context.Context, g *proc.Group, program, server, mode string, size int) (*Pooler, error) {
+func StartPooler(ctx context.Context, g *proc.Group, program, server, mode string, size int) (*proc.Node, error) {
 	free, err := ports.Free(1)
 	if err != nil {
 		return nil, err
@@ -53,9 +48,7 @@ func StartPooler(ctx context.Context, g *proc.Group, program, server, mode strin
 	if err := os.WriteFile(config, text, 0o644); err != nil {
 		return nil, fmt.Errorf("pgbouncer: %w", err)
 	}
-	p, err := g.Start("pgbouncer", nil, Arg, program, config)
-	if err != nil {
-		return nil, err
-	}
-	return &Pooler{free[0], p}, p.Await(ctx, func(ctx context.Context) error { return ping(ctx, urlOf(free[0], poolerConsole)) })
+	p := &proc.Node{Group: g, Name: "pgbouncer", Addr: free[0], Args: []string{Arg, program, config}}
+	p.Serves = func(ctx context.Context) error { return ping(ctx, urlOf(p.Addr, poolerConsole)) }
+	return p, p.Restart(ctx)
 }

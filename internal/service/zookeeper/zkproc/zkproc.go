@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -29,17 +28,14 @@ func Command() *cobra.Command { return proc.Command(Arg, "Be a member of ZooKeep
 //go:embed pom.xml
 var pom []byte
 
-var libraries = maven.Libraries{Name: "zookeeper", POM: pom}
+// Libraries are ZooKeeper and what it needs.
+var Libraries = maven.Libraries{Name: "zookeeper", POM: pom}
 
 const GetJars = "gcsim services get zookeeper"
 
 // Found says where ZooKeeper is, "" where a part of what it needs is missing, and then bring
 // is the command that brings that part.
-func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
-
-// Get fetches the jars into the user's cache, and tells progress about it. Where they are
-// there it returns at once.
-func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }
+func Found() (where, bring string) { return Libraries.FoundToRun(GetJars) }
 
 type Cluster struct{ Members []*Member }
 
@@ -123,7 +119,7 @@ var options = []string{
 
 func (m *Member) args() []string {
 	return slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
-		[]string{"-cp", filepath.Join(libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
+		[]string{"-cp", filepath.Join(Libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
 }
 
 func (m *Member) serves(ctx context.Context) error {
