@@ -98,8 +98,7 @@ func (n Nodes) Faults(named func(of Servers, node string) Subject, restart Doing
 	return faults
 }
 
-// Kill and those below are the faults that kill a node, start it again, stop it and let
-// it go on.
+// Kill and those below are the faults that kill a node, start it again, stop it and let it go on.
 func (n Nodes) Kill(do Doing) *Fault {
 	return &Fault{scenario.Form{
 		Actor: scenario.ActorLab, Usage: "kill NODE", Own: "kills " + n.Many,

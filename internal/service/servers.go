@@ -17,8 +17,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Service is a lock service: all that is special about one. What is nil it has not, or cannot
-// do.
+// Service is a lock service: all that is special about one. What is nil it has not, or cannot do.
 type Service struct {
 	// What scenarios can say of it. The forms are those of Faults, and Issuer and Unqueued go
 	// by IssuerArgs and Position.
@@ -32,9 +31,8 @@ type Service struct {
 	// Get fetches what servers need, or a part of that, into the user's cache, as far as it is
 	// missing, and tells progress about it, in lines. Where nothing is missing it needs no network.
 	Get func(ctx context.Context, progress io.Writer) error
-	// At is the service with the servers that a user names, in the words of Where.
-	// endpoints are those of servers that are there already; without any the service
-	// starts its own.
+	// At is the service with the servers that a user names, in the words of Where. endpoints are those
+	// of servers that are there already; without any the service starts its own.
 	At    func(where string) (at *Service, endpoints []string, err error)
 	Where string
 	// Env is what the environment of its clients' programs says of servers that are there
@@ -44,9 +42,8 @@ type Service struct {
 	Command func() *cobra.Command
 	// Start starts servers for one run, on free ports. nil: what Launch starts is joined.
 	Start func(ctx context.Context, s Stage) (Servers, error)
-	// Launch starts servers that take long to start, in a group, and returns when they serve.
-	// They are started once for all runs that need none of their own, and each of these joins
-	// them.
+	// Launch starts servers that take long to start, in a group, and returns when they serve. They are
+	// started once for all runs that need none of their own, and each of these joins them.
 	Launch func(ctx context.Context, g *proc.Group, world setting.Values) (Launched, error)
 	// Join is Start with servers that are there already, and that others may use as
 	// well: the names of the locks begin with a prefix of the run's own.
@@ -71,9 +68,8 @@ type Service struct {
 	// PeerEnv is what the environment of such a program says, beside Env, of the servers at
 	// these addresses, where a lock is to be found.
 	PeerEnv func(endpoints []string, lock string) ([]string, error)
-	// Told are the settings that a client's agent is told, of all clients of a variant.
-	// Where one uses what is another's, as its session, it is told so with each lock. nil: its
-	// own.
+	// Told are the settings that a client's agent is told, of all clients of a variant. Where one uses
+	// what is another's, as its session, it is told so with each lock. nil: its own.
 	Told func(client string, all map[string]scenario.Client) setting.Values
 	// Shows is what a client with these settings shows as its token, in the words of
 	// history.Run.Tokens.
@@ -225,13 +221,12 @@ type Servers interface {
 
 // Account takes in what is told of a lock service.
 type Account interface {
-	// Tell takes in events of the service's account: that a tenure was granted, that
-	// one ended, that a client queued. What one change of the service's state means is
-	// told at once. The time of an event is that since 1970. An end before its
-	// lease ran out can have the cause history.CauseRevoked, and a text that says why.
-	// A text with no cause says with what a tenure ends that has no lease.
-	// Both hold unless the tenure's own client let go of it; other causes are the run's
-	// to find.
+	// Tell takes in events of the service's account: that a tenure was granted, that one ended, that a
+	// client queued. What one change of the service's state means is told at once. The time of an
+	// event is that since 1970. An end before its lease ran out can have the cause
+	// history.CauseRevoked, and a text that says why. A text with no cause says with what a tenure
+	// ends that has no lease. Both hold unless the tenure's own client let go of it; other causes are
+	// the run's to find.
 	Tell(events ...history.Event)
 	// Fail ends the account, unless p was to end. p is nil where no process ended.
 	Fail(p *proc.Process, err error)

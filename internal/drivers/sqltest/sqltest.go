@@ -29,8 +29,7 @@ import (
 // Deadline is for what is sure to happen.
 const Deadline = 60 * time.Second
 
-// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine
-// may be left.
+// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine may be left.
 func Main(m *testing.M) {
 	proctest.Play(postgresproc.Command(), mariadbproc.Command(), lab.Janitor())
 	// What it would log it returns as well.

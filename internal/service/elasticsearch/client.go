@@ -98,8 +98,7 @@ func (c *client) asking(op, scope, in string) (*attempt, error) {
 	return a, nil
 }
 
-// ask asks until the lock is the client's, or ctx is done. It calls stands when the lock is
-// another's.
+// ask asks until the lock is the client's, or ctx is done. It calls stands when the lock is another's.
 func (a *attempt) ask(ctx context.Context, stands func()) (service.Tenure, error) {
 	late, stop := service.Patient(ctx, func() {})
 	defer stop()

@@ -27,8 +27,7 @@ func (c *client) Under(t service.Tenure) (of service.Data, within bool) {
 	return d, false
 }
 
-// data is that in Elasticsearch, a document for each key, as a client reaches it under a
-// tenure.
+// data is that in Elasticsearch, a document for each key, as a client reaches it under a tenure.
 type data struct {
 	of     *client
 	tenure string    // "": none
@@ -76,8 +75,7 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 	return nil
 }
 
-// change makes a document what a write or a delete wants, on condition where the client
-// compares.
+// change makes a document what a write or a delete wants, on condition where the client compares.
 func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
 	compares := d.found != nil && d.of.settings.Flag(settingCompare)
 	method, do, condition := http.MethodPut, "_doc", ""

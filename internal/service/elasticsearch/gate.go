@@ -152,8 +152,7 @@ func (g *gate) seeData(ctx context.Context, question history.Event, attempt stri
 	return err
 }
 
-// ownLast are locks, that of an attempt last: what else the attempt takes, it takes for this
-// one.
+// ownLast are locks, that of an attempt last: what else the attempt takes, it takes for this one.
 func ownLast(locks []string, attempt string) []string {
 	place := func(lock string) int {
 		if isOf(attempt, lock) {

@@ -51,8 +51,7 @@ func (s *servers) indices() []string {
 	return []string{indexOf(s.stage.Plan().Prefix), filesOf(s.stage.Plan().Prefix)}
 }
 
-// Observe makes the run's indices, and opens
-// the gate.
+// Observe makes the run's indices, and opens the gate.
 func (s *servers) Observe(ctx context.Context) error {
 	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("no answer from Elasticsearch after %v", observeDeadline))
 	defer cancel()

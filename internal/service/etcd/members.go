@@ -17,11 +17,10 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
-// members are the connections to the members of etcd that a client knows. A member
-// that stands still keeps its connections, and what was asked by one of them waits
-// without an error. So while something waits each member is asked whether it is
-// there, and the connections to one that says nothing are broken, where another
-// answers: etcd's client then goes on with that one. Where nothing waits nobody
+// members are the connections to the members of etcd that a client knows. A member that stands still
+// keeps its connections, and what was asked by one of them waits without an error. So while something
+// waits each member is asked whether it is there, and the connections to one that says nothing are
+// broken, where another answers: etcd's client then goes on with that one. Where nothing waits nobody
 // asks: the renewals of a lease may be stuck all the same.
 type members struct {
 	mu    sync.Mutex
@@ -56,8 +55,7 @@ func insist[T any](m *members, do func() (T, error)) (T, error) {
 	}
 }
 
-// attend asks the members until done is called, which says whether it broke any
-// connections.
+// attend asks the members until done is called, which says whether it broke any connections.
 func (m *members) attend() (done func() (broke bool)) {
 	var broke atomic.Bool
 	ctx, cancel := context.WithCancel(context.Background())

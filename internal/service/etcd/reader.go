@@ -15,8 +15,7 @@ import (
 // shares reports whether the client takes its locks together with others.
 func (c *client) shares() bool { return c.settings.Text(setting.Mode) == setting.ModeShared }
 
-// reader is a place in the queue of one who shares the lock, by etcdlock, and then its
-// tenure.
+// reader is a place in the queue of one who shares the lock, by etcdlock, and then its tenure.
 type reader struct {
 	service.Later
 	locks  lock.Backend

@@ -72,8 +72,7 @@ func told(client string, all map[string]scenario.Client) setting.Values {
 	return told
 }
 
-// slotOf is the key in the queue, which a client that keeps its session uses for each of its
-// tenures.
+// slotOf is the key in the queue, which a client that keeps its session uses for each of its tenures.
 func slotOf(tenure string) string {
 	key, _, _ := strings.Cut(tenure, "@")
 	return key

@@ -1,6 +1,5 @@
-// Package lockfile is the lock service of lock files: a directory that clients share, with a
-// file for each lock that is held, and an account of tenures by what the kernel tells of the
-// directory.
+// Package lockfile is the lock service of lock files: a directory that clients share, with a file for
+// each lock that is held, and an account of tenures by what the kernel tells of the directory.
 package lockfile
 
 import (

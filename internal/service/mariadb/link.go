@@ -134,8 +134,7 @@ func look(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt, by, 
 	return seen, err
 }
 
-// Find implements sqlservice.Conn. It finds what was committed last, whenever the transaction
-// began.
+// Find implements sqlservice.Conn. It finds what was committed last, whenever the transaction began.
 func (l *link) Find(ctx context.Context, lock, key string, told []history.Event) (value *string, err error) {
 	if _, err := see(ctx, l, lock); err != nil {
 		return nil, err

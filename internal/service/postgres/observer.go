@@ -19,8 +19,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// slot is the run's reader of the log. A server that a run has for itself keeps it when it
-// is killed.
+// slot is the run's reader of the log. A server that a run has for itself keeps it when it is killed.
 func (s *servers) slot() string {
 	if s.database == "" {
 		return "fencelab"

@@ -16,9 +16,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// account is the lock service's own account of tenures: what its nodes say of who holds each
-// lock, most of them or, of a lock that is all of its nodes' locks, every one. No client has a
-// part in it.
+// account is the lock service's own account of tenures: what its nodes say of who holds each lock,
+// most of them or, of a lock that is all of its nodes' locks, every one. No client has a part in it.
 type account struct {
 	stage service.Stage
 	locks []string

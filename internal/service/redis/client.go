@@ -47,8 +47,7 @@ func Dial(o service.Options) (service.Client, error) {
 // processes shows it.
 const urlEnv = "FENCELAB_REDIS_URL"
 
-// optionsOf are those of a client of the Redis at an address. A URL says the rest; "" is
-// nothing.
+// optionsOf are those of a client of the Redis at an address. A URL says the rest; "" is nothing.
 func optionsOf(url, addr string) (*redis.Options, error) {
 	options := new(redis.Options)
 	if url != "" {

@@ -14,9 +14,8 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// standby is what the only node has beside it so that another can follow it: its replica,
-// the network between the two, and an address at which clients find the one that is the
-// master, as behind a proxy.
+// standby is what the only node has beside it so that another can follow it: its replica, the network
+// between the two, and an address at which clients find the one that is the master, as behind a proxy.
 type standby struct {
 	master, replica *node
 	link            *network.Link // from the replica to the master, before it is promoted

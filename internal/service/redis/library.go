@@ -125,8 +125,7 @@ func (o opened) taken(ctx context.Context, w *asking, ask func(context.Context, 
 	return w.held(t), nil
 }
 
-// overhear tells who asks by a script, as a library tells of its owner only when it has the
-// lock.
+// overhear tells who asks by a script, as a library tells of its owner only when it has the lock.
 type overhear struct{}
 
 // tellKey is of a context in which who asks for a lock tells its owner once it has asked.

@@ -24,8 +24,7 @@ type recipe interface {
 	dial(c *client) (asker, error)
 }
 
-// asker asks for locks by a client's recipe. The error is traits.refusal where the lock is
-// another's.
+// asker asks for locks by a client's recipe. The error is traits.refusal where the lock is another's.
 type asker interface {
 	try(ctx context.Context, w *asking) (service.Tenure, error)  // asks once
 	wait(ctx context.Context, w *asking) (service.Tenure, error) // asks until the lock is the client's, or ctx is done

@@ -29,9 +29,8 @@ const (
 	lastPause  = 128 * time.Millisecond
 )
 
-// spinning waits for a lock as Redisson's RSpinLock does: it asks again and again, and each
-// pause is twice the one before. Each try has an owner of its own; in Redisson a thread has
-// one for all.
+// spinning waits for a lock as Redisson's RSpinLock does: it asks again and again, and each pause is
+// twice the one before. Each try has an owner of its own; in Redisson a thread has one for all.
 type spinning struct{ lock.Backend }
 
 func (s spinning) Lock(ctx context.Context, scope string) (lock.Tenure, error) {

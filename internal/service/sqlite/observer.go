@@ -63,8 +63,7 @@ func (s *servers) Open(ctx context.Context) error {
 	return err
 }
 
-// Shut closes the shared memory last: whoever closes it loses all locks that this process has
-// on it.
+// Shut closes the shared memory last: whoever closes it loses all locks that this process has on it.
 func (s *servers) Shut() {
 	s.Servers.Shut()
 	_ = s.index.Close()

@@ -55,10 +55,9 @@ type Told struct {
 	Data   map[string]string `json:"data"`  // what all keys have
 }
 
-// The kinds of what is told: that a connection has a lock; what a row of a lock says; that a
-// client has read the row of the data, which begins its tenure; that it lets go of that; what
-// a request has found in a key, or made of it; that a request was refused; and what a request
-// has made of the row.
+// The kinds of what is told: that a connection has a lock; what a row of a lock says; that a client
+// has read the row of the data, which begins its tenure; that it lets go of that; what a request has
+// found in a key, or made of it; that a request was refused; and what a request has made of the row.
 const (
 	ToldTaken   = "taken"
 	ToldRow     = "row"

@@ -65,9 +65,8 @@ type Conn interface {
 	// value is nil where there is none. The account is told of the request, which told is.
 	// Where the lock has no row for its data the error is sql.ErrNoRows, as that of Change.
 	Find(ctx context.Context, lock, key string, told []history.Event) (value *string, err error)
-	// Change makes a change in such a transaction, all of it or nothing. now is the row as
-	// the change has made it or, where it compares the row and makes nothing, as the change
-	// has found it.
+	// Change makes a change in such a transaction, all of it or nothing. now is the row as the change
+	// has made it or, where it compares the row and makes nothing, as the change has found it.
 	Change(ctx context.Context, c *Change) (now Seen, made bool, err error)
 }
 

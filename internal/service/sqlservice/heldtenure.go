@@ -119,8 +119,7 @@ func (w *asking) held(conn Conn, err error) (lock.Tenure, error) {
 	return t, nil
 }
 
-// watchWait calls stands once a connection waits for a lock. It asks by another, until ctx
-// is done.
+// watchWait calls stands once a connection waits for a lock. It asks by another, until ctx is done.
 func (w *asking) watchWait(ctx context.Context, waiting Conn, stands func(owner string)) {
 	conn, err := w.Database.Beside(ctx)
 	if err != nil {

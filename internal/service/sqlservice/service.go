@@ -165,8 +165,7 @@ func (d *About) launch(ctx context.Context, g *proc.Group, world setting.Values)
 	return service.Launched{Endpoints: []string{server.Endpoint()}, Processes: []*proc.Process{server.Process()}}, nil
 }
 
-// reach asks one that is there already. A server of which runs cannot have an account is of no
-// use.
+// reach asks one that is there already. A server of which runs cannot have an account is of no use.
 func (d *About) reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 || !service.IsAddress(endpoints[0]) {
 		return fmt.Errorf("%s at %q: want one HOST:PORT", d.Name, endpoints)

@@ -33,8 +33,7 @@ const (
 	onTimeoutRollback = "rollback"
 	onTimeoutCommit   = "commit"
 
-	// SettingIdle is of a server: after what time it ends sessions in which nobody asks for
-	// anything.
+	// SettingIdle is of a server: after what time it ends sessions in which nobody asks for anything.
 	SettingIdle = "idle"
 )
 

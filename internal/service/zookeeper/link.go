@@ -98,8 +98,7 @@ func (l *link) suspend() {
 	})
 }
 
-// state is what ends a tenure that is granted now: the end of the connection, and that of
-// the session.
+// state is what ends a tenure that is granted now: the end of the connection, and that of the session.
 func (l *link) state() (suspended, lost <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,8 +132,7 @@ func call[T any](ctx context.Context, do func() (T, error), late func(T, error))
 	}
 }
 
-// ask is call for a request that changes nothing. It is sent again where the connection
-// broke.
+// ask is call for a request that changes nothing. It is sent again where the connection broke.
 func ask[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
 	for {
 		value, err := call(ctx, do, nil)

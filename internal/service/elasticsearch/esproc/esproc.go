@@ -34,9 +34,8 @@ var (
 // Node is one, the only one of its cluster.
 type Node struct{ proc.Node }
 
-// Start starts a node in g, whose program must have Command, and returns when it serves.
-// Found must have found what it needs. It ends with the group. Its log, on standard error, has
-// errors alone.
+// Start starts a node in g, whose program must have Command, and returns when it serves. Found must
+// have found what it needs. It ends with the group. Its log, on standard error, has errors alone.
 func Start(ctx context.Context, g *proc.Group) (*Node, error) {
 	if where, bring := Found(); where == "" {
 		return nil, fmt.Errorf("elasticsearch is missing: %s", bring)

@@ -46,8 +46,7 @@ func Main(m *testing.M, shared *Node) {
 	os.Exit(code)
 }
 
-// Node is one for all tests of a program. The first that asks for it starts it. TestMain
-// closes it.
+// Node is one for all tests of a program. The first that asks for it starts it. TestMain closes it.
 type Node struct {
 	once  sync.Once
 	group *proc.Group

@@ -27,11 +27,10 @@ type Member struct {
 	config etcdserver.Config
 }
 
-// Start starts n members in g, whose program must have the command "etcd" of
-// package etcdcmd, and returns when all serve clients. They have the settings of
-// c but for names and addresses, which they are given; their data is below c.Dir,
-// or the group's directory where that is empty. They end with the group. A lease of
-// one second is one of a second, however many members there are.
+// Start starts n members in g, whose program must have the command "etcd" of package etcdcmd, and
+// returns when all serve clients. They have the settings of c but for names and addresses, which they
+// are given; their data is below c.Dir, or the group's directory where that is empty. They end with
+// the group. A lease of one second is one of a second, however many members there are.
 func Start(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
 	return begin(ctx, g, n, c, func(*Cluster) error { return nil })
 }

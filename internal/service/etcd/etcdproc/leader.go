@@ -86,11 +86,10 @@ func elected(said []*clientv3.StatusResponse) int {
 	return -1
 }
 
-// ByLeaseID returns the members in the order of the lease IDs that they grant, the
-// one with the lowest first. The first two bytes of a lease ID are the last two of
-// the ID of the member that was asked, without their top bit; see etcd's package
-// pkg/idutil, and LeaseGrant in its server's v3_server.go. All members must serve.
-// Members that by chance have these bytes in common, one in 11,000 clusters of
+// ByLeaseID returns the members in the order of the lease IDs that they grant, the one with the lowest
+// first. The first two bytes of a lease ID are the last two of the ID of the member that was asked,
+// without their top bit; see etcd's package pkg/idutil, and LeaseGrant in its server's v3_server.go.
+// All members must serve. Members that by chance have these bytes in common, one in 11,000 clusters of
 // three, are an error: such a cluster has no order.
 func (c *Cluster) ByLeaseID(ctx context.Context) ([]*Member, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()})

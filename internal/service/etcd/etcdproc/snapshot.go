@@ -44,17 +44,15 @@ type Restored struct {
 	// BumpRevision is how far above the snapshot's they go on: by more than were
 	// given out since, none is given out again.
 	BumpRevision uint64
-	// MarkCompacted has watches from before end with an error, as what they would
-	// have to tell is not known. It goes with BumpRevision: both or none, as in
-	// "etcdutl snapshot restore".
+	// MarkCompacted has watches from before end with an error, as what they would have to tell is not
+	// known. It goes with BumpRevision: both or none, as in "etcdutl snapshot restore".
 	MarkCompacted bool
 }
 
-// Restore ends all members, replaces their data by the snapshot in file, as "etcdutl
-// snapshot restore" does, starts them and returns when all serve, on the addresses
-// that they had. They keep their member IDs, so that ByLeaseID stays the same. A
-// file that is no snapshot leaves the cluster as it is; after another error it may
-// have no members that run. Nobody else may restart members meanwhile.
+// Restore ends all members, replaces their data by the snapshot in file, as "etcdutl snapshot restore"
+// does, starts them and returns when all serve, on the addresses that they had. They keep their member
+// IDs, so that ByLeaseID stays the same. A file that is no snapshot leaves the cluster as it is; after
+// another error it may have no members that run. Nobody else may restart members meanwhile.
 func (c *Cluster) Restore(ctx context.Context, file string, r Restored) error {
 	if r.MarkCompacted != (r.BumpRevision > 0) {
 		return fmt.Errorf("restore etcd: to bump the revision by %d and to mark it compacted (%t) go together: want both or none", r.BumpRevision, r.MarkCompacted)

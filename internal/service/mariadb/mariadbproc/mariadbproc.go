@@ -16,8 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// Arg is the first argument with which Start starts the group's program as a role of the
-// server's.
+// Arg is the first argument with which Start starts the group's program as a role of the server's.
 const Arg = "mariadb-node"
 
 // Install is the command that brings mariadbd.
@@ -91,9 +90,8 @@ func arguments(program, dir string) []string {
 	return args
 }
 
-// quick are settings by which a server is quick that is never to survive the loss of its
-// machine: what was committed is with the kernel, and so survives any end of the process,
-// but it is not synced.
+// quick are settings by which a server is quick that is never to survive the loss of its machine: what
+// was committed is with the kernel, and so survives any end of the process, but it is not synced.
 var quick = []string{"innodb-flush-log-at-trx-commit=2", "innodb-buffer-pool-size=32M", "skip-name-resolve"}
 
 // serves asks once whether the server serves. Until somebody listens it is not the client that

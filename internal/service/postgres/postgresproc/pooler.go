@@ -15,8 +15,7 @@ import (
 // PoolerInstall is the command that brings pgbouncer.
 const PoolerInstall = "apt-get install pgbouncer"
 
-// PoolerProgram is where pgbouncer is, "" where there is none: on PATH, or where Debian puts
-// it.
+// PoolerProgram is where pgbouncer is, "" where there is none: on PATH, or where Debian puts it.
 func PoolerProgram() string { return proc.Look("pgbouncer", "../sbin") }
 
 // poolerConsole is the database by which pgbouncer tells of itself. A ping there opens no

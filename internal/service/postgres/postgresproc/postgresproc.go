@@ -61,8 +61,7 @@ func Start(ctx context.Context, g *proc.Group, program string, settings ...strin
 	return s, s.Restart(ctx)
 }
 
-// initialize makes the database cluster. It trusts whoever connects: its address is one of
-// loopback.
+// initialize makes the database cluster. It trusts whoever connects: its address is one of loopback.
 func initialize(ctx context.Context, g *proc.Group, program, dir string) error {
 	initdb := filepath.Join(filepath.Dir(program), "initdb")
 	p, err := g.Start("initdb", nil, Arg, initdb, "--pgdata", dir,
@@ -75,9 +74,8 @@ func initialize(ctx context.Context, g *proc.Group, program, dir string) error {
 
 const superuser = "postgres"
 
-// quick are settings by which a server is quick that is never to survive the loss of its
-// machine: what was committed is with the kernel, and so survives any end of the processes,
-// but it is not synced.
+// quick are settings by which a server is quick that is never to survive the loss of its machine: what
+// was committed is with the kernel, and so survives any end of the processes, but it is not synced.
 var quick = []string{"fsync=off", "full_page_writes=off"}
 
 // Restart starts the server, after its end, and returns when it serves what it kept.

@@ -91,9 +91,8 @@ func (s *Server) serves(ctx context.Context) error {
 	return client.Ping(ctx).Err()
 }
 
-// Settings are the arguments by which a real Redis keeps what it was told: "none" nothing,
-// "everysec" what is a second or two old, "always" all that it answered. Its files are in
-// dir.
+// Settings are the arguments by which a real Redis keeps what it was told: "none" nothing, "everysec"
+// what is a second or two old, "always" all that it answered. Its files are in dir.
 func Settings(dir, persistence string) []string {
 	args := []string{"--dir", dir, "--save", "", "--loglevel", "warning"}
 	if persistence == "none" {

@@ -20,8 +20,7 @@ import (
 // Deadline is for what is sure to happen.
 const Deadline = 30 * time.Second
 
-// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine
-// may be left.
+// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine may be left.
 func Main(m *testing.M) {
 	proctest.Play(redis.Service().Command(), lab.Janitor())
 	goleak.VerifyTestMain(m)
@@ -35,8 +34,7 @@ func Servers() map[string]func(*testing.T) *redisproc.Server {
 	}
 }
 
-// Real is a redis-server with some settings, or one that keeps nothing. It ends with the
-// test.
+// Real is a redis-server with some settings, or one that keeps nothing. It ends with the test.
 func Real(t *testing.T, settings ...string) *redisproc.Server {
 	t.Helper()
 	program := redisproc.Program()

@@ -1,5 +1,4 @@
-// Package zkproc runs a ZooKeeper of one or several members, each of which is a process of
-// Java.
+// Package zkproc runs a ZooKeeper of one or several members, each of which is a process of Java.
 package zkproc
 
 import (
