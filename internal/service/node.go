@@ -3,9 +3,11 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
@@ -55,10 +57,50 @@ func (n Nodes) Check(note map[string]bool, rules ...NodeRule) func(*scenario.Sto
 // Doing is what a fault does, as in Fault.
 type Doing = func(ctx context.Context, s Servers, story Story, step scenario.Step) error
 
-// Kill and those below are the faults that kill a node, start it again, stop it and let
-// it go on.
-func (n Nodes) Kill(do Doing) Fault {
-	return Fault{scenario.Form{
+// Subject is a node as a story has it.
+type Subject struct {
+	Controlled
+	Called string          // in the history
+	Told   <-chan struct{} // closed when the account has all that the node told; nil: nobody waits for that
+}
+
+// Controlled is what can be done to the processes of a node.
+type Controlled interface {
+	Process() *proc.Process
+	Kill() error
+	Pause(context.Context) error
+	Resume() error
+}
+
+// Faults kill a node, start it again by restart, unless that is nil, stop it and let it go on.
+func (n Nodes) Faults(named func(of Servers, node string) Subject, restart Doing) []*Fault {
+	signal := func(how string, do func(Subject, context.Context) error) Doing {
+		return func(ctx context.Context, of Servers, story Story, step scenario.Step) error {
+			s := named(of, step.Node)
+			return Noted(story, s.Called+how, func() error { return do(s, ctx) })
+		}
+	}
+	faults := []*Fault{
+		n.Kill(func(ctx context.Context, of Servers, story Story, step scenario.Step) error {
+			s := named(of, step.Node)
+			story.Ends(s.Process())
+			if err := Noted(story, s.Called+" is killed", s.Kill); err != nil || s.Told == nil {
+				return err
+			}
+			return story.AwaitClosed(ctx, "the end of what "+s.Called+" told", s.Told)
+		}),
+		n.Pause(signal(" is stopped", Subject.Pause)),
+		n.Resume(signal(" goes on", func(s Subject, _ context.Context) error { return s.Resume() })),
+	}
+	if restart != nil {
+		faults = slices.Insert(faults, 1, n.Restart(restart))
+	}
+	return faults
+}
+
+// Kill and those below are the faults that kill a node, start it again, stop it and let it go on.
+func (n Nodes) Kill(do Doing) *Fault {
+	return &Fault{scenario.Form{
 		Actor: scenario.ActorLab, Usage: "kill NODE", Own: "kills " + n.Many,
 		About: "Kills a " + n.One + " (SIGKILL), until \"restart NODE\".",
 		Check: n.Check(map[string]bool{NodeDead: true, NodeStill: false}, NodeRule{NodeDead, true, "%s is dead already"}),
@@ -66,17 +108,17 @@ func (n Nodes) Kill(do Doing) Fault {
 }
 
 // Restart has rules of the service's own.
-func (n Nodes) Restart(do Doing, rules ...NodeRule) Fault {
+func (n Nodes) Restart(do Doing, rules ...NodeRule) *Fault {
 	runs := NodeRule{NodeDead, false, "%s runs: it needs a step \"gcsim: kill %s\" before"}
-	return Fault{scenario.Form{
+	return &Fault{scenario.Form{
 		Actor: scenario.ActorLab, Usage: "restart NODE",
 		About: "Starts the killed " + n.One + " again, with what it has kept.",
 		Check: n.Check(map[string]bool{NodeDead: false}, append([]NodeRule{runs}, rules...)...),
 	}, do}
 }
 
-func (n Nodes) Pause(do Doing) Fault {
-	return Fault{scenario.Form{
+func (n Nodes) Pause(do Doing) *Fault {
+	return &Fault{scenario.Form{
 		Actor: scenario.ActorLab, Usage: "pause NODE", Own: "stops " + n.Many,
 		About: "Stops a " + n.One + " (SIGSTOP), until \"resume NODE\".",
 		Check: n.Check(map[string]bool{NodeStill: true},
@@ -85,8 +127,8 @@ func (n Nodes) Pause(do Doing) Fault {
 	}, do}
 }
 
-func (n Nodes) Resume(do Doing) Fault {
-	return Fault{scenario.Form{
+func (n Nodes) Resume(do Doing) *Fault {
+	return &Fault{scenario.Form{
 		Actor: scenario.ActorLab, Usage: "resume NODE",
 		About: "Lets the stopped " + n.One + " go on.",
 		Check: n.Check(map[string]bool{NodeStill: false}, NodeRule{NodeStill, false, "%s does not stand still here"}),

@@ -70,7 +70,6 @@ func (q *Quorum[M]) Guard() {
 	}
 }
 
-// Leads is the member that leads.
 func (q *Quorum[M]) Leads(ctx context.Context) (M, error) {
 	var none M
 	return q.elect(ctx, "a leader of "+q.Of.Service, none)
@@ -96,7 +95,6 @@ func (q *Quorum[M]) Role(ctx context.Context, role string) (M, error) {
 	return leader, err
 }
 
-// Others are all members but one.
 func (q *Quorum[M]) Others(one M) []M {
 	return slices.DeleteFunc(slices.Clone(q.Members), func(m M) bool { return m == one })
 }
@@ -165,7 +163,6 @@ func (q *Quorum[M]) lose(ctx context.Context, of Servers, story Story, m M, by L
 	return q.Settle(ctx, story, false)
 }
 
-// doing is what is done with a member.
 type doing[M Member] = func(context.Context, Servers, Story, M) error
 
 // resumed lets a stopped member go on; how says so.
@@ -206,7 +203,6 @@ func (e *Electing[M]) LeaderFaults() []*Fault {
 	}
 }
 
-// KillLeader kills the member that leads.
 func (e *Electing[M]) KillLeader() *Fault {
 	return e.LoseLeader("kill", "kills "+e.Service+"'s leader", "Kills "+e.Service+"'s leader (SIGKILL).", killed[M]())
 }
@@ -214,9 +210,10 @@ func (e *Electing[M]) KillLeader() *Fault {
 // MemberFaults stop a member, let it go on, kill it and start it again, unless rules of the
 // service's own refuse that.
 func (e *Electing[M]) MemberFaults(rules ...NodeRule) []*Fault {
-	pause, resume := e.Pause(e.Lose(stopped[M]())), e.Resume(e.On(resumed[M](" goes on")))
-	kill, restart := e.Kill(e.Lose(killed[M]())), e.Restart(e.On(restarted[M]), rules...)
-	return []*Fault{&pause, &resume, &kill, &restart}
+	return []*Fault{
+		e.Pause(e.Lose(stopped[M]())), e.Resume(e.On(resumed[M](" goes on"))),
+		e.Kill(e.Lose(killed[M]())), e.Restart(e.On(restarted[M]), rules...),
+	}
 }
 
 // On does something with the member that a step names.

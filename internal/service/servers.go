@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -16,8 +17,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Service is a lock service: all that is special about one. What is nil it has not, or cannot
-// do.
+// Service is a lock service: all that is special about one. What is nil it has not, or cannot do.
 type Service struct {
 	// What scenarios can say of it. The forms are those of Faults, and Issuer and Unqueued go
 	// by IssuerArgs and Position.
@@ -31,9 +31,8 @@ type Service struct {
 	// Get fetches what servers need, or a part of that, into the user's cache, as far as it is
 	// missing, and tells progress about it, in lines. Where nothing is missing it needs no network.
 	Get func(ctx context.Context, progress io.Writer) error
-	// At is the service with the servers that a user names, in the words of Where.
-	// endpoints are those of servers that are there already; without any the service
-	// starts its own.
+	// At is the service with the servers that a user names, in the words of Where. endpoints are those
+	// of servers that are there already; without any the service starts its own.
 	At    func(where string) (at *Service, endpoints []string, err error)
 	Where string
 	// Env is what the environment of its clients' programs says of servers that are there
@@ -43,9 +42,8 @@ type Service struct {
 	Command func() *cobra.Command
 	// Start starts servers for one run, on free ports. nil: what Launch starts is joined.
 	Start func(ctx context.Context, s Stage) (Servers, error)
-	// Launch starts servers that take long to start, in a group, and returns when they serve.
-	// They are started once for all runs that need none of their own, and each of these joins
-	// them.
+	// Launch starts servers that take long to start, in a group, and returns when they serve. They are
+	// started once for all runs that need none of their own, and each of these joins them.
 	Launch func(ctx context.Context, g *proc.Group, world setting.Values) (Launched, error)
 	// Join is Start with servers that are there already, and that others may use as
 	// well: the names of the locks begin with a prefix of the run's own.
@@ -70,9 +68,8 @@ type Service struct {
 	// PeerEnv is what the environment of such a program says, beside Env, of the servers at
 	// these addresses, where a lock is to be found.
 	PeerEnv func(endpoints []string, lock string) ([]string, error)
-	// Told are the settings that a client's agent is told, of all clients of a variant.
-	// Where one uses what is another's, as its session, it is told so with each lock. nil: its
-	// own.
+	// Told are the settings that a client's agent is told, of all clients of a variant. Where one uses
+	// what is another's, as its session, it is told so with each lock. nil: its own.
 	Told func(client string, all map[string]scenario.Client) setting.Values
 	// Shows is what a client with these settings shows as its token, in the words of
 	// history.Run.Tokens.
@@ -94,6 +91,23 @@ type Service struct {
 	Position func(context.Context, Servers) (fence.Token, error)
 }
 
+// Embed makes s a service that nobody serves: each run has files of its own, as has says.
+func (s *Service) Embed(has string) *Service {
+	const embedded = "embedded"
+	s.Where = embedded
+	s.Found = func() (where, bring string) { return embedded, "" }
+	s.At = func(where string) (*Service, []string, error) {
+		if where != embedded {
+			return nil, nil, fmt.Errorf("want %q: %s", embedded, has)
+		}
+		return s, nil, nil
+	}
+	s.Reach = func(context.Context, []string) error {
+		return fmt.Errorf("%s: there are no servers, and so no --endpoints: %s", s.Name, has)
+	}
+	return s
+}
+
 // Begin starts servers for one run.
 func (s *Service) Begin(ctx context.Context, stage Stage) (Servers, error) {
 	if s.Start != nil {
@@ -109,7 +123,6 @@ func (s *Service) Begin(ctx context.Context, stage Stage) (Servers, error) {
 	return s.Join(stage, launched.Endpoints), nil
 }
 
-// Tells are the settings that a client's agent is told.
 func (s *Service) Tells(client string, all map[string]scenario.Client) setting.Values {
 	if s.Told != nil {
 		return s.Told(client, all)
@@ -117,13 +130,20 @@ func (s *Service) Tells(client string, all map[string]scenario.Client) setting.V
 	return all[client].Values
 }
 
-// SlotOf is what a client's unlock of a tenure frees.
 func (s *Service) SlotOf(tenure string) string {
 	if s.Slot != nil {
 		return s.Slot(tenure)
 	}
 	return tenure
 }
+
+const (
+	// ReachDeadline is for how long servers that are there already are asked whether they answer.
+	ReachDeadline = 10 * time.Second
+	// ObserveDeadline is for how long servers are asked for the beginning of the account. PostgreSQL
+	// waits for the transactions that are open.
+	ObserveDeadline = 30 * time.Second
+)
 
 // Slack is how long a machine that is busy may take to do what is due.
 const Slack = 3 * time.Second
@@ -201,13 +221,12 @@ type Servers interface {
 
 // Account takes in what is told of a lock service.
 type Account interface {
-	// Tell takes in events of the service's account: that a tenure was granted, that
-	// one ended, that a client queued. What one change of the service's state means is
-	// told at once. The time of an event is that since 1970. An end before its
-	// lease ran out can have the cause history.CauseRevoked, and a text that says why.
-	// A text with no cause says with what a tenure ends that has no lease.
-	// Both hold unless the tenure's own client let go of it; other causes are the run's
-	// to find.
+	// Tell takes in events of the service's account: that a tenure was granted, that one ended, that a
+	// client queued. What one change of the service's state means is told at once. The time of an
+	// event is that since 1970. An end before its lease ran out can have the cause
+	// history.CauseRevoked, and a text that says why. A text with no cause says with what a tenure
+	// ends that has no lease. Both hold unless the tenure's own client let go of it; other causes are
+	// the run's to find.
 	Tell(events ...history.Event)
 	// Fail ends the account, unless p was to end. p is nil where no process ended.
 	Fail(p *proc.Process, err error)

@@ -47,10 +47,9 @@ type Options struct {
 type Client interface {
 	// Reach asks the service for something once, and returns when it has answered.
 	Reach(ctx context.Context) error
-	// Lock waits for a scope's lock; TryLock takes it if it is free, and its error is
-	// lock.ErrLocked where it is not. in names a tenure of another client whose session
-	// the lock is to be taken in; "" is none. An error that wraps ErrRanOut says that
-	// nobody kept the client from the lock.
+	// Lock waits for a scope's lock; TryLock takes it if it is free, and its error is lock.ErrLocked
+	// where it is not. in names a tenure of another client whose session the lock is to be taken in;
+	// "" is none. An error that wraps ErrRanOut says that nobody kept the client from the lock.
 	Lock(ctx context.Context, scope, in string) (Tenure, error)
 	TryLock(ctx context.Context, scope, in string) (Tenure, error)
 	// Enqueue asks for a scope's lock, and returns when the client stands in the
@@ -148,10 +147,9 @@ func (s *shown) Grant() lock.Grant {
 	return g
 }
 
-// Store is a Client whose service is the storage, too: what the lock protects lies where
-// the lock is. The service's account then tells of each request in the lane of the storage,
-// as history.KindApplied or history.KindRefused and by the ID of the request, in the order
-// of the service's own commits.
+// Store is a Client whose service is the storage, too: what the lock protects lies where the lock is.
+// The service's account then tells of each request in the lane of the storage, as history.KindApplied
+// or history.KindRefused and by the ID of the request, in the order of the service's own commits.
 type Store interface {
 	// Under is the data as a client reaches it under a tenure of its own; nil: it has none.
 	// within says that the requests are part of the transaction that has the lock: they are
@@ -172,9 +170,8 @@ type Keeper interface {
 	Final(ctx context.Context, key string) (value string, has bool, err error)
 }
 
-// ErrRanOut is why a lock was not taken where the lease of its place in the queue
-// had run out: nobody kept the client from the lock. Whether it was granted the lock
-// meanwhile, the client does not know.
+// ErrRanOut is why a lock was not taken where the lease of its place in the queue had run out: nobody
+// kept the client from the lock. Whether it was granted the lock meanwhile, the client does not know.
 var ErrRanOut = fence.Lost.New("the lease ran out before the client was told of a grant")
 
 // ErrTooFew is why a lock of several nodes was not taken. Whether another holds it, or only
@@ -209,11 +206,9 @@ func Stand(ctx context.Context, tenure string) {
 	}
 }
 
-// Recipe is a way to take a lock that people use. Name is what scenarios call it, About
-// says what it is.
+// Recipe is a way to take a lock that people use.
 type Recipe interface {
-	Name() string
-	About() string
+	Says() (name, about string) // what scenarios call it, and what it is
 }
 
 // By is the setting of a client that chooses its recipe.
@@ -223,17 +218,21 @@ const By = "by"
 func ByRecipe[R Recipe](recipes []R, usual R) setting.Setting {
 	var names, abouts []string
 	for _, r := range recipes {
-		names = append(names, r.Name())
-		abouts = append(abouts, r.Name()+": "+r.About())
+		name, about := r.Says()
+		names = append(names, name)
+		abouts = append(abouts, name+": "+about)
 	}
-	return setting.Setting{Name: By, Default: usual.Name(), Of: names,
+	name, _ := usual.Says()
+	return setting.Setting{Name: By, Default: name, Of: names,
 		About: "The recipe by which it takes its locks. " + strings.Join(abouts, " ")}
 }
 
 // RecipeOf is the recipe that a client has chosen.
 func RecipeOf[R Recipe](recipes []R, client setting.Values) R {
-	name := client.Text(By)
-	return recipes[slices.IndexFunc(recipes, func(r R) bool { return r.Name() == name })]
+	return recipes[slices.IndexFunc(recipes, func(r R) bool {
+		name, _ := r.Says()
+		return name == client.Text(By)
+	})]
 }
 
 // ErrInJava is the error of a client of this program that is to take a lock by a recipe that is a

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,17 +20,14 @@ type Life struct {
 	err error // why ctx is done
 }
 
-// NewLife begins a life.
 func NewLife() *Life {
 	l := new(Life)
 	l.ctx, l.over = context.WithCancel(context.Background())
 	return l
 }
 
-// Context is done when the life has ended.
 func (l *Life) Context() context.Context { return l.ctx }
 
-// Done implements lock.Tenure, as Err does.
 func (l *Life) Done() <-chan struct{} { return l.ctx.Done() }
 
 func (l *Life) Err() error {
@@ -55,12 +53,16 @@ func (l *Life) End(why error) bool {
 // session, and its token is what the client shows.
 type Granted struct{ lock.Tenure }
 
-// Name implements Tenure, as Session and Shown do.
 func (g Granted) Name() string { return g.Grant().Owner }
 
 func (g Granted) Session() string { return g.Grant().Owner }
 
 func (g Granted) Shown() (token fence.Token, remark string) { return g.Grant().Token, "" }
+
+// Look is of services that have no way of their own to look.
+func (g Granted) Look(_ context.Context, how string) (said string, err error) {
+	return "", fmt.Errorf("there is no look %q", how)
+}
 
 // IsClosed reports whether a channel, to which nothing is sent, is closed.
 func IsClosed(c <-chan struct{}) bool {
@@ -119,7 +121,6 @@ func EnqueueAs(ctx context.Context, t Tenure, stands <-chan struct{}, wait func(
 	return &placed{t, q}, nil
 }
 
-// Granted implements Place, as Leave does.
 func (q *Queue) Granted() <-chan error { return q.granted }
 
 func (q *Queue) Leave() { q.leave() }
@@ -142,7 +143,6 @@ func (l *Later) Held() lock.Tenure {
 	return nil
 }
 
-// Grant implements lock.Tenure, as those below do.
 func (l *Later) Grant() lock.Grant {
 	if t := l.Held(); t != nil {
 		return t.Grant()
@@ -200,12 +200,10 @@ func Wait(ctx context.Context, scope string, take func(ctx context.Context, stan
 	return &waiting{queue, later}, nil
 }
 
-// Waits implements Waiter.
 func (w *waiting) Waits() string {
 	return "has asked for " + w.Place.Scope + ", which is another's, and waits"
 }
 
-// Name implements Place, as those below do.
 func (w *waiting) Name() string { return w.Grant().Owner }
 
 func (w *waiting) Session() string { return w.Grant().Owner }

@@ -25,7 +25,7 @@ var restarts = []string{"owners are unique", "tokens grow after a service restar
 func TestLawsOfRestarts(t *testing.T) {
 	own := estest.Start(t)
 	s := subject(own.Addr, long, created(t, own.Addr))
-	s.Restart = own.Restart
+	s.Restart = func(ctx context.Context) error { return errors.Join(own.Kill(), own.Restart(ctx)) }
 	for _, law := range restarts {
 		t.Run(law, func(t *testing.T) {
 			if err := lawOf(t, law).Check(bounded(t), s); err != nil {

@@ -135,7 +135,9 @@ func TestLaws(t *testing.T) { fencetest.Run(t, subject(node.Get(t).Addr)) }
 func TestLawsOfRestarts(t *testing.T) {
 	own := estest.Start(t)
 	s := subject(own.Addr)
-	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) { return old, own.Restart(ctx) }
+	s.Restart = func(ctx context.Context, old fencetest.Store) (fencetest.Store, error) {
+		return old, errors.Join(own.Kill(), own.Restart(ctx))
+	}
 	for _, law := range fencetest.Laws {
 		if !strings.HasPrefix(law.Name, "Restart") || law.Name != "RestartKeepsBothMarks" && !need.Long() {
 			continue

@@ -29,8 +29,7 @@ import (
 // Deadline is for what is sure to happen.
 const Deadline = 60 * time.Second
 
-// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine
-// may be left.
+// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine may be left.
 func Main(m *testing.M) {
 	proctest.Play(postgresproc.Command(), mariadbproc.Command(), lab.Janitor())
 	// What it would log it returns as well.
@@ -61,7 +60,6 @@ func Databases() map[string]func(testing.TB) *Database {
 	}
 }
 
-// Postgres is a server.
 func Postgres(t testing.TB) *Database {
 	t.Helper()
 	s := started(t, "postgres", postgresproc.Program(), postgresproc.Start)
@@ -69,7 +67,6 @@ func Postgres(t testing.TB) *Database {
 	return server.withOthers(t, "CREATE SCHEMA %s", func(name string) string { return s.URL() + "&search_path=" + name })
 }
 
-// MariaDB is a server.
 func MariaDB(t testing.TB) *Database {
 	t.Helper()
 	s := started(t, "mariadbd", mariadbproc.Program(), mariadbproc.Start)
@@ -87,13 +84,7 @@ func started[S any](t testing.TB, name, program string, start func(context.Conte
 	if program == "" {
 		need.Program(t, name, "to keep something in")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	s, err := start(ctx, proctest.Group(t), program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (S, error) { return start(ctx, g, program) })
 }
 
 // withOthers is a database of a server, which makes others by a statement.

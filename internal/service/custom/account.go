@@ -89,7 +89,6 @@ func parse(line []byte) (w word, err error) {
 	return w, fmt.Errorf("its cause is %q, want %q, %q or %q", w.Cause, history.CauseReleased, history.CauseExpired, history.CauseRevoked)
 }
 
-// take takes in what is said of a tenure.
 func (a *account) take(w word) error {
 	before, known := a.last[w.Tenure]
 	switch {

@@ -64,16 +64,10 @@ func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.server.Addr()}, nil
 }
 
-var kill = nodes.Kill(func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+var faults = nodes.Faults(func(of service.Servers, _ string) service.Subject {
 	s := of.(*servers)
-	story.Ends(s.server.Process())
-	if err := service.Noted(story, "the lock service is killed", s.server.Kill); err != nil {
-		return err
-	}
-	return story.AwaitClosed(ctx, "the end of what the lock service said", s.told)
-})
-
-var restart = nodes.Restart(func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
+	return service.Subject{Controlled: controlled{s.server}, Called: "the lock service", Told: s.told}
+}, func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
 	if err := story.Meanwhile(ctx, "the lock service to listen", of.(*servers).server.Start); err != nil {
 		return err
 	}
@@ -81,13 +75,9 @@ var restart = nodes.Restart(func(ctx context.Context, of service.Servers, story 
 	return nil
 })
 
-var pause = nodes.Pause(signal("the lock service is stopped", (*proc.Process).Pause))
+// controlled is a server that can be stopped.
+type controlled struct{ *program.Server }
 
-var resume = nodes.Resume(signal("the lock service goes on", (*proc.Process).Resume))
+func (c controlled) Pause(context.Context) error { return c.Process().Pause() }
 
-// signal does something to the process; how says so.
-func signal(how string, do func(*proc.Process) error) service.Doing {
-	return func(_ context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
-		return service.Noted(story, how, func() error { return do(of.(*servers).server.Process()) })
-	}
-}
+func (c controlled) Resume() error { return c.Process().Resume() }

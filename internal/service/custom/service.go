@@ -42,7 +42,7 @@ func Service() *service.Service {
 			Name: name, About: "A lock service of your own.", World: worldSettings, Client: clientSettings,
 			Nodes: nodes.Name + "1", Check: check,
 		},
-		Faults: []*service.Fault{&kill, &restart, &pause, &resume},
+		Faults: faults,
 
 		Found: func() (where, bring string) { return "yours: " + page, "" },
 		Where: "a command, named in the scenario",
@@ -58,7 +58,6 @@ func Service() *service.Service {
 	}
 }
 
-// nodes is what a story calls its only process.
 var nodes = service.Nodes{Name: name, One: "process of the lock service", Many: "the lock service"}
 
 // errNoAccount is why a server that is there already is of no use.

@@ -50,7 +50,7 @@ func (a *account) see(lock string, d document, attempt string, sent time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.last[lock]
-	if before.Found == d.Found && before.Seq == d.Seq && before.Term == d.Term {
+	if before.Found == d.Found && before.version == d.version {
 		return // it was not changed
 	}
 	a.last[lock] = d

@@ -8,16 +8,16 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
+	"github.com/fencelab/fencelab/pkg/lock/eslock"
 )
 
-// Name is what scenarios call the service.
 const Name = "elasticsearch"
 
-// Dial makes a client.
 func Dial(o service.Options) (service.Client, error) {
 	if len(o.Endpoints) != 1 {
 		return nil, fmt.Errorf("endpoints are %q, want one HOST:PORT", o.Endpoints)
@@ -38,7 +38,6 @@ type client struct {
 
 var _ service.Store = (*client)(nil)
 
-// Reach implements service.Client, as those below do.
 func (c *client) Reach(ctx context.Context) error { return c.call(ctx, http.MethodGet, "/", nil, nil) }
 
 func (c *client) Close(context.Context) error {
@@ -49,7 +48,6 @@ func (c *client) Close(context.Context) error {
 // retry is how often a client that waits for a lock asks again.
 const retry = 50 * time.Millisecond
 
-// Lock asks until the lock is the client's.
 func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	a, err := c.asking("lock", scope, in)
 	if err != nil {
@@ -58,7 +56,6 @@ func (c *client) Lock(ctx context.Context, scope, in string) (service.Tenure, er
 	return a.ask(ctx, func() {})
 }
 
-// TryLock asks once.
 func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	a, err := c.asking("trylock", scope, in)
 	if err != nil {
@@ -92,15 +89,16 @@ func (c *client) asking(op, scope, in string) (*attempt, error) {
 	a.attempt = attemptOf(a.owner, scope)
 	if c.recipe.own {
 		var err error
-		if a.own, err = a.backend(); err != nil {
+		a.own, err = eslock.New(a.url.String(), a.settings.Time(setting.TTL),
+			eslock.Index(indexOf(a.lock)), eslock.HTTP(a.http), eslock.Owner(func() string { return a.owner }))
+		if err != nil {
 			return nil, err
 		}
 	}
 	return a, nil
 }
 
-// ask asks until the lock is the client's, or ctx is done. It calls stands when the lock is
-// another's.
+// ask asks until the lock is the client's, or ctx is done. It calls stands when the lock is another's.
 func (a *attempt) ask(ctx context.Context, stands func()) (service.Tenure, error) {
 	late, stop := service.Patient(ctx, func() {})
 	defer stop()
@@ -110,10 +108,7 @@ func (a *attempt) ask(ctx context.Context, stands func()) (service.Tenure, error
 			return t, err
 		}
 		stands()
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, retry)
 	}
 	if err := a.leave(late); err != nil {
 		return nil, a.failed(a.op, errors.Join(ctx.Err(), err))
@@ -166,7 +161,6 @@ type tenure struct {
 	of *attempt
 }
 
-// Grant implements lock.Tenure, as the one below does.
 func (t *tenure) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.lock, Owner: t.of.owner, Mode: t.of.recipe.mode}
 }
@@ -188,11 +182,10 @@ type held struct {
 	of *attempt
 }
 
-// Look asks Elasticsearch whose the lock is.
 func (h *held) Look(ctx context.Context, _ string) (said string, err error) {
 	a := h.of
 	question := "asked Elasticsearch whose " + a.lock + " is"
-	d, err := a.get(ctx, a.lock)
+	d, err := a.document(ctx, a.lock)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", question, err)

@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Under implements service.Store.
 func (c *client) Under(t service.Tenure) (of service.Data, within bool) {
 	d := data{of: c}
 	if t == nil {
@@ -28,37 +27,22 @@ func (c *client) Under(t service.Tenure) (of service.Data, within bool) {
 	return d, false
 }
 
-// data is that in Elasticsearch, a document for each key, as a client reaches it under a
-// tenure.
+// data is that in Elasticsearch, a document for each key, as a client reaches it under a tenure.
 type data struct {
 	of     *client
 	tenure string    // "": none
 	found  *findings // nil: it has searched for nothing
 }
 
-// file is the document of a key, as it is found.
-type file struct {
-	Found bool `json:"found"`
-	version
-	Source fileContent `json:"_source"`
-}
+// file is the document of a key.
+type file = stored[fileContent]
 
 type fileContent struct {
 	Value string `json:"value"`
 }
 
-// filePath is that of what is done to the document of a key.
-func filePath(do, lock, key string) string {
-	return "/" + filesOf(lock) + "/" + do + "/" + url.PathEscape(key)
-}
-
-// file reads the document of a key that a lock guards. The answer is of the last change.
-func (n *node) file(ctx context.Context, lock, key string) (f file, err error) {
-	err = n.call(ctx, http.MethodGet, filePath("_doc", lock, key), nil, &f)
-	if refused(err, http.StatusNotFound) {
-		return file{}, nil
-	}
-	return f, err
+func (n *node) file(ctx context.Context, lock, key string) (file, error) {
+	return read[fileContent](ctx, n, path(filesOf(lock), "_doc", key))
 }
 
 // Do implements service.Data: a change of several keys is none of Elasticsearch's.
@@ -91,8 +75,7 @@ func (d data) Do(ctx context.Context, ask *history.Event) error {
 	return nil
 }
 
-// change makes a document what a write or a delete wants, on condition where the client
-// compares.
+// change makes a document what a write or a delete wants, on condition where the client compares.
 func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
 	compares := d.found != nil && d.of.settings.Flag(settingCompare)
 	method, do, condition := http.MethodPut, "_doc", ""
@@ -109,7 +92,7 @@ func (d data) change(ctx context.Context, n *node, ask *history.Event) error {
 		}
 	}
 	var made version
-	err := n.call(ctx, method, filePath(do, ask.Scope, ask.Key)+condition, content, &made)
+	err := n.call(ctx, method, path(filesOf(ask.Scope), do, ask.Key)+condition, content, &made)
 	if ask.Op == history.OpDelete {
 		made = version{}
 		if refused(err, http.StatusNotFound) { // there is nothing to delete
@@ -136,7 +119,6 @@ func shownBy(ask *history.Event) history.Event {
 	return history.Event{Request: ask.Request, Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode}
 }
 
-// Final implements service.Keeper.
 func (s *servers) Final(ctx context.Context, key string) (value string, has bool, err error) {
 	f, err := s.node.file(ctx, s.stage.Plan().Prefix+"/", key)
 	return f.Source.Value, f.Found, err
@@ -149,12 +131,6 @@ var versions = recipe{
 	about: "No lock: a search (a scroll) finds all documents of the data, each with its _seq_no. Each change is made only if the document still is as it was found, or as the client itself has made it since (if_seq_no, if_primary_term); a document that was not found is only created. Needs storage: {in: service}.",
 	take:  findFiles,
 	free:  closeScroll,
-}
-
-// version says which change of a document was its last. It is zero if there is no document.
-type version struct {
-	Seq  int64 `json:"_seq_no"` // of its last change, higher each time
-	Term int64 `json:"_primary_term"`
 }
 
 // findings are the documents of the data as a client has found them, or made them since.
@@ -217,9 +193,5 @@ func findFiles(ctx context.Context, a *attempt) (bool, error) {
 }
 
 func closeScroll(ctx context.Context, a *attempt) (bool, error) {
-	err := a.call(ctx, http.MethodDelete, scroll, values{"scroll_id": a.found.scroll}, nil)
-	if refused(err, http.StatusNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return did(a.call(ctx, http.MethodDelete, scroll, values{"scroll_id": a.found.scroll}, nil), http.StatusNotFound)
 }

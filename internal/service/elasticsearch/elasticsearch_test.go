@@ -33,7 +33,7 @@ var node estest.Node
 func onNode(node *esproc.Node) *service.Service {
 	s := elasticsearch.Service()
 	s.Launch = func(context.Context, *proc.Group, setting.Values) (service.Launched, error) {
-		return service.Launched{Endpoints: []string{node.Addr}, Processes: []*proc.Process{node.Process}}, nil
+		return service.Launched{Endpoints: []string{node.Addr}, Processes: []*proc.Process{node.Process()}}, nil
 	}
 	return s
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// files is the account of the data, in the order in which the gate lets requests through. It
-// is that of the tenures of those who have searched for documents, too. The gate's mutex
-// guards it.
+// files is the account of the data, in the order in which the gate lets requests through. It is that
+// of the tenures of those who have searched for documents, too. The gate's mutex guards it.
 type files struct {
 	stage     service.Stage
 	index     int64              // of the last request
@@ -36,9 +35,8 @@ func newFiles(stage service.Stage) *files {
 	return &files{stage: stage, last: make(map[string]version)}
 }
 
-// questionOf is what a client asks of the data by a request; nil: nothing. What is done is what
-// the node gets. The header has only what the node is not told: which request this is, and what
-// it shows.
+// questionOf is what a client asks of the data by a request; nil: nothing. What is done is what the
+// node gets. The header has only what the node is not told: which request this is, and what it shows.
 func questionOf(r *http.Request, body []byte) (*history.Event, error) {
 	index, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	if index != dataIndex && !strings.HasPrefix(index, dataIndex+"-") {

@@ -120,7 +120,7 @@ func (g *gate) inOrder(r *http.Request, question *history.Event, send sending) (
 func (g *gate) seeLocks(ctx context.Context, r *http.Request, sent time.Time, status int, answer []byte) error {
 	attempt, of := r.Header.Get(opaqueID), ""
 	for _, lock := range ownLast(g.locks, attempt) {
-		d, err := g.node.get(ctx, lock)
+		d, err := g.node.document(ctx, lock)
 		if err != nil {
 			return err
 		}
@@ -152,8 +152,7 @@ func (g *gate) seeData(ctx context.Context, question history.Event, attempt stri
 	return err
 }
 
-// ownLast are locks, that of an attempt last: what else the attempt takes, it takes for this
-// one.
+// ownLast are locks, that of an attempt last: what else the attempt takes, it takes for this one.
 func ownLast(locks []string, attempt string) []string {
 	place := func(lock string) int {
 		if isOf(attempt, lock) {

@@ -27,10 +27,6 @@ type node struct {
 	asked string
 }
 
-func newNode(u *url.URL) *node {
-	return &node{url: u, http: &http.Client{Transport: new(http.Transport)}}
-}
-
 // at is the node at an address, HOST:PORT or a URL.
 func at(where string) (*node, error) {
 	if !strings.Contains(where, "://") {
@@ -43,7 +39,7 @@ func at(where string) (*node, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%s is no http or https URL with a host", u.Redacted())
 	}
-	return newNode(u), nil
+	return &node{url: u, http: &http.Client{Transport: new(http.Transport)}}, nil
 }
 
 func (n *node) close() { n.http.CloseIdleConnections() }
@@ -107,8 +103,16 @@ func (r *refusal) Error() string { return fmt.Sprintf("%s: status %d: %s", r.wha
 
 // refused reports whether an error is a refusal of this status.
 func refused(err error, status int) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.status == status
+	r, is := errors.AsType[*refusal](err)
+	return is && r.status == status
+}
+
+// did reports whether a request was done, by its error: what is refused with this status was not.
+func did(err error, status int) (bool, error) {
+	if refused(err, status) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // call sends a request with a body, which it makes JSON of unless that is bytes or nil, and reads the answer into out,
@@ -164,17 +168,36 @@ func ofRun(lock string) string {
 	return strings.ToLower(strings.TrimPrefix(service.PrefixOf(lock), "/gcsim"))
 }
 
-// path is that of what is done to the document of a lock.
-func path(do, lock string) string {
-	return "/" + indexOf(lock) + "/" + do + "/" + url.PathEscape(lock)
+// path is that of what is done to a document.
+func path(index, do, id string) string { return "/" + index + "/" + do + "/" + url.PathEscape(id) }
+
+// stored is a document as it is found.
+type stored[T any] struct {
+	Found bool `json:"found"`
+	version
+	Source T `json:"_source"`
 }
 
-// document is that of a lock, as it is found.
-type document struct {
-	Found  bool    `json:"found"`
-	Seq    int64   `json:"_seq_no"`       // of its last change, higher each time
-	Term   int64   `json:"_primary_term"` // of that change
-	Source content `json:"_source"`
+// version says which change of a document was its last. It is zero if there is no document.
+type version struct {
+	Seq  int64 `json:"_seq_no"` // higher with each change
+	Term int64 `json:"_primary_term"`
+}
+
+// read reads the document at a path. The answer is of the last change, refreshed or not.
+func read[T any](ctx context.Context, n *node, path string) (d stored[T], err error) {
+	err = n.call(ctx, http.MethodGet, path, nil, &d)
+	if refused(err, http.StatusNotFound) {
+		return stored[T]{}, nil
+	}
+	return d, err
+}
+
+// document is that of a lock.
+type document = stored[content]
+
+func (n *node) document(ctx context.Context, lock string) (document, error) {
+	return read[content](ctx, n, path(indexOf(lock), "_doc", lock))
 }
 
 // content is what the documents of the recipes say, each a part of it.
@@ -198,13 +221,4 @@ type holder struct {
 
 func (c content) names(owner string) bool {
 	return c.ProcessID == owner || slices.ContainsFunc(c.Holders, func(h holder) bool { return h.Owner == owner })
-}
-
-// get reads the document of a lock. The answer is of the last change, refreshed or not.
-func (n *node) get(ctx context.Context, lock string) (d document, err error) {
-	err = n.call(ctx, http.MethodGet, path("_doc", lock), nil, &d)
-	if refused(err, http.StatusNotFound) {
-		return document{}, nil
-	}
-	return d, err
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -31,10 +30,7 @@ type recipe struct {
 	own  bool       // it is package eslock, in place of take and free
 }
 
-// Name implements service.Recipe, as the one below does.
-func (r *recipe) Name() string { return r.name }
-
-func (r *recipe) About() string { return r.about }
+func (r *recipe) Says() (name, about string) { return r.name, r.about }
 
 var recipes = []*recipe{&global, &guarded, &guardedRead, &perDocument, &bulk, &shared, &exclusive, &tree, &versions}
 
@@ -62,20 +58,12 @@ func creating(content any) func(context.Context, *attempt) (bool, error) {
 
 // create makes a document, and reports whether there was none.
 func (n *node) create(ctx context.Context, id string, content any) (bool, error) {
-	err := n.call(ctx, http.MethodPut, path("_create", id), content, nil)
-	if refused(err, http.StatusConflict) {
-		return false, nil
-	}
-	return err == nil, err
+	return did(n.call(ctx, http.MethodPut, path(indexOf(id), "_create", id), content, nil), http.StatusConflict)
 }
 
 // deleteDocument deletes the document of a lock, whoever has made it.
 func deleteDocument(ctx context.Context, a *attempt) (bool, error) {
-	err := a.call(ctx, http.MethodDelete, path("_doc", a.lock), nil, nil)
-	if refused(err, http.StatusNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return did(a.call(ctx, http.MethodDelete, path(indexOf(a.lock), "_doc", a.lock), nil, nil), http.StatusNotFound)
 }
 
 // Package eslock.
@@ -90,13 +78,6 @@ var (
 	}
 )
 
-// backend is package eslock, for one attempt.
-func (a *attempt) backend() (*eslock.Backend, error) {
-	return eslock.New(a.url.String(), a.settings.Time(setting.TTL),
-		eslock.Index(indexOf(a.lock)), eslock.HTTP(a.http), eslock.Owner(func() string { return a.owner }))
-}
-
-// tryOwn asks package eslock once.
 func (a *attempt) tryOwn(ctx context.Context) (service.Tenure, error) {
 	try := a.own.TryLock
 	if a.recipe.mode == fence.Shared {
@@ -151,9 +132,8 @@ func takeOrRefuse(owner string) values {
 
 // update changes a document by a script, and reports whether the script let it.
 func (n *node) update(ctx context.Context, id string, change values) (bool, error) {
-	err := n.call(ctx, http.MethodPost, path("_update", id), change, nil)
-	var answer *refusal
-	if errors.As(err, &answer) && anothers(answer.status, answer.said) {
+	err := n.call(ctx, http.MethodPost, path(indexOf(id), "_update", id), change, nil)
+	if answer, is := errors.AsType[*refusal](err); is && anothers(answer.status, answer.said) {
 		return false, nil
 	}
 	return err == nil, err
@@ -256,7 +236,6 @@ const (
 	takeOneOff = onlyShared + `if (--ctx._source.lock_count == 0) { ctx.op = 'delete' }`
 )
 
-// share takes the lock of a document as a reader.
 func (n *node) share(ctx context.Context, id string) (bool, error) {
 	return n.update(ctx, id, values{
 		"script": values{"lang": "painless", "source": addOne},

@@ -25,13 +25,12 @@ type servers struct {
 	addr  string // of the gate
 }
 
-// launch starts a node, for one run or for several.
 func launch(ctx context.Context, g *proc.Group, _ setting.Values) (service.Launched, error) {
 	n, err := esproc.Start(ctx, g)
 	if err != nil {
 		return service.Launched{}, err
 	}
-	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process}}, nil
+	return service.Launched{Endpoints: []string{n.Addr}, Processes: []*proc.Process{n.Process()}}, nil
 }
 
 func join(stage service.Stage, endpoints []string) service.Servers {
@@ -52,8 +51,7 @@ func (s *servers) indices() []string {
 	return []string{indexOf(s.stage.Plan().Prefix), filesOf(s.stage.Plan().Prefix)}
 }
 
-// Observe implements service.Servers, as those below do. It makes the run's indices, and opens
-// the gate.
+// Observe makes the run's indices, and opens the gate.
 func (s *servers) Observe(ctx context.Context) error {
 	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("no answer from Elasticsearch after %v", observeDeadline))
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 func Service() *service.Service {
 	return &service.Service{
 		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Compares: compares, Check: check},
-		Found:   esproc.Found, Get: esproc.Get,
+		Found:   esproc.Found, Get: esproc.Libraries.Get,
 		Where: whereIs,
 		At: func(where string) (*service.Service, []string, error) {
 			if _, err := at(where); err != nil || !strings.Contains(where, "://") {
@@ -61,9 +61,6 @@ func bounds(_ setting.Values, clients map[string]scenario.Client) (list map[stri
 	return list, handover
 }
 
-// reachDeadline is for how long an Elasticsearch that is there already is asked.
-const reachDeadline = 10 * time.Second
-
 func reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 {
 		return fmt.Errorf("%s: %d endpoints, want one", Name, len(endpoints))
@@ -73,7 +70,7 @@ func reach(ctx context.Context, endpoints []string) error {
 		return fmt.Errorf("%s: %w", Name, err)
 	}
 	defer n.close()
-	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("no answer after %v", reachDeadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, service.ReachDeadline, fmt.Errorf("no answer after %v", service.ReachDeadline))
 	defer cancel()
 	var about struct{ Version struct{ Number string } }
 	if err := n.call(ctx, http.MethodGet, "/", nil, &about); err != nil {

@@ -42,7 +42,6 @@ func compares(c scenario.Client) bool {
 	return service.RecipeOf(recipes, c.Values) == &versions && c.Flag(settingCompare)
 }
 
-// check finds settings that do not go together.
 func check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	inService := w.Storage.In == scenario.InService
 	for _, name := range slices.Sorted(maps.Keys(clients)) {

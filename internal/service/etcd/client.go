@@ -18,6 +18,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
+	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/etcdlock"
 )
@@ -151,7 +152,8 @@ type queuing interface {
 // queuing makes one, by a mutex unless it is shared.
 func (c *client) queuing(ctx context.Context, scope string) (queuing, error) {
 	if c.shares() {
-		return c.newReader(scope), nil
+		place := lock.Grant{Scope: scope, Mode: fence.Shared}
+		return &reader{Later: service.Later{Place: place}, locks: c.locks, placed: make(chan struct{})}, nil
 	}
 	return c.openMutex(ctx, scope, clientv3.NoLease)
 }

@@ -34,7 +34,6 @@ var isolateMember = service.Fault{
 	Do: nodes.Lose(isolation),
 }
 
-// healMember ends that.
 var healMember = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "heal NODE",
@@ -51,7 +50,6 @@ var (
 	healLeader = nodes.RegainLeader("heal", "The isolated leader and the others reach each other again.", isolation.How, heal)
 )
 
-// isolates reports whether a story isolates a member.
 func isolates(story []scenario.Step) bool {
 	return slices.ContainsFunc(story, func(s scenario.Step) bool { return s.Form.Own == isolatesMembers })
 }
@@ -61,9 +59,9 @@ func isolates(story []scenario.Step) bool {
 func heal(ctx context.Context, of service.Servers, story service.Story, m *etcdproc.Member) error {
 	s := of.(*servers)
 	s.cluster.Heal(m)
-	story.Remark(story.Now(), m.Name()+" and the others reach each other again")
+	story.Remark(story.Now(), m.Name+" and the others reach each other again")
 	if serving, most := s.Serving(); most && slices.Contains(serving, m) {
-		if err := story.Meanwhile(ctx, m.Name()+" to catch up", m.AwaitCaughtUp); err != nil {
+		if err := story.Meanwhile(ctx, m.Name+" to catch up", m.AwaitCaughtUp); err != nil {
 			return err
 		}
 	}

@@ -13,13 +13,14 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
-// members are the connections to the members of etcd that a client knows. A member
-// that stands still keeps its connections, and what was asked by one of them waits
-// without an error. So while something waits each member is asked whether it is
-// there, and the connections to one that says nothing are broken, where another
-// answers: etcd's client then goes on with that one. Where nothing waits nobody
+// members are the connections to the members of etcd that a client knows. A member that stands still
+// keeps its connections, and what was asked by one of them waits without an error. So while something
+// waits each member is asked whether it is there, and the connections to one that says nothing are
+// broken, where another answers: etcd's client then goes on with that one. Where nothing waits nobody
 // asks: the renewals of a lease may be stuck all the same.
 type members struct {
 	mu    sync.Mutex
@@ -31,7 +32,6 @@ const (
 	memberTimeout = time.Second            // after which one says nothing
 )
 
-// dial connects to a member, for gRPC.
 func (m *members) dial(ctx context.Context, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -55,18 +55,12 @@ func insist[T any](m *members, do func() (T, error)) (T, error) {
 	}
 }
 
-// attend asks the members until done is called, which says whether it broke any
-// connections.
+// attend asks the members until done is called, which says whether it broke any connections.
 func (m *members) attend() (done func() (broke bool)) {
 	var broke atomic.Bool
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		for {
-			select {
-			case <-time.After(memberPeriod):
-			case <-ctx.Done():
-				return
-			}
+		for sleep.For(ctx, memberPeriod) {
 			for _, conn := range m.silent(ctx) {
 				broke.Store(true) // before anybody notices
 				conn.Close()

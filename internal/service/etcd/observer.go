@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -27,9 +26,6 @@ type watch struct {
 	stop   context.CancelFunc
 	ended  chan struct{}
 }
-
-// observeDeadline is for how long etcd is asked for the beginning of the account.
-const observeDeadline = 30 * time.Second
 
 // Observe implements service.Servers: it goes through a member that no story stops.
 func (s *servers) Observe(ctx context.Context) error {
@@ -67,7 +63,7 @@ func (s *servers) observe(ctx context.Context, endpoints []string, revoke func(y
 			client.Close()
 		}
 	}()
-	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, noAnswer(endpoints, observeDeadline))
+	starting, cancel := context.WithTimeoutCause(ctx, service.ObserveDeadline, noAnswer(endpoints, service.ObserveDeadline))
 	defer cancel()
 	// A watch is there when etcd has said so, which may never be.
 	defer context.AfterFunc(starting, func() {

@@ -15,8 +15,7 @@ import (
 // shares reports whether the client takes its locks together with others.
 func (c *client) shares() bool { return c.settings.Text(setting.Mode) == setting.ModeShared }
 
-// reader is a place in the queue of one who shares the lock, by etcdlock, and then its
-// tenure.
+// reader is a place in the queue of one who shares the lock, by etcdlock, and then its tenure.
 type reader struct {
 	service.Later
 	locks  lock.Backend
@@ -24,11 +23,6 @@ type reader struct {
 }
 
 var _ queuing = (*reader)(nil)
-
-func (c *client) newReader(scope string) *reader {
-	place := lock.Grant{Scope: scope, Mode: fence.Shared}
-	return &reader{Later: service.Later{Place: place}, locks: c.locks, placed: make(chan struct{})}
-}
 
 func (r *reader) stands() <-chan struct{} { return r.placed }
 

@@ -14,7 +14,6 @@ import (
 // have given out since the snapshot.
 const bump = 1_000_000
 
-// saved is a fact of a story.
 const saved = "there is a snapshot"
 
 var save = service.NewFault(scenario.Form{
@@ -37,7 +36,6 @@ var save = service.NewFault(scenario.Form{
 	return nil
 })
 
-// restore starts etcd anew from the snapshot.
 var restore = service.NewFault(scenario.Form{
 	Usage: "restore etcd", Target: scenario.TheService, Own: "restores etcd from a snapshot",
 	About: "Starts etcd again from that snapshot.",

@@ -20,7 +20,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// nodes is what a story calls the members.
 var nodes = &service.Electing[*etcdproc.Member]{
 	Nodes:   service.Nodes{Name: Name, Setting: service.SettingMembers.Name, One: "member of etcd", Many: "members of etcd"},
 	Service: "etcd", Leases: "leases",
@@ -132,9 +131,6 @@ func (s *servers) observeServing(ctx context.Context, story service.Story) error
 	return s.observe(ctx, []string{serving[0].Endpoint()}, nil)
 }
 
-// reachDeadline is for how long an etcd that is there already is asked.
-const reachDeadline = 10 * time.Second
-
 // reach asks members that are there already. Where no etcd answers it is better said once than
 // by each run, after a deadline of its own.
 func reach(ctx context.Context, endpoints []string) error {
@@ -149,7 +145,7 @@ func reach(ctx context.Context, endpoints []string) error {
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, noAnswer(endpoints, reachDeadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, service.ReachDeadline, noAnswer(endpoints, service.ReachDeadline))
 	defer cancel()
 	if _, err := client.Get(ctx, "fencelab"); errors.Is(err, rpctypes.ErrUserEmpty) {
 		return fmt.Errorf("%s wants a user and a password, and runs have none: use one without authentication", at)

@@ -20,10 +20,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Name is what scenarios call the service.
 const Name = "etcd"
 
-// Service is etcd.
 func Service() *service.Service {
 	return &service.Service{
 		Service: scenario.Service{
@@ -74,8 +72,7 @@ func told(client string, all map[string]scenario.Client) setting.Values {
 	return told
 }
 
-// slotOf is the key in the queue, which a client that keeps its session uses for each of its
-// tenures.
+// slotOf is the key in the queue, which a client that keeps its session uses for each of its tenures.
 func slotOf(tenure string) string {
 	key, _, _ := strings.Cut(tenure, "@")
 	return key
@@ -94,7 +91,6 @@ var worldSettings = []setting.Setting{
 	{Name: settingRestore, Default: restorePlain, Of: []string{restorePlain, restoreBumped}, About: "How \"restore etcd\" restores etcd. plain: revisions go back to the snapshot's. bumped: revisions go on, by etcdutl's --bump-revision and --mark-compacted."},
 }
 
-// faults are steps that no other service has.
 var faults = slices.Concat(nodes.LeaderFaults(), nodes.MemberFaults(service.NodeRule{
 	Fact: memberIsolated, Is: true, Words: "%s is isolated, and serves only with the others: it needs a step \"gcsim: heal %s\" before",
 }), []*service.Fault{isolateLeader, healLeader, &isolateMember, &healMember, revoke, save, restore})

@@ -63,10 +63,9 @@ func (s *session) close(ctx context.Context) error {
 	return err
 }
 
-// mutexKV is what a concurrency.Mutex reads and writes by. The first Get that it
-// does is the beginning of the wait for those before it, which nothing else
-// tells: it calls the function that the context has for waitsKey. A Delete, with
-// which it gives up or unlocks, has a timeout.
+// mutexKV is what a concurrency.Mutex reads and writes by. The first Get that it does is the beginning
+// of the wait for those before it, which nothing else tells: it calls the function that the context
+// has for waitsKey. A Delete, with which it gives up or unlocks, has a timeout.
 type mutexKV struct {
 	clientv3.KV
 	timeout time.Duration
@@ -87,17 +86,15 @@ func (k *mutexKV) Delete(ctx context.Context, key string, opts ...clientv3.OpOpt
 	return k.KV.Delete(ctx, key, opts...)
 }
 
-// mutexTenure is a tenure by a concurrency.Mutex, used as many programs do, and
-// without the care of etcdlock: where a session is kept, Unlock deletes the key
-// whatever tenure it is of by then.
+// mutexTenure is a tenure by a concurrency.Mutex, used as many programs do, and without the care of
+// etcdlock: where a session is kept, Unlock deletes the key whatever tenure it is of by then.
 type mutexTenure struct {
 	session *session
 	mutex   *concurrency.Mutex
 	waits   chan struct{} // closed when it stands in the queue
 
-	// Set by the goroutine that runs Mutex.Lock, and never again: before waits is
-	// closed, or before Lock returns. Only that goroutine may touch the mutex till
-	// then, IsOwner included.
+	// Set by the goroutine that runs Mutex.Lock, and never again: before waits is closed, or before
+	// Lock returns. Only that goroutine may touch the mutex till then, IsOwner included.
 	grant   lock.Grant
 	isOwner clientv3.Cmp // Mutex.IsOwner
 
@@ -108,7 +105,6 @@ var _ queuing = (*mutexTenure)(nil)
 
 func (t *mutexTenure) stands() <-chan struct{} { return t.waits }
 
-// openMutex makes a new mutex in the session that the settings and lease want.
 func (c *client) openMutex(ctx context.Context, scope string, lease clientv3.LeaseID) (*mutexTenure, error) {
 	s, err := c.sessionFor(ctx, lease)
 	if err != nil {
@@ -137,8 +133,7 @@ func (c *client) sessionFor(ctx context.Context, lease clientv3.LeaseID) (*sessi
 	return s, nil
 }
 
-// take waits for the lock, or tries it. With an error a session of its own is
-// closed.
+// take waits for the lock, or tries it. With an error a session of its own is closed.
 func (t *mutexTenure) take(ctx context.Context, op string) error {
 	do := t.mutex.Lock
 	if op == opTryLock {
@@ -171,8 +166,7 @@ func (t *mutexTenure) take(ctx context.Context, op string) error {
 	return fence.Definite.Wrap(err)
 }
 
-// leave takes back its key from a session that goes on. With an error the key may
-// be left.
+// leave takes back its key from a session that goes on. With an error the key may be left.
 func (t *mutexTenure) leave(ctx context.Context) error {
 	if !service.IsClosed(t.waits) {
 		return errors.New("its session goes on")
@@ -205,8 +199,7 @@ func (t *mutexTenure) UnorderedLeaseID() int64 { return int64(t.session.Lease())
 
 func (t *mutexTenure) HeaderRevision() int64 { return t.header.Load() }
 
-// Unlock is Mutex.Unlock: it does not look whether the key is there, and of
-// which tenure.
+// Unlock is Mutex.Unlock: it does not look whether the key is there, and of which tenure.
 func (t *mutexTenure) Unlock(ctx context.Context) error {
 	err := t.mutex.Unlock(ctx)
 	if t.session.own {

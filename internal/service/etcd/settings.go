@@ -88,9 +88,7 @@ var (
 		about: "jetcd itself, 0.8.6: a client in Java, with a lock of Lock.lock and a lease of its own for each tenure, which Lease.keepAlive renews. The create revision is read from the lock's key after the grant. Its unlock says nothing of a lock that was lost. It has no look: is-owner, no look: first and no token: max, and needs the defaults of session, mode and keepalive."}
 )
 
-func (r *recipe) Name() string { return r.name }
-
-func (r *recipe) About() string { return r.about }
+func (r *recipe) Says() (name, about string) { return r.name, r.about }
 
 // checkRecipe finds what a client's recipe does not have.
 func checkRecipe(name string, client setting.Values) *scenario.Conflict {

@@ -52,8 +52,7 @@ func (t *tenure) Name() string { return tenureOf(t.Grant().Owner, int64(t.Grant(
 
 func (t *tenure) Session() string { return strconv.FormatInt(t.UnorderedLeaseID(), 16) }
 
-// Until the grant there is no header, and the create
-// revision stands for it.
+// Until the grant there is no header, and the create revision stands for it.
 func (t *tenure) Shown() (token fence.Token, remark string) {
 	switch t.of.settings.Text(setting.Token) {
 	case tokenHeader:

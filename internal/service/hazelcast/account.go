@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -140,9 +141,7 @@ func (s *servers) follow(ctx context.Context, addr string, from *stream) {
 				s.stage.Fail(nil, fmt.Errorf("observer: %s: %w", addr, err))
 			}
 		}
-		select {
-		case <-time.After(followAgain):
-		case <-ctx.Done():
+		if !sleep.For(ctx, followAgain) {
 			return
 		}
 		from, _ = listen(ctx, addr) // without an answer it is asked again

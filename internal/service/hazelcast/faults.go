@@ -39,14 +39,15 @@ var restartAll = service.Fault{
 		for _, m := range s.cluster.Members {
 			err := story.Meanwhile(ctx, m.Name+" to start", func(ctx context.Context) error {
 				s.account.forget()
-				return s.cluster.Restart(ctx, m)
+				return m.Restart(ctx)
 			})
 			if err != nil {
 				return err
 			}
 			story.Guard(m.Process())
 		}
-		if err := story.Meanwhile(ctx, "Hazelcast to serve", s.cluster.Await); err != nil {
+		err := story.Meanwhile(ctx, "Hazelcast to serve", func(ctx context.Context) error { return proc.AwaitAll(ctx, s.cluster.Members) })
+		if err != nil {
 			return err
 		}
 		story.Remark(story.Now(), "all members of Hazelcast are started again, and know nothing")
@@ -54,20 +55,9 @@ var restartAll = service.Fault{
 	},
 }
 
-var (
-	killMember = nodes.Kill(onMember(" is killed", func(story service.Story, p *proc.Process) error {
-		story.Ends(p)
-		return p.Kill()
-	}))
-	pauseMember  = nodes.Pause(onMember(" is stopped", func(_ service.Story, p *proc.Process) error { return p.Pause() }))
-	resumeMember = nodes.Resume(onMember(" goes on", func(_ service.Story, p *proc.Process) error { return p.Resume() }))
-)
-
-// onMember does something to the process of a member; how says so.
-func onMember(how string, do func(service.Story, *proc.Process) error) service.Doing {
-	return func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		members := of.(*servers).cluster.Members
-		m := members[slices.IndexFunc(members, func(m *hzproc.Member) bool { return m.Name == step.Node })]
-		return service.Noted(story, m.Name+", a member of Hazelcast,"+how, func() error { return do(story, m.Process()) })
-	}
-}
+// signals kill a member, stop it and let it go on.
+var signals = nodes.Faults(func(of service.Servers, name string) service.Subject {
+	members := of.(*servers).cluster.Members
+	m := members[slices.IndexFunc(members, func(m *hzproc.Member) bool { return m.Name == name })]
+	return service.Subject{Controlled: m, Called: name + ", a member of Hazelcast,"}
+}, nil)

@@ -11,7 +11,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
 
-// servers are the members of a run.
 type servers struct {
 	stage    service.Stage
 	cluster  *hzproc.Cluster // nil: other runs use them as well
@@ -38,11 +37,7 @@ func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.L
 	if err != nil {
 		return service.Launched{}, err
 	}
-	launched := service.Launched{Endpoints: cluster.Accounts()}
-	for _, m := range cluster.Members {
-		launched.Processes = append(launched.Processes, m.Process())
-	}
-	return launched, nil
+	return service.Launched{Endpoints: cluster.Accounts(), Processes: proc.Processes(cluster.Members)}, nil
 }
 
 func startCluster(ctx context.Context, g *proc.Group, world setting.Values) (*hzproc.Cluster, error) {

@@ -20,7 +20,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
 
-// Name is what scenarios call the service.
 const Name = "hazelcast"
 
 // Service is Hazelcast. Members and clients are programs of one project. The library takes each
@@ -31,7 +30,7 @@ func Service() *service.Service {
 			Name: Name, About: "The lock service.", World: worldSettings, Client: clientSettings,
 			Nodes: nodes.Name + "[0-9]+", Check: check, Clash: clash, Own: own,
 		},
-		Faults: []*service.Fault{&killMember, &pauseMember, &resumeMember, &restartAll},
+		Faults: append(signals, &restartAll),
 
 		Found: java.Found, Get: java.Get,
 		Where:   "members that gcsim starts",
@@ -46,7 +45,6 @@ func Service() *service.Service {
 	}
 }
 
-// nodes is what a story calls the members.
 var nodes = service.Nodes{Name: Name, Setting: settingMembers, One: "member of Hazelcast", Many: "members of Hazelcast"}
 
 // errOwn is why a Hazelcast that is there already is of no use.
@@ -71,7 +69,6 @@ func clash(lock, other string) string {
 	return fmt.Sprintf("the locks %q and %q can be of two CP groups, each of which counts its fences for itself: want names without an @", lock, other)
 }
 
-// own says why a variant needs a Hazelcast of its own.
 func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	if n := world.Number(settingMembers); n != 3 {
 		why = append(why, fmt.Sprintf("wants %d members of Hazelcast", n))
@@ -110,7 +107,4 @@ var fenced = recipe{
 	about: "The FencedLock of Hazelcast 5.4.0, by tryLockAndGetFence. Its token is the fence. Its holder can take it again, and has the same fence.",
 }
 
-// Name implements service.Recipe, as the one below does.
-func (r *recipe) Name() string { return r.name }
-
-func (r *recipe) About() string { return r.about }
+func (r *recipe) Says() (name, about string) { return r.name, r.about }

@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// change is what has happened to the lock file of a lock.
 type change struct {
 	kind  changeKind
 	lock  string

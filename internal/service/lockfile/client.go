@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -22,7 +23,6 @@ type client struct {
 	recipe   *recipe
 }
 
-// Reach implements service.Client, as those below do.
 func (c *client) Reach(context.Context) error {
 	_, err := os.ReadDir(c.dir)
 	return err
@@ -62,14 +62,7 @@ func (c *client) wait(ctx context.Context, scope string, stands func(owner strin
 			return t, err
 		}
 		stands(owner)
-		sleep(ctx, retry)
-	}
-}
-
-func sleep(ctx context.Context, long time.Duration) {
-	select {
-	case <-time.After(long):
-	case <-ctx.Done():
+		sleep.For(ctx, retry)
 	}
 }
 
@@ -103,8 +96,7 @@ func (c *client) breakStale(ctx context.Context, scope string) (broken bool, err
 	if stale, err := c.stale(path); !stale || err != nil {
 		return false, err
 	}
-	sleep(ctx, c.settings.Time(settingLinger))
-	if ctx.Err() != nil {
+	if !sleep.For(ctx, c.settings.Time(settingLinger)) {
 		return false, nil
 	}
 	err = c.guard(ctx, scope, func() error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
@@ -27,9 +28,6 @@ const (
 func fileOf(dir, lock, ending string) string {
 	return filepath.Join(dir, url.PathEscape(lock)+ending)
 }
-
-// freeOf is the name of a lock file that its owner releases.
-func freeOf(dir, lock, owner string) string { return fileOf(dir, lock, "."+owner+isFree) }
 
 // partsOf reads the name of a lock file, and of one that its owner has released; false: it is
 // another file.
@@ -90,9 +88,7 @@ func alone(ctx context.Context, path string, do func(*os.File) error) error {
 		case has:
 			return do(f)
 		}
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
+		if !sleep.For(ctx, retry) {
 			return ctx.Err()
 		}
 	}

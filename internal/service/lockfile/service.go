@@ -1,6 +1,5 @@
-// Package lockfile is the lock service of lock files: a directory that clients share, with a
-// file for each lock that is held, and an account of tenures by what the kernel tells of the
-// directory.
+// Package lockfile is the lock service of lock files: a directory that clients share, with a file for
+// each lock that is held, and an account of tenures by what the kernel tells of the directory.
 package lockfile
 
 import (
@@ -18,7 +17,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// Name is what scenarios call the service.
 const Name = "lockfile"
 
 const (
@@ -30,18 +28,13 @@ const (
 	lookFile = "file"
 )
 
-// recipe is a way to take a lock.
 type recipe struct {
 	name, about string
 	guarded     bool // files are removed under a lock of the kernel
 }
 
-// Name implements service.Recipe, as About does.
-func (r *recipe) Name() string { return r.name }
+func (r *recipe) Says() (name, about string) { return r.name, r.about }
 
-func (r *recipe) About() string { return r.about }
-
-// recipes are all of them.
 var recipes = []*recipe{&exclusive, &naive}
 
 var (
@@ -61,30 +54,16 @@ var clientSettings = []setting.Setting{
 
 // Service is lock files. Nothing serves a directory, and so nothing is done to it.
 func Service() *service.Service {
-	return &service.Service{
+	s := &service.Service{
 		Service: scenario.Service{Name: Name, About: "The lock service.", Client: clientSettings, Halfway: true, Local: true},
-		Found:   func() (where, bring string) { return embedded, "" }, Where: embedded,
-		At: func(where string) (*service.Service, []string, error) {
-			if where != embedded {
-				return nil, nil, fmt.Errorf("want %q: each run has a directory of its own", embedded)
-			}
-			return Service(), nil, nil
-		},
-		Start: start,
-		Reach: func(context.Context, []string) error { return errNoServer },
-
-		Dial: dial,
+		Start:   start, Dial: dial,
 		Shows: func(client setting.Values) string {
 			return map[string]string{tokenCounter: history.ShowsLater, tokenNone: history.ShowsNone}[client.Text(setting.Token)]
 		},
 		Bounds: bounds,
 	}
+	return s.Embed("each run has a directory of its own")
 }
-
-const embedded = "embedded"
-
-// errNoServer is of what only servers that are there already can be asked.
-var errNoServer = errors.New("lockfile: there are no servers, and so no --endpoints: each run has a directory of its own")
 
 // bounds: the file of a client is stale after the TTL, and who waits lingers before it takes over.
 func bounds(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
@@ -103,7 +82,6 @@ func dial(o service.Options) (service.Client, error) {
 	return &client{o.Endpoints[0], o.Settings, service.RecipeOf(recipes, o.Settings)}, nil
 }
 
-// start makes the run's directory.
 func start(_ context.Context, stage service.Stage) (service.Servers, error) {
 	dir := filepath.Join(stage.Group().Dir, "locks")
 	return &servers{dir, stage}, os.Mkdir(dir, 0o700)
@@ -115,7 +93,6 @@ type servers struct {
 	stage service.Stage
 }
 
-// Endpoints implements service.Servers, as those below do.
 func (s *servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.dir}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -40,12 +41,7 @@ func (t *tenure) touch() error {
 // keep touches the file until the tenure is over. A file that others may call stale is not touched
 // again.
 func (t *tenure) keep() {
-	for {
-		select {
-		case <-time.After(t.ttl() / 3):
-		case <-t.Done():
-			return
-		}
+	for sleep.For(t.Context(), t.ttl()/3) {
 		switch {
 		case !named(t.file):
 			t.End(lock.ErrLost)
@@ -57,7 +53,6 @@ func (t *tenure) keep() {
 	}
 }
 
-// Grant implements lock.Tenure, as Unlock does.
 func (t *tenure) Grant() lock.Grant { return t.grant }
 
 // Unlock gives the file a name with that of the tenure, and then removes it: so the kernel tells
@@ -71,7 +66,7 @@ func (t *tenure) Unlock(ctx context.Context) error {
 		if !named(t.file) {
 			return lock.ErrLost
 		}
-		free := freeOf(t.of.dir, t.grant.Scope, t.grant.Owner)
+		free := fileOf(t.of.dir, t.grant.Scope, "."+t.grant.Owner+isFree)
 		return errors.Join(os.Rename(t.file.Name(), free), os.Remove(free))
 	})
 	if err == nil || err == lock.ErrLost {
@@ -80,7 +75,6 @@ func (t *tenure) Unlock(ctx context.Context) error {
 	return &lock.UnknownError{Op: "unlock", Scope: t.grant.Scope, Err: err}
 }
 
-// Name implements service.Tenure, as the methods below do.
 func (t *tenure) Name() string { return t.grant.Owner }
 
 func (t *tenure) Session() string { return t.grant.Owner }

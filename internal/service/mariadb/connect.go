@@ -51,7 +51,6 @@ func (p place) config(lock string) (*mysql.Config, error) {
 	return c, nil
 }
 
-// databaseOf is the database that has a lock.
 func databaseOf(lock string) string {
 	if of := sqlservice.DatabaseOf(lock); of != "" || lock == "" {
 		return of
@@ -62,7 +61,6 @@ func databaseOf(lock string) string {
 // quoted is a name in statements that take no parameters.
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// Name implements sqlservice.Database.
 func (place) Name() string { return Name }
 
 func (p place) Connect(ctx context.Context, lock string) (sqlservice.Conn, error) {

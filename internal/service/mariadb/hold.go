@@ -39,7 +39,6 @@ var hold = service.Fault{
 	},
 }
 
-// letGo ends the transaction of hold.
 var letGo = service.Fault{
 	Form: scenario.Form{
 		Actor: scenario.ActorLab, Usage: "let KEY go",

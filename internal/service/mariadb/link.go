@@ -17,18 +17,15 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// answers are MariaDB's numbers of errors.
 var answers = map[uint16]sqlservice.Answer{
 	1062: sqlservice.Exists, 1205: sqlservice.GaveUp, 1213: sqlservice.Deadlocked, 1317: sqlservice.Canceled,
 }
 
-// Answer implements sqlservice.Database.
 func (place) Answer(err error) sqlservice.Answer {
-	var answered *mysql.MySQLError
-	if !errors.As(err, &answered) {
-		return sqlservice.Unanswered
+	if answered, is := errors.AsType[*mysql.MySQLError](err); is {
+		return cmp.Or(answers[answered.Number], sqlservice.Refused)
 	}
-	return cmp.Or(answers[answered.Number], sqlservice.Refused)
+	return sqlservice.Unanswered
 }
 
 type link struct {
@@ -38,7 +35,6 @@ type link struct {
 	id     int64 // by which the server knows it
 }
 
-// Begin implements sqlservice.Conn.
 func (l *link) Begin(ctx context.Context) error {
 	_, err := l.Run(ctx, "START TRANSACTION")
 	return err
@@ -138,8 +134,7 @@ func look(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt, by, 
 	return seen, err
 }
 
-// Find implements sqlservice.Conn. It finds what was committed last, whenever the transaction
-// began.
+// Find implements sqlservice.Conn. It finds what was committed last, whenever the transaction began.
 func (l *link) Find(ctx context.Context, lock, key string, told []history.Event) (value *string, err error) {
 	if _, err := see(ctx, l, lock); err != nil {
 		return nil, err

@@ -16,34 +16,23 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// Open implements sqlservice.Observer.
 func (s *servers) Open(ctx context.Context) error {
 	conn, err := s.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	l := conn.(*link).Link
-	s.tables.Told, s.tables.Held = l, l
+	s.Told, s.Held = l, l
 	now, err := now(ctx, conn)
 	s.Account.Behind = time.Until(now)
 	return err
 }
 
-// Shut implements sqlservice.Observer.
-func (s *servers) Shut() {
-	if s.tables.Told != nil {
-		s.tables.Told.HangUp()
-	}
-}
-
-// Round implements sqlservice.Observer.
-func (s *servers) Round(ctx context.Context) error { return s.tables.Round(ctx, s.Account) }
-
 // goesOn asks whether a connection still has a lock. A transaction that goes on has a row
 // that is there, and not committed.
 func (s *servers) goesOn(ctx context.Context, t sqlservice.Told) (on bool, err error) {
 	if t.Transaction == "" {
-		err = s.tables.Told.Row(ctx, "SELECT IS_USED_LOCK($1) <=> $2", t.Lock, t.Process).Scan(&on)
+		err = s.Told.Row(ctx, "SELECT IS_USED_LOCK($1) <=> $2", t.Lock, t.Process).Scan(&on)
 		return on, err
 	}
 	there, err := s.sees(ctx, sql.LevelReadUncommitted, t.Transaction)
@@ -54,9 +43,8 @@ func (s *servers) goesOn(ctx context.Context, t sqlservice.Told) (on bool, err e
 	return !committed, err
 }
 
-// sees reports whether the row of a transaction is there.
 func (s *servers) sees(ctx context.Context, level sql.IsolationLevel, transaction string) (there bool, err error) {
-	tx, err := s.tables.Told.BeginTx(ctx, &sql.TxOptions{Isolation: level, ReadOnly: true})
+	tx, err := s.Told.BeginTx(ctx, &sql.TxOptions{Isolation: level, ReadOnly: true})
 	if err != nil {
 		return false, err
 	}
@@ -64,11 +52,9 @@ func (s *servers) sees(ctx context.Context, level sql.IsolationLevel, transactio
 	return there, errors.Join(err, tx.Rollback())
 }
 
-// servers are the one MariaDB of a run.
 type servers struct {
 	sqlservice.Servers
-	database string // of the run
-	tables   sqlservice.Tables
+	database string                     // of the run
 	holds    map[string]sqlservice.Conn // key → who has its row locked
 }
 
@@ -87,7 +73,6 @@ func launch(ctx context.Context, g *proc.Group, world setting.Values) (sqlservic
 	return mariadbproc.Start(ctx, g, mariadbproc.Program(), arguments(world)...)
 }
 
-// Make implements sqlservice.Observer.
 func (s *servers) Make(ctx context.Context) error {
 	if err := s.Administer(ctx, create(s.database)); err != nil {
 		return err

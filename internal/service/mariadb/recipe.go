@@ -33,8 +33,7 @@ func now(ctx context.Context, conn sqlservice.Conn) (now time.Time, err error) {
 	return now, err
 }
 
-// Those that a connection has. In one request a procedure takes the lock and tells the account
-// of it.
+// Those that a connection has. In one request a procedure takes the lock and tells the account of it.
 var (
 	forUpdate = recipe{
 		ID: "for-update", Shows: sqlservice.NoToken, Hold: sqlservice.Holding("CALL for_update($1, $2)"),

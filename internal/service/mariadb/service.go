@@ -11,7 +11,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// Name is what scenarios call the service.
 const Name = "mariadb"
 
 // Service is MariaDB, where the environment says that it is.

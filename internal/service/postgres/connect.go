@@ -82,7 +82,6 @@ func (p place) config(lock string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// Name implements sqlservice.Database.
 func (place) Name() string { return Name }
 
 func (p place) Connect(ctx context.Context, lock string) (sqlservice.Conn, error) {

@@ -15,16 +15,13 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// answers are PostgreSQL's codes of errors.
 var answers = map[string]sqlservice.Answer{"55P03": sqlservice.GaveUp, "57014": sqlservice.Canceled, "23505": sqlservice.Exists}
 
-// Answer implements sqlservice.Database.
 func (place) Answer(err error) sqlservice.Answer {
-	var answered *pgconn.PgError
-	if !errors.As(err, &answered) {
-		return sqlservice.Unanswered
+	if answered, is := errors.AsType[*pgconn.PgError](err); is {
+		return cmp.Or(answers[answered.Code], sqlservice.Refused)
 	}
-	return cmp.Or(answers[answered.Code], sqlservice.Refused)
+	return sqlservice.Unanswered
 }
 
 type link struct {
@@ -32,7 +29,6 @@ type link struct {
 	to place
 }
 
-// Run implements sqlservice.Conn.
 func (l *link) Run(ctx context.Context, statement string, args ...any) (bool, error) {
 	tag, err := l.Exec(ctx, statement, args...)
 	return err == nil && tag.RowsAffected() > 0, err
@@ -89,7 +85,6 @@ func look(ctx context.Context, conn sqlservice.Conn, a *sqlservice.Attempt, by, 
 	return seen, err
 }
 
-// Find implements sqlservice.Conn.
 func (l *link) Find(ctx context.Context, lock, key string, told []history.Event) (value *string, err error) {
 	err = l.QueryRow(ctx, statement("resource_read"), lock, key, sqlservice.InJSON(told)).Scan(&value, nil)
 	return value, err

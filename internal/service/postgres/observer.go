@@ -19,8 +19,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// slot is the run's reader of the log. A server that a run has for itself keeps it when it
-// is killed.
+// slot is the run's reader of the log. A server that a run has for itself keeps it when it is killed.
 func (s *servers) slot() string {
 	if s.database == "" {
 		return "fencelab"
@@ -55,7 +54,6 @@ func (s *servers) Open(ctx context.Context) error {
 	return s.confirm(ctx)
 }
 
-// Shut implements sqlservice.Observer.
 func (s *servers) Shut() {
 	if s.conn != nil {
 		s.conn.HangUp()
@@ -66,7 +64,6 @@ func (s *servers) confirm(ctx context.Context) error {
 	return s.conn.QueryRow(ctx, "SELECT confirmed_flush_lsn::text FROM pg_replication_slots WHERE slot_name = $1", s.slot()).Scan(&s.confirmed)
 }
 
-// Round implements sqlservice.Observer.
 func (s *servers) Round(ctx context.Context) error {
 	s.Account.Asking()
 	if _, err := s.conn.Exec(ctx, statement("flush")); err != nil {
@@ -122,7 +119,6 @@ func (s *servers) take(ctx context.Context, line string) error {
 	return s.Account.Take(ctx, found[1], t)
 }
 
-// servers are the one PostgreSQL of a run.
 type servers struct {
 	sqlservice.Servers
 	pooler    string // its address; "": there is none
@@ -153,16 +149,15 @@ func startPooler(ctx context.Context, of sqlservice.Running) error {
 	if !isPooled(world) {
 		return nil
 	}
-	pooler, err := postgresproc.StartPooler(ctx, s.Stage.Group(), postgresproc.PoolerProgram(), s.Server.Address(), world.Text(settingPooler), world.Number(settingPool))
+	pooler, err := postgresproc.StartPooler(ctx, s.Stage.Group(), postgresproc.PoolerProgram(), s.Server.Endpoint(), world.Text(settingPooler), world.Number(settingPool))
 	if err != nil {
 		return err
 	}
-	s.Stage.Guard(pooler.Process)
+	s.Stage.Guard(pooler.Process())
 	s.pooler = pooler.Addr
 	return nil
 }
 
-// Make implements sqlservice.Observer.
 func (s *servers) Make(ctx context.Context) error {
 	var make []string
 	if s.database != "" {

@@ -17,7 +17,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service/sqlservice"
 )
 
-// Name is what scenarios call the service.
 const Name = "postgres"
 
 // Service is PostgreSQL, where the environment says that it is.

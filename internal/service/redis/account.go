@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// account is the lock service's own account of tenures: what its nodes say of who holds each
-// lock, most of them or, of a lock that is all of its nodes' locks, every one. No client has a
-// part in it.
+// account is the lock service's own account of tenures: what its nodes say of who holds each lock,
+// most of them or, of a lock that is all of its nodes' locks, every one. No client has a part in it.
 type account struct {
 	stage service.Stage
 	locks []string
@@ -67,12 +67,7 @@ func (a *account) change(node int, to func(database) database) {
 func (a *account) outlast(ctx context.Context, node int) {
 	for {
 		next := a.expires(node)
-		if next.IsZero() {
-			return
-		}
-		select {
-		case <-time.After(time.Until(next)):
-		case <-ctx.Done():
+		if next.IsZero() || !sleep.For(ctx, time.Until(next)) {
 			return
 		}
 		a.change(node, func(d database) database {

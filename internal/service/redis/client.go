@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// Name is what scenarios call the service.
 const Name = "redis"
 
 // quiet keeps go-redis from writing to standard error: what matters is in the errors.
@@ -26,7 +25,6 @@ func (quiet) Printf(context.Context, string, ...any) {}
 // The logger is the program's, and so is set before anything is asked.
 func init() { redis.SetLogger(quiet{}) }
 
-// Dial makes a client.
 func Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
 	c := &client{settings: o.Settings, by: by.common()}
@@ -49,8 +47,7 @@ func Dial(o service.Options) (service.Client, error) {
 // processes shows it.
 const urlEnv = "FENCELAB_REDIS_URL"
 
-// optionsOf are those of a client of the Redis at an address. A URL says the rest; "" is
-// nothing.
+// optionsOf are those of a client of the Redis at an address. A URL says the rest; "" is nothing.
 func optionsOf(url, addr string) (*redis.Options, error) {
 	options := new(redis.Options)
 	if url != "" {
@@ -73,7 +70,6 @@ type client struct {
 	asker    asker
 }
 
-// Reach implements service.Client, as those below do.
 func (c *client) Reach(ctx context.Context) error {
 	for _, node := range c.nodes {
 		if err := node.Ping(ctx).Err(); err != nil {
@@ -90,7 +86,6 @@ func (c *client) Close(context.Context) (err error) {
 	return err
 }
 
-// ReadToken implements service.TokenReader.
 func (c *client) ReadToken(ctx context.Context, lock string) (fence.Token, error) {
 	d, err := contentsOf(ctx, c.nodes[0], []string{lock}, "")
 	if err != nil {
@@ -123,11 +118,10 @@ func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 		return nil, err
 	}
 	return service.Wait(ctx, scope, func(ctx context.Context, stands func(string)) (service.Tenure, error) {
-		return w.lock(toTell(ctx, stands))
+		return w.lock(context.WithValue(ctx, tellKey{}, stands))
 	})
 }
 
-// asking is a client that asks for a lock, perhaps more than once.
 type asking struct {
 	*client
 	op, scope, owner string
@@ -140,7 +134,6 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 	return &asking{c, op, scope, rand.Text()}, nil
 }
 
-// lock waits for the lock.
 func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
 	t, err := w.asker.wait(ctx, w)
 	if err == nil && w.by.reenters {
@@ -182,5 +175,4 @@ type reentrant struct {
 	asking *asking
 }
 
-// Again implements service.Reentrant.
 func (r *reentrant) Again(ctx context.Context) (service.Tenure, error) { return r.asking.lock(ctx) }

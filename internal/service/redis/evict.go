@@ -30,10 +30,6 @@ var evictions = map[string]string{
 	evictionAllkeys:  "allkeys-lru",
 }
 
-func memorySettings(eviction string) []string {
-	return []string{"--maxmemory", fmt.Sprint(memory), "--maxmemory-policy", evictions[eviction]}
-}
-
 var fill = service.NewFault(scenario.Form{
 	Usage: "fill NODE", Own: "fills the memory of Redis",
 	About: "Writes other keys, as a cache would, until the node's memory is full: until it has evicted all keys of locks that it may evict, or takes no more.",

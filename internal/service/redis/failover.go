@@ -14,9 +14,8 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// standby is what the only node has beside it so that another can follow it: its replica,
-// the network between the two, and an address at which clients find the one that is the
-// master, as behind a proxy.
+// standby is what the only node has beside it so that another can follow it: its replica, the network
+// between the two, and an address at which clients find the one that is the master, as behind a proxy.
 type standby struct {
 	master, replica *node
 	link            *network.Link // from the replica to the master, before it is promoted
@@ -150,7 +149,6 @@ var isolateReplica = service.NewFault(scenario.Form{
 	return nil
 })
 
-// healReplica ends that.
 var healReplica = service.NewFault(scenario.Form{
 	Usage: "heal NODE",
 	About: "The isolated replica and its master reach each other again. Over when the replica has all that the master did.",

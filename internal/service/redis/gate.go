@@ -8,11 +8,10 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/network"
 )
 
-// gate is where clients reach one of several nodes. What the node answers goes through when
-// the account has all that the node did before. So what a client does next comes later in
-// the account, also where the client does it on another node. The nodes' streams alone do
-// not say that: in the order in which they are read, a short tenure can be over on one node
-// before it begins on the next.
+// gate is where clients reach one of several nodes. What the node answers goes through when the
+// account has all that the node did before. So what a client does next comes later in the account,
+// also where the client does it on another node. The nodes' streams alone do not say that: in the
+// order in which they are read, a short tenure can be over on one node before it begins on the next.
 type gate struct {
 	node    *node
 	door    *network.Listener

@@ -45,7 +45,6 @@ func watched(lock string) []string {
 	return keys
 }
 
-// holding is how an owner holds a lock.
 type holding struct {
 	mode  fence.Mode
 	until time.Time // when its key expires; zero: never

@@ -86,7 +86,6 @@ var (
 	}
 )
 
-// dial opens the lock for a client.
 func (r *library) dial(c *client) (asker, error) {
 	var nodes []redis.UniversalClient
 	for _, node := range c.nodes {
@@ -126,16 +125,11 @@ func (o opened) taken(ctx context.Context, w *asking, ask func(context.Context, 
 	return w.held(t), nil
 }
 
-// overhear tells who asks by a script, as a library tells of its owner only when it has the
-// lock.
+// overhear tells who asks by a script, as a library tells of its owner only when it has the lock.
 type overhear struct{}
 
+// tellKey is of a context in which who asks for a lock tells its owner once it has asked.
 type tellKey struct{}
-
-// toTell returns a context in which who asks for a lock tells its owner once it has asked.
-func toTell(ctx context.Context, tell func(owner string)) context.Context {
-	return context.WithValue(ctx, tellKey{}, tell)
-}
 
 func tellOwner(ctx context.Context, owner string) {
 	if tell, wanted := ctx.Value(tellKey{}).(func(string)); wanted {
@@ -143,7 +137,6 @@ func tellOwner(ctx context.Context, owner string) {
 	}
 }
 
-// ProcessHook implements redis.Hook, as the next two do.
 func (overhear) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)

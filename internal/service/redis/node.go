@@ -4,21 +4,17 @@ import (
 	"context"
 	"slices"
 
-	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-var killNode = nodes.Kill(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-	n := of.(*servers).named(step.Node)
-	story.Ends(n.process())
-	if err := service.Noted(story, n.name+" is killed", n.process().Kill); err != nil {
-		return err
-	}
-	return story.AwaitClosed(ctx, "the end of what "+n.name+" told", n.watch.ended)
-})
+// signals kill a node, start it again, stop it and let it go on.
+var signals = nodes.Faults(func(of service.Servers, name string) service.Subject {
+	n := of.(*servers).named(name)
+	return service.Subject{Controlled: n.server, Called: name, Told: n.watch.ended}
+}, restart)
 
-var restartNode = nodes.Restart(func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+func restart(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
 	s := of.(*servers)
 	n := s.named(step.Node)
 	n.away.Lock()
@@ -34,18 +30,6 @@ var restartNode = nodes.Restart(func(ctx context.Context, of service.Servers, st
 	}
 	defer s.account.because(n.name + " has not kept its key")()
 	return story.Meanwhile(ctx, "the account of "+n.name, func(context.Context) error { return n.observe(ctx, s.account) })
-})
-
-var pauseNode = nodes.Pause(signal(" is stopped", (*proc.Process).Pause))
-
-var resumeNode = nodes.Resume(signal(" goes on", (*proc.Process).Resume))
-
-// signal does something to a node's process; how says so.
-func signal(how string, do func(*proc.Process) error) service.Doing {
-	return func(_ context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		n := of.(*servers).named(step.Node)
-		return service.Noted(story, n.name+how, func() error { return do(n.process()) })
-	}
 }
 
 func (s *servers) named(name string) *node {

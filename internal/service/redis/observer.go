@@ -11,11 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/redis/replica"
 )
-
-// observeDeadline is for how long a Redis is asked for the beginning of the account.
-const observeDeadline = 30 * time.Second
 
 // marker is a key that is written to be seen in the stream.
 const marker = "fencelab_account:"
@@ -39,7 +37,7 @@ func newWatch(stream *replica.Stream, client *redis.Client, stop context.CancelF
 // observe begins the account of a node, or goes on with it after the node was away. It
 // returns when the account has what the node holds.
 func (n *node) observe(ctx context.Context, a *account) error {
-	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("%s does not answer after %v", n.name, observeDeadline))
+	starting, cancel := context.WithTimeoutCause(ctx, service.ObserveDeadline, fmt.Errorf("%s does not answer after %v", n.name, service.ObserveDeadline))
 	defer cancel()
 	conn, err := n.dial(starting)
 	if err != nil {

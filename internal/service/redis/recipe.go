@@ -1,10 +1,8 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 
-	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -26,14 +24,12 @@ type recipe interface {
 	dial(c *client) (asker, error)
 }
 
-// asker asks for locks by a client's recipe. The error is traits.refusal where the lock is
-// another's.
+// asker asks for locks by a client's recipe. The error is traits.refusal where the lock is another's.
 type asker interface {
 	try(ctx context.Context, w *asking) (service.Tenure, error)  // asks once
 	wait(ctx context.Context, w *asking) (service.Tenure, error) // asks until the lock is the client's, or ctx is done
 }
 
-// recipes are all of them.
 var recipes = append([]recipe{
 	&setnxExpire, &multiExpire, &luaExpire, &setNXPX, &fenced, &tokenApart, &listenOnly, &shortRead, &ownLock, &ownFair,
 	&redisson, &redissonSpin, &redissonFenced, &redissonFair, &redissonRead, &redissonWrite, &redissonMulti, &spring,
@@ -73,10 +69,7 @@ func needs(clients map[string]scenario.Client, nodes int) int {
 
 func (r *traits) common() *traits { return r }
 
-// Name implements service.Recipe, as About does.
-func (r *traits) Name() string { return r.name }
-
-func (r *traits) About() string { return r.about }
+func (r *traits) Says() (name, about string) { return r.name, r.about }
 
 func (r *traits) peer() string { return "" }
 
@@ -87,6 +80,3 @@ func (r *traits) refusal() error {
 	}
 	return service.ErrTooFew
 }
-
-// shows is gives, in the words of history.Run.Tokens.
-func (r *traits) shows() string { return cmp.Or(r.gives, history.ShowsNone) }

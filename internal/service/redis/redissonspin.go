@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
@@ -28,12 +29,10 @@ const (
 	lastPause  = 128 * time.Millisecond
 )
 
-// spinning waits for a lock as Redisson's RSpinLock does: it asks again and again, and each
-// pause is twice the one before. Each try has an owner of its own; in Redisson a thread has
-// one for all.
+// spinning waits for a lock as Redisson's RSpinLock does: it asks again and again, and each pause is
+// twice the one before. Each try has an owner of its own; in Redisson a thread has one for all.
 type spinning struct{ lock.Backend }
 
-// Lock implements lock.Backend.
 func (s spinning) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 	pause := firstPause
 	for tries := 1; ; tries++ {
@@ -41,9 +40,7 @@ func (s spinning) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 		if !errors.Is(err, lock.ErrLocked) {
 			return t, err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			return nil, fence.Definite.Wrap(ctx.Err())
 		}
 		pause = min(lastPause, 2*pause+rand.N(time.Duration(tries)*time.Millisecond))

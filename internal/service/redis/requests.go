@@ -29,8 +29,7 @@ type scripted struct {
 	unlock *redis.Script
 }
 
-// taking makes one attempt, and reports whether the lock is the client's. An error leaves
-// that open.
+// taking makes one attempt, and reports whether the lock is the client's. An error leaves that open.
 type taking func(ctx context.Context, a *attempt) (taken bool, err error)
 
 func (*plain) rules() []rule { return []rule{ofOneNode} }
@@ -51,8 +50,7 @@ func (r *scripted) try(ctx context.Context, w *asking) (service.Tenure, error) {
 	})
 }
 
-// free does what the client's setting says: where that is no comparison, whosever the lock is by
-// then.
+// free does what the client's setting says: where that is no comparison, whosever the lock is by then.
 func (r *plain) free(ctx context.Context, node *redis.Client, t *tenure) (mine bool, err error) {
 	if t.of.settings.Text(settingUnlock) == unlockDel {
 		mine, err = true, node.Del(ctx, t.grant.Scope).Err()
@@ -76,7 +74,6 @@ func script(name string) *redis.Script {
 	return redis.NewScript(string(source))
 }
 
-// attempt is one to take a lock.
 type attempt struct {
 	redis *redis.Conn     // of the first node
 	nodes []*redis.Client // all
@@ -102,8 +99,7 @@ func (a *attempt) run(ctx context.Context, script *redis.Script, keys ...string)
 	return script.Run(ctx, a.redis, keys, a.owner, a.ttl.Milliseconds())
 }
 
-// number is the answer of a script that gives a token, or nothing where the lock is not
-// free.
+// number is the answer of a script that gives a token, or nothing where the lock is not free.
 func (a *attempt) number(answer *redis.Cmd) (taken bool, err error) {
 	n, err := answer.Uint64()
 	if errors.Is(err, redis.Nil) {
@@ -116,7 +112,6 @@ func (a *attempt) number(answer *redis.Cmd) (taken bool, err error) {
 // channelOf is where the unlock of a lock is told.
 func channelOf(lock string) string { return "fencelab_free:{" + lock + "}" }
 
-// attempt asks once.
 func (w *asking) attempt(ctx context.Context, by *traits, take taking, free freeing) (service.Tenure, error) {
 	if ctx.Err() != nil {
 		return nil, fence.Definite.Wrap(ctx.Err())

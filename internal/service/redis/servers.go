@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -79,7 +78,8 @@ func (s *servers) start(ctx context.Context, program string, place int, more ...
 	}
 	world := s.stage.Plan().World
 	server, err := redisproc.Start(ctx, s.stage.Group(), program, slices.Concat(
-		redisproc.Settings(dir, world.Text(settingPersistence)), memorySettings(world.Text(settingEviction)),
+		redisproc.Settings(dir, world.Text(settingPersistence)),
+		[]string{"--maxmemory", fmt.Sprint(memory), "--maxmemory-policy", evictions[world.Text(settingEviction)]},
 		[]string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"}, more)...)
 	if err != nil {
 		return nil, err
@@ -102,9 +102,6 @@ func (s *servers) node(server *redisproc.Server, url, addr string, place int) (*
 	return &node{name: nameOf(place), place: place, servers: s, server: server, options: options}, err
 }
 
-// reachDeadline is for how long a Redis that is there already is asked.
-const reachDeadline = 10 * time.Second
-
 // reach asks one that is there already. A Redis that allows no replica is of no use.
 func (p place) reach(ctx context.Context, endpoints []string) error {
 	if len(endpoints) != 1 || !service.IsAddress(endpoints[0]) {
@@ -115,7 +112,7 @@ func (p place) reach(ctx context.Context, endpoints []string) error {
 		return err
 	}
 	n := &node{name: "redis at " + endpoints[0], options: options}
-	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("%s does not answer after %v", n.name, reachDeadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, service.ReachDeadline, fmt.Errorf("%s does not answer after %v", n.name, service.ReachDeadline))
 	defer cancel()
 	client := redis.NewClient(options)
 	defer client.Close()
@@ -142,7 +139,6 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", n.options.Addr)
 }
 
-// Observe implements service.Servers, as those below do.
 func (s *servers) Observe(ctx context.Context) error {
 	s.account = newAccount(s.stage, len(s.nodes), needs(s.stage.Plan().Clients, len(s.nodes)))
 	for _, n := range s.nodes {
@@ -167,7 +163,6 @@ func (s *servers) Endpoints(context.Context, setting.Values) (addrs []string, er
 	return addrs, nil
 }
 
-// Leave deletes the run's keys.
 func (s *servers) Leave(ctx context.Context) {
 	for _, n := range s.nodes {
 		client := redis.NewClient(n.options)

@@ -4,6 +4,7 @@
 package redis
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -21,7 +22,6 @@ import (
 // Service is Redis, where the environment says that it is.
 func Service() *service.Service { return serviceAt(place{url: os.Getenv(urlEnv)}) }
 
-// place is where a Redis is.
 type place struct {
 	url      string // but for the address, of one that is there already; "": without more
 	embedded bool   // the user wants the embedded one
@@ -35,7 +35,7 @@ func serviceAt(p place) *service.Service {
 			Nodes: nodes.Name + "[0-9]+", Halfway: true,
 			Check: check, Own: own,
 		},
-		Faults: []*service.Fault{&killNode, &restartNode, &pauseNode, &resumeNode, isolateReplica, healReplica, promote, fill, jump},
+		Faults: append(signals, isolateReplica, healReplica, promote, fill, jump),
 
 		Found: p.found, Where: wantEmbedded + ", or the URL of one that is there already", At: at,
 		Command: command, Start: p.start, Join: p.join, Reach: p.reach,
@@ -51,15 +51,13 @@ func serviceAt(p place) *service.Service {
 	return s
 }
 
-// nodes is what a story calls its nodes.
 var nodes = service.Nodes{Name: Name, Setting: settingNodes, One: "node of Redis", Many: "nodes of Redis"}
 
-// shows is what a client shows as its token.
 func shows(client setting.Values) string {
 	if client.Text(setting.Token) == setting.TokenReadAgain {
 		return history.ShowsAny
 	}
-	return service.RecipeOf(recipes, client).common().shows()
+	return cmp.Or(service.RecipeOf(recipes, client).common().gives, history.ShowsNone)
 }
 
 // program is the Redis that runs; "" is the embedded one.
@@ -98,7 +96,6 @@ func at(where string) (*service.Service, []string, error) {
 	return serviceAt(place{url: where}), []string{options.Addr}, nil
 }
 
-// command is the process of a node.
 func command() *cobra.Command {
 	return &cobra.Command{
 		Use: redisproc.Arg + " ADDRESS PROGRAM [ARGUMENT]...", Short: "Be a node of Redis", Hidden: true,
@@ -124,10 +121,8 @@ func (p place) lacks(v *scenario.Variant) string {
 	return ""
 }
 
-// wantEmbedded is what a user calls the embedded server.
 const wantEmbedded = "embedded"
 
-// own says why a variant needs a Redis of its own.
 func own(world setting.Values, _ map[string]scenario.Client) (why []string) {
 	for _, s := range []struct{ setting, usual, why string }{
 		{settingNodes, "1", "wants %s nodes of Redis"},

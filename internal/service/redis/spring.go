@@ -29,7 +29,6 @@ type registry struct{ lock.Backend }
 
 func path(scope string) string { return strings.TrimPrefix(libraryKey(scope), springRegistry+":") }
 
-// Lock implements lock.Backend, as TryLock does.
 func (r registry) Lock(ctx context.Context, scope string) (lock.Tenure, error) {
 	return r.Backend.Lock(ctx, path(scope))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -44,9 +45,7 @@ func (t *tenure) keep() {
 		if renews {
 			next = min(next, ttl/3)
 		}
-		select {
-		case <-time.After(next):
-		case <-t.Done():
+		if !sleep.For(t.Context(), next) {
 			return
 		}
 		if renews {
@@ -87,7 +86,6 @@ func (t *tenure) renew(ttl time.Duration) {
 	}
 }
 
-// Grant implements lock.Tenure, as Unlock does.
 func (t *tenure) Grant() lock.Grant { return t.grant }
 
 func (t *tenure) Unlock(ctx context.Context) error {

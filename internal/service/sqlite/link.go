@@ -26,7 +26,6 @@ func open(_ string, endpoints []string) (sqlservice.Database, error) {
 	return file(endpoints[0]), nil
 }
 
-// Name implements sqlservice.Database.
 func (file) Name() string { return Name }
 
 // Pool makes connections that wait for a writer who has the file's lock, up to as long as
@@ -41,7 +40,6 @@ func (f file) Pool(string) (driver.Connector, error) {
 	return connector, nil
 }
 
-// Connect opens the file.
 func (f file) Connect(ctx context.Context, _ string) (sqlservice.Conn, error) { return f.open(ctx) }
 
 func (f file) Beside(ctx context.Context) (sqlservice.Conn, error) { return f.open(ctx) }
@@ -58,16 +56,13 @@ func (f file) open(ctx context.Context) (*link, error) {
 	return &link{Link: l, file: f, canceled: make(chan struct{})}, nil
 }
 
-// errCanceled is of a wait that was cancelled.
 var errCanceled = errors.New("the wait for the file's lock was cancelled")
 
-// Answer implements sqlservice.Database.
 func (file) Answer(err error) sqlservice.Answer {
-	var answered *sqlite.Error
-	switch {
+	switch answered, is := errors.AsType[*sqlite.Error](err); {
 	case errors.Is(err, errCanceled):
 		return sqlservice.Canceled
-	case !errors.As(err, &answered):
+	case !is:
 		return sqlservice.Unanswered
 	case answered.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return sqlservice.Exists

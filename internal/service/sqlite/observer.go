@@ -13,9 +13,8 @@ import (
 // servers are the files of a run. They have this machine's clock.
 type servers struct {
 	sqlservice.Servers
-	file   file
-	tables sqlservice.Tables
-	index  *os.File // the shared memory of the run's file, on which SQLite has its locks
+	file  file
+	index *os.File // the shared memory of the run's file, on which SQLite has its locks
 }
 
 func newServers(stage service.Stage, f file) *servers {
@@ -30,7 +29,6 @@ func newServers(stage service.Stage, f file) *servers {
 // account is the file beside a run's file that tells of its holders.
 func (f file) account() file { return f + "-held.db" }
 
-// Make implements sqlservice.Observer.
 func (s *servers) Make(ctx context.Context) error {
 	for _, f := range []file{s.file, s.file.account()} {
 		if err := os.WriteFile(string(f), nil, 0o600); err != nil {
@@ -49,9 +47,8 @@ func (s *servers) Make(ctx context.Context) error {
 	return err
 }
 
-// Open implements sqlservice.Observer.
 func (s *servers) Open(ctx context.Context) error {
-	for f, to := range map[file]**sqlservice.Link{s.file: &s.tables.Told, s.file.account(): &s.tables.Held} {
+	for f, to := range map[file]**sqlservice.Link{s.file: &s.Told, s.file.account(): &s.Held} {
 		l, err := f.open(ctx)
 		if err != nil {
 			return err
@@ -66,24 +63,16 @@ func (s *servers) Open(ctx context.Context) error {
 	return err
 }
 
-// Shut closes the shared memory last: whoever closes it loses all locks that this process has
-// on it.
+// Shut closes the shared memory last: whoever closes it loses all locks that this process has on it.
 func (s *servers) Shut() {
-	for _, l := range []*sqlservice.Link{s.tables.Told, s.tables.Held} {
-		if l != nil {
-			l.HangUp()
-		}
-	}
+	s.Servers.Shut()
 	_ = s.index.Close()
 }
-
-// Round implements sqlservice.Observer.
-func (s *servers) Round(ctx context.Context) error { return s.tables.Round(ctx, s.Account) }
 
 // goesOn asks whether a transaction goes on: it is not committed, and its process has the lock.
 func (s *servers) goesOn(ctx context.Context, t sqlservice.Told) (on bool, err error) {
 	var committed bool
-	err = s.tables.Told.Row(ctx, "SELECT EXISTS (SELECT * FROM finished WHERE owner = $1)", t.Owner).Scan(&committed)
+	err = s.Told.Row(ctx, "SELECT EXISTS (SELECT * FROM finished WHERE owner = $1)", t.Owner).Scan(&committed)
 	if committed || err != nil {
 		return false, err
 	}

@@ -55,10 +55,9 @@ type Told struct {
 	Data   map[string]string `json:"data"`  // what all keys have
 }
 
-// The kinds of what is told: that a connection has a lock; what a row of a lock says; that a
-// client has read the row of the data, which begins its tenure; that it lets go of that; what
-// a request has found in a key, or made of it; that a request was refused; and what a request
-// has made of the row.
+// The kinds of what is told: that a connection has a lock; what a row of a lock says; that a client
+// has read the row of the data, which begins its tenure; that it lets go of that; what a request has
+// found in a key, or made of it; that a request was refused; and what a request has made of the row.
 const (
 	ToldTaken   = "taken"
 	ToldRow     = "row"
@@ -108,9 +107,11 @@ func (a *Account) Settle(ctx context.Context) error {
 	return a.check(ctx, "")
 }
 
-// row takes in what a row says.
 func (a *Account) row(now Told) {
-	now.Lock = lockOf(now.Lock, a.stage.Plan().Locks)
+	locks := a.stage.Plan().Locks
+	if i := slices.IndexFunc(locks, func(lock string) bool { return KeyOf(lock) == now.Lock }); i >= 0 {
+		now.Lock = locks[i] // it was the key in a table
+	}
 	place := now.Table + " " + now.Lock
 	before, was := a.rows[place]
 	switch {

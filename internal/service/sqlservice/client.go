@@ -25,7 +25,6 @@ type Client struct {
 	tenures sync.Map         // name → *readTenure, or *heldTenure where the requests are within its transaction
 }
 
-// Reach implements service.Client.
 func (c *Client) Reach(ctx context.Context) error {
 	conn, err := c.Database.Connect(ctx, "")
 	if err == nil {
@@ -43,12 +42,10 @@ func (c *Client) Close(context.Context) error {
 	return nil
 }
 
-// Lock waits for a lock.
 func (c *Client) Lock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	return c.take(ctx, "lock", scope, in, nil)
 }
 
-// TryLock asks once.
 func (c *Client) TryLock(ctx context.Context, scope, in string) (service.Tenure, error) {
 	return c.take(ctx, opTry, scope, in, nil)
 }
@@ -61,7 +58,6 @@ func (c *Client) Enqueue(ctx context.Context, scope string) (service.Place, erro
 	})
 }
 
-// opTry is the op of who asks once, and does not wait.
 const opTry = "trylock"
 
 // take takes a lock by the recipe. It calls stands, unless that is nil, with the name of the
@@ -85,10 +81,9 @@ func (c *Client) take(ctx context.Context, op, scope, in string, stands func(own
 		return nil, err
 	}
 	service.Stand(ctx, t.Grant().Owner)
-	return named{service.Granted{Tenure: t}, c.Database.Name()}, nil
+	return service.Granted{Tenure: t}, nil
 }
 
-// asking is a client that asks for a lock, perhaps more than once.
 type asking struct {
 	*Client
 	Attempt

@@ -22,7 +22,6 @@ type Change struct {
 	Tenure  string          // under which the change is made; "": none
 }
 
-// Under implements service.Store.
 func (c *Client) Under(t service.Tenure) (of service.Data, within bool) {
 	d := data{of: c}
 	if t != nil {

@@ -31,7 +31,6 @@ type Database interface {
 // Answer is a database's own answer to a request, which had no effect then.
 type Answer int
 
-// The answers.
 const (
 	Unanswered Answer = iota // or there was no error
 	Refused
@@ -66,13 +65,11 @@ type Conn interface {
 	// value is nil where there is none. The account is told of the request, which told is.
 	// Where the lock has no row for its data the error is sql.ErrNoRows, as that of Change.
 	Find(ctx context.Context, lock, key string, told []history.Event) (value *string, err error)
-	// Change makes a change in such a transaction, all of it or nothing. now is the row as
-	// the change has made it or, where it compares the row and makes nothing, as the change
-	// has found it.
+	// Change makes a change in such a transaction, all of it or nothing. now is the row as the change
+	// has made it or, where it compares the row and makes nothing, as the change has found it.
 	Change(ctx context.Context, c *Change) (now Seen, made bool, err error)
 }
 
-// Row is the answer to a statement.
 type Row interface{ Scan(to ...any) error }
 
 // ValueOf is the value in a row; nil: there is none.
@@ -110,7 +107,6 @@ type Link struct {
 	db *sql.DB
 }
 
-// Open makes a connection.
 func Open(ctx context.Context, connector driver.Connector) (*Link, error) {
 	db := sql.OpenDB(connector)
 	conn, err := db.Conn(ctx)
@@ -121,13 +117,11 @@ func Open(ctx context.Context, connector driver.Connector) (*Link, error) {
 	return &Link{conn, db}, nil
 }
 
-// HangUp implements Conn.
 func (l *Link) HangUp() {
 	_ = l.Conn.Close()
 	_ = l.db.Close()
 }
 
-// Run implements Conn.
 func (l *Link) Run(ctx context.Context, statement string, args ...any) (bool, error) {
 	positional, inOrder := positional(statement, args)
 	result, err := l.ExecContext(ctx, positional, inOrder...)
@@ -138,7 +132,6 @@ func (l *Link) Run(ctx context.Context, statement string, args ...any) (bool, er
 	return rows > 0, err
 }
 
-// Row implements Conn.
 func (l *Link) Row(ctx context.Context, statement string, args ...any) Row {
 	positional, inOrder := positional(statement, args)
 	return l.QueryRowContext(ctx, positional, inOrder...)

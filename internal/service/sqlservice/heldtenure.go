@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
@@ -118,24 +119,19 @@ func (w *asking) held(conn Conn, err error) (lock.Tenure, error) {
 	return t, nil
 }
 
-// watchWait calls stands once a connection waits for a lock. It asks by another, until ctx
-// is done.
+// watchWait calls stands once a connection waits for a lock. It asks by another, until ctx is done.
 func (w *asking) watchWait(ctx context.Context, waiting Conn, stands func(owner string)) {
 	conn, err := w.Database.Beside(ctx)
 	if err != nil {
 		return // nobody is told, and who asked waits for the lock itself
 	}
 	defer conn.HangUp()
-	for {
-		waits, err := waiting.Waits(ctx, conn)
-		if err != nil {
-			return
-		}
-		if waits {
-			stands(w.Owner)
-			return
-		}
-		time.Sleep(PollEvery)
+	waits := false
+	for err == nil && !waits && sleep.For(ctx, PollEvery) {
+		waits, err = waiting.Waits(ctx, conn)
+	}
+	if waits {
+		stands(w.Owner)
 	}
 }
 

@@ -82,7 +82,6 @@ func (t *readTenure) Grant() lock.Grant {
 	return g
 }
 
-// Unlock implements lock.Tenure.
 func (t *readTenure) Unlock(ctx context.Context) error {
 	t.End(nil)
 	t.of.Client.tenures.Delete(t.of.Owner)

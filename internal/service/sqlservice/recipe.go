@@ -60,11 +60,7 @@ func (r *Recipe) Inside(of setting.Values) bool {
 // is told of it as kind says.
 type Looking func(ctx context.Context, conn Conn, a *Attempt, by, kind string) (Seen, error)
 
-// Name implements service.Recipe.
-func (r *Recipe) Name() string { return r.ID }
-
-// About implements service.Recipe.
-func (r *Recipe) About() string { return r.Text }
+func (r *Recipe) Says() (name, about string) { return r.ID, r.Text }
 
 // NoToken is what recipes show that have no number.
 const NoToken = history.ShowsNone
@@ -76,7 +72,6 @@ type Attempt struct {
 	Token       fence.Token // that was given
 }
 
-// TTL is for how long the lease is to last.
 func (a *Attempt) TTL() time.Duration { return a.Settings.Time(setting.TTL) }
 
 // Holding makes a Hold that is a statement, of the lock ($1) and the owner ($2).
@@ -142,16 +137,6 @@ func KeyOf(lock string) string {
 	u[6] = u[6]&0x0f | 0x30
 	u[8] = u[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
-}
-
-// lockOf is the lock of a key of the table; where no lock has it, the key.
-func lockOf(key string, locks []string) string {
-	for _, lock := range locks {
-		if KeyOf(lock) == key {
-			return lock
-		}
-	}
-	return key
 }
 
 // SpringJDBC is a program in Java, with Spring Integration itself.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
@@ -16,12 +17,9 @@ import (
 
 // Server is one that a run has for itself.
 type Server interface {
-	Process() *proc.Process
-	Address() string
-	Kill() error
+	service.Controlled
+	Endpoint() string
 	Restart(ctx context.Context) error
-	Pause(ctx context.Context) error
-	Resume() error
 }
 
 // Observer reads what a database tells of locks.
@@ -44,6 +42,7 @@ type Servers struct {
 	Database Database // as gcsim itself reaches it
 	Observer Observer
 	Account  *Account
+	Tables   // that the observer reads, if it does
 	// Address is the one of Endpoints.
 	Address string
 	// Found is the statement that finds what a key holds. Drop is that which drops the run's
@@ -54,14 +53,10 @@ type Servers struct {
 	stop  context.CancelFunc
 }
 
-// observeDeadline is for how long a database is asked for the beginning of the account.
-// PostgreSQL waits for the transactions that are open.
-const observeDeadline = 30 * time.Second
-
 // Observe implements service.Servers. It makes the run's database and its tables, too.
 func (s *Servers) Observe(ctx context.Context) error {
 	name := s.Database.Name()
-	starting, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("%s does not answer after %v", name, observeDeadline))
+	starting, cancel := context.WithTimeoutCause(ctx, service.ObserveDeadline, fmt.Errorf("%s does not answer after %v", name, service.ObserveDeadline))
 	defer cancel()
 	if err := s.Observer.Make(starting); err != nil {
 		return fmt.Errorf("make the run's database: %w", err)
@@ -93,16 +88,12 @@ func (s *Servers) watch(ctx, starting context.Context) error {
 				s.Stage.Fail(p, fmt.Errorf("the observer of %s: %w", s.Database.Name(), err))
 				return
 			}
-			select {
-			case <-watching.Done():
-			case <-time.After(PollEvery):
-			}
+			sleep.For(watching, PollEvery)
 		}
 	})
 	return nil
 }
 
-// Endpoints implements service.Servers.
 func (s *Servers) Endpoints(context.Context, setting.Values) ([]string, error) {
 	return []string{s.Address}, nil
 }
@@ -139,7 +130,6 @@ func (s *Servers) Administer(ctx context.Context, statements ...string) error {
 // where is a lock in the run's database.
 func (s *Servers) where() string { return s.Stage.Plan().Prefix + "/" }
 
-// Connect connects to the run's database.
 func (s *Servers) Connect(ctx context.Context) (Conn, error) {
 	return s.Database.Connect(ctx, s.where())
 }
@@ -185,7 +175,6 @@ func MakeTables(ctx context.Context, d Database, lock string, dialect sqllock.Di
 	return err
 }
 
-// Final implements service.Keeper.
 func (s *Servers) Final(ctx context.Context, key string) (value string, has bool, err error) {
 	conn, err := s.Connect(ctx)
 	if err != nil {
@@ -199,41 +188,18 @@ func (s *Servers) Final(ctx context.Context, key string) (value string, has bool
 	return *found, true, err
 }
 
-// Faults are what can be done to the server.
 func Faults(nodes service.Nodes) []*service.Fault {
-	kill, restart := nodes.Kill(on(kill)), nodes.Restart(on(restart))
-	pause, resume := nodes.Pause(signal(" is stopped", Server.Pause)), nodes.Resume(signal(" goes on", resume))
-	return []*service.Fault{&kill, &restart, &pause, &resume}
+	return nodes.Faults(func(of service.Servers, node string) service.Subject {
+		s := of.(Running).common()
+		return service.Subject{Controlled: s.Server, Called: node, Told: s.ended}
+	}, restart)
 }
 
 // common is what the servers of a run have that embed Servers.
 func (s *Servers) common() *Servers { return s }
 
-// on is a fault of the server.
-func on(do func(*Servers, context.Context, service.Story, scenario.Step) error) service.Doing {
-	return func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		return do(of.(Running).common(), ctx, story, step)
-	}
-}
-
-// signal does something to the server's processes; how says so.
-func signal(how string, do func(Server, context.Context) error) service.Doing {
-	return on(func(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
-		return service.Noted(story, step.Node+how, func() error { return do(s.Server, ctx) })
-	})
-}
-
-func resume(s Server, _ context.Context) error { return s.Resume() }
-
-func kill(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
-	story.Ends(s.Server.Process())
-	if err := service.Noted(story, step.Node+" is killed", s.Server.Kill); err != nil {
-		return err
-	}
-	return story.AwaitClosed(ctx, "the end of what "+step.Node+" told", s.ended)
-}
-
-func restart(s *Servers, ctx context.Context, story service.Story, step scenario.Step) error {
+func restart(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
+	s := of.(Running).common()
 	if err := story.Meanwhile(ctx, step.Node+" to serve", s.Server.Restart); err != nil {
 		return err
 	}

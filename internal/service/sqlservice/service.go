@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/platform/proc"
@@ -144,14 +143,13 @@ func AddressIn(where, example, port string, schemes ...string) (string, error) {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)), nil
 }
 
-// start starts a run's own server.
 func (d *About) start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	server, err := d.Server(ctx, stage.Group(), stage.Plan().World)
 	if err != nil {
 		return nil, err
 	}
 	stage.Guard(server.Process())
-	s := d.Servers(stage, d.OwnURL, server.Address())
+	s := d.Servers(stage, d.OwnURL, server.Endpoint())
 	s.common().Server = server
 	if d.Started != nil {
 		err = d.Started(ctx, s)
@@ -164,19 +162,15 @@ func (d *About) launch(ctx context.Context, g *proc.Group, world setting.Values)
 	if err != nil {
 		return service.Launched{}, err
 	}
-	return service.Launched{Endpoints: []string{server.Address()}, Processes: []*proc.Process{server.Process()}}, nil
+	return service.Launched{Endpoints: []string{server.Endpoint()}, Processes: []*proc.Process{server.Process()}}, nil
 }
 
-// reachDeadline is for how long a server that is there already is asked.
-const reachDeadline = 10 * time.Second
-
-// reach asks one that is there already. A server of which runs cannot have an account is of no
-// use.
+// reach asks one that is there already. A server of which runs cannot have an account is of no use.
 func (d *About) reach(ctx context.Context, endpoints []string) error {
-	if len(endpoints) != 1 || !isAddress(endpoints[0]) {
+	if len(endpoints) != 1 || !service.IsAddress(endpoints[0]) {
 		return fmt.Errorf("%s at %q: want one HOST:PORT", d.Name, endpoints)
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachDeadline)
+	ctx, cancel := context.WithTimeout(ctx, service.ReachDeadline)
 	defer cancel()
 	database, err := d.Open(d.url(), endpoints)
 	if err != nil {
@@ -191,10 +185,4 @@ func (d *About) reach(ctx context.Context, endpoints []string) error {
 		return fmt.Errorf("%s at %s: %w", d.Name, endpoints[0], err)
 	}
 	return nil
-}
-
-// isAddress reports whether s is HOST:PORT, as far as can be told without trying.
-func isAddress(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	return err == nil && host != "" && port != "" && !strings.ContainsAny(host, " /@")
 }

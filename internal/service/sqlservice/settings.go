@@ -33,8 +33,7 @@ const (
 	onTimeoutRollback = "rollback"
 	onTimeoutCommit   = "commit"
 
-	// SettingIdle is of a server: after what time it ends sessions in which nobody asks for
-	// anything.
+	// SettingIdle is of a server: after what time it ends sessions in which nobody asks for anything.
 	SettingIdle = "idle"
 )
 
@@ -96,7 +95,6 @@ var rules = []Rule{
 	{settingGiveUp, func(a Asked) bool { return a.By.Hold == nil && a.Text(settingGiveUp) != giveUpCancel }, waitsNot},
 }
 
-// check finds settings of clients that do not go together.
 func (d *About) check(w scenario.World, clients map[string]scenario.Client) *scenario.Conflict {
 	for _, name := range slices.Sorted(maps.Keys(clients)) {
 		of := clients[name].Values

@@ -18,43 +18,51 @@ type Tables struct {
 	last int64          // that of the last holder
 }
 
-// line is one of the table told.
 type line struct {
 	number int64
 	kind   string
 	Told
 }
 
-// Round has an account take in what is new: the locks that connections have taken, then what
+// Round is that of an Observer which reads tables. It has the account take in what is new: the locks that connections have taken, then what
 // rows say, and then what happened to the data. What is read together is there together: the
 // grant is there under which something happened to the data.
-func (t *Tables) Round(ctx context.Context, a *Account) error {
-	a.Asking()
-	lines, err := t.read(ctx)
+func (s *Servers) Round(ctx context.Context) error {
+	s.Account.Asking()
+	lines, err := s.read(ctx)
 	if err != nil {
 		return fmt.Errorf("read what was told: %w", err)
 	}
-	holders, err := t.holders(ctx)
+	holders, err := s.holders(ctx)
 	if err != nil {
 		return fmt.Errorf("read who has a lock: %w", err)
 	}
 	for _, h := range holders {
-		err = errors.Join(err, a.Take(ctx, ToldTaken, h))
+		err = errors.Join(err, s.Account.Take(ctx, ToldTaken, h))
 	}
-	t.take(ctx, a, lines, func(kind string) bool { return kind == ToldRow })
-	if err := errors.Join(err, a.Settle(ctx)); err != nil {
+	s.take(ctx, lines, func(kind string) bool { return kind == ToldRow })
+	if err := errors.Join(err, s.Account.Settle(ctx)); err != nil {
 		return err
 	}
-	t.take(ctx, a, lines, func(kind string) bool { return kind != ToldRow })
+	s.take(ctx, lines, func(kind string) bool { return kind != ToldRow })
 	return nil
 }
 
 // take has the account take in lines of some kinds, which it never fails to do.
-func (t *Tables) take(ctx context.Context, a *Account, lines []line, want func(kind string) bool) {
+func (s *Servers) take(ctx context.Context, lines []line, want func(kind string) bool) {
 	for _, l := range lines {
 		if want(l.kind) {
-			_ = a.Take(ctx, l.kind, l.Told)
-			t.seen[l.number] = true
+			_ = s.Account.Take(ctx, l.kind, l.Told)
+			s.seen[l.number] = true
+		}
+	}
+}
+
+// Shut is that of an Observer which reads tables.
+func (s *Servers) Shut() {
+	for _, l := range []*Link{s.Told, s.Held} {
+		if l != nil {
+			l.HangUp()
 		}
 	}
 }

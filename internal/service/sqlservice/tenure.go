@@ -2,24 +2,13 @@ package sqlservice
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/lock"
 )
-
-// named is a tenure of any kind, which the account calls by its owner.
-type named struct {
-	service.Granted
-	database string
-}
-
-// Look is never asked for: no setting names a way of the service's own.
-func (n named) Look(_ context.Context, how string) (said string, err error) {
-	return "", fmt.Errorf("%s: there is no look %q", n.database, how)
-}
 
 // tenure is what those have that package sqllock has not taken.
 type tenure struct {
@@ -27,7 +16,6 @@ type tenure struct {
 	of *asking
 }
 
-// Grant implements lock.Tenure.
 func (t *tenure) Grant() lock.Grant {
 	return lock.Grant{Scope: t.of.Attempt.Lock, Owner: t.of.Owner, Token: t.of.Token}
 }
@@ -82,10 +70,7 @@ func (w *asking) ask(ctx context.Context, stands func(owner string)) (lock.Tenur
 		if stands != nil {
 			stands(w.Owner)
 		}
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, retry)
 	}
 	return nil, fence.Definite.Wrap(ctx.Err())
 }
@@ -93,7 +78,6 @@ func (w *asking) ask(ctx context.Context, stands func(owner string)) (lock.Tenur
 // rowTenure is one that a row says. It ends by the client's clock when the lease does.
 type rowTenure struct{ tenure }
 
-// Unlock implements lock.Tenure.
 func (t *rowTenure) Unlock(ctx context.Context) error {
 	t.End(nil)
 	conn, err := t.of.Database.Connect(ctx, t.of.Attempt.Lock)

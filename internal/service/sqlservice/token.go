@@ -20,7 +20,6 @@ func Token(d sqllock.Dialect) Recipe {
 	}
 }
 
-// pool is one of package sqllock.
 type pool struct {
 	*sqllock.Backend
 	db *sql.DB

@@ -12,9 +12,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// account is the lock service's own account of tenures: who stands in the queue of each
-// lock, by the nodes below the lock's own. No client has a part in it. Several members may
-// tell it the same.
+// account is the lock service's own account of tenures: who stands in the queue of each lock, by the
+// nodes below the lock's own. No client has a part in it. Several members may tell it the same.
 type account struct {
 	stage service.Stage
 

@@ -35,13 +35,12 @@ func (c *client) asking(op, scope, in string) (*asking, error) {
 	}
 	w := &asking{client: c, op: op, lock: scope, id: uuid.NewString()}
 	if c.recipe.library {
-		w.library = newLibraryLock(w)
+		w.library = &libraryLock{of: w, lock: zk.NewLock(w.Conn, w.lock, anybody), locked: make(chan error, 1)}
 	}
 	return w, nil
 }
 
-// failed is why the client has not got the lock. Of what was not answered the outcome is
-// not known.
+// failed is why the client has not got the lock. Of what was not answered the outcome is not known.
 func (w *asking) failed(err error) error {
 	if broke(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &lock.UnknownError{Op: w.op, Scope: w.lock, Err: err}
@@ -119,7 +118,6 @@ func (w *asking) settle(node string, err error) (string, error) {
 // anybody may do anything with a node.
 var anybody = zk.WorldACL(zk.PermAll)
 
-// prefix is how the name of the node begins.
 func (w *asking) prefix() string { return "_c_" + w.id + "-" + w.recipe.before }
 
 // makeParents makes the lock's own node, and those above it, as Curator does: as containers,
@@ -191,9 +189,8 @@ func (w *asking) abandon(node string, _ error) {
 	}
 }
 
-// before are the nodes for whose end the client waits, the last one last: those before its
-// own, and for a reader only those of writers. The error is service.ErrRanOut where its own
-// is gone.
+// before are the nodes for whose end the client waits, the last one last: those before its own, and
+// for a reader only those of writers. The error is service.ErrRanOut where its own is gone.
 func (w *asking) before(ctx context.Context) (nodes []string, err error) {
 	names, err := w.children(ctx, w.lock)
 	if err != nil {
@@ -300,8 +297,7 @@ func (w *asking) over(ctx context.Context, err error) error {
 	return fence.Definite.Wrap(err)
 }
 
-// delete deletes the node. Where that is not answered, a protected one is deleted in the
-// background.
+// delete deletes the node. Where that is not answered, a protected one is deleted in the background.
 func (w *asking) delete(ctx context.Context) error {
 	_, err := call(ctx, func() (struct{}, error) {
 		if w.library != nil && w.library.held {

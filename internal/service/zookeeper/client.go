@@ -8,10 +8,8 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// Name is what scenarios call the service.
 const Name = "zookeeper"
 
-// Dial makes a client.
 func Dial(o service.Options) (service.Client, error) {
 	by := service.RecipeOf(recipes, o.Settings)
 	if by.peer != "" {
@@ -63,7 +61,6 @@ func (c *client) TryLock(ctx context.Context, scope, in string) (service.Tenure,
 	return w.granted(ctx, w.first(ctx))
 }
 
-// Enqueue takes a place, and waits in the background.
 func (c *client) Enqueue(ctx context.Context, scope string) (service.Place, error) {
 	w, err := c.queue(ctx, "lock", scope, "")
 	if err != nil {

@@ -18,10 +18,6 @@ type libraryLock struct {
 	leaving sync.Once
 }
 
-func newLibraryLock(w *asking) *libraryLock {
-	return &libraryLock{of: w, lock: zk.NewLock(w.Conn, w.lock, anybody), locked: make(chan error, 1)}
-}
-
 // create begins to wait for the lock, and returns the path of the node. The library does not
 // tell it: it is the one that holds the GUID.
 func (l *libraryLock) create(ctx context.Context) (node string, err error) {

@@ -52,7 +52,6 @@ func connect(servers []string, timeout time.Duration) (*link, error) {
 	return l, err
 }
 
-// see takes in a state of the connection.
 func (l *link) see(e zk.Event) {
 	if e.Type != zk.EventSession {
 		return
@@ -99,8 +98,7 @@ func (l *link) suspend() {
 	})
 }
 
-// state is what ends a tenure that is granted now: the end of the connection, and that of
-// the session.
+// state is what ends a tenure that is granted now: the end of the connection, and that of the session.
 func (l *link) state() (suspended, lost <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +132,7 @@ func call[T any](ctx context.Context, do func() (T, error), late func(T, error))
 	}
 }
 
-// ask is call for a request that changes nothing. It is sent again where the connection
-// broke.
+// ask is call for a request that changes nothing. It is sent again where the connection broke.
 func ask[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
 	for {
 		value, err := call(ctx, do, nil)
@@ -150,7 +147,6 @@ func broke(err error) bool {
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer)
 }
 
-// children are the names of the nodes below a lock's.
 func (l *link) children(ctx context.Context, lock string) ([]string, error) {
 	return ask(ctx, l, func() ([]string, error) {
 		names, _, err := l.Children(lock)
@@ -171,7 +167,6 @@ func (l *link) end() {
 	l.Conn.Close()
 }
 
-// dialPause is between two attempts to connect.
 const dialPause = 50 * time.Millisecond
 
 // dialer makes connections, and where it cannot it takes a pause.

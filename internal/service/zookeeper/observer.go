@@ -6,12 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/watch"
 )
-
-// observeDeadline is for how long ZooKeeper is asked for the beginning of the account.
-const observeDeadline = 30 * time.Second
 
 // followAgain is the pause before a member is asked again that does not tell.
 const followAgain = 50 * time.Millisecond
@@ -28,13 +26,6 @@ type observer struct {
 	changed chan struct{}            // closed when there are others
 }
 
-func newObserver(stage service.Stage) *observer {
-	return &observer{
-		account: newAccount(stage), locks: stage.Plan().Locks,
-		streams: make(map[string]*watch.Stream), failed: make(map[string]error), changed: make(chan struct{}),
-	}
-}
-
 // follow has a member tell until ctx is done, also after its stream has ended. One that has just
 // begun to serve may not answer at once.
 func (o *observer) follow(ctx context.Context, addr string) {
@@ -49,10 +40,7 @@ func (o *observer) follow(ctx context.Context, addr string) {
 			err = s.Err()
 		}
 		o.note(addr, nil, err)
-		select {
-		case <-time.After(followAgain):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, followAgain)
 	}
 }
 
@@ -69,13 +57,6 @@ func (o *observer) note(addr string, s *watch.Stream, err error) (before *watch.
 	close(o.changed)
 	o.changed = make(chan struct{})
 	return before
-}
-
-// drop ends the stream of a member that will not go on with it. Nobody asks it any more.
-func (o *observer) drop(addr string) {
-	if s := o.note(addr, nil, nil); s != nil {
-		s.Close()
-	}
 }
 
 // await returns when a member tells.
@@ -98,7 +79,7 @@ func (o *observer) await(ctx context.Context, addr string) error {
 // join has a member tell, and returns when the account has all that it might have told
 // before: from another member, or by what is there.
 func (o *observer) join(ctx context.Context, addr string) (*watch.Stream, error) {
-	ctx, cancel := context.WithTimeout(ctx, observeDeadline)
+	ctx, cancel := context.WithTimeout(ctx, service.ObserveDeadline)
 	defer cancel()
 	held := &holding{tell: o.account.see}
 	s, err := watch.Follow(ctx, addr, o.locks, held.see)
@@ -156,14 +137,12 @@ func (o *observer) position(ctx context.Context) (zxid int64, err error) {
 		}()
 	}
 	o.mu.Unlock()
-	err = errNobody
 	for range cap(answers) {
-		a := <-answers
-		if a.err == nil {
+		if a := <-answers; a.err == nil {
 			return a.zxid, nil
 		}
 	}
-	return 0, err
+	return 0, errNobody
 }
 
 // holding holds back what a member tells until the account has what was before.

@@ -47,7 +47,6 @@ func newOwnClient(c *client, endpoints []string) (*ownClient, error) {
 	return o, nil
 }
 
-// Close ends both sessions.
 func (o *ownClient) Close(ctx context.Context) error {
 	o.both.Close()
 	return o.client.Close(ctx)
@@ -148,7 +147,6 @@ func (t *ownTenure) note(node string, czxid, session int64) {
 	t.of.node, t.of.czxid, t.of.session = node, czxid, session
 }
 
-// begin says that the lock was granted.
 func (t *ownTenure) begin(held lock.Tenure) {
 	own := held.(*zklock.Tenure)
 	if t.of.node == "" {

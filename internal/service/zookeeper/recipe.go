@@ -47,9 +47,7 @@ var (
 	peerWrite = recipe{name: java.Prefix + "curator-write", peer: "curator", about: "Likewise, the writer's."}
 )
 
-func (r *recipe) Name() string { return r.name }
-
-func (r *recipe) About() string { return r.about }
+func (r *recipe) Says() (name, about string) { return r.name, r.about }
 
 var worldSettings = []setting.Setting{service.SettingMembers}
 

@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// nodes is what a story calls the members.
 var nodes = &service.Electing[*zkproc.Member]{
 	Nodes:   service.Nodes{Name: Name, Setting: service.SettingMembers.Name, One: "member of ZooKeeper", Many: "members of ZooKeeper"},
 	Service: "ZooKeeper", Leases: "sessions",
@@ -35,23 +34,22 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 	s := &servers{cluster: cluster, endpoints: cluster.Endpoints()}
 	s.Quorum = service.Quorum[*zkproc.Member]{
 		Of: nodes, Stage: stage, Members: cluster.Members, Elect: cluster.Leader, Settle: s.settle,
-		Stopped: func(m *zkproc.Member) { s.observer.drop(m.Addr) },
+		Stopped: func(m *zkproc.Member) { // it will not go on with its stream, and nobody asks it any more
+			if stream := s.observer.note(m.Addr, nil, nil); stream != nil {
+				stream.Close()
+			}
+		},
 	}
 	s.Guard()
 	return s, nil
 }
 
-// launch starts members for several runs.
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
 	cluster, err := zkproc.Start(ctx, g, world.Number(nodes.Setting))
 	if err != nil {
 		return service.Launched{}, err
 	}
-	launched := service.Launched{Endpoints: cluster.Endpoints()}
-	for _, m := range cluster.Members {
-		launched.Processes = append(launched.Processes, m.Process())
-	}
-	return launched, nil
+	return service.Launched{Endpoints: cluster.Endpoints(), Processes: proc.Processes(cluster.Members)}, nil
 }
 
 func join(stage service.Stage, endpoints []string) service.Servers {
@@ -60,8 +58,11 @@ func join(stage service.Stage, endpoints []string) service.Servers {
 
 // Observe returns when all members tell.
 func (s *servers) Observe(ctx context.Context) error {
-	s.observer = newObserver(s.Stage)
-	begun, cancel := context.WithTimeoutCause(ctx, observeDeadline, fmt.Errorf("ZooKeeper does not answer after %v", observeDeadline))
+	s.observer = &observer{
+		account: newAccount(s.Stage), locks: s.Stage.Plan().Locks,
+		streams: make(map[string]*watch.Stream), failed: make(map[string]error), changed: make(chan struct{}),
+	}
+	begun, cancel := context.WithTimeoutCause(ctx, service.ObserveDeadline, fmt.Errorf("ZooKeeper does not answer after %v", service.ObserveDeadline))
 	defer cancel()
 	for _, addr := range s.endpoints {
 		s.Stage.Go(func() { s.observer.follow(ctx, addr) })

@@ -38,7 +38,7 @@ func Service() *service.Service {
 		},
 		Faults: faults,
 
-		Found: zkproc.Found, Get: zkproc.Get,
+		Found: zkproc.Found, Get: zkproc.Libraries.Get,
 		Where: whereIs, At: at,
 		Command: zkproc.Command, Start: start, Launch: launch, Join: join, Reach: reach,
 
@@ -47,14 +47,11 @@ func Service() *service.Service {
 		Shows: func(client setting.Values) string {
 			return map[string]string{tokenCzxid: history.ShowsGrant, tokenSequence: history.ShowsAny}[client.Text(setting.Token)]
 		},
-		Bounds: func(world setting.Values, clients map[string]scenario.Client) (map[string]time.Duration, time.Duration) {
-			return nodes.Bounds(world, clients)
-		},
+		Bounds:   nodes.Bounds,
 		Position: func(ctx context.Context, s service.Servers) (fence.Token, error) { return s.(*servers).position(ctx) },
 	}
 }
 
-// faults are steps that no other service has.
 var faults = slices.Concat(nodes.LeaderFaults(), []*service.Fault{nodes.KillLeader()}, nodes.MemberFaults(), []*service.Fault{removeParent, countRequests})
 
 const whereIs = "HOST:PORT,… of members that are there already"
@@ -91,13 +88,10 @@ func check(w scenario.World, clients map[string]scenario.Client) *scenario.Confl
 // longestSession is what the members grant that the lab starts.
 const longestSession = time.Minute
 
-// reachDeadline is for how long a ZooKeeper that is there already is asked.
-const reachDeadline = 10 * time.Second
-
 // reach asks those that are there already. A member that does not tell which transaction an event is
 // of is of no use: it is older than 3.9.
 func reach(ctx context.Context, endpoints []string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, reachDeadline, fmt.Errorf("no answer after %v", reachDeadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, service.ReachDeadline, fmt.Errorf("no answer after %v", service.ReachDeadline))
 	defer cancel()
 	for _, e := range endpoints {
 		if err := probe(ctx, e); err != nil {

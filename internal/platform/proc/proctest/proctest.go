@@ -2,10 +2,12 @@
 package proctest
 
 import (
+	"context"
 	"flag"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +55,18 @@ func Group(t testing.TB) *proc.Group {
 		}
 	})
 	return g
+}
+
+// Started starts something in a group that ends with the test.
+func Started[T any](t testing.TB, deadline time.Duration, start func(context.Context, *proc.Group) (T, error)) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	started, err := start(ctx, Group(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return started
 }
 
 // Nobody is an address of loopback where nobody listens, and nobody will who asks the

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
 	"os"
@@ -23,7 +22,6 @@ import (
 // Arg is the first argument with which Start starts the group's program as a node.
 const Arg = "elasticsearch-node"
 
-// Command is the role: to be a process of Java.
 func Command() *cobra.Command { return proc.Command(Arg, "Be a node of OpenSearch", "elasticsearch") }
 
 var (
@@ -34,77 +32,41 @@ var (
 )
 
 // Node is one, the only one of its cluster.
-type Node struct {
-	Addr    string // for clients
-	Process *proc.Process
+type Node struct{ proc.Node }
 
-	group     *proc.Group
-	arguments []string
-}
-
-// Start starts a node in g, whose program must have Command, and returns when it serves.
-// Found must have found what it needs. It ends with the group. Its log, on standard error, has
-// errors alone.
+// Start starts a node in g, whose program must have Command, and returns when it serves. Found must
+// have found what it needs. It ends with the group. Its log, on standard error, has errors alone.
 func Start(ctx context.Context, g *proc.Group) (*Node, error) {
 	if where, bring := Found(); where == "" {
 		return nil, fmt.Errorf("elasticsearch is missing: %s", bring)
+	}
+	free, err := ports.Free(2)
+	if err != nil {
+		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
 	dir, err := os.MkdirTemp(g.Dir, "elasticsearch")
 	if err != nil {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
-	arguments, addr, err := prepare(dir)
-	if err != nil {
-		return nil, fmt.Errorf("elasticsearch: %w", err)
-	}
-	n := &Node{Addr: addr, group: g, arguments: arguments}
-	if err := n.start(ctx); err != nil {
-		return nil, err
-	}
-	return n, nil
-}
-
-// start starts a process for the node, and returns when it serves.
-func (n *Node) start(ctx context.Context) (err error) {
-	if n.Process, err = n.group.Start("elasticsearch1", nil, n.arguments...); err != nil {
-		return err
-	}
-	if err := n.Process.Await(ctx, n.ping); err != nil {
-		return errors.Join(err, n.Process.Kill())
-	}
-	return nil
-}
-
-// Restart kills the node's process, starts another one with what the node has kept, and
-// returns when it serves.
-func (n *Node) Restart(ctx context.Context) error {
-	if err := n.Process.Kill(); err != nil {
-		return err
-	}
-	return n.start(ctx)
-}
-
-// prepare writes the files of a node, and returns the arguments of its process and its
-// address for clients.
-func prepare(dir string) (arguments []string, addr string, err error) {
-	free, err := ports.Free(2)
-	if err != nil {
-		return nil, "", err
-	}
-	clients, peers := netip.MustParseAddrPort(free[0]), netip.MustParseAddrPort(free[1])
 	config := filepath.Join(dir, "node_1", "config") // where the first node looks for it
 	source := filepath.Join(dir, "Node.java")
 	err = errors.Join(
 		os.MkdirAll(config, 0o700),
 		os.WriteFile(filepath.Join(config, "log4j2.properties"), logging, 0o600),
 		os.WriteFile(source, program, 0o600))
-	arguments = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
-		[]string{"-cp", filepath.Join(libraries.Found(), "*"), source, dir, clients.Addr().String(), fmt.Sprint(clients.Port()), fmt.Sprint(peers.Port())})
-	return arguments, free[0], err
+	if err != nil {
+		return nil, fmt.Errorf("elasticsearch: %w", err)
+	}
+	clients, peers := netip.MustParseAddrPort(free[0]), netip.MustParseAddrPort(free[1])
+	n := &Node{Node: proc.Node{Group: g, Name: "elasticsearch1", Addr: free[0]}}
+	n.Serves = n.serves
+	n.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("192m", dir, "node"),
+		[]string{"-cp", filepath.Join(Libraries.Found(), "*"), source, dir, clients.Addr().String(), fmt.Sprint(clients.Port()), fmt.Sprint(peers.Port())})
+	return n, n.Restart(ctx)
 }
 
-// ping asks once whether the node serves all documents that it has.
-func (n *Node) ping(ctx context.Context) error {
+// serves asks once whether the node serves all documents that it has.
+func (n *Node) serves(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Addr+"/_cluster/health?wait_for_status=yellow&timeout=1s", nil)
 	if err != nil {
 		return err
@@ -123,16 +85,11 @@ func (n *Node) ping(ctx context.Context) error {
 //go:embed pom.xml
 var pom []byte
 
-// libraries are OpenSearch and what it needs.
-var libraries = maven.Libraries{Name: "opensearch", POM: pom}
+// Libraries are OpenSearch and what it needs.
+var Libraries = maven.Libraries{Name: "opensearch", POM: pom}
 
-// GetJars is the command that brings the jars.
 const GetJars = "gcsim services get elasticsearch"
 
 // Found says where OpenSearch is, "" where a part of what it needs is missing, and then bring
 // is the command that brings that part.
-func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
-
-// Get fetches the jars into the user's cache, and tells progress about it. Where they are
-// there it returns at once.
-func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }
+func Found() (where, bring string) { return Libraries.FoundToRun(GetJars) }

@@ -32,13 +32,7 @@ func Need(t testing.TB) {
 func Start(t testing.TB) *esproc.Node {
 	t.Helper()
 	Need(t)
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	n, err := esproc.Start(ctx, proctest.Group(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return proctest.Started(t, Deadline, esproc.Start)
 }
 
 // Main is the TestMain of a program whose tests start nodes, and share one.
@@ -52,8 +46,7 @@ func Main(m *testing.M, shared *Node) {
 	os.Exit(code)
 }
 
-// Node is one for all tests of a program. The first that asks for it starts it. TestMain
-// closes it.
+// Node is one for all tests of a program. The first that asks for it starts it. TestMain closes it.
 type Node struct {
 	once  sync.Once
 	group *proc.Group
@@ -61,7 +54,6 @@ type Node struct {
 	err   error
 }
 
-// Get is the node.
 func (n *Node) Get(t testing.TB) *esproc.Node {
 	t.Helper()
 	Need(t)
@@ -78,7 +70,6 @@ func (n *Node) Get(t testing.TB) *esproc.Node {
 	return n.node
 }
 
-// Close ends the node, if there is one.
 func (n *Node) Close() error {
 	if n.group == nil {
 		return nil

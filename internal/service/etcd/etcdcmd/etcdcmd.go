@@ -20,7 +20,6 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/access"
 )
 
-// Command is the command "etcd".
 func Command() *cobra.Command {
 	var config etcdserver.Config
 	var insecure bool

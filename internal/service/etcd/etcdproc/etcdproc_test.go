@@ -90,7 +90,7 @@ func (w *world) at(m *etcdproc.Member) *clientv3.Client {
 func (w *world) has(m *etcdproc.Member, key string) {
 	w.t.Helper()
 	if got, err := w.at(m).Get(w.ctx, key); err != nil || got.Count != 1 {
-		w.t.Errorf("%s has %v at %q, %v", m.Name(), got, key, err)
+		w.t.Errorf("%s has %v at %q, %v", m.Name, got, key, err)
 	}
 }
 

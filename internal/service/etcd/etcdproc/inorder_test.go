@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
 func TestInOrder(t *testing.T) {
 	member := func(name string, id uint64) grantor {
-		return grantor{&Member{config: etcdserver.Config{Name: name}}, id}
+		return grantor{&Member{Node: proc.Node{Name: name}}, id}
 	}
 	low, high := member("low", 0x1111_0000_0000_8fff), member("high", 0x1000_0000_0000_7000) // 0fff and 7000
 	got, err := inOrder([]grantor{high, low})

@@ -9,21 +9,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
 	"github.com/fencelab/fencelab/internal/platform/network"
 	"github.com/fencelab/fencelab/internal/platform/proc"
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 )
 
 // peers is the network between the members of a cluster.
 type peers struct {
-	listeners []*network.Listener   // where each member is found by the others
-	links     map[way]*network.Link // from there to the member
-	isolated  map[*Member]bool
+	links    map[way]*network.Link // from where each member is found by the others, to the member
+	isolated map[*Member]bool
 }
 
 // way is that of the connections which one member makes to another.
@@ -34,7 +33,6 @@ type way struct{ from, to *Member }
 func StartLinked(ctx context.Context, g *proc.Group, n int, c etcdserver.Config) (*Cluster, error) {
 	return begin(ctx, g, n, c, func(cluster *Cluster) error {
 		cluster.peers = &peers{links: make(map[way]*network.Link), isolated: make(map[*Member]bool)}
-		g.After(cluster.peers.close)
 		return cluster.link()
 	})
 }
@@ -43,16 +41,18 @@ func StartLinked(ctx context.Context, g *proc.Group, n int, c etcdserver.Config)
 func (c *Cluster) link() error {
 	for _, from := range c.Members {
 		for _, to := range c.Members {
-			c.peers.links[way{from, to}] = network.NewTaking(to.config.PeerAddr)
+			l := network.NewTaking(to.config.PeerAddr)
+			to.Group.After(l.Close)
+			c.peers.links[way{from, to}] = l
 		}
 	}
 	configs := make([]etcdserver.Config, len(c.Members))
 	for i, to := range c.Members {
 		l, err := network.Listen(func(conn net.Conn) { c.lead(conn, to) })
 		if err != nil {
-			return fmt.Errorf("the network of %s: %w", to.Name(), err)
+			return fmt.Errorf("the network of %s: %w", to.Name, err)
 		}
-		c.peers.listeners = append(c.peers.listeners, l)
+		to.Group.After(l.Close)
 		configs[i] = to.config
 		configs[i].Advertised = l.Addr()
 	}
@@ -72,15 +72,6 @@ func (c *Cluster) lead(conn net.Conn, to *Member) {
 		}
 	}
 	conn.Close() // it is no member's, or that has ended
-}
-
-func (p *peers) close() {
-	for _, l := range p.listeners {
-		l.Close()
-	}
-	for _, l := range p.links {
-		l.Close()
-	}
 }
 
 // Isolate has nothing pass between a member and the others, either way. Clients reach it
@@ -111,7 +102,6 @@ func (c *Cluster) Heal(m *Member) {
 	}
 }
 
-// Isolated reports whether a member is isolated.
 func (c *Cluster) Isolated(m *Member) bool { return c.peers != nil && c.peers.isolated[m] }
 
 // between are the links of two members, both ways.
@@ -131,10 +121,8 @@ func (m *Member) AwaitCaughtUp(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-time.After(statusPeriod): // it may have no leader yet
-		case <-ctx.Done():
-			return fmt.Errorf("%s has not caught up: %w", m.Name(), context.Cause(ctx))
+		if !sleep.For(ctx, statusPeriod) { // it may have no leader yet
+			return fmt.Errorf("%s has not caught up: %w", m.Name, context.Cause(ctx))
 		}
 	}
 }

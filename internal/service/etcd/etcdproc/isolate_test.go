@@ -66,20 +66,20 @@ func TestIsolatedLeader(t *testing.T) {
 		next = w.leader()
 	}
 	if !w.writes(next, "by the next") {
-		t.Errorf("%s leads and does not write", next.Name())
+		t.Errorf("%s leads and does not write", next.Name)
 	}
 	if !w.holds(old, "before") {
-		t.Errorf("%s does not have what it had", old.Name())
+		t.Errorf("%s does not have what it had", old.Name)
 	}
 	if w.writes(old, "by the old") || w.holds(old, "by the next") {
-		t.Errorf("%s writes, or hears of what the others do", old.Name())
+		t.Errorf("%s writes, or hears of what the others do", old.Name)
 	}
 	w.Heal(old)
 	w.catchUp(old)
 	for _, m := range w.Members {
 		w.has(m, "by the next")
 		if s := w.status(m); s.Leader != w.status(next).Header.MemberId {
-			t.Errorf("%s follows %x, and %s led", m.Name(), s.Leader, next.Name())
+			t.Errorf("%s follows %x, and %s led", m.Name, s.Leader, next.Name)
 		}
 	}
 }
@@ -98,12 +98,12 @@ func TestIsolatedFollower(t *testing.T) {
 	w.Isolate(follower)
 	w.awaitAlone(follower)
 	if !w.writes(leader, "alone") {
-		t.Errorf("%s does not write without %s", leader.Name(), follower.Name())
+		t.Errorf("%s does not write without %s", leader.Name, follower.Name)
 	}
 	w.Heal(follower)
 	w.catchUp(follower)
 	if !w.holds(follower, "alone") {
-		t.Errorf("%s has not what was written without it", follower.Name())
+		t.Errorf("%s has not what was written without it", follower.Name)
 	}
 	if after := w.status(leader); after.Leader != before.Leader || after.RaftTerm != before.RaftTerm {
 		t.Errorf("%x leads in the term %d, and %x led in %d", after.Leader, after.RaftTerm, before.Leader, before.RaftTerm)
@@ -129,7 +129,7 @@ func TestIsolatedBoth(t *testing.T) {
 		t.Error("two of three do not write")
 	}
 	if w.holds(second, "by two") {
-		t.Errorf("%s is isolated and hears of the others", second.Name())
+		t.Errorf("%s is isolated and hears of the others", second.Name)
 	}
 	w.Heal(second)
 	w.catchUp(second)
@@ -152,6 +152,6 @@ func TestRestartedMemberIsIsolated(t *testing.T) {
 	w.awaitAlone(m)
 	w.put("without it")
 	if w.holds(m, "without it") {
-		t.Errorf("%s is isolated and hears of the others", m.Name())
+		t.Errorf("%s is isolated and hears of the others", m.Name)
 	}
 }

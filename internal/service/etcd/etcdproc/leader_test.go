@@ -29,7 +29,7 @@ func TestLeader(t *testing.T) {
 		}
 		for old := w.leader(); old != m; old = w.leader() {
 			if _, err := w.at(old).MoveLeader(w.ctx, status.Header.MemberId); err != nil && w.ctx.Err() != nil {
-				t.Fatalf("%s does not come to lead: %v", m.Name(), err)
+				t.Fatalf("%s does not come to lead: %v", m.Name, err)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func TestByLeaseID(t *testing.T) {
 	}
 	for _, m := range w.Members {
 		if !slices.Contains(ordered, m) {
-			t.Errorf("%s is missing", m.Name())
+			t.Errorf("%s is missing", m.Name)
 		}
 	}
 	var ids []clientv3.LeaseID
@@ -38,7 +38,7 @@ func TestByLeaseID(t *testing.T) {
 
 func names(members []*etcdproc.Member) (all []string) {
 	for _, m := range members {
-		all = append(all, m.Name())
+		all = append(all, m.Name)
 	}
 	return all
 }

@@ -1,7 +1,6 @@
-// Package etcdserver runs throw-away etcd members in this process, for tests and
-// for the lab: one, or one of a cluster. They are tuned to start and stop quickly and to
-// expire leases promptly; unless asked they do not sync their files and must not
-// keep data that matters.
+// Package etcdserver runs throw-away etcd members in this process, for tests and for the lab: one, or
+// one of a cluster. They are tuned to start and stop quickly and to expire leases promptly; unless
+// asked they do not sync their files and must not keep data that matters.
 package etcdserver
 
 import (
@@ -31,10 +30,9 @@ const (
 	tickMs     = 10
 	electionMs = 50
 
-	// In a cluster of several a member that is not heard of for so long loses its
-	// leadership, which on a busy machine must not be for want of a turn: on two cores,
-	// both busy, while 30 others started again and again, 100 ms was too short and 200
-	// enough. A TTL of 1 s stays 1 s up to 666 ms.
+	// In a cluster of several a member that is not heard of for so long loses its leadership, which on
+	// a busy machine must not be for want of a turn: on two cores, both busy, while 30 others started
+	// again and again, 100 ms was too short and 200 enough. A TTL of 1 s stays 1 s up to 666 ms.
 	clusterTickMs     = 30
 	clusterElectionMs = 300
 
@@ -57,7 +55,6 @@ type Config struct {
 	Logs       io.Writer // gets warnings and errors; nil: none, see Start
 }
 
-// Server is a running member.
 type Server struct {
 	etcd    *embed.Etcd
 	grpc    *grpc.Server
@@ -68,10 +65,9 @@ type Server struct {
 	closed  sync.Once
 }
 
-// Start starts a member and returns when it serves clients; one of several does
-// when most of them have been started. A member that is started on the Dir of a
-// closed one goes on with its data; give it the Endpoint of the old one as its
-// ClientAddr, and the old clients find it.
+// Start starts a member and returns when it serves clients; one of several does when most of them have
+// been started. A member that is started on the Dir of a closed one goes on with its data; give it the
+// Endpoint of the old one as its ClientAddr, and the old clients find it.
 //
 // Unless Config.Logs is set nothing is logged but why etcd ends the process, on standard error:
 // whatever else matters is in the errors of Start and Err, while every normal Close logs errors ("use
@@ -112,8 +108,7 @@ func begin(c Config) (*Server, error) {
 	return s, nil
 }
 
-// await returns when the member serves clients; where it does not come to that,
-// it is closed.
+// await returns when the member serves clients; where it does not come to that, it is closed.
 func (s *Server) await(c Config) (err error) {
 	select {
 	case s.grpc = <-s.serving:
@@ -182,12 +177,10 @@ func (c Config) Found() string { return cmp.Or(c.Advertised, orAny(c.PeerAddr)) 
 
 func orAny(addr string) string { return cmp.Or(addr, "127.0.0.1:0") }
 
-// Endpoint returns the host:port on which the member serves clients, with the
-// port that it really has.
+// Endpoint returns the host:port on which the member serves clients, with the port that it really has.
 func (s *Server) Endpoint() string { return s.etcd.Clients[0].Addr().String() }
 
-// Err receives the first error if the member fails by itself. It is closed by
-// Close.
+// Err receives the first error if the member fails by itself. It is closed by Close.
 func (s *Server) Err() <-chan error { return s.errs }
 
 // report passes on etcd's errors, except for those that Close brings about.

@@ -15,10 +15,9 @@ import (
 // attempts is for how many choices of ports OnFreePorts goes on.
 const attempts = 5
 
-// OnFreePorts calls start with the configurations of n members of a new cluster, each
-// on c's settings, with a directory below c.Dir and free ports of 127.0.0.1. Where
-// another process was faster to take one of the ports, it does so again, with
-// others and with directories that are empty once more.
+// OnFreePorts calls start with the configurations of n members of a new cluster, each on c's settings,
+// with a directory below c.Dir and free ports of 127.0.0.1. Where another process was faster to take
+// one of the ports, it does so again, with others and with directories that are empty once more.
 func OnFreePorts[T any](n int, c Config, start func([]Config) (T, error)) (none T, err error) {
 	for range attempts {
 		configs, err := plan(n, c)

@@ -5,7 +5,6 @@ package hzproc
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -23,25 +22,15 @@ import (
 // Arg is the first argument with which Start starts the group's program as a member.
 const Arg = "hazelcast-node"
 
-// Command is the role: to be a process of Java.
 func Command() *cobra.Command { return proc.Command(Arg, "Be a member of Hazelcast", "hazelcast") }
 
 // Cluster is the members of a Hazelcast. Its CP subsystem has all of them.
-type Cluster struct {
-	Members []*Member
+type Cluster struct{ Members []*Member }
 
-	session time.Duration
-}
-
-// Member is one of a Cluster. It keeps its name and its addresses while its process is gone.
+// Member is one of a Cluster: hazelcast1 and so on. It keeps its addresses while its process is gone.
 type Member struct {
 	proc.Node
-
-	Name    string // "hazelcast1" and so on
 	Account string // the address at which it tells of its locks
-
-	group *proc.Group
-	port  string // for clients and other members
 }
 
 // Start starts n members in g, whose program must have Command, and returns when all serve.
@@ -57,47 +46,36 @@ func Start(ctx context.Context, g *proc.Group, n int, session time.Duration) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{session: session}
-	for i, addr := range free[:n] {
-		c.Members = append(c.Members, &Member{Name: fmt.Sprint("hazelcast", i+1), Account: free[n+i], group: g, port: portOf(addr)})
+	c := new(Cluster)
+	for i, account := range free[n:] {
+		m := &Member{Node: proc.Node{Group: g, Name: fmt.Sprint("hazelcast", i+1)}, Account: account}
+		m.Serves = m.serves
+		m.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", g.Dir, m.Name), java.Start(java.Member),
+			[]string{fmt.Sprint(int(session.Seconds())), portOf(account), portOf(free[i])})
+		for _, other := range slices.Concat(free[:i], free[i+1:n]) {
+			m.Args = append(m.Args, portOf(other))
+		}
+		c.Members = append(c.Members, m)
 	}
-	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(err, proc.KillAll(c.Members))
+	// The others join the first one at once; members that begin at the same time take seconds to
+	// agree who is the first.
+	err = proc.StartAll(ctx, c.Members, func(i int) error {
+		if i > 0 {
+			return nil
+		}
+		return c.Members[0].Process().Await(ctx, c.Members[0].joined)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
-// start starts the members. The others join the first one at once; members that begin at the same
-// time take seconds to agree who is the first.
-func (c *Cluster) start(ctx context.Context) error {
-	for i, m := range c.Members {
-		if err := m.start(c); err != nil {
-			return err
-		}
-		if i == 0 {
-			if err := m.Process().Await(ctx, m.joined); err != nil {
-				return err
-			}
-		}
-	}
-	return c.Await(ctx)
-}
-
-// Await returns when all members serve.
-func (c *Cluster) Await(ctx context.Context) error {
-	for _, m := range c.Members {
-		if err := m.Process().Await(ctx, m.serves); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Restart starts a process for a member, whose last one must have ended, and returns when it
 // has joined the members that run. It has kept nothing: it is of the CP subsystem only where all
-// members are started again.
-func (c *Cluster) Restart(ctx context.Context, m *Member) error {
-	if err := m.start(c); err != nil {
+// members are started again, and serves when all have been.
+func (m *Member) Restart(ctx context.Context) error {
+	if err := m.Begin(); err != nil {
 		return err
 	}
 	return m.Process().Await(ctx, m.joined)
@@ -109,17 +87,6 @@ func (c *Cluster) Accounts() (all []string) {
 		all = append(all, m.Account)
 	}
 	return all
-}
-
-func (m *Member) start(c *Cluster) error {
-	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("96m", m.group.Dir, m.Name), java.Start(java.Member),
-		[]string{fmt.Sprint(int(c.session.Seconds())), portOf(m.Account), m.port})
-	for _, other := range c.Members {
-		if other != m {
-			args = append(args, other.port)
-		}
-	}
-	return m.Begin(m.group, m.Name, nil, args...)
 }
 
 // portOf is the port of an address. Package ports has given the address, so it can be read.

@@ -13,6 +13,7 @@ import (
 	"github.com/fencelab/fencelab/internal/clients/java/javatest"
 	"github.com/fencelab/fencelab/internal/clients/maven"
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/hazelcast/hzproc"
 )
@@ -46,7 +47,7 @@ func TestLife(t *testing.T) {
 	if len(first) != 3 {
 		t.Errorf("the members serve at %v, want three addresses", first)
 	}
-	if err := c.Restart(ctx, c.Members[0]); err == nil || err.Error() != "hazelcast1 still runs: kill it first" {
+	if err := c.Members[0].Restart(ctx); err == nil || err.Error() != "hazelcast1 still runs: kill it first" {
 		t.Errorf("started again while it runs: %v", err)
 	}
 	for _, m := range c.Members {
@@ -55,11 +56,11 @@ func TestLife(t *testing.T) {
 		}
 	}
 	for _, m := range c.Members {
-		if err := c.Restart(ctx, m); err != nil {
+		if err := m.Restart(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Await(ctx); err != nil {
+	if err := proc.AwaitAll(ctx, c.Members); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range c.Members {

@@ -3,13 +3,11 @@ package mariadbproc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"slices"
-	"syscall"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/spf13/cobra"
@@ -18,8 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// Arg is the first argument with which Start starts the group's program as a role of the
-// server's.
+// Arg is the first argument with which Start starts the group's program as a role of the server's.
 const Arg = "mariadb-node"
 
 // Install is the command that brings mariadbd.
@@ -34,19 +31,10 @@ func Program() string { return look("mariadbd") }
 
 func look(name string) string { return proc.Look(name, "../sbin") }
 
-// Command is the role: to run a program of MariaDB.
 func Command() *cobra.Command { return proc.Command(Arg, "Be a process of MariaDB", "mariadb") }
 
 // Server is a MariaDB. It keeps its address and its directory while its process is gone.
-type Server struct {
-	proc.Node // of which Restart begins another process
-	Addr      string
-
-	group    *proc.Group
-	program  string
-	dir      string // of the data
-	settings []string
-}
+type Server struct{ proc.Node }
 
 // Start makes the system's tables in a directory of g, starts a MariaDB on them, and returns
 // when it serves. g's program must have Command. program is what Program returns; settings
@@ -60,63 +48,55 @@ func Start(ctx context.Context, g *proc.Group, program string, settings ...strin
 	if err != nil {
 		return nil, fmt.Errorf("mariadb: %w", err)
 	}
-	s := &Server{Addr: free[0], group: g, program: program, dir: dir, settings: settings}
-	if err := s.initialize(ctx); err != nil {
+	if err := initialize(ctx, g, program, dir); err != nil {
 		return nil, err
+	}
+	at := netip.MustParseAddrPort(free[0])
+	own := []string{"bind-address=" + at.Addr().String(), fmt.Sprint("port=", at.Port()), "socket=mariadb.sock", "pid-file=mariadb.pid", "tmpdir=" + dir}
+	s := &Server{Node: proc.Node{Group: g, Name: "mariadb", Addr: free[0], Args: arguments(program, dir)}}
+	s.Serves = s.serves
+	for _, setting := range slices.Concat(own, quick, settings) {
+		s.Args = append(s.Args, "--"+setting)
 	}
 	return s, s.Restart(ctx)
 }
 
 // initialize makes the system's tables, in which root has no password: the server's address
 // is one of loopback.
-func (s *Server) initialize(ctx context.Context) error {
+func initialize(ctx context.Context, g *proc.Group, program, dir string) error {
 	path := look(installer)
 	if path == "" {
-		return fmt.Errorf("mariadb: there is %s, and no %s: %s", s.program, installer, Install)
+		return fmt.Errorf("mariadb: there is %s, and no %s: %s", program, installer, Install)
 	}
 	// It is a script, which looks for its tools on PATH.
 	env := []string{
 		"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin",
-		"TMPDIR=" + s.dir, // a MariaDB that starts deletes the files of others that have the same one
+		"TMPDIR=" + dir, // a MariaDB that starts deletes the files of others that have the same one
 	}
-	p, err := s.group.Start(installer, env, append([]string{Arg, path}, s.args("--skip-test-db", "--auth-root-authentication-method=normal")...)...)
+	args := append(arguments(path, dir), "--skip-test-db", "--auth-root-authentication-method=normal")
+	p, err := g.Start(installer, env, args...)
 	if err != nil {
 		return err
 	}
 	return p.AwaitEnd(ctx)
 }
 
-// args are the arguments of each program of the server.
-func (s *Server) args(more ...string) []string {
-	args := []string{"--no-defaults", "--datadir=" + s.dir}
+// arguments are those with which each program of the server begins.
+func arguments(program, dir string) []string {
+	args := []string{Arg, program, "--no-defaults", "--datadir=" + dir}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root") // it does not run as root unless it is told
 	}
-	return append(args, more...)
+	return args
 }
 
-// quick are settings by which a server is quick that is never to survive the loss of its
-// machine: what was committed is with the kernel, and so survives any end of the process,
-// but it is not synced.
+// quick are settings by which a server is quick that is never to survive the loss of its machine: what
+// was committed is with the kernel, and so survives any end of the process, but it is not synced.
 var quick = []string{"innodb-flush-log-at-trx-commit=2", "innodb-buffer-pool-size=32M", "skip-name-resolve"}
 
-// Restart starts the server, after Kill or Stop, and returns when it serves what it kept.
-func (s *Server) Restart(ctx context.Context) error {
-	at := netip.MustParseAddrPort(s.Addr)
-	own := []string{"bind-address=" + at.Addr().String(), fmt.Sprint("port=", at.Port()), "socket=mariadb.sock", "pid-file=mariadb.pid", "tmpdir=" + s.dir}
-	args := append([]string{Arg, s.program}, s.args()...)
-	for _, setting := range slices.Concat(own, quick, s.settings) {
-		args = append(args, "--"+setting)
-	}
-	if err := s.Begin(s.group, "mariadb", nil, args...); err != nil {
-		return err
-	}
-	return s.Process().Await(ctx, s.ping)
-}
-
-// ping asks once whether the server serves. Until somebody listens it is not the client that
+// serves asks once whether the server serves. Until somebody listens it is not the client that
 // tries, as that logs it.
-func (s *Server) ping(ctx context.Context) error {
+func (s *Server) serves(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr)
 	if err != nil {
 		return err
@@ -138,21 +118,4 @@ func (s *Server) Config() *mysql.Config {
 	c := mysql.NewConfig()
 	c.Net, c.Addr, c.User = "tcp", s.Addr, "root"
 	return c
-}
-
-// Address is where it serves, HOST:PORT.
-func (s *Server) Address() string { return s.Addr }
-
-// Kill kills the server, and returns once it is gone.
-func (s *Server) Kill() error { return s.Process().Kill() }
-
-// Pause stops the server, and returns once it stands still.
-func (s *Server) Pause(context.Context) error { return s.Process().Pause() }
-
-// Resume lets a server that was stopped go on.
-func (s *Server) Resume() error { return s.Process().Resume() }
-
-// Stop ends the server as its users do, and returns once it is gone.
-func (s *Server) Stop(ctx context.Context) error {
-	return errors.Join(s.Process().Signal(syscall.SIGTERM), s.Process().AwaitEnd(ctx))
 }

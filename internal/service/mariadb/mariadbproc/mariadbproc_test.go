@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +24,11 @@ func TestMain(m *testing.M) {
 	}
 	proctest.Play(mariadbproc.Command(), lab.Janitor())
 	m.Run()
+}
+
+// ended ends a server as its users do.
+func ended(ctx context.Context, s *mariadbproc.Server) error {
+	return errors.Join(s.Process().Signal(syscall.SIGTERM), s.Process().AwaitEnd(ctx))
 }
 
 // TestLife: a server is stopped for a while, killed, ended and started again.
@@ -62,7 +68,7 @@ func TestLife(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for what, end := range map[string]func() error{"killed": s.Kill, "ended": func() error { return s.Stop(ctx) }} {
+	for what, end := range map[string]func() error{"killed": s.Kill, "ended": func() error { return ended(ctx, s) }} {
 		if err := end(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}

@@ -2,6 +2,7 @@ package postgresproc
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"net/netip"
 	"os"
@@ -14,39 +15,25 @@ import (
 // PoolerInstall is the command that brings pgbouncer.
 const PoolerInstall = "apt-get install pgbouncer"
 
-// PoolerProgram is where pgbouncer is, "" where there is none: on PATH, or where Debian puts
-// it.
+// PoolerProgram is where pgbouncer is, "" where there is none: on PATH, or where Debian puts it.
 func PoolerProgram() string { return proc.Look("pgbouncer", "../sbin") }
 
 // poolerConsole is the database by which pgbouncer tells of itself. A ping there opens no
 // connection to the server.
 const poolerConsole = "pgbouncer"
 
-// Pooler is a pgbouncer before a server.
-type Pooler struct {
-	Addr    string
-	Process *proc.Process
-}
-
 // poolerConfig lets everybody in, as the server does. It has no socket but that of TCP, and
 // says what it does on standard error.
-const poolerConfig = `[databases]
-* = host=%s port=%d user=` + superuser + `
-[pgbouncer]
-listen_addr = %s
-listen_port = %d
-unix_socket_dir =
-auth_type = any
-pool_mode = %s
-default_pool_size = %d
-`
+//
+//go:embed pgbouncer.ini
+var poolerConfig string
 
 // StartPooler starts a pgbouncer in a group, before the server at an address, and returns when it
 // serves. g's program must have Command. program is what PoolerProgram returns, mode is its
 // pool_mode, and size how many connections to the server it has at most.
 //
 // Like PostgreSQL it refuses to run as root, and is nobody's then.
-func StartPooler(ctx context.Context, g *proc.Group, program, server, mode string, size int) (*Pooler, error) {
+func StartPooler(ctx context.Context, g *proc.Group, program, server, mode string, size int) (*proc.Node, error) {
 	free, err := ports.Free(1)
 	if err != nil {
 		return nil, err
@@ -56,13 +43,11 @@ func StartPooler(ctx context.Context, g *proc.Group, program, server, mode strin
 		return nil, fmt.Errorf("pgbouncer: %w", err)
 	}
 	config, to, at := filepath.Join(dir, "pgbouncer.ini"), netip.MustParseAddrPort(server), netip.MustParseAddrPort(free[0])
-	text := fmt.Appendf(nil, poolerConfig, to.Addr(), to.Port(), at.Addr(), at.Port(), mode, size)
+	text := fmt.Appendf(nil, poolerConfig, to.Addr(), to.Port(), superuser, at.Addr(), at.Port(), mode, size)
 	if err := os.WriteFile(config, text, 0o644); err != nil {
 		return nil, fmt.Errorf("pgbouncer: %w", err)
 	}
-	p, err := g.Start("pgbouncer", nil, Arg, program, config)
-	if err != nil {
-		return nil, err
-	}
-	return &Pooler{free[0], p}, p.Await(ctx, func(ctx context.Context) error { return ping(ctx, urlOf(free[0], poolerConsole)) })
+	p := &proc.Node{Group: g, Name: "pgbouncer", Addr: free[0], Args: []string{Arg, program, config}}
+	p.Serves = func(ctx context.Context) error { return ping(ctx, urlOf(p.Addr, poolerConsole)) }
+	return p, p.Restart(ctx)
 }

@@ -23,14 +23,9 @@ import (
 // Server is a PostgreSQL. It keeps its address and its directory while it is killed.
 type Server struct {
 	// Node's process is the postmaster. Each connection has a process of its own, which
-	// outlives it for a while. Restart begins another postmaster.
+	// outlives it for a while.
 	proc.Node
-	Addr string
-
-	group    *proc.Group
-	program  string
-	dir      string // of the data
-	settings []string
+	dir string // of the data
 }
 
 // Start makes a database cluster in a directory of g, starts a PostgreSQL on it, and returns
@@ -51,19 +46,25 @@ func Start(ctx context.Context, g *proc.Group, program string, settings ...strin
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	s := &Server{Addr: free[0], group: g, program: program, dir: dir, settings: settings}
-	if err := s.initialize(ctx); err != nil {
+	if err := initialize(ctx, g, program, dir); err != nil {
 		return nil, err
 	}
+	at := netip.MustParseAddrPort(free[0])
+	args := []string{Arg, program, "-D", dir, "-h", at.Addr().String(), "-p", fmt.Sprint(at.Port())}
+	own := []string{"unix_socket_directories=", "dynamic_shared_memory_type=mmap"}
+	for _, setting := range slices.Concat(own, quick, settings) {
+		args = append(args, "-c", setting)
+	}
+	s := &Server{Node: proc.Node{Group: g, Name: "postgres", Addr: free[0], Args: args}, dir: dir}
+	s.Serves = func(ctx context.Context) error { return ping(ctx, s.URL()) }
 	g.After(func() { _ = s.killWorkers() }) // they outlive the postmaster by a second
 	return s, s.Restart(ctx)
 }
 
-// initialize makes the database cluster. It trusts whoever connects: its address is one of
-// loopback.
-func (s *Server) initialize(ctx context.Context) error {
-	initdb := filepath.Join(filepath.Dir(s.program), "initdb")
-	p, err := s.group.Start("initdb", nil, Arg, initdb, "--pgdata", s.dir,
+// initialize makes the database cluster. It trusts whoever connects: its address is one of loopback.
+func initialize(ctx context.Context, g *proc.Group, program, dir string) error {
+	initdb := filepath.Join(filepath.Dir(program), "initdb")
+	p, err := g.Start("initdb", nil, Arg, initdb, "--pgdata", dir,
 		"--username", superuser, "--auth", "trust", "--no-locale", "--encoding", "UTF8", "--no-sync")
 	if err != nil {
 		return err
@@ -73,26 +74,16 @@ func (s *Server) initialize(ctx context.Context) error {
 
 const superuser = "postgres"
 
-// quick are settings by which a server is quick that is never to survive the loss of its
-// machine: what was committed is with the kernel, and so survives any end of the processes,
-// but it is not synced.
+// quick are settings by which a server is quick that is never to survive the loss of its machine: what
+// was committed is with the kernel, and so survives any end of the processes, but it is not synced.
 var quick = []string{"fsync=off", "full_page_writes=off"}
 
-// Restart starts the server, after Kill or Stop, and returns when it serves what it kept.
+// Restart starts the server, after its end, and returns when it serves what it kept.
 func (s *Server) Restart(ctx context.Context) error {
 	// Kill leaves it behind. Nobody is alive whom it names, but for one that was given
 	// the same number.
 	_ = os.Remove(filepath.Join(s.dir, pidFile))
-	at := netip.MustParseAddrPort(s.Addr)
-	args := []string{Arg, s.program, "-D", s.dir, "-h", at.Addr().String(), "-p", fmt.Sprint(at.Port())}
-	own := []string{"unix_socket_directories=", "dynamic_shared_memory_type=mmap"}
-	for _, setting := range slices.Concat(own, quick, s.settings) {
-		args = append(args, "-c", setting)
-	}
-	if err := s.Begin(s.group, "postgres", nil, args...); err != nil {
-		return err
-	}
-	if err := s.Process().Await(ctx, func(ctx context.Context) error { return ping(ctx, s.URL()) }); err != nil {
+	if err := s.Node.Restart(ctx); err != nil {
 		return err
 	}
 	return s.forget(ctx)
@@ -113,9 +104,6 @@ func urlOf(addr, database string) string {
 	return "postgres://" + superuser + "@" + addr + "/" + database + "?sslmode=disable"
 }
 
-// Address is where it serves, HOST:PORT.
-func (s *Server) Address() string { return s.Addr }
-
 // Kill kills all processes of the server, and returns once they are gone.
 func (s *Server) Kill() error {
 	err := errors.Join(s.Process().Signal(syscall.SIGKILL), s.killWorkers())
@@ -133,17 +121,8 @@ func (s *Server) Pause(ctx context.Context) error {
 	return s.eachWorker(func(p *proc.Other) error { return p.Pause(ctx) })
 }
 
-// Resume lets a server that was stopped go on.
 func (s *Server) Resume() error {
 	return errors.Join(s.eachWorker((*proc.Other).Resume), s.Process().Resume())
-}
-
-// Stop ends the server as its users do who wait for no clients, and returns once it is gone.
-func (s *Server) Stop(ctx context.Context) error {
-	if err := s.Process().Signal(syscall.SIGINT); err != nil {
-		return err
-	}
-	return s.Process().AwaitEnd(ctx)
 }
 
 // workers are the ids of the server's processes but for the postmaster. All stay in the

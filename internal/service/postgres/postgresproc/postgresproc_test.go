@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +78,11 @@ func TestParentKilled(t *testing.T) {
 	}
 }
 
+// ended ends a server as its users do who wait for no clients.
+func ended(ctx context.Context, s *postgresproc.Server) error {
+	return errors.Join(s.Process().Signal(syscall.SIGINT), s.Process().AwaitEnd(ctx))
+}
+
 // TestLife: a server is stopped for a while, killed, ended and started again.
 func TestLife(t *testing.T) {
 	program := postgresproc.Program()
@@ -119,7 +125,7 @@ func TestLife(t *testing.T) {
 	for what, end := range map[string]func() error{
 		"killed":                      s.Kill,
 		"killed where it stood still": func() error { return errors.Join(s.Pause(ctx), s.Kill()) },
-		"ended":                       func() error { return s.Stop(ctx) },
+		"ended":                       func() error { return ended(ctx, s) },
 	} {
 		if err := end(); err != nil {
 			t.Fatalf("%s: %v", what, err)

@@ -16,8 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// Arg is the first argument with which Start starts the group's program as a role of the
-// server's.
+// Arg is the first argument with which Start starts the group's program as a role of the server's.
 const Arg = "postgres-node"
 
 // forgetArg has the role mark a segment of shared memory, not run a program.
@@ -26,8 +25,7 @@ const forgetArg = "forget"
 // pidFile is the file in which a postmaster tells of itself.
 const pidFile = "postmaster.pid"
 
-// Command is the role: to run a program of PostgreSQL, as nobody where this process is
-// root's.
+// Command is the role: to run a program of PostgreSQL, as nobody where this process is root's.
 func Command() *cobra.Command {
 	return &cobra.Command{
 		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a process of PostgreSQL", Hidden: true,
@@ -126,7 +124,7 @@ func (s *Server) forget(ctx context.Context) error {
 		return fmt.Errorf("postgres: %s has no line of shared memory: %q", pidFile, told)
 	}
 	segment := strings.Fields(lines[line])
-	p, err := s.group.Start("postgres "+forgetArg, nil, append([]string{Arg, forgetArg}, segment...)...)
+	p, err := s.Group.Start("postgres "+forgetArg, nil, append([]string{Arg, forgetArg}, segment...)...)
 	if err != nil {
 		return err
 	}

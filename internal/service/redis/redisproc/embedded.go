@@ -37,7 +37,6 @@ type embedded struct {
 // Jump is a command of the embedded server's own: its clock jumps forward, by so many ms.
 const Jump = "FENCELAB.JUMP"
 
-// content is what a key holds.
 type content struct {
 	kind   string // "string", "hash", or another type, of which no more is known
 	text   string

@@ -53,13 +53,7 @@ func Run(args []string) error {
 
 // Server is a Redis that is a process. It keeps its address and its directory while its
 // process is gone.
-type Server struct {
-	proc.Node // of which Restart begins another process
-	Addr      string
-
-	group *proc.Group
-	args  []string // of Run
-}
+type Server struct{ proc.Node }
 
 // Start starts a Redis in g, whose program must call Run for Arg, and returns when it
 // serves. program is what Program returns; args are its own, without addresses, and are
@@ -69,7 +63,8 @@ func Start(ctx context.Context, g *proc.Group, program string, args ...string) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: free[0], group: g, args: append([]string{Arg, free[0], program}, args...)}
+	s := &Server{proc.Node{Group: g, Name: "redis", Addr: free[0], Args: append([]string{Arg, free[0], program}, args...)}}
+	s.Serves = s.serves
 	return s, s.Restart(ctx)
 }
 
@@ -80,15 +75,12 @@ const startDeadline = 30 * time.Second
 func (s *Server) Restart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it does not answer on %s after %v", s.Addr, startDeadline))
 	defer cancel()
-	if err := s.Begin(s.group, "redis", nil, s.args...); err != nil {
-		return err
-	}
-	return s.Process().Await(ctx, s.ping)
+	return s.Node.Restart(ctx)
 }
 
-// ping asks once whether the server serves. Until somebody listens it is not the client that
+// serves asks once whether the server serves. Until somebody listens it is not the client that
 // tries, as that tries more than once, and logs it.
-func (s *Server) ping(ctx context.Context) error {
+func (s *Server) serves(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr)
 	if err != nil {
 		return err
@@ -99,9 +91,8 @@ func (s *Server) ping(ctx context.Context) error {
 	return client.Ping(ctx).Err()
 }
 
-// Settings are the arguments by which a real Redis keeps what it was told: "none" nothing,
-// "everysec" what is a second or two old, "always" all that it answered. Its files are in
-// dir.
+// Settings are the arguments by which a real Redis keeps what it was told: "none" nothing, "everysec"
+// what is a second or two old, "always" all that it answered. Its files are in dir.
 func Settings(dir, persistence string) []string {
 	args := []string{"--dir", dir, "--save", "", "--loglevel", "warning"}
 	if persistence == "none" {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/redis"
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
@@ -19,8 +20,7 @@ import (
 // Deadline is for what is sure to happen.
 const Deadline = 30 * time.Second
 
-// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine
-// may be left.
+// Main runs a package's tests, whose binary is its own servers and janitor. No goroutine may be left.
 func Main(m *testing.M) {
 	proctest.Play(redis.Service().Command(), lab.Janitor())
 	goleak.VerifyTestMain(m)
@@ -34,8 +34,7 @@ func Servers() map[string]func(*testing.T) *redisproc.Server {
 	}
 }
 
-// Real is a redis-server with some settings, or one that keeps nothing. It ends with the
-// test.
+// Real is a redis-server with some settings, or one that keeps nothing. It ends with the test.
 func Real(t *testing.T, settings ...string) *redisproc.Server {
 	t.Helper()
 	program := redisproc.Program()
@@ -56,13 +55,9 @@ func Embedded(t *testing.T) *redisproc.Server {
 
 func start(t *testing.T, program string, settings ...string) *redisproc.Server {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	s, err := redisproc.Start(ctx, proctest.Group(t), program, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (*redisproc.Server, error) {
+		return redisproc.Start(ctx, g, program, settings...)
+	})
 }
 
 // Connect is a client that sends nothing twice.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
+
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
 // Stream is one. It is not acknowledged, so that WAIT counts real replicas alone.
@@ -130,14 +132,9 @@ func (s *Stream) skipTo(mark []byte) error {
 
 // stay says now and then that somebody follows, ever more rarely.
 func (s *Stream) stay(following context.Context) {
-	for period := firstAckPeriod; ; period = min(2*period, ackPeriod) {
-		select {
-		case <-time.After(period):
-			if s.send("REPLCONF", "ACK", "0") != nil {
-				return // who reads is told
-			}
-		case <-following.Done():
-			return
+	for period := firstAckPeriod; sleep.For(following, period); period = min(2*period, ackPeriod) {
+		if s.send("REPLCONF", "ACK", "0") != nil {
+			return // who reads is told
 		}
 	}
 }

@@ -22,7 +22,6 @@ type Event struct {
 	Deleted bool
 }
 
-// Node is one that is there.
 type Node struct {
 	Name  string
 	Czxid int64
@@ -103,7 +102,6 @@ func (s *Stream) open() error {
 // Done is closed when the stream has ended. Err says why.
 func (s *Stream) Done() <-chan struct{} { return s.done }
 
-// Err is why the stream has ended.
 func (s *Stream) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +136,10 @@ func (s *Stream) read() {
 		xid, zxid, code := packet.int(), packet.long(), packet.int()
 		switch {
 		case xid == xidEvent:
-			s.event(zxid, packet)
+			kind, _, path := packet.int(), packet.int(), packet.string() // the second is the state of the session
+			if kind == eventCreated || kind == eventDeleted {
+				s.tell(Event{Path: path, Zxid: zxid, Deleted: kind == eventDeleted})
+			}
 		case xid >= 0:
 			s.mu.Lock()
 			if waits := s.answers[xid]; waits != nil {
@@ -150,14 +151,6 @@ func (s *Stream) read() {
 	}
 }
 
-func (s *Stream) event(zxid int64, packet reader) {
-	kind, _ := packet.int(), packet.int() // the second is the state of the session
-	if path := packet.string(); kind == eventCreated || kind == eventDeleted {
-		s.tell(Event{Path: path, Zxid: zxid, Deleted: kind == eventDeleted})
-	}
-}
-
-// ping keeps the session.
 func (s *Stream) ping() {
 	for {
 		select {
@@ -235,20 +228,17 @@ func (s *Stream) Children(ctx context.Context, path string) (nodes []Node, zxid 
 	return nodes, a.zxid, nil
 }
 
-// Delete deletes a node.
 func (s *Stream) Delete(ctx context.Context, path string) error {
 	const anyVersion int32 = -1
 	_, err := s.ask(ctx, opDelete, path, anyVersion)
 	return err
 }
 
-// send sends a packet of some values.
 func (s *Stream) send(values ...any) error {
 	_, err := s.conn.Write(jute(jute(values...))) // in one piece, also where several send
 	return err
 }
 
-// packet reads one.
 func (s *Stream) packet() (packet reader, err error) {
 	var length int32
 	if err := binary.Read(s.conn, binary.BigEndian, &length); err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
 // What a member that serves says of itself.
@@ -64,10 +66,8 @@ func (c *Cluster) Leader(ctx context.Context) (*Member, error) {
 		if m := c.elected(ctx); m != nil {
 			return m, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, askAgain) {
 			return nil, fmt.Errorf("no member of ZooKeeper leads: %w", context.Cause(ctx))
-		case <-time.After(askAgain):
 		}
 	}
 }

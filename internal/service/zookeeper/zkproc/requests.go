@@ -9,7 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/fencelab/fencelab/internal/platform/sleep"
 )
 
 // Requests asks a member that is alone how many requests it has had so far in each session
@@ -27,10 +28,8 @@ func (m *Member) Requests(ctx context.Context, others map[string]int) (map[strin
 		if settled {
 			return m.received(ctx, owners, others)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, askAgain) {
 			return nil, fmt.Errorf("not all sessions that wait watch a node: %w", context.Cause(ctx))
-		case <-time.After(askAgain):
 		}
 	}
 }

@@ -1,5 +1,4 @@
-// Package zkproc runs a ZooKeeper of one or several members, each of which is a process of
-// Java.
+// Package zkproc runs a ZooKeeper of one or several members, each of which is a process of Java.
 package zkproc
 
 import (
@@ -7,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -24,47 +22,28 @@ import (
 // Arg is the first argument with which Start starts the group's program as a member.
 const Arg = "zookeeper-node"
 
-// Command is the role: to be a process of Java.
-func Command() *cobra.Command {
-	return &cobra.Command{
-		Use: Arg + " PROGRAM [ARGUMENT]...", Short: "Be a member of ZooKeeper", Hidden: true,
-		Args: cobra.MinimumNArgs(1), DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return fmt.Errorf("zookeeper: %w", proc.Exec(args))
-		},
-	}
-}
+func Command() *cobra.Command { return proc.Command(Arg, "Be a member of ZooKeeper", "zookeeper") }
 
 //go:embed pom.xml
 var pom []byte
 
-// libraries are ZooKeeper and what it needs.
-var libraries = maven.Libraries{Name: "zookeeper", POM: pom}
+// Libraries are ZooKeeper and what it needs.
+var Libraries = maven.Libraries{Name: "zookeeper", POM: pom}
 
-// GetJars is the command that brings the jars.
 const GetJars = "gcsim services get zookeeper"
 
 // Found says where ZooKeeper is, "" where a part of what it needs is missing, and then bring
 // is the command that brings that part.
-func Found() (where, bring string) { return libraries.FoundToRun(GetJars) }
+func Found() (where, bring string) { return Libraries.FoundToRun(GetJars) }
 
-// Get fetches the jars into the user's cache, and tells progress about it. Where they are
-// there it returns at once.
-func Get(ctx context.Context, progress io.Writer) error { return libraries.Get(ctx, progress) }
-
-// Cluster is the members of a ZooKeeper.
 type Cluster struct{ Members []*Member }
 
-// Member is one of a Cluster. It keeps its name, its address and its directory while its
-// process is gone.
+// Member is one of a Cluster: zookeeper1 and so on. It keeps its address and its directory while its
+// process is gone. Its Restart takes most of the members: to bring back several that are missing for
+// it, restart them at the same time.
 type Member struct {
 	proc.Node
-
-	Name string // "zookeeper1" and so on
-	Addr string // for clients
-
-	group *proc.Group
-	dir   string
+	dir string
 }
 
 // Start starts n members in g, whose program must have Command, and returns when all serve.
@@ -83,44 +62,25 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 	c := new(Cluster)
 	for i, addr := range clients {
 		name := fmt.Sprint("zookeeper", i+1)
-		m := &Member{Name: name, Addr: addr, group: g, dir: filepath.Join(g.Dir, name)}
+		m := &Member{Node: proc.Node{Group: g, Name: name, Addr: addr}, dir: filepath.Join(g.Dir, name)}
+		m.Args, m.Serves = m.args(), m.serves
 		if err := m.configure(i+1, peers); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		c.Members = append(c.Members, m)
 	}
-	for _, m := range c.Members {
-		if err := m.start(); err != nil {
-			return nil, errors.Join(err, proc.KillAll(c.Members))
-		}
-	}
-	for _, m := range c.Members {
-		if err := m.await(ctx); err != nil {
-			return nil, errors.Join(err, proc.KillAll(c.Members))
-		}
+	if err := proc.StartAll(ctx, c.Members, func(int) error { return nil }); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
-// Endpoints are the addresses of all members for clients.
-func (c *Cluster) Endpoints() (all []string) {
-	for _, m := range c.Members {
-		all = append(all, m.Addr)
-	}
-	return all
-}
+func (c *Cluster) Endpoints() []string { return proc.Endpoints(c.Members) }
 
-// settings are those of all members. A tick is 100 ms: the time between two looks for
-// sessions that are over. Followers leave a leader of which they hear nothing for 20 ticks.
-const settings = `tickTime=100
-minSessionTimeout=500
-maxSessionTimeout=60000
-initLimit=300
-syncLimit=20
-maxClientCnxns=0
-admin.enableServer=false
-4lw.commands.whitelist=srvr,cons,dump,wchp
-`
+// settings are those of all members.
+//
+//go:embed zoo.cfg
+var settings string
 
 // configure writes the files of a member's directory. id is its number, from 1. peers are
 // the addresses by which the members reach each other, two for each of them.
@@ -156,25 +116,12 @@ var options = []string{
 	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
 }
 
-func (m *Member) start() error {
-	args := slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
-		[]string{"-cp", filepath.Join(libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
-	return m.Begin(m.group, m.Name, nil, args...)
+func (m *Member) args() []string {
+	return slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
+		[]string{"-cp", filepath.Join(Libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
 }
 
-// Restart starts a process for the member, whose last one must have ended, with what it has
-// kept, and returns when it serves. That takes most of the members: to bring back several
-// that are missing for it, restart them at the same time.
-func (m *Member) Restart(ctx context.Context) error {
-	if err := m.start(); err != nil {
-		return err
-	}
-	return m.await(ctx)
-}
-
-func (m *Member) await(ctx context.Context) error {
-	return m.Process().Await(ctx, func(ctx context.Context) error {
-		_, err := m.mode(ctx)
-		return err
-	})
+func (m *Member) serves(ctx context.Context) error {
+	_, err := m.mode(ctx)
+	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/fencelab/fencelab/internal/platform/proc"
 	"github.com/fencelab/fencelab/internal/platform/proc/proctest"
 	"github.com/fencelab/fencelab/internal/service/zookeeper/zkproc"
 	"github.com/fencelab/fencelab/internal/tools/need"
@@ -26,13 +27,7 @@ func Start(t testing.TB, n int) *zkproc.Cluster {
 	if where, bring := zkproc.Found(); where == "" {
 		need.Missing(t, "the jars of ZooKeeper", "to run it", "go run ./cmd/"+bring)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), Deadline)
-	defer cancel()
-	c, err := zkproc.Start(ctx, proctest.Group(t), n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return proctest.Started(t, Deadline, func(ctx context.Context, g *proc.Group) (*zkproc.Cluster, error) { return zkproc.Start(ctx, g, n) })
 }
 
 // Connect is a client with a session. It ends with the test.
