@@ -54,8 +54,12 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	n := &links{endpoints: endpoints}
 	r.world.links[name] = n
 	if !r.service.Local && r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name }) {
+		link := network.New
+		if r.service.Greets {
+			link = network.NewGreeted
+		}
 		for i, endpoint := range endpoints {
-			l, err := r.linkTo(endpoint)
+			l, err := link(endpoint)
 			if err != nil {
 				return err
 			}
@@ -78,13 +82,6 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 		n.sends = "http://" + n.storage.Addr()
 	}
 	return nil
-}
-
-func (r *run) linkTo(endpoint string) (*network.Link, error) {
-	if r.service.Greets {
-		return network.NewGreeted(endpoint)
-	}
-	return network.New(endpoint)
 }
 
 func (r *run) startClient(name string) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
 // killFault ends a client's process by SIGKILL: it says goodbye to nobody. It waits
@@ -98,9 +99,7 @@ var restartStorageFault = action{
 			return ""
 		}},
 	do: func(r *run, ctx context.Context, _ scenario.Step) error {
-		select {
-		case <-r.world.storage.process.Done():
-		default:
+		if !service.IsClosed(r.world.storage.process.Done()) {
 			return errors.New("the storage still runs: kill it first")
 		}
 		ctx, cancel := starting(ctx)

@@ -86,14 +86,7 @@ func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Contex
 }
 
 func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
-	return r.awaitAlso(ctx, what, r.patience, closed, func() (bool, error) {
-		select {
-		case <-closed:
-			return true, nil
-		default:
-			return false, nil
-		}
-	})
+	return r.awaitAlso(ctx, what, r.patience, closed, func() (bool, error) { return service.IsClosed(closed), nil })
 }
 
 func (r *run) Now() time.Duration { return r.recorder.now() }

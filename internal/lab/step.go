@@ -171,10 +171,10 @@ func (r *run) text(s scenario.Step) string {
 func (r *run) command(client, line string) error {
 	p := r.world.clients[client]
 	_, err := io.WriteString(p.Stdin, line+"\n")
-	switch {
-	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
-		return fmt.Errorf("tell %s to %q: %w", client, line, p.Ended())
-	case err != nil:
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		err = p.Ended()
+	}
+	if err != nil {
 		return fmt.Errorf("tell %s to %q: %w", client, line, err)
 	}
 	return nil

@@ -56,9 +56,8 @@ func (r *run) checks() bool {
 	if !r.inService() {
 		return r.variant.World.Storage.Fencing != scenario.FencingOff
 	}
-	compares := r.service.Compares
 	for _, client := range r.variant.Clients {
-		if !compares(client) {
+		if !r.service.Compares(client) {
 			return false
 		}
 	}

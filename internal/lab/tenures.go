@@ -220,28 +220,23 @@ func (s *state) unseen() (list []*owner) {
 // taker is the only question by which a lock can have been taken unseen at a time; nil where
 // there is none, or where there are several.
 func (s *state) taker(lock string, at time.Duration) *history.Ask {
-	var asking, unsure, refused []*history.Ask
+	var likely, refused []*history.Ask
 	for _, a := range s.ledger.Asks {
 		switch {
 		case a.Lock != lock || a.Asked.At > at || !isOpen(a):
 		case a.Answer.Kind == history.KindFail:
 			refused = append(refused, a)
-		case a.Answer.Kind == history.KindUnknown, s.client(a.Client).Dead():
-			unsure = append(unsure, a)
 		default:
-			asking = append(asking, a)
+			likely = append(likely, a)
 		}
 	}
-	for _, likely := range [][]*history.Ask{append(asking, unsure...), refused} {
-		switch len(likely) {
-		case 0:
-		case 1:
-			return likely[0]
-		default: // who asks will say so
-			return nil
-		}
+	if len(likely) == 0 {
+		likely = refused
 	}
-	return nil
+	if len(likely) != 1 { // who asks will say so
+		return nil
+	}
+	return likely[0]
 }
 
 // claim is what a client has of one lock, or had.

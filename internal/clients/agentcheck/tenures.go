@@ -33,7 +33,7 @@ func (t *trial) await(within time.Duration, what, lack string, told func(*stage.
 func (t *trial) granted(told history.Event) (e history.Event) {
 	what := fmt.Sprintf("the grant of the tenure %q that it names", told.Tenure)
 	t.await(t.Patience, what, "the lock service's account has none", func(a *stage.Account) (has bool) {
-		e, has = a.Granted(t.lock, told.Tenure)
+		e, has = a.Find(history.KindGranted, t.lock, told.Tenure)
 		return has
 	})
 	return e
@@ -46,7 +46,7 @@ func (t *trial) ended(tenure string) {
 		within += t.check.ttl
 	}
 	t.await(within, fmt.Sprintf("the end of its tenure %q", tenure), "by the lock service's account it goes on", func(a *stage.Account) (ended bool) {
-		_, ended = a.Ended(t.lock, tenure)
+		_, ended = a.Find(history.KindEnded, t.lock, tenure)
 		return ended
 	})
 }

@@ -183,12 +183,10 @@ func (p *process) While(ctx context.Context) context.Context {
 
 // Ended is an error if the JVM has ended.
 func (p *process) Ended() error {
-	select {
-	case <-p.gone:
+	if service.IsClosed(p.gone) {
 		return p.err
-	default:
-		return nil
 	}
+	return nil
 }
 
 // endTime is for how long the library may take to close its connections.

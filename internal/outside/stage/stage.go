@@ -43,32 +43,13 @@ type Account struct {
 	Requests []kv.Line
 }
 
-// Granted is the grant of a tenure of a lock; ok if there is one.
-func (a *Account) Granted(lock, tenure string) (e history.Event, ok bool) {
-	return a.find(history.KindGranted, lock, tenure)
-}
-
-// Ended is the end of a tenure of a lock; ok if it is over.
-func (a *Account) Ended(lock, tenure string) (e history.Event, ok bool) {
-	return a.find(history.KindEnded, lock, tenure)
-}
-
-func (a *Account) find(kind history.Kind, lock, tenure string) (e history.Event, ok bool) {
+// Find is the grant, or the end, of a tenure of a lock; ok if there is one.
+func (a *Account) Find(kind history.Kind, lock, tenure string) (e history.Event, ok bool) {
 	i := slices.IndexFunc(a.Tenures, func(e history.Event) bool { return e.Kind == kind && e.Scope == lock && e.Tenure == tenure })
 	if i < 0 {
 		return e, false
 	}
 	return a.Tenures[i], true
-}
-
-// Asked are the requests of an ID.
-func (a *Account) Asked(id string) (list []kv.Line) {
-	for _, l := range a.Requests {
-		if l.ID == id {
-			list = append(list, l)
-		}
-	}
-	return list
 }
 
 // Open starts servers of a lock service, or joins those at endpoints, and begins the account of

@@ -167,7 +167,7 @@ func (w *watch) granted(ctx context.Context, within time.Duration) (e history.Ev
 		e, has = w.holder(a)
 		return has
 	})
-	if err != nil && isClosed(w.program.Done()) {
+	if err != nil && service.IsClosed(w.program.Done()) {
 		err = fmt.Errorf("it ended before it had the lock %s: %w", w.Lock, w.program.Ended())
 	}
 	return e, err
@@ -199,7 +199,7 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 		if tenure, err = w.granted(ctx, 2*time.Second); err == nil {
 			return q, tenure, nil
 		}
-		if isClosed(w.program.Done()) {
+		if service.IsClosed(w.program.Done()) {
 			return nil, tenure, err
 		}
 		w.Say("%s %s comes, and nobody holds %s: it passes", q.method, q.path, w.Lock)
@@ -208,7 +208,7 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 }
 
 func (w *watch) silent(before string) error {
-	if isClosed(w.program.Done()) {
+	if service.IsClosed(w.program.Done()) {
 		return fmt.Errorf("it ended %s: %w", before, w.program.Ended())
 	}
 	return fmt.Errorf("it went on for %v %s", w.Patience, before)
@@ -241,7 +241,7 @@ func (w *watch) succeed(ctx context.Context, tenure history.Event) (token string
 		fmt.Errorf("after %v it still holds the lock: is its lease longer (--patience), or is it renewed by a process outside of the command's process group?", w.Patience))
 	defer cancel()
 	err = w.stage.Await(within, "the end of its lease", func(a *stage.Account) bool {
-		_, ended := a.Ended(w.Lock, tenure.Tenure)
+		_, ended := a.Find(history.KindEnded, w.Lock, tenure.Tenure)
 		return ended
 	})
 	if err != nil {
@@ -302,13 +302,4 @@ func (w *watch) let(ctx context.Context, late *request, tenure history.Event, to
 		}
 	}
 	return verdict, nil
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
