@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Problem is why a history cannot be judged: what is wrong, and at which line,
-// from 1.
+// Problem is why a history cannot be judged: what is wrong, and at which line, from 1.
 type Problem struct {
 	Kind ProblemKind `json:"kind"`
 	Line int         `json:"line"`
@@ -29,8 +28,7 @@ func (p Problem) String() string {
 // ProblemKind says what is wrong; docs/histories.md has all that is looked at.
 type ProblemKind string
 
-// The kinds of problems that lines have together. What is wrong with a line alone
-// is an error of Read.
+// The kinds of problems that lines have together. What is wrong with a line alone is an error of Read.
 const (
 	ProblemTime    ProblemKind = "time"    // at falls
 	ProblemLane    ProblemKind = "lane"    // somebody tells what is another's to tell

@@ -70,8 +70,7 @@ func (c *checker) ended(e Event, a *accountOf) {
 	}
 }
 
-// toldOf looks whether a client that was told that it has the lock has it by the lock
-// service's account.
+// toldOf looks whether a client that was told that it has the lock has it by the lock service's account.
 func (c *checker) toldOf(e Event, a *accountOf) {
 	switch {
 	case !a.ever():
@@ -159,8 +158,7 @@ func (c *checker) unnamed(e Event) {
 	}
 }
 
-// token holds the numbers that a client was told and shows against those that its
-// setting names.
+// token holds the numbers that a client was told and shows against those that its setting names.
 func (c *checker) token(e Event) {
 	switch {
 	case e.Tenure != "" && c.tenures[e.Tenure] == nil: // which is said elsewhere

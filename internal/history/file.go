@@ -67,8 +67,7 @@ func Read(r io.Reader) ([]Event, error) {
 // ParseLine reads a line that is not the first of a history.
 func ParseLine(line []byte) (Event, error) { return parse(line, false) }
 
-// parse reads a line, and refuses what would be judged as if it were not there or
-// were something else.
+// parse reads a line, and refuses what would be judged as if it were not there or were something else.
 func parse(line []byte, first bool) (e Event, err error) {
 	if !utf8.Valid(line) { // JSON would make one key of two
 		return e, errors.New("it is not UTF-8")
@@ -206,8 +205,7 @@ var Kinds = map[Kind]Needs{
 	KindNote:       {},
 }
 
-// ClientKinds are the kinds of events that a client tells of. All others belong to other
-// accounts.
+// ClientKinds are the kinds of events that a client tells of. All others belong to other accounts.
 var ClientKinds = []Kind{KindInvoke, KindOK, KindFail, KindUnknown, KindLost, KindPause, KindResume, KindError, KindNote}
 
 var refusals = []string{"stale", "missing", "invalid", "ahead"}

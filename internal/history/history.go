@@ -33,8 +33,7 @@ const (
 	KindEnded   Kind = "ended"   // it ends: Cause CauseExpired, CauseReleased or CauseRevoked; Text can say how it expired without a lease, or why it was revoked
 	KindQueued  Kind = "queued"  // Client stands in the queue behind a holder; Tenure and Token are those that it will have
 
-	// The storage's own account, in the order in which it did things (Index).
-	// Lane storage.
+	// The storage's own account, in the order in which it did things (Index). Lane storage.
 	KindApplied Kind = "applied" // a read, write or delete took place
 	KindRefused Kind = "refused" // and will not take place; Reason says why
 	// A request was answered as a duplicate: by its sequence number the storage knew
@@ -202,8 +201,7 @@ type Run struct {
 	Variant  string `json:"variant"`
 	Control  bool   `json:"control,omitempty"`
 	Fencing  bool   `json:"fencing"`
-	// InService: the data lies in the lock service, which tells in the lane of the storage
-	// what it did.
+	// InService: the data lies in the lock service, which tells in the lane of the storage what it did.
 	InService bool     `json:"in_service,omitempty"`
 	About     string   `json:"about,omitempty"` // what sets the variant apart, in words
 	Lesson    string   `json:"lesson,omitempty"`
@@ -223,8 +221,7 @@ type Run struct {
 	// Bounds are for how long at most a client's lock is held after nobody can renew it:
 	// the TTL, and what the lock service promises. A client without one is not judged by it.
 	Bounds map[string]time.Duration `json:"bounds,omitempty"`
-	// Handover is for how long at most a lock is free while a client waits for it. 0: that
-	// is not judged.
+	// Handover is for how long at most a lock is free while a client waits for it. 0: that is not judged.
 	Handover time.Duration `json:"handover,omitempty"`
 	Seed     uint64        `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
 	Expect   Expect        `json:"expect"`

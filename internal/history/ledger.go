@@ -50,8 +50,7 @@ type Tenure struct {
 // Known reports whether the lock service has told of t.
 func (t *Tenure) Known() bool { return t.Queued.Came() || t.Granted.Came() }
 
-// Holding is what one client makes of a tenure: it believes that it has the lock from Began
-// to Ended.
+// Holding is what one client makes of a tenure: it believes that it has the lock from Began to Ended.
 type Holding struct {
 	*Tenure
 	Client string
@@ -277,8 +276,7 @@ func (l *Ledger) answered(e Entry) {
 // ReasonLost is why a client sent nothing: it has looked, and found that the lock is not its own.
 const ReasonLost = "lost"
 
-// toldOf takes in that a client was told that it has a lock: it may be by the tenure of
-// another one.
+// toldOf takes in that a client was told that it has a lock: it may be by the tenure of another one.
 func (l *Ledger) toldOf(e Entry) {
 	h, a := l.believe(e), l.Actor(e.Lane)
 	if h.Known() && !h.Tenure.Ended.Came() && h.Tenure.Client != e.Lane && !slices.Contains(a.Holds, h.Tenure) {

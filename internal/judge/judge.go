@@ -38,8 +38,7 @@ const (
 
 const within = 5 * time.Second
 
-// Judge judges a history. The error is a *history.InvalidError where that cannot be
-// judged.
+// Judge judges a history. The error is a *history.InvalidError where that cannot be judged.
 func Judge(events []history.Event) (Judgement, error) {
 	if problems := history.Check(events); problems != nil {
 		return Judgement{}, &history.InvalidError{Problems: problems}

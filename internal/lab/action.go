@@ -17,8 +17,7 @@ type action struct {
 	ofService bool     // it is a fault of the lock service
 }
 
-// actions are all that no lock service has for itself. Each is declared in the file
-// that does it.
+// actions are all that no lock service has for itself. Each is declared in the file that does it.
 func actions() []*action {
 	return slices.Concat(clientActs, []*action{
 		&countAct,

@@ -126,8 +126,7 @@ func checkRead(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) s
 	return ""
 }
 
-// checkWrites notes which keys a write, a delete or a change is of, and of how many
-// requests it is.
+// checkWrites notes which keys a write, a delete or a change is of, and of how many requests it is.
 func checkWrites(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	if wrong := checkUnder(s, c, step); wrong != "" {
 		return wrong

@@ -97,8 +97,7 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 	})
 }
 
-// incrementDeadline is how long one increment may take, without what its client
-// waits after each grant.
+// incrementDeadline is how long one increment may take, without what its client waits after each grant.
 const incrementDeadline = 500 * time.Millisecond
 
 func (r *run) countDeadline(times int) time.Duration {

@@ -32,8 +32,7 @@ var killFault = action{
 	},
 }
 
-// killStorageFault ends its process by SIGKILL, and waits until all that it told is
-// taken in.
+// killStorageFault ends its process by SIGKILL, and waits until all that it told is taken in.
 var killStorageFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill storage", Target: scenario.TargetStorage, About: "Kills the storage (SIGKILL).",
 		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {

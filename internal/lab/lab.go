@@ -38,8 +38,7 @@ type Options struct {
 	Look func([]history.Event)
 	// Services are the lock services that there are.
 	Services []*service.Service
-	// Endpoints are those of servers that are there already. Without any the run
-	// has its own.
+	// Endpoints are those of servers that are there already. Without any the run has its own.
 	Endpoints []string
 	// Shared are servers that several runs use; nil: each run has its own.
 	Shared *Shared

@@ -90,8 +90,7 @@ const (
 	stoodStill = 500 * time.Millisecond
 )
 
-// watchMachine tells of the times for which this program, and so perhaps the whole
-// machine, stood still.
+// watchMachine tells of the times for which this program, and so perhaps the whole machine, stood still.
 func (r *run) watchMachine() {
 	ticks := time.NewTicker(lookPeriod)
 	defer ticks.Stop()
@@ -110,8 +109,7 @@ func (r *run) watchMachine() {
 // wallClock is the time by a clock that goes on while the machine sleeps.
 func wallClock() time.Time { return time.Now().Round(0) }
 
-// stalls are the events of a machine that was last seen to go on at one time, and then
-// at another.
+// stalls are the events of a machine that was last seen to go on at one time, and then at another.
 func stalls(last, now time.Time) []history.Event {
 	if now.Sub(last) < stoodStill {
 		return nil

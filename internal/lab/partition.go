@@ -60,8 +60,7 @@ var deafenStorageFault = action{
 	do:   (*run).deafen,
 }
 
-// deafen keeps the answers of the lock service or the storage from a client; what it
-// sends arrives.
+// deafen keeps the answers of the lock service or the storage from a client; what it sends arrives.
 func (r *run) deafen(_ context.Context, s scenario.Step) error {
 	n, who := r.world.links[s.Client], s.Other
 	if s.Other == scenario.TargetStorage {

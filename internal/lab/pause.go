@@ -151,8 +151,7 @@ func (r *run) resume(client string) error {
 	return nil
 }
 
-// awaitGoing waits until a client that stands still goes on, and has done what it
-// was told meanwhile.
+// awaitGoing waits until a client that stands still goes on, and has done what it was told meanwhile.
 func (r *run) awaitGoing(ctx context.Context, client string) error {
 	c := r.state.client(client)
 	return r.awaitSent(ctx, client, client+" to go on", loadDeadline, func() bool {

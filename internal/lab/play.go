@@ -79,8 +79,7 @@ func (r *run) awaitStep(ctx context.Context, next <-chan scenario.Step) (step sc
 	}
 }
 
-// lookPause is the least time from look to look while a step goes on: a count has
-// thousands of events.
+// lookPause is the least time from look to look while a step goes on: a count has thousands of events.
 const lookPause = 100 * time.Millisecond
 
 // show shows the history so far, if the last look was so long ago.
@@ -93,8 +92,7 @@ func (r *run) show(ago time.Duration) {
 	r.looked = time.Now()
 }
 
-// keys are those of the storage that the story so far, or what is expected of it,
-// speaks of.
+// keys are those of the storage that the story so far, or what is expected of it, speaks of.
 func (r *run) keys() []string {
 	told := *r.variant
 	told.Steps = r.done

@@ -41,8 +41,7 @@ func (r *recorder) begin(run history.Run) {
 
 func (r *recorder) now() time.Duration { return time.Since(r.began) }
 
-// since turns a time that another process has read off its clock into one of
-// this run.
+// since turns a time that another process has read off its clock into one of this run.
 func (r *recorder) since(t time.Time) time.Duration { return t.Sub(r.began) }
 
 // add records an event. By another clock it may have been before the run: nothing was.

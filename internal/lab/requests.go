@@ -106,8 +106,7 @@ func (s *state) storageDied() {
 	}
 }
 
-// answered reports whether a client knows the outcome of all that it sent, or has
-// given up on it.
+// answered reports whether a client knows the outcome of all that it sent, or has given up on it.
 func (s *state) answered(client string) bool {
 	return !slices.ContainsFunc(s.sentBy(client), func(q *history.Request) bool { return q.Answer.Kind == "" })
 }

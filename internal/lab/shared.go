@@ -30,8 +30,7 @@ type launching struct {
 	err      error
 }
 
-// launch returns the servers of a service with these settings, and starts them where
-// nobody has before.
+// launch returns the servers of a service with these settings, and starts them where nobody has before.
 func (s *Shared) launch(ctx context.Context, of *service.Service, world setting.Values) (service.Launched, error) {
 	key := fmt.Sprint(of.Name, world) // which has the settings in order
 	s.mu.Lock()

@@ -92,8 +92,7 @@ func (r *run) claim(s scenario.Step) *claim {
 	return c.claim(r.lockOf(s))
 }
 
-// act makes a client do something, and awaits its answer and what the other
-// accounts say of it.
+// act makes a client do something, and awaits its answer and what the other accounts say of it.
 func (r *run) act(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
 	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {
@@ -180,8 +179,7 @@ func (r *run) command(client, line string) error {
 	return nil
 }
 
-// requests are the writes that a step is of. Most are of one request, whatever it
-// says.
+// requests are the writes that a step is of. Most are of one request, whatever it says.
 func (r *run) requests(s scenario.Step) []history.Change {
 	if s.Verb == scenario.Change && r.variant.Clients[s.Client].Text(setting.Change) == setting.ChangeSingly {
 		return slices.Clone(s.Changes)

@@ -45,8 +45,7 @@ func (s *storage) kill() error {
 	return s.process.Kill()
 }
 
-// storageAttempts is for how many ports startStorage goes on when others are
-// faster.
+// storageAttempts is for how many ports startStorage goes on when others are faster.
 const storageAttempts = 5
 
 func (r *run) inService() bool { return r.variant.World.Storage.In == scenario.InService }

@@ -275,8 +275,7 @@ func (c *clientState) last() *claim {
 // putLast is told of a grant, or a place in a queue.
 func (c *clientState) putLast(k *claim) { c.claims = append(c.without(k), k) }
 
-// putFirst is told that the client lets go of a lock, or that it has asked for nothing
-// but that.
+// putFirst is told that the client lets go of a lock, or that it has asked for nothing but that.
 func (c *clientState) putFirst(k *claim) { c.claims = slices.Insert(c.without(k), 0, k) }
 
 func (c *clientState) without(k *claim) []*claim {

@@ -26,8 +26,7 @@ type Service struct {
 	Words  []string          // that no client can be called by, beside Name
 	Nodes  string            // a regular expression of its nodes' names, the word NODE in a Form
 	Issuer bool              // the storage can ask it for the last token that was given out
-	// Unqueued says that its account has no history.KindQueued: whether it is fair
-	// cannot be judged.
+	// Unqueued says that its account has no history.KindQueued: whether it is fair cannot be judged.
 	Unqueued bool
 	// Halfway says that its clients can stand in the middle of taking a lock.
 	Halfway bool
@@ -65,8 +64,7 @@ type Form struct {
 	// Target is whom it is about, where that is no client: TargetStorage,
 	// TheService, or a word of the service's own.
 	Target string
-	// Other is the other end of a network that the step is about: TheService or
-	// TargetStorage.
+	// Other is the other end of a network that the step is about: TheService or TargetStorage.
 	Other string
 	// Dead: it can be about a client that was killed.
 	Dead bool
@@ -182,8 +180,7 @@ var inWords = strings.NewReplacer(
 	" [", "(?: ", "]", ")?",
 )
 
-// pattern is a regular expression of all texts of the form. Its groups are named
-// after what they hold.
+// pattern is a regular expression of all texts of the form. Its groups are named after what they hold.
 func (f *Form) pattern() string {
 	return "^" + strings.ReplaceAll(inWords.Replace(f.Usage), "NODE", "(?<node>"+f.nodes+")") + "$"
 }

@@ -107,8 +107,7 @@ func textOf(n *strictyaml.Node) string {
 	return string(list)
 }
 
-// longest is the longest time that a scenario can have. Far longer ones cannot be
-// added up.
+// longest is the longest time that a scenario can have. Far longer ones cannot be added up.
 const longest = 24 * time.Hour
 
 // duration is a time as it is written; ok if it is one, and not too long.
@@ -143,8 +142,7 @@ func readLeaf(n *strictyaml.Node, s setting.Setting) (place, error) {
 	return chosen, nil
 }
 
-// wanted says what a value can be. That it can be quoted is said only where that is all that is
-// wrong.
+// wanted says what a value can be. That it can be quoted is said only where that is all that is wrong.
 func wanted(n *strictyaml.Node, s setting.Setting, fits bool) string {
 	quotable := strictyaml.IsScalar(n) && !kinds[s.Kind].is(n) && s.Pattern != "" && fits
 	switch {

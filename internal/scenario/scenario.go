@@ -172,8 +172,7 @@ func (v *Variant) Has(f *Form) bool {
 	return slices.ContainsFunc(v.Steps, func(s Step) bool { return s.ID == f.ID() })
 }
 
-// Keys are the storage's keys that the story or the expectations of a variant
-// speak of, in order.
+// Keys are the storage's keys that the story or the expectations of a variant speak of, in order.
 func (v *Variant) Keys() []string {
 	keys := slices.AppendSeq(slices.Clone(v.Expect.Missing), maps.Keys(v.Expect.Final))
 	for _, step := range v.Steps {

@@ -145,8 +145,7 @@ func (c *ClientStory) canAct(step Step) string {
 // Halfway reports whether clients can stand in the middle of taking a lock.
 func (s *Story) Halfway() bool { return s.service.Halfway }
 
-// LacksSession is the client whose session a client shares, where that cannot be there;
-// else "".
+// LacksSession is the client whose session a client shares, where that cannot be there; else "".
 func (s *Story) LacksSession(name string) string {
 	owner := s.Variant.SessionOf(name)
 	if owner != "" && len(s.Clients[owner].Asked) > 0 {

@@ -27,8 +27,7 @@ func (l *Language) Tell(s *Scenario, v *Variant) *Telling {
 // Told are the steps so far.
 func (t *Telling) Told() []Step { return slices.Clone(t.told) }
 
-// Take takes a step, as in "client1: lock", if it can happen now. The error says why it
-// cannot.
+// Take takes a step, as in "client1: lock", if it can happen now. The error says why it cannot.
 func (t *Telling) Take(line string) (Step, error) {
 	step, err := t.Parse(line)
 	if err != nil {

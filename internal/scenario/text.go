@@ -13,8 +13,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
-// most is how many bytes a file can have. The YAML library takes minutes for one
-// with very many keys.
+// most is how many bytes a file can have. The YAML library takes minutes for one with very many keys.
 const most = 64 << 10
 
 // textOfFile is what a file holds, with lines that end in \n. Without an error it

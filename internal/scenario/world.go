@@ -10,8 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// settings are what a scenario, or a variant of it, chooses of its world and its
-// clients.
+// settings are what a scenario, or a variant of it, chooses of its world and its clients.
 type settings struct {
 	service *Service
 	names   []string // of the clients, in their order
@@ -21,8 +20,7 @@ type settings struct {
 	clients map[string]choices
 }
 
-// settings reads the world and the clients. Which lock service it is, the world
-// says.
+// settings reads the world and the clients. Which lock service it is, the world says.
 func (d *document) settings(l *Language) (*settings, error) {
 	s := &settings{service: &l.Services[0], own: defaults(pausesSettings), storage: defaults(storageSettings), clients: make(map[string]choices)}
 	world := make(map[string]*strictyaml.Node)

@@ -99,8 +99,7 @@ func unplaced(err error) error {
 	return err
 }
 
-// beginChallenge begins a challenge, whose settings are its own; of a story only the steps
-// count.
+// beginChallenge begins a challenge, whose settings are its own; of a story only the steps count.
 func (s *Server) beginChallenge(w wish) (b beginning, err error) {
 	if b.challenge, err = challenge(w.Challenge); err != nil {
 		return b, err
@@ -140,8 +139,7 @@ func (b *beginning) play(first int) error {
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// text is the scenario of a setup. Its plan is the main story. What the settings are the
-// parser looks at.
+// text is the scenario of a setup. Its plan is the main story. What the settings are the parser looks at.
 func (s *Server) text(u setup) (string, error) {
 	if u.Clients < 2 || u.Clients > mostClients {
 		return "", fmt.Errorf("want 2 to %d clients, got %d", mostClients, u.Clients)
@@ -247,8 +245,7 @@ func challenge(id string) (*Challenge, error) {
 	return nil, fmt.Errorf("there is no challenge %q", id)
 }
 
-// builtin is a variant of a scenario that can be loaded by name; of "" the control, or
-// the first.
+// builtin is a variant of a scenario that can be loaded by name; of "" the control, or the first.
 func (s *Server) builtin(name, variant string) (*scenario.Scenario, *scenario.Variant, error) {
 	for _, known := range s.Scenarios {
 		if known.Name == name {

@@ -61,8 +61,7 @@ func New(o Options) *Server {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends all worlds and returns when nothing of them is left. Requests that show
-// worlds end.
+// Close ends all worlds and returns when nothing of them is left. Requests that show worlds end.
 func (s *Server) Close() {
 	s.mu.Lock()
 	if !s.closed {

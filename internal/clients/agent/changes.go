@@ -186,8 +186,7 @@ func describe(ask history.Event) string {
 	return ask.Op + " " + ask.Key
 }
 
-// send asks in the background, over a connection of its own: one that is held up
-// holds up nothing else.
+// send asks in the background, over a connection of its own: one that is held up holds up nothing else.
 func (a *agent) send(ctx context.Context, line string) error {
 	verb, arg, _ := strings.Cut(line, " ")
 	alone := slices.Contains([]string{"finish", "retry"}, verb) && arg == ""

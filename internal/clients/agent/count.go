@@ -43,8 +43,7 @@ func parseCount(arg string) (c counting, err error) {
 	return c, nil
 }
 
-// maxTries is how often one increment is begun: one that the storage always
-// refuses would go on for ever.
+// maxTries is how often one increment is begun: one that the storage always refuses would go on for ever.
 const maxTries = 20
 
 // countPatience is for how long one increment may wait for the lock: until all others

@@ -34,8 +34,7 @@ func (h *held) lost() bool { return service.IsClosed(h.Done()) }
 
 func (h *held) waits() bool { return h.place != nil }
 
-// find is the last grant of a lock, or a place in its queue; nil: none, or it was
-// unlocked.
+// find is the last grant of a lock, or a place in its queue; nil: none, or it was unlocked.
 func (a *agent) find(lock string) *held {
 	for _, h := range slices.Backward(a.held) {
 		if h.lock == lock {
@@ -65,8 +64,7 @@ func (a *agent) about(lock string) history.Event {
 	return e
 }
 
-// under takes "under NAME" from the end of an argument: the lock that a request is
-// under, else the last.
+// under takes "under NAME" from the end of an argument: the lock that a request is under, else the last.
 func (a *agent) under(arg string) (rest, lock string) {
 	const word = " under "
 	i := strings.LastIndex(arg, word)
@@ -85,8 +83,7 @@ func oneLock(verb, arg string) (lock string, err error) {
 	return lock, nil
 }
 
-// lockFirst takes the name of a lock from the beginning of an argument; without one it
-// is --lock.
+// lockFirst takes the name of a lock from the beginning of an argument; without one it is --lock.
 func (a *agent) lockFirst(arg string) (lock, rest string) {
 	lock, rest, _ = strings.Cut(arg, " ")
 	if slices.Contains([]string{"", "within", "in"}, lock) {
@@ -177,8 +174,7 @@ func inTime(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", errNotGranted, err)
 }
 
-// reentrant is the tenure of a lock that the agent holds, and can take again; nil: there is
-// none.
+// reentrant is the tenure of a lock that the agent holds, and can take again; nil: there is none.
 func (a *agent) reentrant(lock string) service.Reentrant {
 	h := a.find(lock)
 	if h == nil || h.lost() {
@@ -309,8 +305,7 @@ func (a *agent) leave(ctx context.Context, r *request) history.Event {
 	return a.note(r.lock, "", fmt.Sprintf("%s unlocks %s once, and still holds it by its grant of token %d", a.Name, r.lock, a.about(r.lock).Token))
 }
 
-// unlocking is the request to release a lock. It has no held where the agent does not
-// hold it.
+// unlocking is the request to release a lock. It has no held where the agent does not hold it.
 func (a *agent) unlocking(lock string) *request {
 	r := &request{lock: lock, ask: a.about(lock)}
 	r.ask.Op = history.OpUnlock

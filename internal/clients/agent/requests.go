@@ -26,8 +26,7 @@ type request struct {
 	whole *string       // ID of the first write of the change that it is a part of; nil: it is none
 }
 
-// name has ask, an attempt at r, say by which ID it is known, and with which others
-// it belongs together.
+// name has ask, an attempt at r, say by which ID it is known, and with which others it belongs together.
 func (r *request) name(ask *history.Event, id string) {
 	ask.Request, ask.RetryOf = id, r.first
 	r.first = cmp.Or(r.first, id)
@@ -45,8 +44,7 @@ func (r *request) do(ctx context.Context, storage service.Data, answer *history.
 	return storage.Do(ctx, answer)
 }
 
-// start reports that r is asked, and returns the rest: to ask it, and to report
-// what became of it.
+// start reports that r is asked, and returns the rest: to ask it, and to report what became of it.
 func (a *agent) start(ctx context.Context, r *request) (rest func(context.Context, service.Data) history.Event) {
 	if err := a.readToken(ctx, r); err != nil {
 		notSent := a.conclude(a.invoke(r.ask), fence.Definite.Wrap(err))
@@ -111,8 +109,7 @@ func (a *agent) ask(r *request) history.Event {
 	return ask
 }
 
-// perform asks requests one after the other, until one does not succeed. It
-// returns the last outcome.
+// perform asks requests one after the other, until one does not succeed. It returns the last outcome.
 func (a *agent) perform(ctx context.Context, requests ...*request) (outcome history.Event) {
 	for _, r := range requests {
 		if outcome = a.start(ctx, r)(ctx, a.storage(r)); outcome.Kind != history.KindOK {

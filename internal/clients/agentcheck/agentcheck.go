@@ -278,8 +278,7 @@ type line struct {
 	err  error
 }
 
-// start starts the client that is checked, and awaits that it is ready. askedBefore is as in
-// agent.Args.
+// start starts the client that is checked, and awaits that it is ready. askedBefore is as in agent.Args.
 func (t *trial) start(askedBefore int) *client {
 	return t.launch(strings.ToLower(t.check.name), askedBefore, t.command)
 }

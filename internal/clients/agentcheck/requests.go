@@ -60,8 +60,7 @@ func inWords(l kv.Line) string {
 	return fmt.Sprintf("%s %s=%s in the scope %q with the token %d", l.Op, l.Key, l.Value, l.Scope, l.Token)
 }
 
-// requestsAreUnique: IDs of two requests, and of two by a process that takes the place of the
-// first one.
+// requestsAreUnique: IDs of two requests, and of two by a process that takes the place of the first one.
 func requestsAreUnique(t *trial) {
 	seen := make(map[string]bool)
 	for range 2 {

@@ -65,8 +65,7 @@ older than client 2's.`,
 	return cmd
 }
 
-// everyClients reports whether a setting is one of all commands, and not of the agent
-// alone.
+// everyClients reports whether a setting is one of all commands, and not of the agent alone.
 func everyClients(s setting.Setting) bool { return s.Name == setting.TTL || s.Name == setting.Token }
 
 // addSettings makes flags of the settings of clients, whatever the service is.

@@ -23,8 +23,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/tracing"
 )
 
-// requestTimeout bounds one request to a service. What it cuts off has an
-// unknown outcome.
+// requestTimeout bounds one request to a service. What it cuts off has an unknown outcome.
 const requestTimeout = 5 * time.Second
 
 // tracesTimeout is for how long the end waits for the last traces to be sent.

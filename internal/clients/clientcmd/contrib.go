@@ -21,8 +21,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// contrib behaves as the client of etcd's contrib/lock and says the same words,
-// which tutorials quote.
+// contrib behaves as the client of etcd's contrib/lock and says the same words, which tutorials quote.
 func contrib(cmd *cobra.Command, c *config, arg string) error {
 	mode, err := strconv.Atoi(arg)
 	if err != nil {

@@ -34,8 +34,7 @@ const (
 	statusSignal        = 128 // and the signal's number
 )
 
-// execTTL is the lease's default: a command is to outlast a moment in which nobody
-// renews it.
+// execTTL is the lease's default: a command is to outlast a moment in which nobody renews it.
 const execTTL = "10s"
 
 func execCommand(c *config) *cobra.Command {

@@ -74,8 +74,7 @@ type known struct{ at, mark int64 }
 // ladder is a scope's known marks, rising in both.
 type ladder []known
 
-// above is from when on the mark is known to be above a token: never, of the
-// highest that there is.
+// above is from when on the mark is known to be above a token: never, of the highest that there is.
 func (l ladder) above(token int64) int64 {
 	i := sort.Search(len(l), func(i int) bool { return l[i].mark > token })
 	if i == len(l) {

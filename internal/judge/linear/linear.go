@@ -119,8 +119,7 @@ func deadline(within time.Duration) time.Time {
 	return time.Now().Add(within)
 }
 
-// Fault is something that was done to the store while a history was made, for
-// the picture.
+// Fault is something that was done to the store while a history was made, for the picture.
 type Fault struct {
 	Name       string
 	Start, End int64 // on the history's clock

@@ -218,8 +218,7 @@ func (j *judge) guard(e history.Event) *scope {
 	return j.scope(e.Scope)
 }
 
-// guarded finds a key that two clients change under two locks at a time: no lock
-// guards it.
+// guarded finds a key that two clients change under two locks at a time: no lock guards it.
 func (j *judge) guarded(i int, e history.Event, a *attempt, t *tenure) {
 	last := j.lastOf(e.Key)
 	if last == nil || j.open[e.Key] {
@@ -233,8 +232,7 @@ func (j *judge) guarded(i int, e history.Event, a *attempt, t *tenure) {
 		j.name(i), t.scope.name, j.name(last.event), u.scope.name, e.Key)
 }
 
-// refuse judges a refusal, once for each attempt: one at several keys is told of once
-// for each key.
+// refuse judges a refusal, once for each attempt: one at several keys is told of once for each key.
 func (j *judge) refuse(i int, e history.Event) {
 	a := j.attempt(e)
 	if a.refused {

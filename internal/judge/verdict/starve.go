@@ -47,8 +47,7 @@ func (j *judge) starved(from, to time.Duration, lanes ...string) string {
 	return fmt.Sprintf("the machine gave %s no processor for %.1f s of the second before %.3f s", most.Lane, most.Took.Seconds(), most.At.Seconds())
 }
 
-// lacked is for how long, in all, some lanes got no processor between two events, each line
-// taken whole.
+// lacked is for how long, in all, some lanes got no processor between two events, each line taken whole.
 func (j *judge) lacked(first, last int, lanes ...string) (all time.Duration) {
 	for _, i := range j.hunger.lines {
 		if e := j.events[i]; e.At > j.events[first].At && e.At-starving < j.events[last].At && slices.Contains(lanes, e.Lane) {
@@ -74,8 +73,7 @@ func (j *judge) runOut(i int, e history.Event, t *tenure) {
 	j.astray = append(j.astray, history.Violation{Kind: history.Starved, Before: -1, Event: i, Text: t.starved})
 }
 
-// gaveUp notes that something was not done, for which a client got no processor or those that
-// it asked.
+// gaveUp notes that something was not done, for which a client got no processor or those that it asked.
 func (j *judge) gaveUp(i int, e history.Event) (why string) {
 	asked := i - 1
 	for asked >= 0 && !asks(j.events[asked], e) {

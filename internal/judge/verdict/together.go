@@ -80,8 +80,7 @@ func (j *judge) lastOfAll(s *set) (last *change) {
 	return last
 }
 
-// whole reports whether one author changed all keys, or nobody any, and no change
-// is half done.
+// whole reports whether one author changed all keys, or nobody any, and no change is half done.
 func (j *judge) whole(s *set) bool {
 	first := author(j.lastOf(s.keys[0]))
 	for _, key := range s.keys {

@@ -25,8 +25,7 @@ type change struct {
 	found  bool    // by a read
 }
 
-// compareValues holds what was found against what was written, and says what was
-// lost with which restart.
+// compareValues holds what was found against what was written, and says what was lost with which restart.
 func (j *judge) compareValues(order []int) (lost map[int][]*change) {
 	v := values{judge: j, changes: make(map[string][]*change), open: make(map[string]bool), lost: make(map[int][]*change)}
 	for _, i := range order {

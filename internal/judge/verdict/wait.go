@@ -127,8 +127,7 @@ func (j *judge) pass(s *stretch, i int, lasts, runs, awaited, anew bool) (one, a
 	return one, all
 }
 
-// watch measures for how long locks are free, or held by the dead, while clients wait
-// for them.
+// watch measures for how long locks are free, or held by the dead, while clients wait for them.
 func (j *judge) watch(i int, e history.Event) {
 	switch {
 	case e.Kind == history.KindGranted:
@@ -144,8 +143,7 @@ func (j *judge) watch(i int, e history.Event) {
 	}
 }
 
-// await takes in that a client asks for a lock, and perhaps waits for it, or is told what
-// became of that.
+// await takes in that a client asks for a lock, and perhaps waits for it, or is told what became of that.
 func (j *judge) await(i int, e history.Event) {
 	s := j.scope(e.Scope)
 	w := s.waitOf(e.Lane)

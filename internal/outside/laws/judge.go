@@ -112,8 +112,7 @@ type judge struct {
 	speaks Speaks
 }
 
-// Ask finds out what a storage speaks. An error says why it cannot be asked, or that it speaks
-// nothing.
+// Ask finds out what a storage speaks. An error says why it cannot be asked, or that it speaks nothing.
 func Ask(ctx context.Context, o Options) (speaks Speaks, err error) {
 	j, err := newJudge(o)
 	if err != nil {
@@ -344,8 +343,7 @@ func (j *judge) manyMarksStay(ctx context.Context, l fencetest.Law) error {
 	return l.Check(ctx, s)
 }
 
-// scopesFor is how many scopes there are for a storage that has taken so long for those that
-// were tried.
+// scopesFor is how many scopes there are for a storage that has taken so long for those that were tried.
 func scopesFor(took time.Duration) int {
 	return min(max(minScopes, int(scopesTime*tried/max(took, 1))), maxScopes)
 }

@@ -33,8 +33,7 @@ type Server struct {
 	Dir     string // for its files; every Start gets the same
 	// Stays: every Start gets the same address, too.
 	Stays bool
-	// Listen begins to read what a process of it says on standard output. nil: nobody wants
-	// to know.
+	// Listen begins to read what a process of it says on standard output. nil: nobody wants to know.
 	Listen func(*proc.Process)
 
 	group   *proc.Group

@@ -149,8 +149,7 @@ func (g *gate) forward(w http.ResponseWriter, r *http.Request, to *url.URL) (got
 	return got
 }
 
-// again makes the same request as another client, with another token where the first one had
-// its own.
+// again makes the same request as another client, with another token where the first one had its own.
 func (g *gate) again(ctx context.Context, q *request, token, other string) answer {
 	r, err := http.NewRequestWithContext(ctx, q.method, q.path, bytes.NewReader(q.body))
 	if err != nil {

@@ -59,8 +59,7 @@ type section struct {
 	Runs            []shown
 }
 
-// Ends are what came of a scenario's runs: of rounds that came to the same, one
-// entry.
+// Ends are what came of a scenario's runs: of rounds that came to the same, one entry.
 func (s section) Ends() (list []end) {
 	for _, r := range s.Runs {
 		i := slices.IndexFunc(list, func(e end) bool { return e.same(r) })

@@ -43,8 +43,7 @@ func Clean(s string, width int) string {
 	return Prefix(b.String(), width-1) + "…"
 }
 
-// Prose is Clean for text that was written for people, where a line break is a
-// space.
+// Prose is Clean for text that was written for people, where a line break is a space.
 func Prose(s string) string {
 	return Clean(strings.Join(strings.Fields(s), " "), maxText)
 }

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Tone is what a word, an arrow or a sign means for the reader; pictures choose its
-// colour by it.
+// Tone is what a word, an arrow or a sign means for the reader; pictures choose its colour by it.
 type Tone string
 
 // The tones.
@@ -109,6 +108,5 @@ func (k Keys) Shown(except ...Key) []Key {
 // passed: its rows are evenly spaced and would hide it.
 const longWait = 500 * time.Millisecond
 
-// Waits reports whether so much time passes between two rows that a picture is
-// to show it.
+// Waits reports whether so much time passes between two rows that a picture is to show it.
 func Waits(above, r Row) bool { return r.Start()-above.At >= longWait }

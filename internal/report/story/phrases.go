@@ -9,8 +9,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// The words of the rows. Each names its actor, so that it can be read without
-// the picture beside it.
+// The words of the rows. Each names its actor, so that it can be read without the picture beside it.
 
 func name(lane string) string {
 	switch lane {
@@ -24,8 +23,7 @@ func name(lane string) string {
 
 func lock(scope string) string { return cmp.Or(scope, "the lock") }
 
-// token names the token of e between before and after, and says where there is
-// none.
+// token names the token of e between before and after, and says where there is none.
 func token(e history.Event, before, after string) Text {
 	if e.Token == 0 {
 		return Say("%sno"+Tie+"token%s", before, after)
@@ -238,8 +236,7 @@ func value(key string, e history.Event) Text {
 	return Solid(pair(key, e.Value))
 }
 
-// done says that the storage applied e; loudly, where e changes something that it
-// must not.
+// done says that the storage applied e; loudly, where e changes something that it must not.
 func done(e history.Event, fencing, harmful bool) Text {
 	said := "applied"
 	if !fencing {

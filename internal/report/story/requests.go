@@ -62,12 +62,10 @@ func (rs *requests) look(events []history.Event) []*request {
 	return about
 }
 
-// wait notes that a request is under way for longer than a step, where it is not
-// known what became of it.
+// wait notes that a request is under way for longer than a step, where it is not known what became of it.
 func (r *request) wait() { r.sent = r.sent || !r.settled }
 
-// ask takes in a request. Whatever its client still waits for is under way for
-// longer than a step.
+// ask takes in a request. Whatever its client still waits for is under way for longer than a step.
 func (rs *requests) ask(r *request) {
 	e := r.invoke
 	if before := rs.last[e.Lane]; before != nil {
@@ -91,8 +89,7 @@ func (rs *requests) hit(e history.Event) {
 	}
 }
 
-// askingOf is how a client's request is known that an event is about. A look may
-// leave out the scope.
+// askingOf is how a client's request is known that an event is about. A look may leave out the scope.
 func askingOf(client string, e history.Event) asking {
 	if server(e.Op) == history.LaneStorage {
 		e.Scope = ""

@@ -38,8 +38,7 @@ func (r Result) Drawing() Drawing {
 	return Drawing{Events: r.Events, Outcome: r.Outcome}
 }
 
-// trouble says why a run has no verdict, in a sentence: of all that is wrong with a
-// history, the first.
+// trouble says why a run has no verdict, in a sentence: of all that is wrong with a history, the first.
 func trouble(err error) string {
 	var invalid *history.InvalidError
 	if errors.As(err, &invalid) && len(invalid.Problems) > 0 {
@@ -56,8 +55,7 @@ func (r Result) Run() history.Run {
 	return *r.Events[0].Run
 }
 
-// Name is what a run is called: scenario, variant and, where there are several,
-// the round.
+// Name is what a run is called: scenario, variant and, where there are several, the round.
 func (r Result) Name() string {
 	name := strings.TrimSpace(r.Scenario + " " + r.Variant) // a file that cannot be read has no variant
 	if r.Round > 0 {

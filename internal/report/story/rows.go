@@ -50,8 +50,7 @@ func Index(lanes []Lane, name string) int {
 	return slices.IndexFunc(lanes, func(l Lane) bool { return l.Name == name })
 }
 
-// Row is one step of the story: one line in the terminal, one level in the
-// diagram.
+// Row is one step of the story: one line in the terminal, one level in the diagram.
 type Row struct {
 	At      time.Duration // never before the row above
 	Class   Class
@@ -247,8 +246,7 @@ func (b *Builder) lane(name string) bool {
 	return true
 }
 
-// Details says all that is known of a row, a line each: a name, a colon, and
-// the value.
+// Details says all that is known of a row, a line each: a name, a colon, and the value.
 func (r Row) Details() string {
 	e := r.Event
 	var b strings.Builder

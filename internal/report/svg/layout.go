@@ -87,8 +87,7 @@ func (p *panel) tight() bool { return p.rail < 90 }
 
 func (l Layout) room() int { return (l.width - 2*l.margin) / l.least }
 
-// lines is row i's text as it fits beside the lanes; or below, where it begins with
-// the time.
+// lines is row i's text as it fits beside the lanes; or below, where it begins with the time.
 func (p *panel) lines(i int) []story.Text {
 	text := p.rows[i].Text
 	if p.phone && p.timed(i) {

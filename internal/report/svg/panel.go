@@ -215,8 +215,7 @@ func choose(lanes []story.Lane, rows []story.Row, room int) (drawn []story.Lane,
 	return drawn, left
 }
 
-// within is a row where only some lanes are drawn. Of a message from or to another
-// one there is its end.
+// within is a row where only some lanes are drawn. Of a message from or to another one there is its end.
 func within(r story.Row, drawn []story.Lane) story.Row {
 	lanes := make([]story.Lane, 0, len(drawn))
 	for _, l := range r.Lanes {

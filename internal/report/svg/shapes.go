@@ -269,8 +269,7 @@ func (p *panel) message(i int, r story.Row, from, to int) {
 	p.Arrows = append(p.Arrows, a)
 }
 
-// pairsOf joins the rows in which requests were sent with those in which they
-// arrive, both ways.
+// pairsOf joins the rows in which requests were sent with those in which they arrive, both ways.
 func pairsOf(rows []story.Row) map[int]int {
 	pairs, sent := make(map[int]int), make(map[string]int)
 	for i, r := range rows {
@@ -284,8 +283,7 @@ func pairsOf(rows []story.Row) map[int]int {
 	return pairs
 }
 
-// token writes the token on its arrow, between the first lane and the next, as
-// far as there is room.
+// token writes the token on its arrow, between the first lane and the next, as far as there is room.
 func (p *panel) token(r story.Row, from, dir, y int) {
 	s := p.named("token", r.Token, p.rail-38)
 	if s == "" {
@@ -300,8 +298,7 @@ func (p *panel) token(r story.Row, from, dir, y int) {
 	p.Labels = append(p.Labels, label{x, y + 4, "token", story.Strong("%s", s)})
 }
 
-// mark writes the mark behind the storage's line where it changed, as far as
-// there is room.
+// mark writes the mark behind the storage's line where it changed, as far as there is room.
 func (p *panel) mark(r story.Row, at, dir, y int) {
 	room, class, gap := p.rail-12, "mark", 8
 	if r.Harmful() {
@@ -320,8 +317,7 @@ func (p *panel) mark(r story.Row, at, dir, y int) {
 	}
 }
 
-// named is a number after its name, or alone where there is less room; "": there
-// is none, or no number.
+// named is a number after its name, or alone where there is less room; "": there is none, or no number.
 func (p *panel) named(name, number string, room int) string {
 	for _, s := range []string{name + story.Tie + number, number} {
 		if number != "" && pixels(s, p.smallSize) <= room {

@@ -130,8 +130,7 @@ type tear struct {
 	Waves string // path
 }
 
-// arrow is a shaft and what is at its end: a head or, where it was refused, a
-// cross.
+// arrow is a shaft and what is at its end: a head or, where it was refused, a cross.
 type arrow struct {
 	seg
 	Head, Cross string // paths

@@ -1,5 +1,4 @@
-// Package terminal draws the rows of a run as lines of text, also while the run
-// goes on.
+// Package terminal draws the rows of a run as lines of text, also while the run goes on.
 package terminal
 
 import (
