@@ -11,8 +11,7 @@ import (
 type Problem struct {
 	Kind ProblemKind `json:"kind"`
 	Line int         `json:"line"`
-	// Against is the line that Line contradicts. 0: it is wrong by itself, or for something
-	// that is missing.
+	// Against is the line that Line contradicts. 0: Line is wrong alone, or something is missing.
 	Against int    `json:"against,omitempty"`
 	Text    string `json:"text"`
 }
@@ -59,8 +58,7 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// Check says why a history cannot be judged, in the order of its lines: what is
-// missing, and what the accounts say of one another that cannot be. None: it can.
+// Check says why a history cannot be judged, line by line: what is missing or contradicts. None: it can.
 func Check(events []Event) []Problem {
 	c := newChecker(events)
 	c.accounts()
@@ -149,8 +147,7 @@ type heldSince struct {
 	line   int
 }
 
-// newChecker takes in what may stand anywhere in the history: where clocks step
-// back an answer comes before its question.
+// newChecker takes in what may stand anywhere: where clocks step back an answer precedes its question.
 func newChecker(events []Event) *checker {
 	c := &checker{
 		run: *events[0].Run, events: events,

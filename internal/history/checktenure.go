@@ -35,8 +35,7 @@ func (c *checker) tenure(e Event) {
 	}
 }
 
-// begins holds what the lock service tells of a tenure against what it tells of it
-// elsewhere, and against its client, who has to have asked for it.
+// begins holds a tenure against what else the lock service tells of it, and its client's asking.
 func (c *checker) begins(e Event, a *accountOf) {
 	if e.Kind == KindGranted {
 		a.granted = c.line
@@ -49,8 +48,7 @@ func (c *checker) begins(e Event, a *accountOf) {
 	}
 }
 
-// tellsOf reports whether an event says of a tenure nothing but what is known of it.
-// What it leaves out it does not say.
+// tellsOf reports whether an event agrees with what is known of a tenure, but for what it leaves out.
 func tellsOf(e Event, known Entry) bool {
 	return (e.Client == "" || e.Client == known.Client) && (e.Scope == "" || e.Scope == known.Scope) &&
 		(e.Token == 0 || known.Token == 0 || e.Token == known.Token) && (e.Mode == fence.Exclusive || e.Mode == known.Mode)
@@ -84,9 +82,8 @@ func (c *checker) toldOf(e Event, a *accountOf) {
 	}
 }
 
-// canHave reports whether a client can be told of a tenure that was granted: it is its own,
-// or that of the client whose session it uses. Where both were told of it, and worked in
-// it, that is judged.
+// canHave reports whether a client can be told of a tenure: its own, or that of the client whose session it
+// uses. If both were told of it, and worked in it, the judge decides.
 func (c *checker) canHave(client string, a *accountOf) bool {
 	own, other := clientTenure{client, a.first.Tenure}, clientTenure{a.first.Client, a.first.Tenure}
 	return c.session(client) == c.session(a.first.Client) || c.told[other] != nil && c.worked[own] && c.worked[other]
@@ -111,9 +108,8 @@ func (c *checker) lost(e Event, a *accountOf) {
 	}
 }
 
-// ofItsKey reports whether a request names a key as its scope, as where the storage keeps
-// a mark for each key: of a change the first one. The answer to a request is held against
-// the request.
+// ofItsKey reports whether a request has a key as its scope, as where each key has a mark; a change has its
+// first one. The answer to a request is held against the request.
 func ofItsKey(e Event) bool {
 	switch {
 	case !AsksStorage(e.Op):
@@ -191,8 +187,7 @@ func (c *checker) toldToken(e Event) {
 	}
 }
 
-// mayShow reports whether a request shows what its client was told of its tenure,
-// or, while it waits in the queue, what the lock service says of its place.
+// mayShow reports whether a request shows what its client was told, or, in the queue, its place's token.
 func (c *checker) mayShow(e Event) bool {
 	how := c.run.Tokens[e.Lane]
 	switch {

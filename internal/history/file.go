@@ -94,9 +94,8 @@ var fields = func() (names []string) {
 	return names
 }()
 
-// checkFields holds a line to what package json overlooks: a field that stands
-// twice or in other letters, a number that is no token, and what comes after the
-// event.
+// checkFields refuses what package json overlooks: a field that stands twice or in other letters, a number
+// that is no token, and what comes after the event.
 func checkFields(line []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
@@ -250,8 +249,7 @@ const (
 	maxAhead = time.Second // by which its clock may be ahead of that of the reader
 )
 
-// Said is how much a program has said, and of which time it spoke last. The zero value is
-// that of one that has said nothing.
+// Said is how much a program has said, and of which time last. The zero value has said nothing.
 type Said struct {
 	bytes int
 	last  time.Duration
@@ -265,8 +263,7 @@ func (s *Said) Line(line []byte) error {
 	return nil
 }
 
-// Time refuses a time, since 1970, that does not follow from the one before on the machine's
-// clock. The program was started when it began.
+// Time refuses a time, since 1970, before the last one or before the program began, or yet to come.
 func (s *Said) Time(at time.Duration, began time.Time) error {
 	last := s.last
 	s.last = at

@@ -284,8 +284,7 @@ func (l *Ledger) toldOf(e Entry) {
 	}
 }
 
-// believe takes in that a client takes a tenure for its own. Who has ceased to do so once
-// knows better, even if it works on.
+// believe takes in that a client takes a tenure for its own. Who has ceased to do so does not begin again.
 func (l *Ledger) believe(e Entry) *Holding {
 	h := l.holding(e.Lane, e.Event)
 	if !h.Began.Came() {
@@ -295,8 +294,7 @@ func (l *Ledger) believe(e Entry) *Holding {
 	return h
 }
 
-// disbelieve takes in that a client does not believe any longer in the tenure that e names;
-// where e names none, in those of its lock; where it names no lock, in all.
+// disbelieve takes in that a client gives up the tenure that e names; or those of its lock; or all.
 func (l *Ledger) disbelieve(e Entry) {
 	list := l.Holdings
 	if e.Tenure != "" {

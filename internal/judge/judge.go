@@ -28,8 +28,7 @@ type Opinion struct {
 	Reason     string `json:"reason,omitempty"` // why it is undecided
 }
 
-// Whether the storage did what a fenced storage does: whether there is one order
-// in which all operations can have happened, by the laws of a fenced store.
+// Whether the storage is fenced: whether one order of all operations obeys the laws of a fenced store.
 const (
 	Yes       = "yes"
 	No        = "no"
@@ -94,16 +93,14 @@ func (j *Judgement) compare(fenced bool) {
 	j.Mismatches = append(j.Mismatches, text+", expected "+expected)
 }
 
-// Open reports whether nobody knows what came of the run: what would decide could not be seen,
-// and the storage did not break its law. If it did, that is certain.
+// Open reports whether the run is undecided. A storage that broke its law is certain, and not open.
 func (j Judgement) Open() bool {
 	broke := slices.ContainsFunc(j.Mismatches, func(m string) bool { return m == notFenced })
 	return j.Name == history.Undecided && !broke
 }
 
-// Visualize writes porcupine's page on the storage's history, self-contained
-// HTML, with the run's faults. It makes its own check, and so takes as long as
-// Judge; where there is nothing to check, an error says why.
+// Visualize writes porcupine's page on the storage's history, with the run's faults. It checks once more, and
+// so takes as long as Judge; an error says why there is nothing to check.
 func Visualize(w io.Writer, events []history.Event) error {
 	ops, err := operations(events)
 	if err != nil {

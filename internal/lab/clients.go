@@ -140,8 +140,7 @@ func Lacks(s *service.Service, v *scenario.Variant) string {
 	return ""
 }
 
-// launchClient starts the program of a client: the user's, if the scenario names one, else the
-// agent. That starts a JVM, if the client's recipe is in Java.
+// launchClient starts the program of a client: the user's, or the agent, which starts a JVM for a recipe in Java.
 func (r *run) launchClient(name string, env, args []string) (*proc.Process, error) {
 	c, group := r.variant.Clients[name], r.world.group
 	if command := c.Command.Words; command != nil {

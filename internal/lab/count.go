@@ -50,8 +50,7 @@ type victim struct {
 	wrote  int // writes that the storage had applied when its lease was over; -1: it is not over yet
 }
 
-// count makes all clients increment a key side by side, and stops whom chance
-// has chosen, until a successor has written, or nobody else is left to.
+// count has all clients count, and stops whom chance chose until a successor has written, or none is left.
 func (r *run) count(ctx context.Context, s scenario.Step) error {
 	halts := r.draw(s.Times)
 	stood, counted := make(map[string]int), make(map[string]int)
@@ -115,8 +114,7 @@ func (r *run) overtaken(v *victim) bool {
 	return v.wrote >= 0 && r.state.writes > v.wrote
 }
 
-// draw chooses, by the seed, at which of their increments which clients are
-// stopped: in the first half, so that there are successors.
+// draw chooses, by the seed, who is stopped at which increment: in the first half, so that others follow.
 func (r *run) draw(times int) map[string][]string {
 	chance := rand.New(rand.NewPCG(r.seed, 0))
 	type choice struct {

@@ -10,8 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// killFault ends a client's process by SIGKILL: it says goodbye to nobody. It waits
-// until all that the process told is taken in.
+// killFault ends a client by SIGKILL, and waits until all that the process told is taken in.
 var killFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill CLIENT", About: "Kills the client (SIGKILL); the TTL frees its locks.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, _ scenario.Step) string {
@@ -57,8 +56,7 @@ var killStorageFault = action{
 	},
 }
 
-// restartFault starts a new process in place of a killed one: it has the name and the
-// network of the old one, and knows nothing of what that did.
+// restartFault starts a new process for a killed one, of the same name and network. It knows nothing.
 var restartFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "restart CLIENT", Dead: true, Check: checkRestart,
 		About: "Starts the killed client again, as a new process that holds nothing."},

@@ -32,9 +32,8 @@ type Options struct {
 	// the world is made ready for: the locks that they name, and their faults of the
 	// lock service; no other ones can come.
 	Next func() <-chan scenario.Step
-	// Look, if not nil, is shown the history so far, in order, while the run goes on:
-	// whenever a step is over, and every now and then meanwhile. The history is the
-	// callee's to keep.
+	// Look, if not nil, is shown the history so far, in order, whenever a step is over, and now and then
+	// meanwhile. The history is the callee's to keep.
 	Look func([]history.Event)
 	// Services are the lock services that there are.
 	Services []*service.Service
@@ -42,23 +41,19 @@ type Options struct {
 	Endpoints []string
 	// Shared are servers that several runs use; nil: each run has its own.
 	Shared *Shared
-	// UsersStorage is the storage, if that is not ours. A command that the variant names for its
-	// storage is one as well.
+	// UsersStorage is the storage, if it is not ours, nor a command that the variant names.
 	UsersStorage *UsersStorage
-	// Lane, if not nil, is where people read what the processes of a lane of the history
-	// say, as it is said. A run with lanes has servers of its own.
+	// Lane, if not nil, is where people read what a lane's processes say. The run has its own servers then.
 	Lane func(name string) io.Writer
 	// Waits, if not nil, is told of a server that takes long to start, and what it lacks.
 	Waits func(text string)
 	// Seed is for what is chosen at random.
 	Seed uint64
-	// Patience is for how long a step may wait for what it names, beyond leases
-	// that it has to wait for and delays that it asks for. 0: 15 s.
+	// Patience is how long a step may wait, beyond leases and delays that it asks for. 0: 15 s.
 	Patience time.Duration
 }
 
-// How long what is awaited may take, beyond the leases that it has to wait for.
-// A deadline that passes is an error of the run, never a verdict.
+// How long what is awaited may take, beyond leases. A deadline that passes is an error, never a verdict.
 const (
 	startDeadline = 2 * time.Minute
 	loadDeadline  = 2 * time.Minute
@@ -92,9 +87,8 @@ type failure struct {
 	err     error
 }
 
-// Run runs a variant of a scenario in a world of its own and returns its
-// history, also with an error: then it is the history until there. A run that
-// fails has no verdict. Nothing of the world is left behind.
+// Run runs a variant of a scenario in a world of its own and returns its history, with an error until there.
+// A run that fails has no verdict. Nothing of the world is left behind.
 func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Options) (events []history.Event, err error) {
 	of := service.Named(o.Services, v.World.Service)
 	if of == nil {
@@ -200,8 +194,7 @@ func (r *run) start(ctx context.Context, o Options) error {
 	return nil
 }
 
-// unlocked is a history of which the run says that no client asked for a lock. What was
-// shown of it while the run went on stays as it is.
+// unlocked marks a history in which no client asked for a lock. What was shown of it before stays as it is.
 func unlocked(events []history.Event) []history.Event {
 	run := *events[0].Run
 	run.Unlocked = true
@@ -233,8 +226,7 @@ func (r *run) about(o Options) string {
 	return r.variant.About + "; " + f.String()
 }
 
-// await takes in what the world's accounts say until done, or until within has
-// passed; what names what is awaited.
+// await takes in what the accounts say until done, or until within has passed; what names what is awaited.
 func (r *run) await(ctx context.Context, what string, within time.Duration, done func() (bool, error)) error {
 	return r.awaitAlso(ctx, what, within, nil, done)
 }
@@ -267,8 +259,7 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 	}
 }
 
-// hear takes in events of an account while something is awaited. An account that cannot go on is
-// an error.
+// hear takes in events of an account. An account that cannot go on is an error.
 func (r *run) hear(events []history.Event, what string) error {
 	for _, e := range events {
 		r.state.take(e)

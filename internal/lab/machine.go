@@ -11,8 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-// How the machine is seen to starve processes: so often the kernel is asked for how long they
-// were ready to run, and waited for a processor, and so long is told.
+// How often the kernel is asked for how long processes have waited for a processor, and what is told.
 const (
 	starvePeriod = time.Second
 	starvedFor   = 250 * time.Millisecond
@@ -62,8 +61,7 @@ func (r *run) hungry(now time.Time) []history.Event {
 	return events
 }
 
-// starvation are the events of what lanes lacked in a time until now. Threads that waited side
-// by side lacked no more than that time.
+// starvation are the events of what lanes lacked until now. Threads side by side lack no more than the time.
 func starvation(now time.Time, within time.Duration, lacked map[string]time.Duration) (events []history.Event) {
 	for _, lane := range slices.Sorted(maps.Keys(lacked)) {
 		if took := min(lacked[lane], within, starvePeriod); took >= starvedFor {
@@ -73,8 +71,7 @@ func starvation(now time.Time, within time.Duration, lacked map[string]time.Dura
 	return events
 }
 
-// bounds are what the lock service promises of the run: nothing where the story has one
-// of its faults, as they are no events of their own, or where the servers are others'.
+// bounds are what the lock service promises: nothing of others' servers, or where the story has its faults.
 func (r *run) bounds(o Options) (bounds map[string]time.Duration, handover time.Duration) {
 	ofServers := func(s scenario.Step) bool { return r.actions[s.ID].ofService }
 	if r.service.Bounds == nil || len(o.Endpoints) > 0 || slices.ContainsFunc(r.variant.Steps, ofServers) {
@@ -83,8 +80,7 @@ func (r *run) bounds(o Options) (bounds map[string]time.Duration, handover time.
 	return r.service.Bounds(r.variant.World.Settings, r.variant.Clients)
 }
 
-// How the machine is seen to stand still: this program looks at the clock so often, and
-// was kept from it for so long.
+// How the machine is seen to stand still: how often the clock is looked at, and how late that was.
 const (
 	lookPeriod = 50 * time.Millisecond
 	stoodStill = 500 * time.Millisecond

@@ -26,8 +26,7 @@ func (n *links) close() {
 	}
 }
 
-// partitionFault cuts a client off from the lock service: nothing passes, either way.
-// TCP keeps what was sent, and delivers it when the network works again.
+// partitionFault cuts a client off from the lock service, both ways. TCP delivers later what was sent.
 var partitionFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "partition CLIENT from SERVICE", Other: scenario.TheService, Check: checkCut,
 		About: "Nothing passes between them, either way."},

@@ -34,12 +34,10 @@ func (r *run) play(ctx context.Context, next func() <-chan scenario.Step) error 
 	}
 }
 
-// lastWords is for how long a step that has failed waits for news: clients notice that a server is gone
-// before the kernel tells of its end.
+// lastWords is how long a failed step waits for news: the kernel may tell of a server's end last.
 const lastWords = 300 * time.Millisecond
 
-// because is why a step has failed. If a process has ended, or has said what cannot be, that says more
-// than what has come of it.
+// because is why a step has failed. That a process has ended, or what it said, says more than what follows.
 func (r *run) because(ctx context.Context, failed error) error {
 	within, cancel := context.WithTimeout(ctx, lastWords)
 	defer cancel()
@@ -50,8 +48,7 @@ func (r *run) because(ctx context.Context, failed error) error {
 	return fmt.Errorf("%w (%w)", news, failed)
 }
 
-// awaitStep returns the next step, if there is one more. Until it comes, the run takes in
-// what the world's accounts say: leases run out whether or not there is a step.
+// awaitStep returns the next step, if there is one. Meanwhile the run takes in what the accounts say.
 func (r *run) awaitStep(ctx context.Context, next <-chan scenario.Step) (step scenario.Step, more bool, err error) {
 	const what = "the next step"
 	for {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// Shared are servers that are started once and serve several runs: those of lock
-// services that take long to start. The zero value has none yet; Exe and Waits are as in Options.
+// Shared are servers that start once and serve several runs, as they start slowly. The zero value has none
+// yet; Exe and Waits are as in Options.
 type Shared struct {
 	Exe   string
 	Waits func(text string)

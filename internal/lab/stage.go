@@ -65,8 +65,7 @@ func (r *run) Ends(p *proc.Process) { r.world.ends.Store(p, true) }
 
 func (r *run) Go(do func()) { r.world.readers.Go(do) }
 
-// Meanwhile does something that takes time, while it takes in what the accounts
-// say: a process whose account nobody reads stands still.
+// Meanwhile does something long, and takes in what the accounts say: processes that nobody reads stand still.
 func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("after %v still waiting for %s", r.patience, what))
 	defer cancel()
@@ -129,8 +128,7 @@ func starting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
 }
 
-// startServers starts the lock service and the storage on free ports: side by side,
-// unless the storage has to know where the service is.
+// startServers starts lock service and storage side by side, unless the storage asks the service.
 func (r *run) startServers(ctx context.Context, o Options) error {
 	ctx, cancel := starting(ctx)
 	defer cancel()

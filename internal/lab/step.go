@@ -26,8 +26,7 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 	return a.do(r, ctx, s)
 }
 
-// nameAsked gives the name of a step to a lock that its client has asked for before: by that
-// step it asks for nothing.
+// nameAsked gives a step's name to a lock that its client has asked for: the step itself asks nothing.
 func (r *run) nameAsked(s scenario.Step, lock string) {
 	if s.Name != "" {
 		r.noteAsked(s, lock, "waits for "+lock+", which it has asked for")
@@ -41,9 +40,8 @@ func (r *run) noteAsked(s scenario.Step, lock, does string) {
 	r.recorder.add(e)
 }
 
-// lock makes a client take the lock. On a machine that stands still for a moment
-// its lease may run out before it has the lock, which is no part of any story: then
-// it asks anew.
+// lock makes a client take the lock. If the machine stands still, its lease may run out before it has the
+// lock, which is no part of any story: then it asks anew.
 func (r *run) lock(ctx context.Context, s scenario.Step) error {
 	if k := r.state.client(s.Client).claim(r.lockOf(s)); k.queued != "" {
 		r.nameAsked(s, k.lock)
@@ -137,8 +135,7 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 	return r.await(ctx, teller+" to tell of "+what, r.within(s.Client), func() (bool, error) { return r.state.told(reply), nil })
 }
 
-// nothingBegun reports whether a client has looked whether it holds its lock, did not, and
-// so began nothing, which it notes. That is known only while the run goes on.
+// nothingBegun reports, and notes, that a client looked, did not hold its lock, and so began nothing.
 func (r *run) nothingBegun(client string) bool {
 	c := r.state.client(client)
 	if c.reply.Kind != history.KindFail && c.reply.Kind != history.KindUnknown {
@@ -187,8 +184,7 @@ func (r *run) requests(s scenario.Step) []history.Change {
 	return []history.Change{{}}
 }
 
-// send makes a client send something whose answer is not waited for. A client
-// that stands still does it as soon as it can.
+// send makes a client send without waiting for the answer; one that stands still does so later.
 func (r *run) send(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
 	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {

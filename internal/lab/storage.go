@@ -18,8 +18,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
-// storage is what the lock is to protect: a process that keeps its address and
-// its files when it is started again, or one that is not ours.
+// storage is what the lock protects: a process that keeps address and files, or one that is not ours.
 type storage struct {
 	addr    string
 	args    []string
@@ -170,9 +169,8 @@ func (r *run) usersStorage(o Options) *UsersStorage {
 	return o.UsersStorage
 }
 
-// startUsers makes the gate before a storage that is not ours, and starts what a command
-// runs. In a storage that goes on without the run, its keys and scopes lie below a prefix of
-// the run's own.
+// startUsers makes the gate before a storage that is not ours, and starts its command. In a storage that goes on
+// without the run, keys and scopes lie below a prefix of the run's own.
 func (r *run) startUsers(ctx context.Context, f UsersStorage) error {
 	gate, err := program.NewGate(f.String())
 	if err != nil {

@@ -61,8 +61,7 @@ func (s *state) kin(tenure string) (list []*owner) {
 	return list
 }
 
-// nameOf is the lock service's name of an event's tenure. A client names all kin alike, and
-// means the one that it was told of: the latest at that time.
+// nameOf is the lock service's name of an event's tenure. A client names all kin alike, and means the latest.
 func (s *state) nameOf(e history.Event) string {
 	switch e.Kind {
 	case history.KindGranted, history.KindEnded, history.KindQueued:
@@ -87,9 +86,8 @@ func (s *state) queues(client, lock, tenure string) {
 	s.release(o)
 }
 
-// waits says that a client stands in the queue: its place is the one that was
-// taken since a revision, and that no client has told of yet. It reports whether
-// there is one.
+// waits says that a client queues: it has the place that was taken since a revision, and of which no client has
+// told yet. It reports whether there is one.
 func (s *state) waits(client, lock string, since fence.Token) bool {
 	for _, t := range s.ledger.Tenures {
 		if t.Client == "" && t.Scope == lock && !t.Ended.Came() && t.Token > since {
@@ -100,8 +98,7 @@ func (s *state) waits(client, lock string, since fence.Token) bool {
 	return false
 }
 
-// observed is told by the observer that a tenure was queued for, began or ended. The observer
-// does not know the client. Where nobody else does, its word is waited for.
+// observed takes in the observer's word of a tenure, and keeps it until somebody says who its client is.
 func (s *state) observed(e history.Event) {
 	o, slot := s.owner(e.Tenure), s.recorder.slot(e.Tenure)
 	switch {
@@ -204,8 +201,7 @@ func (s *state) ascribe() {
 	}
 }
 
-// unseen are the tenures of which no client has spoken, in their order. One that another in
-// its slot makes somebody's is none.
+// unseen are tenures, in order, of which no client has spoken, and that no other in the slot gives away.
 func (s *state) unseen() (list []*owner) {
 	for _, t := range s.ledger.Tenures {
 		spoken := func(k *owner) bool { return k.Client != "" }
@@ -217,8 +213,7 @@ func (s *state) unseen() (list []*owner) {
 	return list
 }
 
-// taker is the only question by which a lock can have been taken unseen at a time; nil where
-// there is none, or where there are several.
+// taker is the only question by which a lock can have been taken unseen at a time; nil: none, or several.
 func (s *state) taker(lock string, at time.Duration) *history.Ask {
 	var likely, refused []*history.Ask
 	for _, a := range s.ledger.Asks {
@@ -262,9 +257,8 @@ func (c *clientState) claim(lock string) *claim {
 // latest is the tenure that the client was granted last, or has queued for since.
 func (k *claim) latest() string { return cmp.Or(k.queued, k.tenure) }
 
-// last is what the client has of the lock that a step is about which names none, as its
-// agent understands the step: that of the last grant, or place in a queue, which it has
-// not let go of.
+// last is the client's claim for a step that names no lock, as its agent has it: by the last grant, or place in
+// a queue, which the client has not let go of.
 func (c *clientState) last() *claim {
 	if len(c.claims) == 0 {
 		return new(claim)

@@ -10,8 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-// terminateFault ends a client's process by SIGTERM, as a service manager does: the client has time
-// to put things in order. It waits for the end, and until all that the process told is taken in.
+// terminateFault asks a client to end (SIGTERM), and waits until it has, and all it told is taken in.
 var terminateFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "terminate CLIENT",
 		About: "Asks the client to end (SIGTERM): it releases its locks, waits for its requests, and ends.",

@@ -10,8 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// Format writes a scenario with one variant, whose story is these steps and whose
-// expected verdict is this one. Parse reads what Format writes.
+// Format writes a scenario with one variant, of these steps and this verdict. Parse reads it.
 func (l *Language) Format(s *Scenario, v *Variant, steps []Step, verdict string) ([]byte, error) {
 	var clients strictyaml.Mapping
 	for _, name := range s.Clients {
@@ -40,8 +39,7 @@ func filled(m strictyaml.Mapping) strictyaml.Mapping {
 	return slices.DeleteFunc(m, func(e strictyaml.Entry) bool { return reflect.ValueOf(e.Value).IsZero() })
 }
 
-// formatWorld is what a variant's clients meet, where that is not the default. The lock
-// service is always named.
+// formatWorld is what a variant's clients meet, but for defaults. The lock service is always named.
 func (l *Language) formatWorld(v *Variant) strictyaml.Mapping {
 	servers := append(strictyaml.Mapping{}, formatted(l.service(v.World.Service).World, v.World.Settings)...)
 	own := setting.Values{"in": v.World.Storage.In, "engine": v.World.Storage.Engine, "fencing": v.World.Storage.Fencing, "bound": v.World.Storage.Bound}

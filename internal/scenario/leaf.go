@@ -63,8 +63,7 @@ func optional[T any](p place, value T) *T {
 	return &value
 }
 
-// kinds are what values of each kind look like, which of these can be taken, and what they can
-// be in words.
+// kinds are what values of each kind look like, which of these can be taken, and that in words.
 var kinds = map[setting.Kind]struct {
 	is   func(*strictyaml.Node) bool
 	take func(text string) bool
@@ -92,8 +91,7 @@ func isList(n *strictyaml.Node) bool {
 	return ok && len(items) > 0 && !slices.ContainsFunc(items, func(item *strictyaml.Node) bool { return !strictyaml.IsScalar(item) })
 }
 
-// textOf is a scalar as it is written: 010 is 010, not 8. A list of scalars is a JSON array
-// of these texts.
+// textOf is a scalar as it is written: 010 is 010, not 8. A list of scalars is a JSON array.
 func textOf(n *strictyaml.Node) string {
 	items, ok := strictyaml.Items(n)
 	if !ok {

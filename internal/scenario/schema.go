@@ -128,8 +128,7 @@ func (l *Language) describeWorld(s *jsonschema.Schema) {
 	at(s, "variants").AdditionalProperties.Properties.Set("set", sets)
 }
 
-// ofBoth is the schema of a setting that clients of two services have, each with values of
-// its own. before is that of the first one; nil: there is none.
+// ofBoth is the schema of a setting that two services' clients have; before is the first one's; nil: none.
 func ofBoth(before, is *jsonschema.Schema) *jsonschema.Schema {
 	if before == nil || before.Description == is.Description {
 		return is

@@ -11,9 +11,8 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
-// Story follows the steps of a variant: what cannot happen, like the resuming of a
-// client that was not paused, is an error of the file, found before anything runs.
-// It refuses only what is certain.
+// Story follows the steps of a variant. What cannot happen, as the resuming of a client that was not paused, is
+// an error of the file. It refuses only what is certain.
 type Story struct {
 	Variant *Variant
 	Names   []string // of its clients
@@ -166,8 +165,7 @@ func (c *ClientStory) Ask(lock string) {
 	}
 }
 
-// HasAsked is a Form's Check: the client has asked for the lock that the step names,
-// else for any, and so may have a lease.
+// HasAsked is a Form's Check: the client has asked for the lock, named or any, and may have a lease.
 func HasAsked(_ *Story, c *ClientStory, step Step) string {
 	if len(c.Asked) == 0 {
 		return step.Client + " has asked for no lock before, and so has no lease"
@@ -175,8 +173,7 @@ func HasAsked(_ *Story, c *ClientStory, step Step) string {
 	return unasked(step, c.Asked, "before")
 }
 
-// MayHold is a Form's Check: the client's process has asked for the lock that the step
-// names, else for any.
+// MayHold is a Form's Check: the client's process has asked for the lock that the step names, or any.
 func MayHold(_ *Story, c *ClientStory, step Step) string {
 	if len(c.MayHold) == 0 {
 		return step.Client + " has asked for no lock since it was started, and so has none"
@@ -222,8 +219,7 @@ func (s *Story) valuesOf(key string) *values {
 	return v
 }
 
-// cannotHold says why a key never holds a value, "" if it can. A program of the user's may
-// write anything.
+// cannotHold says why a key never holds a value, "": it can. Users' programs may write anything.
 func (s *Story) cannotHold(key, value string) string {
 	theirs := s.Variant.World.Storage.Command != ""
 	for _, c := range s.Variant.Clients {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Telling is a story that is told step by step: each step is checked where the story
-// stands by then. The variant's own steps are a plan, which need not be kept to. A Telling
-// is not for several goroutines at once.
+// Telling is a story that is told step by step, each checked where the story stands. The variant's steps are a
+// plan, which need not be kept to. It is not for several goroutines at once.
 type Telling struct {
 	scenario *Scenario
 	variant  *Variant
@@ -72,8 +71,7 @@ func (t *Telling) now() *Story {
 	return s
 }
 
-// wrong says why a step cannot come now. The world is made before the story is told: it
-// has the locks, and the faults of the lock service, of which the plan speaks.
+// wrong says why a step cannot come now. The world has only the locks and faults of which the plan speaks.
 func (t *Telling) wrong(s *Story, step Step) string {
 	if locks := t.variant.Locks(); step.Lock != "" && !slices.Contains(locks, step.Lock) {
 		return fmt.Sprintf("this world has no lock %q%s", step.Lock, Hint(step.Lock, locks))

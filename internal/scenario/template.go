@@ -10,8 +10,7 @@ import (
 //go:embed template.yaml
 var template string
 
-// Template is a new scenario, which teaches the language by its comments, and
-// runs as it is. name is the file's, without .yaml.
+// Template is a new scenario, whose comments teach the language. name is the file's, without .yaml.
 func Template(name string) []byte {
 	file := name + ".yaml"
 	if !plainFile.MatchString(file) {

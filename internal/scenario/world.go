@@ -82,8 +82,7 @@ func (s *settings) clone() *settings {
 	return &c
 }
 
-// change sets one thing, by its path: storage.fencing, clients.NAME.token or, of
-// all clients, clients.*.token.
+// change sets one thing, by its path: storage.fencing, clients.NAME.token or clients.*.token.
 func (s *settings) change(path word, value *strictyaml.Node) error {
 	last := strings.LastIndexByte(path.text, '.') + 1
 	group, name := path.text[:last], path.text[last:]

@@ -15,8 +15,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// wish is what a world is to be: one of a challenge, of a scenario that is known by name,
-// of a scenario's text, or of settings.
+// wish is a world to be: of a challenge, of a scenario by name, of a scenario's text, or of settings.
 type wish struct {
 	Challenge string `json:"challenge"`
 	Solution  bool   `json:"solution"` // the challenge's is the plan
@@ -181,8 +180,7 @@ func (s *Server) text(u setup) (string, error) {
 	return b.String(), nil
 }
 
-// inline are settings as a mapping has them between its braces: numbers and flags as they
-// are, all else quoted.
+// inline are settings between a mapping's braces: numbers and flags as they are, all else quoted.
 func inline(list []setting.Setting, values map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -197,8 +195,7 @@ func inline(list []setting.Setting, values map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Challenge is a world in which a person is to bring about a corrupted resource. Its
-// solution is the story of a scenario's variant.
+// Challenge is a world in which a person is to corrupt a resource, as a scenario's variant does.
 type Challenge struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`

@@ -188,8 +188,7 @@ func save(_ *http.Request, of *world) (answer, error) {
 	return answer{"application/yaml", s.Story, true}, nil
 }
 
-// stream tells a page how a world is, whenever that changes, by server-sent events. An
-// event's ID is the version: a page that has it already is not told it again.
+// stream tells a page of each version of a world, by server-sent events. Their IDs are the versions.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, of *world) error {
 	of.enter()
 	defer of.leave()

@@ -1,6 +1,5 @@
-// Package serve is the lab on a page: a person tells a story step by step, and the page
-// shows what real processes do meanwhile. Each world is a run of package lab whose steps
-// come from requests.
+// Package serve is the lab on a page: a person tells a story step by step, and the page shows what real
+// processes do meanwhile. A world is a run of package lab whose steps come from requests.
 package serve
 
 import (

@@ -210,8 +210,7 @@ func (w *world) end() error {
 	return nil
 }
 
-// enter and leave count the pages that show the world. When the last one has been gone for
-// a while, the world ends.
+// enter and leave count the pages that show the world. It ends when the last has been gone for a while.
 func (w *world) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

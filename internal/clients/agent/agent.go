@@ -31,8 +31,7 @@ type Config struct {
 	Locks    service.Client
 	// Storage is nil where the data lies in the lock service: Locks is a service.Store then.
 	Storage *kvhttp.Client
-	// AskedBefore is how many requests a client of that name has asked the storage for
-	// before: the IDs of this one's go on from there.
+	// AskedBefore is how many requests a client of that name has sent before: the IDs go on from there.
 	AskedBefore uint64
 	// Sender makes a connection to the storage for one "send". nil: there is no storage.
 	Sender func() (*kvhttp.Client, error)

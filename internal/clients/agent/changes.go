@@ -58,8 +58,7 @@ func (a *agent) act(ctx context.Context, verb, arg string, do func(context.Conte
 	return do(ctx, rs...)
 }
 
-// takeUnknown is the last request whose outcome is not known. It is not another
-// time, unless its outcome stays unknown.
+// takeUnknown takes the last request of unknown outcome. It can be taken again if that stays unknown.
 func (a *agent) takeUnknown() (*request, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,8 +119,7 @@ func parseChanges(op, arg string) ([]history.Change, error) {
 	return changes, nil
 }
 
-// begin looks whether the lock is held, as a careful client does before a change, and
-// stands between the look and the last request: where a pause does its harm.
+// begin looks whether the lock is held, and stands between the look and the last request: pauses harm there.
 func (a *agent) begin(ctx context.Context, arg string) error {
 	op, rest, _ := strings.Cut(arg, " ")
 	if op == history.OpLock {

@@ -44,8 +44,7 @@ func (a *agent) find(lock string) *held {
 	return nil
 }
 
-// last is the lock that a command is about which names none, and takes none: the one
-// of the last grant, or place in a queue.
+// last is the lock of a command that names none, and takes none: that of the last grant, or place in a queue.
 func (a *agent) last() string {
 	if len(a.held) == 0 {
 		return a.Scope
@@ -53,9 +52,8 @@ func (a *agent) last() string {
 	return a.held[len(a.held)-1].lock
 }
 
-// about is an event about a lock's last grant. The grant is a value: what it says
-// does not change when the lock is lost, and the agent goes on to use it.
-// Without one there is only the lock's name.
+// about is an event about a lock's last grant, without one about its name alone. The grant does not change
+// when the lock is lost, and the agent goes on to use it.
 func (a *agent) about(lock string) history.Event {
 	e := history.Event{Scope: lock}
 	if h := a.find(lock); h != nil {
@@ -126,8 +124,7 @@ func (a *agent) limit(command string) error {
 	return nil
 }
 
-// within takes "within TIME" from the beginning of an argument: for how long the agent
-// waits for the lock, else --timeout.
+// within takes "within TIME" from the beginning of an argument: how long to wait, else --timeout.
 func (a *agent) within(arg string) (long time.Duration, rest string, err error) {
 	rest, ok := strings.CutPrefix(arg, "within ")
 	if !ok {
@@ -141,8 +138,7 @@ func (a *agent) within(arg string) (long time.Duration, rest string, err error) 
 	return long, rest, nil
 }
 
-// take asks for a lock, in a session of its own or that of a tenure, waits for it
-// so long, and reports that, too.
+// take asks for a lock, in its own session or that of a tenure, waits for it so long, and reports all that.
 func (a *agent) take(ctx context.Context, op, lock, tenure string, long time.Duration) error {
 	asked := a.invoke(history.Event{Op: op, Scope: lock})
 	take := func(ctx context.Context) (service.Tenure, error) { return a.Locks.Lock(ctx, lock, tenure) }
@@ -165,8 +161,7 @@ func (a *agent) take(ctx context.Context, op, lock, tenure string, long time.Dur
 // errNotGranted is why nobody waits for a lock any more.
 var errNotGranted = fence.Definite.New("not granted in time; it has left the queue")
 
-// inTime is err, the end of a wait that ctx bounds. If the outcome is unknown, the client may
-// still stand in the queue.
+// inTime is err, the end of a wait that ctx bounds. After an unknown outcome the client may still queue.
 func inTime(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || isUnknown(err) {
 		return err
@@ -227,8 +222,7 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t service.Te
 	}
 }
 
-// hold makes t the last grant, unless it has been a place in a queue before. remark is
-// what is to be said about the token.
+// hold makes t the last grant, unless it was a place in a queue. remark is what is to be said of the token.
 func (a *agent) hold(lock string, t service.Tenure) (h *held, remark string) {
 	h = a.find(lock)
 	if h == nil || h.Tenure != t {
@@ -242,8 +236,7 @@ func (a *agent) hold(lock string, t service.Tenure) (h *held, remark string) {
 	return h, remark
 }
 
-// begins says that h is the first grant of a tenure: earlier grants of the lock were of another
-// tenure, and are forgotten.
+// begins says that h is the first grant of a tenure: the grants of the lock's earlier tenure are forgotten.
 func (a *agent) begins(h *held) {
 	h.outer = nil
 	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other.lock == h.lock })

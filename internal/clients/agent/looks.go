@@ -10,8 +10,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// way is how the agent looks before an op; begin is what setting.LookBegin, and no setting, mean
-// at this place.
+// way is how the agent looks before an op; begin is what setting.LookBegin, or no setting, means here.
 func (a *agent) way(op, begin string) string {
 	if op == history.OpRead || op == history.OpUnlock {
 		return setting.LookNothing
@@ -22,8 +21,7 @@ func (a *agent) way(op, begin string) string {
 	return begin
 }
 
-// mayGoOn looks before r, as --look has it, and says whether to go on; if not,
-// also what was reported. What the lock service answered is noted.
+// mayGoOn looks before r, as --look has it, and reports what it saw: whether to go on, or else why not.
 func (a *agent) mayGoOn(ctx context.Context, r *request) (refused history.Event, ok bool) {
 	how := a.way(r.ask.Op, setting.LookNothing)
 	said, refused, ok := a.looks(ctx, how, r)
@@ -33,8 +31,7 @@ func (a *agent) mayGoOn(ctx context.Context, r *request) (refused history.Event,
 	return refused, ok
 }
 
-// looks looks before r, and says what it saw. Where it sees no lock of its own,
-// or cannot see, it reports that r failed: it was not sent.
+// looks looks before r, and says what it saw. Without a lock of its own it reports that r was not sent.
 func (a *agent) looks(ctx context.Context, how string, r *request) (said string, refused history.Event, ok bool) {
 	said, err := a.see(ctx, how, r.lock)
 	if err == nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// request is what can be asked of the storage; and an unlock, which is asked of
-// the lock service. It may be asked more than once: it says the same each time, but
-// for the ID.
+// request is what can be asked of the storage, or an unlock, which is asked of the lock service. Each attempt
+// says the same, but for the ID.
 type request struct {
 	lock  string        // under which it is
 	ask   history.Event // without Kind and Request
@@ -78,8 +77,7 @@ func (a *agent) start(ctx context.Context, r *request) (rest func(context.Contex
 	}
 }
 
-// readToken has r show the token that the lock service has by now, as --token read-again
-// wants it. Another attempt says what the first one did.
+// readToken has the first attempt of r show the token that the lock service has now, for --token read-again.
 func (a *agent) readToken(ctx context.Context, r *request) (err error) {
 	reader, can := a.Locks.(service.TokenReader)
 	again := can && a.Settings[setting.Token] == setting.TokenReadAgain
@@ -119,8 +117,7 @@ func (a *agent) perform(ctx context.Context, requests ...*request) (outcome hist
 	return outcome
 }
 
-// newRequest shows the token of the lock's last grant. Without a grant there is none,
-// and where that matters the storage refuses.
+// newRequest shows the token of the lock's last grant. Without one there is none, which the storage judges.
 func (a *agent) newRequest(op, lock, key, value string) *request {
 	r := &request{lock: lock, ask: a.about(lock), held: a.find(lock)}
 	if r.held == nil && a.Settings[setting.Token] == setting.TokenMax {
@@ -206,9 +203,8 @@ func (s overHTTP) Do(ctx context.Context, ask *history.Event) (err error) {
 	return err
 }
 
-// pend takes in what came of a request that is part of the transaction which has the lock. It
-// is not done before the unlock has committed the transaction: until then the agent notes it.
-// The caller holds a.mu.
+// pend takes in what came of a request in the transaction that has the lock. It is done with the commit, by the
+// unlock: until then the agent notes it. The caller holds a.mu.
 func (a *agent) pend(h *held, answer history.Event) history.Event {
 	h.transaction = true
 	if answer.Kind != history.KindOK {
@@ -227,8 +223,7 @@ func (a *agent) pend(h *held, answer history.Event) history.Event {
 	return answer
 }
 
-// settle reports what became of the requests that were part of a tenure's transaction, which has
-// ended as its unlock has. The caller holds a.mu.
+// settle reports what became of the requests in a transaction that has ended. The caller holds a.mu.
 func (a *agent) settle(h *held, end history.Kind) {
 	for _, e := range h.pending {
 		if e.Kind = end; end != history.KindOK {

@@ -154,8 +154,7 @@ func queueWaits(t *trial) {
 	t.granted(c.ok("wait").outcome)
 }
 
-// paused stops the client right before a write until its lease has run out and another client
-// has written, and lets it write.
+// paused stops the client before a write until its lease has ended and another client has written.
 func (t *trial) paused() (c *client, late answer, mark history.Event) {
 	other := t.other() // first: the lease is short, and a program may take long to start
 	c, lock := t.holder()

@@ -48,8 +48,7 @@ func (s *services) close() {
 	}
 }
 
-// connect makes sure that the lock service answers, and the storage, by tryStorage;
-// nil: none is wanted. An error is for the user, and says what to do.
+// connect makes sure that the lock service answers, and the storage, by tryStorage; nil: none is wanted.
 func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) error) (*services, error) {
 	if err := c.storage.Check(); tryStorage != nil && err != nil {
 		return nil, usage(cmd, err)
@@ -160,8 +159,7 @@ func (c *config) askStorage(ctx context.Context) error {
 	return nil
 }
 
-// reach tries to reach something until that succeeds, or for --connect-timeout. The
-// error is the last one that says more than that time is over, and what helps.
+// reach tries until that succeeds, or for --connect-timeout. Its error says the last cause, and what helps.
 func (c *config) reach(ctx context.Context, try func(context.Context) error, what, help string) error {
 	limited, cancel := context.WithTimeout(ctx, c.connectTimeout)
 	defer cancel()

@@ -229,8 +229,7 @@ func (t reentrant) Again(ctx context.Context) (service.Tenure, error) {
 
 func nanoseconds(d time.Duration) string { return strconv.FormatInt(d.Nanoseconds(), 10) }
 
-// arguments are what a JVM is told of a client at its start: where the lock service is, and the
-// settings by their names.
+// arguments are what a JVM is told of a client: where the lock service is, and the settings by name.
 func arguments(o service.Options, known []setting.Setting) url.Values {
 	fields := url.Values{"endpoints": {strings.Join(o.Endpoints, ",")}}
 	for _, s := range known {

@@ -27,12 +27,10 @@ type Libraries struct {
 // kept is their folder. A POM with other versions has another one.
 func (l Libraries) kept() kept { return kept{l.Name, sha256.Sum256(l.POM)} }
 
-// Found returns the folder of the jars, "" where they are not there. It is in the user's
-// cache: see os.UserCacheDir.
+// Found returns the folder of the jars in the user's cache, "" where they are not there.
 func (l Libraries) Found() string { return l.kept().found() }
 
-// FoundToRun is as Found, and "" where Java is missing. Then bring is the command that brings
-// what is missing; that for the jars is get.
+// FoundToRun is Found, and "" where Java is missing. bring is what brings it, or the jars: get.
 func (l Libraries) FoundToRun(get string) (where, bring string) {
 	if Java() == "" {
 		return "", InstallJava

@@ -14,8 +14,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Of is the JSON schema (draft 2020-12) of a line of a history. What history.Check looks at
-// takes more than one line, and is not in it; nor is that no field may stand twice.
+// Of is the JSON schema (draft 2020-12) of a line of a history, without what takes more than one line, and
+// without the rule that no field may stand twice.
 func Of() ([]byte, error) {
 	s := schemaOf(slices.Sorted(maps.Keys(history.Kinds)))
 	s.Title = "a line of a fencelab history"
@@ -23,8 +23,7 @@ func Of() ([]byte, error) {
 	return written(s)
 }
 
-// OfAgent is the JSON schema of a line that a client says. That the first line says the version
-// of the protocol, and what answers what, takes more than one line, and is not in it.
+// OfAgent is the JSON schema of a line that a client says, without what takes more than one line.
 func OfAgent() ([]byte, error) {
 	s := schemaOf(history.ClientKinds)
 	s.Title = "a line that a client of fencelab says"
@@ -41,8 +40,7 @@ func OfAgent() ([]byte, error) {
 	return written(s)
 }
 
-// OfLockService is the JSON schema of a line that a lock service of the user's says. That what
-// ends was granted, and what follows what, takes more than one line, and is not in it.
+// OfLockService is the schema of a line of a user's lock service, without what takes more than one.
 func OfLockService() ([]byte, error) {
 	s := reflector.Reflect(&history.Event{})
 	s.Title = "a line that a lock service for fencelab says"

@@ -35,8 +35,7 @@ func operations(history []Op) []porcupine.Operation {
 	return list
 }
 
-// knownMarks are from when on a scope's marks are known to be how high: that of
-// either mode, and that of exclusive claims.
+// knownMarks are from when a scope's marks are known to be how high: either mode's, and the exclusive.
 type knownMarks struct{ either, exclusive ladder }
 
 func (k *knownMarks) refuses(in Input) int64 {

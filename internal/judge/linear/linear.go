@@ -52,8 +52,7 @@ type Input struct {
 // Outcome is what became of an operation, as its client knows it.
 type Outcome string
 
-// The outcomes. An operation that definitely did not happen, for a reason that
-// has nothing to do with fencing (nobody listened), is no part of a history.
+// The outcomes. What did not happen for another reason than fencing is no part of a history.
 const (
 	Done      Outcome = "done"
 	NotFound  Outcome = "not found" // a read was done, and there was no value
@@ -77,8 +76,7 @@ type Output struct {
 	Bound    int64   `json:"bound,omitempty"`    // that was told with a refusal as ahead; 0 where none was
 }
 
-// Op is one operation. Its times are nanoseconds of one clock for the whole
-// history; the return of one with an unknown outcome counts for nothing.
+// Op is one operation, in nanoseconds of one clock. The return of an unknown outcome counts for nothing.
 type Op struct {
 	Client int    `json:"client"`
 	Input  Input  `json:"input"`

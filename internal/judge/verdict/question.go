@@ -2,8 +2,7 @@ package verdict
 
 import "github.com/fencelab/fencelab/internal/history"
 
-// question is a client's request for a lock. Its client knows of a tenure that comes of it
-// only by the answer.
+// question is a client's request for a lock. Only the answer tells the client of its tenure.
 type question struct {
 	gaveUp bool // the answer is that it did not get the lock, or does not know
 	killed bool // its client was, since it asked

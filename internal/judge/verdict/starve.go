@@ -11,8 +11,7 @@ import (
 // starving is the time before a line of history.KindStarved of which that tells.
 const starving = time.Second
 
-// hunger is what the history says of processor time: the lines of who got none, and the
-// tenures for whose end the story waits.
+// hunger is who got no processor, line by line, and the tenures for whose end the story waits.
 type hunger struct {
 	lines   []int
 	awaited map[string]bool
@@ -31,8 +30,7 @@ func newHunger(events []history.Event) hunger {
 	return h
 }
 
-// starved says who of some lanes got no processor between two times, by the line that tells
-// of the longest time; "" is nobody.
+// starved says who of some lanes got no processor between two times, and longest; "" is nobody.
 func (j *judge) starved(from, to time.Duration, lanes ...string) string {
 	var most history.Event
 	for _, i := range j.hunger.lines {
@@ -99,8 +97,7 @@ func (j *judge) excuse(kind history.ViolationKind, before, i int, what, why stri
 		Text: fmt.Sprintf("%s (%s). But %s", what, kind, why)})
 }
 
-// violateUnlessStarved says that a time was too long, if it was too long without that for which
-// some lanes got no processor.
+// violateUnlessStarved says that a time was too long, less that for which lanes got no processor.
 func (j *judge) violateUnlessStarved(kind history.ViolationKind, l lap, i int, bound time.Duration, what string, lanes ...string) (violated bool) {
 	if l.took-j.lacked(l.since, i, lanes...) > bound {
 		j.violate(kind, l.since, i, "%s", what)

@@ -14,8 +14,7 @@ type whole struct {
 	done map[string]int // key → how often it changed it so far
 }
 
-// wholeOf is the change of several keys that a request is, or is a part of; nil:
-// none. Those that are made one key after the other are kept by their name.
+// wholeOf is the change of several keys that a request is, or is a part of, by its name; nil: none.
 func wholeOf(named map[string]*whole, e history.Event) *whole {
 	if e.Op != history.OpChange && e.PartOf == "" {
 		return nil
@@ -41,9 +40,8 @@ type set struct {
 
 func newSet(keys []string) *set { return &set{keys: keys, said: make(map[int]bool)} }
 
-// torn finds that somebody saw a half change: a holder of a later tenure by a
-// read, or, where t is nil, everybody at the end. Who reads without the lock
-// must be prepared for anything.
+// torn finds that somebody saw a half change: a holder of a later tenure by a read, or, where t is nil,
+// everybody at the end. Who reads without the lock must be prepared for anything.
 func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
 	if !slices.Contains(s.keys, e.Key) || e.Op == history.OpWrite || e.Op == history.OpDelete || j.isOpen(s) || j.whole(s) {
 		return
@@ -97,8 +95,7 @@ func (s *set) complete(w *whole) bool {
 	return !slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(s.keys, key) && w.done[key] == 0 })
 }
 
-// author is who made a change: the tenure that the request names or, where it names
-// none, its client; "" of no change.
+// author is who made a change: the request's tenure or, where there is none, its client; "": no change.
 func author(c *change) string {
 	switch {
 	case c == nil:

@@ -79,8 +79,7 @@ type grave struct {
 	said, unsure bool
 }
 
-// stretch is how long a state lasts. Its time does not run while the machine or the lock
-// service stands still, and is measured anew after that.
+// stretch is how long a state lasts. Its time stops while machine or lock service stand still, and begins anew.
 type stretch struct {
 	since   int           // the event from which on the state lasts; 0: it does not
 	anew    int           // the event from which on the time runs; 0: it does not
@@ -184,8 +183,7 @@ func (s *scope) waitOf(client string) *wait {
 	return nil
 }
 
-// measure ends the times that an event ends, and begins those that it begins. anew
-// says that it ends them all.
+// measure ends the times that an event ends, with anew all, and begins those that it begins.
 func (j *judge) measure(i int, s *scope, anew bool) {
 	runs := !j.lane(history.LaneLab).hindered() && !j.lane(j.events[0].Run.LockService()).hindered()
 	awaited := false

@@ -98,9 +98,8 @@ func (c *client) logged() ([]Exchange, int) {
 	return c.log, c.asked
 }
 
-// ask sends a request, and returns any answer that is one. The error is an
-// *UnansweredError. Who closes connections may do that right under a request that came on one
-// that was left open: then it is made once more.
+// ask sends a request, and returns any answer. The error is an *UnansweredError. A connection that was left open
+// may close under a request: then that is made once more.
 func (c *client) ask(ctx context.Context, base string, e Exchange) (program.Answer, error) {
 	if e.Kept {
 		a, err := c.askOnce(ctx, base, e)

@@ -1,5 +1,4 @@
-// Package laws judges a storage that is not ours by the laws of fencetest, over HTTP, and
-// shows the requests by which it breaks one.
+// Package laws judges a storage that is not ours by the laws of fencetest, over HTTP, and shows how it breaks them.
 package laws
 
 import (
@@ -19,8 +18,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
-// Options of Judge. A storage is either there already, at one or two URLs, or run by one or
-// two commands; where there are two, both work on the same data.
+// Options of Judge. The storage is there, at one or two URLs, or run by one or two commands; two share data.
 type Options struct {
 	URLs     []string
 	Commands []string
@@ -274,8 +272,7 @@ func (j *judge) silent(ctx context.Context) error {
 	return errors.Join(err, j.ended())
 }
 
-// begin returns a part of the storage that nobody has used. For each law the storage is
-// made fresh where it can be.
+// begin returns a part of the storage that nobody has used: of a fresh one, where gcsim can make one.
 func (j *judge) begin(ctx context.Context) (store, error) {
 	if j.used {
 		if err := j.fresh(ctx); err != nil {
@@ -329,8 +326,7 @@ const (
 	tried      = 200              // by which the storage shows how quick it is
 )
 
-// manyMarksStay checks the law with so many scopes that it is over in about a minute, also of
-// a storage that is slow.
+// manyMarksStay has as many scopes as the law takes about a minute for, also of a slow storage.
 func (j *judge) manyMarksStay(ctx context.Context, l fencetest.Law) error {
 	s := j.subject()
 	if s.Marks = j.scopes; s.Marks == 0 {

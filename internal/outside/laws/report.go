@@ -93,8 +93,7 @@ const (
 	maxAgain    = 100
 )
 
-// again has the lines for a shell by which requests are made once more, on names that
-// nobody has used, and what the storage answered.
+// again has lines for a shell that make requests once more, on unused names, and the storage's answers.
 func (j *judge) again(requests []Exchange) []string {
 	if len(requests) == 0 {
 		return nil

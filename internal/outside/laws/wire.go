@@ -37,8 +37,7 @@ const (
 
 func claim(t fence.Token) fence.Claim { return fence.Claim{Scope: lock, Token: t} }
 
-// steps makes requests of one view. After the first that does not come out as it must there
-// are no others.
+// steps makes requests of one view. The first that does not come out as it must is the last.
 type steps struct {
 	v1
 	judge *judge

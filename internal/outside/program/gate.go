@@ -31,15 +31,14 @@ type Gate struct {
 	Fail func(error)
 	// Prefix is that of all keys and scopes in the storage. The account is without it.
 	Prefix string
-	// Whole says that the storage serves one connection at a time. Its requests go on when all
-	// of them is there: one that waits for its body would keep all others out.
+	// Whole says that the storage serves one connection at a time. Requests go on only when all of
+	// them is there: one that waits for its body would keep others out.
 	Whole bool
 	// Contrib says that the storage speaks contrib/lock's POST /. Its requests go on when all of
 	// them is there, too: the body has the version. The version of a write is its token; a read
 	// shows none. Its keys are their own scopes: that scopes are the same is for the story to see.
 	Contrib bool
-	// Within is for how long the storage may take to answer, once all of a request was passed
-	// on to it; at first 10 s.
+	// Within is how long the storage may take to answer a whole request; at first 10 s.
 	Within time.Duration
 
 	name      string // of the storage, in errors
@@ -65,8 +64,7 @@ type life struct {
 	end context.CancelFunc
 }
 
-// NewGate makes a gate on a free port of loopback, behind which nobody serves yet. The name is
-// that of the storage, in errors.
+// NewGate makes a gate on a free port of loopback, before nobody yet. name is the storage's, in errors.
 func NewGate(name string) (*Gate, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -88,8 +86,7 @@ func (g *Gate) Open() {
 // Addr is where clients find the storage, host:port.
 func (g *Gate) Addr() string { return g.listener.Addr().String() }
 
-// Serve says where the storage is from now on, and that it has begun anew. Of what has not gone
-// through yet it gets the whole.
+// Serve says where the storage is now, begun anew. Requests that have not gone through go there, whole.
 func (g *Gate) Serve(url string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -109,8 +106,7 @@ func (g *Gate) life() life {
 	return g.now
 }
 
-// Settle returns when all is told of the requests that have gone through. From now on a
-// request waits no more for its turn if its client has hung up.
+// Settle returns when all is told of what has gone through. Clients that hang up lose their turn from now on.
 func (g *Gate) Settle(ctx context.Context) error {
 	g.finish()
 	select {
@@ -208,8 +204,7 @@ type passage struct {
 	has bool // it has the turn
 }
 
-// take waits for the turn. From then on the storage has its time to answer, whether or not the
-// client waits for that.
+// take waits for the turn. From then on the storage has its time to answer, whoever waits for that.
 func (p *passage) take() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,8 +223,7 @@ func (p *passage) take() error {
 	return nil
 }
 
-// await waits for the turn. A client that has closed its sending side may still read the
-// answer, and may have left: while the story goes on, its request is passed on.
+// await waits for the turn. A client that closed its sending side may still read: its request is passed on.
 func (p *passage) await() error {
 	var left <-chan struct{}
 	for over := p.over.Done(); ; {

@@ -1,5 +1,4 @@
-// Package program runs a storage or a lock service that is a command of the user's, as a
-// process that can be killed and started again on the same data.
+// Package program runs a user's storage or lock service, which can be killed and started on the same data.
 package program
 
 import (
@@ -102,8 +101,7 @@ func (s *Server) listens(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Kill sends SIGKILL to the server and to all processes in its process group, and returns when
-// nobody listens at its address. It is no error if the server has ended before.
+// Kill ends the server's process group by SIGKILL, if it has not ended, and returns when nobody listens.
 func (s *Server) Kill() error {
 	if s.process == nil {
 		return nil

@@ -23,8 +23,7 @@ const (
 
 const headerRequestID = "X-Request-Id"
 
-// Prefixed is what a scope or a key is called in a storage, below a prefix. Slashes at its
-// beginning stay there: a storage may take them off.
+// Prefixed is a scope or a key below a prefix. Slashes stay in front: a storage may take them off.
 func Prefixed(prefix, name string) string {
 	rest := strings.TrimLeft(name, "/")
 	return name[:len(name)-len(rest)] + prefix + rest
@@ -206,8 +205,8 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), http.StatusBadRequest)
 }
 
-// ContribRequest is the body of a request in the protocol of etcd's contrib/lock: POST /. A key
-// is its own scope there, nothing is deleted, and the version of a read means nothing.
+// ContribRequest is the body in the protocol of etcd's contrib/lock, POST /. A key is its own scope, nothing is
+// deleted, and the version of a read means nothing.
 type ContribRequest struct {
 	Op      string      `json:"op"` // read or write
 	Key     string      `json:"key"`
@@ -257,8 +256,7 @@ func (q *request) contribBody() (string, error) {
 	return q.body, err
 }
 
-// contribMeaning is as meaning, of an answer of contrib/lock's form. A key that has no value is
-// not there.
+// contribMeaning is meaning for contrib/lock's form. A key that has no value is not there.
 func (q *request) contribMeaning(a Answer) (done history.Event, err error) {
 	done = q.asked
 	reads := q.asked.Op == history.OpRead

@@ -1,5 +1,4 @@
-// Package stage has a lock service and a storage outside of a run, and their accounts: for
-// programs of the user's that no story tells about.
+// Package stage has a lock service and a storage outside of a run, and their accounts, for users' programs.
 package stage
 
 import (
@@ -52,8 +51,8 @@ func (a *Account) Find(kind history.Kind, lock, tenure string) (e history.Event,
 	return a.Tenures[i], true
 }
 
-// Open starts servers of a lock service, or joins those at endpoints, and begins the account of
-// some locks. exe is a program that has the lab's roles, world has all settings of the servers.
+// Open starts servers of a lock service, or joins those at endpoints, and begins the account of locks. exe has
+// the lab's roles, world all settings of the servers.
 func Open(ctx context.Context, exe string, s *service.Service, world setting.Values, endpoints, locks []string) (*Stage, error) {
 	g, err := proc.NewGroup(exe)
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 
 const maxBody = 16 << 20 // bytes of a request that is held
 
-// gate is a proxy before the storage. It holds each request that may change something until it
-// is told to let it pass.
+// gate is a proxy before the storage. It holds what may change something until it is told to let it pass.
 type gate struct {
 	to       *url.URL // of the storage
 	addr     string   // of the gate
@@ -78,8 +77,7 @@ func (g *gate) close() {
 	g.out.CloseIdleConnections()
 }
 
-// ServeHTTP takes requests to the gate itself, which are for the storage, and those of a client
-// for whom the gate is the proxy.
+// ServeHTTP takes requests to the gate, which are for the storage, and those of clients whose proxy it is.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect:
@@ -141,8 +139,8 @@ func (g *gate) forward(w http.ResponseWriter, r *http.Request, to *url.URL) (got
 			http.Error(w, "the storage gave no answer: "+err.Error(), http.StatusBadGateway)
 		},
 	}
-	// What was sent arrives, also if the client does not wait for the answer. A context that
-	// cannot end would let the proxy look for itself whether the client is there.
+	// What was sent arrives, also without its client. A context that cannot end would let the proxy look
+	// for itself whether the client is there.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
 	proxy.ServeHTTP(w, r.WithContext(ctx))

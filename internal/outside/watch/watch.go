@@ -1,5 +1,5 @@
-// Package watch stops a program of the user's while it holds a lock, lets another client take
-// the lock, and sees whether the program's late write gets in.
+// Package watch stops a user's program while it holds a lock, has another client take that, and sees whether
+// the program's late write gets in.
 package watch
 
 import (
@@ -51,8 +51,7 @@ type watch struct {
 	seen    int // tenures of the account that are of no interest
 }
 
-// Watch runs the program, and reports history.Safe or history.Corrupted. An error says why that
-// could not be seen.
+// Watch reports history.Safe or history.Corrupted. An error says why that could not be seen.
 func Watch(ctx context.Context, o Options) (verdict string, err error) {
 	if o.Service.Dial == nil {
 		return "", fmt.Errorf("the client that takes the lock after the program: %w", o.Service.NoClient)
@@ -228,8 +227,7 @@ func (w *watch) next(ctx context.Context, within time.Duration) (*request, error
 	}
 }
 
-// succeed stops the program until its tenure is over and another client has the lock. It returns
-// the token of that client; "" is none.
+// succeed stops the program until another client has the lock, and returns that one's token; "": none.
 func (w *watch) succeed(ctx context.Context, tenure history.Event) (token string, err error) {
 	if err := w.program.Pause(); err != nil {
 		return "", err
@@ -273,8 +271,7 @@ func withToken(token string) string {
 	return " with token " + token
 }
 
-// let lets the other client make the program's request, and then the program, which has lost
-// its lock; and sees what becomes of all that the program asks for after that.
+// let has the other client make the program's request, and then the program, and sees what comes of that.
 func (w *watch) let(ctx context.Context, late *request, tenure history.Event, token string) (verdict string, err error) {
 	other := w.gate.again(ctx, late, tokenOf(tenure), token)
 	w.Say("the other client asks for %s %s: %v", late.method, late.path, other)

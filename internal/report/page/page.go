@@ -165,8 +165,7 @@ func newShown(i int, r story.Result) shown {
 	return s
 }
 
-// files are those that a run leaves behind: of one that could not be made to its
-// end, the history, if it has begun at all.
+// files are those that a run leaves: of one that did not come to its end the history, if it began.
 func files(r story.Result) (list []file) {
 	names := []string{"history.jsonl", "verdict.json", "timeline.svg", "porcupine.html"}
 	if r.Err != nil {
@@ -193,8 +192,7 @@ func paragraphs(s string) (list []string) {
 	return list
 }
 
-// Style is the style of the page and the diagrams in it. The dark look is for
-// who asked for it, by the system or by the button.
+// Style is that of the page and its diagrams. Dark is for who asked for it, by the system or the button.
 func Style() string {
 	dark := darkStyle + ".diagram {\n" + svg.DarkStyle + "}\n"
 	return lightStyle + ".diagram {\n" + svg.LightStyle + "}\n" +

@@ -65,8 +65,7 @@ func lane(name, of string) string {
 	return Clean(name, MaxName)
 }
 
-// cleanEvent makes the strings of an event printable, once for all pictures; of is the
-// run's lock service.
+// cleanEvent makes an event's strings printable, once for all pictures; of is the run's lock service.
 func cleanEvent(e history.Event, of string) history.Event {
 	for _, s := range []*string{&e.Scope, &e.Key, &e.Reason, &e.Cause, &e.Op} {
 		*s = Clean(*s, MaxName)

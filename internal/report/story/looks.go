@@ -104,8 +104,7 @@ func (k Keys) Shown(except ...Key) []Key {
 	return slices.DeleteFunc(slices.Clone(allKeys), func(key Key) bool { return !k[key] || slices.Contains(except, key) })
 }
 
-// longWait is the time between two rows from which on a picture shows that time
-// passed: its rows are evenly spaced and would hide it.
+// longWait is the time between two rows that a picture shows: its evenly spaced rows would hide it.
 const longWait = 500 * time.Millisecond
 
 // Waits reports whether so much time passes between two rows that a picture is to show it.

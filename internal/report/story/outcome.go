@@ -44,8 +44,7 @@ type Facts struct {
 	Final     map[string]string `json:"final"`                   // what keys hold at the end
 }
 
-// verdicts say what each verdict means, and the tone in which it is written,
-// whether or not it was expected.
+// verdicts say what each verdict means, and its tone, whether or not it was expected.
 var verdicts = map[string]struct {
 	tone    Tone
 	meaning string
@@ -86,8 +85,7 @@ func (o Outcome) Expectation(control bool) string {
 	return "as expected"
 }
 
-// Headline is a verdict, as written here, and whether it was expected, each in a
-// tone of its own: a control is as it should be where it fails.
+// Headline is a verdict and whether it was expected, in tones of their own: a control is right where it fails.
 func (o Outcome) Headline(verdict string, control bool) Text {
 	if o.Trouble != "" {
 		return Strong("not judged")
@@ -98,8 +96,7 @@ func (o Outcome) Headline(verdict string, control bool) Text {
 	return append(words(cmp.Or(o.Tone(), Bold), "%s,", verdict), words(o.ExpectedTone(), "%s", o.Expectation(control))...)
 }
 
-// Findings are what a verdict is made of, a paragraph each. Violations show what
-// a verdict means; without any, a sentence says it.
+// Findings are what a verdict is made of, a paragraph each; without violations a sentence says it.
 func (o Outcome) Findings() (list []Text) {
 	add := func(kind, text string) {
 		if kind != "" || text != "" {

@@ -67,9 +67,8 @@ func (r Result) Name() string {
 // Part is what a run is called beside its scenario.
 func (r Result) Part() string { return strings.TrimPrefix(r.Name(), r.Scenario+" ") }
 
-// Dir is where the files of a run belong, below the directory of all reports:
-// NAME/VARIANT, or NAME/VARIANT/ROUND where there are several rounds. It has
-// slashes on every system.
+// Dir is where the files of a run belong: NAME/VARIANT, or NAME/VARIANT/ROUND of several. It has slashes on
+// every system.
 func (r Result) Dir() string {
 	dir := path.Join(r.Scenario, r.Variant)
 	if r.Round > 0 {

@@ -14,8 +14,7 @@ import (
 // Leg says how much of a message's way a row shows.
 type Leg int
 
-// The legs. A request that is not answered at once has a row where it leaves
-// and, if it ever arrives, another where it does.
+// The legs. A request that is not answered at once has a row where it leaves, and one where it arrives.
 const (
 	Whole Leg = iota
 	Sent
@@ -233,8 +232,7 @@ func (b *Builder) add(e history.Event, r Row) {
 	b.rows = append(b.rows, r)
 }
 
-// lane makes the lane of that name where there is none, and reports whether there is one
-// then. The lab has none unless the run asks for it: what it says is about the run.
+// lane makes a lane, if that is missing, and reports whether there is one. The lab has one only if the run names it.
 func (b *Builder) lane(name string) bool {
 	switch {
 	case slices.Contains(b.lanes, name):

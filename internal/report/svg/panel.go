@@ -45,8 +45,7 @@ func newPanel(d story.Drawing, l Layout) *panel {
 	return p
 }
 
-// tellAtOnce returns rows in which a client believes that it holds the lock from the
-// row of the grant on, if it does so in the next one: that it is told has no row.
+// tellAtOnce has a client believe in its lock from the grant's row on, if it does in the next one.
 func tellAtOnce(rows []story.Row) []story.Row {
 	for i := range rows {
 		n := story.Index(rows[i].Lanes, rows[i].To)
@@ -113,8 +112,7 @@ func joined(line story.Text) (out story.Text) {
 	return out
 }
 
-// headings draws the lanes' names in boxes and returns where the boxes end. The
-// names are there again where the picture is tall.
+// headings draws the lanes' names in boxes, in a tall picture again, and returns where the boxes end.
 func (p *panel) headings(y int, again bool) int {
 	const most = 3
 	size, class, width, space := textSize, "head", p.rail-12, 6

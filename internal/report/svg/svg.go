@@ -85,8 +85,7 @@ func Inline(d story.Drawing, l Layout) Scene {
 	return Scene{Width: p.width, Height: height, Phone: l.phone, Title: p.run.Title + ": " + name, Panels: []*panel{p}}
 }
 
-// Scene is what the template draws: shapes with places, in the order of the
-// fields, so that later ones lie over earlier ones.
+// Scene is what the template draws: shapes with places. Later fields lie over earlier ones.
 type Scene struct {
 	Width, Height int
 	Title, Desc   string

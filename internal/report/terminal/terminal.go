@@ -60,8 +60,7 @@ func Detect(w io.Writer, environ []string) Options {
 	return o
 }
 
-// Timeline draws runs line by line while they go on, one after the other. Each
-// method returns the error of writing, and after one draws nothing more.
+// Timeline draws runs line by line while they go on. After an error of writing it draws nothing more.
 type Timeline struct {
 	out     io.Writer
 	options Options
@@ -91,8 +90,7 @@ func New(w io.Writer, o Options) *Timeline {
 	return t
 }
 
-// Add draws the rows that the next events bring, as Builder.Add makes them. The
-// first event of a run says what is run.
+// Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run.
 func (t *Timeline) Add(events []history.Event, violations []history.Violation) error {
 	if len(events) > 0 && events[0].Kind == history.KindRun {
 		t.begin(events[:1])
@@ -146,8 +144,7 @@ func (t *Timeline) legend(out *strings.Builder) {
 	}
 }
 
-// fold returns the rows that can be drawn now. While clients count, ordinary rows
-// are held back and told as one.
+// fold returns the rows that can be drawn now. While clients count, ordinary rows are told as one.
 func (t *Timeline) fold(rows []story.Row) (out []story.Row) {
 	for _, r := range rows {
 		counts := r.Event.Op == history.OpCount
@@ -249,8 +246,7 @@ func (t *Timeline) relane(out *strings.Builder, lanes []story.Lane) {
 	}
 }
 
-// put writes a line of the picture and its text: beside it, with the lanes on while
-// the text needs more; or below.
+// put writes a line of the picture and its text: beside it, where the lanes go on, or below.
 func (t *Timeline) put(out *strings.Builder, l line, text story.Text, lanes []story.Lane, ink func(story.Text) string) {
 	end := func(l line, words string) {
 		out.WriteString(strings.TrimRight(l.String()+words, " ") + "\n")

@@ -36,8 +36,7 @@ const (
 	ClaimsExclusive = "exclusive" // whatever the tenure is
 )
 
-// What a service's clients can choose where the service has it, under these names.
-// Token, Look and Claims have the values above and those that are the service's own.
+// What a service's clients may choose, under these names. Token, Look and Claims may have more values.
 const (
 	Token   = "token"
 	Session = "session"

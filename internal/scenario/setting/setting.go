@@ -1,6 +1,5 @@
-// Package setting describes what can be chosen: in a scenario's world, of a client,
-// on a command line. Each choice is declared once, and who reads it, prints a
-// schema of it or makes a flag of it goes by that.
+// Package setting describes what can be chosen: in a scenario's world, of a client, on a command line. Each
+// choice is declared once, and parsers, schemas and flags go by that.
 package setting
 
 import (
@@ -24,8 +23,7 @@ type Setting struct {
 	Default string
 	// Of are all values that it can have; none where it is free.
 	Of []string
-	// Pattern is a regular expression of all values; "" where all of its kind are
-	// good. Want says in words what it takes.
+	// Pattern is a regular expression of all values; "": all of its kind. Want says it in words.
 	Pattern, Want string
 	// Required: there is no default, and no variant can change it.
 	Required bool
@@ -55,8 +53,7 @@ func Defaults(list []Setting) Values {
 	return v
 }
 
-// Text is a value as it is written. A name that nobody declared is a mistake of the
-// program, here and below, and so is a value that is not of its kind.
+// Text is a value as written. A name that nobody declared, or a wrong kind, is a mistake of the program.
 func (v Values) Text(name string) string {
 	text, declared := v[name]
 	if !declared {
@@ -101,8 +98,7 @@ func Find(list []Setting, name string) (s Setting, ok bool) {
 	return list[i], true
 }
 
-// Complete are the values of settings: what was chosen, and the defaults of the
-// rest. It refuses what none of the settings can be.
+// Complete are the chosen values, and the defaults of the rest. It refuses what no setting can be.
 func Complete(list []Setting, chosen Values) (Values, error) {
 	v := Defaults(list)
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
@@ -146,8 +142,7 @@ func (s Setting) want() string {
 	return cmp.Or(s.Want, map[Kind]string{Number: "a whole number", Flag: "true or false", Time: "a duration, like 5s or 500ms", Words: `a JSON array of texts, like ["a", "b"]`}[s.Kind], "another text")
 }
 
-// Value makes a flag of a setting, by the methods of pflag.Value. It keeps what is
-// chosen in Values, for Complete to judge.
+// Value is a pflag.Value of a setting. It keeps what is chosen in Values, for Complete to judge.
 type Value struct {
 	Setting
 	Values Values

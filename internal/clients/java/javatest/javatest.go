@@ -80,9 +80,8 @@ func lateUnlock(t *testing.T, lock string, events []history.Event) {
 	t.Errorf("%s has no row for %s, which says: %s", page, lock, said)
 }
 
-// Env holds what a service tells a client in Java of itself to what is wanted of it. It is at
-// h:1. A key is the value of a variable of the environment that says where the service is, and a
-// lock.
+// Env holds what a service at h:1 tells its clients in Java to what is wanted. A key is the value of a variable
+// of the environment that says where the service is, and a lock.
 func Env(t *testing.T, of func() *service.Service, variable string, wants map[[2]string]string) {
 	t.Helper()
 	for given, want := range wants {
