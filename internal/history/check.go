@@ -16,7 +16,6 @@ type Problem struct {
 	Text    string `json:"text"`
 }
 
-// String says what is wrong, and where.
 func (p Problem) String() string {
 	if p.Against == 0 {
 		return fmt.Sprintf("line %d: %s", p.Line, p.Text)
@@ -40,7 +39,6 @@ const (
 	ProblemEnd     ProblemKind = "end"     // the history is not complete
 )
 
-// InvalidError says why a history cannot be judged.
 type InvalidError struct{ Problems []Problem }
 
 const told = 5
@@ -121,7 +119,6 @@ type asking struct {
 	keys     map[string]int // that the storage told of → line
 }
 
-// did is what the storage says of a request first.
 func (a *asking) did() Kind {
 	if len(a.told) == 0 {
 		return ""

@@ -97,7 +97,6 @@ func (c *checker) session(client string) string {
 	return client
 }
 
-// lost looks whether a client lost what it had.
 func (c *checker) lost(e Event, a *accountOf) {
 	was := e.Token == 0 || e.Token == a.first.Token
 	for _, told := range c.told[clientTenure{e.Lane, e.Tenure}] {

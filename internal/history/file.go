@@ -34,7 +34,6 @@ type LineError struct {
 	Err  error
 }
 
-// Error implements error.
 func (e *LineError) Error() string {
 	return fmt.Sprintf("history: line %d is no event: %v", e.Line, e.Err)
 }
@@ -176,7 +175,6 @@ var clientOps = []string{OpLock, OpTryLock, OpUnlock, OpRead, OpWrite, OpDelete,
 // StorageOps are those of which the storage tells. Each has a key.
 var StorageOps = []string{OpRead, OpWrite, OpDelete}
 
-// Kinds are all there are.
 var Kinds = map[Kind]Needs{
 	KindRun:        {},
 	KindGranted:    {Tenure: true, Lock: true},

@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/internal/judge/verdict"
 )
 
-// Judgement is all that is judged of a run.
 type Judgement struct {
 	verdict.Verdict
 	Storage Opinion `json:"storage"`

@@ -85,7 +85,6 @@ func checkBeginLock(s *scenario.Story, c *scenario.ClientStory, step scenario.St
 	return checkLock(s, c, step)
 }
 
-// checkLeave: it stands in the queue.
 func checkLeave(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	lock := s.Variant.LockOf(step)
 	i := slices.Index(c.Queued, lock)

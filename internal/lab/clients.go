@@ -39,7 +39,6 @@ func (r *run) startClients(ctx context.Context) error {
 	return nil
 }
 
-// awaitReady waits until a client says that it is ready.
 func (r *run) awaitReady(ctx context.Context, name string) error {
 	c := r.state.client(name)
 	return r.await(ctx, r.world.clients[name].Name+" to be ready", startDeadline, func() (bool, error) { return c.notes > 0, nil })

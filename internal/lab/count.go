@@ -19,7 +19,6 @@ var countAct = action{
 	do: (*run).count,
 }
 
-// checkCount: all clients must be free to count.
 func checkCount(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
 	if s.StorageDead {
 		return "all clients count, but the storage is dead: it needs a step \"gcsim: restart storage\" before"

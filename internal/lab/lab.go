@@ -20,7 +20,6 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
-// Options of Run.
 type Options struct {
 	// Exe is a program that has the commands of Roles: the lab's processes.
 	Exe string

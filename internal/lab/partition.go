@@ -76,7 +76,6 @@ func (r *run) deafen(_ context.Context, s scenario.Step) error {
 	return r.network(s.Client, history.CauseDeafen, "what "+who+" answers does not reach "+s.Client+" any more")
 }
 
-// healFault ends what partition and deafen do.
 var healFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "heal CLIENT", Dead: true, About: "Ends partition and deafen.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {

@@ -30,7 +30,6 @@ func standsStill(c *scenario.ClientStory, step scenario.Step) string {
 	return ""
 }
 
-// resumeFault ends a pause that has no length.
 var resumeFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "resume CLIENT", About: "Lets the client go on (SIGCONT).",
 		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
@@ -47,7 +46,6 @@ var resumeFault = action{
 	},
 }
 
-// awaitAct waits for the end of a pause that ends by itself.
 var awaitAct = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "await CLIENT",
 		About: "The collection, or the pause for a time, is over, and so is what the client was told to do meanwhile.",

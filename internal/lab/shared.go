@@ -23,7 +23,6 @@ type Shared struct {
 	byKey map[string]*launching
 }
 
-// launching is servers with some settings.
 type launching struct {
 	done     chan struct{}
 	launched service.Launched

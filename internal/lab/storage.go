@@ -147,7 +147,6 @@ type UsersStorage struct {
 	Contrib bool
 }
 
-// String is its name in errors and in histories.
 func (f UsersStorage) String() string {
 	if f.Command != "" {
 		return fmt.Sprintf("the storage's command %q", f.Command)

@@ -28,7 +28,6 @@ func (p *place) at() *place { return p }
 
 func (p *place) given() bool { return p.node != nil }
 
-// The leaves.
 type (
 	word  struct{ place } // a text
 	plain struct{ place } // a text or what looks like another kind of scalar, as it is written

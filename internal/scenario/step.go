@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
-// String is the step as a scenario has it.
 func (s Step) String() string { return s.Actor + ": " + s.Text }
 
 // grammar is how the steps of one scenario are written.

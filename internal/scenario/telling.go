@@ -23,7 +23,6 @@ func (l *Language) Tell(s *Scenario, v *Variant) *Telling {
 	return &Telling{s, v, service, l.grammar(service, s.Clients), nil}
 }
 
-// Told are the steps so far.
 func (t *Telling) Told() []Step { return slices.Clone(t.told) }
 
 // Take takes a step, as in "client1: lock", if it can happen now. The error says why it cannot.

@@ -57,7 +57,6 @@ func New(o Options) *Server {
 	return s
 }
 
-// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Close ends all worlds and returns when nothing of them is left. Requests that show worlds end.

@@ -22,7 +22,6 @@ import (
 // Protocol is the version of the protocol that docs/agent.md describes.
 const Protocol = "1"
 
-// Config is what an agent works with.
 type Config struct {
 	Name  string // in its events and request IDs
 	Scope string // the lock that it takes where a command names none

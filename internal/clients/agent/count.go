@@ -78,7 +78,6 @@ func (a *agent) count(ctx context.Context, arg string) error {
 	return nil
 }
 
-// increment adds 1, under a lock of its own.
 func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 	switch err := a.take(ctx, history.OpLock, a.Scope, "", countPatience); {
 	case errors.Is(err, service.ErrRanOut):
@@ -97,7 +96,6 @@ func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 	return err
 }
 
-// addOne reads and writes under the lock.
 func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 	got := a.perform(ctx, a.newRequest(history.OpRead, a.Scope, c.key, ""))
 	if got.Kind != history.KindOK {

@@ -101,7 +101,6 @@ func (a *agent) load(ctx context.Context, arg string) error {
 	return err
 }
 
-// Load implements Heap, as Collect does.
 func (h *heap) Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error) {
 	if err := checkStopTheWorld(); err != nil {
 		return 0, "", err
@@ -127,7 +126,6 @@ func (h *heap) Load(ctx context.Context, want time.Duration) (took time.Duration
 	return took, said, nil
 }
 
-// gc stops the client by a collection.
 func (a *agent) gc(ctx context.Context, _ string) error {
 	a.mu.Lock() // what is learned at the end is told after the end
 	defer a.mu.Unlock()

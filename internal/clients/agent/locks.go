@@ -116,7 +116,6 @@ func (a *agent) taking(op string) func(context.Context, string) error {
 	}
 }
 
-// limit is why the client cannot do what a command needs.
 func (a *agent) limit(command string) error {
 	if l, limited := a.Locks.(Limited); limited && l.Limit(command) != nil {
 		return fmt.Errorf("%s: %w", command, l.Limit(command))
@@ -308,7 +307,6 @@ func (a *agent) unlocking(lock string) *request {
 	return r
 }
 
-// letGo forgets a tenure that the agent is about to release.
 func (a *agent) letGo(h *held) {
 	if !slices.Contains(a.held, h) { // it is a retry
 		return

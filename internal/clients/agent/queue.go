@@ -99,7 +99,6 @@ func (a *agent) awaitPlace(ctx context.Context, h *held, long time.Duration) {
 	}
 }
 
-// leaveQueue reports the end of a wait.
 func (a *agent) leaveQueue(ctx context.Context, end ended) {
 	h, place := end.place, end.place.place
 	h.place = nil
@@ -167,7 +166,6 @@ func (h *halfway) take(ctx context.Context, locks service.Client, timeout time.D
 	h.over <- taken{t, inTime(asking, err)}
 }
 
-// finishLock does the rest of a lock that was begun.
 func (a *agent) finishLock(ctx context.Context) {
 	h := a.half
 	a.half = nil

@@ -80,7 +80,6 @@ func (a *agent) note(lock, op, text string) history.Event {
 	return e
 }
 
-// complain reports a command that was not obeyed.
 func (a *agent) complain(err error) {
 	if err != nil {
 		a.report(history.Event{Kind: history.KindError, Text: err.Error()})

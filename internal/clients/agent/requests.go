@@ -178,7 +178,6 @@ type inside struct{ service.Data }
 // overHTTP is the storage that is a server of its own.
 type overHTTP struct{ *kvhttp.Client }
 
-// Do implements service.Data.
 func (s overHTTP) Do(ctx context.Context, ask *history.Event) (err error) {
 	req := kv.Request{ID: ask.Request, Claim: fence.Claim{Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode}}
 	switch ask.Op {

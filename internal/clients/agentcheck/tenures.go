@@ -12,7 +12,6 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// holder starts the client and has it take the lock.
 func (t *trial) holder() (*client, answer) {
 	c := t.start(0)
 	a := c.ok("lock")
@@ -39,7 +38,6 @@ func (t *trial) granted(told history.Event) (e history.Event) {
 	return e
 }
 
-// ended awaits the end of a tenure.
 func (t *trial) ended(tenure string) {
 	within := t.Patience
 	if t.check.ttl != long { // else its end has another reason
@@ -96,7 +94,6 @@ func waitEnds(t *trial) {
 	}
 }
 
-// ends has the client end while it holds the lock.
 func (t *trial) ends(how func(*client) error) {
 	c, lock := t.holder()
 	t.need(how(c))
@@ -119,7 +116,6 @@ func (t *trial) ends(how func(*client) error) {
 	t.ended(lock.outcome.Tenure)
 }
 
-// taken starts the client when another one holds the lock.
 func (t *trial) taken() (c, other *client) {
 	other = t.other()
 	other.ok("lock")

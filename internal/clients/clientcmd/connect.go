@@ -121,7 +121,6 @@ func (c *config) dial() (*services, error) {
 	return &services{settings: settings, locks: locks}, nil
 }
 
-// dialJVM starts the half of the client that is in Java.
 func (c *config) dialJVM(d *service.Service, peer string, o service.Options) (*jvm.Client, error) {
 	if where, bring := java.Found(); where == "" {
 		return nil, fmt.Errorf("the clients in Java are missing: %s", bring)
@@ -136,7 +135,6 @@ func (c *config) dialJVM(d *service.Service, peer string, o service.Options) (*j
 	return jvm.Start(peer, c.name, env, o, slices.Concat(setting.Client, d.Client))
 }
 
-// askStorage makes sure that the storage answers.
 func (c *config) askStorage(ctx context.Context) error {
 	client, err := c.storage.HTTP()
 	if err != nil {

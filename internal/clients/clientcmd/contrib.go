@@ -99,7 +99,6 @@ func awaitByte(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// contribKey is the one that contrib/lock's clients write.
 const contribKey = "key0"
 
 // askContribStorage makes sure that the storage answers. A refusal is an answer. contrib/lock's own storage

@@ -60,7 +60,6 @@ func Get(ctx context.Context, progress io.Writer) error {
 // Hazelcast is the folder that has the programs of members and of clients.
 const Hazelcast = "hazelcast"
 
-// Member is the program of a member of Hazelcast.
 var Member = maven.Program{Module: Hazelcast, Main: "Member", Uses: agent}
 
 func client(peer string) maven.Program { return maven.Program{Module: peer, Main: "Peer", Uses: agent} }

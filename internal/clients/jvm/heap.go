@@ -10,7 +10,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Load implements agent.Heap, as Collect does.
 func (c *Client) Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error) {
 	answer, err := c.ask(ctx, "load", url.Values{"want": {nanoseconds(want)}}, 0)
 	if err != nil {

@@ -217,7 +217,6 @@ func (t tenure) Look(ctx context.Context, how string) (said string, err error) {
 // reentrant is a tenure of a lock that its holder can take again.
 type reentrant struct{ tenure }
 
-// Again implements service.Reentrant.
 func (t reentrant) Again(ctx context.Context) (service.Tenure, error) {
 	said, err := t.ask(ctx, "again", url.Values{}, 0)
 	if err != nil {

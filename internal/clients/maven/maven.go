@@ -16,7 +16,6 @@ import (
 // Install is the command that brings Maven, and Java.
 const Install = "apt-get install maven"
 
-// Libraries are jars.
 type Libraries struct {
 	Name string // of their folder
 	POM  []byte // a pom.xml whose dependencies they are
@@ -57,7 +56,6 @@ func (l Libraries) Get(ctx context.Context, progress io.Writer) error {
 	})
 }
 
-// InstallJava is the command that brings Java.
 const InstallJava = "apt-get install default-jdk-headless"
 
 // Java is the program that runs jars, "" where there is none.
@@ -96,7 +94,6 @@ func (k kept) dir() (string, error) {
 	return filepath.Join(cache, "fencelab", fmt.Sprintf("%s-%x", k.name, k.sum[:4])), nil
 }
 
-// found returns the folder, "" where it is not there.
 func (k kept) found() string {
 	dir, err := k.dir()
 	if err != nil {

@@ -65,7 +65,6 @@ func ClassPath(dir, module string, uses ...string) string {
 	return strings.Join(path, string(filepath.ListSeparator))
 }
 
-// Program is one of a Project.
 type Program struct {
 	Module, Main string
 	Uses         []string // other modules

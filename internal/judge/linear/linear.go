@@ -88,7 +88,6 @@ type Op struct {
 // Verdict of a check.
 type Verdict = porcupine.CheckResult
 
-// The verdicts.
 const (
 	Linearizable    = porcupine.Ok
 	NotLinearizable = porcupine.Illegal

@@ -167,7 +167,6 @@ func (s scope) String() string {
 	return b.String()
 }
 
-// String is the operation as a picture has it.
 func (in Input) String() string {
 	var b strings.Builder
 	if in.Name != "" {
@@ -194,7 +193,6 @@ func (in Input) String() string {
 	return b.String()
 }
 
-// String is the answer as a picture has it.
 func (out Output) String() string {
 	switch {
 	case out.Outcome == Done && out.Bare:

@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Verdict is the judgement of a run.
 type Verdict struct {
 	Name       string              `json:"verdict"` // history.Safe, Corrupted, Blocked or Undecided
 	Violations []history.Violation `json:"violations,omitempty"`

@@ -41,7 +41,6 @@ func Main(m *testing.M, services []*service.Service, parallel int, ends ...func(
 	os.Exit(code)
 }
 
-// Parse reads the scenarios of a pattern of file names.
 func Parse(t *testing.T, services []*service.Service, pattern string) (list []*scenario.Scenario) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

@@ -17,7 +17,6 @@ const (
 	maxLogged = 1 << 12 // requests that are kept
 )
 
-// Exchange is a request and what came of it.
 type Exchange struct {
 	Method string   `json:"method"`
 	Path   string   `json:"path"`
@@ -83,7 +82,6 @@ func newHTTP(t http.RoundTripper) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// forget begins a new log, and new connections.
 func (c *client) forget() {
 	c.kept.CloseIdleConnections()
 	c.mu.Lock()

@@ -30,7 +30,6 @@ type Options struct {
 	Tell     func(Report, Result) // is told of each law when it has been judged; nil: nobody is
 }
 
-// How a law came out.
 const (
 	Holds     = "holds"
 	Fails     = "fails"
@@ -38,7 +37,6 @@ const (
 	NotJudged = "not judged" // the storage did not answer, and still does not
 )
 
-// Result is what came of one law.
 type Result struct {
 	Law      string        `json:"law"`
 	Doc      string        `json:"doc"` // the law, in a sentence
@@ -51,14 +49,12 @@ type Result struct {
 	Seconds  float64       `json:"seconds"` // that it took
 }
 
-// Report is what came of all.
 type Report struct {
 	Storage string   `json:"storage"`
 	Speaks  Speaks   `json:"speaks"`
 	Results []Result `json:"laws"`
 }
 
-// Count returns how many laws came out so.
 func (r Report) Count(outcome string) (n int) {
 	for _, result := range r.Results {
 		if result.Outcome == outcome {
@@ -68,13 +64,11 @@ func (r Report) Count(outcome string) (n int) {
 	return n
 }
 
-// Summary says in a sentence what came of all.
 func (r Report) Summary() string {
 	return fmt.Sprintf("laws: %d hold, %d fail, %d were left out, %d could not be judged",
 		r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
 }
 
-// Bounds of a judgement.
 const (
 	lawDeadline = 10 * time.Minute
 	maxDead     = 3 // laws in a row that could not be judged: then no other is tried
@@ -201,7 +195,6 @@ func chosen(names []string) ([]Law, error) {
 	return slices.DeleteFunc(list, func(l Law) bool { return !slices.Contains(names, l.Name) }), nil
 }
 
-// judge judges one law, on a fresh storage.
 func (j *judge) judge(ctx context.Context, l Law) (r Result) {
 	r = Result{Law: l.Name, Doc: l.Doc, Began: time.Now()}
 	defer func() {

@@ -14,7 +14,6 @@ import (
 // OK reports whether at least one law holds and none fails or could not be judged.
 func (r Report) OK() bool { return r.Count(Holds) > 0 && r.Count(Fails)+r.Count(NotJudged) == 0 }
 
-// JSON writes the report as one JSON document.
 func (r Report) JSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

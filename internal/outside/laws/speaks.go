@@ -34,7 +34,6 @@ type Speaks struct {
 // ByScope reports whether requests name the lock under which they are.
 func (s Speaks) ByScope() bool { return s.Protocol == protocolV1 }
 
-// String tells of it in a line.
 func (s Speaks) String() string {
 	with := map[bool]string{true: ", with ", false: ", without "}
 	return "it speaks " + s.Protocol + with[s.Sequence] + "sequence numbers" + with[s.Shared] + "shared claims" +

@@ -187,7 +187,6 @@ func connectionsKeepNothing(s *steps) {
 	s.write(34, "stale", fence.ErrStale)
 }
 
-// batch writes a value at a key by a batch of one.
 func (s v1) batch(ctx context.Context, c fence.Claim, key, value string) (program.Answer, error) {
 	body := fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": %q}]}`, s.name(key), value)
 	header := append(s.header(c), "Content-Type: application/json")

@@ -35,7 +35,6 @@ func NewTransport() *http.Transport {
 	return t
 }
 
-// Answer is what a storage said.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -100,7 +99,6 @@ func Did(err error, within time.Duration) string {
 	return fmt.Sprintf("gave no answer that is HTTP (%v)", err)
 }
 
-// Shown is the beginning of a text.
 func Shown(s string) string {
 	if len(s) > MaxShown {
 		return strings.ToValidUTF8(s[:MaxShown], "") + "…"

@@ -83,7 +83,6 @@ func (g *Gate) Open() {
 	g.running.Go(func() { _ = g.server.Serve(g.listener) }) // it ends with Close
 }
 
-// Addr is where clients find the storage, host:port.
 func (g *Gate) Addr() string { return g.listener.Addr().String() }
 
 // Serve says where the storage is now, begun anew. Requests that have not gone through go there, whole.
@@ -97,7 +96,6 @@ func (g *Gate) Serve(url string) {
 	g.now.Context, g.now.end = context.WithCancel(g.ctx)
 }
 
-// Leave says that nobody serves.
 func (g *Gate) Leave() { g.Serve("") }
 
 func (g *Gate) life() life {
@@ -120,7 +118,6 @@ func (g *Gate) Settle(ctx context.Context) error {
 	}
 }
 
-// Close breaks off what is under way.
 func (g *Gate) Close() {
 	g.close()
 	_ = g.server.Close()
@@ -128,7 +125,6 @@ func (g *Gate) Close() {
 	g.running.Wait()
 }
 
-// ServeHTTP implements http.Handler.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.URL.Path == "/healthz" {
 		return // a client looks whether somebody is there, and the gate is
@@ -333,7 +329,6 @@ type lateBody struct {
 	rest *strings.Reader
 }
 
-// Read implements io.Reader.
 func (b *lateBody) Read(into []byte) (int, error) {
 	if b.rest == nil {
 		body, err := b.body()

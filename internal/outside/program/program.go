@@ -54,7 +54,6 @@ func New(g *proc.Group, name, command, dir string) (*Server, error) {
 // Addr is where it listens. A Start changes it, unless it stays.
 func (s *Server) Addr() string { return s.addr }
 
-// URL is where it is asked by HTTP.
 func (s *Server) URL() string { return "http://" + s.addr }
 
 // Process is the one that runs, or ran last.

@@ -76,7 +76,6 @@ func (g *Gate) parse(r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// String is the request as the storage sees it.
 func (q *request) String() string {
 	text := strings.TrimSpace(q.method + " " + q.path + " " + Shown(q.body))
 	for _, name := range []string{fencehttp.HeaderScope, fencehttp.HeaderToken, fencehttp.HeaderSequence, fencehttp.HeaderMode} {
@@ -214,14 +213,12 @@ type ContribRequest struct {
 	Version fence.Token `json:"version"`
 }
 
-// ContribAnswer is the body of an answer.
 type ContribAnswer struct {
 	Val     string      `json:"val"`
 	Version fence.Token `json:"version"`
 	Err     *string     `json:"err"` // "": it was done
 }
 
-// ParseContrib reads an answer of that form.
 func ParseContrib(a Answer) (said ContribAnswer, err error) {
 	if err = json.Unmarshal([]byte(a.Body), &said); err == nil && said.Err == nil {
 		err = errors.New("it has no member err")
@@ -232,7 +229,6 @@ func ParseContrib(a Answer) (said ContribAnswer, err error) {
 // Stale reports whether the answer to a write refuses its version.
 func (c ContribAnswer) Stale() bool { return strings.Contains(*c.Err, "version") }
 
-// toContrib has the request go on in contrib/lock's form.
 func (q *request) toContrib() error {
 	if q.asked.Op != history.OpRead && q.asked.Op != history.OpWrite {
 		return fmt.Errorf("contrib/lock's protocol has no %s", q.asked.Op)
@@ -242,7 +238,6 @@ func (q *request) toContrib() error {
 	return nil
 }
 
-// contribBody is the body that the storage gets.
 func (q *request) contribBody() (string, error) {
 	if !utf8.ValidString(q.asked.Key + q.asked.Value) {
 		return "", errors.New("contrib/lock's protocol carries nothing but UTF-8")

@@ -77,7 +77,6 @@ func Open(ctx context.Context, exe string, s *service.Service, world setting.Val
 	return c, nil
 }
 
-// Close ends the accounts, and all processes of the stage.
 func (c *Stage) Close() error {
 	close(c.over)
 	c.cancel()
@@ -141,7 +140,6 @@ func (c *Stage) Await(ctx context.Context, what string, has func(*Account) bool)
 	}
 }
 
-// See shows the accounts as they are.
 func (c *Stage) See(look func(*Account)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

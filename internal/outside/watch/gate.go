@@ -28,7 +28,6 @@ type gate struct {
 	closed   chan struct{}
 }
 
-// request is one that may change something.
 type request struct {
 	method, path string
 	header       http.Header

@@ -20,7 +20,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// Options of Watch.
 type Options struct {
 	Command   []string // a program, and its arguments
 	Service   *service.Service
@@ -36,7 +35,6 @@ type Options struct {
 	Output    io.Writer // gets what the program says
 }
 
-// When the program is stopped.
 const (
 	AtWrite = "write" // when its first write under the lock is on its way to the storage
 	AtGrant = "grant" // when the lock is granted to it

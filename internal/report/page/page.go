@@ -50,7 +50,6 @@ type page struct {
 	Sections []section
 }
 
-// section is a scenario with its runs.
 type section struct {
 	ID, Name, Title string
 	Chapter         string // its address

@@ -90,7 +90,6 @@ func CleanRun(run history.Run) history.Run {
 	return run
 }
 
-// Clean makes the strings of an outcome printable.
 func (o Outcome) Clean() Outcome {
 	o.Name, o.Trouble, o.Facts.Reason = Clean(o.Name, MaxName), tied(o.Trouble), tied(o.Facts.Reason)
 	return o.Mapped(tied)

@@ -53,7 +53,6 @@ func (f *Folder) Add(rows []Row) (out []Row) {
 	return out
 }
 
-// End returns what is left.
 func (f *Folder) End() []Row { return f.take(atEnds) }
 
 // take returns the pending rows: the last keep as they are, the others as one.

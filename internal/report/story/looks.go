@@ -8,7 +8,6 @@ import (
 // Tone is what a word, an arrow or a sign means for the reader; pictures choose its colour by it.
 type Tone string
 
-// The tones.
 const (
 	Plain  Tone = ""
 	Bold   Tone = "bold"
@@ -22,7 +21,6 @@ const (
 // Key is something that a legend explains, by its meaning.
 type Key string
 
-// The keys.
 const (
 	KeyHold    Key = "holds the lock"
 	KeyBelief  Key = "only believes so" // noted by those pictures that show it
@@ -55,7 +53,6 @@ type Class struct {
 	common  bool // many such rows are told in one
 }
 
-// The classes.
 var (
 	ClassGrant   = Class{Name: "grant", Tone: Good, Carries: true, common: true} // a tenure begins
 	ClassQueue   = Class{Name: "queue", Tone: Bold, common: true}                // a client waits behind the holder
@@ -84,7 +81,6 @@ var (
 // Keys collects what a picture shows, so that its legend says no more.
 type Keys map[Key]bool
 
-// Add takes in a row, and the one above it.
 func (k Keys) Add(above, r Row) {
 	for _, l := range r.Lanes {
 		k[KeyHold] = k[KeyHold] || l.Tenure > 0

@@ -13,13 +13,11 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Drawing is one run to draw: its history and its verdict.
 type Drawing struct {
 	Events  []history.Event
 	Outcome Outcome
 }
 
-// Outcome is the judgement of a run.
 type Outcome struct {
 	Name       string // history.Safe, Corrupted, Blocked or Undecided
 	OK         bool   // everything came out as the run expects
@@ -32,7 +30,6 @@ type Outcome struct {
 	Free       bool   // nothing is expected of the run: somebody tells its story while it goes on
 }
 
-// Facts are what is known beside the verdict.
 type Facts struct {
 	Stale     int               `json:"stale"`                   // requests refused as stale
 	Refused   int               `json:"refused"`                 // requests refused, for whatever reason
@@ -61,7 +58,6 @@ func (o Outcome) Drawn() []history.Violation { return slices.Concat(o.Violations
 // Tone is that of the verdict; Plain where its name is none of a verdict.
 func (o Outcome) Tone() Tone { return verdicts[o.Name].tone }
 
-// ExpectedTone is that of the expectation.
 func (o Outcome) ExpectedTone() Tone {
 	switch {
 	case o.OK:
@@ -122,7 +118,6 @@ func (o Outcome) Findings() (list []Text) {
 	return list
 }
 
-// Variant names a run and says what sets it apart.
 func Variant(run history.Run) (name, about string) {
 	name, about = cmp.Or(run.Variant, run.Scenario), run.About
 	if run.Control {

@@ -96,7 +96,6 @@ func (r Result) Said() string {
 // Expected reports whether a run was made and came out as its scenario expects.
 func (r Result) Expected() bool { return r.Skipped == "" && r.Err == nil && r.Outcome.OK }
 
-// Reasons are why a run is not as expected.
 func (r Result) Reasons() []string {
 	if r.Err != nil {
 		return []string{r.Err.Error()}
@@ -114,7 +113,6 @@ type Count struct {
 	Skipped int
 }
 
-// CountOf counts runs.
 func CountOf(results []Result) Count {
 	var c Count
 	for _, r := range results {
@@ -138,7 +136,6 @@ func CountOf(results []Result) Count {
 	return c
 }
 
-// Summary says in a sentence what came of runs.
 func Summary(results []Result) string {
 	c := CountOf(results)
 	scenarios := make(map[string]bool)
@@ -200,7 +197,6 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Seconds writes how long runs took.
 func Seconds(d time.Duration) string {
 	if s := d.Seconds(); s < 10 {
 		return fmt.Sprintf("%.1f s", s)

@@ -21,10 +21,8 @@ const (
 	Arrived
 )
 
-// State is how a lane is.
 type State int
 
-// The states of a lane.
 const (
 	Running State = iota
 	Paused
@@ -67,13 +65,11 @@ type Row struct {
 	Lanes   []Lane        // all lanes, in the order in which to draw them; not to be changed
 }
 
-// Harmful reports whether r shows a violation.
 func (r Row) Harmful() bool { return r.Class == ClassHarm || r.Class == ClassBlock }
 
 // Stopped reports whether r shows a request that the storage refused, rightly or not.
 func (r Row) Stopped() bool { return r.Event.Kind == history.KindRefused && r.To != "" }
 
-// Start is when what r tells of began.
 func (r Row) Start() time.Duration {
 	if r.Class == ClassFold {
 		return r.At - r.Took

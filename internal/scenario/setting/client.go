@@ -45,7 +45,6 @@ const (
 	Claims  = "claims"
 )
 
-// Client are the settings of all clients.
 var Client = []Setting{
 	{Name: TTL, Kind: Time, Default: "1s", Pattern: `^[1-9][0-9]*(s|m)$`, Want: "a duration in whole seconds, like 1s", About: "Of its lease, in whole seconds from 1."},
 	{Name: Timeout, Kind: Time, Default: "5s", Pattern: `^[1-9][0-9]*(ms|s|m)$`, About: "Of a request to the storage or to the lock service."},

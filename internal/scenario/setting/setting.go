@@ -32,7 +32,6 @@ type Setting struct {
 // Kind is what a value looks like.
 type Kind int
 
-// The kinds.
 const (
 	Text   Kind = iota
 	Number      // a whole number
@@ -62,16 +61,12 @@ func (v Values) Text(name string) string {
 	return text
 }
 
-// Number is the value of a Number.
 func (v Values) Number(name string) int { return parsed(v, name, strconv.Atoi) }
 
-// Flag is the value of a Flag.
 func (v Values) Flag(name string) bool { return parsed(v, name, strconv.ParseBool) }
 
-// Time is the value of a Time.
 func (v Values) Time(name string) time.Duration { return parsed(v, name, time.ParseDuration) }
 
-// Words is the value of a Words.
 func (v Values) Words(name string) []string { return parsed(v, name, words) }
 
 func words(text string) (list []string, err error) {
@@ -148,16 +143,13 @@ type Value struct {
 	Values Values
 }
 
-// String implements pflag.Value.
 func (f *Value) String() string { return cmp.Or(f.Values[f.Name], f.Default) }
 
-// Set implements pflag.Value.
 func (f *Value) Set(text string) error {
 	f.Values[f.Name] = text
 	return nil
 }
 
-// Type implements pflag.Value.
 func (f *Value) Type() string {
 	if len(f.Of) > 0 {
 		return strings.Join(f.Of, "|")
