@@ -14,19 +14,16 @@ import (
 	"time"
 )
 
-// Setting is one choice.
+// Setting is one choice. As JSON it is what people are shown of it.
 type Setting struct {
-	Name  string
-	About string // what it is, and what each value means, in sentences
-	Kind  Kind
-	// Default is what holds where nothing is chosen.
-	Default string
-	// Of are all values that it can have; none where it is free.
-	Of []string
-	// Pattern is a regular expression of all values; "": all of its kind. Want says it in words.
-	Pattern, Want string
-	// Required: there is no default, and no variant can change it.
-	Required bool
+	Name     string   `json:"name"`
+	About    string   `json:"about"` // what it is, and what each value means, in sentences
+	Kind     Kind     `json:"-"`
+	Default  string   `json:"default"`      // holds where nothing is chosen
+	Of       []string `json:"of,omitempty"` // all values that it can have; none where it is free
+	Pattern  string   `json:"-"`            // a regular expression of all values; "": all of its kind
+	Want     string   `json:"-"`            // the same in words
+	Required bool     `json:"-"`            // there is no default, and no variant can change it
 }
 
 // Kind is what a value looks like.
