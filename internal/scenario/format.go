@@ -1,10 +1,13 @@
 package scenario
 
 import (
+	_ "embed"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
@@ -82,3 +85,18 @@ func writtenTogether(s *Scenario, steps []Step) (sets [][]string) {
 	}
 	return sets
 }
+
+//go:embed template.yaml
+var template string
+
+// Template is a new scenario, whose comments teach the language. name is the file's, without .yaml.
+func Template(name string) []byte {
+	file := name + ".yaml"
+	if !plainFile.MatchString(file) {
+		file = strconv.QuoteToASCII(file)
+	}
+	return []byte(strings.Replace(template, "NAME", file, 1))
+}
+
+// plainFile are names that a shell takes as they are.
+var plainFile = regexp.MustCompile(`^[A-Za-z0-9./_-]+$`)
