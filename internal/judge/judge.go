@@ -73,23 +73,16 @@ func opinion(events []history.Event, within time.Duration) Opinion {
 const notFenced = "by porcupine the storage did not do what a fenced storage does, expected that it does"
 
 func (j *Judgement) compare(fenced bool) {
-	expected := "that it does not"
-	if fenced {
-		expected = "that it does"
-	}
-	var text string
+	expected := map[bool]string{true: "that it does", false: "that it does not"}[fenced]
 	switch {
 	case j.Storage.Fenced == Undecided:
-		text = fmt.Sprintf("porcupine could not judge whether the storage did what a fenced storage does (%s)", j.Storage.Reason)
+		j.Mismatches = append(j.Mismatches,
+			fmt.Sprintf("porcupine could not judge whether the storage did what a fenced storage does (%s), expected %s", j.Storage.Reason, expected))
 	case j.Storage.Fenced == No && fenced:
 		j.Mismatches = append(j.Mismatches, notFenced)
-		return
 	case j.Storage.Fenced == Yes && !fenced:
-		text = "by porcupine the storage did what a fenced storage does"
-	default:
-		return
+		j.Mismatches = append(j.Mismatches, "by porcupine the storage did what a fenced storage does, expected that it does not")
 	}
-	j.Mismatches = append(j.Mismatches, text+", expected "+expected)
 }
 
 // Open reports whether the run is undecided. A storage that broke its law is certain, and not open.

@@ -245,16 +245,15 @@ func (s *Story) cannotHold(key, value string) string {
 
 func (v *values) counts(value string) bool {
 	n, err := strconv.Atoi(value)
-	return v.counted > 0 && err == nil && strconv.Itoa(n) == value && n <= v.most() && n > v.least()
+	return v.counted > 0 && err == nil && strconv.Itoa(n) == value && n <= v.most() && n > slices.Min(v.numbers())
 }
 
-// most is the highest number that a count can leave, and least is below each that it can.
-func (v *values) most() int { return v.counted + slices.Max(append(v.numbers(), 0)) }
+// most is the highest number that a count can leave.
+func (v *values) most() int { return v.counted + slices.Max(v.numbers()) }
 
-func (v *values) least() int { return slices.Min(append(v.numbers(), 0)) }
-
-// numbers are those from which a count can begin, beside 0.
-func (v *values) numbers() (list []int) {
+// numbers are those from which a count can begin.
+func (v *values) numbers() []int {
+	list := []int{0}
 	for text := range v.texts {
 		if n, err := strconv.Atoi(text); err == nil {
 			list = append(list, n)

@@ -117,20 +117,13 @@ func (s *settings) unknownPath(path word) error {
 	if parts := strings.Split(path.text, "."); len(parts) > 1 && parts[0] == "clients" {
 		client = parts[1]
 	}
-	known := s.service.worldPaths()
-	for _, name := range changeable(s.service.clientSettings()) {
-		known = append(known, "clients."+client+"."+name)
-	}
-	return errorAt(path.node, "cannot set %q%s", path.text, Hint(path.text, known))
-}
-
-func (s *Service) worldPaths() (paths []string) {
-	for _, group := range s.worldGroups() {
+	var known []string
+	for _, group := range append(s.service.worldGroups(), settingGroup{"clients." + client + ".", s.service.clientSettings()}) {
 		for _, name := range changeable(group.list) {
-			paths = append(paths, group.prefix+name)
+			known = append(known, group.prefix+name)
 		}
 	}
-	return paths
+	return errorAt(path.node, "cannot set %q%s", path.text, Hint(path.text, known))
 }
 
 type settingGroup struct {

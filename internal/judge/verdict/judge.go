@@ -47,7 +47,7 @@ func newJudge(events []history.Event) *judge {
 		came: make(map[string]int), open: make(map[string]bool), final: make(map[string]string),
 	}
 	for _, keys := range events[0].Run.Together {
-		j.sets = append(j.sets, newSet(keys))
+		j.sets = append(j.sets, &set{keys: keys, said: make(map[int]bool)})
 	}
 	j.hear()
 	return j

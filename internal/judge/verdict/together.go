@@ -38,8 +38,6 @@ type set struct {
 	said map[int]bool // changes that were said to be half
 }
 
-func newSet(keys []string) *set { return &set{keys: keys, said: make(map[int]bool)} }
-
 // torn finds that somebody saw a half change: a holder of a later tenure by a read, or, where t is nil,
 // everybody at the end. Who reads without the lock must be prepared for anything.
 func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {

@@ -144,14 +144,6 @@ func (v *Verdict) compare(want history.Expect) {
 	}
 }
 
-// refusal is a reason for which the storage refuses; "" of any other.
-func refusal(reason string) string {
-	if slices.Contains(history.StepOutcomes, reason) {
-		return reason
-	}
-	return ""
-}
-
 // Noted are what make facts false, which is no harm by itself, and what cannot be known.
 func (v Verdict) Noted() []history.Violation {
 	return slices.Concat(v.Overlaps, v.Passed, v.Undecided)
@@ -202,8 +194,10 @@ func outcome(e history.Event) string {
 	switch {
 	case e.Kind == history.KindUnknown:
 		return history.StepUnknown
+	case e.Kind == history.KindFail && slices.Contains(history.StepOutcomes, e.Reason):
+		return e.Reason
 	case e.Kind == history.KindFail:
-		return cmp.Or(refusal(e.Reason), history.StepFailed)
+		return history.StepFailed
 	case e.Kind != history.KindOK:
 		return ""
 	case e.Op == history.OpRead && e.Missing:

@@ -102,7 +102,7 @@ func (l lap) tooLong(bound time.Duration) bool { return l.since > 0 && bound > 0
 func (j *judge) pass(s *stretch, i int, lasts, runs, awaited, anew bool) (one, all lap) {
 	var took time.Duration
 	if s.anew > 0 {
-		took = j.between(s.anew, i)
+		took = j.events[i].At - j.events[s.anew].At
 	}
 	if s.awaited && (!lasts || !runs || !awaited || anew) {
 		one = lap{s.anew, took}
@@ -254,5 +254,3 @@ func (j *judge) unmeasured(since, i int, what string) {
 }
 
 func (j *judge) isEnd(i int) bool { return j.events[i].Kind == history.KindEnd }
-
-func (j *judge) between(first, last int) time.Duration { return j.events[last].At - j.events[first].At }
