@@ -1,6 +1,7 @@
 package serve
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -138,6 +139,9 @@ func (b *beginning) play(first int) error {
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
+//go:embed by-hand.yaml.tmpl
+var byHandStory string
+
 // text is the scenario of a setup. Its plan is the main story. What the settings are the parser looks at.
 func (s *Server) text(u setup) (string, error) {
 	if u.Clients < 2 || u.Clients > mostClients {
@@ -151,33 +155,17 @@ func (s *Server) text(u setup) (string, error) {
 		return "", fmt.Errorf("there is no lock service %q", u.Service)
 	}
 	of := s.Language.Services[i]
-	var b strings.Builder
-	fmt.Fprintf(&b, "title: A story by hand\nworld:\n  %s: {%s}\n", of.Name, inline(of.World, u.Servers))
-	if len(u.Storage) > 0 {
-		fmt.Fprintf(&b, "  storage: {%s}\n", inline(nil, u.Storage))
-	}
-	b.WriteString("clients:\n")
-	for i := range u.Clients {
+	clients := make([]string, u.Clients)
+	for i := range clients {
 		lock := "/lock"
 		if n := i % u.Locks; n > 0 {
 			lock += strconv.Itoa(n + 1)
 		}
-		fmt.Fprintf(&b, "  client%d: {lock: %s", i+1, lock)
-		if chosen := inline(append(of.Client, setting.Client...), u.Settings); chosen != "" {
-			b.WriteString(", " + chosen)
-		}
-		b.WriteString("}\n")
+		clients[i] = fmt.Sprintf("client%d: {lock: %s, %s}", i+1, lock, inline(slices.Concat(of.Client, setting.Client), u.Settings))
 	}
-	b.WriteString("steps:\n")
-	for _, step := range []string{
-		"client1: lock", "client1: begin write key0=from-client-1", "gcsim: pause client1",
-		of.Name + ": await expiry of client1", "client2: lock", "client2: write key0=from-client-2",
-		"gcsim: resume client1", "client1: finish",
-	} {
-		fmt.Fprintf(&b, "  - %s\n", step)
-	}
-	fmt.Fprintf(&b, "variants:\n  %s: {expect: {verdict: safe}}\n", byHand)
-	return b.String(), nil
+	return strings.NewReplacer(
+		"SERVICE", of.Name, "SERVERS", inline(of.World, u.Servers), "STORAGE", inline(nil, u.Storage), "CLIENTS", strings.Join(clients, "\n  "),
+	).Replace(byHandStory), nil
 }
 
 // inline are settings between a mapping's braces: numbers and flags as they are, all else quoted.

@@ -118,9 +118,8 @@ func (w *world) look(events []history.Event) {
 	w.change()
 }
 
-// awaitExpired makes a step of each lease that has run out for no step to wait for: so
-// the story comes out the same when it is told again. It ran out during the step last, or,
-// where that is nil, while the story waited for one.
+// awaitExpired makes a step of each lease that has run out for no step to wait for, so that the story can be told
+// again. It ran out during the step last; nil: while the story waited for one.
 func (w *world) awaitExpired(last *scenario.Step) {
 	ledger := history.Fold(w.events)
 	for _, e := range w.events {
