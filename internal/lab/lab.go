@@ -1,6 +1,5 @@
-// Package lab runs a scenario: it starts a world of real processes (a lock service, a
-// storage, clients), makes the clients act and the faults happen, step by step,
-// and writes down what came of it. Each step waits for the event that it names.
+// Package lab runs a scenario: it starts a world of real processes, makes the clients act and the faults happen,
+// step by step, and writes down what came of it. Each step waits for the event that it names.
 package lab
 
 import (
@@ -291,7 +290,9 @@ func (r *run) finals(ctx context.Context) error {
 	}
 	var found []history.Event
 	err := r.Meanwhile(ctx, "the storage to be read at the end", func(ctx context.Context) error {
-		for _, key := range r.keys() {
+		told := *r.variant
+		told.Steps = r.done
+		for _, key := range told.Keys() {
 			item, err := read(ctx, key)
 			missing := errors.Is(err, kv.ErrNotFound)
 			if err != nil && !missing {

@@ -88,10 +88,3 @@ func (r *run) show(ago time.Duration) {
 	r.look(r.recorder.soFar())
 	r.looked = time.Now()
 }
-
-// keys are those of the storage that the story so far, or what is expected of it, speaks of.
-func (r *run) keys() []string {
-	told := *r.variant
-	told.Steps = r.done
-	return told.Keys()
-}

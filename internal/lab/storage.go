@@ -1,10 +1,13 @@
 package lab
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -100,8 +103,15 @@ func (r *run) launchStorage(ctx context.Context) error {
 		return err
 	}
 	s.process, s.gone = p, make(chan struct{})
-	line, journal, err := firstLine(ctx, p)
-	if err != nil {
+	defer context.AfterFunc(ctx, func() { _ = p.Kill() })() // one that is not ready in time
+	journal := bufio.NewReader(p.Stdout)
+	line, err := journal.ReadBytes('\n')
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", p.Name, context.Cause(ctx))
+	case errors.Is(err, io.EOF):
+		return p.Ended()
+	case err != nil:
 		return err
 	}
 	var first kv.Line

@@ -1,10 +1,7 @@
 package lab
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -47,29 +44,6 @@ func (w *world) close() error {
 	}
 	w.readers.Wait()
 	return err
-}
-
-// firstLine awaits the line by which a process says that it is ready.
-func firstLine(ctx context.Context, p *proc.Process) ([]byte, *bufio.Reader, error) {
-	type result struct {
-		line []byte
-		err  error
-	}
-	br := bufio.NewReader(p.Stdout)
-	read := make(chan result, 1)
-	go func() {
-		line, err := br.ReadBytes('\n')
-		read <- result{line, err}
-	}()
-	select {
-	case r := <-read:
-		if errors.Is(r.err, io.EOF) {
-			return nil, nil, p.Ended()
-		}
-		return r.line, br, r.err
-	case <-ctx.Done():
-		return nil, nil, fmt.Errorf("%s: %w", p.Name, context.Cause(ctx))
-	}
 }
 
 // readLines hands over each line of a process. Its end ends the run, unless it was meant, and so does a line
