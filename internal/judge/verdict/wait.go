@@ -40,27 +40,23 @@ func (l *lane) hit(i int, e history.Event) bool {
 	case history.KindRestart:
 		l.paused, l.killed = false, false
 	case history.KindNetwork:
-		l.hitNetwork(e.Cause)
+		switch e.Cause {
+		case history.CausePartition:
+			l.cut = true
+		case history.CauseDeafen:
+			l.deaf = true
+		case history.CauseDelay:
+			l.delayed = true
+		case history.CauseDeliver:
+			l.delayed = false
+		case history.CauseHeal:
+			l.cut, l.deaf = false, false
+		}
 	default:
 		return false
 	}
 	l.last = i
 	return true
-}
-
-func (l *lane) hitNetwork(cause string) {
-	switch cause {
-	case history.CausePartition:
-		l.cut = true
-	case history.CauseDeafen:
-		l.deaf = true
-	case history.CauseDelay:
-		l.delayed = true
-	case history.CauseDeliver:
-		l.delayed = false
-	case history.CauseHeal:
-		l.cut, l.deaf = false, false
-	}
 }
 
 // wait is a client's lock that is under way.

@@ -190,7 +190,10 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 			return nil, tenure, err
 		}
 		if q == nil {
-			return nil, tenure, w.silent("before it wrote anything by FENCELAB_STORAGE")
+			if service.IsClosed(w.program.Done()) {
+				return nil, tenure, fmt.Errorf("it ended before it wrote anything by FENCELAB_STORAGE: %w", w.program.Ended())
+			}
+			return nil, tenure, fmt.Errorf("it went on for %v before it wrote anything by FENCELAB_STORAGE", w.Patience)
 		}
 		// The account of a grant may lag behind a write under it.
 		if tenure, err = w.granted(ctx, 2*time.Second); err == nil {
@@ -202,13 +205,6 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 		w.Say("%s %s comes, and nobody holds %s: it passes", q.method, q.path, w.Lock)
 		close(q.pass)
 	}
-}
-
-func (w *watch) silent(before string) error {
-	if service.IsClosed(w.program.Done()) {
-		return fmt.Errorf("it ended %s: %w", before, w.program.Ended())
-	}
-	return fmt.Errorf("it went on for %v %s", w.Patience, before)
 }
 
 // next is the next request to change something; nil: the program has ended, or the time is over.
