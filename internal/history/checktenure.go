@@ -121,9 +121,8 @@ func ofItsKey(e Event) bool {
 	return e.Scope == e.Key
 }
 
-// unnamed looks for a request that names no tenure though its client has one: by its own
-// word, since it was told, and has neither given it back nor lost it. A further attempt,
-// or part of a change, says what the first one said.
+// unnamed looks for a request that names no tenure though its client was told of one, and neither gave it back
+// nor lost it. A further attempt, or part of a change, says what the first one said.
 func (c *checker) unnamed(e Event) {
 	has := c.has[e.Lane]
 	switch {

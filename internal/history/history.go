@@ -1,7 +1,6 @@
-// Package history holds the one type that passes between the stages of gcsim:
-// the lab writes events, the verdict judges them, the report draws them. A
-// history is a file of JSON lines, so that a run can be judged and drawn again
-// without running it again.
+// Package history holds the one type that passes between the stages of gcsim: the lab writes events, the verdict
+// judges them, the report draws them. A history is a file of JSON lines, so that a run can be judged and drawn
+// again without running it again.
 package history
 
 import (
@@ -164,9 +163,8 @@ type Violation struct {
 // ViolationKind says which rule is broken; docs/histories.md has the rules.
 type ViolationKind string
 
-// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed,
-// Unanswered, Unmeasured and Starved are none by themselves: the lock service's tenures were not
-// exclusive, or not granted in the order of requests, or something could not be seen.
+// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed, Unanswered, Unmeasured and
+// Starved are none by themselves: they make a fact false, or something could not be seen.
 const (
 	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
 	Unheld     ViolationKind = "unheld"      // a change of no tenure came after a tenure's work

@@ -6,11 +6,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Ledger is who holds, waits for and believes what, and what the storage has, by the events
-// so far. It is a fold over them: the same events make the same ledger. It also takes those of
-// a run that goes on, in the order in which they become known. What they say is joined,
-// whichever comes first; and what no event says there, but who runs the run has found out, is
-// written into the fields that name it.
+// Ledger is who holds, waits for and believes what, and what the storage has, by the events so far. It is a fold:
+// the same events make the same ledger. It also takes those of a run that goes on, as they become known, and
+// joins what they say, whichever comes first. What only who runs the run has found out is written into the
+// fields that say so.
 type Ledger struct {
 	Tenures  []*Tenure        // in the order in which they were first named
 	Holdings []*Holding       // in the order in which they began

@@ -1,7 +1,6 @@
-// Package judge gives the whole judgement of a run: the verdict of package
-// verdict, and a second opinion on the storage. That is porcupine's, by the rules
-// of package linear, and comes from other accounts: from what the clients asked
-// and were answered, and when.
+// Package judge gives the whole judgement of a run: the verdict of package verdict, and a second opinion on the
+// storage: porcupine's, by the rules of package linear, from other accounts: what the clients asked and were
+// answered, and when.
 package judge
 
 import (

@@ -9,10 +9,9 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// operations are a run's operations on the storage: what the clients sent and
-// were answered, and what was there at the end. The storage's own account says
-// which claim a request came with, which is not its client's in every run, and
-// no more. An error says why they cannot be judged.
+// operations are a run's operations on the storage: what the clients sent and were answered, and what was there
+// at the end. The storage's own account says only with which claim a request came, which is not its client's in
+// every run. An error says why they cannot be judged.
 func operations(events []history.Event) ([]linear.Op, error) {
 	if run := events[0].Run; run.InService {
 		return nil, fmt.Errorf("the data lies in %s, which compares no tokens", run.LockService())

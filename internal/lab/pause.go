@@ -107,9 +107,8 @@ var resumeStorageFault = action{
 	},
 }
 
-// pause stops a client's process, all of it, as the host of a virtual machine or
-// a debugger would: SIGSTOP, and the kernel's word that it stands still. With a
-// length it goes on by itself, whatever the story does meanwhile.
+// pause stops all of a client's process, as the host of a virtual machine or a debugger would: SIGSTOP, and the
+// kernel's word that it stands still. With a length it goes on by itself.
 func (r *run) pause(ctx context.Context, client string, length time.Duration) error {
 	e, stopped, p := r.event(client, history.KindPause), time.Now(), r.world.clients[client]
 	if err := p.Pause(); err != nil {

@@ -70,9 +70,8 @@ type word struct {
 
 func placeOf(e history.Event) word { return word{e.Kind, e.Tenure} }
 
-// inAccountOrder puts the grants and ends of each lock in the order of the lock service's
-// account. The order is certain, the times are not: an observer can hear late. So a time that
-// is later than that of the next grant or end becomes that time.
+// inAccountOrder puts the grants and ends of each lock in the order of the lock service's account, which is sure.
+// An observer can hear late: a time that is later than that of the next grant or end becomes that time.
 func (r *recorder) inAccountOrder(events []history.Event) {
 	locks := make(map[string][]int) // where such an event is
 	for i, e := range events {

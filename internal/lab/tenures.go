@@ -44,10 +44,9 @@ func (s *state) own(e history.Event) {
 	}
 }
 
-// kin are the tenures in the slot of one, where the slot has the name of a tenure: they
-// are one client's. It is told of one of them. Before that it may have had the lock for a
-// moment, and given it back without knowing; after that it may have taken the lock again
-// by its own renewal. What comes when it has let go of them all is nobody's.
+// kin are the tenures in the slot of one, where the slot has the name of a tenure: they are one client's, which is
+// told of one of them. Before that it may have had the lock for a moment, without knowing; after that it may have
+// taken the lock again by its own renewal. What comes when it has let go of them all is nobody's.
 func (s *state) kin(tenure string) (list []*owner) {
 	slot := s.recorder.slot(tenure)
 	if s.owners[slot] == nil {
@@ -163,9 +162,8 @@ func (s *state) holder(lock string) string {
 	return ""
 }
 
-// isOpen reports whether the service may have given the lock to a client that asked, or a
-// place in the queue, and nobody has said in which tenure. Where the lock was another's, or
-// nobody was asked, there is nothing more to come.
+// isOpen reports whether the service may have given the lock, or a place, to a client that asked, and nobody has
+// said in which tenure. Where the lock was another's, or nobody was asked, nothing more is to come.
 func isOpen(a *history.Ask) bool {
 	over := a.Answer.Kind == history.KindOK || a.Answer.Kind == history.KindFail && (a.Answer.Op == history.OpTryLock || a.Answer.Reason != "")
 	return !a.Placed && !over
@@ -187,11 +185,9 @@ func (s *state) leaves(client, lock string) {
 	}
 }
 
-// ascribe finds whose the tenures are of which no client has spoken, as their clients cannot
-// hear of them, or wait no more. A client is found by its being the only one: of those that
-// were not told what came of their question for the lock, or else of those that were told that
-// they did not get it. It is called where no step is under way, so that all questions of
-// clients are known.
+// ascribe finds whose the tenures are of which no client has spoken, as their clients cannot hear of them, or wait
+// no more: that of the only client that was not told what came of its question for the lock, or else that was
+// told that it did not get it. It is called where no step is under way, so that all questions are known.
 func (s *state) ascribe() {
 	for _, o := range s.unseen() {
 		if a := s.taker(o.Scope, o.held[0].At); a != nil {

@@ -15,10 +15,8 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// Schema is the JSON schema (draft 2020-12) of scenario files, for editors and
-// other tools. It is made from the types and the step forms that Parse goes by.
-// What needs the whole story, like the resuming of a client that was not paused,
-// it cannot know.
+// Schema is the JSON schema (draft 2020-12) of scenario files, from the types and step forms that Parse goes by.
+// What needs the whole story, like the resuming of a client that was not paused, it cannot know.
 func (l *Language) Schema() ([]byte, error) {
 	s := reflector().Reflect(&document{})
 	l.describeWorld(s)

@@ -88,9 +88,8 @@ type Choice struct {
 	About string // what happens, in sentences
 }
 
-// Choices are steps that can come next, one of each form and client, in the order of the
-// language. Left out are those that are often in vain: the ones that only wait, or retry,
-// and a client's sends, unless something keeps the client or its network waiting.
+// Choices are steps that can come next, one of each form and client, in their order, but for those that
+// are often in vain: that only wait, or retry, and sends, unless something keeps the client or its network waiting.
 func (t *Telling) Choices() (list []Choice) {
 	for _, actor := range slices.Concat(t.grammar.clients, t.grammar.actors) {
 		forms, _ := t.grammar.formsOf(actor)

@@ -66,10 +66,9 @@ func (h *heap) grow(ctx context.Context, size int) {
 	}
 }
 
-// collect runs a collection and says when the program went on and how long it
-// had stood still. The runtime's own PauseNs does not count the marking, which
-// is nearly all of it; and runtime.GC goes on to sweep, when the program runs
-// again. LastGC is in between.
+// collect runs a collection and says when the program went on and how long it had stood still. The runtime's
+// PauseNs does not count the marking, which is nearly all of it, and runtime.GC goes on to sweep, when the
+// program runs again. LastGC is in between.
 func collect() (end time.Time, took time.Duration) {
 	start := time.Now()
 	runtime.GC()

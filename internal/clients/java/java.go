@@ -1,8 +1,7 @@
-// Package java is the programs of clients in Java: the locks of others as they are. Package jvm
-// has a client take its locks by them. Their sources are one project of Maven, which the user's own
-// Maven compiles, once. It has a folder for the libraries of each kind of lock, and the folder agent,
-// which does for all of them what package jvm tells it. The folder hazelcast has the members of
-// Hazelcast, too. The folder interop is no client: a test of our locks beside these needs it.
+// Package java is the programs of clients in Java: the locks of others as they are. Package jvm has a client take
+// its locks by them. Their sources are one project, which the user's own Maven compiles, once: a folder for the
+// libraries of each kind of lock, and the folder agent, which does for all what package jvm tells it. The folder
+// hazelcast has members, too; the folder interop is no client, but for a test of our locks beside these.
 package java
 
 import (

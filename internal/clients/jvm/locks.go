@@ -42,9 +42,8 @@ var (
 	_ service.Reentrant   = reentrant{}
 )
 
-// Start starts the JVM of a client that is called name, with the program in the folder peer of
-// internal/clients/java. env is what the environment says of the servers. The JVM leaves its files in the
-// system's directory for these.
+// Start starts the JVM of the client name, with the program in the folder peer of internal/clients/java. env is
+// of the servers. The JVM leaves its files in the system's directory for these.
 func Start(peer, name string, env []string, o service.Options, known []setting.Setting) (*Client, error) {
 	command, log := java.Command(peer, os.TempDir(), fmt.Sprintf("%s-%d", name, os.Getpid()), o.Settings)
 	command = append(command, arguments(o, known).Encode())

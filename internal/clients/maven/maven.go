@@ -64,10 +64,9 @@ func Java() string {
 	return path
 }
 
-// Options are those of Java for a process called name that starts quickly, with a heap of at most
-// so much. What it leaves behind, it leaves in dir, and the JVM itself says nothing. The compiler makes
-// code at once, and not better code later, and the bytecode of libraries, whose versions are pinned,
-// is not verified each time.
+// Options are those of Java for a process called name that starts quickly, with a heap of at most so much, and
+// leaves what it leaves in dir. The JVM says nothing. The compiler makes code at once, and not better code later,
+// and the bytecode of libraries, whose versions are pinned, is not verified each time.
 func Options(heap, dir, name string) []string {
 	return []string{
 		"-Xmx" + heap, "-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote",

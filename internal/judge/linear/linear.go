@@ -125,9 +125,8 @@ type Fault struct {
 // drawn is how many operations a picture has room for, and porcupine time.
 const drawn = 1000
 
-// Draw writes an HTML page that shows those scopes of a history that are not
-// linearizable, with the longest orders that were found; all where there is none. Of
-// a scope that is too large for a picture it shows the piece that is wrong. It looks
+// Draw writes an HTML page of those scopes of a history that are not linearizable, with the longest orders that
+// were found; of all where there is none. Of a scope that is too large it shows the piece that is wrong. It looks
 // for them again, within a time.
 func Draw(w io.Writer, history []Op, faults []Fault, within time.Duration) error {
 	all := operations(history)

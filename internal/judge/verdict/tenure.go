@@ -173,9 +173,8 @@ func (j *judge) notGranted(i int, e history.Event, starved string) {
 	}
 }
 
-// handsOver reports whether the lock is on its way to another client, which waits for it when this
-// one is told that it did not get it. A database that ends a deadlock tells one client so in the
-// moment in which the other one gets the lock.
+// handsOver reports whether the lock is on its way to another client, which waits for it: a database that ends a
+// deadlock tells one client so in the moment in which the other one gets the lock.
 func (j *judge) handsOver(i int, e history.Event) bool {
 	handover := j.events[0].Run.Handover
 	return handover > 0 && slices.ContainsFunc(j.events[i+1:], func(later history.Event) bool {

@@ -34,9 +34,8 @@ type Gate struct {
 	// Whole says that the storage serves one connection at a time. Requests go on only when all of
 	// them is there: one that waits for its body would keep others out.
 	Whole bool
-	// Contrib says that the storage speaks contrib/lock's POST /. Its requests go on when all of
-	// them is there, too: the body has the version. The version of a write is its token; a read
-	// shows none. Its keys are their own scopes: that scopes are the same is for the story to see.
+	// Contrib says that the storage speaks contrib/lock's POST /. Requests go on when all of them is there,
+	// too: the body has the version, which is the token of a write; a read has none. Keys are their scopes.
 	Contrib bool
 	// Within is how long the storage may take to answer a whole request; at first 10 s.
 	Within time.Duration

@@ -34,10 +34,9 @@ var script string
 // pages has the diagram's template beside its own.
 var pages = template.Must(template.Must(svg.Template.Clone()).New("page").Parse(source))
 
-// Write writes one HTML page about all results. It needs nothing from outside
-// and opens from the disk; it links to the files of each run at its Dir, relative
-// to its own directory, and to the chapter of each scenario: chapter says at which
-// address that is, and "" where there is none. It is the same for the same results.
+// Write writes one HTML page about all results, the same for the same ones. It needs nothing from outside and opens
+// from the disk. It links to the files of each run at its Dir, relative to its own directory, and to the chapter of
+// each scenario, at the address that chapter says; "": there is none.
 func Write(w io.Writer, results []story.Result, chapter func(scenario string) string) error {
 	return svg.Render(w, pages, newPage(results, chapter))
 }

@@ -104,10 +104,9 @@ func NewBuilder() *Builder {
 	}
 }
 
-// Add returns the rows that the next events bring: none where an event only opens
-// a step or repeats what another account has told already. The events are to be
-// those of whole steps: what none of them answers counts as under way. The
-// violations are those of the history so far, by the places of its events.
+// Add returns the rows that the next events bring: none where an event only opens a step or repeats what another
+// account has told. The events are to be those of whole steps: what none of them answers counts as under way.
+// The violations are those of the history so far, by the places of its events.
 func (b *Builder) Add(events []history.Event, violations []history.Violation) []Row {
 	seen := len(b.events)
 	for _, e := range events {

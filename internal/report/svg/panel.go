@@ -179,9 +179,8 @@ func (p *panel) stretch(width int) {
 	}
 }
 
-// choose returns the lanes that are drawn where there is room for so many, in their
-// order, and the names of the others. The storage comes first, as it decides; then
-// the clients that something goes wrong with, then the other clients. Of the lock
+// choose returns the lanes that are drawn where there is room for so many, in order, and the names of others. The
+// storage comes first, as it decides; then clients that something goes wrong with; then other clients. Of the lock
 // service the bars tell, and the texts.
 func choose(lanes []story.Lane, rows []story.Row, room int) (drawn []story.Lane, left []string) {
 	troubled := make(map[string]bool)

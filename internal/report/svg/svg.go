@@ -26,9 +26,8 @@ var (
 // Template draws a Scene. Its template "hatch" is what pauses are filled with.
 var Template = template.Must(template.New("diagram.svg.tmpl").Parse(source))
 
-// Write draws runs one below the other as space-time diagrams: time goes down,
-// each lane is a vertical line, messages are arrows. The picture needs nothing
-// from outside and has a light and a dark look. It is well-formed whatever the
+// Write draws runs one below the other as space-time diagrams: time goes down, lanes are vertical lines, messages
+// are arrows. The picture needs nothing from outside, has a light and a dark look, and is well-formed whatever the
 // history holds.
 func Write(w io.Writer, l Layout, drawings ...story.Drawing) error {
 	return Render(w, Template, Compose(l, drawings...))

@@ -31,9 +31,8 @@ const (
 	defaultWidth = 80
 )
 
-// Detect finds out what w can show: plain text unless it is a terminal; as wide as
-// the terminal, or else as COLUMNS says, or else nothing is known of the width; and
-// ASCII alone where the locale has no UTF-8. It honours CLICOLOR, CLICOLOR_FORCE and, before them, NO_COLOR.
+// Detect finds out what w can show: plain text unless it is a terminal; its width, else COLUMNS; ASCII alone where
+// the locale has no UTF-8. It honours CLICOLOR, CLICOLOR_FORCE and, before them, NO_COLOR.
 func Detect(w io.Writer, environ []string) Options {
 	env := func(name string) (value string) {
 		for _, v := range environ {

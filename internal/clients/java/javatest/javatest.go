@@ -42,9 +42,8 @@ var (
 	named    = regexp.MustCompile(`\[[^]]*\]`)
 )
 
-// LateUnlocks tells the stories of files, in each of which an unlock comes too late, and holds
-// what docs/java.md says of it to what the client said. What a variant is about is the name of its
-// lock, with which the row of the table begins.
+// LateUnlocks tells the stories of files, in each of which an unlock comes too late, and holds docs/java.md to
+// what the client said. What a variant is about is its lock's name, with which the row of the table begins.
 func LateUnlocks(t *testing.T, files string, o lab.Options) {
 	Need(t)
 	labtest.Each(t, labtest.Parse(t, o.Services, files), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
