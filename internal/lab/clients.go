@@ -171,5 +171,5 @@ func (r *run) findCommands() error {
 
 // meddles reports whether some step about a client is such, or may yet be.
 func (r *run) meddles(client string, such func(scenario.Step) bool) bool {
-	return r.open || slices.ContainsFunc(r.variant.Steps, func(s scenario.Step) bool { return s.Client == client && such(s) })
+	return r.Next != nil || slices.ContainsFunc(r.variant.Steps, func(s scenario.Step) bool { return s.Client == client && such(s) })
 }

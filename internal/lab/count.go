@@ -115,7 +115,7 @@ func (r *run) overtaken(v *victim) bool {
 
 // draw chooses, by the seed, who is stopped at which increment: in the first half, so that others follow.
 func (r *run) draw(times int) map[string][]string {
-	chance := rand.New(rand.NewPCG(r.seed, 0))
+	chance := rand.New(rand.NewPCG(r.Seed, 0))
 	type choice struct {
 		client string
 		nth    int
@@ -132,7 +132,7 @@ func (r *run) draw(times int) map[string][]string {
 	halts := make(map[string][]string)
 	for _, c := range chosen {
 		halts[c.client] = append(halts[c.client], strconv.Itoa(c.nth))
-		r.note(c.client, "seed %d chooses %s to be stopped at its increment %d", r.seed, c.client, c.nth)
+		r.note(c.client, "seed %d chooses %s to be stopped at its increment %d", r.Seed, c.client, c.nth)
 	}
 	return halts
 }

@@ -58,17 +58,14 @@ const (
 )
 
 type run struct {
+	Options
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
 	service  *service.Service
 	servers  service.Servers
 	actions  map[string]*action // by the IDs of steps
 	prefix   string             // of the locks' names, where others use the servers as well
-	seed     uint64
-	patience time.Duration
-	open     bool            // its steps come from outside
-	done     []scenario.Step // so far
-	look     func([]history.Event)
+	done     []scenario.Step    // so far
 	looked   time.Time
 	world    *world
 	joined   []*proc.Process // servers that other runs use as well
@@ -92,12 +89,10 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	if of == nil {
 		return nil, fmt.Errorf("there is no lock service %q here", v.World.Service)
 	}
+	o.Patience = cmp.Or(o.Patience, 15*time.Second)
 	r := &run{
-		service: of, actions: actionsWith(of), scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
-		open: o.Next != nil, look: o.Look,
-		hub:    make(chan []history.Event),
-		broken: make(chan failure),
-		over:   make(chan struct{}),
+		Options: o, service: of, actions: actionsWith(of), scenario: s, variant: v,
+		hub: make(chan []history.Event), broken: make(chan failure), over: make(chan struct{}),
 	}
 	outer := ctx
 	defer func() {
@@ -135,7 +130,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 		cancel()
 		err = errors.Join(err, r.world.close())
 	}()
-	if err := r.start(ctx, o); err != nil {
+	if err := r.start(ctx); err != nil {
 		return nil, fmt.Errorf("start the world: %w", err)
 	}
 	next := o.Next
@@ -157,11 +152,11 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	return nil, r.finals(ctx)
 }
 
-func (r *run) start(ctx context.Context, o Options) error {
-	if err := r.startServers(ctx, o); err != nil {
+func (r *run) start(ctx context.Context) error {
+	if err := r.startServers(ctx); err != nil {
 		return err
 	}
-	r.recorder = newRecorder(o.Emit, r.service.SlotOf)
+	r.recorder = newRecorder(r.Emit, r.service.SlotOf)
 	r.state = newState(r.recorder)
 	if err := r.servers.Observe(ctx); err != nil {
 		return err
@@ -177,15 +172,15 @@ func (r *run) start(ctx context.Context, o Options) error {
 	begin := history.Run{
 		Version: history.Version, Service: r.service.Name, Tokens: tokens, Sessions: r.sessions(),
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
-		Variant: r.variant.Name, About: r.about(o), Control: r.variant.Control,
+		Variant: r.variant.Name, About: r.about(), Control: r.variant.Control,
 		Fencing:   r.checks(),
 		InService: r.inService(),
 		Lanes:     append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,
 	}
 	if r.variant.World.Pauses > 0 {
-		begin.Seed = r.seed
+		begin.Seed = r.Seed
 	}
-	begin.Bounds, begin.Handover = r.bounds(o)
+	begin.Bounds, begin.Handover = r.bounds()
 	r.recorder.begin(begin)
 	r.Go(r.watchMachine)
 	r.Go(r.watchHunger)
@@ -213,8 +208,8 @@ func (r *run) sessions() map[string]string {
 }
 
 // about is what sets the variant apart, and whose the storage is, if that is not ours.
-func (r *run) about(o Options) string {
-	f := r.usersStorage(o)
+func (r *run) about() string {
+	f := r.usersStorage()
 	switch {
 	case f == nil || r.inService():
 		return r.variant.About

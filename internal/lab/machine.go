@@ -72,9 +72,9 @@ func starvation(now time.Time, within time.Duration, lacked map[string]time.Dura
 }
 
 // bounds are what the lock service promises: nothing of others' servers, or where the story has its faults.
-func (r *run) bounds(o Options) (bounds map[string]time.Duration, handover time.Duration) {
+func (r *run) bounds() (bounds map[string]time.Duration, handover time.Duration) {
 	ofServers := func(s scenario.Step) bool { return r.actions[s.ID].ofService }
-	if r.service.Bounds == nil || len(o.Endpoints) > 0 || slices.ContainsFunc(r.variant.Steps, ofServers) {
+	if r.service.Bounds == nil || len(r.Endpoints) > 0 || slices.ContainsFunc(r.variant.Steps, ofServers) {
 		return nil, 0
 	}
 	return r.service.Bounds(r.variant.World.Settings, r.variant.Clients)

@@ -82,9 +82,9 @@ const lookPause = 100 * time.Millisecond
 // show shows the history so far, if the last look was so long ago.
 func (r *run) show(ago time.Duration) {
 	began := len(r.recorder.old) > 0
-	if r.look == nil || !began || time.Since(r.looked) < ago {
+	if r.Look == nil || !began || time.Since(r.looked) < ago {
 		return
 	}
-	r.look(r.recorder.soFar())
+	r.Look(r.recorder.soFar())
 	r.looked = time.Now()
 }

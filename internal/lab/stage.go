@@ -67,7 +67,7 @@ func (r *run) Go(do func()) { r.world.readers.Go(do) }
 
 // Meanwhile does something long, and takes in what the accounts say: processes that nobody reads stand still.
 func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("after %v still waiting for %s", r.patience, what))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("after %v still waiting for %s", r.Patience, what))
 	defer cancel()
 	done := make(chan struct{})
 	var failed error
@@ -85,7 +85,7 @@ func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Contex
 }
 
 func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
-	return r.awaitAlso(ctx, what, r.patience, closed, func() (bool, error) { return service.IsClosed(closed), nil })
+	return r.awaitAlso(ctx, what, r.Patience, closed, func() (bool, error) { return service.IsClosed(closed), nil })
 }
 
 func (r *run) Now() time.Duration { return r.recorder.now() }
@@ -121,7 +121,7 @@ func (r *run) Revoked(yes func(tenure string) bool) {
 
 func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 	r.wanted(client, tenure)
-	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
+	return r.await(ctx, "the end of "+client+"'s tenure", r.Patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
 }
 
 func starting(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -129,17 +129,17 @@ func starting(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // startServers starts lock service and storage side by side, unless the storage asks the service.
-func (r *run) startServers(ctx context.Context, o Options) error {
+func (r *run) startServers(ctx context.Context) error {
 	ctx, cancel := starting(ctx)
 	defer cancel()
 	started := make(chan error, 1)
-	go func() { started <- r.startService(ctx, o) }()
+	go func() { started <- r.startService(ctx) }()
 	var err error
 	if r.variant.World.Storage.Bound == scenario.BoundIssuer {
 		err, started = <-started, nil
 	}
 	if err == nil && !r.inService() {
-		err = r.startStorage(ctx, o)
+		err = r.startStorage(ctx)
 	}
 	if started != nil {
 		err = errors.Join(err, <-started)
@@ -148,10 +148,10 @@ func (r *run) startServers(ctx context.Context, o Options) error {
 }
 
 // startService starts the lock service, or joins one that is there.
-func (r *run) startService(ctx context.Context, o Options) (err error) {
-	endpoints := o.Endpoints
-	if len(endpoints) == 0 && r.service.Launch != nil && o.Shared != nil && o.Lane == nil && r.variant.Own == "" {
-		launched, err := o.Shared.launch(ctx, r.service, r.variant.World.Settings)
+func (r *run) startService(ctx context.Context) (err error) {
+	endpoints := r.Endpoints
+	if len(endpoints) == 0 && r.service.Launch != nil && r.Shared != nil && r.Lane == nil && r.variant.Own == "" {
+		launched, err := r.Shared.launch(ctx, r.service, r.variant.World.Settings)
 		if err != nil {
 			return err
 		}

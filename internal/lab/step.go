@@ -72,7 +72,7 @@ func (r *run) hasOwnLease(client string) bool {
 // within is for how long a client's step is waited for.
 func (r *run) within(client string) time.Duration {
 	c := r.variant.Clients[client]
-	return r.patience + c.Time(setting.TTL) + c.Time(setting.Delay) + c.Time(setting.Timeout)
+	return r.Patience + c.Time(setting.TTL) + c.Time(setting.Delay) + c.Time(setting.Timeout)
 }
 
 // ownLock is the name of a client's own lock, as the lock service knows it.

@@ -65,8 +65,8 @@ func (r *run) checks() bool {
 	return true
 }
 
-func (r *run) startStorage(ctx context.Context, o Options) error {
-	if f := r.usersStorage(o); f != nil {
+func (r *run) startStorage(ctx context.Context) error {
+	if f := r.usersStorage(); f != nil {
 		return r.startUsers(ctx, *f)
 	}
 	v := r.variant.World.Storage
@@ -171,11 +171,11 @@ type theirs struct {
 }
 
 // usersStorage is the storage that is not ours; nil: it is.
-func (r *run) usersStorage(o Options) *UsersStorage {
-	if command := r.variant.World.Storage.Command; o.UsersStorage == nil && command != "" {
+func (r *run) usersStorage() *UsersStorage {
+	if command := r.variant.World.Storage.Command; r.UsersStorage == nil && command != "" {
 		return &UsersStorage{Command: command}
 	}
-	return o.UsersStorage
+	return r.UsersStorage
 }
 
 // startUsers makes the gate before a storage that is not ours, and starts its command. In a storage that goes on
@@ -189,7 +189,7 @@ func (r *run) startUsers(ctx context.Context, f UsersStorage) error {
 	r.world.storage = &storage{addr: gate.Addr(), theirs: t}
 	gate.Tell = func(e history.Event) { r.Tell(e) }
 	gate.Fail, gate.Whole, gate.Contrib = r.failUsers, f.Serial, f.Contrib
-	gate.Within = r.patience * 2 / 3 // so that what is waited for is told before the patience ends
+	gate.Within = r.Patience * 2 / 3 // so that what is waited for is told before the patience ends
 	if f.Command == "" {
 		gate.Prefix = "gcsim-" + strings.ToLower(rand.Text()[:8]) + "-"
 		gate.Serve(f.URL)
