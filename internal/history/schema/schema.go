@@ -53,22 +53,22 @@ func OfLockService() ([]byte, error) {
 	}
 	s.Properties.Set("kind", &jsonschema.Schema{Type: "string", Enum: anyOf([]history.Kind{history.KindGranted, history.KindEnded})})
 	s.Required = []string{"at", "kind", "scope", "tenure"}
-	ends := without("token", "mode")
+	ends := having(jsonschema.FalseSchema, "token", "mode")
 	ends.Required = []string{"cause"}
 	ends.Properties.Set("cause", &jsonschema.Schema{Enum: anyOf(history.Kinds[history.KindEnded].Causes)})
 	s.AllOf = []*jsonschema.Schema{
 		filled("scope", "tenure"),
-		{If: with("kind", history.KindGranted), Then: without("cause", "text")},
+		{If: with("kind", history.KindGranted), Then: having(jsonschema.FalseSchema, "cause", "text")},
 		{If: with("kind", history.KindEnded), Then: ends},
 	}
 	return written(s)
 }
 
-// without is where fields are not there.
-func without(fields ...string) *jsonschema.Schema {
+// having is where fields are so, if they are there.
+func having(is *jsonschema.Schema, fields ...string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
 	for _, field := range fields {
-		s.Properties.Set(field, jsonschema.FalseSchema)
+		s.Properties.Set(field, is)
 	}
 	return s
 }
@@ -96,10 +96,8 @@ func written(s *jsonschema.Schema) ([]byte, error) {
 
 // filled is where fields are there and not empty.
 func filled(fields ...string) *jsonschema.Schema {
-	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: fields}
-	for _, field := range fields {
-		s.Properties.Set(field, &jsonschema.Schema{MinLength: &one})
-	}
+	s := having(&jsonschema.Schema{MinLength: &one}, fields...)
+	s.Required = fields
 	return s
 }
 
@@ -118,7 +116,7 @@ var reflector = &jsonschema.Reflector{Anonymous: true, DoNotReference: true, Req
 // needs is what a kind needs, beside what all lines have.
 func needs(kind history.Kind) *jsonschema.Schema {
 	n := history.Kinds[kind]
-	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	s := having(nil)
 	need := func(field string, values ...string) {
 		s.Required = append(s.Required, field)
 		property := &jsonschema.Schema{}
@@ -163,8 +161,8 @@ func needs(kind history.Kind) *jsonschema.Schema {
 
 // with is where a field is there and has one of some values.
 func with[T ~string](field string, values ...T) *jsonschema.Schema {
-	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: []string{field}}
-	s.Properties.Set(field, &jsonschema.Schema{Enum: anyOf(values)})
+	s := having(&jsonschema.Schema{Enum: anyOf(values)}, field)
+	s.Required = []string{field}
 	return s
 }
 
