@@ -43,8 +43,9 @@ func newJudge(events []history.Event) *judge {
 	j := &judge{
 		events: events, scopes: make(map[string]*scope), tenures: make(map[string]*tenure), told: make(map[string][]told),
 		tries: make(map[asked]try), attempts: make(map[string]*attempt), written: make(map[string][]*change), guards: make(map[string]*scope),
-		newest: make(map[own]acknowledged), lanes: make(map[string]*lane), questions: newQuestions(),
-		came: make(map[string]int), open: make(map[string]bool), final: make(map[string]string),
+		newest: make(map[own]acknowledged), lanes: make(map[string]*lane),
+		questions: questions{open: make(map[asked][]*question), of: make(map[string]*question), known: make(map[word]bool)},
+		came:      make(map[string]int), open: make(map[string]bool), final: make(map[string]string),
 	}
 	for _, keys := range events[0].Run.Together {
 		j.sets = append(j.sets, &set{keys: keys, said: make(map[int]bool)})

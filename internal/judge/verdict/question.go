@@ -18,10 +18,6 @@ type questions struct {
 // word is what a client is told: that it has a lock in a tenure.
 type word struct{ client, tenure string }
 
-func newQuestions() questions {
-	return questions{open: make(map[asked][]*question), of: make(map[string]*question), known: make(map[word]bool)}
-}
-
 // hear takes in that a client asks for a lock, or is told what became of that.
 func (qs *questions) hear(e history.Event) {
 	of := asked{e.Lane, e.Scope}
