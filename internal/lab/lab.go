@@ -20,8 +20,7 @@ import (
 )
 
 type Options struct {
-	// Exe is a program that has the commands of Roles: the lab's processes.
-	Exe string
+	Exe string // a program that has the commands of Roles: the lab's processes
 	// Emit, if not nil, is told of events live: of each step's when it is over.
 	Emit func([]history.Event)
 	// Next, if not nil, brings the steps: it is called when the step before is over, and
@@ -32,21 +31,17 @@ type Options struct {
 	Next func() <-chan scenario.Step
 	// Look, if not nil, is shown the history so far, in order, whenever a step is over, and now and then
 	// meanwhile. The history is the callee's to keep.
-	Look func([]history.Event)
-	// Services are the lock services that there are.
-	Services []*service.Service
-	// Endpoints are those of servers that are there already. Without any the run has its own.
-	Endpoints []string
-	// Shared are servers that several runs use; nil: each run has its own.
-	Shared *Shared
+	Look      func([]history.Event)
+	Services  []*service.Service // the lock services that there are
+	Endpoints []string           // those of servers that are there already; none: the run has its own
+	Shared    *Shared            // servers that several runs use; nil: each run has its own
 	// UsersStorage is the storage, if it is not ours, nor a command that the variant names.
 	UsersStorage *UsersStorage
 	// Lane, if not nil, is where people read what a lane's processes say. The run has its own servers then.
 	Lane func(name string) io.Writer
 	// Waits, if not nil, is told of a server that takes long to start, and what it lacks.
 	Waits func(text string)
-	// Seed is for what is chosen at random.
-	Seed uint64
+	Seed  uint64 // for what is chosen at random
 	// Patience is how long a step may wait, beyond leases and delays that it asks for. 0: 15 s.
 	Patience time.Duration
 }

@@ -50,18 +50,15 @@ type Conflict struct {
 
 // Form is one way to write a step.
 type Form struct {
-	// Actor is who does it: ActorLab, ActorClients, TheService, or "" for a client.
-	Actor string
+	Actor string // who does it: ActorLab, ActorClients, TheService, or "" for a client
 	// Usage is how it is written. Words in capitals stand for what the writer chooses, words in brackets
 	// can be left out; SERVICE is the name of the lock service.
 	Usage string
 	About string // what happens, in sentences
 	// Target is whom it is about, if no client: TargetStorage, TheService, or the service's own word.
 	Target string
-	// Other is the other end of a network that the step is about: TheService or TargetStorage.
-	Other string
-	// Dead: it can be about a client that was killed.
-	Dead bool
+	Other  string // the other end of a network that the step is about: TheService or TargetStorage
+	Dead   bool   // it can be about a client that was killed
 	// Own says why it needs servers of its own, as in "stops the leader"; "": it does not.
 	Own string
 	// Check says what keeps the step from happening in the story, "": nothing, and notes what comes of it.

@@ -55,8 +55,7 @@ type World struct {
 	Service  string         // the lock service's name
 	Settings setting.Values // of its servers
 	Storage  Storage
-	// Pauses is how often a count is disturbed: a holder is stopped before its write.
-	Pauses int
+	Pauses   int // how often a count is disturbed: a holder is stopped before its write
 }
 
 // Storage is what the lock is to protect.

@@ -23,10 +23,9 @@ import (
 const Protocol = "1"
 
 type Config struct {
-	Name  string // in its events and request IDs
-	Scope string // the lock that it takes where a command names none
-	// Settings are those of setting.Client, and of the service.
-	Settings setting.Values
+	Name     string         // in its events and request IDs
+	Scope    string         // the lock that it takes where a command names none
+	Settings setting.Values // those of setting.Client, and of the service
 	Locks    service.Client
 	// Storage is nil where the data lies in the lock service: Locks is a service.Store then.
 	Storage *kvhttp.Client
@@ -34,10 +33,8 @@ type Config struct {
 	AskedBefore uint64
 	// Sender makes a connection to the storage for one "send". nil: there is no storage.
 	Sender func() (*kvhttp.Client, error)
-	// Words is where people read what happens.
-	Words io.Writer
-	// Heap is the heap of another process, which does what the client asks for; nil: this process's.
-	Heap Heap
+	Words  io.Writer // where people read what happens
+	Heap   Heap      // the heap of another process, which does what the client asks for; nil: this process's
 }
 
 // Limited is a service.Client that does not do all that agents are told.

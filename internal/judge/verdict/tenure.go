@@ -36,24 +36,23 @@ func (w *work) note(i int, t *tenure) {
 }
 
 type tenure struct {
-	name    string
-	order   int // of its grant in the scope, from 1
-	scope   *scope
-	client  string
-	came    int  // the event by which it came
-	holds   bool // the lock
-	grave   grave
-	event   int         // by which it was granted
-	granted int         // the place of that in the order of judgement
-	over    bool        // it has ended
-	ended   int         // at this place
-	starved string      // why, where the machine ended it and not the story
-	token   fence.Token // by the lock service's account
-	mode    fence.Mode
-	worked  map[string]int // client → its last request that was applied
-	said    bool           // that two of them did
-	// sequence is the highest of its requests that were applied, or had no answer.
-	sequence int64
+	name     string
+	order    int // of its grant in the scope, from 1
+	scope    *scope
+	client   string
+	came     int  // the event by which it came
+	holds    bool // the lock
+	grave    grave
+	event    int         // by which it was granted
+	granted  int         // the place of that in the order of judgement
+	over     bool        // it has ended
+	ended    int         // at this place
+	starved  string      // why, where the machine ended it and not the story
+	token    fence.Token // by the lock service's account
+	mode     fence.Mode
+	worked   map[string]int // client → its last request that was applied
+	said     bool           // that two of them did
+	sequence int64          // the highest of its requests that were applied, or had no answer
 	// A shared tenure has begun its work, and the first change under another one since; 0: none.
 	begun  bool
 	outrun int

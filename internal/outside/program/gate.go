@@ -26,19 +26,16 @@ import (
 // tells of changes is that in which they were made.
 type Gate struct {
 	// Tell is told what became of each request, in their order, in the lane of the storage.
-	Tell func(history.Event)
-	// Fail is told of an answer that means nothing in the protocol of docs/your-storage.md.
-	Fail func(error)
-	// Prefix is that of all keys and scopes in the storage. The account is without it.
-	Prefix string
+	Tell   func(history.Event)
+	Fail   func(error) // told of an answer that means nothing in the protocol of docs/your-storage.md
+	Prefix string      // that of all keys and scopes in the storage; the account is without it
 	// Whole says that the storage serves one connection at a time. Requests go on only when all of
 	// them is there: one that waits for its body would keep others out.
 	Whole bool
 	// Contrib says that the storage speaks contrib/lock's POST /. Requests go on when all of them is there,
 	// too: the body has the version, which is the token of a write; a read has none. Keys are their scopes.
 	Contrib bool
-	// Within is how long the storage may take to answer a whole request; at first 10 s.
-	Within time.Duration
+	Within  time.Duration // how long the storage may take to answer a whole request; at first 10 s
 
 	name      string // of the storage, in errors
 	listener  net.Listener

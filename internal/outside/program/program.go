@@ -30,8 +30,7 @@ type Server struct {
 	Name    string // in errors
 	Command string // for a shell
 	Dir     string // for its files; every Start gets the same
-	// Stays: every Start gets the same address, too.
-	Stays bool
+	Stays   bool   // every Start gets the same address, too
 	// Listen begins to read what a process of it says on standard output. nil: nobody wants to know.
 	Listen func(*proc.Process)
 
