@@ -151,10 +151,8 @@ func storageEvent(l kv.Line) history.Event {
 type UsersStorage struct {
 	URL     string // "": Command runs it
 	Command string // as package program has it
-	// Serial says that it serves one connection at a time.
-	Serial bool
-	// Contrib says that it speaks contrib/lock's POST /, as program.Gate has it.
-	Contrib bool
+	Serial  bool   // it serves one connection at a time
+	Contrib bool   // it speaks contrib/lock's POST /, as program.Gate has it
 }
 
 func (f UsersStorage) String() string {

@@ -27,10 +27,8 @@ type Service struct {
 	Issuer bool              // the storage can ask it for the last token that was given out
 	// Unqueued says that its account has no history.KindQueued: whether it is fair cannot be judged.
 	Unqueued bool
-	// Halfway says that its clients can stand in the middle of taking a lock.
-	Halfway bool
-	// Local says that its clients reach it without a network: no step cuts that.
-	Local bool
+	Halfway  bool // its clients can stand in the middle of taking a lock
+	Local    bool // its clients reach it without a network: no step cuts that
 	// Compares reports whether writes to the service itself compare anything. nil: no data lies there.
 	Compares func(client Client) bool
 	// Check finds settings that do not go together; nil: all do.
@@ -59,8 +57,7 @@ type Form struct {
 	Target string
 	Other  string // the other end of a network that the step is about: TheService or TargetStorage
 	Dead   bool   // it can be about a client that was killed
-	// Own says why it needs servers of its own, as in "stops the leader"; "": it does not.
-	Own string
+	Own    string // why it needs servers of its own, as in "stops the leader"; "": it does not
 	// Check says what keeps the step from happening in the story, "": nothing, and notes what comes of it.
 	// c is the client that the step is about; nil: it is about none.
 	Check func(s *Story, c *ClientStory, step Step) string

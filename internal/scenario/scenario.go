@@ -32,8 +32,7 @@ type Variant struct {
 	Clients map[string]Client
 	Steps   []Step // the scenario's, or its own
 	Expect  history.Expect
-	// Own says why it needs servers of its own, as in "it wants 3 members"; "": any will do.
-	Own string
+	Own     string // why it needs servers of its own, as in "it wants 3 members"; "": any will do
 }
 
 // LockOf is the lock that a step takes: the one that it names, else the client's.
