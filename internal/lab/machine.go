@@ -24,20 +24,23 @@ type hunger struct {
 	waited map[*proc.Process]time.Duration
 }
 
-func (r *run) watchHunger() {
-	ticks := time.NewTicker(starvePeriod)
+// every does something so often, until the run is over.
+func (r *run) every(period time.Duration, do func()) {
+	ticks := time.NewTicker(period)
 	defer ticks.Stop()
-	r.hungry(time.Now())
 	for {
 		select {
 		case <-ticks.C:
+			do()
 		case <-r.over:
 			return
 		}
-		for _, e := range r.hungry(time.Now()) {
-			r.Tell(e)
-		}
 	}
+}
+
+func (r *run) watchHunger() {
+	r.hungry(time.Now())
+	r.every(starvePeriod, func() { r.Tell(r.hungry(time.Now())...) })
 }
 
 // hungry are the lanes whose processes got no processor for long since it was asked last.
@@ -88,18 +91,11 @@ const (
 
 // watchMachine tells of the times for which this program, and so perhaps the whole machine, stood still.
 func (r *run) watchMachine() {
-	ticks := time.NewTicker(lookPeriod)
-	defer ticks.Stop()
-	for last := wallClock(); ; last = wallClock() {
-		select {
-		case <-ticks.C:
-		case <-r.over:
-			return
-		}
-		for _, e := range stalls(last, wallClock()) {
-			r.Tell(e)
-		}
-	}
+	last := wallClock()
+	r.every(lookPeriod, func() {
+		r.Tell(stalls(last, wallClock())...)
+		last = wallClock()
+	})
 }
 
 // wallClock is the time by a clock that goes on while the machine sleeps.
