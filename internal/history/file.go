@@ -38,7 +38,6 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("history: line %d is no event: %v", e.Line, e.Err)
 }
 
-// Unwrap returns what is wrong with the line.
 func (e *LineError) Unwrap() error { return e.Err }
 
 // Read reads what Write wrote. An error is a *LineError, or that of r.

@@ -131,7 +131,6 @@ type Event struct {
 	Run    *Run          `json:"run,omitempty"`
 }
 
-// Change is a new value for a key.
 type Change struct {
 	Key   string `json:"key" jsonschema:"required"`
 	Value string `json:"value"`

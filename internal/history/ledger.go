@@ -74,7 +74,6 @@ func (q *Request) Done() bool {
 	return q.Lost || len(q.Told) > 0 && (q.Invoke.Op != OpChange || len(q.Told) >= len(q.Invoke.Changes))
 }
 
-// Ask is a client's question for a lock.
 type Ask struct {
 	Client, Lock  string
 	Asked, Answer Entry
@@ -90,13 +89,11 @@ type Actor struct {
 	Believes int       // how many tenures it believes to have
 }
 
-// Paused reports whether a stands still.
 func (a *Actor) Paused() bool { return a.Fault.Kind == KindPause }
 
 // Dead reports whether a was killed, and is not known to run again.
 func (a *Actor) Dead() bool { return a.Fault.Kind == KindKill }
 
-// NewLedger returns the ledger of no events.
 func NewLedger() *Ledger {
 	return &Ledger{
 		Values: make(map[string]Event), Marks: make(map[string]fence.Token),
@@ -104,7 +101,6 @@ func NewLedger() *Ledger {
 	}
 }
 
-// Fold returns the ledger of events.
 func Fold(events []Event) *Ledger {
 	l := NewLedger()
 	for _, e := range events {
@@ -172,7 +168,6 @@ func (l *Ledger) Forget() {
 	clear(l.Marks)
 }
 
-// Take takes in one event.
 func (l *Ledger) Take(e Event) {
 	l.line++
 	at := Entry{e, l.line}

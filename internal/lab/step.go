@@ -244,7 +244,6 @@ func (r *run) giveUp(ctx context.Context, s scenario.Step) error {
 	return r.await(ctx, s.Client+" to leave the queue", r.within(s.Client), func() (bool, error) { return !k.queues, nil })
 }
 
-// awaitQueued waits for the lock that a client has queued for.
 func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error {
 	tenure := k.queued
 	k.queued = ""

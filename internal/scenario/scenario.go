@@ -159,7 +159,6 @@ type Step struct {
 	Column  int
 }
 
-// Has reports whether a step of a form is in the story.
 func (v *Variant) Has(f *Form) bool {
 	return slices.ContainsFunc(v.Steps, func(s Step) bool { return s.ID == f.ID() })
 }
@@ -173,7 +172,6 @@ func (v *Variant) Keys() []string {
 	return inOrder(keys)
 }
 
-// Keys are those that a step names.
 func (s Step) Keys() (keys []string) {
 	if s.Key != "" {
 		keys = append(keys, s.Key)

@@ -153,10 +153,8 @@ func (s *Story) LacksSession(name string) string {
 	return owner
 }
 
-// CutOff reports whether a client is cut off from a service.
 func (c *ClientStory) CutOff(from string) bool { return slices.Contains(c.Cut, from) }
 
-// Ask notes that the client asks for a lock.
 func (c *ClientStory) Ask(lock string) {
 	for _, locks := range []*[]string{&c.Asked, &c.MayHold} {
 		if !slices.Contains(*locks, lock) {

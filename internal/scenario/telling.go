@@ -17,7 +17,6 @@ type Telling struct {
 	told     []Step
 }
 
-// Tell begins to tell a variant of a scenario.
 func (l *Language) Tell(s *Scenario, v *Variant) *Telling {
 	service := l.service(v.World.Service)
 	return &Telling{s, v, service, l.grammar(service, s.Clients), nil}
@@ -82,7 +81,6 @@ func (t *Telling) wrong(s *Story, step Step) string {
 	return s.check(step)
 }
 
-// Choice is a step that can come next.
 type Choice struct {
 	Step  Step
 	About string // what happens, in sentences

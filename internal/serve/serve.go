@@ -49,7 +49,6 @@ type Server struct {
 	ends   sync.WaitGroup
 }
 
-// New makes a server without worlds.
 func New(o Options) *Server {
 	o.Worlds, o.Alone, o.Idle = cmp.Or(o.Worlds, 10), cmp.Or(o.Alone, 10*time.Second), cmp.Or(o.Idle, 10*time.Minute)
 	s := &Server{Options: o, closing: make(chan struct{}), worlds: make(map[string]*world)}

@@ -225,7 +225,6 @@ func (w *world) leave() {
 	}
 }
 
-// leaveAlone ends a world that no page shows.
 func (w *world) leaveAlone() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -76,7 +76,6 @@ func having(is *jsonschema.Schema, fields ...string) *jsonschema.Schema {
 // othersFields are those of an event that no client has.
 var othersFields = []string{"run", "index", "step"}
 
-// schemaOf is the schema of events of some kinds.
 func schemaOf(kinds []history.Kind) *jsonschema.Schema {
 	s := reflector.Reflect(&history.Event{})
 	s.Properties.Set("kind", &jsonschema.Schema{Type: "string", Enum: anyOf(kinds)})

@@ -18,7 +18,6 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Kind of an operation.
 type Kind string
 
 // The kinds. A write and a delete are a batch of one.
@@ -85,7 +84,6 @@ type Op struct {
 	Return int64  `json:"return"`
 }
 
-// Verdict of a check.
 type Verdict = porcupine.CheckResult
 
 const (

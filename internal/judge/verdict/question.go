@@ -8,7 +8,6 @@ type question struct {
 	killed bool // its client was, since it asked
 }
 
-// questions are those of all clients.
 type questions struct {
 	open  map[asked][]*question // that were not answered by a grant
 	of    map[string]*question  // tenure → the one that it comes of; nil: there is none

@@ -103,7 +103,6 @@ func (r Result) Reasons() []string {
 	return r.Outcome.Mismatches
 }
 
-// Count is how many runs came to which end.
 type Count struct {
 	Runs    int // tried
 	Differ  int // of them: did not come out as expected

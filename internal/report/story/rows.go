@@ -94,7 +94,6 @@ type Builder struct {
 	harmed     map[int]bool // events whose violations are drawn
 }
 
-// NewBuilder returns a Builder for a history from its beginning.
 func NewBuilder() *Builder {
 	return &Builder{
 		service:  history.Run{}.LockService(),

@@ -24,7 +24,6 @@ type Options struct {
 	Pace    func() error         // called before each row; after an error nothing more is drawn; nil: rows don't wait
 }
 
-// Widths of a terminal.
 const (
 	MinWidth     = 40
 	MaxWidth     = 1000
@@ -79,7 +78,6 @@ type Timeline struct {
 	folder  *story.Folder // while they do
 }
 
-// New returns a Timeline that writes to w.
 func New(w io.Writer, o Options) *Timeline {
 	o.Width = min(max(cmp.Or(o.Width, defaultWidth), MinWidth), MaxWidth)
 	t := &Timeline{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o, glyphs: unicodeGlyphs}

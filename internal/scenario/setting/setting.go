@@ -40,7 +40,6 @@ const (
 // Values are what was chosen, by the settings' names, as it is written.
 type Values map[string]string
 
-// Defaults are the values of settings where nothing is chosen.
 func Defaults(list []Setting) Values {
 	v := make(Values)
 	for _, s := range list {
@@ -81,7 +80,6 @@ func parsed[T any](v Values, name string, parse func(string) (T, error)) T {
 	return value
 }
 
-// Find is the setting of that name; ok if there is one.
 func Find(list []Setting, name string) (s Setting, ok bool) {
 	i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == name })
 	if i < 0 {
