@@ -35,7 +35,7 @@ type Options struct {
 	Services  []*service.Service // the lock services that there are
 	Endpoints []string           // those of servers that are there already; none: the run has its own
 	Shared    *Shared            // servers that several runs use; nil: each run has its own
-	// UsersStorage is the storage, if it is not ours, nor a command that the variant names.
+	// UsersStorage is the storage, if it is not ours. One that the variant names by a command is not, either.
 	UsersStorage *UsersStorage
 	// Lane, if not nil, is where people read what a lane's processes say. The run has its own servers then.
 	Lane func(name string) io.Writer
