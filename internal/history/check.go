@@ -7,18 +7,15 @@ import (
 	"time"
 )
 
-// Problem is why a history cannot be judged: what is wrong, and at which line,
-// from 1.
+// Problem is why a history cannot be judged: what is wrong, and at which line, from 1.
 type Problem struct {
 	Kind ProblemKind `json:"kind"`
 	Line int         `json:"line"`
-	// Against is the line that Line contradicts. 0: it is wrong by itself, or for something
-	// that is missing.
+	// Against is the line that Line contradicts. 0: Line is wrong alone, or something is missing.
 	Against int    `json:"against,omitempty"`
 	Text    string `json:"text"`
 }
 
-// String says what is wrong, and where.
 func (p Problem) String() string {
 	if p.Against == 0 {
 		return fmt.Sprintf("line %d: %s", p.Line, p.Text)
@@ -29,8 +26,7 @@ func (p Problem) String() string {
 // ProblemKind says what is wrong; docs/histories.md has all that is looked at.
 type ProblemKind string
 
-// The kinds of problems that lines have together. What is wrong with a line alone
-// is an error of Read.
+// The kinds of problems that lines have together. What is wrong with a line alone is an error of Read.
 const (
 	ProblemTime    ProblemKind = "time"    // at falls
 	ProblemLane    ProblemKind = "lane"    // somebody tells what is another's to tell
@@ -43,7 +39,6 @@ const (
 	ProblemEnd     ProblemKind = "end"     // the history is not complete
 )
 
-// InvalidError says why a history cannot be judged.
 type InvalidError struct{ Problems []Problem }
 
 const told = 5
@@ -61,8 +56,7 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// Check says why a history cannot be judged, in the order of its lines: what is
-// missing, and what the accounts say of one another that cannot be. None: it can.
+// Check says why a history cannot be judged, line by line: what is missing or contradicts. None: it can.
 func Check(events []Event) []Problem {
 	c := newChecker(events)
 	c.accounts()
@@ -125,7 +119,6 @@ type asking struct {
 	keys     map[string]int // that the storage told of → line
 }
 
-// did is what the storage says of a request first.
 func (a *asking) did() Kind {
 	if len(a.told) == 0 {
 		return ""
@@ -151,8 +144,7 @@ type heldSince struct {
 	line   int
 }
 
-// newChecker takes in what may stand anywhere in the history: where clocks step
-// back an answer comes before its question.
+// newChecker takes in what may stand anywhere: where clocks step back an answer precedes its question.
 func newChecker(events []Event) *checker {
 	c := &checker{
 		run: *events[0].Run, events: events,

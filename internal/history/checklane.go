@@ -22,8 +22,7 @@ func (c *checker) lane(e Event) {
 	}
 }
 
-// laneOfRun looks whether the lock service and the clients that the run names can be
-// called so.
+// laneOfRun looks whether the lock service and the clients that the run names can be called so.
 func (c *checker) laneOfRun() {
 	if s := c.run.LockService(); s == LaneStorage || s == LaneLab {
 		c.wrong(ProblemLane, "the lock service is called %q, as another lane is", s)

@@ -77,8 +77,7 @@ func (c *checker) answered(e Event) {
 	}
 }
 
-// answeredByStorage holds what a client was told of its request against what it asked for,
-// and against what the storage tells.
+// answeredByStorage holds what a client was told against what it asked, and what the storage tells.
 func (c *checker) answeredByStorage(e Event, a *asking) {
 	refused := slices.Contains(refusals, e.Reason) && e.Kind == KindFail
 	applied, refusal, duplicate := a.as(KindApplied), a.as(KindRefused), a.as(KindDuplicate)
@@ -111,8 +110,7 @@ func found(e Event) string {
 	return strconv.Quote(e.Value)
 }
 
-// isAbout reports whether an answer is about what was asked for. What it leaves out it
-// does not say; the value of a read is what was found.
+// isAbout reports whether an answer can be to a question. What it leaves out does not matter.
 func isAbout(told, asked Event) bool {
 	return (told.Key == "" || told.Key == asked.Key) &&
 		(told.Value == "" || told.Value == asked.Value || told.Op == OpRead) &&
@@ -126,8 +124,7 @@ func isAbout(told, asked Event) bool {
 		(told.PartOf == "" || told.PartOf == asked.PartOf)
 }
 
-// reasonInvalid is the reason of a refusal that the storage's account may not have: what is
-// no valid token it may refuse before it looks further.
+// reasonInvalid: what is no valid token the storage may refuse at once, and tell nothing of it.
 const reasonInvalid = "invalid"
 
 func (c *checker) done(e Event) {

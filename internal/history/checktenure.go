@@ -35,8 +35,7 @@ func (c *checker) tenure(e Event) {
 	}
 }
 
-// begins holds what the lock service tells of a tenure against what it tells of it
-// elsewhere, and against its client, who has to have asked for it.
+// begins holds a tenure against what else the lock service tells of it, and its client's asking.
 func (c *checker) begins(e Event, a *accountOf) {
 	if e.Kind == KindGranted {
 		a.granted = c.line
@@ -49,8 +48,7 @@ func (c *checker) begins(e Event, a *accountOf) {
 	}
 }
 
-// tellsOf reports whether an event says of a tenure nothing but what is known of it.
-// What it leaves out it does not say.
+// tellsOf reports whether an event agrees with what is known of a tenure, but for what it leaves out.
 func tellsOf(e Event, known Entry) bool {
 	return (e.Client == "" || e.Client == known.Client) && (e.Scope == "" || e.Scope == known.Scope) &&
 		(e.Token == 0 || known.Token == 0 || e.Token == known.Token) && (e.Mode == fence.Exclusive || e.Mode == known.Mode)
@@ -70,8 +68,7 @@ func (c *checker) ended(e Event, a *accountOf) {
 	}
 }
 
-// toldOf looks whether a client that was told that it has the lock has it by the lock
-// service's account.
+// toldOf looks whether a client that was told that it has the lock has it by the lock service's account.
 func (c *checker) toldOf(e Event, a *accountOf) {
 	switch {
 	case !a.ever():
@@ -85,9 +82,8 @@ func (c *checker) toldOf(e Event, a *accountOf) {
 	}
 }
 
-// canHave reports whether a client can be told of a tenure that was granted: it is its own,
-// or that of the client whose session it uses. Where both were told of it, and worked in
-// it, that is judged.
+// canHave reports whether a client can be told of a tenure: its own, or that of the client whose session it
+// uses. If both were told of it, and worked in it, the judge decides.
 func (c *checker) canHave(client string, a *accountOf) bool {
 	own, other := clientTenure{client, a.first.Tenure}, clientTenure{a.first.Client, a.first.Tenure}
 	return c.session(client) == c.session(a.first.Client) || c.told[other] != nil && c.worked[own] && c.worked[other]
@@ -101,7 +97,6 @@ func (c *checker) session(client string) string {
 	return client
 }
 
-// lost looks whether a client lost what it had.
 func (c *checker) lost(e Event, a *accountOf) {
 	was := e.Token == 0 || e.Token == a.first.Token
 	for _, told := range c.told[clientTenure{e.Lane, e.Tenure}] {
@@ -112,9 +107,8 @@ func (c *checker) lost(e Event, a *accountOf) {
 	}
 }
 
-// ofItsKey reports whether a request names a key as its scope, as where the storage keeps
-// a mark for each key: of a change the first one. The answer to a request is held against
-// the request.
+// ofItsKey reports whether a request has a key as its scope, as where each key has a mark; a change has its
+// first one. The answer to a request is held against the request.
 func ofItsKey(e Event) bool {
 	switch {
 	case !AsksStorage(e.Op):
@@ -127,9 +121,8 @@ func ofItsKey(e Event) bool {
 	return e.Scope == e.Key
 }
 
-// unnamed looks for a request that names no tenure though its client has one: by its own
-// word, since it was told, and has neither given it back nor lost it. A further attempt,
-// or part of a change, says what the first one said.
+// unnamed looks for a request that names no tenure though its client was told of one, and neither gave it back
+// nor lost it. A further attempt, or part of a change, says what the first one said.
 func (c *checker) unnamed(e Event) {
 	has := c.has[e.Lane]
 	switch {
@@ -159,8 +152,7 @@ func (c *checker) unnamed(e Event) {
 	}
 }
 
-// token holds the numbers that a client was told and shows against those that its
-// setting names.
+// token holds the numbers that a client was told and shows against those that its setting names.
 func (c *checker) token(e Event) {
 	switch {
 	case e.Tenure != "" && c.tenures[e.Tenure] == nil: // which is said elsewhere
@@ -193,8 +185,7 @@ func (c *checker) toldToken(e Event) {
 	}
 }
 
-// mayShow reports whether a request shows what its client was told of its tenure,
-// or, while it waits in the queue, what the lock service says of its place.
+// mayShow reports whether a request shows what its client was told, or, in the queue, its place's token.
 func (c *checker) mayShow(e Event) bool {
 	how := c.run.Tokens[e.Lane]
 	switch {

@@ -34,12 +34,10 @@ type LineError struct {
 	Err  error
 }
 
-// Error implements error.
 func (e *LineError) Error() string {
 	return fmt.Sprintf("history: line %d is no event: %v", e.Line, e.Err)
 }
 
-// Unwrap returns what is wrong with the line.
 func (e *LineError) Unwrap() error { return e.Err }
 
 // Read reads what Write wrote. An error is a *LineError, or that of r.
@@ -67,8 +65,7 @@ func Read(r io.Reader) ([]Event, error) {
 // ParseLine reads a line that is not the first of a history.
 func ParseLine(line []byte) (Event, error) { return parse(line, false) }
 
-// parse reads a line, and refuses what would be judged as if it were not there or
-// were something else.
+// parse reads a line, and refuses what would be judged as if it were not there or were something else.
 func parse(line []byte, first bool) (e Event, err error) {
 	if !utf8.Valid(line) { // JSON would make one key of two
 		return e, errors.New("it is not UTF-8")
@@ -95,9 +92,8 @@ var fields = func() (names []string) {
 	return names
 }()
 
-// checkFields holds a line to what package json overlooks: a field that stands
-// twice or in other letters, a number that is no token, and what comes after the
-// event.
+// checkFields refuses what package json overlooks: a field that stands twice or in other letters, a number
+// that is no token, and what comes after the event.
 func checkFields(line []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
@@ -178,7 +174,6 @@ var clientOps = []string{OpLock, OpTryLock, OpUnlock, OpRead, OpWrite, OpDelete,
 // StorageOps are those of which the storage tells. Each has a key.
 var StorageOps = []string{OpRead, OpWrite, OpDelete}
 
-// Kinds are all there are.
 var Kinds = map[Kind]Needs{
 	KindRun:        {},
 	KindGranted:    {Tenure: true, Lock: true},
@@ -206,8 +201,7 @@ var Kinds = map[Kind]Needs{
 	KindNote:       {},
 }
 
-// ClientKinds are the kinds of events that a client tells of. All others belong to other
-// accounts.
+// ClientKinds are the kinds of events that a client tells of. All others belong to other accounts.
 var ClientKinds = []Kind{KindInvoke, KindOK, KindFail, KindUnknown, KindLost, KindPause, KindResume, KindError, KindNote}
 
 var refusals = []string{"stale", "missing", "invalid", "ahead"}
@@ -252,8 +246,7 @@ const (
 	maxAhead = time.Second // by which its clock may be ahead of that of the reader
 )
 
-// Said is how much a program has said, and of which time it spoke last. The zero value is
-// that of one that has said nothing.
+// Said is how much a program has said, and of which time last. The zero value has said nothing.
 type Said struct {
 	bytes int
 	last  time.Duration
@@ -267,8 +260,7 @@ func (s *Said) Line(line []byte) error {
 	return nil
 }
 
-// Time refuses a time, since 1970, that does not follow from the one before on the machine's
-// clock. The program was started when it began.
+// Time refuses a time, since 1970, before the last one or before the program began, or yet to come.
 func (s *Said) Time(at time.Duration, began time.Time) error {
 	last := s.last
 	s.last = at

@@ -1,7 +1,6 @@
-// Package history holds the one type that passes between the stages of gcsim:
-// the lab writes events, the verdict judges them, the report draws them. A
-// history is a file of JSON lines, so that a run can be judged and drawn again
-// without running it again.
+// Package history holds the one type that passes between the stages of gcsim: the lab writes events, the verdict
+// judges them, the report draws them. A history is a file of JSON lines, so that a run can be judged and drawn
+// again without running it again.
 package history
 
 import (
@@ -12,8 +11,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// The lanes that are neither clients nor the lock service. A client's lane is the
-// client's name, the lock service's is Run.LockService.
+// The lanes beside those of clients, by their names, and of the lock service, by Run.LockService.
 const (
 	LaneStorage = "storage"
 	LaneLab     = "gcsim"
@@ -27,18 +25,15 @@ const (
 	// First event of a history: what was run and what is expected of it (Run).
 	KindRun Kind = "run"
 
-	// The lock service's own account, seen by an observer that is none of the
-	// clients. Lane: the lock service.
+	// The lock service's own account, by an observer that is no client. Lane: the lock service.
 	KindGranted Kind = "granted" // tenure Tenure of Client begins
 	KindEnded   Kind = "ended"   // it ends: Cause CauseExpired, CauseReleased or CauseRevoked; Text can say how it expired without a lease, or why it was revoked
 	KindQueued  Kind = "queued"  // Client stands in the queue behind a holder; Tenure and Token are those that it will have
 
-	// The storage's own account, in the order in which it did things (Index).
-	// Lane storage.
+	// The storage's own account, in the order in which it did things (Index). Lane storage.
 	KindApplied Kind = "applied" // a read, write or delete took place
 	KindRefused Kind = "refused" // and will not take place; Reason says why
-	// A request was answered as a duplicate: by its sequence number the storage knew
-	// that it had done it before, and did not do it again.
+	// By its sequence number the storage knew a request that it had done, and did not do it again.
 	KindDuplicate Kind = "duplicate"
 	// A request had no answer: whether it took place, and when, cannot be known.
 	KindUnanswered Kind = "unanswered"
@@ -62,8 +57,7 @@ const (
 	KindError Kind = "error"
 	// The run is over, and its history complete. Lane gcsim.
 	KindEnd Kind = "end"
-	// The machine gave processes that were ready to run no processor, for Took of the second
-	// before. Lane: whose they are.
+	// For Took of the last second processes that were ready to run got no processor. Lane: theirs.
 	KindStarved Kind = "starved"
 	// The story waits for the end of a tenure. Lane gcsim.
 	KindAwaited Kind = "awaited"
@@ -99,8 +93,7 @@ const (
 	OpCount   = "count"  // many increments, each with a lock, a read, a write and an unlock of its own
 )
 
-// Event is one thing that happened, in one lane, at one time. Fields that do
-// not belong to the kind are empty.
+// Event is one thing that happened, in one lane, at one time. Fields of other kinds are empty.
 type Event struct {
 	At   time.Duration `json:"at" jsonschema:"required"` // since the run began, in nanoseconds
 	Lane string        `json:"lane" jsonschema:"required"`
@@ -114,12 +107,10 @@ type Event struct {
 
 	// Step is, in an invoke, the name of the step that it is of, where that has one.
 	Step string `json:"step,omitempty"`
-	// RetryOf is, in the invoke of a further attempt, the Request of the first one:
-	// both ask for the same.
+	// RetryOf is, in the invoke of a further attempt, the Request of the first one.
 	RetryOf string `json:"retry_of,omitempty"`
-	// PartOf is, in the invoke of a write, the Request of the first write of the
-	// change that it is a part of, which is made one key after the other. Changes
-	// has the whole change.
+	// PartOf is, in the invoke of a write, the Request of the first write of a change that is made
+	// key by key. Changes has the whole change.
 	PartOf string `json:"part_of,omitempty"`
 
 	Scope    string      `json:"scope,omitempty"`
@@ -140,7 +131,6 @@ type Event struct {
 	Run    *Run          `json:"run,omitempty"`
 }
 
-// Change is a new value for a key.
 type Change struct {
 	Key   string `json:"key" jsonschema:"required"`
 	Value string `json:"value"`
@@ -159,8 +149,8 @@ const (
 // the numbers that clients show as tokens are not recorded.
 const Version = 2
 
-// Violation is one thing that must not happen, and the two events that make it:
-// their places in the history, from 0. Before is -1 where one event is enough.
+// Violation is what must not happen, and the two events that make it, by their places from 0; Before is -1
+// where one event is enough.
 type Violation struct {
 	Verdict string        `json:"verdict,omitempty"` // Corrupted or Blocked; "" of those that are none by themselves
 	Kind    ViolationKind `json:"kind"`
@@ -172,9 +162,8 @@ type Violation struct {
 // ViolationKind says which rule is broken; docs/histories.md has the rules.
 type ViolationKind string
 
-// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed,
-// Unanswered, Unmeasured and Starved are none by themselves: the lock service's tenures were not
-// exclusive, or not granted in the order of requests, or something could not be seen.
+// The kinds of violations: those of Corrupted, and three of Blocked. Overlap, Passed, Unanswered, Unmeasured and
+// Starved are none by themselves: they make a fact false, or something could not be seen.
 const (
 	Stale      ViolationKind = "stale"       // a change came after a later tenure's work, or the read of one who shares a lock after its change
 	Unheld     ViolationKind = "unheld"      // a change of no tenure came after a tenure's work
@@ -202,8 +191,7 @@ type Run struct {
 	Variant  string `json:"variant"`
 	Control  bool   `json:"control,omitempty"`
 	Fencing  bool   `json:"fencing"`
-	// InService: the data lies in the lock service, which tells in the lane of the storage
-	// what it did.
+	// InService: the data lies in the lock service, which tells in the lane of the storage what it did.
 	InService bool     `json:"in_service,omitempty"`
 	About     string   `json:"about,omitempty"` // what sets the variant apart, in words
 	Lesson    string   `json:"lesson,omitempty"`
@@ -215,23 +203,20 @@ type Run struct {
 	Together [][]string `json:"together,omitempty"`
 	// Tokens say which number each client shows as its token, by the words below.
 	Tokens map[string]string `json:"tokens,omitempty"`
-	// Sessions name for a client the one whose session it uses: the lock service cannot
-	// tell the two apart, and tells of a tenure of either.
+	// Sessions name for a client the one whose session it uses: their tenures cannot be told apart.
 	Sessions map[string]string `json:"sessions,omitempty"`
 	// Unlocked: no client asks for a lock, so that the lock service has nothing to tell.
 	Unlocked bool `json:"unlocked,omitempty"`
-	// Bounds are for how long at most a client's lock is held after nobody can renew it:
-	// the TTL, and what the lock service promises. A client without one is not judged by it.
+	// Bounds are how long a client's lock is held at most after nobody can renew it: the TTL, and what
+	// the lock service promises. A client without one is not judged by it.
 	Bounds map[string]time.Duration `json:"bounds,omitempty"`
-	// Handover is for how long at most a lock is free while a client waits for it. 0: that
-	// is not judged.
+	// Handover is for how long at most a lock is free while a client waits for it. 0: that is not judged.
 	Handover time.Duration `json:"handover,omitempty"`
 	Seed     uint64        `json:"seed,omitempty"` // of what was chosen at random; 0: nothing was
 	Expect   Expect        `json:"expect"`
 }
 
-// What a client shows as its token. The words are those of the first lock service's
-// settings, which histories had before there was another.
+// What a client shows as its token, in the words of the first lock service's settings, the oldest ones.
 const (
 	ShowsGrant = "revision" // the number of its grant, by the lock service's account
 	ShowsLater = "header"   // one that is at least as high
@@ -240,8 +225,7 @@ const (
 	ShowsNone  = "none"     // no token
 )
 
-// firstService is the lock service of histories that name none: they were written when
-// there was no other.
+// firstService is the lock service of histories that name none, from when there was no other.
 const firstService = "etcd"
 
 // LockService is the name of the lock service, and of its lane.
@@ -265,8 +249,7 @@ type Expect struct {
 // WantedVerdict is the verdict that is expected: Safe where nothing is said.
 func (e Expect) WantedVerdict() string { return cmp.Or(e.Verdict, Safe) }
 
-// What can become of a step, beside the reasons of a refusal. That a read found a
-// value is StepFound and the value.
+// What can become of a step, beside refusals. That a read found a value is StepFound and the value.
 const (
 	StepOK      = "ok"
 	StepFailed  = "failed" // for a reason that has nothing to do with fencing

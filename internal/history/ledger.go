@@ -6,11 +6,10 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Ledger is who holds, waits for and believes what, and what the storage has, by the events
-// so far. It is a fold over them: the same events make the same ledger. It also takes those of
-// a run that goes on, in the order in which they become known. What they say is joined,
-// whichever comes first; and what no event says there, but who runs the run has found out, is
-// written into the fields that name it.
+// Ledger is who holds, waits for and believes what, and what the storage has, by the events so far. It is a fold:
+// the same events make the same ledger. It also takes those of a run that goes on, as they become known, and
+// joins what they say, whichever comes first. What only who runs the run has found out is written into the
+// fields that say so.
 type Ledger struct {
 	Tenures  []*Tenure        // in the order in which they were first named
 	Holdings []*Holding       // in the order in which they began
@@ -50,8 +49,7 @@ type Tenure struct {
 // Known reports whether the lock service has told of t.
 func (t *Tenure) Known() bool { return t.Queued.Came() || t.Granted.Came() }
 
-// Holding is what one client makes of a tenure: it believes that it has the lock from Began
-// to Ended.
+// Holding is what one client makes of a tenure: it believes that it has the lock from Began to Ended.
 type Holding struct {
 	*Tenure
 	Client string
@@ -76,7 +74,6 @@ func (q *Request) Done() bool {
 	return q.Lost || len(q.Told) > 0 && (q.Invoke.Op != OpChange || len(q.Told) >= len(q.Invoke.Changes))
 }
 
-// Ask is a client's question for a lock.
 type Ask struct {
 	Client, Lock  string
 	Asked, Answer Entry
@@ -92,13 +89,11 @@ type Actor struct {
 	Believes int       // how many tenures it believes to have
 }
 
-// Paused reports whether a stands still.
 func (a *Actor) Paused() bool { return a.Fault.Kind == KindPause }
 
 // Dead reports whether a was killed, and is not known to run again.
 func (a *Actor) Dead() bool { return a.Fault.Kind == KindKill }
 
-// NewLedger returns the ledger of no events.
 func NewLedger() *Ledger {
 	return &Ledger{
 		Values: make(map[string]Event), Marks: make(map[string]fence.Token),
@@ -106,7 +101,6 @@ func NewLedger() *Ledger {
 	}
 }
 
-// Fold returns the ledger of events.
 func Fold(events []Event) *Ledger {
 	l := NewLedger()
 	for _, e := range events {
@@ -174,7 +168,6 @@ func (l *Ledger) Forget() {
 	clear(l.Marks)
 }
 
-// Take takes in one event.
 func (l *Ledger) Take(e Event) {
 	l.line++
 	at := Entry{e, l.line}
@@ -277,8 +270,7 @@ func (l *Ledger) answered(e Entry) {
 // ReasonLost is why a client sent nothing: it has looked, and found that the lock is not its own.
 const ReasonLost = "lost"
 
-// toldOf takes in that a client was told that it has a lock: it may be by the tenure of
-// another one.
+// toldOf takes in that a client was told that it has a lock: it may be by the tenure of another one.
 func (l *Ledger) toldOf(e Entry) {
 	h, a := l.believe(e), l.Actor(e.Lane)
 	if h.Known() && !h.Tenure.Ended.Came() && h.Tenure.Client != e.Lane && !slices.Contains(a.Holds, h.Tenure) {
@@ -286,8 +278,7 @@ func (l *Ledger) toldOf(e Entry) {
 	}
 }
 
-// believe takes in that a client takes a tenure for its own. Who has ceased to do so once
-// knows better, even if it works on.
+// believe takes in that a client takes a tenure for its own. Who has ceased to do so does not begin again.
 func (l *Ledger) believe(e Entry) *Holding {
 	h := l.holding(e.Lane, e.Event)
 	if !h.Began.Came() {
@@ -297,8 +288,7 @@ func (l *Ledger) believe(e Entry) *Holding {
 	return h
 }
 
-// disbelieve takes in that a client does not believe any longer in the tenure that e names;
-// where e names none, in those of its lock; where it names no lock, in all.
+// disbelieve takes in that a client gives up the tenure that e names; or those of its lock; or all.
 func (l *Ledger) disbelieve(e Entry) {
 	list := l.Holdings
 	if e.Tenure != "" {

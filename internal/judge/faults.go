@@ -5,8 +5,7 @@ import (
 	"github.com/fencelab/fencelab/internal/judge/linear"
 )
 
-// faults are what was done to clients, to the storage and to the lock service, each until it
-// was undone, or to the end.
+// faults are what was done to clients, storage and lock service, until it was undone, or to the end.
 func faults(events []history.Event) []linear.Fault {
 	now := clock(events)
 	var list []linear.Fault
@@ -32,8 +31,7 @@ func faults(events []history.Event) []linear.Fault {
 	return list
 }
 
-// effects say of a kind of event, or of what happens to a network, what it does to its lane, if
-// anything, what will undo that, and what it undoes.
+// effects say what a kind of event, or of network fault, does to its lane, what undoes it, what it undoes.
 var effects = map[string]struct{ name, undone, undoes string }{
 	string(history.KindPause): {"pause", "resume", ""}, string(history.KindResume): {undoes: "resume"},
 	string(history.KindKill): {"kill", "restart", ""}, string(history.KindRestart): {"restart", "", "restart"},

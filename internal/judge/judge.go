@@ -1,7 +1,6 @@
-// Package judge gives the whole judgement of a run: the verdict of package
-// verdict, and a second opinion on the storage. That is porcupine's, by the rules
-// of package linear, and comes from other accounts: from what the clients asked
-// and were answered, and when.
+// Package judge gives the whole judgement of a run: the verdict of package verdict, and a second opinion on the
+// storage: porcupine's, by the rules of package linear, from other accounts: what the clients asked and were
+// answered, and when.
 package judge
 
 import (
@@ -15,7 +14,6 @@ import (
 	"github.com/fencelab/fencelab/internal/judge/verdict"
 )
 
-// Judgement is all that is judged of a run.
 type Judgement struct {
 	verdict.Verdict
 	Storage Opinion `json:"storage"`
@@ -28,8 +26,7 @@ type Opinion struct {
 	Reason     string `json:"reason,omitempty"` // why it is undecided
 }
 
-// Whether the storage did what a fenced storage does: whether there is one order
-// in which all operations can have happened, by the laws of a fenced store.
+// Whether the storage is fenced: whether one order of all operations obeys the laws of a fenced store.
 const (
 	Yes       = "yes"
 	No        = "no"
@@ -38,8 +35,7 @@ const (
 
 const within = 5 * time.Second
 
-// Judge judges a history. The error is a *history.InvalidError where that cannot be
-// judged.
+// Judge judges a history. The error is a *history.InvalidError where that cannot be judged.
 func Judge(events []history.Event) (Judgement, error) {
 	if problems := history.Check(events); problems != nil {
 		return Judgement{}, &history.InvalidError{Problems: problems}
@@ -76,35 +72,26 @@ func opinion(events []history.Event, within time.Duration) Opinion {
 const notFenced = "by porcupine the storage did not do what a fenced storage does, expected that it does"
 
 func (j *Judgement) compare(fenced bool) {
-	expected := "that it does not"
-	if fenced {
-		expected = "that it does"
-	}
-	var text string
+	expected := map[bool]string{true: "that it does", false: "that it does not"}[fenced]
 	switch {
 	case j.Storage.Fenced == Undecided:
-		text = fmt.Sprintf("porcupine could not judge whether the storage did what a fenced storage does (%s)", j.Storage.Reason)
+		j.Mismatches = append(j.Mismatches,
+			fmt.Sprintf("porcupine could not judge whether the storage did what a fenced storage does (%s), expected %s", j.Storage.Reason, expected))
 	case j.Storage.Fenced == No && fenced:
 		j.Mismatches = append(j.Mismatches, notFenced)
-		return
 	case j.Storage.Fenced == Yes && !fenced:
-		text = "by porcupine the storage did what a fenced storage does"
-	default:
-		return
+		j.Mismatches = append(j.Mismatches, "by porcupine the storage did what a fenced storage does, expected that it does not")
 	}
-	j.Mismatches = append(j.Mismatches, text+", expected "+expected)
 }
 
-// Open reports whether nobody knows what came of the run: what would decide could not be seen,
-// and the storage did not break its law. If it did, that is certain.
+// Open reports whether the run is undecided. A storage that broke its law is certain, and not open.
 func (j Judgement) Open() bool {
 	broke := slices.ContainsFunc(j.Mismatches, func(m string) bool { return m == notFenced })
 	return j.Name == history.Undecided && !broke
 }
 
-// Visualize writes porcupine's page on the storage's history, self-contained
-// HTML, with the run's faults. It makes its own check, and so takes as long as
-// Judge; where there is nothing to check, an error says why.
+// Visualize writes porcupine's page on the storage's history, with the run's faults. It checks once more, and
+// so takes as long as Judge; an error says why there is nothing to check.
 func Visualize(w io.Writer, events []history.Event) error {
 	ops, err := operations(events)
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// operations are a run's operations on the storage: what the clients sent and
-// were answered, and what was there at the end. The storage's own account says
-// which claim a request came with, which is not its client's in every run, and
-// no more. An error says why they cannot be judged.
+// operations are a run's operations on the storage: what the clients sent and were answered, and what was there
+// at the end. The storage's own account says only with which claim a request came, which is not its client's in
+// every run. An error says why they cannot be judged.
 func operations(events []history.Event) ([]linear.Op, error) {
 	if run := events[0].Run; run.InService {
 		return nil, fmt.Errorf("the data lies in %s, which compares no tokens", run.LockService())
@@ -59,8 +58,7 @@ func operations(events []history.Event) ([]linear.Op, error) {
 	return ops, byScope(ops)
 }
 
-// clock is when each event happened, in nanoseconds, no two at the same time:
-// the order of the history counts where the clock does not tell, or steps back.
+// clock is when events happened, no two at the same time: their order counts where the clock does not tell.
 func clock(events []history.Event) []int64 {
 	times := make([]int64, len(events))
 	for i, e := range events {
@@ -95,9 +93,8 @@ func input(e history.Event) linear.Input {
 	return in
 }
 
-// output is what a client was answered. happened is false where it knows that
-// its request had no effect for a reason that is none of fencing. there is what
-// the storage told of the request, if it did.
+// output is what a client was answered. happened is false where its request had no effect for a reason that is
+// none of fencing. there is what the storage told of the request, if it did.
 func output(in linear.Input, answer, there history.Event, did bool) (out linear.Output, happened bool) {
 	switch {
 	case answer.Kind == history.KindUnknown:
@@ -125,8 +122,7 @@ func found(e history.Event) linear.Output {
 	return linear.Output{Outcome: linear.Done, Value: e.Value, Bare: true}
 }
 
-// byScope gives what came without a token the scope of its keys: its own does not
-// matter. Of keys that are used under several scopes package linear knows nothing.
+// byScope gives what came without a token the scope of its keys. Keys of several scopes are an error.
 func byScope(ops []linear.Op) error {
 	scopes := make(map[string]string) // key → scope
 	for _, op := range ops {
@@ -160,8 +156,7 @@ func keys(in linear.Input) []string {
 	return list
 }
 
-// lanes numbers who does one operation after the other. A client that has several
-// under way at a time is as many.
+// lanes numbers who does one operation after the other. A client with several under way is as many.
 type lanes []lane
 
 type lane struct {

@@ -8,8 +8,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// action is a step that can be done: how it is written, when it can happen, and what it does.
-// It returns when what it names has happened.
+// action is a step: how it is written, when it can happen, what it does. It returns when that has happened.
 type action struct {
 	scenario.Form
 	do        func(r *run, ctx context.Context, step scenario.Step) error
@@ -17,8 +16,7 @@ type action struct {
 	ofService bool     // it is a fault of the lock service
 }
 
-// actions are all that no lock service has for itself. Each is declared in the file
-// that does it.
+// actions are all that no lock service has for itself. Each is declared in the file that does it.
 func actions() []*action {
 	return slices.Concat(clientActs, []*action{
 		&countAct,

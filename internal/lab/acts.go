@@ -9,8 +9,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// clientActs are what clients do by themselves. Their agents know how; here is how it
-// is written, and when it can happen.
+// clientActs are what clients do by themselves: how it is written, and when. Their agents know how.
 var clientActs = []*action{
 	{Form: scenario.Form{Usage: "lock [NAME] [within TIME]", Check: checkLock,
 		About: "It waits for the lock, also for one that it queued for; with a time for so long at most."}, do: (*run).lock},
@@ -86,7 +85,6 @@ func checkBeginLock(s *scenario.Story, c *scenario.ClientStory, step scenario.St
 	return checkLock(s, c, step)
 }
 
-// checkLeave: it stands in the queue.
 func checkLeave(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	lock := s.Variant.LockOf(step)
 	i := slices.Index(c.Queued, lock)
@@ -108,8 +106,7 @@ func checkUnlock(s *scenario.Story, c *scenario.ClientStory, step scenario.Step)
 	return ""
 }
 
-// checkUnder: what names a lock is under one that was asked for; what names none can be
-// done without a lock.
+// checkUnder: the lock that a step names was asked for. A step that names none needs no lock.
 func checkUnder(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	if step.Lock == "" {
 		return ""
@@ -126,8 +123,7 @@ func checkRead(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) s
 	return ""
 }
 
-// checkWrites notes which keys a write, a delete or a change is of, and of how many
-// requests it is.
+// checkWrites notes which keys a write, a delete or a change is of, and of how many requests it is.
 func checkWrites(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
 	if wrong := checkUnder(s, c, step); wrong != "" {
 		return wrong
@@ -170,8 +166,7 @@ func checkRetry(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) 
 	return ""
 }
 
-// awaitExpiryAct waits for the end of a tenure: of the lock that the step names, else of
-// the client's last; or of the place in the queue that it has taken since.
+// awaitExpiryAct waits for the end of a tenure, or place in a queue: of the named lock, else of the last.
 var awaitExpiryAct = action{
 	Form: scenario.Form{Actor: scenario.TheService, Usage: "await expiry of CLIENT [under NAME]", Dead: true, Check: scenario.HasAsked,
 		About: "The client's lease has run out."},

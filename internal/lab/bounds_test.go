@@ -34,8 +34,8 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{service: etcd.Service(), actions: actionsWith(etcd.Service()), variant: &s.Variants[0]}
-		bounds, handover := r.bounds(Options{Endpoints: tt.endpoints})
+		r := &run{Options: Options{Endpoints: tt.endpoints}, service: etcd.Service(), actions: actionsWith(etcd.Service()), variant: &s.Variants[0]}
+		bounds, handover := r.bounds()
 		if diff := cmp.Diff(tt.bounds, bounds); diff != "" || handover != tt.handover {
 			t.Errorf("%s: handover %v, want %v; bounds (-want +got):\n%s", tt.name, handover, tt.handover, diff)
 		}

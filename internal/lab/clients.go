@@ -39,7 +39,6 @@ func (r *run) startClients(ctx context.Context) error {
 	return nil
 }
 
-// awaitReady waits until a client says that it is ready.
 func (r *run) awaitReady(ctx context.Context, name string) error {
 	c := r.state.client(name)
 	return r.await(ctx, r.world.clients[name].Name+" to be ready", startDeadline, func() (bool, error) { return c.notes > 0, nil })
@@ -54,8 +53,12 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 	n := &links{endpoints: endpoints}
 	r.world.links[name] = n
 	if !r.service.Local && r.meddles(name, func(s scenario.Step) bool { return s.Other == r.service.Name }) {
+		link := network.New
+		if r.service.Greets {
+			link = network.NewGreeted
+		}
 		for i, endpoint := range endpoints {
-			l, err := r.linkTo(endpoint)
+			l, err := link(endpoint)
 			if err != nil {
 				return err
 			}
@@ -78,13 +81,6 @@ func (r *run) connectClient(ctx context.Context, name string) error {
 		n.sends = "http://" + n.storage.Addr()
 	}
 	return nil
-}
-
-func (r *run) linkTo(endpoint string) (*network.Link, error) {
-	if r.service.Greets {
-		return network.NewGreeted(endpoint)
-	}
-	return network.New(endpoint)
 }
 
 func (r *run) startClient(name string) error {
@@ -143,8 +139,7 @@ func Lacks(s *service.Service, v *scenario.Variant) string {
 	return ""
 }
 
-// launchClient starts the program of a client: the user's, if the scenario names one, else the
-// agent. That starts a JVM, if the client's recipe is in Java.
+// launchClient starts the program of a client: the user's, or the agent, which starts a JVM for a recipe in Java.
 func (r *run) launchClient(name string, env, args []string) (*proc.Process, error) {
 	c, group := r.variant.Clients[name], r.world.group
 	if command := c.Command.Words; command != nil {
@@ -176,5 +171,5 @@ func (r *run) findCommands() error {
 
 // meddles reports whether some step about a client is such, or may yet be.
 func (r *run) meddles(client string, such func(scenario.Step) bool) bool {
-	return r.open || slices.ContainsFunc(r.variant.Steps, func(s scenario.Step) bool { return s.Client == client && such(s) })
+	return r.Next != nil || slices.ContainsFunc(r.variant.Steps, func(s scenario.Step) bool { return s.Client == client && such(s) })
 }

@@ -19,7 +19,6 @@ var countAct = action{
 	do: (*run).count,
 }
 
-// checkCount: all clients must be free to count.
 func checkCount(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
 	if s.StorageDead {
 		return "all clients count, but the storage is dead: it needs a step \"gcsim: restart storage\" before"
@@ -50,8 +49,7 @@ type victim struct {
 	wrote  int // writes that the storage had applied when its lease was over; -1: it is not over yet
 }
 
-// count makes all clients increment a key side by side, and stops whom chance
-// has chosen, until a successor has written, or nobody else is left to.
+// count has all clients count, and stops whom chance chose until a successor has written, or none is left.
 func (r *run) count(ctx context.Context, s scenario.Step) error {
 	halts := r.draw(s.Times)
 	stood, counted := make(map[string]int), make(map[string]int)
@@ -97,8 +95,7 @@ func (r *run) count(ctx context.Context, s scenario.Step) error {
 	})
 }
 
-// incrementDeadline is how long one increment may take, without what its client
-// waits after each grant.
+// incrementDeadline is how long one increment may take, without what its client waits after each grant.
 const incrementDeadline = 500 * time.Millisecond
 
 func (r *run) countDeadline(times int) time.Duration {
@@ -116,10 +113,9 @@ func (r *run) overtaken(v *victim) bool {
 	return v.wrote >= 0 && r.state.writes > v.wrote
 }
 
-// draw chooses, by the seed, at which of their increments which clients are
-// stopped: in the first half, so that there are successors.
+// draw chooses, by the seed, who is stopped at which increment: in the first half, so that others follow.
 func (r *run) draw(times int) map[string][]string {
-	chance := rand.New(rand.NewPCG(r.seed, 0))
+	chance := rand.New(rand.NewPCG(r.Seed, 0))
 	type choice struct {
 		client string
 		nth    int
@@ -136,7 +132,7 @@ func (r *run) draw(times int) map[string][]string {
 	halts := make(map[string][]string)
 	for _, c := range chosen {
 		halts[c.client] = append(halts[c.client], strconv.Itoa(c.nth))
-		r.note(c.client, "seed %d chooses %s to be stopped at its increment %d", r.seed, c.client, c.nth)
+		r.note(c.client, "seed %d chooses %s to be stopped at its increment %d", r.Seed, c.client, c.nth)
 	}
 	return halts
 }

@@ -19,7 +19,7 @@ func TestSeedChooses(t *testing.T) {
 	const times, pauses = 40, 3
 	draw := func(seed uint64) map[string][]string {
 		r := &run{
-			seed:     seed,
+			Options:  Options{Seed: seed},
 			scenario: &scenario.Scenario{Clients: []string{"a", "b", "c", "d", "e"}},
 			variant:  &scenario.Variant{World: scenario.World{Pauses: pauses}},
 			recorder: newRecorder(nil, etcd.Service().SlotOf),

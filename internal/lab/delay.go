@@ -44,9 +44,8 @@ var deliverFault = action{
 	do: (*run).deliver,
 }
 
-// deliver lets it go on: one request after the other, in the order in which they
-// were sent, each when the storage has told of the one before. It awaits that the
-// client knows what came of them.
+// deliver lets go on what waits: one request after the other, as they were sent, each when the storage has told
+// of the one before. It awaits that the client knows what came of them.
 func (r *run) deliver(ctx context.Context, s scenario.Step) error {
 	client := s.Client
 	link, c := r.world.links[client].storage, r.state.client(client)
@@ -65,9 +64,8 @@ func (r *run) deliver(ctx context.Context, s scenario.Step) error {
 	})
 }
 
-// resetFault breaks the connections by which a client sends to the storage. What is
-// under way on them is lost, answers too; new ones work. It awaits that the
-// client has noticed.
+// resetFault breaks a client's connections to the storage. What is under way is lost, answers too; new ones
+// work. It awaits that the client has noticed.
 var resetFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "reset CLIENT",
 		About: "The connections by which it sends to the storage break, and answers under way are lost. New ones work."},
@@ -87,8 +85,7 @@ var resetFault = action{
 	},
 }
 
-// waiting reports whether all that a client sent and that waits has come to the
-// place in the network where it waits.
+// waiting reports whether all that a client sent has come to the place in the network where it waits.
 func (r *run) waiting(client string) bool {
 	return r.state.client(client).held && r.world.links[client].storage.Held() >= len(r.state.underWay(client))
 }

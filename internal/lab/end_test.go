@@ -22,7 +22,7 @@ func victims(t *testing.T) *run {
 		t.Fatal(err)
 	}
 	r := &run{
-		world: w, patience: 300 * time.Millisecond, variant: &scenario.Variant{},
+		world: w, Options: Options{Patience: 300 * time.Millisecond}, variant: &scenario.Variant{},
 		hub: make(chan []history.Event), broken: make(chan failure), over: make(chan struct{}),
 		recorder: newRecorder(nil, etcd.Service().SlotOf),
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// gcSlack is by how much a collection is to outlast twice the lease's TTL: time
-// for the lease to run out (up to half a second late), and for another client to
-// take the lock and write.
+// gcSlack is by how much a collection is to outlast twice the TTL: the lease may end half a second late, and
+// another client takes the lock and writes.
 const gcSlack = time.Second
 
 var loadFault = action{
@@ -27,8 +26,7 @@ var loadFault = action{
 			c.Loaded = true
 			return ""
 		}},
-	// A Go process then collects its garbage with the world stopped, as the collectors of
-	// other runtimes do.
+	// A Go process then collects its garbage with the world stopped, as other runtimes do.
 	env: []string{"GODEBUG=gcstoptheworld=1"},
 	// What it measured becomes a note in the history.
 	do: func(r *run, ctx context.Context, s scenario.Step) error {

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"syscall"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/scenario"
+	"github.com/fencelab/fencelab/internal/service"
 )
 
-// killFault ends a client's process by SIGKILL: it says goodbye to nobody. It waits
-// until all that the process told is taken in.
+// killFault ends a client by SIGKILL, and waits until all that the process told is taken in.
 var killFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill CLIENT", About: "Kills the client (SIGKILL); the TTL frees its locks.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, _ scenario.Step) string {
@@ -31,8 +33,7 @@ var killFault = action{
 	},
 }
 
-// killStorageFault ends its process by SIGKILL, and waits until all that it told is
-// taken in.
+// killStorageFault ends its process by SIGKILL, and waits until all that it told is taken in.
 var killStorageFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "kill storage", Target: scenario.TargetStorage, About: "Kills the storage (SIGKILL).",
 		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
@@ -57,8 +58,7 @@ var killStorageFault = action{
 	},
 }
 
-// restartFault starts a new process in place of a killed one: it has the name and the
-// network of the old one, and knows nothing of what that did.
+// restartFault starts a new process for a killed one, of the same name and network. It knows nothing.
 var restartFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "restart CLIENT", Dead: true, Check: checkRestart,
 		About: "Starts the killed client again, as a new process that holds nothing."},
@@ -98,9 +98,7 @@ var restartStorageFault = action{
 			return ""
 		}},
 	do: func(r *run, ctx context.Context, _ scenario.Step) error {
-		select {
-		case <-r.world.storage.process.Done():
-		default:
+		if !service.IsClosed(r.world.storage.process.Done()) {
 			return errors.New("the storage still runs: kill it first")
 		}
 		ctx, cancel := starting(ctx)
@@ -112,4 +110,43 @@ var restartStorageFault = action{
 		r.recorder.add(r.event(history.LaneStorage, history.KindRestart))
 		return nil
 	},
+}
+
+// terminateFault asks a client to end (SIGTERM), and waits until it has, and all it told is taken in.
+var terminateFault = action{
+	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "terminate CLIENT",
+		About: "Asks the client to end (SIGTERM): it releases its locks, waits for its requests, and ends.",
+		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
+			if wrong := standsStill(c, step); wrong != "" {
+				return wrong
+			}
+			return killFault.Check(s, c, step)
+		}},
+	do: (*run).terminate,
+}
+
+func (r *run) terminate(ctx context.Context, s scenario.Step) error {
+	client := s.Client
+	p := r.world.clients[client]
+	r.Ends(p.Process)
+	leader, err := os.FindProcess(p.PID()) // what it has started is its own to end
+	if err == nil {
+		err = leader.Signal(syscall.SIGTERM)
+	}
+	if err != nil {
+		return fmt.Errorf("send SIGTERM to %s: %w", client, err)
+	}
+	if err := r.AwaitClosed(ctx, client+" to end after SIGTERM", p.gone); err != nil {
+		return err
+	}
+	err = r.await(ctx, "the lock service to tell of what "+client+" released", r.within(client), func() (bool, error) {
+		return r.state.told(r.state.client(client).reply), nil
+	})
+	if err != nil {
+		return err
+	}
+	e := r.event(client, history.KindKill)
+	e.Text = client + " was asked to end (SIGTERM), and has ended"
+	r.state.record(e)
+	return nil
 }

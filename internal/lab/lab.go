@@ -1,6 +1,5 @@
-// Package lab runs a scenario: it starts a world of real processes (a lock service, a
-// storage, clients), makes the clients act and the faults happen, step by step,
-// and writes down what came of it. Each step waits for the event that it names.
+// Package lab runs a scenario: it starts a world of real processes, makes the clients act and the faults happen,
+// step by step, and writes down what came of it. Each step waits for the event that it names.
 package lab
 
 import (
@@ -20,10 +19,8 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
-// Options of Run.
 type Options struct {
-	// Exe is a program that has the commands of Roles: the lab's processes.
-	Exe string
+	Exe string // a program that has the commands of Roles: the lab's processes
 	// Emit, if not nil, is told of events live: of each step's when it is over.
 	Emit func([]history.Event)
 	// Next, if not nil, brings the steps: it is called when the step before is over, and
@@ -32,51 +29,38 @@ type Options struct {
 	// the world is made ready for: the locks that they name, and their faults of the
 	// lock service; no other ones can come.
 	Next func() <-chan scenario.Step
-	// Look, if not nil, is shown the history so far, in order, while the run goes on:
-	// whenever a step is over, and every now and then meanwhile. The history is the
-	// callee's to keep.
-	Look func([]history.Event)
-	// Services are the lock services that there are.
-	Services []*service.Service
-	// Endpoints are those of servers that are there already. Without any the run
-	// has its own.
-	Endpoints []string
-	// Shared are servers that several runs use; nil: each run has its own.
-	Shared *Shared
-	// UsersStorage is the storage, if that is not ours. A command that the variant names for its
-	// storage is one as well.
+	// Look, if not nil, is shown the history so far, in order, whenever a step is over, and now and then
+	// meanwhile. The history is the callee's to keep.
+	Look      func([]history.Event)
+	Services  []*service.Service // the lock services that there are
+	Endpoints []string           // those of servers that are there already; none: the run has its own
+	Shared    *Shared            // servers that several runs use; nil: each run has its own
+	// UsersStorage is the storage, if it is not ours. One that the variant names by a command is not, either.
 	UsersStorage *UsersStorage
-	// Lane, if not nil, is where people read what the processes of a lane of the history
-	// say, as it is said. A run with lanes has servers of its own.
+	// Lane, if not nil, is where people read what a lane's processes say. The run has its own servers then.
 	Lane func(name string) io.Writer
 	// Waits, if not nil, is told of a server that takes long to start, and what it lacks.
 	Waits func(text string)
-	// Seed is for what is chosen at random.
-	Seed uint64
-	// Patience is for how long a step may wait for what it names, beyond leases
-	// that it has to wait for and delays that it asks for. 0: 15 s.
+	Seed  uint64 // for what is chosen at random
+	// Patience is how long a step may wait, beyond leases and delays that it asks for. 0: 15 s.
 	Patience time.Duration
 }
 
-// How long what is awaited may take, beyond the leases that it has to wait for.
-// A deadline that passes is an error of the run, never a verdict.
+// How long what is awaited may take, beyond leases. A deadline that passes is an error, never a verdict.
 const (
 	startDeadline = 2 * time.Minute
 	loadDeadline  = 2 * time.Minute
 )
 
 type run struct {
+	Options
 	scenario *scenario.Scenario
 	variant  *scenario.Variant
 	service  *service.Service
 	servers  service.Servers
 	actions  map[string]*action // by the IDs of steps
 	prefix   string             // of the locks' names, where others use the servers as well
-	seed     uint64
-	patience time.Duration
-	open     bool            // its steps come from outside
-	done     []scenario.Step // so far
-	look     func([]history.Event)
+	done     []scenario.Step    // so far
 	looked   time.Time
 	world    *world
 	joined   []*proc.Process // servers that other runs use as well
@@ -93,20 +77,17 @@ type failure struct {
 	err     error
 }
 
-// Run runs a variant of a scenario in a world of its own and returns its
-// history, also with an error: then it is the history until there. A run that
-// fails has no verdict. Nothing of the world is left behind.
+// Run runs a variant of a scenario in a world of its own and returns its history, with an error until there.
+// A run that fails has no verdict. Nothing of the world is left behind.
 func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Options) (events []history.Event, err error) {
 	of := service.Named(o.Services, v.World.Service)
 	if of == nil {
 		return nil, fmt.Errorf("there is no lock service %q here", v.World.Service)
 	}
+	o.Patience = cmp.Or(o.Patience, 15*time.Second)
 	r := &run{
-		service: of, actions: actionsWith(of), scenario: s, variant: v, seed: o.Seed, patience: cmp.Or(o.Patience, 15*time.Second),
-		open: o.Next != nil, look: o.Look,
-		hub:    make(chan []history.Event),
-		broken: make(chan failure),
-		over:   make(chan struct{}),
+		Options: o, service: of, actions: actionsWith(of), scenario: s, variant: v,
+		hub: make(chan []history.Event), broken: make(chan failure), over: make(chan struct{}),
 	}
 	outer := ctx
 	defer func() {
@@ -144,7 +125,7 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 		cancel()
 		err = errors.Join(err, r.world.close())
 	}()
-	if err := r.start(ctx, o); err != nil {
+	if err := r.start(ctx); err != nil {
 		return nil, fmt.Errorf("start the world: %w", err)
 	}
 	next := o.Next
@@ -166,11 +147,11 @@ func Run(ctx context.Context, s *scenario.Scenario, v *scenario.Variant, o Optio
 	return nil, r.finals(ctx)
 }
 
-func (r *run) start(ctx context.Context, o Options) error {
-	if err := r.startServers(ctx, o); err != nil {
+func (r *run) start(ctx context.Context) error {
+	if err := r.startServers(ctx); err != nil {
 		return err
 	}
-	r.recorder = newRecorder(o.Emit, r.service.SlotOf)
+	r.recorder = newRecorder(r.Emit, r.service.SlotOf)
 	r.state = newState(r.recorder)
 	if err := r.servers.Observe(ctx); err != nil {
 		return err
@@ -186,23 +167,22 @@ func (r *run) start(ctx context.Context, o Options) error {
 	begin := history.Run{
 		Version: history.Version, Service: r.service.Name, Tokens: tokens, Sessions: r.sessions(),
 		Scenario: r.scenario.Name, Title: r.scenario.Title, Lesson: r.scenario.Lesson, Helps: r.scenario.Helps, Source: r.scenario.Source,
-		Variant: r.variant.Name, About: r.about(o), Control: r.variant.Control,
+		Variant: r.variant.Name, About: r.about(), Control: r.variant.Control,
 		Fencing:   r.checks(),
 		InService: r.inService(),
 		Lanes:     append(lanes, history.LaneStorage), Together: r.scenario.Together, Expect: r.variant.Expect,
 	}
 	if r.variant.World.Pauses > 0 {
-		begin.Seed = r.seed
+		begin.Seed = r.Seed
 	}
-	begin.Bounds, begin.Handover = r.bounds(o)
+	begin.Bounds, begin.Handover = r.bounds()
 	r.recorder.begin(begin)
 	r.Go(r.watchMachine)
 	r.Go(r.watchHunger)
 	return nil
 }
 
-// unlocked is a history of which the run says that no client asked for a lock. What was
-// shown of it while the run went on stays as it is.
+// unlocked marks a history in which no client asked for a lock. What was shown of it before stays as it is.
 func unlocked(events []history.Event) []history.Event {
 	run := *events[0].Run
 	run.Unlocked = true
@@ -223,8 +203,8 @@ func (r *run) sessions() map[string]string {
 }
 
 // about is what sets the variant apart, and whose the storage is, if that is not ours.
-func (r *run) about(o Options) string {
-	f := r.usersStorage(o)
+func (r *run) about() string {
+	f := r.usersStorage()
 	switch {
 	case f == nil || r.inService():
 		return r.variant.About
@@ -234,8 +214,7 @@ func (r *run) about(o Options) string {
 	return r.variant.About + "; " + f.String()
 }
 
-// await takes in what the world's accounts say until done, or until within has
-// passed; what names what is awaited.
+// await takes in what the accounts say until done, or until within has passed; what names what is awaited.
 func (r *run) await(ctx context.Context, what string, within time.Duration, done func() (bool, error)) error {
 	return r.awaitAlso(ctx, what, within, nil, done)
 }
@@ -268,8 +247,7 @@ func (r *run) awaitAlso(ctx context.Context, what string, within time.Duration, 
 	}
 }
 
-// hear takes in events of an account while something is awaited. An account that cannot go on is
-// an error.
+// hear takes in events of an account. An account that cannot go on is an error.
 func (r *run) hear(events []history.Event, what string) error {
 	for _, e := range events {
 		r.state.take(e)
@@ -302,7 +280,9 @@ func (r *run) finals(ctx context.Context) error {
 	}
 	var found []history.Event
 	err := r.Meanwhile(ctx, "the storage to be read at the end", func(ctx context.Context) error {
-		for _, key := range r.keys() {
+		told := *r.variant
+		told.Steps = r.done
+		for _, key := range told.Keys() {
 			item, err := read(ctx, key)
 			missing := errors.Is(err, kv.ErrNotFound)
 			if err != nil && !missing {

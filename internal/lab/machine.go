@@ -11,8 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-// How the machine is seen to starve processes: so often the kernel is asked for how long they
-// were ready to run, and waited for a processor, and so long is told.
+// How often the kernel is asked for how long processes have waited for a processor, and what is told.
 const (
 	starvePeriod = time.Second
 	starvedFor   = 250 * time.Millisecond
@@ -25,20 +24,23 @@ type hunger struct {
 	waited map[*proc.Process]time.Duration
 }
 
-func (r *run) watchHunger() {
-	ticks := time.NewTicker(starvePeriod)
+// every does something so often, until the run is over.
+func (r *run) every(period time.Duration, do func()) {
+	ticks := time.NewTicker(period)
 	defer ticks.Stop()
-	r.hungry(time.Now())
 	for {
 		select {
 		case <-ticks.C:
+			do()
 		case <-r.over:
 			return
 		}
-		for _, e := range r.hungry(time.Now()) {
-			r.Tell(e)
-		}
 	}
+}
+
+func (r *run) watchHunger() {
+	r.hungry(time.Now())
+	r.every(starvePeriod, func() { r.Tell(r.hungry(time.Now())...) })
 }
 
 // hungry are the lanes whose processes got no processor for long since it was asked last.
@@ -62,8 +64,7 @@ func (r *run) hungry(now time.Time) []history.Event {
 	return events
 }
 
-// starvation are the events of what lanes lacked in a time until now. Threads that waited side
-// by side lacked no more than that time.
+// starvation are the events of what lanes lacked until now. Threads side by side lack no more than the time.
 func starvation(now time.Time, within time.Duration, lacked map[string]time.Duration) (events []history.Event) {
 	for _, lane := range slices.Sorted(maps.Keys(lacked)) {
 		if took := min(lacked[lane], within, starvePeriod); took >= starvedFor {
@@ -73,45 +74,34 @@ func starvation(now time.Time, within time.Duration, lacked map[string]time.Dura
 	return events
 }
 
-// bounds are what the lock service promises of the run: nothing where the story has one
-// of its faults, as they are no events of their own, or where the servers are others'.
-func (r *run) bounds(o Options) (bounds map[string]time.Duration, handover time.Duration) {
+// bounds are what the lock service promises: nothing of others' servers, or where the story has its faults.
+func (r *run) bounds() (bounds map[string]time.Duration, handover time.Duration) {
 	ofServers := func(s scenario.Step) bool { return r.actions[s.ID].ofService }
-	if r.service.Bounds == nil || len(o.Endpoints) > 0 || slices.ContainsFunc(r.variant.Steps, ofServers) {
+	if r.service.Bounds == nil || len(r.Endpoints) > 0 || slices.ContainsFunc(r.variant.Steps, ofServers) {
 		return nil, 0
 	}
 	return r.service.Bounds(r.variant.World.Settings, r.variant.Clients)
 }
 
-// How the machine is seen to stand still: this program looks at the clock so often, and
-// was kept from it for so long.
+// How the machine is seen to stand still: how often the clock is looked at, and how late that was.
 const (
 	lookPeriod = 50 * time.Millisecond
 	stoodStill = 500 * time.Millisecond
 )
 
-// watchMachine tells of the times for which this program, and so perhaps the whole
-// machine, stood still.
+// watchMachine tells of the times for which this program, and so perhaps the whole machine, stood still.
 func (r *run) watchMachine() {
-	ticks := time.NewTicker(lookPeriod)
-	defer ticks.Stop()
-	for last := wallClock(); ; last = wallClock() {
-		select {
-		case <-ticks.C:
-		case <-r.over:
-			return
-		}
-		for _, e := range stalls(last, wallClock()) {
-			r.Tell(e)
-		}
-	}
+	last := wallClock()
+	r.every(lookPeriod, func() {
+		r.Tell(stalls(last, wallClock())...)
+		last = wallClock()
+	})
 }
 
 // wallClock is the time by a clock that goes on while the machine sleeps.
 func wallClock() time.Time { return time.Now().Round(0) }
 
-// stalls are the events of a machine that was last seen to go on at one time, and then
-// at another.
+// stalls are the events of a machine that was last seen to go on at one time, and then at another.
 func stalls(last, now time.Time) []history.Event {
 	if now.Sub(last) < stoodStill {
 		return nil

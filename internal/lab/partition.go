@@ -26,8 +26,7 @@ func (n *links) close() {
 	}
 }
 
-// partitionFault cuts a client off from the lock service: nothing passes, either way.
-// TCP keeps what was sent, and delivers it when the network works again.
+// partitionFault cuts a client off from the lock service, both ways. TCP delivers later what was sent.
 var partitionFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "partition CLIENT from SERVICE", Other: scenario.TheService, Check: checkCut,
 		About: "Nothing passes between them, either way."},
@@ -60,8 +59,7 @@ var deafenStorageFault = action{
 	do:   (*run).deafen,
 }
 
-// deafen keeps the answers of the lock service or the storage from a client; what it
-// sends arrives.
+// deafen keeps the answers of the lock service or the storage from a client; what it sends arrives.
 func (r *run) deafen(_ context.Context, s scenario.Step) error {
 	n, who := r.world.links[s.Client], s.Other
 	if s.Other == scenario.TargetStorage {
@@ -78,7 +76,6 @@ func (r *run) deafen(_ context.Context, s scenario.Step) error {
 	return r.network(s.Client, history.CauseDeafen, "what "+who+" answers does not reach "+s.Client+" any more")
 }
 
-// healFault ends what partition and deafen do.
 var healFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "heal CLIENT", Dead: true, About: "Ends partition and deafen.",
 		Check: func(_ *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {

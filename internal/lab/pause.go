@@ -30,7 +30,6 @@ func standsStill(c *scenario.ClientStory, step scenario.Step) string {
 	return ""
 }
 
-// resumeFault ends a pause that has no length.
 var resumeFault = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "resume CLIENT", About: "Lets the client go on (SIGCONT).",
 		Check: func(s *scenario.Story, c *scenario.ClientStory, step scenario.Step) string {
@@ -47,7 +46,6 @@ var resumeFault = action{
 	},
 }
 
-// awaitAct waits for the end of a pause that ends by itself.
 var awaitAct = action{
 	Form: scenario.Form{Actor: scenario.ActorLab, Usage: "await CLIENT",
 		About: "The collection, or the pause for a time, is over, and so is what the client was told to do meanwhile.",
@@ -109,9 +107,8 @@ var resumeStorageFault = action{
 	},
 }
 
-// pause stops a client's process, all of it, as the host of a virtual machine or
-// a debugger would: SIGSTOP, and the kernel's word that it stands still. With a
-// length it goes on by itself, whatever the story does meanwhile.
+// pause stops all of a client's process, as the host of a virtual machine or a debugger would: SIGSTOP, and the
+// kernel's word that it stands still. With a length it goes on by itself.
 func (r *run) pause(ctx context.Context, client string, length time.Duration) error {
 	e, stopped, p := r.event(client, history.KindPause), time.Now(), r.world.clients[client]
 	if err := p.Pause(); err != nil {
@@ -151,8 +148,7 @@ func (r *run) resume(client string) error {
 	return nil
 }
 
-// awaitGoing waits until a client that stands still goes on, and has done what it
-// was told meanwhile.
+// awaitGoing waits until a client that stands still goes on, and has done what it was told meanwhile.
 func (r *run) awaitGoing(ctx context.Context, client string) error {
 	c := r.state.client(client)
 	return r.awaitSent(ctx, client, client+" to go on", loadDeadline, func() bool {

@@ -7,9 +7,8 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// recorder puts events of several accounts in the order of their times. The
-// accounts come through pipes of different speed, so it keeps them until a step
-// is over: by then all that belongs to it has arrived.
+// recorder puts events of several accounts in the order of their times. Their pipes differ in speed, so it
+// keeps them until a step is over: by then all that belongs to it has arrived.
 type recorder struct {
 	emit  func([]history.Event)
 	began time.Time
@@ -41,8 +40,7 @@ func (r *recorder) begin(run history.Run) {
 
 func (r *recorder) now() time.Duration { return time.Since(r.began) }
 
-// since turns a time that another process has read off its clock into one of
-// this run.
+// since turns a time that another process has read off its clock into one of this run.
 func (r *recorder) since(t time.Time) time.Duration { return t.Sub(r.began) }
 
 // add records an event. By another clock it may have been before the run: nothing was.
@@ -57,8 +55,7 @@ func (r *recorder) add(e history.Event) {
 	r.fresh = append(r.fresh, e)
 }
 
-// tells notes the place of a grant or an end in the lock service's account: that in which the
-// observer told of it, whether it can be recorded now or waits for its client.
+// tells notes a grant's or an end's place in the lock service's account, though it may be recorded later.
 func (r *recorder) tells(e history.Event) {
 	if _, known := r.places[placeOf(e)]; !known {
 		r.places[placeOf(e)] = len(r.places)
@@ -73,9 +70,8 @@ type word struct {
 
 func placeOf(e history.Event) word { return word{e.Kind, e.Tenure} }
 
-// inAccountOrder puts the grants and ends of each lock in the order of the lock service's
-// account. The order is certain, the times are not: an observer can hear late. So a time that
-// is later than that of the next grant or end becomes that time.
+// inAccountOrder puts the grants and ends of each lock in the order of the lock service's account, which is sure.
+// An observer can hear late: a time that is later than that of the next grant or end becomes that time.
 func (r *recorder) inAccountOrder(events []history.Event) {
 	locks := make(map[string][]int) // where such an event is
 	for i, e := range events {
@@ -98,8 +94,7 @@ func (r *recorder) inAccountOrder(events []history.Event) {
 	}
 }
 
-// releasedBy marks the end of a tenure as a release: the lock service's word of it
-// came before the client's own that it lets go.
+// releasedBy marks the end of a tenure as a release: its client told later that it lets go.
 func (r *recorder) releasedBy(unlock history.Event) {
 	for _, i := range r.ends[r.slot(unlock.Tenure)] {
 		if unlock.At <= r.fresh[i].At {
@@ -108,8 +103,7 @@ func (r *recorder) releasedBy(unlock history.Event) {
 	}
 }
 
-// grantedBefore has a grant be before the time at which its client was told of it, though the
-// lock service's word of the grant came before the client's own.
+// grantedBefore has a grant be before its client was told, though the lock service told of it later.
 func (r *recorder) grantedBefore(told time.Duration, tenure string) {
 	grant := word{history.KindGranted, tenure}
 	for _, events := range [][]history.Event{r.fresh, r.old} {
@@ -122,8 +116,7 @@ func (r *recorder) grantedBefore(told time.Duration, tenure string) {
 	}
 }
 
-// askedBy names the client of what the storage did: the storage's word of it came
-// before the client's own.
+// askedBy names the client of what the storage did: the client told of it later.
 func (r *recorder) askedBy(ask history.Event) {
 	for _, i := range r.strays[ask.Request] {
 		r.fresh[i].Client = ask.Lane
@@ -142,8 +135,7 @@ func (r *recorder) flush() {
 	clear(r.strays)
 }
 
-// soFar are the events of all accounts until now, in order. What is under way is not
-// complete: another account may yet tell of it.
+// soFar are all events until now, in order. Of what is under way another account may yet tell.
 func (r *recorder) soFar() []history.Event {
 	events := slices.Concat(r.old, r.fresh)
 	r.inAccountOrder(events)
@@ -159,8 +151,7 @@ func (r *recorder) end(last history.Event) {
 	r.flush()
 }
 
-// events are all that were recorded, in order. A late one may belong before
-// some that were emitted earlier.
+// events are all that were recorded, in order. A late one may belong before others that were emitted.
 func (r *recorder) events() []history.Event {
 	r.inAccountOrder(r.old)
 	history.Sort(r.old)

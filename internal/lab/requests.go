@@ -77,8 +77,7 @@ func (s *state) arrived(client string) bool {
 // unreachable reports whether no answer of the storage comes to a client.
 func (c *clientState) unreachable() bool { return c.deaf || c.stopped() }
 
-// accounted reports whether the accounts of the lock service and of the storage, which may
-// be slower than the clients, have all that clients were told of.
+// accounted reports whether lock service and storage, who may be slow, told of all that clients know.
 func (s *state) accounted() bool {
 	for _, o := range s.owners {
 		if o.told != 0 && !o.Granted.Came() && !o.Ended.Came() {
@@ -88,15 +87,13 @@ func (s *state) accounted() bool {
 	return !slices.ContainsFunc(s.ledger.Requests, func(q *history.Request) bool { return q.Known() && !q.Done() })
 }
 
-// settled reports whether a client knows what came of all that it sent and that the
-// storage has told of, or cannot know it.
+// settled reports whether a client knows what came of all that the storage told of, or cannot know it.
 func (s *state) settled(client string) bool {
 	return s.client(client).unreachable() ||
 		!slices.ContainsFunc(s.sentBy(client), func(q *history.Request) bool { return q.Done() && q.Answer.Kind == "" })
 }
 
-// storageDied has what was on its way to the storage be lost, but for what waits in
-// the network: that comes to the next one.
+// storageDied loses what was on its way to the storage; what waits in the network comes to the next one.
 func (s *state) storageDied() {
 	s.dead = true
 	for client, c := range s.clients {
@@ -106,8 +103,7 @@ func (s *state) storageDied() {
 	}
 }
 
-// answered reports whether a client knows the outcome of all that it sent, or has
-// given up on it.
+// answered reports whether a client knows the outcome of all that it sent, or has given up on it.
 func (s *state) answered(client string) bool {
 	return !slices.ContainsFunc(s.sentBy(client), func(q *history.Request) bool { return q.Answer.Kind == "" })
 }

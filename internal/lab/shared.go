@@ -10,8 +10,8 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// Shared are servers that are started once and serve several runs: those of lock
-// services that take long to start. The zero value has none yet; Exe and Waits are as in Options.
+// Shared are servers that start once and serve several runs, as they start slowly. The zero value has none
+// yet; Exe and Waits are as in Options.
 type Shared struct {
 	Exe   string
 	Waits func(text string)
@@ -23,15 +23,13 @@ type Shared struct {
 	byKey map[string]*launching
 }
 
-// launching is servers with some settings.
 type launching struct {
 	done     chan struct{}
 	launched service.Launched
 	err      error
 }
 
-// launch returns the servers of a service with these settings, and starts them where
-// nobody has before.
+// launch returns the servers of a service with these settings, and starts them where nobody has before.
 func (s *Shared) launch(ctx context.Context, of *service.Service, world setting.Values) (service.Launched, error) {
 	key := fmt.Sprint(of.Name, world) // which has the settings in order
 	s.mu.Lock()

@@ -65,10 +65,9 @@ func (r *run) Ends(p *proc.Process) { r.world.ends.Store(p, true) }
 
 func (r *run) Go(do func()) { r.world.readers.Go(do) }
 
-// Meanwhile does something that takes time, while it takes in what the accounts
-// say: a process whose account nobody reads stands still.
+// Meanwhile does something long, and takes in what the accounts say: processes that nobody reads stand still.
 func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("after %v still waiting for %s", r.patience, what))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Patience, fmt.Errorf("after %v still waiting for %s", r.Patience, what))
 	defer cancel()
 	done := make(chan struct{})
 	var failed error
@@ -86,14 +85,7 @@ func (r *run) Meanwhile(ctx context.Context, what string, do func(context.Contex
 }
 
 func (r *run) AwaitClosed(ctx context.Context, what string, closed <-chan struct{}) error {
-	return r.awaitAlso(ctx, what, r.patience, closed, func() (bool, error) {
-		select {
-		case <-closed:
-			return true, nil
-		default:
-			return false, nil
-		}
-	})
+	return r.awaitAlso(ctx, what, r.Patience, closed, func() (bool, error) { return service.IsClosed(closed), nil })
 }
 
 func (r *run) Now() time.Duration { return r.recorder.now() }
@@ -129,26 +121,25 @@ func (r *run) Revoked(yes func(tenure string) bool) {
 
 func (r *run) AwaitEnd(ctx context.Context, client, tenure string) error {
 	r.wanted(client, tenure)
-	return r.await(ctx, "the end of "+client+"'s tenure", r.patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
+	return r.await(ctx, "the end of "+client+"'s tenure", r.Patience, func() (bool, error) { return r.state.ledger.Tenure(tenure).Ended.Came(), nil })
 }
 
 func starting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, startDeadline, fmt.Errorf("it is not ready after %v", startDeadline))
 }
 
-// startServers starts the lock service and the storage on free ports: side by side,
-// unless the storage has to know where the service is.
-func (r *run) startServers(ctx context.Context, o Options) error {
+// startServers starts lock service and storage side by side, unless the storage asks the service.
+func (r *run) startServers(ctx context.Context) error {
 	ctx, cancel := starting(ctx)
 	defer cancel()
 	started := make(chan error, 1)
-	go func() { started <- r.startService(ctx, o) }()
+	go func() { started <- r.startService(ctx) }()
 	var err error
 	if r.variant.World.Storage.Bound == scenario.BoundIssuer {
 		err, started = <-started, nil
 	}
 	if err == nil && !r.inService() {
-		err = r.startStorage(ctx, o)
+		err = r.startStorage(ctx)
 	}
 	if started != nil {
 		err = errors.Join(err, <-started)
@@ -157,10 +148,10 @@ func (r *run) startServers(ctx context.Context, o Options) error {
 }
 
 // startService starts the lock service, or joins one that is there.
-func (r *run) startService(ctx context.Context, o Options) (err error) {
-	endpoints := o.Endpoints
-	if len(endpoints) == 0 && r.service.Launch != nil && o.Shared != nil && o.Lane == nil && r.variant.Own == "" {
-		launched, err := o.Shared.launch(ctx, r.service, r.variant.World.Settings)
+func (r *run) startService(ctx context.Context) (err error) {
+	endpoints := r.Endpoints
+	if len(endpoints) == 0 && r.service.Launch != nil && r.Shared != nil && r.Lane == nil && r.variant.Own == "" {
+		launched, err := r.Shared.launch(ctx, r.service, r.variant.World.Settings)
 		if err != nil {
 			return err
 		}

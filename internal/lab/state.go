@@ -9,8 +9,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario"
 )
 
-// state is what the run knows of its world: the ledger of the accounts so far, and what only
-// who runs the run knows.
+// state is what the run knows of its world: the ledger of the accounts, and what only it can know.
 type state struct {
 	recorder *recorder
 	ledger   *history.Ledger
@@ -65,8 +64,7 @@ func (s *state) record(e history.Event) {
 	s.recorder.add(e)
 }
 
-// take takes in one event of an account. Its At is still the time since 1970, as
-// the process read it off its clock.
+// take takes in one event of an account. Its At is the time since 1970, by the process's clock.
 func (s *state) take(e history.Event) {
 	if e.Request == requestFinal {
 		return
@@ -163,8 +161,7 @@ func (s *state) invoked(c *clientState, e history.Event) {
 	}
 }
 
-// tells takes in that a client is told to do a step. What it has begun keeps the name that it
-// was begun by, if the step by which it finishes has none.
+// tells takes in a step that a client is told. A step that finishes has the name of its beginning, or its own.
 func (s *state) tells(step scenario.Step) {
 	for _, c := range s.clients {
 		c.step, c.verb = "", ""
@@ -220,12 +217,10 @@ func (s *state) answer(e history.Event) {
 	}
 }
 
-// opQueue is that of a note by which a client says that it waits for a lock, where the
-// lock service does not tell of it.
+// opQueue is that of a note by which a client waits for a lock, where the lock service does not tell.
 const opQueue = "queue"
 
-// restarted has a client be a new process: what the killed one waited for nobody
-// waits for, and what belongs to the lock service and to the network stays.
+// restarted has a client be a new process, which waits for nothing; lock service and network stay.
 func (s *state) restarted(client string) {
 	for _, q := range s.sentBy(client) {
 		if q.Answer.Kind == "" {

@@ -26,8 +26,7 @@ func (r *run) step(ctx context.Context, s scenario.Step) error {
 	return a.do(r, ctx, s)
 }
 
-// nameAsked gives the name of a step to a lock that its client has asked for before: by that
-// step it asks for nothing.
+// nameAsked gives a step's name to a lock that its client has asked for: the step itself asks nothing.
 func (r *run) nameAsked(s scenario.Step, lock string) {
 	if s.Name != "" {
 		r.noteAsked(s, lock, "waits for "+lock+", which it has asked for")
@@ -41,9 +40,8 @@ func (r *run) noteAsked(s scenario.Step, lock, does string) {
 	r.recorder.add(e)
 }
 
-// lock makes a client take the lock. On a machine that stands still for a moment
-// its lease may run out before it has the lock, which is no part of any story: then
-// it asks anew.
+// lock makes a client take the lock. If the machine stands still, its lease may run out before it has the
+// lock, which is no part of any story: then it asks anew.
 func (r *run) lock(ctx context.Context, s scenario.Step) error {
 	if k := r.state.client(s.Client).claim(r.lockOf(s)); k.queued != "" {
 		r.nameAsked(s, k.lock)
@@ -74,7 +72,7 @@ func (r *run) hasOwnLease(client string) bool {
 // within is for how long a client's step is waited for.
 func (r *run) within(client string) time.Duration {
 	c := r.variant.Clients[client]
-	return r.patience + c.Time(setting.TTL) + c.Time(setting.Delay) + c.Time(setting.Timeout)
+	return r.Patience + c.Time(setting.TTL) + c.Time(setting.Delay) + c.Time(setting.Timeout)
 }
 
 // ownLock is the name of a client's own lock, as the lock service knows it.
@@ -92,8 +90,7 @@ func (r *run) claim(s scenario.Step) *claim {
 	return c.claim(r.lockOf(s))
 }
 
-// act makes a client do something, and awaits its answer and what the other
-// accounts say of it.
+// act makes a client do something, and awaits its answer and what the other accounts say of it.
 func (r *run) act(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
 	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {
@@ -138,8 +135,7 @@ func (r *run) act(ctx context.Context, s scenario.Step) error {
 	return r.await(ctx, teller+" to tell of "+what, r.within(s.Client), func() (bool, error) { return r.state.told(reply), nil })
 }
 
-// nothingBegun reports whether a client has looked whether it holds its lock, did not, and
-// so began nothing, which it notes. That is known only while the run goes on.
+// nothingBegun reports, and notes, that a client looked, did not hold its lock, and so began nothing.
 func (r *run) nothingBegun(client string) bool {
 	c := r.state.client(client)
 	if c.reply.Kind != history.KindFail && c.reply.Kind != history.KindUnknown {
@@ -171,17 +167,16 @@ func (r *run) text(s scenario.Step) string {
 func (r *run) command(client, line string) error {
 	p := r.world.clients[client]
 	_, err := io.WriteString(p.Stdin, line+"\n")
-	switch {
-	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
-		return fmt.Errorf("tell %s to %q: %w", client, line, p.Ended())
-	case err != nil:
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		err = p.Ended()
+	}
+	if err != nil {
 		return fmt.Errorf("tell %s to %q: %w", client, line, err)
 	}
 	return nil
 }
 
-// requests are the writes that a step is of. Most are of one request, whatever it
-// says.
+// requests are the writes that a step is of. Most are of one request, whatever it says.
 func (r *run) requests(s scenario.Step) []history.Change {
 	if s.Verb == scenario.Change && r.variant.Clients[s.Client].Text(setting.Change) == setting.ChangeSingly {
 		return slices.Clone(s.Changes)
@@ -189,8 +184,7 @@ func (r *run) requests(s scenario.Step) []history.Change {
 	return []history.Change{{}}
 }
 
-// send makes a client send something whose answer is not waited for. A client
-// that stands still does it as soon as it can.
+// send makes a client send without waiting for the answer; one that stands still does so later.
 func (r *run) send(ctx context.Context, s scenario.Step) error {
 	c := r.state.client(s.Client)
 	if s.Verb == scenario.Finish && r.nothingBegun(s.Client) {
@@ -250,7 +244,6 @@ func (r *run) giveUp(ctx context.Context, s scenario.Step) error {
 	return r.await(ctx, s.Client+" to leave the queue", r.within(s.Client), func() (bool, error) { return !k.queues, nil })
 }
 
-// awaitQueued waits for the lock that a client has queued for.
 func (r *run) awaitQueued(ctx context.Context, k *claim, s scenario.Step) error {
 	tenure := k.queued
 	k.queued = ""
@@ -296,4 +289,85 @@ func (r *run) awaitExpiry(ctx context.Context, s scenario.Step) error {
 		}
 		return false, nil
 	})
+}
+
+// listed is Options.Next of a story whose steps are all known.
+func listed(steps []scenario.Step) func() <-chan scenario.Step {
+	all := make(chan scenario.Step, len(steps))
+	for _, step := range steps {
+		all <- step
+	}
+	close(all)
+	return func() <-chan scenario.Step { return all }
+}
+
+func (r *run) play(ctx context.Context, next func() <-chan scenario.Step) error {
+	for {
+		r.show(0)
+		step, more, err := r.awaitStep(ctx, next())
+		if err != nil || !more {
+			return err
+		}
+		r.done = append(r.done, step)
+		if err := r.step(ctx, step); err != nil {
+			return fmt.Errorf("%s.yaml line %d, step %q: %w", r.scenario.Name, step.Line, step, r.because(ctx, err))
+		}
+		r.state.ascribe()
+		r.recorder.flush()
+	}
+}
+
+// lastWords is how long a failed step waits for news: the kernel may tell of a server's end last.
+const lastWords = 300 * time.Millisecond
+
+// because is why a step has failed. That a process has ended, or what it said, says more than what follows.
+func (r *run) because(ctx context.Context, failed error) error {
+	within, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	news := r.await(within, "its end", 2*lastWords, func() (bool, error) { return false, nil })
+	if within.Err() != nil {
+		return failed
+	}
+	return fmt.Errorf("%w (%w)", news, failed)
+}
+
+// awaitStep returns the next step, if there is one. Meanwhile the run takes in what the accounts say.
+func (r *run) awaitStep(ctx context.Context, next <-chan scenario.Step) (step scenario.Step, more bool, err error) {
+	const what = "the next step"
+	for {
+		select { // what is there already comes before what the accounts have to say
+		case step, more = <-next:
+			return step, more, nil
+		default:
+		}
+		select {
+		case step, more = <-next:
+			return step, more, nil
+		case events := <-r.hub:
+			if err := r.hear(events, what); err != nil {
+				return step, false, err
+			}
+			r.state.ascribe()
+			r.show(0)
+		case f := <-r.broken:
+			if _, wanted := r.world.ends.Load(f.process); !wanted {
+				return step, false, fmt.Errorf("waiting for %s: %w", what, f.err)
+			}
+		case <-ctx.Done():
+			return step, false, context.Cause(ctx)
+		}
+	}
+}
+
+// lookPause is the least time from look to look while a step goes on: a count has thousands of events.
+const lookPause = 100 * time.Millisecond
+
+// show shows the history so far, if the last look was so long ago.
+func (r *run) show(ago time.Duration) {
+	began := len(r.recorder.old) > 0
+	if r.Look == nil || !began || time.Since(r.looked) < ago {
+		return
+	}
+	r.Look(r.recorder.soFar())
+	r.looked = time.Now()
 }

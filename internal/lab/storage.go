@@ -1,10 +1,13 @@
 package lab
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -18,8 +21,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
-// storage is what the lock is to protect: a process that keeps its address and
-// its files when it is started again, or one that is not ours.
+// storage is what the lock protects: a process that keeps address and files, or one that is not ours.
 type storage struct {
 	addr    string
 	args    []string
@@ -45,8 +47,7 @@ func (s *storage) kill() error {
 	return s.process.Kill()
 }
 
-// storageAttempts is for how many ports startStorage goes on when others are
-// faster.
+// storageAttempts is for how many ports startStorage goes on when others are faster.
 const storageAttempts = 5
 
 func (r *run) inService() bool { return r.variant.World.Storage.In == scenario.InService }
@@ -56,17 +57,16 @@ func (r *run) checks() bool {
 	if !r.inService() {
 		return r.variant.World.Storage.Fencing != scenario.FencingOff
 	}
-	compares := r.service.Compares
 	for _, client := range r.variant.Clients {
-		if !compares(client) {
+		if !r.service.Compares(client) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *run) startStorage(ctx context.Context, o Options) error {
-	if f := r.usersStorage(o); f != nil {
+func (r *run) startStorage(ctx context.Context) error {
+	if f := r.usersStorage(); f != nil {
 		return r.startUsers(ctx, *f)
 	}
 	v := r.variant.World.Storage
@@ -103,8 +103,15 @@ func (r *run) launchStorage(ctx context.Context) error {
 		return err
 	}
 	s.process, s.gone = p, make(chan struct{})
-	line, journal, err := firstLine(ctx, p)
-	if err != nil {
+	defer context.AfterFunc(ctx, func() { _ = p.Kill() })() // one that is not ready in time
+	journal := bufio.NewReader(p.Stdout)
+	line, err := journal.ReadBytes('\n')
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", p.Name, context.Cause(ctx))
+	case errors.Is(err, io.EOF):
+		return p.Ended()
+	case err != nil:
 		return err
 	}
 	var first kv.Line
@@ -144,13 +151,10 @@ func storageEvent(l kv.Line) history.Event {
 type UsersStorage struct {
 	URL     string // "": Command runs it
 	Command string // as package program has it
-	// Serial says that it serves one connection at a time.
-	Serial bool
-	// Contrib says that it speaks contrib/lock's POST /, as program.Gate has it.
-	Contrib bool
+	Serial  bool   // it serves one connection at a time
+	Contrib bool   // it speaks contrib/lock's POST /, as program.Gate has it
 }
 
-// String is its name in errors and in histories.
 func (f UsersStorage) String() string {
 	if f.Command != "" {
 		return fmt.Sprintf("the storage's command %q", f.Command)
@@ -165,16 +169,15 @@ type theirs struct {
 }
 
 // usersStorage is the storage that is not ours; nil: it is.
-func (r *run) usersStorage(o Options) *UsersStorage {
-	if command := r.variant.World.Storage.Command; o.UsersStorage == nil && command != "" {
+func (r *run) usersStorage() *UsersStorage {
+	if command := r.variant.World.Storage.Command; r.UsersStorage == nil && command != "" {
 		return &UsersStorage{Command: command}
 	}
-	return o.UsersStorage
+	return r.UsersStorage
 }
 
-// startUsers makes the gate before a storage that is not ours, and starts what a command
-// runs. In a storage that goes on without the run, its keys and scopes lie below a prefix of
-// the run's own.
+// startUsers makes the gate before a storage that is not ours, and starts its command. In a storage that goes on
+// without the run, keys and scopes lie below a prefix of the run's own.
 func (r *run) startUsers(ctx context.Context, f UsersStorage) error {
 	gate, err := program.NewGate(f.String())
 	if err != nil {
@@ -184,7 +187,7 @@ func (r *run) startUsers(ctx context.Context, f UsersStorage) error {
 	r.world.storage = &storage{addr: gate.Addr(), theirs: t}
 	gate.Tell = func(e history.Event) { r.Tell(e) }
 	gate.Fail, gate.Whole, gate.Contrib = r.failUsers, f.Serial, f.Contrib
-	gate.Within = r.patience * 2 / 3 // so that what is waited for is told before the patience ends
+	gate.Within = r.Patience * 2 / 3 // so that what is waited for is told before the patience ends
 	if f.Command == "" {
 		gate.Prefix = "gcsim-" + strings.ToLower(rand.Text()[:8]) + "-"
 		gate.Serve(f.URL)

@@ -44,10 +44,9 @@ func (s *state) own(e history.Event) {
 	}
 }
 
-// kin are the tenures in the slot of one, where the slot has the name of a tenure: they
-// are one client's. It is told of one of them. Before that it may have had the lock for a
-// moment, and given it back without knowing; after that it may have taken the lock again
-// by its own renewal. What comes when it has let go of them all is nobody's.
+// kin are the tenures in the slot of one, where the slot has the name of a tenure: they are one client's, which is
+// told of one of them. Before that it may have had the lock for a moment, without knowing; after that it may have
+// taken the lock again by its own renewal. What comes when it has let go of them all is nobody's.
 func (s *state) kin(tenure string) (list []*owner) {
 	slot := s.recorder.slot(tenure)
 	if s.owners[slot] == nil {
@@ -61,8 +60,7 @@ func (s *state) kin(tenure string) (list []*owner) {
 	return list
 }
 
-// nameOf is the lock service's name of an event's tenure. A client names all kin alike, and
-// means the one that it was told of: the latest at that time.
+// nameOf is the lock service's name of an event's tenure. A client names all kin alike, and means the latest.
 func (s *state) nameOf(e history.Event) string {
 	switch e.Kind {
 	case history.KindGranted, history.KindEnded, history.KindQueued:
@@ -87,9 +85,8 @@ func (s *state) queues(client, lock, tenure string) {
 	s.release(o)
 }
 
-// waits says that a client stands in the queue: its place is the one that was
-// taken since a revision, and that no client has told of yet. It reports whether
-// there is one.
+// waits says that a client queues: it has the place that was taken since a revision, and of which no client has
+// told yet. It reports whether there is one.
 func (s *state) waits(client, lock string, since fence.Token) bool {
 	for _, t := range s.ledger.Tenures {
 		if t.Client == "" && t.Scope == lock && !t.Ended.Came() && t.Token > since {
@@ -100,8 +97,7 @@ func (s *state) waits(client, lock string, since fence.Token) bool {
 	return false
 }
 
-// observed is told by the observer that a tenure was queued for, began or ended. The observer
-// does not know the client. Where nobody else does, its word is waited for.
+// observed takes in the observer's word of a tenure, and keeps it until somebody says who its client is.
 func (s *state) observed(e history.Event) {
 	o, slot := s.owner(e.Tenure), s.recorder.slot(e.Tenure)
 	switch {
@@ -166,9 +162,8 @@ func (s *state) holder(lock string) string {
 	return ""
 }
 
-// isOpen reports whether the service may have given the lock to a client that asked, or a
-// place in the queue, and nobody has said in which tenure. Where the lock was another's, or
-// nobody was asked, there is nothing more to come.
+// isOpen reports whether the service may have given the lock, or a place, to a client that asked, and nobody has
+// said in which tenure. Where the lock was another's, or nobody was asked, nothing more is to come.
 func isOpen(a *history.Ask) bool {
 	over := a.Answer.Kind == history.KindOK || a.Answer.Kind == history.KindFail && (a.Answer.Op == history.OpTryLock || a.Answer.Reason != "")
 	return !a.Placed && !over
@@ -190,11 +185,9 @@ func (s *state) leaves(client, lock string) {
 	}
 }
 
-// ascribe finds whose the tenures are of which no client has spoken, as their clients cannot
-// hear of them, or wait no more. A client is found by its being the only one: of those that
-// were not told what came of their question for the lock, or else of those that were told that
-// they did not get it. It is called where no step is under way, so that all questions of
-// clients are known.
+// ascribe finds whose the tenures are of which no client has spoken, as their clients cannot hear of them, or wait
+// no more: that of the only client that was not told what came of its question for the lock, or else that was
+// told that it did not get it. It is called where no step is under way, so that all questions are known.
 func (s *state) ascribe() {
 	for _, o := range s.unseen() {
 		if a := s.taker(o.Scope, o.held[0].At); a != nil {
@@ -204,8 +197,7 @@ func (s *state) ascribe() {
 	}
 }
 
-// unseen are the tenures of which no client has spoken, in their order. One that another in
-// its slot makes somebody's is none.
+// unseen are tenures, in order, of which no client has spoken, and that no other in the slot gives away.
 func (s *state) unseen() (list []*owner) {
 	for _, t := range s.ledger.Tenures {
 		spoken := func(k *owner) bool { return k.Client != "" }
@@ -217,31 +209,25 @@ func (s *state) unseen() (list []*owner) {
 	return list
 }
 
-// taker is the only question by which a lock can have been taken unseen at a time; nil where
-// there is none, or where there are several.
+// taker is the only question by which a lock can have been taken unseen at a time; nil: none, or several.
 func (s *state) taker(lock string, at time.Duration) *history.Ask {
-	var asking, unsure, refused []*history.Ask
+	var likely, refused []*history.Ask
 	for _, a := range s.ledger.Asks {
 		switch {
 		case a.Lock != lock || a.Asked.At > at || !isOpen(a):
 		case a.Answer.Kind == history.KindFail:
 			refused = append(refused, a)
-		case a.Answer.Kind == history.KindUnknown, s.client(a.Client).Dead():
-			unsure = append(unsure, a)
 		default:
-			asking = append(asking, a)
+			likely = append(likely, a)
 		}
 	}
-	for _, likely := range [][]*history.Ask{append(asking, unsure...), refused} {
-		switch len(likely) {
-		case 0:
-		case 1:
-			return likely[0]
-		default: // who asks will say so
-			return nil
-		}
+	if len(likely) == 0 {
+		likely = refused
 	}
-	return nil
+	if len(likely) != 1 { // who asks will say so
+		return nil
+	}
+	return likely[0]
 }
 
 // claim is what a client has of one lock, or had.
@@ -267,9 +253,8 @@ func (c *clientState) claim(lock string) *claim {
 // latest is the tenure that the client was granted last, or has queued for since.
 func (k *claim) latest() string { return cmp.Or(k.queued, k.tenure) }
 
-// last is what the client has of the lock that a step is about which names none, as its
-// agent understands the step: that of the last grant, or place in a queue, which it has
-// not let go of.
+// last is the client's claim for a step that names no lock, as its agent has it: by the last grant, or place in
+// a queue, which the client has not let go of.
 func (c *clientState) last() *claim {
 	if len(c.claims) == 0 {
 		return new(claim)
@@ -280,8 +265,7 @@ func (c *clientState) last() *claim {
 // putLast is told of a grant, or a place in a queue.
 func (c *clientState) putLast(k *claim) { c.claims = append(c.without(k), k) }
 
-// putFirst is told that the client lets go of a lock, or that it has asked for nothing
-// but that.
+// putFirst is told that the client lets go of a lock, or that it has asked for nothing but that.
 func (c *clientState) putFirst(k *claim) { c.claims = slices.Insert(c.without(k), 0, k) }
 
 func (c *clientState) without(k *claim) []*claim {

@@ -1,10 +1,7 @@
 package lab
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -49,32 +46,8 @@ func (w *world) close() error {
 	return err
 }
 
-// firstLine awaits the line by which a process says that it is ready.
-func firstLine(ctx context.Context, p *proc.Process) ([]byte, *bufio.Reader, error) {
-	type result struct {
-		line []byte
-		err  error
-	}
-	br := bufio.NewReader(p.Stdout)
-	read := make(chan result, 1)
-	go func() {
-		line, err := br.ReadBytes('\n')
-		read <- result{line, err}
-	}()
-	select {
-	case r := <-read:
-		if errors.Is(r.err, io.EOF) {
-			return nil, nil, p.Ended()
-		}
-		return r.line, br, r.err
-	case <-ctx.Done():
-		return nil, nil, fmt.Errorf("%s: %w", p.Name, context.Cause(ctx))
-	}
-}
-
-// readLines hands over each line of a process until its end, which ends the run
-// if it was not meant to be. So does a line that is refused. A line is gone when the next
-// one is read.
+// readLines hands over each line of a process. Its end ends the run, unless it was meant, and so does a line
+// that is refused. A line is gone when the next one is read.
 func (r *run) readLines(p *proc.Process, in io.Reader, line func([]byte) error) {
 	err := p.ReadLines(in, line)
 	if refused := new(proc.LineError); errors.As(err, &refused) {
@@ -83,8 +56,7 @@ func (r *run) readLines(p *proc.Process, in io.Reader, line func([]byte) error) 
 	r.Fail(p, err)
 }
 
-// Roles are the commands that the lab starts processes with. The program that
-// Options.Exe names must have them.
+// Roles are the commands that the lab starts processes with, which the program Options.Exe must have.
 func Roles(services []*service.Service) []*cobra.Command {
 	roles := []*cobra.Command{storagecmd.Command(), clientcmd.Command(services), Janitor()}
 	for _, role := range roles {

@@ -1,7 +1,6 @@
 package scenario
 
-// document is a scenario as it is written. The parser and the JSON schema both
-// go by the fields' tags.
+// document is a scenario as it is written. The parser and the JSON schema both go by the fields' tags.
 type document struct {
 	Title    word              `yaml:"title" jsonschema:"required,minLength=1,pattern=^\\s*\\S[^\\n]*\\s*$" want:"one line of text" jsonschema_description:"What goes wrong, in one line."`
 	Lesson   word              `yaml:"lesson" jsonschema_description:"What happens, and why."`
@@ -37,8 +36,7 @@ type expectDoc struct {
 	Steps     outcomes `yaml:"steps" jsonschema_description:"What becomes of steps, by their names."`
 }
 
-// These are types of their own because the schema says something of its own
-// about each.
+// These are types of their own because the schema says something of its own about each.
 type (
 	keySet   []word
 	stepList []stepDoc

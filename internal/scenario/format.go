@@ -1,17 +1,19 @@
 package scenario
 
 import (
+	_ "embed"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// Format writes a scenario with one variant, whose story is these steps and whose
-// expected verdict is this one. Parse reads what Format writes.
+// Format writes a scenario with one variant, of these steps and this verdict. Parse reads it.
 func (l *Language) Format(s *Scenario, v *Variant, steps []Step, verdict string) ([]byte, error) {
 	var clients strictyaml.Mapping
 	for _, name := range s.Clients {
@@ -40,8 +42,7 @@ func filled(m strictyaml.Mapping) strictyaml.Mapping {
 	return slices.DeleteFunc(m, func(e strictyaml.Entry) bool { return reflect.ValueOf(e.Value).IsZero() })
 }
 
-// formatWorld is what a variant's clients meet, where that is not the default. The lock
-// service is always named.
+// formatWorld is what a variant's clients meet, but for defaults. The lock service is always named.
 func (l *Language) formatWorld(v *Variant) strictyaml.Mapping {
 	servers := append(strictyaml.Mapping{}, formatted(l.service(v.World.Service).World, v.World.Settings)...)
 	own := setting.Values{"in": v.World.Storage.In, "engine": v.World.Storage.Engine, "fencing": v.World.Storage.Fencing, "bound": v.World.Storage.Bound}
@@ -84,3 +85,18 @@ func writtenTogether(s *Scenario, steps []Step) (sets [][]string) {
 	}
 	return sets
 }
+
+//go:embed template.yaml
+var template string
+
+// Template is a new scenario, whose comments teach the language. name is the file's, without .yaml.
+func Template(name string) []byte {
+	file := name + ".yaml"
+	if !plainFile.MatchString(file) {
+		file = strconv.QuoteToASCII(file)
+	}
+	return []byte(strings.Replace(template, "NAME", file, 1))
+}
+
+// plainFile are names that a shell takes as they are.
+var plainFile = regexp.MustCompile(`^[A-Za-z0-9./_-]+$`)

@@ -9,8 +9,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// Language is what scenarios can say: the lock services that there are, and the
-// steps. The grammar around them is this package's.
+// Language is what scenarios can say: lock services and steps. The grammar is this package's.
 type Language struct {
 	Services []Service // the first is that of a scenario that names none
 	Forms    []*Form   // of steps, whatever the lock service is
@@ -26,23 +25,17 @@ type Service struct {
 	Words  []string          // that no client can be called by, beside Name
 	Nodes  string            // a regular expression of its nodes' names, the word NODE in a Form
 	Issuer bool              // the storage can ask it for the last token that was given out
-	// Unqueued says that its account has no history.KindQueued: whether it is fair
-	// cannot be judged.
+	// Unqueued says that its account has no history.KindQueued: whether it is fair cannot be judged.
 	Unqueued bool
-	// Halfway says that its clients can stand in the middle of taking a lock.
-	Halfway bool
-	// Local says that its clients reach it without a network: no step cuts that.
-	Local bool
-	// Compares reports whether a client's writes compare anything where the data lies in the
-	// service, too. nil: no data can lie there.
+	Halfway  bool // its clients can stand in the middle of taking a lock
+	Local    bool // its clients reach it without a network: no step cuts that
+	// Compares reports whether writes to the service itself compare anything. nil: no data lies there.
 	Compares func(client Client) bool
 	// Check finds settings that do not go together; nil: all do.
 	Check func(world World, clients map[string]Client) *Conflict
-	// Clash says why there cannot be two locks of these names side by side; "" where
-	// there can. nil: any two can be.
+	// Clash says why two locks cannot have these names; "": they can. nil: any two can.
 	Clash func(lock, other string) string
-	// Own says why a variant needs servers of its own, which gcsim controls: each
-	// reason as in "wants 3 members". Those of its steps the forms say. nil: none.
+	// Own says why a variant needs servers of its own, each reason as in "wants 3 members". nil: none.
 	Own func(world setting.Values, clients map[string]Client) []string
 }
 
@@ -55,27 +48,18 @@ type Conflict struct {
 
 // Form is one way to write a step.
 type Form struct {
-	// Actor is who does it: ActorLab, ActorClients, TheService, or "" for a client.
-	Actor string
-	// Usage is how it is written. Words in capitals stand for what the writer
-	// chooses, and words in brackets can be left out; SERVICE is the name of the lock
-	// service.
+	Actor string // who does it: ActorLab, ActorClients, TheService, or "" for a client
+	// Usage is how it is written. Words in capitals stand for what the writer chooses, words in brackets
+	// can be left out; SERVICE is the name of the lock service.
 	Usage string
 	About string // what happens, in sentences
-	// Target is whom it is about, where that is no client: TargetStorage,
-	// TheService, or a word of the service's own.
+	// Target is whom it is about, if no client: TargetStorage, TheService, or the service's own word.
 	Target string
-	// Other is the other end of a network that the step is about: TheService or
-	// TargetStorage.
-	Other string
-	// Dead: it can be about a client that was killed.
-	Dead bool
-	// Own says why a variant with such a step needs servers of its own, as in "stops
-	// the leader"; "" where it needs none.
-	Own string
-	// Check says what keeps the step from happening at this place of the story, ""
-	// where nothing does, and notes in the story what comes of it. c is the client that
-	// the step is about; nil where it is about none.
+	Other  string // the other end of a network that the step is about: TheService or TargetStorage
+	Dead   bool   // it can be about a client that was killed
+	Own    string // why it needs servers of its own, as in "stops the leader"; "": it does not
+	// Check says what keeps the step from happening in the story, "": nothing, and notes what comes of it.
+	// c is the client that the step is about; nil: it is about none.
 	Check func(s *Story, c *ClientStory, step Step) string
 
 	id      string         // of one in the words of a service
@@ -83,8 +67,7 @@ type Form struct {
 	matcher *regexp.Regexp // of its pattern; nil before the first match
 }
 
-// ID tells the form from all others that scenarios of one lock service can have. It is the same
-// in the words of each service: the actor, and what stands in all steps of the form.
+// ID tells the form from all others, in the words of each service: the actor, and what every step has.
 func (f *Form) ID() string {
 	return cmp.Or(f.id, cmp.Or(f.Actor, "client")+": "+leftOut.ReplaceAllString(f.Usage, ""))
 }
@@ -123,9 +106,8 @@ func (l *Language) serviceNames() (names []string) {
 	return names
 }
 
-// forms are those of a service's scenarios, by the step's actor; those of a client
-// are under "". The service's own come first: it can call a leader what else would be
-// a client.
+// forms are those of a service's scenarios, by actor; a client's are under "". The service's own come first: it
+// can call a leader what else would be a client.
 func (l *Language) forms(s *Service) map[string][]*Form {
 	all := make(map[string][]*Form)
 	for _, f := range slices.Concat(s.Forms, l.Forms) {
@@ -163,8 +145,7 @@ func (l *Language) lacking(s *Service) (list []*Form) {
 // actors are those of a service's scenarios that have forms of their own.
 func (s *Service) actors() []string { return []string{ActorClients, ActorLab, s.Name} }
 
-// How the words in capitals are written. No line of text has control characters:
-// clients are told by lines.
+// How the words in capitals are written. Clients are told by lines: there are no control characters.
 const (
 	lockPattern  = `[^\s\x00-\x1f\x7f]+`
 	keyPattern   = `[^\s=\x00-\x1f\x7f]+`
@@ -182,8 +163,7 @@ var inWords = strings.NewReplacer(
 	" [", "(?: ", "]", ")?",
 )
 
-// pattern is a regular expression of all texts of the form. Its groups are named
-// after what they hold.
+// pattern is a regular expression of all texts of the form. Its groups are named after what they hold.
 func (f *Form) pattern() string {
 	return "^" + strings.ReplaceAll(inWords.Replace(f.Usage), "NODE", "(?<node>"+f.nodes+")") + "$"
 }

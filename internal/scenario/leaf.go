@@ -28,7 +28,6 @@ func (p *place) at() *place { return p }
 
 func (p *place) given() bool { return p.node != nil }
 
-// The leaves.
 type (
 	word  struct{ place } // a text
 	plain struct{ place } // a text or what looks like another kind of scalar, as it is written
@@ -63,8 +62,7 @@ func optional[T any](p place, value T) *T {
 	return &value
 }
 
-// kinds are what values of each kind look like, which of these can be taken, and what they can
-// be in words.
+// kinds are what values of each kind look like, which of these can be taken, and that in words.
 var kinds = map[setting.Kind]struct {
 	is   func(*strictyaml.Node) bool
 	take func(text string) bool
@@ -92,8 +90,7 @@ func isList(n *strictyaml.Node) bool {
 	return ok && len(items) > 0 && !slices.ContainsFunc(items, func(item *strictyaml.Node) bool { return !strictyaml.IsScalar(item) })
 }
 
-// textOf is a scalar as it is written: 010 is 010, not 8. A list of scalars is a JSON array
-// of these texts.
+// textOf is a scalar as it is written: 010 is 010, not 8. A list of scalars is a JSON array.
 func textOf(n *strictyaml.Node) string {
 	items, ok := strictyaml.Items(n)
 	if !ok {
@@ -107,8 +104,7 @@ func textOf(n *strictyaml.Node) string {
 	return string(list)
 }
 
-// longest is the longest time that a scenario can have. Far longer ones cannot be
-// added up.
+// longest is the longest time that a scenario can have. Far longer ones cannot be added up.
 const longest = 24 * time.Hour
 
 // duration is a time as it is written; ok if it is one, and not too long.
@@ -143,8 +139,7 @@ func readLeaf(n *strictyaml.Node, s setting.Setting) (place, error) {
 	return chosen, nil
 }
 
-// wanted says what a value can be. That it can be quoted is said only where that is all that is
-// wrong.
+// wanted says what a value can be. That it can be quoted is said only where that is all that is wrong.
 func wanted(n *strictyaml.Node, s setting.Setting, fits bool) string {
 	quotable := strictyaml.IsScalar(n) && !kinds[s.Kind].is(n) && s.Pattern != "" && fits
 	switch {

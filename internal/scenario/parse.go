@@ -10,9 +10,8 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
-// Parse reads a scenario. file names it in errors, and name is the scenario's.
-// An error says file, line and column, what is wrong and what was meant
-// instead, and shows the place.
+// Parse reads a scenario. file names it in errors, and name is the scenario's. An error says file, line and
+// column, what is wrong and what was meant instead, and shows the place.
 func (l *Language) Parse(file, name string, data []byte) (*Scenario, error) {
 	text, err := textOfFile(data)
 	if err == nil {

@@ -81,8 +81,7 @@ func readField(n *strictyaml.Node, l leaf, s setting.Setting) (err error) {
 	return err
 }
 
-// entriesOf are those of a mapping whose keys can have some names only, in their
-// order.
+// entriesOf are those of a mapping whose keys can have some names only, in their order.
 func entriesOf(n *strictyaml.Node, names []string) (iter.Seq2[string, *strictyaml.Node], error) {
 	pairs, ok := strictyaml.Pairs(n)
 	if !ok {
@@ -112,8 +111,7 @@ func fieldNames(t reflect.Type) []string {
 	return names
 }
 
-// settingOf is what the tags of a field say of it. The JSON schema is made from the
-// same tags.
+// settingOf is what the tags of a field say of it. The JSON schema is made from the same tags.
 func settingOf(f reflect.StructField) setting.Setting {
 	s := setting.Setting{Name: f.Tag.Get("yaml"), Want: f.Tag.Get("want")}
 	for part := range strings.SplitSeq(f.Tag.Get("jsonschema"), ",") {

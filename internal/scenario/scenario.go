@@ -1,5 +1,4 @@
-// Package scenario reads scenarios: one YAML file each, one lesson each. It is
-// strict: what it does not understand it refuses, with file, line and column.
+// Package scenario reads scenarios: one YAML file each, one lesson each. It refuses what it does not understand.
 package scenario
 
 import (
@@ -24,8 +23,7 @@ type Scenario struct {
 	Variants []Variant
 }
 
-// Variant is one way to run a scenario, and what must come of it. One variant of a
-// scenario can be its control: the same story without the protection.
+// Variant is one way to run a scenario, and what must come of it. The control is without the protection.
 type Variant struct {
 	Name    string
 	About   string // what sets it apart, in words; "" where the storage's fencing says it
@@ -34,9 +32,7 @@ type Variant struct {
 	Clients map[string]Client
 	Steps   []Step // the scenario's, or its own
 	Expect  history.Expect
-	// Own says why it needs servers of its own, which gcsim controls, as in "it wants
-	// 3 members and stops the leader"; "" where any will do.
-	Own string
+	Own     string // why it needs servers of its own, as in "it wants 3 members"; "": any will do
 }
 
 // LockOf is the lock that a step takes: the one that it names, else the client's.
@@ -58,9 +54,7 @@ type World struct {
 	Service  string         // the lock service's name
 	Settings setting.Values // of its servers
 	Storage  Storage
-	// Pauses is how often a count is disturbed: a holder, chosen at random, is
-	// stopped between its look and its write until a successor has written.
-	Pauses int
+	Pauses   int // how often a count is disturbed: a holder is stopped before its write
 }
 
 // Storage is what the lock is to protect.
@@ -98,8 +92,7 @@ const (
 	BoundIssuer = "issuer" // it asks the lock service for the last that was
 )
 
-// Client is a lock client: the lock that it takes where a step names none, and what it
-// chose of setting.Client and of its service's.
+// Client is a lock client: its own lock, and what it chose of setting.Client and its service's.
 type Client struct {
 	Lock    string
 	Command Command
@@ -126,8 +119,7 @@ const TargetStorage = history.LaneStorage
 // Verb is what a step does.
 type Verb string
 
-// The verbs of clients, which their agents read, and those of others that more than
-// one place has to know. A step returns when what it names has happened.
+// The verbs of clients, and others that several places know. A step returns when that has happened.
 const (
 	Lock    Verb = "lock"    // waits for the lock, also one that it queued for
 	TryLock Verb = "trylock" // takes it if it is free
@@ -167,13 +159,11 @@ type Step struct {
 	Column  int
 }
 
-// Has reports whether a step of a form is in the story.
 func (v *Variant) Has(f *Form) bool {
 	return slices.ContainsFunc(v.Steps, func(s Step) bool { return s.ID == f.ID() })
 }
 
-// Keys are the storage's keys that the story or the expectations of a variant
-// speak of, in order.
+// Keys are the storage's keys that the story or the expectations of a variant speak of, in order.
 func (v *Variant) Keys() []string {
 	keys := slices.AppendSeq(slices.Clone(v.Expect.Missing), maps.Keys(v.Expect.Final))
 	for _, step := range v.Steps {
@@ -182,7 +172,6 @@ func (v *Variant) Keys() []string {
 	return inOrder(keys)
 }
 
-// Keys are those that a step names.
 func (s Step) Keys() (keys []string) {
 	if s.Key != "" {
 		keys = append(keys, s.Key)

@@ -15,10 +15,8 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// Schema is the JSON schema (draft 2020-12) of scenario files, for editors and
-// other tools. It is made from the types and the step forms that Parse goes by.
-// What needs the whole story, like the resuming of a client that was not paused,
-// it cannot know.
+// Schema is the JSON schema (draft 2020-12) of scenario files, from the types and step forms that Parse goes by.
+// What needs the whole story, like the resuming of a client that was not paused, it cannot know.
 func (l *Language) Schema() ([]byte, error) {
 	s := reflector().Reflect(&document{})
 	l.describeWorld(s)
@@ -128,8 +126,7 @@ func (l *Language) describeWorld(s *jsonschema.Schema) {
 	at(s, "variants").AdditionalProperties.Properties.Set("set", sets)
 }
 
-// ofBoth is the schema of a setting that clients of two services have, each with values of
-// its own. before is that of the first one; nil: there is none.
+// ofBoth is the schema of a setting that two services' clients have; before is the first one's; nil: none.
 func ofBoth(before, is *jsonschema.Schema) *jsonschema.Schema {
 	if before == nil || before.Description == is.Description {
 		return is

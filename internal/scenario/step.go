@@ -13,7 +13,6 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
-// String is the step as a scenario has it.
 func (s Step) String() string { return s.Actor + ": " + s.Text }
 
 // grammar is how the steps of one scenario are written.
@@ -89,8 +88,7 @@ func parseSteps(list stepList, g *grammar) ([]placedStep, error) {
 // nameOfStep is the key below a step's text that gives it a name.
 const nameOfStep = "name"
 
-// checkStepName holds steps to names that no other has, and that are of use: of a
-// client's step whose outcome can be expected.
+// checkStepName holds steps to names that no other has, and of whose outcome something can be expected.
 func checkStepName(name word, step Step, before []placedStep) error {
 	if err := checkName("step", name); err != nil {
 		return err
@@ -167,8 +165,7 @@ func (s *Step) take(groups map[string]string) error {
 	return nil
 }
 
-// unknownForm says what was meant instead: how the verb is used, the nearest
-// verb, or the actor that has it.
+// unknownForm says what was meant: how the verb is used, the nearest verb, or who has it.
 func (g *grammar) unknownForm(text, actor string, list []*Form) error {
 	verb := firstWord(text)
 	if uses := usages(list, verb, ""); len(uses) > 0 {

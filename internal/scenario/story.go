@@ -11,9 +11,8 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
-// Story follows the steps of a variant: what cannot happen, like the resuming of a
-// client that was not paused, is an error of the file, found before anything runs.
-// It refuses only what is certain.
+// Story follows the steps of a variant. What cannot happen, as the resuming of a client that was not paused, is
+// an error of the file. It refuses only what is certain.
 type Story struct {
 	Variant *Variant
 	Names   []string // of its clients
@@ -145,8 +144,7 @@ func (c *ClientStory) canAct(step Step) string {
 // Halfway reports whether clients can stand in the middle of taking a lock.
 func (s *Story) Halfway() bool { return s.service.Halfway }
 
-// LacksSession is the client whose session a client shares, where that cannot be there;
-// else "".
+// LacksSession is the client whose session a client shares, where that cannot be there; else "".
 func (s *Story) LacksSession(name string) string {
 	owner := s.Variant.SessionOf(name)
 	if owner != "" && len(s.Clients[owner].Asked) > 0 {
@@ -155,10 +153,8 @@ func (s *Story) LacksSession(name string) string {
 	return owner
 }
 
-// CutOff reports whether a client is cut off from a service.
 func (c *ClientStory) CutOff(from string) bool { return slices.Contains(c.Cut, from) }
 
-// Ask notes that the client asks for a lock.
 func (c *ClientStory) Ask(lock string) {
 	for _, locks := range []*[]string{&c.Asked, &c.MayHold} {
 		if !slices.Contains(*locks, lock) {
@@ -167,8 +163,7 @@ func (c *ClientStory) Ask(lock string) {
 	}
 }
 
-// HasAsked is a Form's Check: the client has asked for the lock that the step names,
-// else for any, and so may have a lease.
+// HasAsked is a Form's Check: the client has asked for the lock, named or any, and may have a lease.
 func HasAsked(_ *Story, c *ClientStory, step Step) string {
 	if len(c.Asked) == 0 {
 		return step.Client + " has asked for no lock before, and so has no lease"
@@ -176,8 +171,7 @@ func HasAsked(_ *Story, c *ClientStory, step Step) string {
 	return unasked(step, c.Asked, "before")
 }
 
-// MayHold is a Form's Check: the client's process has asked for the lock that the step
-// names, else for any.
+// MayHold is a Form's Check: the client's process has asked for the lock that the step names, or any.
 func MayHold(_ *Story, c *ClientStory, step Step) string {
 	if len(c.MayHold) == 0 {
 		return step.Client + " has asked for no lock since it was started, and so has none"
@@ -223,8 +217,7 @@ func (s *Story) valuesOf(key string) *values {
 	return v
 }
 
-// cannotHold says why a key never holds a value, "" if it can. A program of the user's may
-// write anything.
+// cannotHold says why a key never holds a value, "": it can. Users' programs may write anything.
 func (s *Story) cannotHold(key, value string) string {
 	theirs := s.Variant.World.Storage.Command != ""
 	for _, c := range s.Variant.Clients {
@@ -250,16 +243,15 @@ func (s *Story) cannotHold(key, value string) string {
 
 func (v *values) counts(value string) bool {
 	n, err := strconv.Atoi(value)
-	return v.counted > 0 && err == nil && strconv.Itoa(n) == value && n <= v.most() && n > v.least()
+	return v.counted > 0 && err == nil && strconv.Itoa(n) == value && n <= v.most() && n > slices.Min(v.numbers())
 }
 
-// most is the highest number that a count can leave, and least is below each that it can.
-func (v *values) most() int { return v.counted + slices.Max(append(v.numbers(), 0)) }
+// most is the highest number that a count can leave.
+func (v *values) most() int { return v.counted + slices.Max(v.numbers()) }
 
-func (v *values) least() int { return slices.Min(append(v.numbers(), 0)) }
-
-// numbers are those from which a count can begin, beside 0.
-func (v *values) numbers() (list []int) {
+// numbers are those from which a count can begin.
+func (v *values) numbers() []int {
+	list := []int{0}
 	for text := range v.texts {
 		if n, err := strconv.Atoi(text); err == nil {
 			list = append(list, n)

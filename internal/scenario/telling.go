@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Telling is a story that is told step by step: each step is checked where the story
-// stands by then. The variant's own steps are a plan, which need not be kept to. A Telling
-// is not for several goroutines at once.
+// Telling is a story that is told step by step, each checked where the story stands. The variant's steps are a
+// plan, which need not be kept to. It is not for several goroutines at once.
 type Telling struct {
 	scenario *Scenario
 	variant  *Variant
@@ -18,17 +17,14 @@ type Telling struct {
 	told     []Step
 }
 
-// Tell begins to tell a variant of a scenario.
 func (l *Language) Tell(s *Scenario, v *Variant) *Telling {
 	service := l.service(v.World.Service)
 	return &Telling{s, v, service, l.grammar(service, s.Clients), nil}
 }
 
-// Told are the steps so far.
 func (t *Telling) Told() []Step { return slices.Clone(t.told) }
 
-// Take takes a step, as in "client1: lock", if it can happen now. The error says why it
-// cannot.
+// Take takes a step, as in "client1: lock", if it can happen now. The error says why it cannot.
 func (t *Telling) Take(line string) (Step, error) {
 	step, err := t.Parse(line)
 	if err != nil {
@@ -73,8 +69,7 @@ func (t *Telling) now() *Story {
 	return s
 }
 
-// wrong says why a step cannot come now. The world is made before the story is told: it
-// has the locks, and the faults of the lock service, of which the plan speaks.
+// wrong says why a step cannot come now. The world has only the locks and faults of which the plan speaks.
 func (t *Telling) wrong(s *Story, step Step) string {
 	if locks := t.variant.Locks(); step.Lock != "" && !slices.Contains(locks, step.Lock) {
 		return fmt.Sprintf("this world has no lock %q%s", step.Lock, Hint(step.Lock, locks))
@@ -86,15 +81,13 @@ func (t *Telling) wrong(s *Story, step Step) string {
 	return s.check(step)
 }
 
-// Choice is a step that can come next.
 type Choice struct {
 	Step  Step
 	About string // what happens, in sentences
 }
 
-// Choices are steps that can come next, one of each form and client, in the order of the
-// language. Left out are those that are often in vain: the ones that only wait, or retry,
-// and a client's sends, unless something keeps the client or its network waiting.
+// Choices are steps that can come next, one of each form and client, in their order, but for those that
+// are often in vain: that only wait, or retry, and sends, unless something keeps the client or its network waiting.
 func (t *Telling) Choices() (list []Choice) {
 	for _, actor := range slices.Concat(t.grammar.clients, t.grammar.actors) {
 		forms, _ := t.grammar.formsOf(actor)

@@ -13,12 +13,10 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/strictyaml"
 )
 
-// most is how many bytes a file can have. The YAML library takes minutes for one
-// with very many keys.
+// most is how many bytes a file can have. The YAML library takes minutes for one with very many keys.
 const most = 64 << 10
 
-// textOfFile is what a file holds, with lines that end in \n. Without an error it
-// is one that can be shown.
+// textOfFile is what a file holds, with lines that end in \n. Without an error it can be shown.
 func textOfFile(data []byte) (string, error) {
 	if len(data) > most {
 		return "", fmt.Errorf("it has %d bytes, and a scenario has %d at most", len(data), most)
@@ -46,8 +44,7 @@ func unprintable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r !=
 
 const excerptWidth = 160
 
-// excerpt shows the line, two lines before it, and a caret below the column. Of long lines
-// it shows the part around that column.
+// excerpt shows the line, two before it, and a caret; of a long line the part around the column.
 func excerpt(text string, line, column int) string {
 	lines := strings.Split(text, "\n")
 	line = min(max(line, 1), len(lines))
@@ -87,8 +84,7 @@ func visible(line string) string {
 	}, strings.TrimRight(line, "\r"))
 }
 
-// Hint says what was meant instead: the known word that is nearest, or else all
-// of them. It goes behind an error's text.
+// Hint says what was meant, behind an error's text: the nearest known word, or else all of them.
 func Hint(got string, known []string) string {
 	best := Nearest(got, known)
 	switch {
@@ -121,8 +117,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// distance is how many letters must be put in, left out, changed or exchanged
-// with their neighbour to make b of a (Damerau and Levenshtein).
+// distance is how many letters differ, or are exchanged with a neighbour (Damerau and Levenshtein).
 func distance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	rows := make([][]int, len(from)+1)

@@ -8,8 +8,7 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// variant makes a variant of a scenario with some settings, and says which keys its
-// steps write.
+// variant makes a variant of a scenario with some settings, and says which keys its steps write.
 func (d *document) variant(e entry[variantDoc], of *settings) (Variant, []string, error) {
 	doc, set := e.value, of.clone()
 	for _, change := range doc.Set.entries {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,8 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// wish is what a world is to be: one of a challenge, of a scenario that is known by name,
-// of a scenario's text, or of settings.
+// wish is a world to be: of a challenge, of a scenario by name, of a scenario's text, or of settings.
 type wish struct {
 	Challenge string `json:"challenge"`
 	Solution  bool   `json:"solution"` // the challenge's is the plan
@@ -99,8 +99,7 @@ func unplaced(err error) error {
 	return err
 }
 
-// beginChallenge begins a challenge, whose settings are its own; of a story only the steps
-// count.
+// beginChallenge begins a challenge, whose settings are its own; of a story only the steps count.
 func (s *Server) beginChallenge(w wish) (b beginning, err error) {
 	if b.challenge, err = challenge(w.Challenge); err != nil {
 		return b, err
@@ -140,8 +139,10 @@ func (b *beginning) play(first int) error {
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// text is the scenario of a setup. Its plan is the main story. What the settings are the
-// parser looks at.
+//go:embed by-hand.yaml.tmpl
+var byHandStory string
+
+// text is the scenario of a setup. Its plan is the main story. What the settings are the parser looks at.
 func (s *Server) text(u setup) (string, error) {
 	if u.Clients < 2 || u.Clients > mostClients {
 		return "", fmt.Errorf("want 2 to %d clients, got %d", mostClients, u.Clients)
@@ -154,37 +155,20 @@ func (s *Server) text(u setup) (string, error) {
 		return "", fmt.Errorf("there is no lock service %q", u.Service)
 	}
 	of := s.Language.Services[i]
-	var b strings.Builder
-	fmt.Fprintf(&b, "title: A story by hand\nworld:\n  %s: {%s}\n", of.Name, inline(of.World, u.Servers))
-	if len(u.Storage) > 0 {
-		fmt.Fprintf(&b, "  storage: {%s}\n", inline(nil, u.Storage))
-	}
-	b.WriteString("clients:\n")
-	for i := range u.Clients {
+	clients := make([]string, u.Clients)
+	for i := range clients {
 		lock := "/lock"
 		if n := i % u.Locks; n > 0 {
 			lock += strconv.Itoa(n + 1)
 		}
-		fmt.Fprintf(&b, "  client%d: {lock: %s", i+1, lock)
-		if chosen := inline(append(of.Client, setting.Client...), u.Settings); chosen != "" {
-			b.WriteString(", " + chosen)
-		}
-		b.WriteString("}\n")
+		clients[i] = fmt.Sprintf("client%d: {lock: %s, %s}", i+1, lock, inline(slices.Concat(of.Client, setting.Client), u.Settings))
 	}
-	b.WriteString("steps:\n")
-	for _, step := range []string{
-		"client1: lock", "client1: begin write key0=from-client-1", "gcsim: pause client1",
-		of.Name + ": await expiry of client1", "client2: lock", "client2: write key0=from-client-2",
-		"gcsim: resume client1", "client1: finish",
-	} {
-		fmt.Fprintf(&b, "  - %s\n", step)
-	}
-	fmt.Fprintf(&b, "variants:\n  %s: {expect: {verdict: safe}}\n", byHand)
-	return b.String(), nil
+	return strings.NewReplacer(
+		"SERVICE", of.Name, "SERVERS", inline(of.World, u.Servers), "STORAGE", inline(nil, u.Storage), "CLIENTS", strings.Join(clients, "\n  "),
+	).Replace(byHandStory), nil
 }
 
-// inline are settings as a mapping has them between its braces: numbers and flags as they
-// are, all else quoted.
+// inline are settings between a mapping's braces: numbers and flags as they are, all else quoted.
 func inline(list []setting.Setting, values map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -199,8 +183,7 @@ func inline(list []setting.Setting, values map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Challenge is a world in which a person is to bring about a corrupted resource. Its
-// solution is the story of a scenario's variant.
+// Challenge is a world in which a person is to corrupt a resource, as a scenario's variant does.
 type Challenge struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
@@ -247,8 +230,7 @@ func challenge(id string) (*Challenge, error) {
 	return nil, fmt.Errorf("there is no challenge %q", id)
 }
 
-// builtin is a variant of a scenario that can be loaded by name; of "" the control, or
-// the first.
+// builtin is a variant of a scenario that can be loaded by name; of "" the control, or the first.
 func (s *Server) builtin(name, variant string) (*scenario.Scenario, *scenario.Variant, error) {
 	for _, known := range s.Scenarios {
 		if known.Name == name {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
+	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
@@ -78,7 +79,7 @@ func (s *Server) routes() http.Handler {
 	handle("GET /page.js", file("page.js", "text/javascript; charset=utf-8"))
 	handle("GET /page.css", func(r *http.Request) (answer, error) {
 		a, err := file("page.css", "text/css; charset=utf-8")(r)
-		a.text = style(a.text)
+		a.text = page.Style() + a.text
 		return a, err
 	})
 	handle("GET /api/menu", s.menu)
@@ -188,8 +189,7 @@ func save(_ *http.Request, of *world) (answer, error) {
 	return answer{"application/yaml", s.Story, true}, nil
 }
 
-// stream tells a page how a world is, whenever that changes, by server-sent events. An
-// event's ID is the version: a page that has it already is not told it again.
+// stream tells a page of each version of a world, by server-sent events. Their IDs are the versions.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, of *world) error {
 	of.enter()
 	defer of.leave()
@@ -231,26 +231,19 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, of *world) error
 }
 
 type menu struct {
-	Services   []menuService  `json:"services"`
-	Storage    []menuSetting  `json:"storage"`
-	Scenarios  []menuScenario `json:"scenarios"`
-	Challenges []*Challenge   `json:"challenges"`
-	Worlds     int            `json:"worlds"` // that can be open at once
+	Services   []menuService     `json:"services"`
+	Storage    []setting.Setting `json:"storage"`
+	Scenarios  []menuScenario    `json:"scenarios"`
+	Challenges []*Challenge      `json:"challenges"`
+	Worlds     int               `json:"worlds"` // that can be open at once
 }
 
 type menuService struct {
-	Name    string        `json:"name"`
-	About   string        `json:"about"`
-	Missing string        `json:"missing,omitempty"`
-	World   []menuSetting `json:"world"`
-	Client  []menuSetting `json:"client"`
-}
-
-type menuSetting struct {
-	Name    string   `json:"name"`
-	About   string   `json:"about"`
-	Default string   `json:"default"`
-	Of      []string `json:"of"`
+	Name    string            `json:"name"`
+	About   string            `json:"about"`
+	Missing string            `json:"missing,omitempty"`
+	World   []setting.Setting `json:"world"`
+	Client  []setting.Setting `json:"client"`
 }
 
 type menuScenario struct {
@@ -262,11 +255,9 @@ type menuScenario struct {
 }
 
 func (s *Server) menu(*http.Request) (answer, error) {
-	m := menu{Challenges: Challenges, Worlds: s.Worlds, Storage: menuSettings(scenario.StorageSettings())}
+	m := menu{Challenges: Challenges, Worlds: s.Worlds, Storage: scenario.StorageSettings()}
 	for _, of := range s.Language.Services {
-		m.Services = append(m.Services, menuService{
-			of.Name, of.About, s.Missing(of.Name), menuSettings(of.World), menuSettings(slices.Concat(setting.Client, of.Client)),
-		})
+		m.Services = append(m.Services, menuService{of.Name, of.About, s.Missing(of.Name), of.World, slices.Concat(setting.Client, of.Client)})
 	}
 	for _, known := range s.Scenarios {
 		one := menuScenario{Name: known.Name, Title: known.Title, Service: known.Variants[0].World.Service}
@@ -278,12 +269,4 @@ func (s *Server) menu(*http.Request) (answer, error) {
 		m.Scenarios = append(m.Scenarios, one)
 	}
 	return inJSON(m)
-}
-
-func menuSettings(list []setting.Setting) []menuSetting {
-	shown := []menuSetting{}
-	for _, s := range list {
-		shown = append(shown, menuSetting{s.Name, s.About, s.Default, append([]string{}, s.Of...)})
-	}
-	return shown
 }

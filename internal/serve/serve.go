@@ -1,6 +1,5 @@
-// Package serve is the lab on a page: a person tells a story step by step, and the page
-// shows what real processes do meanwhile. Each world is a run of package lab whose steps
-// come from requests.
+// Package serve is the lab on a page: a person tells a story step by step, and the page shows what real
+// processes do meanwhile. A world is a run of package lab whose steps come from requests.
 package serve
 
 import (
@@ -50,7 +49,6 @@ type Server struct {
 	ends   sync.WaitGroup
 }
 
-// New makes a server without worlds.
 func New(o Options) *Server {
 	o.Worlds, o.Alone, o.Idle = cmp.Or(o.Worlds, 10), cmp.Or(o.Alone, 10*time.Second), cmp.Or(o.Idle, 10*time.Minute)
 	s := &Server{Options: o, closing: make(chan struct{}), worlds: make(map[string]*world)}
@@ -58,11 +56,9 @@ func New(o Options) *Server {
 	return s
 }
 
-// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends all worlds and returns when nothing of them is left. Requests that show
-// worlds end.
+// Close ends all worlds and returns when nothing of them is left. Requests that show worlds end.
 func (s *Server) Close() {
 	s.mu.Lock()
 	if !s.closed {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge/verdict"
-	"github.com/fencelab/fencelab/internal/report/page"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/svg"
 	"github.com/fencelab/fencelab/internal/scenario"
@@ -235,9 +234,6 @@ func (w *world) picture(first int) (string, error) {
 
 var pictures = template.Must(template.Must(svg.Template.Clone()).New("pictures").Parse(
 	`<figure class="wide">{{template "diagram.svg.tmpl" .Wide}}</figure><figure class="narrow">{{template "diagram.svg.tmpl" .Narrow}}</figure>`))
-
-// style is that of all pages, and of this one.
-func style(own string) string { return page.Style() + own }
 
 type held struct {
 	Key    string `json:"key"`

@@ -118,9 +118,8 @@ func (w *world) look(events []history.Event) {
 	w.change()
 }
 
-// awaitExpired makes a step of each lease that has run out for no step to wait for: so
-// the story comes out the same when it is told again. It ran out during the step last, or,
-// where that is nil, while the story waited for one.
+// awaitExpired makes a step of each lease that has run out for no step to wait for, so that the story can be told
+// again. It ran out during the step last; nil: while the story waited for one.
 func (w *world) awaitExpired(last *scenario.Step) {
 	ledger := history.Fold(w.events)
 	for _, e := range w.events {
@@ -210,8 +209,7 @@ func (w *world) end() error {
 	return nil
 }
 
-// enter and leave count the pages that show the world. When the last one has been gone for
-// a while, the world ends.
+// enter and leave count the pages that show the world. It ends when the last has been gone for a while.
 func (w *world) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -227,7 +225,6 @@ func (w *world) leave() {
 	}
 }
 
-// leaveAlone ends a world that no page shows.
 func (w *world) leaveAlone() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

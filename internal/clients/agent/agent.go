@@ -22,24 +22,19 @@ import (
 // Protocol is the version of the protocol that docs/agent.md describes.
 const Protocol = "1"
 
-// Config is what an agent works with.
 type Config struct {
-	Name  string // in its events and request IDs
-	Scope string // the lock that it takes where a command names none
-	// Settings are those of setting.Client, and of the service.
-	Settings setting.Values
+	Name     string         // in its events and request IDs
+	Scope    string         // the lock that it takes where a command names none
+	Settings setting.Values // those of setting.Client, and of the service
 	Locks    service.Client
 	// Storage is nil where the data lies in the lock service: Locks is a service.Store then.
 	Storage *kvhttp.Client
-	// AskedBefore is how many requests a client of that name has asked the storage for
-	// before: the IDs of this one's go on from there.
+	// AskedBefore is how many requests a client of that name has sent before: the IDs go on from there.
 	AskedBefore uint64
 	// Sender makes a connection to the storage for one "send". nil: there is no storage.
 	Sender func() (*kvhttp.Client, error)
-	// Words is where people read what happens.
-	Words io.Writer
-	// Heap is the heap of another process, which does what the client asks for; nil: this process's.
-	Heap Heap
+	Words  io.Writer // where people read what happens
+	Heap   Heap      // the heap of another process, which does what the client asks for; nil: this process's
 }
 
 // Limited is a service.Client that does not do all that agents are told.

@@ -43,19 +43,16 @@ func parseCount(arg string) (c counting, err error) {
 	return c, nil
 }
 
-// maxTries is how often one increment is begun: one that the storage always
-// refuses would go on for ever.
+// maxTries is how often one increment is begun: one that the storage always refuses would go on for ever.
 const maxTries = 20
 
-// countPatience is for how long one increment may wait for the lock: until all others
-// had it, those that stand still included.
+// countPatience is for how long one increment may wait for the lock: until all others have had it.
 const countPatience = time.Hour
 
 // errAgain: the increment was not done, and can be under another lock.
 var errAgain = fence.Definite.New(fmt.Sprintf("the lock was lost, or the token refused as stale, %d times", maxTries))
 
-// count adds 1 to a key, many times. An increment that lost its lock is begun
-// again; whatever else goes wrong ends the count.
+// count adds 1 to a key, many times. An increment that lost its lock is begun again; other errors end it.
 func (a *agent) count(ctx context.Context, arg string) error {
 	c, err := parseCount(arg)
 	if err != nil {
@@ -81,7 +78,6 @@ func (a *agent) count(ctx context.Context, arg string) error {
 	return nil
 }
 
-// increment adds 1, under a lock of its own.
 func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 	switch err := a.take(ctx, history.OpLock, a.Scope, "", countPatience); {
 	case errors.Is(err, service.ErrRanOut):
@@ -100,7 +96,6 @@ func (a *agent) increment(ctx context.Context, c *counting, n int) error {
 	return err
 }
 
-// addOne reads and writes under the lock.
 func (a *agent) addOne(ctx context.Context, c *counting, n int) error {
 	got := a.perform(ctx, a.newRequest(history.OpRead, a.Scope, c.key, ""))
 	if got.Kind != history.KindOK {

@@ -16,8 +16,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/kernel"
 )
 
-// stopTheWorld in the environment makes Go collect with the world stopped. It
-// counts from the start of the process only.
+// stopTheWorld makes Go collect with the world stopped. It has to be there when the process starts.
 const stopTheWorld = "GODEBUG=gcstoptheworld=1"
 
 func checkStopTheWorld() error {
@@ -27,9 +26,8 @@ func checkStopTheWorld() error {
 	return fmt.Errorf("a collection would not stop this program: start the agent with %s in its environment", stopTheWorld)
 }
 
-// node is the cheapest object that costs the collector a cache miss of its own:
-// most seconds per byte. In a list in random order it can neither prefetch nor
-// share the work among threads.
+// node is the object that costs the collector most seconds per byte, by cache misses. In a list in random
+// order the collector can neither prefetch nor share the work among threads.
 type node struct{ next *node }
 
 const (
@@ -42,8 +40,7 @@ const (
 
 // Heap is memory that is slow to collect, of the process whose collections stop the client.
 type Heap interface {
-	// Load fills it until a collection takes so long, and says how long one takes then; said is
-	// the same in words. An error means that it cannot be.
+	// Load fills it until a collection takes so long, and says, also in words, how long one takes then.
 	Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error)
 	// Collect runs a collection, and says a pause and a resume of it.
 	Collect(ctx context.Context, say func(history.Event)) error
@@ -54,8 +51,7 @@ type heap struct {
 	size int
 }
 
-// grow adds chunks up to a size, each in a random order of its own: much more
-// than the processor's caches hold, and quick to build.
+// grow adds chunks up to a size, each in a random order of its own. So no processor's cache holds them.
 func (h *heap) grow(ctx context.Context, size int) {
 	nodes := make([]*node, chunk/nodeSize)
 	for h.size < size && ctx.Err() == nil {
@@ -70,10 +66,9 @@ func (h *heap) grow(ctx context.Context, size int) {
 	}
 }
 
-// collect runs a collection and says when the program went on and how long it
-// had stood still. The runtime's own PauseNs does not count the marking, which
-// is nearly all of it; and runtime.GC goes on to sweep, when the program runs
-// again. LastGC is in between.
+// collect runs a collection and says when the program went on and how long it had stood still. The runtime's
+// PauseNs does not count the marking, which is nearly all of it, and runtime.GC goes on to sweep, when the
+// program runs again. LastGC is in between.
 func collect() (end time.Time, took time.Duration) {
 	start := time.Now()
 	runtime.GC()
@@ -105,7 +100,6 @@ func (a *agent) load(ctx context.Context, arg string) error {
 	return err
 }
 
-// Load implements Heap, as Collect does.
 func (h *heap) Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error) {
 	if err := checkStopTheWorld(); err != nil {
 		return 0, "", err
@@ -131,7 +125,6 @@ func (h *heap) Load(ctx context.Context, want time.Duration) (took time.Duration
 	return took, said, nil
 }
 
-// gc stops the client by a collection.
 func (a *agent) gc(ctx context.Context, _ string) error {
 	a.mu.Lock() // what is learned at the end is told after the end
 	defer a.mu.Unlock()

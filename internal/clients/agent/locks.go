@@ -34,8 +34,7 @@ func (h *held) lost() bool { return service.IsClosed(h.Done()) }
 
 func (h *held) waits() bool { return h.place != nil }
 
-// find is the last grant of a lock, or a place in its queue; nil: none, or it was
-// unlocked.
+// find is the last grant of a lock, or a place in its queue; nil: none, or it was unlocked.
 func (a *agent) find(lock string) *held {
 	for _, h := range slices.Backward(a.held) {
 		if h.lock == lock {
@@ -45,8 +44,7 @@ func (a *agent) find(lock string) *held {
 	return nil
 }
 
-// last is the lock that a command is about which names none, and takes none: the one
-// of the last grant, or place in a queue.
+// last is the lock of a command that names none, and takes none: that of the last grant, or place in a queue.
 func (a *agent) last() string {
 	if len(a.held) == 0 {
 		return a.Scope
@@ -54,9 +52,8 @@ func (a *agent) last() string {
 	return a.held[len(a.held)-1].lock
 }
 
-// about is an event about a lock's last grant. The grant is a value: what it says
-// does not change when the lock is lost, and the agent goes on to use it.
-// Without one there is only the lock's name.
+// about is an event about a lock's last grant, without one about its name alone. The grant does not change
+// when the lock is lost, and the agent goes on to use it.
 func (a *agent) about(lock string) history.Event {
 	e := history.Event{Scope: lock}
 	if h := a.find(lock); h != nil {
@@ -65,8 +62,7 @@ func (a *agent) about(lock string) history.Event {
 	return e
 }
 
-// under takes "under NAME" from the end of an argument: the lock that a request is
-// under, else the last.
+// under takes "under NAME" from the end of an argument: the lock that a request is under, else the last.
 func (a *agent) under(arg string) (rest, lock string) {
 	const word = " under "
 	i := strings.LastIndex(arg, word)
@@ -85,8 +81,7 @@ func oneLock(verb, arg string) (lock string, err error) {
 	return lock, nil
 }
 
-// lockFirst takes the name of a lock from the beginning of an argument; without one it
-// is --lock.
+// lockFirst takes the name of a lock from the beginning of an argument; without one it is --lock.
 func (a *agent) lockFirst(arg string) (lock, rest string) {
 	lock, rest, _ = strings.Cut(arg, " ")
 	if slices.Contains([]string{"", "within", "in"}, lock) {
@@ -121,7 +116,6 @@ func (a *agent) taking(op string) func(context.Context, string) error {
 	}
 }
 
-// limit is why the client cannot do what a command needs.
 func (a *agent) limit(command string) error {
 	if l, limited := a.Locks.(Limited); limited && l.Limit(command) != nil {
 		return fmt.Errorf("%s: %w", command, l.Limit(command))
@@ -129,8 +123,7 @@ func (a *agent) limit(command string) error {
 	return nil
 }
 
-// within takes "within TIME" from the beginning of an argument: for how long the agent
-// waits for the lock, else --timeout.
+// within takes "within TIME" from the beginning of an argument: how long to wait, else --timeout.
 func (a *agent) within(arg string) (long time.Duration, rest string, err error) {
 	rest, ok := strings.CutPrefix(arg, "within ")
 	if !ok {
@@ -144,8 +137,7 @@ func (a *agent) within(arg string) (long time.Duration, rest string, err error) 
 	return long, rest, nil
 }
 
-// take asks for a lock, in a session of its own or that of a tenure, waits for it
-// so long, and reports that, too.
+// take asks for a lock, in its own session or that of a tenure, waits for it so long, and reports all that.
 func (a *agent) take(ctx context.Context, op, lock, tenure string, long time.Duration) error {
 	asked := a.invoke(history.Event{Op: op, Scope: lock})
 	take := func(ctx context.Context) (service.Tenure, error) { return a.Locks.Lock(ctx, lock, tenure) }
@@ -168,8 +160,7 @@ func (a *agent) take(ctx context.Context, op, lock, tenure string, long time.Dur
 // errNotGranted is why nobody waits for a lock any more.
 var errNotGranted = fence.Definite.New("not granted in time; it has left the queue")
 
-// inTime is err, the end of a wait that ctx bounds. If the outcome is unknown, the client may
-// still stand in the queue.
+// inTime is err, the end of a wait that ctx bounds. After an unknown outcome the client may still queue.
 func inTime(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || isUnknown(err) {
 		return err
@@ -177,8 +168,7 @@ func inTime(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", errNotGranted, err)
 }
 
-// reentrant is the tenure of a lock that the agent holds, and can take again; nil: there is
-// none.
+// reentrant is the tenure of a lock that the agent holds, and can take again; nil: there is none.
 func (a *agent) reentrant(lock string) service.Reentrant {
 	h := a.find(lock)
 	if h == nil || h.lost() {
@@ -231,8 +221,7 @@ func (a *agent) granted(ctx context.Context, outcome history.Event, t service.Te
 	}
 }
 
-// hold makes t the last grant, unless it has been a place in a queue before. remark is
-// what is to be said about the token.
+// hold makes t the last grant, unless it was a place in a queue. remark is what is to be said of the token.
 func (a *agent) hold(lock string, t service.Tenure) (h *held, remark string) {
 	h = a.find(lock)
 	if h == nil || h.Tenure != t {
@@ -246,8 +235,7 @@ func (a *agent) hold(lock string, t service.Tenure) (h *held, remark string) {
 	return h, remark
 }
 
-// begins says that h is the first grant of a tenure: earlier grants of the lock were of another
-// tenure, and are forgotten.
+// begins says that h is the first grant of a tenure: the grants of the lock's earlier tenure are forgotten.
 func (a *agent) begins(h *held) {
 	h.outer = nil
 	a.held = slices.DeleteFunc(a.held, func(other *held) bool { return other.lock == h.lock })
@@ -309,8 +297,7 @@ func (a *agent) leave(ctx context.Context, r *request) history.Event {
 	return a.note(r.lock, "", fmt.Sprintf("%s unlocks %s once, and still holds it by its grant of token %d", a.Name, r.lock, a.about(r.lock).Token))
 }
 
-// unlocking is the request to release a lock. It has no held where the agent does not
-// hold it.
+// unlocking is the request to release a lock. It has no held where the agent does not hold it.
 func (a *agent) unlocking(lock string) *request {
 	r := &request{lock: lock, ask: a.about(lock)}
 	r.ask.Op = history.OpUnlock
@@ -320,7 +307,6 @@ func (a *agent) unlocking(lock string) *request {
 	return r
 }
 
-// letGo forgets a tenure that the agent is about to release.
 func (a *agent) letGo(h *held) {
 	if !slices.Contains(a.held, h) { // it is a retry
 		return

@@ -18,8 +18,8 @@ type ended struct {
 	err   error
 }
 
-// opening reads the lock behind a verb, and reports that it is asked for. ok says that it may be:
-// else err is why nothing was done, or nil where the outcome was reported.
+// opening reads the lock behind a verb, and reports that it is asked for. If that may not be, ok is false,
+// and err says why nothing was done, or is nil where the outcome was reported.
 func (a *agent) opening(verb, arg string) (asked history.Event, ok bool, err error) {
 	lock, err := oneLock(verb, arg)
 	if err := cmp.Or(err, a.limit(verb)); err != nil {
@@ -29,8 +29,7 @@ func (a *agent) opening(verb, arg string) (asked history.Event, ok bool, err err
 	return asked, a.mayAsk(asked) == nil, nil
 }
 
-// enqueue asks for a lock and returns when it stands in the queue, or was
-// granted the lock at once; its place has to be answered within --timeout.
+// enqueue asks for a lock, and returns when it stands in the queue, or has the lock: within --timeout.
 func (a *agent) enqueue(ctx context.Context, arg string) error {
 	asked, ok, err := a.opening("queue", arg)
 	if !ok {
@@ -58,8 +57,7 @@ func (a *agent) enqueue(ctx context.Context, arg string) error {
 	return nil
 }
 
-// wait waits for a lock that was queued for. Where the end of that was reported
-// before there is nothing to wait for.
+// wait waits for a lock that was queued for, unless the end of that wait was reported before.
 func (a *agent) wait(ctx context.Context, arg string) error {
 	lock, rest := a.lockFirst(arg)
 	long, rest, err := a.within(rest)
@@ -87,8 +85,7 @@ func (a *agent) giveUp(ctx context.Context, arg string) error {
 	return nil
 }
 
-// awaitPlace waits so long for a lock that was queued for, and then leaves the
-// queue. How other waits end meanwhile it reports as well.
+// awaitPlace waits so long for a lock that was queued for, and leaves the queue. It reports other ends, too.
 func (a *agent) awaitPlace(ctx context.Context, h *held, long time.Duration) {
 	waiting, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
@@ -102,7 +99,6 @@ func (a *agent) awaitPlace(ctx context.Context, h *held, long time.Duration) {
 	}
 }
 
-// leaveQueue reports the end of a wait.
 func (a *agent) leaveQueue(ctx context.Context, end ended) {
 	h, place := end.place, end.place.place
 	h.place = nil
@@ -124,8 +120,7 @@ func (a *agent) leaveQueues(ctx context.Context) {
 	}
 }
 
-// halfway is a lock that was begun: it is taken in the lock service, and the client has
-// yet to do the rest, and to know of it.
+// halfway is a lock that was begun: the lock service has given it, and the client has yet to do the rest.
 type halfway struct {
 	asked  history.Event
 	stands chan string   // gets the tenure's name
@@ -138,8 +133,7 @@ type taken struct {
 	err    error
 }
 
-// beginLock asks for a lock and stands as soon as that is taken, before anything else
-// that taking it is of. Each half is bounded by --timeout.
+// beginLock asks for a lock and stands as soon as it is taken. Each half is bounded by --timeout.
 func (a *agent) beginLock(ctx context.Context, arg string) error {
 	asked, ok, err := a.opening("begin lock", arg)
 	if !ok {
@@ -172,7 +166,6 @@ func (h *halfway) take(ctx context.Context, locks service.Client, timeout time.D
 	h.over <- taken{t, inTime(asking, err)}
 }
 
-// finishLock does the rest of a lock that was begun.
 func (a *agent) finishLock(ctx context.Context) {
 	h := a.half
 	a.half = nil

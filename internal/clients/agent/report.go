@@ -17,8 +17,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// conclude reports what became of something: e as it was asked, and what was
-// learned.
+// conclude reports what became of something: e as it was asked, and what was learned.
 func (a *agent) conclude(e history.Event, err error) history.Event {
 	e = outcome(e, err)
 	a.report(e)
@@ -81,7 +80,6 @@ func (a *agent) note(lock, op, text string) history.Event {
 	return e
 }
 
-// complain reports a command that was not obeyed.
 func (a *agent) complain(err error) {
 	if err != nil {
 		a.report(history.Event{Kind: history.KindError, Text: err.Error()})
@@ -94,8 +92,7 @@ func (a *agent) report(e history.Event) {
 	a.print(e)
 }
 
-// print writes an event as one line; the caller holds a.mu. At is now, unless it
-// is known better.
+// print writes an event as one line; the caller holds a.mu. At is now, unless it is known better.
 func (a *agent) print(e history.Event) {
 	if e.At == 0 {
 		e.At = time.Duration(time.Now().UnixNano())

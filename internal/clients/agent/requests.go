@@ -15,9 +15,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// request is what can be asked of the storage; and an unlock, which is asked of
-// the lock service. It may be asked more than once: it says the same each time, but
-// for the ID.
+// request is what can be asked of the storage, or an unlock, which is asked of the lock service. Each attempt
+// says the same, but for the ID.
 type request struct {
 	lock  string        // under which it is
 	ask   history.Event // without Kind and Request
@@ -26,8 +25,7 @@ type request struct {
 	whole *string       // ID of the first write of the change that it is a part of; nil: it is none
 }
 
-// name has ask, an attempt at r, say by which ID it is known, and with which others
-// it belongs together.
+// name has ask, an attempt at r, say by which ID it is known, and with which others it belongs together.
 func (r *request) name(ask *history.Event, id string) {
 	ask.Request, ask.RetryOf = id, r.first
 	r.first = cmp.Or(r.first, id)
@@ -45,8 +43,7 @@ func (r *request) do(ctx context.Context, storage service.Data, answer *history.
 	return storage.Do(ctx, answer)
 }
 
-// start reports that r is asked, and returns the rest: to ask it, and to report
-// what became of it.
+// start reports that r is asked, and returns the rest: to ask it, and to report what became of it.
 func (a *agent) start(ctx context.Context, r *request) (rest func(context.Context, service.Data) history.Event) {
 	if err := a.readToken(ctx, r); err != nil {
 		notSent := a.conclude(a.invoke(r.ask), fence.Definite.Wrap(err))
@@ -80,8 +77,7 @@ func (a *agent) start(ctx context.Context, r *request) (rest func(context.Contex
 	}
 }
 
-// readToken has r show the token that the lock service has by now, as --token read-again
-// wants it. Another attempt says what the first one did.
+// readToken has the first attempt of r show the token that the lock service has now, for --token read-again.
 func (a *agent) readToken(ctx context.Context, r *request) (err error) {
 	reader, can := a.Locks.(service.TokenReader)
 	again := can && a.Settings[setting.Token] == setting.TokenReadAgain
@@ -111,8 +107,7 @@ func (a *agent) ask(r *request) history.Event {
 	return ask
 }
 
-// perform asks requests one after the other, until one does not succeed. It
-// returns the last outcome.
+// perform asks requests one after the other, until one does not succeed. It returns the last outcome.
 func (a *agent) perform(ctx context.Context, requests ...*request) (outcome history.Event) {
 	for _, r := range requests {
 		if outcome = a.start(ctx, r)(ctx, a.storage(r)); outcome.Kind != history.KindOK {
@@ -122,8 +117,7 @@ func (a *agent) perform(ctx context.Context, requests ...*request) (outcome hist
 	return outcome
 }
 
-// newRequest shows the token of the lock's last grant. Without a grant there is none,
-// and where that matters the storage refuses.
+// newRequest shows the token of the lock's last grant. Without one there is none, which the storage judges.
 func (a *agent) newRequest(op, lock, key, value string) *request {
 	r := &request{lock: lock, ask: a.about(lock), held: a.find(lock)}
 	if r.held == nil && a.Settings[setting.Token] == setting.TokenMax {
@@ -184,7 +178,6 @@ type inside struct{ service.Data }
 // overHTTP is the storage that is a server of its own.
 type overHTTP struct{ *kvhttp.Client }
 
-// Do implements service.Data.
 func (s overHTTP) Do(ctx context.Context, ask *history.Event) (err error) {
 	req := kv.Request{ID: ask.Request, Claim: fence.Claim{Scope: ask.Scope, Token: ask.Token, Sequence: ask.Sequence, Mode: ask.Mode}}
 	switch ask.Op {
@@ -209,9 +202,8 @@ func (s overHTTP) Do(ctx context.Context, ask *history.Event) (err error) {
 	return err
 }
 
-// pend takes in what came of a request that is part of the transaction which has the lock. It
-// is not done before the unlock has committed the transaction: until then the agent notes it.
-// The caller holds a.mu.
+// pend takes in what came of a request in the transaction that has the lock. It is done with the commit, by the
+// unlock: until then the agent notes it. The caller holds a.mu.
 func (a *agent) pend(h *held, answer history.Event) history.Event {
 	h.transaction = true
 	if answer.Kind != history.KindOK {
@@ -230,8 +222,7 @@ func (a *agent) pend(h *held, answer history.Event) history.Event {
 	return answer
 }
 
-// settle reports what became of the requests that were part of a tenure's transaction, which has
-// ended as its unlock has. The caller holds a.mu.
+// settle reports what became of the requests in a transaction that has ended. The caller holds a.mu.
 func (a *agent) settle(h *held, end history.Kind) {
 	for _, e := range h.pending {
 		if e.Kind = end; end != history.KindOK {

@@ -23,7 +23,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// Options of Judge.
 type Options struct {
 	Command  []string // of the client: a program, and its first arguments
 	Service  *service.Service
@@ -35,7 +34,6 @@ type Options struct {
 	Tell     func(Result)   // is told of each check when it is over; nil: nobody is
 }
 
-// How a check came out.
 const (
 	Holds     = "holds"
 	Fails     = "fails"
@@ -43,7 +41,6 @@ const (
 	NotJudged = "not judged" // the client was never ready
 )
 
-// Result is what came of one check.
 type Result struct {
 	Check   string   `json:"check"`
 	Doc     string   `json:"doc"` // what a client does, in a sentence
@@ -52,13 +49,11 @@ type Result struct {
 	Said    []string `json:"said,omitempty"` // the end of the dialogue: "> " what the client was told, "< " what it said
 }
 
-// Report is what came of all checks.
 type Report struct {
 	Command []string `json:"command"`
 	Results []Result `json:"checks"`
 }
 
-// Count returns how many checks came out so.
 func (r Report) Count(outcome string) (n int) {
 	for _, result := range r.Results {
 		if result.Outcome == outcome {
@@ -68,12 +63,10 @@ func (r Report) Count(outcome string) (n int) {
 	return n
 }
 
-// Summary says in a sentence what came of all.
 func (r Report) Summary() string {
 	return fmt.Sprintf("agent-check: %d hold, %d fail, %d were left out, %d could not be judged", r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
 }
 
-// JSON writes the report as one JSON document.
 func (r Report) JSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -172,7 +165,6 @@ func Judge(ctx context.Context, o Options) (report Report, err error) {
 	return report, nil
 }
 
-// clash says which settings do not go together.
 func (o Options) clash() error {
 	check := o.Service.Check
 	if check == nil {
@@ -278,8 +270,7 @@ type line struct {
 	err  error
 }
 
-// start starts the client that is checked, and awaits that it is ready. askedBefore is as in
-// agent.Args.
+// start starts the client that is checked, and awaits that it is ready. askedBefore is as in agent.Args.
 func (t *trial) start(askedBefore int) *client {
 	return t.launch(strings.ToLower(t.check.name), askedBefore, t.command)
 }

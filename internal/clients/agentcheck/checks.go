@@ -15,7 +15,7 @@ const (
 
 // checks are all, in their order. The first one is about what all others need.
 var checks = []check{
-	{name: "SaysReady", doc: `its first event is a note with the key "protocol" and the version "1"`, ttl: long, run: saysReady},
+	{name: "SaysReady", doc: `its first event is a note with the key "protocol" and the version "1"`, ttl: long, run: func(t *trial) { t.start(0) }},
 	{name: "UnknownIsAnError", doc: "a command that it does not know is answered by one event of kind error, and it goes on", ttl: long, run: unknownIsAnError},
 	{name: "LinesAreTrimmed", doc: "empty lines are skipped, and a carriage return at the end of a line is dropped", ttl: long, run: linesAreTrimmed},
 	{name: "InvokeComesFirst", doc: "it writes invoke before it asks, and the outcome when it has the answer", ttl: long, run: invokeComesFirst},
@@ -43,8 +43,6 @@ var checks = []check{
 		t.ends(func(c *client) error { return c.process.Signal(syscall.SIGTERM) })
 	}},
 }
-
-func saysReady(t *trial) { t.start(0) }
 
 func unknownIsAnError(t *trial) {
 	c := t.start(0)

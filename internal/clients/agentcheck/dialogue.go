@@ -11,7 +11,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// read hands over what the client says, to its end.
 func (c *client) read() {
 	defer close(c.lines)
 	err := c.process.ReadLines(c.process.Stdout, func(b []byte) error {
@@ -48,7 +47,6 @@ func (c *client) next(after string) history.Event {
 	return e
 }
 
-// hear waits for what the client says next.
 func (c *client) hear() (e history.Event, err error) {
 	select {
 	case l := <-c.lines:
@@ -79,14 +77,12 @@ func (c *client) do(command string) answer {
 	return c.outcome(command)
 }
 
-// unableError says that a client does not obey a command.
 type unableError struct{ command, text string }
 
 func (e *unableError) Error() string {
 	return fmt.Sprintf("it answers %q by an error: %s", e.command, e.text)
 }
 
-// outcome awaits the next outcome of what a command asks.
 func (c *client) outcome(command string) (a answer) {
 	for {
 		switch e := c.next(command); e.Kind {

@@ -2,6 +2,7 @@ package agentcheck
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/history"
@@ -16,11 +17,11 @@ func (t *trial) stored(asked history.Event) (l kv.Line) {
 	}
 	what := fmt.Sprintf("a request with the X-Request-Id %q", asked.Request)
 	t.await(t.Patience, what, "the storage's account has none", func(a *stage.Account) bool {
-		list := a.Asked(asked.Request)
-		if len(list) > 0 {
-			l = list[0]
+		i := slices.IndexFunc(a.Requests, func(l kv.Line) bool { return l.ID == asked.Request })
+		if i >= 0 {
+			l = a.Requests[i]
 		}
-		return len(list) > 0
+		return i >= 0
 	})
 	return l
 }
@@ -59,8 +60,7 @@ func inWords(l kv.Line) string {
 	return fmt.Sprintf("%s %s=%s in the scope %q with the token %d", l.Op, l.Key, l.Value, l.Scope, l.Token)
 }
 
-// requestsAreUnique: IDs of two requests, and of two by a process that takes the place of the
-// first one.
+// requestsAreUnique: IDs of two requests, and of two by a process that takes the place of the first one.
 func requestsAreUnique(t *trial) {
 	seen := make(map[string]bool)
 	for range 2 {

@@ -12,7 +12,6 @@ import (
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 )
 
-// holder starts the client and has it take the lock.
 func (t *trial) holder() (*client, answer) {
 	c := t.start(0)
 	a := c.ok("lock")
@@ -33,20 +32,19 @@ func (t *trial) await(within time.Duration, what, lack string, told func(*stage.
 func (t *trial) granted(told history.Event) (e history.Event) {
 	what := fmt.Sprintf("the grant of the tenure %q that it names", told.Tenure)
 	t.await(t.Patience, what, "the lock service's account has none", func(a *stage.Account) (has bool) {
-		e, has = a.Granted(t.lock, told.Tenure)
+		e, has = a.Find(history.KindGranted, t.lock, told.Tenure)
 		return has
 	})
 	return e
 }
 
-// ended awaits the end of a tenure.
 func (t *trial) ended(tenure string) {
 	within := t.Patience
 	if t.check.ttl != long { // else its end has another reason
 		within += t.check.ttl
 	}
 	t.await(within, fmt.Sprintf("the end of its tenure %q", tenure), "by the lock service's account it goes on", func(a *stage.Account) (ended bool) {
-		_, ended = a.Ended(t.lock, tenure)
+		_, ended = a.Find(history.KindEnded, t.lock, tenure)
 		return ended
 	})
 }
@@ -96,7 +94,6 @@ func waitEnds(t *trial) {
 	}
 }
 
-// ends has the client end while it holds the lock.
 func (t *trial) ends(how func(*client) error) {
 	c, lock := t.holder()
 	t.need(how(c))
@@ -119,7 +116,6 @@ func (t *trial) ends(how func(*client) error) {
 	t.ended(lock.outcome.Tenure)
 }
 
-// taken starts the client when another one holds the lock.
 func (t *trial) taken() (c, other *client) {
 	other = t.other()
 	other.ok("lock")
@@ -154,8 +150,7 @@ func queueWaits(t *trial) {
 	t.granted(c.ok("wait").outcome)
 }
 
-// paused stops the client right before a write until its lease has run out and another client
-// has written, and lets it write.
+// paused stops the client before a write until its lease has ended and another client has written.
 func (t *trial) paused() (c *client, late answer, mark history.Event) {
 	other := t.other() // first: the lease is short, and a program may take long to start
 	c, lock := t.holder()

@@ -1,6 +1,5 @@
-// Package clientcmd is the command "client": it takes a lock and works on a storage
-// under it. It is a package so that gcsim, a single binary, can be
-// its own client process.
+// Package clientcmd is the command "client": it takes a lock and works on a storage under it. gcsim has the
+// command, too, as it is its own client process.
 package clientcmd
 
 import (
@@ -29,8 +28,7 @@ type config struct {
 	connectTimeout time.Duration
 }
 
-// Command is the command "client", where there are these lock services. The first is
-// meant where nobody names one.
+// Command is the command "client", where there are these lock services. The first one is the default.
 func Command(services []*service.Service) *cobra.Command {
 	c := config{services: services, chosen: make(setting.Values)}
 	cmd := &cobra.Command{
@@ -65,8 +63,7 @@ older than client 2's.`,
 	return cmd
 }
 
-// everyClients reports whether a setting is one of all commands, and not of the agent
-// alone.
+// everyClients reports whether a setting is one of all commands, and not of the agent alone.
 func everyClients(s setting.Setting) bool { return s.Name == setting.TTL || s.Name == setting.Token }
 
 // addSettings makes flags of the settings of clients, whatever the service is.

@@ -23,8 +23,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/tracing"
 )
 
-// requestTimeout bounds one request to a service. What it cuts off has an
-// unknown outcome.
+// requestTimeout bounds one request to a service. What it cuts off has an unknown outcome.
 const requestTimeout = 5 * time.Second
 
 // tracesTimeout is for how long the end waits for the last traces to be sent.
@@ -49,8 +48,7 @@ func (s *services) close() {
 	}
 }
 
-// connect makes sure that the lock service answers, and the storage, by tryStorage;
-// nil: none is wanted. An error is for the user, and says what to do.
+// connect makes sure that the lock service answers, and the storage, by tryStorage; nil: none is wanted.
 func (c *config) connect(cmd *cobra.Command, tryStorage func(context.Context) error) (*services, error) {
 	if err := c.storage.Check(); tryStorage != nil && err != nil {
 		return nil, usage(cmd, err)
@@ -123,7 +121,6 @@ func (c *config) dial() (*services, error) {
 	return &services{settings: settings, locks: locks}, nil
 }
 
-// dialJVM starts the half of the client that is in Java.
 func (c *config) dialJVM(d *service.Service, peer string, o service.Options) (*jvm.Client, error) {
 	if where, bring := java.Found(); where == "" {
 		return nil, fmt.Errorf("the clients in Java are missing: %s", bring)
@@ -138,7 +135,6 @@ func (c *config) dialJVM(d *service.Service, peer string, o service.Options) (*j
 	return jvm.Start(peer, c.name, env, o, slices.Concat(setting.Client, d.Client))
 }
 
-// askStorage makes sure that the storage answers.
 func (c *config) askStorage(ctx context.Context) error {
 	client, err := c.storage.HTTP()
 	if err != nil {
@@ -161,8 +157,7 @@ func (c *config) askStorage(ctx context.Context) error {
 	return nil
 }
 
-// reach tries to reach something until that succeeds, or for --connect-timeout. The
-// error is the last one that says more than that time is over, and what helps.
+// reach tries until that succeeds, or for --connect-timeout. Its error says the last cause, and what helps.
 func (c *config) reach(ctx context.Context, try func(context.Context) error, what, help string) error {
 	limited, cancel := context.WithTimeout(ctx, c.connectTimeout)
 	defer cancel()

@@ -21,8 +21,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// contrib behaves as the client of etcd's contrib/lock and says the same words,
-// which tutorials quote.
+// contrib behaves as the client of etcd's contrib/lock and says the same words, which tutorials quote.
 func contrib(cmd *cobra.Command, c *config, arg string) error {
 	mode, err := strconv.Atoi(arg)
 	if err != nil {
@@ -85,8 +84,7 @@ func contrib(cmd *cobra.Command, c *config, arg string) error {
 	return nil
 }
 
-// awaitByte returns at the first byte, or at the end of r. The reading itself
-// cannot be ended from outside.
+// awaitByte returns at the first byte or the end of r, or with ctx. The reading itself cannot be ended.
 func awaitByte(ctx context.Context, r io.Reader) error {
 	read := make(chan struct{})
 	go func() {
@@ -101,18 +99,16 @@ func awaitByte(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// contribKey is the one that contrib/lock's clients write.
 const contribKey = "key0"
 
-// askContribStorage makes sure that the storage answers, in contrib/lock's protocol:
-// its own storage ends when it gets anything else. A refusal is an answer, too.
+// askContribStorage makes sure that the storage answers. A refusal is an answer. contrib/lock's own storage
+// ends when it gets another protocol.
 func (c *config) askContribStorage(ctx context.Context) error {
 	_, err := contribAsk(ctx, &c.storage, kvhttp.ContribRequest{Op: kv.OpRead, Key: contribKey})
 	return err
 }
 
-// contribAsk sends a request of contrib/lock's protocol, in which the token is called
-// a version. refusal is what the storage says against it.
+// contribAsk sends a request of contrib/lock's protocol. refusal is what the storage says against it.
 func contribAsk(ctx context.Context, storage *storageflags.Flags, ask kvhttp.ContribRequest) (refusal string, err error) {
 	body, err := json.Marshal(ask)
 	if err != nil {

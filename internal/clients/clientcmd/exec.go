@@ -24,8 +24,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock"
 )
 
-// The statuses of exec where the command's own does not say it; as those of
-// env(1), timeout(1) and sysexits.h.
+// The statuses of exec where the command's own does not say it, as in env(1), timeout(1), sysexits.h.
 const (
 	statusLost          = 75 // EX_TEMPFAIL: the lock was lost, and the command ended with 0 all the same
 	statusFailed        = 125
@@ -34,8 +33,7 @@ const (
 	statusSignal        = 128 // and the signal's number
 )
 
-// execTTL is the lease's default: a command is to outlast a moment in which nobody
-// renews it.
+// execTTL is the lease's default: a command is to outlast a moment in which nobody renews it.
 const execTTL = "10s"
 
 func execCommand(c *config) *cobra.Command {
@@ -134,14 +132,12 @@ func execLocked(cmd *cobra.Command, c *config, args []string, grace time.Duratio
 	return &cli.ExitError{Code: status, Err: fmt.Errorf("after the command's end: %w", err)}
 }
 
-// supervise runs a command to its end and returns its status. When ctx is done
-// the lock is lost, and the command is ended.
+// supervise runs a command and returns its status. It ends the command when ctx is done: the lock is lost.
 func supervise(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, grace time.Duration, log *slog.Logger) (int, error) {
 	// The child dies with the thread that starts it; see package proc.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// A command in a group of its own could not read its terminal, and Ctrl-Z would stop
-	// the command alone.
+	// In a group of its own a command could not read its terminal, and Ctrl-Z would stop it alone.
 	group := !onTerminal(child.Stdin)
 	child.SysProcAttr = kernel.Dying(group)
 	if err := child.Start(); err != nil {

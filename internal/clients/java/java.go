@@ -1,8 +1,7 @@
-// Package java is the programs of clients in Java: the locks of others as they are. Package jvm
-// has a client take its locks by them. Their sources are one project of Maven, which the user's own
-// Maven compiles, once. It has a folder for the libraries of each kind of lock, and the folder agent,
-// which does for all of them what package jvm tells it. The folder hazelcast has the members of
-// Hazelcast, too. The folder interop is no client: a test of our locks beside these needs it.
+// Package java is the programs of clients in Java: the locks of others as they are. Package jvm has a client take
+// its locks by them. Their sources are one project, which the user's own Maven compiles, once: a folder for the
+// libraries of each kind of lock, and the folder agent, which does for all what package jvm tells it. The folder
+// hazelcast has members, too; the folder interop is no client, but for a test of our locks beside these.
 package java
 
 import (
@@ -37,8 +36,7 @@ var sources embed.FS
 
 var project = maven.Project{Name: "java-peers", Files: sources, Group: Group}
 
-// Found says where they are, "" where a part of what they need is missing, and then bring is
-// the command that brings that part.
+// Found says where they are; "": something is missing, and bring is the command that brings it.
 func Found() (where, bring string) {
 	if maven.Java() == "" {
 		return "", maven.InstallJava
@@ -46,8 +44,7 @@ func Found() (where, bring string) {
 	return project.Found(), "gcsim services get " + Name
 }
 
-// Get compiles them into the user's cache, and tells progress about it. Where they are there it
-// returns at once.
+// Get compiles them into the user's cache, unless they are there, and tells progress about it.
 func Get(ctx context.Context, progress io.Writer) error {
 	if err := project.Get(ctx, progress); err != nil {
 		return err
@@ -62,7 +59,6 @@ func Get(ctx context.Context, progress io.Writer) error {
 // Hazelcast is the folder that has the programs of members and of clients.
 const Hazelcast = "hazelcast"
 
-// Member is the program of a member of Hazelcast.
 var Member = maven.Program{Module: Hazelcast, Main: "Member", Uses: agent}
 
 func client(peer string) maven.Program { return maven.Program{Module: peer, Main: "Peer", Uses: agent} }
@@ -70,8 +66,7 @@ func client(peer string) maven.Program { return maven.Program{Module: peer, Main
 // agent is what all of them use.
 var agent = []string{"agent"}
 
-// Start are the arguments with which Java starts a program, after its options and before the
-// program's own. Found must have found it.
+// Start are Java's arguments after its options and before the program's. Found must have found it.
 func Start(p maven.Program) []string { return project.Start(p) }
 
 // Collector is the setting of a client in Java that chooses how its JVM collects garbage.
@@ -86,8 +81,7 @@ var collectors = map[string][]string{
 	"zgc":    {"-XX:+UseZGC"},
 }
 
-// CheckOther finds one of these settings, which only clients in Java have, at a client that is none,
-// by its name and that of its recipe.
+// CheckOther finds one of these settings, which only clients in Java have, at another client.
 func CheckOther(name, recipe string, client setting.Values, only ...setting.Setting) *scenario.Conflict {
 	for _, s := range only {
 		if client.Text(s.Name) != s.Default {
@@ -97,9 +91,8 @@ func CheckOther(name, recipe string, client setting.Values, only ...setting.Sett
 	return nil
 }
 
-// Command runs the program of a folder, with a client's settings, as a process that starts
-// quickly. log is the log of its collections. That, and what else the process leaves, is in dir, under
-// its name.
+// Command runs the program of a folder, with a client's settings. log is the log of its collections, which is
+// in dir, with what else the process leaves, under its name.
 func Command(peer, dir, name string, settings setting.Values) (command []string, log string) {
 	log = filepath.Join(dir, name+".gc.log")
 	return slices.Concat([]string{"java"}, maven.Options("1536m", dir, name), collectors[settings.Text(Collector.Name)],
@@ -139,8 +132,7 @@ func ahead(client setting.Values) time.Duration {
 	return client.Time(Ahead.Name)
 }
 
-// FoundClock says where libfaketime is, "" where it is missing, and then bring is the command
-// that brings it.
+// FoundClock says where libfaketime is; "": it is missing, and bring is the command that brings it.
 func FoundClock() (where, bring string) {
 	for _, pattern := range []string{"/usr/lib*/faketime/*MT.so.1", "/usr/lib/*/faketime/*MT.so.1"} {
 		if found, _ := filepath.Glob(pattern); len(found) > 0 { // the patterns are well-formed
@@ -150,8 +142,7 @@ func FoundClock() (where, bring string) {
 	return "", "apt-get install libfaketime"
 }
 
-// trials are how all programs run for a moment: clients of a lock service and a storage that are
-// not there, and a member of Hazelcast whose others never come.
+// trials run all programs for a moment: clients whose servers are not there, a member without the others.
 func trials() (all []maven.Trial, err error) {
 	const here = 2 // so many of the ports are the member's own
 	free, err := ports.Free(here + 2)

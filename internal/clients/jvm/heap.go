@@ -10,7 +10,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Load implements agent.Heap, as Collect does.
 func (c *Client) Load(ctx context.Context, want time.Duration) (took time.Duration, said string, err error) {
 	answer, err := c.ask(ctx, "load", url.Values{"want": {nanoseconds(want)}}, 0)
 	if err != nil {
@@ -27,8 +26,8 @@ func (c *Client) Load(ctx context.Context, want time.Duration) (took time.Durati
 	return took, said, nil
 }
 
-// Collect tells of the pause first if the collector stops the program, and else when the
-// collection is over: only then is it known for which moment of it the program stood still.
+// Collect tells of the pause first if the collector stops the program. Else it is known only at the end
+// when the program stood still.
 func (c *Client) Collect(ctx context.Context, say func(history.Event)) error {
 	pause := func() { say(history.Event{Kind: history.KindPause, Cause: history.CauseGC}) }
 	if c.stops {

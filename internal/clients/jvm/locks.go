@@ -42,9 +42,8 @@ var (
 	_ service.Reentrant   = reentrant{}
 )
 
-// Start starts the JVM of a client that is called name, with the program in the folder peer of
-// internal/clients/java. env is what the environment says of the servers. The JVM leaves its files in the
-// system's directory for these.
+// Start starts the JVM of the client name, with the program in the folder peer of internal/clients/java. env is
+// of the servers. The JVM leaves its files in the system's directory for these.
 func Start(peer, name string, env []string, o service.Options, known []setting.Setting) (*Client, error) {
 	command, log := java.Command(peer, os.TempDir(), fmt.Sprintf("%s-%d", name, os.Getpid()), o.Settings)
 	command = append(command, arguments(o, known).Encode())
@@ -217,7 +216,6 @@ func (t tenure) Look(ctx context.Context, how string) (said string, err error) {
 // reentrant is a tenure of a lock that its holder can take again.
 type reentrant struct{ tenure }
 
-// Again implements service.Reentrant.
 func (t reentrant) Again(ctx context.Context) (service.Tenure, error) {
 	said, err := t.ask(ctx, "again", url.Values{}, 0)
 	if err != nil {
@@ -229,8 +227,7 @@ func (t reentrant) Again(ctx context.Context) (service.Tenure, error) {
 
 func nanoseconds(d time.Duration) string { return strconv.FormatInt(d.Nanoseconds(), 10) }
 
-// arguments are what a JVM is told of a client at its start: where the lock service is, and the
-// settings by their names.
+// arguments are what a JVM is told of a client: where the lock service is, and the settings by name.
 func arguments(o service.Options, known []setting.Setting) url.Values {
 	fields := url.Values{"endpoints": {strings.Join(o.Endpoints, ",")}}
 	for _, s := range known {

@@ -89,7 +89,6 @@ func start(command, env []string) (*process, error) {
 	return p, <-started
 }
 
-// read takes in what the JVM says next.
 func (p *process) read(lines *bufio.Reader) error {
 	line, err := lines.ReadString('\n')
 	if err != nil {
@@ -171,7 +170,6 @@ func learned(answer url.Values) (url.Values, error) {
 	}
 }
 
-// While returns a context that ends with the JVM.
 func (p *process) While(ctx context.Context) context.Context {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
@@ -181,14 +179,11 @@ func (p *process) While(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Ended is an error if the JVM has ended.
 func (p *process) Ended() error {
-	select {
-	case <-p.gone:
+	if service.IsClosed(p.gone) {
 		return p.err
-	default:
-		return nil
 	}
+	return nil
 }
 
 // endTime is for how long the library may take to close its connections.

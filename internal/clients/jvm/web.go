@@ -20,7 +20,6 @@ type web struct {
 // Transport sends requests from the JVM, each alone over a connection of its own, or not.
 func (c *Client) Transport(alone bool) http.RoundTripper { return web{c.process, alone} }
 
-// RoundTrip implements http.RoundTripper.
 func (w web) RoundTrip(r *http.Request) (*http.Response, error) {
 	fields := url.Values{"method": {r.Method}, "url": {r.URL.String()}}
 	if r.Body != nil {

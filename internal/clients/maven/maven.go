@@ -16,7 +16,6 @@ import (
 // Install is the command that brings Maven, and Java.
 const Install = "apt-get install maven"
 
-// Libraries are jars.
 type Libraries struct {
 	Name string // of their folder
 	POM  []byte // a pom.xml whose dependencies they are
@@ -27,12 +26,10 @@ type Libraries struct {
 // kept is their folder. A POM with other versions has another one.
 func (l Libraries) kept() kept { return kept{l.Name, sha256.Sum256(l.POM)} }
 
-// Found returns the folder of the jars, "" where they are not there. It is in the user's
-// cache: see os.UserCacheDir.
+// Found returns the folder of the jars in the user's cache, "" where they are not there.
 func (l Libraries) Found() string { return l.kept().found() }
 
-// FoundToRun is as Found, and "" where Java is missing. Then bring is the command that brings
-// what is missing; that for the jars is get.
+// FoundToRun is Found, and "" where Java is missing. bring is what brings it, or the jars: get.
 func (l Libraries) FoundToRun(get string) (where, bring string) {
 	if Java() == "" {
 		return "", InstallJava
@@ -59,7 +56,6 @@ func (l Libraries) Get(ctx context.Context, progress io.Writer) error {
 	})
 }
 
-// InstallJava is the command that brings Java.
 const InstallJava = "apt-get install default-jdk-headless"
 
 // Java is the program that runs jars, "" where there is none.
@@ -68,10 +64,9 @@ func Java() string {
 	return path
 }
 
-// Options are those of Java for a process called name that starts quickly, with a heap of at most
-// so much. What it leaves behind, it leaves in dir, and the JVM itself says nothing. The compiler makes
-// code at once, and not better code later, and the bytecode of libraries, whose versions are pinned,
-// is not verified each time.
+// Options are those of Java for a process called name that starts quickly, with a heap of at most so much, and
+// leaves what it leaves in dir. The JVM says nothing. The compiler makes code at once, and not better code later,
+// and the bytecode of libraries, whose versions are pinned, is not verified each time.
 func Options(heap, dir, name string) []string {
 	return []string{
 		"-Xmx" + heap, "-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote",
@@ -98,7 +93,6 @@ func (k kept) dir() (string, error) {
 	return filepath.Join(cache, "fencelab", fmt.Sprintf("%s-%x", k.name, k.sum[:4])), nil
 }
 
-// found returns the folder, "" where it is not there.
 func (k kept) found() string {
 	dir, err := k.dir()
 	if err != nil {

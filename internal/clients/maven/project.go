@@ -43,8 +43,7 @@ func (p Project) kept() kept {
 // Found returns the folder of the project, "" where it was not compiled.
 func (p Project) Found() string { return p.kept().found() }
 
-// Get compiles the project and fetches its libraries, and tells progress about it. Where that
-// was done it returns at once.
+// Get compiles the project, unless that was done, fetches its libraries, and tells progress about it.
 func (p Project) Get(ctx context.Context, progress io.Writer) error {
 	return p.kept().get(ctx, progress, "compiles", func(run func(args ...string) error, dir string) (string, error) {
 		made := filepath.Join(dir, "made")
@@ -56,8 +55,7 @@ func (p Project) Get(ctx context.Context, progress io.Writer) error {
 	})
 }
 
-// ClassPath is the class path of a module that uses other modules, in the folder that Found
-// returns. A module's jar has the name of the module.
+// ClassPath is that of a module which uses others, in the folder of Found. A jar has its module's name.
 func ClassPath(dir, module string, uses ...string) string {
 	var path []string
 	for _, name := range append([]string{module}, uses...) {
@@ -67,14 +65,13 @@ func ClassPath(dir, module string, uses ...string) string {
 	return strings.Join(path, string(filepath.ListSeparator))
 }
 
-// Program is one of a Project.
 type Program struct {
 	Module, Main string
 	Uses         []string // other modules
 }
 
-// Start are the arguments of Java after all options, and before those of the program. Found must
-// have found the project. What Archive has kept the JVM uses, unless it is another JVM by now.
+// Start are Java's arguments after all options, before those of the program. Found must have found the project.
+// The JVM uses what Archive has kept, unless it is another JVM by now.
 func (p Project) Start(of Program) []string {
 	dir := p.Found()
 	return append([]string{"-XX:SharedArchiveFile=" + of.archive(dir)}, of.run(dir)...)

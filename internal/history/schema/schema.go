@@ -14,8 +14,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Of is the JSON schema (draft 2020-12) of a line of a history. What history.Check looks at
-// takes more than one line, and is not in it; nor is that no field may stand twice.
+// Of is the JSON schema (draft 2020-12) of a line of a history, without what takes more than one line, and
+// without the rule that no field may stand twice.
 func Of() ([]byte, error) {
 	s := schemaOf(slices.Sorted(maps.Keys(history.Kinds)))
 	s.Title = "a line of a fencelab history"
@@ -23,8 +23,7 @@ func Of() ([]byte, error) {
 	return written(s)
 }
 
-// OfAgent is the JSON schema of a line that a client says. That the first line says the version
-// of the protocol, and what answers what, takes more than one line, and is not in it.
+// OfAgent is the JSON schema of a line that a client says, without what takes more than one line.
 func OfAgent() ([]byte, error) {
 	s := schemaOf(history.ClientKinds)
 	s.Title = "a line that a client of fencelab says"
@@ -41,8 +40,7 @@ func OfAgent() ([]byte, error) {
 	return written(s)
 }
 
-// OfLockService is the JSON schema of a line that a lock service of the user's says. That what
-// ends was granted, and what follows what, takes more than one line, and is not in it.
+// OfLockService is the schema of a line of a user's lock service, without what takes more than one.
 func OfLockService() ([]byte, error) {
 	s := reflector.Reflect(&history.Event{})
 	s.Title = "a line that a lock service for fencelab says"
@@ -55,22 +53,22 @@ func OfLockService() ([]byte, error) {
 	}
 	s.Properties.Set("kind", &jsonschema.Schema{Type: "string", Enum: anyOf([]history.Kind{history.KindGranted, history.KindEnded})})
 	s.Required = []string{"at", "kind", "scope", "tenure"}
-	ends := without("token", "mode")
+	ends := having(jsonschema.FalseSchema, "token", "mode")
 	ends.Required = []string{"cause"}
 	ends.Properties.Set("cause", &jsonschema.Schema{Enum: anyOf(history.Kinds[history.KindEnded].Causes)})
 	s.AllOf = []*jsonschema.Schema{
 		filled("scope", "tenure"),
-		{If: with("kind", history.KindGranted), Then: without("cause", "text")},
+		{If: with("kind", history.KindGranted), Then: having(jsonschema.FalseSchema, "cause", "text")},
 		{If: with("kind", history.KindEnded), Then: ends},
 	}
 	return written(s)
 }
 
-// without is where fields are not there.
-func without(fields ...string) *jsonschema.Schema {
+// having is where fields are so, if they are there.
+func having(is *jsonschema.Schema, fields ...string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
 	for _, field := range fields {
-		s.Properties.Set(field, jsonschema.FalseSchema)
+		s.Properties.Set(field, is)
 	}
 	return s
 }
@@ -78,7 +76,6 @@ func without(fields ...string) *jsonschema.Schema {
 // othersFields are those of an event that no client has.
 var othersFields = []string{"run", "index", "step"}
 
-// schemaOf is the schema of events of some kinds.
 func schemaOf(kinds []history.Kind) *jsonschema.Schema {
 	s := reflector.Reflect(&history.Event{})
 	s.Properties.Set("kind", &jsonschema.Schema{Type: "string", Enum: anyOf(kinds)})
@@ -98,10 +95,8 @@ func written(s *jsonschema.Schema) ([]byte, error) {
 
 // filled is where fields are there and not empty.
 func filled(fields ...string) *jsonschema.Schema {
-	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: fields}
-	for _, field := range fields {
-		s.Properties.Set(field, &jsonschema.Schema{MinLength: &one})
-	}
+	s := having(&jsonschema.Schema{MinLength: &one}, fields...)
+	s.Required = fields
 	return s
 }
 
@@ -120,7 +115,7 @@ var reflector = &jsonschema.Reflector{Anonymous: true, DoNotReference: true, Req
 // needs is what a kind needs, beside what all lines have.
 func needs(kind history.Kind) *jsonschema.Schema {
 	n := history.Kinds[kind]
-	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	s := having(nil)
 	need := func(field string, values ...string) {
 		s.Required = append(s.Required, field)
 		property := &jsonschema.Schema{}
@@ -165,8 +160,8 @@ func needs(kind history.Kind) *jsonschema.Schema {
 
 // with is where a field is there and has one of some values.
 func with[T ~string](field string, values ...T) *jsonschema.Schema {
-	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: []string{field}}
-	s.Properties.Set(field, &jsonschema.Schema{Enum: anyOf(values)})
+	s := having(&jsonschema.Schema{Enum: anyOf(values)}, field)
+	s.Required = []string{field}
 	return s
 }
 

@@ -35,8 +35,7 @@ func operations(history []Op) []porcupine.Operation {
 	return list
 }
 
-// knownMarks are from when on a scope's marks are known to be how high: that of
-// either mode, and that of exclusive claims.
+// knownMarks are from when a scope's marks are known to be how high: either mode's, and the exclusive.
 type knownMarks struct{ either, exclusive ladder }
 
 func (k *knownMarks) refuses(in Input) int64 {
@@ -74,8 +73,7 @@ type known struct{ at, mark int64 }
 // ladder is a scope's known marks, rising in both.
 type ladder []known
 
-// above is from when on the mark is known to be above a token: never, of the
-// highest that there is.
+// above is from when on the mark is known to be above a token: never, of the highest that there is.
 func (l ladder) above(token int64) int64 {
 	i := sort.Search(len(l), func(i int) bool { return l[i].mark > token })
 	if i == len(l) {

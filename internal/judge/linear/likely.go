@@ -7,8 +7,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// certain is a scope's history in which an operation of an unknown outcome is over when
-// what it alone wrote was first read. That is no guess.
+// certain ends an operation of unknown outcome when what it alone wrote was first read. That is no guess.
 func (n *news) certain(ops []porcupine.Operation) []porcupine.Operation {
 	writers := make(map[value]int)
 	for _, op := range ops {
@@ -72,8 +71,7 @@ type news struct {
 	missed   map[string][]porcupine.Operation // reads that did not find a key that was there by all that is known
 }
 
-// change is what is known of a key when an operation was over: it was written or read,
-// or deleted or found missing.
+// change is what is known of a key when an operation was over: it had a value, or was missing.
 type change struct {
 	over    int64
 	missing bool
@@ -132,8 +130,7 @@ func (n *news) take(op porcupine.Operation) {
 	earlier(n.admitted, in.Token, op.Call)
 }
 
-// until is by when an operation of an unknown outcome has happened; the highest time
-// where no answer gives it away.
+// until is by when an operation of unknown outcome has happened; without an answer the highest time.
 func (n *news) until(op porcupine.Operation) int64 {
 	in := op.Input.(Input)
 	until := int64(math.MaxInt64)

@@ -18,7 +18,6 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Kind of an operation.
 type Kind string
 
 // The kinds. A write and a delete are a batch of one.
@@ -52,8 +51,7 @@ type Input struct {
 // Outcome is what became of an operation, as its client knows it.
 type Outcome string
 
-// The outcomes. An operation that definitely did not happen, for a reason that
-// has nothing to do with fencing (nobody listened), is no part of a history.
+// The outcomes. What did not happen for another reason than fencing is no part of a history.
 const (
 	Done      Outcome = "done"
 	NotFound  Outcome = "not found" // a read was done, and there was no value
@@ -77,8 +75,7 @@ type Output struct {
 	Bound    int64   `json:"bound,omitempty"`    // that was told with a refusal as ahead; 0 where none was
 }
 
-// Op is one operation. Its times are nanoseconds of one clock for the whole
-// history; the return of one with an unknown outcome counts for nothing.
+// Op is one operation, in nanoseconds of one clock. The return of an unknown outcome counts for nothing.
 type Op struct {
 	Client int    `json:"client"`
 	Input  Input  `json:"input"`
@@ -87,10 +84,8 @@ type Op struct {
 	Return int64  `json:"return"`
 }
 
-// Verdict of a check.
 type Verdict = porcupine.CheckResult
 
-// The verdicts.
 const (
 	Linearizable    = porcupine.Ok
 	NotLinearizable = porcupine.Illegal
@@ -119,8 +114,7 @@ func deadline(within time.Duration) time.Time {
 	return time.Now().Add(within)
 }
 
-// Fault is something that was done to the store while a history was made, for
-// the picture.
+// Fault is something that was done to the store while a history was made, for the picture.
 type Fault struct {
 	Name       string
 	Start, End int64 // on the history's clock
@@ -129,9 +123,8 @@ type Fault struct {
 // drawn is how many operations a picture has room for, and porcupine time.
 const drawn = 1000
 
-// Draw writes an HTML page that shows those scopes of a history that are not
-// linearizable, with the longest orders that were found; all where there is none. Of
-// a scope that is too large for a picture it shows the piece that is wrong. It looks
+// Draw writes an HTML page of those scopes of a history that are not linearizable, with the longest orders that
+// were found; of all where there is none. Of a scope that is too large it shows the piece that is wrong. It looks
 // for them again, within a time.
 func Draw(w io.Writer, history []Op, faults []Fault, within time.Duration) error {
 	all := operations(history)

@@ -10,8 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// scope is the state of one scope: its marks and its keys. A step makes another
-// one and leaves it as it is.
+// scope is the state of one scope: its marks and its keys. A step makes a new one.
 type scope struct {
 	mark, sequence int64 // of exclusive claims
 	shared         int64 // the mark of shared claims, if that is above; else 0
@@ -64,8 +63,7 @@ func (s scope) step(in Input, out Output) (bool, scope) {
 	case out.Outcome == Unknown:
 		return true, s
 	case out.Outcome == Ahead:
-		// What the issuer has given out is not known here. But a token that is
-		// no higher than one that was admitted cannot be ahead.
+		// What the issuer has given out is not known here, but no token that was admitted is ahead.
 		return should == Done && in.Token > out.Bound && in.Token > max(s.mark, s.shared), s
 	case in.Kind == Mark:
 		return out.Outcome == Done && out.Mark == s.mark && out.Sequence == s.sequence && out.Shared == s.shared, s
@@ -169,7 +167,6 @@ func (s scope) String() string {
 	return b.String()
 }
 
-// String is the operation as a picture has it.
 func (in Input) String() string {
 	var b strings.Builder
 	if in.Name != "" {
@@ -196,7 +193,6 @@ func (in Input) String() string {
 	return b.String()
 }
 
-// String is the answer as a picture has it.
 func (out Output) String() string {
 	switch {
 	case out.Outcome == Done && out.Bare:

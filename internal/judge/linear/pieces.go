@@ -8,13 +8,11 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// porcupine takes time and memory that grow with the square of a history. So each
-// scope's history is cut into pieces: where nothing is under way, and what is
-// stored is known whatever the order was.
+// porcupine takes time and memory that grow with the square of a history. So each scope's history is cut
+// where nothing is under way, and what is stored is known whatever the order was.
 
-// longest is how many operations a piece may have if another one is to follow: the
-// order that was found says what the next one begins with, and it costs most to
-// tell where there are many.
+// longest is how many operations a piece may have if another one follows: that begins with the end of the
+// order that was found, and telling it costs most where there are many.
 const longest = 100
 
 // piece is a part of a scope's history, and the state in which it begins.
@@ -52,8 +50,7 @@ func check(history []porcupine.Operation, deadline time.Time) (Verdict, piece) {
 	}
 }
 
-// endOf is when a way's turn that begins now is over. No way takes more than its share of
-// the time that is left; ways is how many there are to share it.
+// endOf is when a way's turn is over. Each of the ways that are left has its share of the time.
 func endOf(turn time.Duration, deadline time.Time, ways int) time.Time {
 	if !deadline.IsZero() {
 		turn = min(turn, time.Until(deadline)/time.Duration(ways))
@@ -115,8 +112,7 @@ func note(last map[string]changed, op porcupine.Operation) {
 	}
 }
 
-// heights are what is known of a scope's marks: the highest that were admitted, and from
-// which ones on it does not matter what became of operations of an unknown outcome.
+// heights are the highest marks that were admitted, and from which ones on unknown outcomes do not matter.
 type heights struct{ exclusive, shared, sureExclusive, sureShared int64 }
 
 func (h *heights) note(op porcupine.Operation) {

@@ -15,8 +15,7 @@ func (j *judge) come(i int, e history.Event) {
 	}
 }
 
-// compareComing finds that a tenure is granted only now, and one that came later was
-// granted before.
+// compareComing finds that a tenure is granted only now, and one that came later was granted before.
 func (j *judge) compareComing(t *tenure) {
 	s := t.scope
 	first := s.latest

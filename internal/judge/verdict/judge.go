@@ -43,11 +43,12 @@ func newJudge(events []history.Event) *judge {
 	j := &judge{
 		events: events, scopes: make(map[string]*scope), tenures: make(map[string]*tenure), told: make(map[string][]told),
 		tries: make(map[asked]try), attempts: make(map[string]*attempt), written: make(map[string][]*change), guards: make(map[string]*scope),
-		newest: make(map[own]acknowledged), lanes: make(map[string]*lane), questions: newQuestions(),
-		came: make(map[string]int), open: make(map[string]bool), final: make(map[string]string),
+		newest: make(map[own]acknowledged), lanes: make(map[string]*lane),
+		questions: questions{open: make(map[asked][]*question), of: make(map[string]*question), known: make(map[word]bool)},
+		came:      make(map[string]int), open: make(map[string]bool), final: make(map[string]string),
 	}
 	for _, keys := range events[0].Run.Together {
-		j.sets = append(j.sets, newSet(keys))
+		j.sets = append(j.sets, &set{keys: keys, said: make(map[int]bool)})
 	}
 	j.hear()
 	return j
@@ -161,8 +162,7 @@ func (j *judge) use(i int, e history.Event, a *attempt, t *tenure) {
 	t.sequence = max(t.sequence, e.Sequence)
 }
 
-// stray finds what comes after a later tenure has begun its work, or, of no tenure,
-// after any has. It is said once for each attempt.
+// stray finds, once for each attempt, what came after a later tenure, or, of none, after any, began its work.
 func (j *judge) stray(i int, e history.Event, a *attempt, t *tenure) {
 	harm, order := j.overtaking(e, t), 0
 	kind, how := history.Unheld, "%s was applied, though its client did not hold the lock, after %s, whose client did"
@@ -181,8 +181,7 @@ func (j *judge) stray(i int, e history.Event, a *attempt, t *tenure) {
 	}
 }
 
-// outrun finds a change under a shared tenure that was made from what is no more: since the
-// tenure began its work another one that shares the lock has changed something.
+// outrun finds a change under a shared tenure, made from what another one that shares the lock has changed.
 func (j *judge) outrun(i int, a *attempt, t *tenure) {
 	if t.outrun > 0 && !a.stray {
 		a.stray = true
@@ -191,9 +190,8 @@ func (j *judge) outrun(i int, a *attempt, t *tenure) {
 	}
 }
 
-// overtaking is the latest work after which what is done under t comes too late.
-// What shares a lock relies on what it reads. A reader that holds a lock alone will
-// write, and that comes too late then.
+// overtaking is the latest work after which what is done under t comes too late. Who shares a lock relies on
+// what it reads. A reader that holds a lock alone will write, and that comes too late then.
 func (j *judge) overtaking(e history.Event, t *tenure) work {
 	read := e.Op == history.OpRead
 	switch {
@@ -209,8 +207,7 @@ func (j *judge) overtaking(e history.Event, t *tenure) work {
 	return t.scope.usedAlone
 }
 
-// guard is the lock of a request of no tenure: that of the key, as far as is
-// known, else the one that the request names.
+// guard is the lock of a request of no tenure: the key's, if known, else the one that the request names.
 func (j *judge) guard(e history.Event) *scope {
 	if s := j.guards[e.Key]; s != nil {
 		return s
@@ -218,8 +215,7 @@ func (j *judge) guard(e history.Event) *scope {
 	return j.scope(e.Scope)
 }
 
-// guarded finds a key that two clients change under two locks at a time: no lock
-// guards it.
+// guarded finds a key that two clients change under two locks at a time: no lock guards it.
 func (j *judge) guarded(i int, e history.Event, a *attempt, t *tenure) {
 	last := j.lastOf(e.Key)
 	if last == nil || j.open[e.Key] {
@@ -233,8 +229,7 @@ func (j *judge) guarded(i int, e history.Event, a *attempt, t *tenure) {
 		j.name(i), t.scope.name, j.name(last.event), u.scope.name, e.Key)
 }
 
-// refuse judges a refusal, once for each attempt: one at several keys is told of once
-// for each key.
+// refuse judges a refusal, once for each attempt: one at several keys is told of once for each key.
 func (j *judge) refuse(i int, e history.Event) {
 	a := j.attempt(e)
 	if a.refused {
@@ -256,8 +251,7 @@ func (j *judge) refuse(i int, e history.Event) {
 	}
 }
 
-// leave takes in that a request had no answer: it may have been done at any time since, or
-// never. It is said once for each attempt.
+// leave takes in, once for each attempt, that a request had no answer: it may be done later, or never.
 func (j *judge) leave(i int, e history.Event) {
 	a := j.attempt(e)
 	if t := j.tenures[a.tenure]; t != nil {

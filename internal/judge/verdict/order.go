@@ -7,10 +7,9 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// inOrder is the order in which to judge events. It is that of the history, which
-// goes by the clock, but for what the storage did: that is in the storage's own
-// order, whatever the clock did meanwhile. Its events share the places that they
-// have in the history. A storage that was started again counts anew.
+// inOrder is the order in which to judge events: that of the history, which goes by the clock, but for what the
+// storage did. That is in the storage's own order, at the places that it has in the history. A storage that was
+// started again counts anew.
 func inOrder(events []history.Event) []int {
 	order := make([]int, len(events))
 	var places []int // of what the storage did since it was started

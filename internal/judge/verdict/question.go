@@ -2,14 +2,12 @@ package verdict
 
 import "github.com/fencelab/fencelab/internal/history"
 
-// question is a client's request for a lock. Its client knows of a tenure that comes of it
-// only by the answer.
+// question is a client's request for a lock. Only the answer tells the client of its tenure.
 type question struct {
 	gaveUp bool // the answer is that it did not get the lock, or does not know
 	killed bool // its client was, since it asked
 }
 
-// questions are those of all clients.
 type questions struct {
 	open  map[asked][]*question // that were not answered by a grant
 	of    map[string]*question  // tenure → the one that it comes of; nil: there is none
@@ -18,10 +16,6 @@ type questions struct {
 
 // word is what a client is told: that it has a lock in a tenure.
 type word struct{ client, tenure string }
-
-func newQuestions() questions {
-	return questions{open: make(map[asked][]*question), of: make(map[string]*question), known: make(map[word]bool)}
-}
 
 // hear takes in that a client asks for a lock, or is told what became of that.
 func (qs *questions) hear(e history.Event) {

@@ -31,8 +31,7 @@ type attempt struct {
 	stray     bool     // it came after a later tenure, and that was said
 }
 
-// attempt is the attempt that the storage tells of. In a history that is not
-// complete yet nobody may have asked for it.
+// attempt is the attempt that the storage tells of. In an unfinished history nobody may have asked for it.
 func (j *judge) attempt(e history.Event) *attempt {
 	a := j.attempts[e.Request]
 	if a == nil {
@@ -51,8 +50,7 @@ type told struct {
 	token  fence.Token
 }
 
-// hear takes in what stands anywhere in the history and is judged earlier: what
-// the clients say, as an answer may come late, and which requests were duplicates.
+// hear takes in what may stand too late: what clients say, and which requests were duplicates.
 func (j *judge) hear() {
 	same := sameByName
 	if j.events[0].Run.Version < 2 {
@@ -90,9 +88,8 @@ func (j *judge) hear() {
 // sameByName is the first attempt at what an event asks for, by its word.
 func sameByName(e history.Event) string { return e.RetryOf }
 
-// sameByContent is the same for histories of version 1: a client that asks for what
-// it asked for before, and does not know what became of the latest such request, tries
-// it again.
+// sameByContent is the same for version 1: a client that asks again for what it asked for, and whose latest
+// such request is of unknown outcome, tries that again.
 func (j *judge) sameByContent() func(history.Event) string {
 	first := make(map[string]string) // request → the first attempt at it
 	last := make(map[string]string)  // what is asked for → the first attempt at the latest request for it
@@ -115,12 +112,10 @@ func (j *judge) sameByContent() func(history.Event) string {
 	return func(e history.Event) string { return first[e.Request] }
 }
 
-// own is what a client does to a key in a tenure, where it is on its own: nothing
-// else keeps its requests in order.
+// own is what a client does to a key in a tenure alone: nothing else keeps its requests in order.
 type own struct{ client, tenure, key string }
 
-// acknowledged is a change of which the client was told that it is done: the one
-// that was asked for last, and the event by which it was applied.
+// acknowledged is the last change, by its asking, of which the client knows that it is done, and its event.
 type acknowledged struct {
 	*request
 	event int
@@ -139,9 +134,8 @@ func (j *judge) renew(o own, r *request) {
 	}
 }
 
-// late finds a change that came after one for which its client asked later, and
-// of which it had been told that it is done. Two that were under way at the same
-// time may come in either order.
+// late finds a change after one for which its client asked later, and which was acknowledged. Two that were
+// under way at the same time may come in either order.
 func (j *judge) late(i int, e history.Event, a *attempt) {
 	a.changed[e.Key] = i
 	if a.tenure == "" {
@@ -170,9 +164,8 @@ func (j *judge) lost() {
 	}
 }
 
-// doneBefore reports whether an attempt was answered as a duplicate of one that
-// changed the key. In histories of version 1 the storage does not tell of
-// duplicates.
+// doneBefore reports whether an attempt was a duplicate of one that changed the key. In histories of version 1
+// the storage does not tell of duplicates.
 func (j *judge) doneBefore(a *attempt, key string) bool {
 	duplicate := a.duplicate
 	if j.events[0].Run.Version < 2 {
@@ -182,8 +175,7 @@ func (j *judge) doneBefore(a *attempt, key string) bool {
 	return duplicate && changed
 }
 
-// denied finds changes that were applied, at whatever time, and of which the
-// client was told that they have no effect.
+// denied finds changes that were applied, and of which the client was told that they have no effect.
 func (j *judge) denied() {
 	for i, e := range j.events {
 		a := j.attempts[e.Request]

@@ -11,8 +11,7 @@ import (
 // starving is the time before a line of history.KindStarved of which that tells.
 const starving = time.Second
 
-// hunger is what the history says of processor time: the lines of who got none, and the
-// tenures for whose end the story waits.
+// hunger is who got no processor, line by line, and the tenures for whose end the story waits.
 type hunger struct {
 	lines   []int
 	awaited map[string]bool
@@ -31,8 +30,7 @@ func newHunger(events []history.Event) hunger {
 	return h
 }
 
-// starved says who of some lanes got no processor between two times, by the line that tells
-// of the longest time; "" is nobody.
+// starved says who of some lanes got no processor between two times, and longest; "" is nobody.
 func (j *judge) starved(from, to time.Duration, lanes ...string) string {
 	var most history.Event
 	for _, i := range j.hunger.lines {
@@ -47,8 +45,7 @@ func (j *judge) starved(from, to time.Duration, lanes ...string) string {
 	return fmt.Sprintf("the machine gave %s no processor for %.1f s of the second before %.3f s", most.Lane, most.Took.Seconds(), most.At.Seconds())
 }
 
-// lacked is for how long, in all, some lanes got no processor between two events, each line
-// taken whole.
+// lacked is for how long, in all, some lanes got no processor between two events, each line taken whole.
 func (j *judge) lacked(first, last int, lanes ...string) (all time.Duration) {
 	for _, i := range j.hunger.lines {
 		if e := j.events[i]; e.At > j.events[first].At && e.At-starving < j.events[last].At && slices.Contains(lanes, e.Lane) {
@@ -74,8 +71,7 @@ func (j *judge) runOut(i int, e history.Event, t *tenure) {
 	j.astray = append(j.astray, history.Violation{Kind: history.Starved, Before: -1, Event: i, Text: t.starved})
 }
 
-// gaveUp notes that something was not done, for which a client got no processor or those that
-// it asked.
+// gaveUp notes that something was not done, for which a client got no processor or those that it asked.
 func (j *judge) gaveUp(i int, e history.Event) (why string) {
 	asked := i - 1
 	for asked >= 0 && !asks(j.events[asked], e) {
@@ -101,8 +97,7 @@ func (j *judge) excuse(kind history.ViolationKind, before, i int, what, why stri
 		Text: fmt.Sprintf("%s (%s). But %s", what, kind, why)})
 }
 
-// violateUnlessStarved says that a time was too long, if it was too long without that for which
-// some lanes got no processor.
+// violateUnlessStarved says that a time was too long, less that for which lanes got no processor.
 func (j *judge) violateUnlessStarved(kind history.ViolationKind, l lap, i int, bound time.Duration, what string, lanes ...string) (violated bool) {
 	if l.took-j.lacked(l.since, i, lanes...) > bound {
 		j.violate(kind, l.since, i, "%s", what)

@@ -18,18 +18,15 @@ type scope struct {
 	comers  int       // how often somebody came to hold it or to queue for it
 	token   fence.Token
 	waits   []*wait
-	// Of the tenures that were granted so far, and of the exclusive ones, that which came
-	// last; nil: there is none.
+	// Of all tenures so far, and of the exclusive ones, the one that came last; nil: there is none.
 	latest, latestAlone *tenure
-	// What was done under it so far: by tenures of either mode, by exclusive ones,
-	// and what exclusive ones changed.
+	// What was done under it: by tenures of either mode, by exclusive ones, and what these changed.
 	used, usedAlone, changedAlone work
 	// Shared tenures that have begun their work, and that none of the others has outrun.
 	current []*tenure
 }
 
-// work is the event by which the latest tenure that came so far did something, and
-// its place in the order of tenures.
+// work is the event by which the latest tenure so far did something, and its place in their order.
 type work struct{ event, tenure int }
 
 func (w *work) note(i int, t *tenure) {
@@ -39,26 +36,24 @@ func (w *work) note(i int, t *tenure) {
 }
 
 type tenure struct {
-	name    string
-	order   int // of its grant in the scope, from 1
-	scope   *scope
-	client  string
-	came    int  // the event by which it came
-	holds   bool // the lock
-	grave   grave
-	event   int         // by which it was granted
-	granted int         // the place of that in the order of judgement
-	over    bool        // it has ended
-	ended   int         // at this place
-	starved string      // why, where the machine ended it and not the story
-	token   fence.Token // by the lock service's account
-	mode    fence.Mode
-	worked  map[string]int // client → its last request that was applied
-	said    bool           // that two of them did
-	// sequence is the highest of its requests that were applied, or had no answer.
-	sequence int64
-	// Of a shared tenure: that it has begun its work, and the first change under another
-	// one since then; 0: there was none.
+	name     string
+	order    int // of its grant in the scope, from 1
+	scope    *scope
+	client   string
+	came     int  // the event by which it came
+	holds    bool // the lock
+	grave    grave
+	event    int         // by which it was granted
+	granted  int         // the place of that in the order of judgement
+	over     bool        // it has ended
+	ended    int         // at this place
+	starved  string      // why, where the machine ended it and not the story
+	token    fence.Token // by the lock service's account
+	mode     fence.Mode
+	worked   map[string]int // client → its last request that was applied
+	said     bool           // that two of them did
+	sequence int64          // the highest of its requests that were applied, or had no answer
+	// A shared tenure has begun its work, and the first change under another one since; 0: none.
 	begun  bool
 	outrun int
 }
@@ -152,25 +147,21 @@ func (j *judge) try(e history.Event) {
 	j.tries[asked{e.Lane, e.Scope}] = try{free: len(s.open) == 0, comers: s.comers}
 }
 
-// notGranted judges that a client was told that it did not get a lock; starved says that the
-// machine may have been the reason.
+// notGranted judges that a client did not get a lock; starved says that the machine may be the reason.
 func (j *judge) notGranted(i int, e history.Event, starved string) {
 	s := j.scope(e.Scope)
-	// Who gives the lock back, because that came too late or to too few nodes, is told so in the
-	// moment in which the lock service tells that the tenure is over.
+	// Who gives the lock back, too late or from too few nodes, is told so when the tenure ends.
 	free := !slices.ContainsFunc(s.open, func(t *tenure) bool {
 		return e.Kind != history.KindFail || t.client != e.Lane || !j.questions.givenUp(t)
 	})
 	if e.Op == history.OpTryLock {
-		// Of two attempts that come together both may be told that they came too
-		// late. So it counts only where nobody else came.
+		// Two attempts that come together may both be told that they came too late, and do not count.
 		t := j.tries[asked{e.Lane, e.Scope}]
 		free = t.free && t.comers == s.comers
 	} else {
 		free = free && !j.handsOver(i, e)
 	}
-	// With a reason, the client did not ask for the lock at all, or lost its place
-	// in the queue with its own lease.
+	// With a reason, the client did not ask, or lost its place in the queue with its own lease.
 	what := fmt.Sprintf("%s did not get the lock %s, which was free", e.Lane, e.Scope)
 	switch {
 	case !free || e.Reason != "":
@@ -181,9 +172,8 @@ func (j *judge) notGranted(i int, e history.Event, starved string) {
 	}
 }
 
-// handsOver reports whether the lock is on its way to another client, which waits for it when this
-// one is told that it did not get it. A database that ends a deadlock tells one client so in the
-// moment in which the other one gets the lock.
+// handsOver reports whether the lock is on its way to another client, which waits for it: a database that ends a
+// deadlock tells one client so in the moment in which the other one gets the lock.
 func (j *judge) handsOver(i int, e history.Event) bool {
 	handover := j.events[0].Run.Handover
 	return handover > 0 && slices.ContainsFunc(j.events[i+1:], func(later history.Event) bool {

@@ -14,8 +14,7 @@ type whole struct {
 	done map[string]int // key → how often it changed it so far
 }
 
-// wholeOf is the change of several keys that a request is, or is a part of; nil:
-// none. Those that are made one key after the other are kept by their name.
+// wholeOf is the change of several keys that a request is, or is a part of, by its name; nil: none.
 func wholeOf(named map[string]*whole, e history.Event) *whole {
 	if e.Op != history.OpChange && e.PartOf == "" {
 		return nil
@@ -39,11 +38,8 @@ type set struct {
 	said map[int]bool // changes that were said to be half
 }
 
-func newSet(keys []string) *set { return &set{keys: keys, said: make(map[int]bool)} }
-
-// torn finds that somebody saw a half change: a holder of a later tenure by a
-// read, or, where t is nil, everybody at the end. Who reads without the lock
-// must be prepared for anything.
+// torn finds that somebody saw a half change: a holder of a later tenure by a read, or, where t is nil,
+// everybody at the end. Who reads without the lock must be prepared for anything.
 func (j *judge) torn(s *set, i int, e history.Event, t *tenure) {
 	if !slices.Contains(s.keys, e.Key) || e.Op == history.OpWrite || e.Op == history.OpDelete || j.isOpen(s) || j.whole(s) {
 		return
@@ -80,8 +76,7 @@ func (j *judge) lastOfAll(s *set) (last *change) {
 	return last
 }
 
-// whole reports whether one author changed all keys, or nobody any, and no change
-// is half done.
+// whole reports whether one author changed all keys, or nobody any, and no change is half done.
 func (j *judge) whole(s *set) bool {
 	first := author(j.lastOf(s.keys[0]))
 	for _, key := range s.keys {
@@ -98,8 +93,7 @@ func (s *set) complete(w *whole) bool {
 	return !slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(s.keys, key) && w.done[key] == 0 })
 }
 
-// author is who made a change: the tenure that the request names or, where it names
-// none, its client; "" of no change.
+// author is who made a change: the request's tenure or, where there is none, its client; "": no change.
 func author(c *change) string {
 	switch {
 	case c == nil:

@@ -6,9 +6,8 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// values follows what the storage holds, by what it applied: what a read finds, and
-// what is found at the end, is what was changed last. A storage that was started
-// again may have lost what it told nobody of.
+// values follows what the storage holds: a read, and the end, find what was changed last. A storage that was
+// started again may have lost what it told nobody of.
 type values struct {
 	*judge
 	changes map[string][]*change // key → those of it that are there, the last one last
@@ -25,8 +24,7 @@ type change struct {
 	found  bool    // by a read
 }
 
-// compareValues holds what was found against what was written, and says what was
-// lost with which restart.
+// compareValues holds what was found against what was written, and says what was lost with which restart.
 func (j *judge) compareValues(order []int) (lost map[int][]*change) {
 	v := values{judge: j, changes: make(map[string][]*change), open: make(map[string]bool), lost: make(map[int][]*change)}
 	for _, i := range order {
@@ -77,8 +75,7 @@ func (v *values) left(c *change, found history.Event) bool {
 	return !found.Missing && found.Value == v.events[c.event].Value
 }
 
-// mayBeLost reports whether a change may be gone: the storage was started again,
-// and had told nobody of it.
+// mayBeLost reports whether a change may be gone: the storage was restarted, and had told nobody of it.
 func (v *values) mayBeLost(c *change) bool {
 	return c.event < v.restart && !c.found && !c.by.acknowledged
 }

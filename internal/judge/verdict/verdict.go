@@ -15,7 +15,6 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Verdict is the judgement of a run.
 type Verdict struct {
 	Name       string              `json:"verdict"` // history.Safe, Corrupted, Blocked or Undecided
 	Violations []history.Violation `json:"violations,omitempty"`
@@ -26,8 +25,7 @@ type Verdict struct {
 	Overlaps   []history.Violation `json:"overlaps,omitempty"` // where Exclusive is false: the two grants
 	Fair       *bool               `json:"fair,omitempty"`     // the lock service granted in the order of requests; nil: it does not tell of its queue
 	Passed     []history.Violation `json:"passed,omitempty"`   // where Fair is false: who had queued, and the grant that came before theirs
-	// Undecided is what could not be seen: what became of a request, whether a time was too
-	// long. With one of these a verdict is never Safe.
+	// Undecided is what could not be seen, as what became of a request. Then no verdict is Safe.
 	Undecided []history.Violation `json:"undecided,omitempty"`
 	Final     map[string]string   `json:"final"`
 	// Mismatches are what is not as the run expects; none: it came out as it must.
@@ -79,9 +77,8 @@ func (j *judge) verdict() Verdict {
 	return v
 }
 
-// stray has a run of which the machine may have made another story be undecided where it is
-// not as expected: what came of the other story proves nothing. A violation that is not
-// expected stays one.
+// stray has a run be undecided if the machine may have made another story of it, and it is not as expected: that
+// story proves nothing. A violation that is not expected stays one.
 func (v *Verdict) stray(want history.Expect, astray []history.Violation) {
 	if len(v.Mismatches) == 0 || len(astray) == 0 || v.Name != history.Safe && v.Name != want.WantedVerdict() {
 		return
@@ -147,14 +144,6 @@ func (v *Verdict) compare(want history.Expect) {
 	}
 }
 
-// refusal is a reason for which the storage refuses; "" of any other.
-func refusal(reason string) string {
-	if slices.Contains(history.StepOutcomes, reason) {
-		return reason
-	}
-	return ""
-}
-
 // Noted are what make facts false, which is no harm by itself, and what cannot be known.
 func (v Verdict) Noted() []history.Violation {
 	return slices.Concat(v.Overlaps, v.Passed, v.Undecided)
@@ -163,8 +152,7 @@ func (v Verdict) Noted() []history.Violation {
 // OK reports whether the run came out as it must.
 func (v Verdict) OK() bool { return len(v.Mismatches) == 0 }
 
-// action is what a client asked for, by steps of these names, and what became of it; "": it
-// was not told yet.
+// action is what a client asked for, by steps of these names, and what became of it; "": not known yet.
 type action struct {
 	names  []string
 	became string
@@ -206,8 +194,10 @@ func outcome(e history.Event) string {
 	switch {
 	case e.Kind == history.KindUnknown:
 		return history.StepUnknown
+	case e.Kind == history.KindFail && slices.Contains(history.StepOutcomes, e.Reason):
+		return e.Reason
 	case e.Kind == history.KindFail:
-		return cmp.Or(refusal(e.Reason), history.StepFailed)
+		return history.StepFailed
 	case e.Kind != history.KindOK:
 		return ""
 	case e.Op == history.OpRead && e.Missing:

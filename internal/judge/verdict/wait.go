@@ -40,27 +40,23 @@ func (l *lane) hit(i int, e history.Event) bool {
 	case history.KindRestart:
 		l.paused, l.killed = false, false
 	case history.KindNetwork:
-		l.hitNetwork(e.Cause)
+		switch e.Cause {
+		case history.CausePartition:
+			l.cut = true
+		case history.CauseDeafen:
+			l.deaf = true
+		case history.CauseDelay:
+			l.delayed = true
+		case history.CauseDeliver:
+			l.delayed = false
+		case history.CauseHeal:
+			l.cut, l.deaf = false, false
+		}
 	default:
 		return false
 	}
 	l.last = i
 	return true
-}
-
-func (l *lane) hitNetwork(cause string) {
-	switch cause {
-	case history.CausePartition:
-		l.cut = true
-	case history.CauseDeafen:
-		l.deaf = true
-	case history.CauseDelay:
-		l.delayed = true
-	case history.CauseDeliver:
-		l.delayed = false
-	case history.CauseHeal:
-		l.cut, l.deaf = false, false
-	}
 }
 
 // wait is a client's lock that is under way.
@@ -79,8 +75,7 @@ type grave struct {
 	said, unsure bool
 }
 
-// stretch is how long a state lasts. Its time does not run while the machine or the lock
-// service stands still, and is measured anew after that.
+// stretch is how long a state lasts. Its time stops while machine or lock service stand still, and begins anew.
 type stretch struct {
 	since   int           // the event from which on the state lasts; 0: it does not
 	anew    int           // the event from which on the time runs; 0: it does not
@@ -103,7 +98,7 @@ func (l lap) tooLong(bound time.Duration) bool { return l.since > 0 && bound > 0
 func (j *judge) pass(s *stretch, i int, lasts, runs, awaited, anew bool) (one, all lap) {
 	var took time.Duration
 	if s.anew > 0 {
-		took = j.between(s.anew, i)
+		took = j.events[i].At - j.events[s.anew].At
 	}
 	if s.awaited && (!lasts || !runs || !awaited || anew) {
 		one = lap{s.anew, took}
@@ -127,8 +122,7 @@ func (j *judge) pass(s *stretch, i int, lasts, runs, awaited, anew bool) (one, a
 	return one, all
 }
 
-// watch measures for how long locks are free, or held by the dead, while clients wait
-// for them.
+// watch measures for how long locks are free, or held by the dead, while clients wait for them.
 func (j *judge) watch(i int, e history.Event) {
 	switch {
 	case e.Kind == history.KindGranted:
@@ -144,8 +138,7 @@ func (j *judge) watch(i int, e history.Event) {
 	}
 }
 
-// await takes in that a client asks for a lock, and perhaps waits for it, or is told what
-// became of that.
+// await takes in that a client asks for a lock, and perhaps waits for it, or is told what became of that.
 func (j *judge) await(i int, e history.Event) {
 	s := j.scope(e.Scope)
 	w := s.waitOf(e.Lane)
@@ -186,8 +179,7 @@ func (s *scope) waitOf(client string) *wait {
 	return nil
 }
 
-// measure ends the times that an event ends, and begins those that it begins. anew
-// says that it ends them all.
+// measure ends the times that an event ends, with anew all, and begins those that it begins.
 func (j *judge) measure(i int, s *scope, anew bool) {
 	runs := !j.lane(history.LaneLab).hindered() && !j.lane(j.events[0].Run.LockService()).hindered()
 	awaited := false
@@ -258,5 +250,3 @@ func (j *judge) unmeasured(since, i int, what string) {
 }
 
 func (j *judge) isEnd(i int) bool { return j.events[i].Kind == history.KindEnd }
-
-func (j *judge) between(first, last int) time.Duration { return j.events[last].At - j.events[first].At }

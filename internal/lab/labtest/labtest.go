@@ -23,9 +23,8 @@ import (
 	"github.com/fencelab/fencelab/internal/tools/need"
 )
 
-// Main is the TestMain of a lock service, whose test binary is its own servers, storage, clients
-// and janitor. So many tests run side by side, as runs mostly wait. ends end what the tests have
-// shared.
+// Main is the TestMain of a lock service, whose test binary is its own servers, storage, clients and janitor. So
+// many tests run side by side, as runs mostly wait. ends end what they share.
 func Main(m *testing.M, services []*service.Service, parallel int, ends ...func() error) {
 	proctest.Play(lab.Roles(services)...)
 	flag.Parse()
@@ -42,7 +41,6 @@ func Main(m *testing.M, services []*service.Service, parallel int, ends ...func(
 	os.Exit(code)
 }
 
-// Parse reads the scenarios of a pattern of file names.
 func Parse(t *testing.T, services []*service.Service, pattern string) (list []*scenario.Scenario) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -104,8 +102,7 @@ func InGo(of *service.Service, stories []*scenario.Scenario) (list []*scenario.S
 	return list
 }
 
-// Run runs a variant by processes of the test's own program, and holds it to what the
-// scenario expects and to what a history is. Without a history the test has failed.
+// Run runs a variant by the test's own program, and holds it to what is expected. No history: it has failed.
 func Run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options) []history.Event {
 	t.Helper()
 	events, judged, err := run(t, s, v, o)
@@ -128,8 +125,7 @@ func run(t *testing.T, s *scenario.Scenario, v *scenario.Variant, o lab.Options)
 	return events, judged, err
 }
 
-// Stories are what the tests of a service tell: what lies in testdata, and in the long form what is
-// shipped, too. That package e2e tells each time, by gcsim itself.
+// Stories are testdata's and, in the long form, what is shipped, which package e2e tells by gcsim itself.
 func Stories(t *testing.T, of *service.Service) []*scenario.Scenario {
 	t.Helper()
 	services := []*service.Service{of}
@@ -140,8 +136,7 @@ func Stories(t *testing.T, of *service.Service) []*scenario.Scenario {
 	return stories
 }
 
-// Recipe is a way to take locks, of which a table says what it does. Its settings are in
-// the form "by: fenced, renew: watchdog".
+// Recipe is a way to take locks, for a table. Its settings have the form "by: fenced, renew: watchdog".
 type Recipe struct {
 	Name    string
 	Service string
@@ -192,9 +187,8 @@ func (p Property) story(t *testing.T, services []*service.Service, r Recipe) *sc
 	return parse(t, services, file, []byte(b.String()))
 }
 
-// Table tells the story of each property of each recipe, by processes of the test's own
-// program, and returns what became of them, as Markdown. A property without a sense for a
-// recipe has a dash.
+// Table tells the story of each property of each recipe, by processes of the test's own program, and returns
+// what came of them as Markdown. A property without a sense for a recipe has a dash.
 func Table(t *testing.T, of *service.Service, recipes []Recipe, properties []Property) string {
 	servers := Share(t)
 	cells := make([][]string, len(recipes))

@@ -17,7 +17,6 @@ const (
 	maxLogged = 1 << 12 // requests that are kept
 )
 
-// Exchange is a request and what came of it.
 type Exchange struct {
 	Method string   `json:"method"`
 	Path   string   `json:"path"`
@@ -83,7 +82,6 @@ func newHTTP(t http.RoundTripper) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// forget begins a new log, and new connections.
 func (c *client) forget() {
 	c.kept.CloseIdleConnections()
 	c.mu.Lock()
@@ -98,9 +96,8 @@ func (c *client) logged() ([]Exchange, int) {
 	return c.log, c.asked
 }
 
-// ask sends a request, and returns any answer that is one. The error is an
-// *UnansweredError. Who closes connections may do that right under a request that came on one
-// that was left open: then it is made once more.
+// ask sends a request, and returns any answer. The error is an *UnansweredError. A connection that was left open
+// may close under a request: then that is made once more.
 func (c *client) ask(ctx context.Context, base string, e Exchange) (program.Answer, error) {
 	if e.Kept {
 		a, err := c.askOnce(ctx, base, e)

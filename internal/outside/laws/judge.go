@@ -1,5 +1,4 @@
-// Package laws judges a storage that is not ours by the laws of fencetest, over HTTP, and
-// shows the requests by which it breaks one.
+// Package laws judges a storage that is not ours by the laws of fencetest, over HTTP, and shows how it breaks them.
 package laws
 
 import (
@@ -19,8 +18,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
-// Options of Judge. A storage is either there already, at one or two URLs, or run by one or
-// two commands; where there are two, both work on the same data.
+// Options of Judge. The storage is there, at one or two URLs, or run by one or two commands; two share data.
 type Options struct {
 	URLs     []string
 	Commands []string
@@ -32,7 +30,6 @@ type Options struct {
 	Tell     func(Report, Result) // is told of each law when it has been judged; nil: nobody is
 }
 
-// How a law came out.
 const (
 	Holds     = "holds"
 	Fails     = "fails"
@@ -40,7 +37,6 @@ const (
 	NotJudged = "not judged" // the storage did not answer, and still does not
 )
 
-// Result is what came of one law.
 type Result struct {
 	Law      string        `json:"law"`
 	Doc      string        `json:"doc"` // the law, in a sentence
@@ -53,14 +49,12 @@ type Result struct {
 	Seconds  float64       `json:"seconds"` // that it took
 }
 
-// Report is what came of all.
 type Report struct {
 	Storage string   `json:"storage"`
 	Speaks  Speaks   `json:"speaks"`
 	Results []Result `json:"laws"`
 }
 
-// Count returns how many laws came out so.
 func (r Report) Count(outcome string) (n int) {
 	for _, result := range r.Results {
 		if result.Outcome == outcome {
@@ -70,13 +64,11 @@ func (r Report) Count(outcome string) (n int) {
 	return n
 }
 
-// Summary says in a sentence what came of all.
 func (r Report) Summary() string {
 	return fmt.Sprintf("laws: %d hold, %d fail, %d were left out, %d could not be judged",
 		r.Count(Holds), r.Count(Fails), r.Count(LeftOut), r.Count(NotJudged))
 }
 
-// Bounds of a judgement.
 const (
 	lawDeadline = 10 * time.Minute
 	maxDead     = 3 // laws in a row that could not be judged: then no other is tried
@@ -112,8 +104,7 @@ type judge struct {
 	speaks Speaks
 }
 
-// Ask finds out what a storage speaks. An error says why it cannot be asked, or that it speaks
-// nothing.
+// Ask finds out what a storage speaks. An error says why it cannot be asked, or that it speaks nothing.
 func Ask(ctx context.Context, o Options) (speaks Speaks, err error) {
 	j, err := newJudge(o)
 	if err != nil {
@@ -204,7 +195,6 @@ func chosen(names []string) ([]Law, error) {
 	return slices.DeleteFunc(list, func(l Law) bool { return !slices.Contains(names, l.Name) }), nil
 }
 
-// judge judges one law, on a fresh storage.
 func (j *judge) judge(ctx context.Context, l Law) (r Result) {
 	r = Result{Law: l.Name, Doc: l.Doc, Began: time.Now()}
 	defer func() {
@@ -275,8 +265,7 @@ func (j *judge) silent(ctx context.Context) error {
 	return errors.Join(err, j.ended())
 }
 
-// begin returns a part of the storage that nobody has used. For each law the storage is
-// made fresh where it can be.
+// begin returns a part of the storage that nobody has used: of a fresh one, where gcsim can make one.
 func (j *judge) begin(ctx context.Context) (store, error) {
 	if j.used {
 		if err := j.fresh(ctx); err != nil {
@@ -330,8 +319,7 @@ const (
 	tried      = 200              // by which the storage shows how quick it is
 )
 
-// manyMarksStay checks the law with so many scopes that it is over in about a minute, also of
-// a storage that is slow.
+// manyMarksStay has as many scopes as the law takes about a minute for, also of a slow storage.
 func (j *judge) manyMarksStay(ctx context.Context, l fencetest.Law) error {
 	s := j.subject()
 	if s.Marks = j.scopes; s.Marks == 0 {
@@ -344,8 +332,7 @@ func (j *judge) manyMarksStay(ctx context.Context, l fencetest.Law) error {
 	return l.Check(ctx, s)
 }
 
-// scopesFor is how many scopes there are for a storage that has taken so long for those that
-// were tried.
+// scopesFor is how many scopes there are for a storage that has taken so long for those that were tried.
 func scopesFor(took time.Duration) int {
 	return min(max(minScopes, int(scopesTime*tried/max(took, 1))), maxScopes)
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// How long lateBodyIsNoWayIn waits for the storage to have read headers, of which nothing
-// tells, and for a holder's write that the other request may hold up.
+// How long headers may take to be read, of which nothing tells, and how long a holder's write is held up.
 const (
 	headersRead = 500 * time.Millisecond
 	heldUp      = 2 * time.Second

@@ -13,8 +13,7 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// place is where a storage is: one that is there already, or one that commands run. There are two
-// URLs or commands where two processes work on the same data.
+// place is where a storage is: already there, or run by commands. Two URLs or commands work on the same data.
 type place struct {
 	given    []string // URLs of one that is there already
 	commands []string
@@ -41,8 +40,7 @@ func (p *place) hasDir() bool {
 	return slices.ContainsFunc(p.commands, func(command string) bool { return strings.Contains(command, "{dir}") })
 }
 
-// fresh makes a storage empty that commands run: it ends, and another one starts in a directory
-// of its own.
+// fresh makes a storage of commands empty: it ends, and another one starts in a directory of its own.
 func (p *place) fresh(ctx context.Context) error {
 	if err := p.kill(); err != nil {
 		return err

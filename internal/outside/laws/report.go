@@ -14,7 +14,6 @@ import (
 // OK reports whether at least one law holds and none fails or could not be judged.
 func (r Report) OK() bool { return r.Count(Holds) > 0 && r.Count(Fails)+r.Count(NotJudged) == 0 }
 
-// JSON writes the report as one JSON document.
 func (r Report) JSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -93,8 +92,7 @@ const (
 	maxAgain    = 100
 )
 
-// again has the lines for a shell by which requests are made once more, on names that
-// nobody has used, and what the storage answered.
+// again has lines for a shell that make requests once more, on unused names, and the storage's answers.
 func (j *judge) again(requests []Exchange) []string {
 	if len(requests) == 0 {
 		return nil

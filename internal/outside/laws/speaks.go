@@ -34,7 +34,6 @@ type Speaks struct {
 // ByScope reports whether requests name the lock under which they are.
 func (s Speaks) ByScope() bool { return s.Protocol == protocolV1 }
 
-// String tells of it in a line.
 func (s Speaks) String() string {
 	with := map[bool]string{true: ", with ", false: ", without "}
 	return "it speaks " + s.Protocol + with[s.Sequence] + "sequence numbers" + with[s.Shared] + "shared claims" +
@@ -76,8 +75,8 @@ func (j *judge) ask(ctx context.Context) (Speaks, error) {
 	return says, nil
 }
 
-// answersAsContrib makes a request that both protocols understand: contrib/lock's own storage
-// takes any path and method, and ends when a body is not JSON.
+// answersAsContrib makes a request that both protocols understand: contrib/lock's own storage takes any path
+// and method, and ends when a body is not JSON.
 func (j *judge) answersAsContrib(ctx context.Context) bool {
 	v := v1{j.view()}
 	a, _ := v.do(ctx, http.MethodPut, tokenOf(34), asked, `{"op":"read","key":"asked"}`)
@@ -124,8 +123,7 @@ func asksShared(ctx context.Context, v v1) bool {
 			return false
 		}
 	}
-	// An exclusive claim is stale by now: else the storage has refused nothing that was shared
-	// because of a hole.
+	// An exclusive claim is stale now: else the storage refused nothing because it has a hole.
 	return errors.Is(v.Write(ctx, tokenOf(35), asked, "35"), fence.ErrStale)
 }
 
@@ -173,8 +171,7 @@ func asksBatch(ctx context.Context, v v1) bool {
 // writtenLate is for how long a storage that is told a directory may leave its data in memory.
 const writtenLate = 6 * time.Second
 
-// isDurable finds out whether a storage that a command runs keeps its data. One that loses
-// what it was told last, and not what came before, keeps it, and is held to the laws.
+// isDurable finds out whether a command's storage keeps its data, though it may lose what it was told last.
 func (j *judge) isDurable(ctx context.Context) (bool, error) {
 	keeps, err := j.keepsAfter(ctx, 0)
 	if keeps || err != nil || !j.hasDir() {

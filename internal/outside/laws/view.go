@@ -13,8 +13,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
-// view is a part of a storage that looks empty: all its scopes and keys have a prefix that
-// nobody has used before.
+// view is a part of a storage that looks empty: its scopes and keys have a prefix that is new.
 type view struct {
 	client *client
 	base   string // URL of the storage
@@ -70,8 +69,7 @@ func (s v1) Read(ctx context.Context, c fence.Claim, key string) (value string, 
 	return a.Body, true, nil
 }
 
-// do makes a request of a key. 404 is the answer to a read of what is not there, and a success
-// of a delete: there is nothing to delete.
+// do makes a request of a key. 404 answers a read of what is not there, and is a success of a delete.
 func (s v1) do(ctx context.Context, method string, c fence.Claim, key, body string) (program.Answer, error) {
 	e := Exchange{Method: method, Path: s.path(key), Header: s.header(c), Body: body}
 	a, err := s.client.ask(ctx, s.base, e)
@@ -112,8 +110,7 @@ func (v view) stale(c fence.Claim, a program.Answer) error {
 	return stale
 }
 
-// contrib is a view by the protocol of etcd's contrib/lock: POST / with JSON. A key is its
-// own scope there, nothing is deleted, and a read has no token.
+// contrib is a view by contrib/lock's POST /. A key is its own scope, there is no delete, reads have no token.
 type contrib struct{ view }
 
 func (s contrib) at(base string) store { s.base = base; return s }

@@ -33,8 +33,7 @@ func noScopeIsNoWayIn(s *steps) {
 	s.ownScope("empty", fencehttp.HeaderScope+": ")
 }
 
-// ownScope makes a fresh and a stale write of a key without a scope, or with what there is in
-// place of one. Both may be refused, but not the first alone.
+// ownScope makes a fresh and a stale write of a key without a scope. The first may not be refused alone.
 func (s *steps) ownScope(name string, scope ...string) {
 	if s.err != nil {
 		return
@@ -70,8 +69,7 @@ func (s *steps) encoded(key string) string {
 	return program.PathKV + fmt.Sprintf("%%%02X", name[0]) + name[1:]
 }
 
-// otherWaysAreClosed asks for no more than that data and mark stay as they are: a storage
-// may answer what it likes to what it does not know.
+// otherWaysAreClosed asks that data and mark stay, whatever the storage answers to what it does not know.
 func otherWaysAreClosed(s *steps) {
 	name := s.name(key)
 	stale := []string{s.scope(), token("34")}
@@ -189,7 +187,6 @@ func connectionsKeepNothing(s *steps) {
 	s.write(34, "stale", fence.ErrStale)
 }
 
-// batch writes a value at a key by a batch of one.
 func (s v1) batch(ctx context.Context, c fence.Claim, key, value string) (program.Answer, error) {
 	body := fmt.Sprintf(`{"ops": [{"op": "write", "key": %q, "val": %q}]}`, s.name(key), value)
 	header := append(s.header(c), "Content-Type: application/json")

@@ -37,8 +37,7 @@ const (
 
 func claim(t fence.Token) fence.Claim { return fence.Claim{Scope: lock, Token: t} }
 
-// steps makes requests of one view. After the first that does not come out as it must there
-// are no others.
+// steps makes requests of one view. The first that does not come out as it must is the last.
 type steps struct {
 	v1
 	judge *judge
@@ -101,7 +100,6 @@ func (s *steps) write(t fence.Token, value string, want error) {
 	}
 }
 
-// stays wants a value at the key, after what.
 func (s *steps) stays(value, after string) {
 	if s.err != nil {
 		return
@@ -136,7 +134,6 @@ func (s *steps) answer(e Exchange, what string) (a program.Answer) {
 	return a
 }
 
-// tries makes a request whose answer does not matter.
 func (s *steps) tries(e Exchange) {
 	if s.err == nil {
 		_, _ = s.client.ask(s.ctx, s.base, e)

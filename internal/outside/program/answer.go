@@ -25,9 +25,8 @@ const (
 	MaxShown   = 200      // bytes of a body that are shown to people
 )
 
-// NewTransport sends requests to a storage that is not ours, through no proxy and by HTTP/1.1.
-// Each request has a connection of its own: a server that serves one connection at a time can
-// be asked by several.
+// NewTransport sends requests to a storage that is not ours, without a proxy and by HTTP/1.1, each on its own
+// connection: so several can ask a server that serves one at a time.
 func NewTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy, t.DisableKeepAlives, t.DisableCompression = nil, true, true
@@ -36,7 +35,6 @@ func NewTransport() *http.Transport {
 	return t
 }
 
-// Answer is what a storage said.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -101,7 +99,6 @@ func Did(err error, within time.Duration) string {
 	return fmt.Sprintf("gave no answer that is HTTP (%v)", err)
 }
 
-// Shown is the beginning of a text.
 func Shown(s string) string {
 	if len(s) > MaxShown {
 		return strings.ToValidUTF8(s[:MaxShown], "") + "…"

@@ -26,21 +26,16 @@ import (
 // tells of changes is that in which they were made.
 type Gate struct {
 	// Tell is told what became of each request, in their order, in the lane of the storage.
-	Tell func(history.Event)
-	// Fail is told of an answer that means nothing in the protocol of docs/your-storage.md.
-	Fail func(error)
-	// Prefix is that of all keys and scopes in the storage. The account is without it.
-	Prefix string
-	// Whole says that the storage serves one connection at a time. Its requests go on when all
-	// of them is there: one that waits for its body would keep all others out.
+	Tell   func(history.Event)
+	Fail   func(error) // told of an answer that means nothing in the protocol of docs/your-storage.md
+	Prefix string      // that of all keys and scopes in the storage; the account is without it
+	// Whole says that the storage serves one connection at a time. Requests go on only when all of
+	// them is there: one that waits for its body would keep others out.
 	Whole bool
-	// Contrib says that the storage speaks contrib/lock's POST /. Its requests go on when all of
-	// them is there, too: the body has the version. The version of a write is its token; a read
-	// shows none. Its keys are their own scopes: that scopes are the same is for the story to see.
+	// Contrib says that the storage speaks contrib/lock's POST /. Requests go on when all of them is there,
+	// too: the body has the version, which is the token of a write; a read has none. Keys are their scopes.
 	Contrib bool
-	// Within is for how long the storage may take to answer, once all of a request was passed
-	// on to it; at first 10 s.
-	Within time.Duration
+	Within  time.Duration // how long the storage may take to answer a whole request; at first 10 s
 
 	name      string // of the storage, in errors
 	listener  net.Listener
@@ -65,8 +60,7 @@ type life struct {
 	end context.CancelFunc
 }
 
-// NewGate makes a gate on a free port of loopback, behind which nobody serves yet. The name is
-// that of the storage, in errors.
+// NewGate makes a gate on a free port of loopback, before nobody yet. name is the storage's, in errors.
 func NewGate(name string) (*Gate, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,11 +79,9 @@ func (g *Gate) Open() {
 	g.running.Go(func() { _ = g.server.Serve(g.listener) }) // it ends with Close
 }
 
-// Addr is where clients find the storage, host:port.
 func (g *Gate) Addr() string { return g.listener.Addr().String() }
 
-// Serve says where the storage is from now on, and that it has begun anew. Of what has not gone
-// through yet it gets the whole.
+// Serve says where the storage is now, begun anew. Requests that have not gone through go there, whole.
 func (g *Gate) Serve(url string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,7 +92,6 @@ func (g *Gate) Serve(url string) {
 	g.now.Context, g.now.end = context.WithCancel(g.ctx)
 }
 
-// Leave says that nobody serves.
 func (g *Gate) Leave() { g.Serve("") }
 
 func (g *Gate) life() life {
@@ -109,8 +100,7 @@ func (g *Gate) life() life {
 	return g.now
 }
 
-// Settle returns when all is told of the requests that have gone through. From now on a
-// request waits no more for its turn if its client has hung up.
+// Settle returns when all is told of what has gone through. Clients that hang up lose their turn from now on.
 func (g *Gate) Settle(ctx context.Context) error {
 	g.finish()
 	select {
@@ -124,7 +114,6 @@ func (g *Gate) Settle(ctx context.Context) error {
 	}
 }
 
-// Close breaks off what is under way.
 func (g *Gate) Close() {
 	g.close()
 	_ = g.server.Close()
@@ -132,7 +121,6 @@ func (g *Gate) Close() {
 	g.running.Wait()
 }
 
-// ServeHTTP implements http.Handler.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.URL.Path == "/healthz" {
 		return // a client looks whether somebody is there, and the gate is
@@ -208,8 +196,7 @@ type passage struct {
 	has bool // it has the turn
 }
 
-// take waits for the turn. From then on the storage has its time to answer, whether or not the
-// client waits for that.
+// take waits for the turn. From then on the storage has its time to answer, whoever waits for that.
 func (p *passage) take() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,8 +215,7 @@ func (p *passage) take() error {
 	return nil
 }
 
-// await waits for the turn. A client that has closed its sending side may still read the
-// answer, and may have left: while the story goes on, its request is passed on.
+// await waits for the turn. A client that closed its sending side may still read: its request is passed on.
 func (p *passage) await() error {
 	var left <-chan struct{}
 	for over := p.over.Done(); ; {
@@ -339,7 +325,6 @@ type lateBody struct {
 	rest *strings.Reader
 }
 
-// Read implements io.Reader.
 func (b *lateBody) Read(into []byte) (int, error) {
 	if b.rest == nil {
 		body, err := b.body()

@@ -1,5 +1,4 @@
-// Package program runs a storage or a lock service that is a command of the user's, as a
-// process that can be killed and started again on the same data.
+// Package program runs a user's storage or lock service, which can be killed and started on the same data.
 package program
 
 import (
@@ -31,10 +30,8 @@ type Server struct {
 	Name    string // in errors
 	Command string // for a shell
 	Dir     string // for its files; every Start gets the same
-	// Stays: every Start gets the same address, too.
-	Stays bool
-	// Listen begins to read what a process of it says on standard output. nil: nobody wants
-	// to know.
+	Stays   bool   // every Start gets the same address, too
+	// Listen begins to read what a process of it says on standard output. nil: nobody wants to know.
 	Listen func(*proc.Process)
 
 	group   *proc.Group
@@ -56,7 +53,6 @@ func New(g *proc.Group, name, command, dir string) (*Server, error) {
 // Addr is where it listens. A Start changes it, unless it stays.
 func (s *Server) Addr() string { return s.addr }
 
-// URL is where it is asked by HTTP.
 func (s *Server) URL() string { return "http://" + s.addr }
 
 // Process is the one that runs, or ran last.
@@ -103,8 +99,7 @@ func (s *Server) listens(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Kill sends SIGKILL to the server and to all processes in its process group, and returns when
-// nobody listens at its address. It is no error if the server has ended before.
+// Kill ends the server's process group by SIGKILL, if it has not ended, and returns when nobody listens.
 func (s *Server) Kill() error {
 	if s.process == nil {
 		return nil

@@ -23,8 +23,7 @@ const (
 
 const headerRequestID = "X-Request-Id"
 
-// Prefixed is what a scope or a key is called in a storage, below a prefix. Slashes at its
-// beginning stay there: a storage may take them off.
+// Prefixed is a scope or a key below a prefix. Slashes stay in front: a storage may take them off.
 func Prefixed(prefix, name string) string {
 	rest := strings.TrimLeft(name, "/")
 	return name[:len(name)-len(rest)] + prefix + rest
@@ -77,7 +76,6 @@ func (g *Gate) parse(r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// String is the request as the storage sees it.
 func (q *request) String() string {
 	text := strings.TrimSpace(q.method + " " + q.path + " " + Shown(q.body))
 	for _, name := range []string{fencehttp.HeaderScope, fencehttp.HeaderToken, fencehttp.HeaderSequence, fencehttp.HeaderMode} {
@@ -206,8 +204,8 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), http.StatusBadRequest)
 }
 
-// ContribRequest is the body of a request in the protocol of etcd's contrib/lock: POST /. A key
-// is its own scope there, nothing is deleted, and the version of a read means nothing.
+// ContribRequest is the body in the protocol of etcd's contrib/lock, POST /. A key is its own scope, nothing is
+// deleted, and the version of a read means nothing.
 type ContribRequest struct {
 	Op      string      `json:"op"` // read or write
 	Key     string      `json:"key"`
@@ -215,14 +213,12 @@ type ContribRequest struct {
 	Version fence.Token `json:"version"`
 }
 
-// ContribAnswer is the body of an answer.
 type ContribAnswer struct {
 	Val     string      `json:"val"`
 	Version fence.Token `json:"version"`
 	Err     *string     `json:"err"` // "": it was done
 }
 
-// ParseContrib reads an answer of that form.
 func ParseContrib(a Answer) (said ContribAnswer, err error) {
 	if err = json.Unmarshal([]byte(a.Body), &said); err == nil && said.Err == nil {
 		err = errors.New("it has no member err")
@@ -233,7 +229,6 @@ func ParseContrib(a Answer) (said ContribAnswer, err error) {
 // Stale reports whether the answer to a write refuses its version.
 func (c ContribAnswer) Stale() bool { return strings.Contains(*c.Err, "version") }
 
-// toContrib has the request go on in contrib/lock's form.
 func (q *request) toContrib() error {
 	if q.asked.Op != history.OpRead && q.asked.Op != history.OpWrite {
 		return fmt.Errorf("contrib/lock's protocol has no %s", q.asked.Op)
@@ -243,7 +238,6 @@ func (q *request) toContrib() error {
 	return nil
 }
 
-// contribBody is the body that the storage gets.
 func (q *request) contribBody() (string, error) {
 	if !utf8.ValidString(q.asked.Key + q.asked.Value) {
 		return "", errors.New("contrib/lock's protocol carries nothing but UTF-8")
@@ -257,8 +251,7 @@ func (q *request) contribBody() (string, error) {
 	return q.body, err
 }
 
-// contribMeaning is as meaning, of an answer of contrib/lock's form. A key that has no value is
-// not there.
+// contribMeaning is meaning for contrib/lock's form. A key that has no value is not there.
 func (q *request) contribMeaning(a Answer) (done history.Event, err error) {
 	done = q.asked
 	reads := q.asked.Op == history.OpRead

@@ -1,5 +1,4 @@
-// Package stage has a lock service and a storage outside of a run, and their accounts: for
-// programs of the user's that no story tells about.
+// Package stage has a lock service and a storage outside of a run, and their accounts, for users' programs.
 package stage
 
 import (
@@ -43,17 +42,8 @@ type Account struct {
 	Requests []kv.Line
 }
 
-// Granted is the grant of a tenure of a lock; ok if there is one.
-func (a *Account) Granted(lock, tenure string) (e history.Event, ok bool) {
-	return a.find(history.KindGranted, lock, tenure)
-}
-
-// Ended is the end of a tenure of a lock; ok if it is over.
-func (a *Account) Ended(lock, tenure string) (e history.Event, ok bool) {
-	return a.find(history.KindEnded, lock, tenure)
-}
-
-func (a *Account) find(kind history.Kind, lock, tenure string) (e history.Event, ok bool) {
+// Find is the grant, or the end, of a tenure of a lock; ok if there is one.
+func (a *Account) Find(kind history.Kind, lock, tenure string) (e history.Event, ok bool) {
 	i := slices.IndexFunc(a.Tenures, func(e history.Event) bool { return e.Kind == kind && e.Scope == lock && e.Tenure == tenure })
 	if i < 0 {
 		return e, false
@@ -61,18 +51,8 @@ func (a *Account) find(kind history.Kind, lock, tenure string) (e history.Event,
 	return a.Tenures[i], true
 }
 
-// Asked are the requests of an ID.
-func (a *Account) Asked(id string) (list []kv.Line) {
-	for _, l := range a.Requests {
-		if l.ID == id {
-			list = append(list, l)
-		}
-	}
-	return list
-}
-
-// Open starts servers of a lock service, or joins those at endpoints, and begins the account of
-// some locks. exe is a program that has the lab's roles, world has all settings of the servers.
+// Open starts servers of a lock service, or joins those at endpoints, and begins the account of locks. exe has
+// the lab's roles, world all settings of the servers.
 func Open(ctx context.Context, exe string, s *service.Service, world setting.Values, endpoints, locks []string) (*Stage, error) {
 	g, err := proc.NewGroup(exe)
 	if err != nil {
@@ -97,7 +77,6 @@ func Open(ctx context.Context, exe string, s *service.Service, world setting.Val
 	return c, nil
 }
 
-// Close ends the accounts, and all processes of the stage.
 func (c *Stage) Close() error {
 	close(c.over)
 	c.cancel()
@@ -161,7 +140,6 @@ func (c *Stage) Await(ctx context.Context, what string, has func(*Account) bool)
 	}
 }
 
-// See shows the accounts as they are.
 func (c *Stage) See(look func(*Account)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,8 +18,7 @@ import (
 
 const maxBody = 16 << 20 // bytes of a request that is held
 
-// gate is a proxy before the storage. It holds each request that may change something until it
-// is told to let it pass.
+// gate is a proxy before the storage. It holds what may change something until it is told to let it pass.
 type gate struct {
 	to       *url.URL // of the storage
 	addr     string   // of the gate
@@ -29,7 +28,6 @@ type gate struct {
 	closed   chan struct{}
 }
 
-// request is one that may change something.
 type request struct {
 	method, path string
 	header       http.Header
@@ -78,8 +76,7 @@ func (g *gate) close() {
 	g.out.CloseIdleConnections()
 }
 
-// ServeHTTP takes requests to the gate itself, which are for the storage, and those of a client
-// for whom the gate is the proxy.
+// ServeHTTP takes requests to the gate, which are for the storage, and those of clients whose proxy it is.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect:
@@ -141,16 +138,15 @@ func (g *gate) forward(w http.ResponseWriter, r *http.Request, to *url.URL) (got
 			http.Error(w, "the storage gave no answer: "+err.Error(), http.StatusBadGateway)
 		},
 	}
-	// What was sent arrives, also if the client does not wait for the answer. A context that
-	// cannot end would let the proxy look for itself whether the client is there.
+	// What was sent arrives, also without its client. A context that cannot end would let the proxy look
+	// for itself whether the client is there.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
 	proxy.ServeHTTP(w, r.WithContext(ctx))
 	return got
 }
 
-// again makes the same request as another client, with another token where the first one had
-// its own.
+// again makes the same request as another client, with another token where the first one had its own.
 func (g *gate) again(ctx context.Context, q *request, token, other string) answer {
 	r, err := http.NewRequestWithContext(ctx, q.method, q.path, bytes.NewReader(q.body))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package watch stops a program of the user's while it holds a lock, lets another client take
-// the lock, and sees whether the program's late write gets in.
+// Package watch stops a user's program while it holds a lock, has another client take that, and sees whether
+// the program's late write gets in.
 package watch
 
 import (
@@ -20,7 +20,6 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// Options of Watch.
 type Options struct {
 	Command   []string // a program, and its arguments
 	Service   *service.Service
@@ -36,7 +35,6 @@ type Options struct {
 	Output    io.Writer // gets what the program says
 }
 
-// When the program is stopped.
 const (
 	AtWrite = "write" // when its first write under the lock is on its way to the storage
 	AtGrant = "grant" // when the lock is granted to it
@@ -51,8 +49,7 @@ type watch struct {
 	seen    int // tenures of the account that are of no interest
 }
 
-// Watch runs the program, and reports history.Safe or history.Corrupted. An error says why that
-// could not be seen.
+// Watch reports history.Safe or history.Corrupted. An error says why that could not be seen.
 func Watch(ctx context.Context, o Options) (verdict string, err error) {
 	if o.Service.Dial == nil {
 		return "", fmt.Errorf("the client that takes the lock after the program: %w", o.Service.NoClient)
@@ -167,7 +164,7 @@ func (w *watch) granted(ctx context.Context, within time.Duration) (e history.Ev
 		e, has = w.holder(a)
 		return has
 	})
-	if err != nil && isClosed(w.program.Done()) {
+	if err != nil && service.IsClosed(w.program.Done()) {
 		err = fmt.Errorf("it ended before it had the lock %s: %w", w.Lock, w.program.Ended())
 	}
 	return e, err
@@ -193,25 +190,21 @@ func (w *watch) firstWrite(ctx context.Context) (q *request, tenure history.Even
 			return nil, tenure, err
 		}
 		if q == nil {
-			return nil, tenure, w.silent("before it wrote anything by FENCELAB_STORAGE")
+			if service.IsClosed(w.program.Done()) {
+				return nil, tenure, fmt.Errorf("it ended before it wrote anything by FENCELAB_STORAGE: %w", w.program.Ended())
+			}
+			return nil, tenure, fmt.Errorf("it went on for %v before it wrote anything by FENCELAB_STORAGE", w.Patience)
 		}
 		// The account of a grant may lag behind a write under it.
 		if tenure, err = w.granted(ctx, 2*time.Second); err == nil {
 			return q, tenure, nil
 		}
-		if isClosed(w.program.Done()) {
+		if service.IsClosed(w.program.Done()) {
 			return nil, tenure, err
 		}
 		w.Say("%s %s comes, and nobody holds %s: it passes", q.method, q.path, w.Lock)
 		close(q.pass)
 	}
-}
-
-func (w *watch) silent(before string) error {
-	if isClosed(w.program.Done()) {
-		return fmt.Errorf("it ended %s: %w", before, w.program.Ended())
-	}
-	return fmt.Errorf("it went on for %v %s", w.Patience, before)
 }
 
 // next is the next request to change something; nil: the program has ended, or the time is over.
@@ -228,8 +221,7 @@ func (w *watch) next(ctx context.Context, within time.Duration) (*request, error
 	}
 }
 
-// succeed stops the program until its tenure is over and another client has the lock. It returns
-// the token of that client; "" is none.
+// succeed stops the program until another client has the lock, and returns that one's token; "": none.
 func (w *watch) succeed(ctx context.Context, tenure history.Event) (token string, err error) {
 	if err := w.program.Pause(); err != nil {
 		return "", err
@@ -241,7 +233,7 @@ func (w *watch) succeed(ctx context.Context, tenure history.Event) (token string
 		fmt.Errorf("after %v it still holds the lock: is its lease longer (--patience), or is it renewed by a process outside of the command's process group?", w.Patience))
 	defer cancel()
 	err = w.stage.Await(within, "the end of its lease", func(a *stage.Account) bool {
-		_, ended := a.Ended(w.Lock, tenure.Tenure)
+		_, ended := a.Find(history.KindEnded, w.Lock, tenure.Tenure)
 		return ended
 	})
 	if err != nil {
@@ -273,8 +265,7 @@ func withToken(token string) string {
 	return " with token " + token
 }
 
-// let lets the other client make the program's request, and then the program, which has lost
-// its lock; and sees what becomes of all that the program asks for after that.
+// let has the other client make the program's request, and then the program, and sees what comes of that.
 func (w *watch) let(ctx context.Context, late *request, tenure history.Event, token string) (verdict string, err error) {
 	other := w.gate.again(ctx, late, tokenOf(tenure), token)
 	w.Say("the other client asks for %s %s: %v", late.method, late.path, other)
@@ -302,13 +293,4 @@ func (w *watch) let(ctx context.Context, late *request, tenure history.Event, to
 		}
 	}
 	return verdict, nil
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

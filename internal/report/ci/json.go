@@ -35,9 +35,7 @@ type run struct {
 	*story.Facts           // beside the verdict; absent without one
 }
 
-// JSON writes what came of runs as one JSON document: ok, summary and runs, of
-// each its scenario, title, variant, control, round, verdict, expected, ok,
-// undecided, mismatches, violations, began, seconds, error, skipped and seed, and its Facts.
+// JSON writes what came of runs as one JSON document: ok, summary and runs, with the fields above and Facts.
 func JSON(w io.Writer, results []story.Result) error {
 	c := story.CountOf(results)
 	d := document{OK: c.Runs > 0 && c.Differ == 0 && c.Open == 0 && c.Cannot == 0, Summary: story.Summary(results), Runs: []run{}}

@@ -9,9 +9,8 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// Markdown writes what came of runs as a table for people, with what is not as
-// expected below it, for instance as the summary of a job on GitHub Actions. No
-// text of a run can become markup.
+// Markdown writes what came of runs as a table for people, as for the summary of a job on GitHub Actions, with
+// what is not as expected below it. No text of a run can become markup.
 func Markdown(w io.Writer, results []story.Result) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "### gcsim: %s\n\n| scenario | variant | what came of it | time | |\n|---|---|---|---:|---|\n", markdown(story.Summary(results)))

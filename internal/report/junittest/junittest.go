@@ -1,5 +1,4 @@
-// Package junittest checks JUnit's XML by the rules of junit.xsd, in Go, for tests
-// that cannot count on xmllint.
+// Package junittest checks JUnit's XML by the rules of junit.xsd, for tests that may lack xmllint.
 package junittest
 
 import (

@@ -34,10 +34,9 @@ var script string
 // pages has the diagram's template beside its own.
 var pages = template.Must(template.Must(svg.Template.Clone()).New("page").Parse(source))
 
-// Write writes one HTML page about all results. It needs nothing from outside
-// and opens from the disk; it links to the files of each run at its Dir, relative
-// to its own directory, and to the chapter of each scenario: chapter says at which
-// address that is, and "" where there is none. It is the same for the same results.
+// Write writes one HTML page about all results, the same for the same ones. It needs nothing from outside and opens
+// from the disk. It links to the files of each run at its Dir, relative to its own directory, and to the chapter of
+// each scenario, at the address that chapter says; "": there is none.
 func Write(w io.Writer, results []story.Result, chapter func(scenario string) string) error {
 	return svg.Render(w, pages, newPage(results, chapter))
 }
@@ -50,7 +49,6 @@ type page struct {
 	Sections []section
 }
 
-// section is a scenario with its runs.
 type section struct {
 	ID, Name, Title string
 	Chapter         string // its address
@@ -59,8 +57,7 @@ type section struct {
 	Runs            []shown
 }
 
-// Ends are what came of a scenario's runs: of rounds that came to the same, one
-// entry.
+// Ends are what came of a scenario's runs: of rounds that came to the same, one entry.
 func (s section) Ends() (list []end) {
 	for _, r := range s.Runs {
 		i := slices.IndexFunc(list, func(e end) bool { return e.same(r) })
@@ -166,8 +163,7 @@ func newShown(i int, r story.Result) shown {
 	return s
 }
 
-// files are those that a run leaves behind: of one that could not be made to its
-// end, the history, if it has begun at all.
+// files are those that a run leaves: of one that did not come to its end the history, if it began.
 func files(r story.Result) (list []file) {
 	names := []string{"history.jsonl", "verdict.json", "timeline.svg", "porcupine.html"}
 	if r.Err != nil {
@@ -194,8 +190,7 @@ func paragraphs(s string) (list []string) {
 	return list
 }
 
-// Style is the style of the page and the diagrams in it. The dark look is for
-// who asked for it, by the system or by the button.
+// Style is that of the page and its diagrams. Dark is for who asked for it, by the system or the button.
 func Style() string {
 	dark := darkStyle + ".diagram {\n" + svg.DarkStyle + "}\n"
 	return lightStyle + ".diagram {\n" + svg.LightStyle + "}\n" +

@@ -7,11 +7,9 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// The accounts of the lock service and the storage: each entry is a row, drawn
-// together with the request that it answers.
+// The accounts of lock service and storage: each entry is a row, with the request that it answers.
 
-// queued tells that a client stands behind the holder: it comes instead of the
-// row of a client that asks and waits, or after it.
+// queued tells that a client stands behind the holder, instead of that it asks and waits, or after it.
 func (b *Builder) queued(e history.Event, r *request) {
 	b.lane(e.Client)
 	row := Row{Class: ClassQueue, Lane: e.Client, To: e.Lane}
@@ -69,8 +67,7 @@ func (b *Builder) ended(e history.Event, r *request) {
 	b.add(e, row)
 }
 
-// request tells that a request comes to the storage, and what the storage does with
-// it. What the storage leaves out, its client tells.
+// request tells what the storage does with a request. What the storage leaves out, its client tells.
 func (b *Builder) request(e history.Event, r *request) {
 	if r != nil {
 		r.parts++

@@ -43,8 +43,7 @@ func Clean(s string, width int) string {
 	return Prefix(b.String(), width-1) + "…"
 }
 
-// Prose is Clean for text that was written for people, where a line break is a
-// space.
+// Prose is Clean for text that was written for people, where a line break is a space.
 func Prose(s string) string {
 	return Clean(strings.Join(strings.Fields(s), " "), maxText)
 }
@@ -66,8 +65,7 @@ func lane(name, of string) string {
 	return Clean(name, MaxName)
 }
 
-// cleanEvent makes the strings of an event printable, once for all pictures; of is the
-// run's lock service.
+// cleanEvent makes an event's strings printable, once for all pictures; of is the run's lock service.
 func cleanEvent(e history.Event, of string) history.Event {
 	for _, s := range []*string{&e.Scope, &e.Key, &e.Reason, &e.Cause, &e.Op} {
 		*s = Clean(*s, MaxName)
@@ -92,7 +90,6 @@ func CleanRun(run history.Run) history.Run {
 	return run
 }
 
-// Clean makes the strings of an outcome printable.
 func (o Outcome) Clean() Outcome {
 	o.Name, o.Trouble, o.Facts.Reason = Clean(o.Name, MaxName), tied(o.Trouble), tied(o.Facts.Reason)
 	return o.Mapped(tied)

@@ -7,8 +7,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// A history of a count has thousands of steps, nearly all of them alike. They
-// are told in a few rows, so that those that matter can be found.
+// A count has thousands of steps, nearly all alike. They are told in a few rows, so that others stand out.
 const (
 	manyRows = 80 // more than these are folded
 	atEnds   = 4  // ordinary rows that stay at the beginning and at the end
@@ -16,8 +15,7 @@ const (
 	fewest   = 3  // fewer are not worth folding
 )
 
-// Folder folds ordinary rows as they come in, all but those at the beginning,
-// those at the end, and those beside rows that matter.
+// Folder folds ordinary rows, but for those at the beginning and the end, and beside rows that matter.
 type Folder struct {
 	fencing bool
 	show    int   // how many ordinary rows are still to be shown
@@ -55,7 +53,6 @@ func (f *Folder) Add(rows []Row) (out []Row) {
 	return out
 }
 
-// End returns what is left.
 func (f *Folder) End() []Row { return f.take(atEnds) }
 
 // take returns the pending rows: the last keep as they are, the others as one.

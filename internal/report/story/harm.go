@@ -8,12 +8,10 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// A picture finds no harm of its own: it shows the violations that the judgement
-// found, at the events that they name. So it does with what makes a fact false, as that
-// grants are not fair; that is no harm by itself.
+// A picture finds no harm of its own: it shows the judgement's violations, at their events. So it does with
+// what makes a fact false, as that grants are not fair; that is no harm by itself.
 
-// harm makes the rows of the event at b.place show the violations at it. These rows
-// are those from the first one on; an event that has none gets one.
+// harm shows the violations at b.place in its rows, from the first one on; without rows, in one of its own.
 func (b *Builder) harm(first int) {
 	list := b.violations[b.place]
 	switch {
@@ -67,8 +65,7 @@ func (b *Builder) eventAt(place int) history.Event {
 	return e
 }
 
-// fault says what is wrong, after the words of the row of the violation's event,
-// and the sign between them. before is the other event that makes it.
+// fault says what is wrong with a row's event, and the sign before that. before is the other event.
 func fault(v history.Violation, e, before history.Event) (sign string, t Text) {
 	who := name(before.Client)
 	theirs := change(who+"'s", before)
@@ -129,8 +126,7 @@ func change(whose string, e history.Event) Text {
 	return append(Say("%s", whose), Solid(pair(e.Key, e.Value))...)
 }
 
-// Fate says in a few words what became of the change that a later request came over,
-// or would have; nil where the run is about something else.
+// Fate says what became of the change that a later request came over, or would have; nil: of none.
 func (b *Builder) Fate(o Outcome) Text {
 	for _, v := range o.Violations {
 		e, before := b.eventAt(v.Event), b.eventAt(v.Before)

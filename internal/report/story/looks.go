@@ -5,11 +5,9 @@ import (
 	"time"
 )
 
-// Tone is what a word, an arrow or a sign means for the reader; pictures choose its
-// colour by it.
+// Tone is what a word, an arrow or a sign means for the reader; pictures choose its colour by it.
 type Tone string
 
-// The tones.
 const (
 	Plain  Tone = ""
 	Bold   Tone = "bold"
@@ -23,7 +21,6 @@ const (
 // Key is something that a legend explains, by its meaning.
 type Key string
 
-// The keys.
 const (
 	KeyHold    Key = "holds the lock"
 	KeyBelief  Key = "only believes so" // noted by those pictures that show it
@@ -56,7 +53,6 @@ type Class struct {
 	common  bool // many such rows are told in one
 }
 
-// The classes.
 var (
 	ClassGrant   = Class{Name: "grant", Tone: Good, Carries: true, common: true} // a tenure begins
 	ClassQueue   = Class{Name: "queue", Tone: Bold, common: true}                // a client waits behind the holder
@@ -85,7 +81,6 @@ var (
 // Keys collects what a picture shows, so that its legend says no more.
 type Keys map[Key]bool
 
-// Add takes in a row, and the one above it.
 func (k Keys) Add(above, r Row) {
 	for _, l := range r.Lanes {
 		k[KeyHold] = k[KeyHold] || l.Tenure > 0
@@ -105,10 +100,8 @@ func (k Keys) Shown(except ...Key) []Key {
 	return slices.DeleteFunc(slices.Clone(allKeys), func(key Key) bool { return !k[key] || slices.Contains(except, key) })
 }
 
-// longWait is the time between two rows from which on a picture shows that time
-// passed: its rows are evenly spaced and would hide it.
+// longWait is the time between two rows that a picture shows: its evenly spaced rows would hide it.
 const longWait = 500 * time.Millisecond
 
-// Waits reports whether so much time passes between two rows that a picture is
-// to show it.
+// Waits reports whether so much time passes between two rows that a picture is to show it.
 func Waits(above, r Row) bool { return r.Start()-above.At >= longWait }

@@ -13,13 +13,11 @@ import (
 	"github.com/fencelab/fencelab/internal/history"
 )
 
-// Drawing is one run to draw: its history and its verdict.
 type Drawing struct {
 	Events  []history.Event
 	Outcome Outcome
 }
 
-// Outcome is the judgement of a run.
 type Outcome struct {
 	Name       string // history.Safe, Corrupted, Blocked or Undecided
 	OK         bool   // everything came out as the run expects
@@ -32,7 +30,6 @@ type Outcome struct {
 	Free       bool   // nothing is expected of the run: somebody tells its story while it goes on
 }
 
-// Facts are what is known beside the verdict.
 type Facts struct {
 	Stale     int               `json:"stale"`                   // requests refused as stale
 	Refused   int               `json:"refused"`                 // requests refused, for whatever reason
@@ -44,8 +41,7 @@ type Facts struct {
 	Final     map[string]string `json:"final"`                   // what keys hold at the end
 }
 
-// verdicts say what each verdict means, and the tone in which it is written,
-// whether or not it was expected.
+// verdicts say what each verdict means, and its tone, whether or not it was expected.
 var verdicts = map[string]struct {
 	tone    Tone
 	meaning string
@@ -62,7 +58,6 @@ func (o Outcome) Drawn() []history.Violation { return slices.Concat(o.Violations
 // Tone is that of the verdict; Plain where its name is none of a verdict.
 func (o Outcome) Tone() Tone { return verdicts[o.Name].tone }
 
-// ExpectedTone is that of the expectation.
 func (o Outcome) ExpectedTone() Tone {
 	switch {
 	case o.OK:
@@ -86,8 +81,7 @@ func (o Outcome) Expectation(control bool) string {
 	return "as expected"
 }
 
-// Headline is a verdict, as written here, and whether it was expected, each in a
-// tone of its own: a control is as it should be where it fails.
+// Headline is a verdict and whether it was expected, in tones of their own: a control is right where it fails.
 func (o Outcome) Headline(verdict string, control bool) Text {
 	if o.Trouble != "" {
 		return Strong("not judged")
@@ -98,8 +92,7 @@ func (o Outcome) Headline(verdict string, control bool) Text {
 	return append(words(cmp.Or(o.Tone(), Bold), "%s,", verdict), words(o.ExpectedTone(), "%s", o.Expectation(control))...)
 }
 
-// Findings are what a verdict is made of, a paragraph each. Violations show what
-// a verdict means; without any, a sentence says it.
+// Findings are what a verdict is made of, a paragraph each; without violations a sentence says it.
 func (o Outcome) Findings() (list []Text) {
 	add := func(kind, text string) {
 		if kind != "" || text != "" {
@@ -125,7 +118,6 @@ func (o Outcome) Findings() (list []Text) {
 	return list
 }
 
-// Variant names a run and says what sets it apart.
 func Variant(run history.Run) (name, about string) {
 	name, about = cmp.Or(run.Variant, run.Scenario), run.About
 	if run.Control {

@@ -9,8 +9,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// The words of the rows. Each names its actor, so that it can be read without
-// the picture beside it.
+// The words of the rows. Each names its actor, so that it can be read without the picture beside it.
 
 func name(lane string) string {
 	switch lane {
@@ -24,8 +23,7 @@ func name(lane string) string {
 
 func lock(scope string) string { return cmp.Or(scope, "the lock") }
 
-// token names the token of e between before and after, and says where there is
-// none.
+// token names the token of e between before and after, and says where there is none.
 func token(e history.Event, before, after string) Text {
 	if e.Token == 0 {
 		return Say("%sno"+Tie+"token%s", before, after)
@@ -37,8 +35,7 @@ func token(e history.Event, before, after string) Text {
 	return Strong("%s%s%s", before, numbered(kind, e.Token), after)
 }
 
-// numbered writes a token or a mark after its name: on the same line, unless it
-// is longer than a token that counts anything.
+// numbered writes a token or a mark after its name: on one line, unless it is too long for a count.
 func numbered(name string, t fence.Token) string {
 	s := t.String()
 	if len(s) > 12 {
@@ -55,14 +52,12 @@ func ticket(e history.Event) Text {
 	return append(Say("its ticket is"), Strong("%s", e.Token)...)
 }
 
-// shows says which number a client takes for its token instead of the one that
-// the lock service's account has.
+// shows says which number a client takes for its token instead of that of its grant.
 func shows(e history.Event, granted fence.Token) Text {
 	return slices.Concat(Say("%s shows", name(e.Lane)), token(e, "", ""), Say("from now on, not the grant's token %s", granted))
 }
 
-// releases says that a client let go. again is its request where that was about
-// an older tenure of the lock than the one that it ended.
+// releases says that a client let go. again is its request if that was about an older tenure.
 func releases(e history.Event, g *history.Tenure, again *request) Text {
 	if !g.Known() || again == nil || again.invoke.Tenure == "" || again.invoke.Tenure == g.ID || again.invoke.Scope != e.Scope {
 		return Say("%s releases %s", name(e.Client), lock(e.Scope))
@@ -131,8 +126,7 @@ func pairs(e history.Event, end string) (t Text) {
 	return t
 }
 
-// refrains says what a client does not ask for, because it looked whether it
-// holds the lock and found that it does not.
+// refrains says what a client does not ask for, because the lock that it looked for is not its own.
 func refrains(e history.Event, why string) Text {
 	text := slices.Concat(Say("%s sends no", name(actor(e))), noun(e))
 	return append(end(text, ":"), Say("%s", cmp.Or(why, "it finds that the lock is not its own"))...)
@@ -238,8 +232,7 @@ func value(key string, e history.Event) Text {
 	return Solid(pair(key, e.Value))
 }
 
-// done says that the storage applied e; loudly, where e changes something that it
-// must not.
+// done says that the storage applied e; loudly, where e changes something that it must not.
 func done(e history.Event, fencing, harmful bool) Text {
 	said := "applied"
 	if !fencing {

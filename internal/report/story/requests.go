@@ -23,8 +23,7 @@ type request struct {
 	parts   int           // writes of it that were told of so far
 }
 
-// requests join the accounts. They look ahead in a batch of events, so that a
-// request is drawn where it was sent if it is under way for long.
+// requests join the accounts. They look ahead, so that a long request is drawn where it was sent.
 type requests struct {
 	named map[string]*request
 	open  map[asking]*request // the last one that a client made
@@ -34,8 +33,7 @@ type requests struct {
 // asking is what a request is known by that has no name: locks have none.
 type asking struct{ client, op, scope string }
 
-// look returns for each event the request that it is about, or nil. An account may
-// come before the word of the client that asked: their clocks may differ.
+// look returns each event's request, or nil. Clocks may differ: an account may precede its client's word.
 func (rs *requests) look(events []history.Event) []*request {
 	about := make([]*request, len(events))
 	for i, e := range events {
@@ -62,12 +60,10 @@ func (rs *requests) look(events []history.Event) []*request {
 	return about
 }
 
-// wait notes that a request is under way for longer than a step, where it is not
-// known what became of it.
+// wait notes that a request is under way for longer than a step, where it is not known what became of it.
 func (r *request) wait() { r.sent = r.sent || !r.settled }
 
-// ask takes in a request. Whatever its client still waits for is under way for
-// longer than a step.
+// ask takes in a request. Whatever its client still waits for is under way for longer than a step.
 func (rs *requests) ask(r *request) {
 	e := r.invoke
 	if before := rs.last[e.Lane]; before != nil {
@@ -91,8 +87,7 @@ func (rs *requests) hit(e history.Event) {
 	}
 }
 
-// askingOf is how a client's request is known that an event is about. A look may
-// leave out the scope.
+// askingOf is how a client's request is known that an event is about. A look may leave out the scope.
 func askingOf(client string, e history.Event) asking {
 	if server(e.Op) == history.LaneStorage {
 		e.Scope = ""
@@ -155,8 +150,7 @@ func (rs *requests) learn(r *request, e history.Event) {
 	r.settled = true
 }
 
-// invoke draws a request where it is under way for longer than a step. Otherwise
-// what becomes of it says that it was sent.
+// invoke draws a request that is under way for longer than a step. Else its outcome says that it was sent.
 func (b *Builder) invoke(e history.Event, r *request) {
 	switch {
 	case e.Op == history.OpCount:
@@ -181,8 +175,7 @@ func (r *request) yet(does Text) Text {
 	return append(does, Say("(not committed yet)")...)
 }
 
-// answer takes what a client was told. It is a row where it tells more than the
-// lock service's or the storage's account, or comes instead of it.
+// answer takes what a client was told. It is a row where it tells more than the other accounts.
 func (b *Builder) answer(e history.Event, r *request) {
 	asked, account := e, history.Kind("")
 	if r != nil {
@@ -208,8 +201,7 @@ func (b *Builder) answer(e history.Event, r *request) {
 	}
 }
 
-// succeeded takes the news of a success. Where the lock service or the storage
-// tells of it as well, that is the row.
+// succeeded takes a success. Where the lock service or the storage tells of it, that is the row.
 func (b *Builder) succeeded(e, asked history.Event, account history.Kind) {
 	t := b.ledger.Tenure(asked.Tenure)
 	goesOn := asked.Tenure != "" && t.Known() && !t.Ended.Came()

@@ -38,8 +38,7 @@ func (r Result) Drawing() Drawing {
 	return Drawing{Events: r.Events, Outcome: r.Outcome}
 }
 
-// trouble says why a run has no verdict, in a sentence: of all that is wrong with a
-// history, the first.
+// trouble says why a run has no verdict, in a sentence: of all that is wrong with a history, the first.
 func trouble(err error) string {
 	var invalid *history.InvalidError
 	if errors.As(err, &invalid) && len(invalid.Problems) > 0 {
@@ -56,8 +55,7 @@ func (r Result) Run() history.Run {
 	return *r.Events[0].Run
 }
 
-// Name is what a run is called: scenario, variant and, where there are several,
-// the round.
+// Name is what a run is called: scenario, variant and, where there are several, the round.
 func (r Result) Name() string {
 	name := strings.TrimSpace(r.Scenario + " " + r.Variant) // a file that cannot be read has no variant
 	if r.Round > 0 {
@@ -69,9 +67,8 @@ func (r Result) Name() string {
 // Part is what a run is called beside its scenario.
 func (r Result) Part() string { return strings.TrimPrefix(r.Name(), r.Scenario+" ") }
 
-// Dir is where the files of a run belong, below the directory of all reports:
-// NAME/VARIANT, or NAME/VARIANT/ROUND where there are several rounds. It has
-// slashes on every system.
+// Dir is where the files of a run belong: NAME/VARIANT, or NAME/VARIANT/ROUND of several. It has slashes on
+// every system.
 func (r Result) Dir() string {
 	dir := path.Join(r.Scenario, r.Variant)
 	if r.Round > 0 {
@@ -99,7 +96,6 @@ func (r Result) Said() string {
 // Expected reports whether a run was made and came out as its scenario expects.
 func (r Result) Expected() bool { return r.Skipped == "" && r.Err == nil && r.Outcome.OK }
 
-// Reasons are why a run is not as expected.
 func (r Result) Reasons() []string {
 	if r.Err != nil {
 		return []string{r.Err.Error()}
@@ -107,7 +103,6 @@ func (r Result) Reasons() []string {
 	return r.Outcome.Mismatches
 }
 
-// Count is how many runs came to which end.
 type Count struct {
 	Runs    int // tried
 	Differ  int // of them: did not come out as expected
@@ -117,7 +112,6 @@ type Count struct {
 	Skipped int
 }
 
-// CountOf counts runs.
 func CountOf(results []Result) Count {
 	var c Count
 	for _, r := range results {
@@ -141,7 +135,6 @@ func CountOf(results []Result) Count {
 	return c
 }
 
-// Summary says in a sentence what came of runs.
 func Summary(results []Result) string {
 	c := CountOf(results)
 	scenarios := make(map[string]bool)
@@ -203,7 +196,6 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Seconds writes how long runs took.
 func Seconds(d time.Duration) string {
 	if s := d.Seconds(); s < 10 {
 		return fmt.Sprintf("%.1f s", s)

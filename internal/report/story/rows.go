@@ -14,18 +14,15 @@ import (
 // Leg says how much of a message's way a row shows.
 type Leg int
 
-// The legs. A request that is not answered at once has a row where it leaves
-// and, if it ever arrives, another where it does.
+// The legs. A request that is not answered at once has a row where it leaves, and one where it arrives.
 const (
 	Whole Leg = iota
 	Sent
 	Arrived
 )
 
-// State is how a lane is.
 type State int
 
-// The states of a lane.
 const (
 	Running State = iota
 	Paused
@@ -50,8 +47,7 @@ func Index(lanes []Lane, name string) int {
 	return slices.IndexFunc(lanes, func(l Lane) bool { return l.Name == name })
 }
 
-// Row is one step of the story: one line in the terminal, one level in the
-// diagram.
+// Row is one step of the story: one line in the terminal, one level in the diagram.
 type Row struct {
 	At      time.Duration // never before the row above
 	Class   Class
@@ -69,13 +65,11 @@ type Row struct {
 	Lanes   []Lane        // all lanes, in the order in which to draw them; not to be changed
 }
 
-// Harmful reports whether r shows a violation.
 func (r Row) Harmful() bool { return r.Class == ClassHarm || r.Class == ClassBlock }
 
 // Stopped reports whether r shows a request that the storage refused, rightly or not.
 func (r Row) Stopped() bool { return r.Event.Kind == history.KindRefused && r.To != "" }
 
-// Start is when what r tells of began.
 func (r Row) Start() time.Duration {
 	if r.Class == ClassFold {
 		return r.At - r.Took
@@ -100,7 +94,6 @@ type Builder struct {
 	harmed     map[int]bool // events whose violations are drawn
 }
 
-// NewBuilder returns a Builder for a history from its beginning.
 func NewBuilder() *Builder {
 	return &Builder{
 		service:  history.Run{}.LockService(),
@@ -110,10 +103,9 @@ func NewBuilder() *Builder {
 	}
 }
 
-// Add returns the rows that the next events bring: none where an event only opens
-// a step or repeats what another account has told already. The events are to be
-// those of whole steps: what none of them answers counts as under way. The
-// violations are those of the history so far, by the places of its events.
+// Add returns the rows that the next events bring: none where an event only opens a step or repeats what another
+// account has told. The events are to be those of whole steps: what none of them answers counts as under way.
+// The violations are those of the history so far, by the places of its events.
 func (b *Builder) Add(events []history.Event, violations []history.Violation) []Row {
 	seen := len(b.events)
 	for _, e := range events {
@@ -234,8 +226,7 @@ func (b *Builder) add(e history.Event, r Row) {
 	b.rows = append(b.rows, r)
 }
 
-// lane makes the lane of that name where there is none, and reports whether there is one
-// then. The lab has none unless the run asks for it: what it says is about the run.
+// lane makes a lane, if that is missing, and reports whether there is one. The lab has one only if the run names it.
 func (b *Builder) lane(name string) bool {
 	switch {
 	case slices.Contains(b.lanes, name):
@@ -247,8 +238,7 @@ func (b *Builder) lane(name string) bool {
 	return true
 }
 
-// Details says all that is known of a row, a line each: a name, a colon, and
-// the value.
+// Details says all that is known of a row, a line each: a name, a colon, and the value.
 func (r Row) Details() string {
 	e := r.Event
 	var b strings.Builder

@@ -15,8 +15,7 @@ type Word struct {
 	Tone Tone // Bold: a token, a mark, a refusal: what the eye must find
 }
 
-// Text is what a row says. It is printable: valid UTF-8 without control or
-// invisible characters.
+// Text is what a row says. It is printable: valid UTF-8 without control or invisible characters.
 type Text []Word
 
 // String returns the text on one line, without emphasis.
@@ -28,8 +27,7 @@ func (t Text) String() string {
 	return strings.Join(words, " ")
 }
 
-// Tie is a space at which no line breaks. It never comes from a history: Clean
-// escapes it there.
+// Tie is a space at which no line breaks. It never comes from a history: Clean escapes it there.
 const Tie = "\u00a0"
 
 // Say builds the words of a sentence.
@@ -53,8 +51,7 @@ func words(tone Tone, format string, args ...any) (t Text) {
 	return t
 }
 
-// Wrap breaks t into lines of at most width cells; only a word that is longer
-// than a line is cut.
+// Wrap breaks t into lines of at most width cells; only a word that is longer than a line is cut.
 func (t Text) Wrap(width int) []Text {
 	var lines []Text
 	var line Text

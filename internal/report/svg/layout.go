@@ -2,8 +2,7 @@ package svg
 
 import "github.com/fencelab/fencelab/internal/report/story"
 
-// Layout is the form of a picture: the room that it has, in pixels at its natural
-// size, and what goes where.
+// Layout is the form of a picture: its room, in pixels at its natural size, and what goes where.
 type Layout struct {
 	width, margin int
 	left          int  // the lanes begin here: right of the times, where these have a column
@@ -13,9 +12,8 @@ type Layout struct {
 	titleSize, verdictSize, smallSize, tinySize float64 // of fonts
 }
 
-// The forms: for a screen or a page of paper, and for a phone. A phone shows the
-// narrow one at nine tenths of its size, so that no font of it is smaller than
-// that of text.
+// The forms for a screen or paper, and for a phone. A phone shows the narrow one at nine tenths of its size, so
+// that no font of it is smaller than that of text.
 var (
 	Wide   = Layout{width: 880, margin: 20, left: 78, most: 112, least: 58, titleSize: 17, verdictSize: 15, smallSize: 10.5, tinySize: 10}
 	Narrow = Layout{width: 350, margin: 8, left: 8, most: 112, least: 55, phone: true, titleSize: 15, verdictSize: 14, smallSize: textSize, tinySize: textSize}
@@ -87,8 +85,7 @@ func (p *panel) tight() bool { return p.rail < 90 }
 
 func (l Layout) room() int { return (l.width - 2*l.margin) / l.least }
 
-// lines is row i's text as it fits beside the lanes; or below, where it begins with
-// the time.
+// lines is row i's text as it fits beside the lanes; or below, where it begins with the time.
 func (p *panel) lines(i int) []story.Text {
 	text := p.rows[i].Text
 	if p.phone && p.timed(i) {
@@ -102,8 +99,7 @@ func (p *panel) timed(i int) bool {
 	return i == 0 || story.Clock(p.rows[i].At) != story.Clock(p.rows[i-1].At)
 }
 
-// places finds the place of each row, with a gap where much time went by, and
-// returns where the lanes end.
+// places finds the place of each row, with gaps where much time went by, and returns the lanes' end.
 func (p *panel) places(y int) int {
 	named := y
 	y += edge / 2

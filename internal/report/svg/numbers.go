@@ -10,9 +10,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// short has the long tokens and marks of a picture, each with what is written
-// instead. All lose the same digits: those that all begin with, and as many at the
-// end as are not needed to tell them apart. So the higher one still looks higher.
+// short has the long tokens and marks of a picture, and what is written instead. All lose the same digits: those
+// that all begin with, and those at the end that do not tell them apart. So the higher one still looks higher.
 type short map[string]string
 
 const (

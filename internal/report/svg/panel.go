@@ -45,8 +45,7 @@ func newPanel(d story.Drawing, l Layout) *panel {
 	return p
 }
 
-// tellAtOnce returns rows in which a client believes that it holds the lock from the
-// row of the grant on, if it does so in the next one: that it is told has no row.
+// tellAtOnce has a client believe in its lock from the grant's row on, if it does in the next one.
 func tellAtOnce(rows []story.Row) []story.Row {
 	for i := range rows {
 		n := story.Index(rows[i].Lanes, rows[i].To)
@@ -113,8 +112,7 @@ func joined(line story.Text) (out story.Text) {
 	return out
 }
 
-// headings draws the lanes' names in boxes and returns where the boxes end. The
-// names are there again where the picture is tall.
+// headings draws the lanes' names in boxes, in a tall picture again, and returns where the boxes end.
 func (p *panel) headings(y int, again bool) int {
 	const most = 3
 	size, class, width, space := textSize, "head", p.rail-12, 6
@@ -181,9 +179,8 @@ func (p *panel) stretch(width int) {
 	}
 }
 
-// choose returns the lanes that are drawn where there is room for so many, in their
-// order, and the names of the others. The storage comes first, as it decides; then
-// the clients that something goes wrong with, then the other clients. Of the lock
+// choose returns the lanes that are drawn where there is room for so many, in order, and the names of others. The
+// storage comes first, as it decides; then clients that something goes wrong with; then other clients. Of the lock
 // service the bars tell, and the texts.
 func choose(lanes []story.Lane, rows []story.Row, room int) (drawn []story.Lane, left []string) {
 	troubled := make(map[string]bool)
@@ -215,8 +212,7 @@ func choose(lanes []story.Lane, rows []story.Row, room int) (drawn []story.Lane,
 	return drawn, left
 }
 
-// within is a row where only some lanes are drawn. Of a message from or to another
-// one there is its end.
+// within is a row where only some lanes are drawn. Of a message from or to another one there is its end.
 func within(r story.Row, drawn []story.Lane) story.Row {
 	lanes := make([]story.Lane, 0, len(drawn))
 	for _, l := range r.Lanes {

@@ -19,9 +19,8 @@ func hue(tenure int) string {
 	return "t" + strconv.Itoa((tenure-1)%hues+1)
 }
 
-// drawLanes draws each lane's line where it lives, and on it the tenures that
-// it holds, those that it believes to hold, and its pauses, from the row where each
-// begins to the one where it ends.
+// drawLanes draws each lane's line, and on it the tenures that it holds, those that it believes to hold, and its
+// pauses, from the row where each begins to the one where it ends.
 func (p *panel) drawLanes(top, bottom int) {
 	for i := range p.lanes {
 		x, half := p.x(i), 9
@@ -55,8 +54,7 @@ func (p *panel) drawLanes(top, bottom int) {
 	}
 }
 
-// believed returns what finds the tenure that a lane believes to hold, plus one: the
-// one that it holds, or held last. 1: one of which nothing is known; 0: none.
+// believed finds the tenure that a lane believes to hold, plus one: its last; 1: an unknown one; 0: none.
 func believed() func(story.Lane) int {
 	last := 0
 	return func(l story.Lane) int {
@@ -68,8 +66,7 @@ func believed() func(story.Lane) int {
 	}
 }
 
-// beliefLabel says beside the row where a client begins to only believe that it does
-// so, if nothing else is there.
+// beliefLabel says where a client begins to only believe in its lock, if nothing else is there.
 func (p *panel) beliefLabel(x int, s stretch) {
 	row := p.rows[s.begin]
 	if p.phone || p.tight() || row.To != "" || row.Class == story.ClassPause {
@@ -80,8 +77,7 @@ func (p *panel) beliefLabel(x int, s stretch) {
 	}
 }
 
-// pauseLabel writes how long a lane stands still beside the row where that
-// begins: a row without an arrow.
+// pauseLabel writes how long a lane stands still beside the row where that begins, without an arrow.
 func (p *panel) pauseLabel(lane, x int, s stretch) {
 	if p.phone {
 		return // no room, and the row where it goes on says so
@@ -186,8 +182,7 @@ func (p *panel) drawRow(i int, r story.Row) {
 	}
 }
 
-// say writes the text of row i; where that stands below the arrow it lies over the
-// lanes, which shine through.
+// say writes the text of row i. Below the arrow it lies over the lanes, which shine through.
 func (p *panel) say(i int, r story.Row) {
 	lines, class, base, x := p.lines(i), "text", p.slots[i].base, p.text
 	if r.Class == story.ClassNote {
@@ -215,8 +210,7 @@ func (p *panel) say(i int, r story.Row) {
 // shafts are the classes of arrows that have no tenure's colour.
 var shafts = map[story.Tone]string{story.Bad: "bad", story.Shield: "refused"}
 
-// message draws the arrow of row i. One that was long under way is slanted: it
-// starts on the level of the row where it was sent.
+// message draws the arrow of row i. A slow one is slanted: it starts in the row where it was sent.
 func (p *panel) message(i int, r story.Row, from, to int) {
 	y := p.slots[i].y
 	dir := 1
@@ -269,8 +263,7 @@ func (p *panel) message(i int, r story.Row, from, to int) {
 	p.Arrows = append(p.Arrows, a)
 }
 
-// pairsOf joins the rows in which requests were sent with those in which they
-// arrive, both ways.
+// pairsOf joins the rows in which requests were sent with those in which they arrive, both ways.
 func pairsOf(rows []story.Row) map[int]int {
 	pairs, sent := make(map[int]int), make(map[string]int)
 	for i, r := range rows {
@@ -284,8 +277,7 @@ func pairsOf(rows []story.Row) map[int]int {
 	return pairs
 }
 
-// token writes the token on its arrow, between the first lane and the next, as
-// far as there is room.
+// token writes the token on its arrow, between the first lane and the next, as far as there is room.
 func (p *panel) token(r story.Row, from, dir, y int) {
 	s := p.named("token", r.Token, p.rail-38)
 	if s == "" {
@@ -300,8 +292,7 @@ func (p *panel) token(r story.Row, from, dir, y int) {
 	p.Labels = append(p.Labels, label{x, y + 4, "token", story.Strong("%s", s)})
 }
 
-// mark writes the mark behind the storage's line where it changed, as far as
-// there is room.
+// mark writes the mark behind the storage's line where it changed, as far as there is room.
 func (p *panel) mark(r story.Row, at, dir, y int) {
 	room, class, gap := p.rail-12, "mark", 8
 	if r.Harmful() {
@@ -320,8 +311,7 @@ func (p *panel) mark(r story.Row, at, dir, y int) {
 	}
 }
 
-// named is a number after its name, or alone where there is less room; "": there
-// is none, or no number.
+// named is a number after its name, or alone where there is less room; "": there is none, or no number.
 func (p *panel) named(name, number string, room int) string {
 	for _, s := range []string{name + story.Tie + number, number} {
 		if number != "" && pixels(s, p.smallSize) <= room {

@@ -26,9 +26,8 @@ var (
 // Template draws a Scene. Its template "hatch" is what pauses are filled with.
 var Template = template.Must(template.New("diagram.svg.tmpl").Parse(source))
 
-// Write draws runs one below the other as space-time diagrams: time goes down,
-// each lane is a vertical line, messages are arrows. The picture needs nothing
-// from outside and has a light and a dark look. It is well-formed whatever the
+// Write draws runs one below the other as space-time diagrams: time goes down, lanes are vertical lines, messages
+// are arrows. The picture needs nothing from outside, has a light and a dark look, and is well-formed whatever the
 // history holds.
 func Write(w io.Writer, l Layout, drawings ...story.Drawing) error {
 	return Render(w, Template, Compose(l, drawings...))
@@ -85,8 +84,7 @@ func Inline(d story.Drawing, l Layout) Scene {
 	return Scene{Width: p.width, Height: height, Phone: l.phone, Title: p.run.Title + ": " + name, Panels: []*panel{p}}
 }
 
-// Scene is what the template draws: shapes with places, in the order of the
-// fields, so that later ones lie over earlier ones.
+// Scene is what the template draws: shapes with places. Later fields lie over earlier ones.
 type Scene struct {
 	Width, Height int
 	Title, Desc   string
@@ -130,8 +128,7 @@ type tear struct {
 	Waves string // path
 }
 
-// arrow is a shaft and what is at its end: a head or, where it was refused, a
-// cross.
+// arrow is a shaft and what is at its end: a head or, where it was refused, a cross.
 type arrow struct {
 	seg
 	Head, Cross string // paths

@@ -11,8 +11,7 @@ import (
 	"github.com/fencelab/fencelab/internal/report/story"
 )
 
-// Columns of a line in the terminal: the time, the lanes, the text. Where there is
-// no room for the text beside the lanes it stands below each step.
+// Columns of a line: the time, the lanes, the text, which stands below if there is no room beside the lanes.
 const (
 	timeCells = 7
 	firstLane = timeCells + 1 // and of a text below
@@ -99,8 +98,7 @@ func (l line) write(column int, s string, with story.Tone) {
 	}
 }
 
-// bars is a line on which nothing happens: how the lanes are after r. Beside a lane
-// a bar shows that it holds the lock, or believes so.
+// bars is a line on which nothing happens. A bar beside a lane: it holds the lock, or believes so.
 func (g grid) bars(time string, lanes []story.Lane) line {
 	l := blanks(g.width)
 	l.write(timeCells-story.Cells(time), time, dim)
@@ -212,8 +210,7 @@ func (l line) String() string {
 	return b.String()
 }
 
-// headings writes the lanes' names over them: on one line where they have room,
-// otherwise by turns on the upper and the lower line.
+// headings writes the lanes' names over them: on one line, or by turns on the upper and the lower one.
 func (g grid) headings(names []string) []line {
 	var drawn []string
 	for i, name := range names {
@@ -265,8 +262,7 @@ const (
 	hold story.Tone = "hold"
 )
 
-// inks use the sixteen colours of the terminal's own theme, so that they go
-// with a light one and a dark one.
+// inks use the sixteen colours of the terminal's own theme, light or dark.
 var inks = map[story.Tone]lipgloss.Style{
 	story.Plain:  lipgloss.NewStyle(),
 	story.Bold:   lipgloss.NewStyle().Bold(true),

@@ -1,5 +1,4 @@
-// Package terminal draws the rows of a run as lines of text, also while the run
-// goes on.
+// Package terminal draws the rows of a run as lines of text, also while the run goes on.
 package terminal
 
 import (
@@ -25,16 +24,14 @@ type Options struct {
 	Pace    func() error         // called before each row; after an error nothing more is drawn; nil: rows don't wait
 }
 
-// Widths of a terminal.
 const (
 	MinWidth     = 40
 	MaxWidth     = 1000
 	defaultWidth = 80
 )
 
-// Detect finds out what w can show: plain text unless it is a terminal; as wide as
-// the terminal, or else as COLUMNS says, or else nothing is known of the width; and
-// ASCII alone where the locale has no UTF-8. It honours CLICOLOR, CLICOLOR_FORCE and, before them, NO_COLOR.
+// Detect finds out what w can show: plain text unless it is a terminal; its width, else COLUMNS; ASCII alone where
+// the locale has no UTF-8. It honours CLICOLOR, CLICOLOR_FORCE and, before them, NO_COLOR.
 func Detect(w io.Writer, environ []string) Options {
 	env := func(name string) (value string) {
 		for _, v := range environ {
@@ -61,8 +58,7 @@ func Detect(w io.Writer, environ []string) Options {
 	return o
 }
 
-// Timeline draws runs line by line while they go on, one after the other. Each
-// method returns the error of writing, and after one draws nothing more.
+// Timeline draws runs line by line while they go on. After an error of writing it draws nothing more.
 type Timeline struct {
 	out     io.Writer
 	options Options
@@ -82,7 +78,6 @@ type Timeline struct {
 	folder  *story.Folder // while they do
 }
 
-// New returns a Timeline that writes to w.
 func New(w io.Writer, o Options) *Timeline {
 	o.Width = min(max(cmp.Or(o.Width, defaultWidth), MinWidth), MaxWidth)
 	t := &Timeline{out: &colorprofile.Writer{Forward: w, Profile: o.Profile}, options: o, glyphs: unicodeGlyphs}
@@ -92,8 +87,7 @@ func New(w io.Writer, o Options) *Timeline {
 	return t
 }
 
-// Add draws the rows that the next events bring, as Builder.Add makes them. The
-// first event of a run says what is run.
+// Add draws the rows of the next events, as Builder.Add makes them. A run's first event says what is run.
 func (t *Timeline) Add(events []history.Event, violations []history.Violation) error {
 	if len(events) > 0 && events[0].Kind == history.KindRun {
 		t.begin(events[:1])
@@ -147,8 +141,7 @@ func (t *Timeline) legend(out *strings.Builder) {
 	}
 }
 
-// fold returns the rows that can be drawn now. While clients count, ordinary rows
-// are held back and told as one.
+// fold returns the rows that can be drawn now. While clients count, ordinary rows are told as one.
 func (t *Timeline) fold(rows []story.Row) (out []story.Row) {
 	for _, r := range rows {
 		counts := r.Event.Op == history.OpCount
@@ -250,8 +243,7 @@ func (t *Timeline) relane(out *strings.Builder, lanes []story.Lane) {
 	}
 }
 
-// put writes a line of the picture and its text: beside it, with the lanes on while
-// the text needs more; or below.
+// put writes a line of the picture and its text: beside it, where the lanes go on, or below.
 func (t *Timeline) put(out *strings.Builder, l line, text story.Text, lanes []story.Lane, ink func(story.Text) string) {
 	end := func(l line, words string) {
 		out.WriteString(strings.TrimRight(l.String()+words, " ") + "\n")

@@ -36,8 +36,7 @@ const (
 	ClaimsExclusive = "exclusive" // whatever the tenure is
 )
 
-// What a service's clients can choose where the service has it, under these names.
-// Token, Look and Claims have the values above and those that are the service's own.
+// What a service's clients may choose, under these names. Token, Look and Claims may have more values.
 const (
 	Token   = "token"
 	Session = "session"
@@ -46,7 +45,6 @@ const (
 	Claims  = "claims"
 )
 
-// Client are the settings of all clients.
 var Client = []Setting{
 	{Name: TTL, Kind: Time, Default: "1s", Pattern: `^[1-9][0-9]*(s|m)$`, Want: "a duration in whole seconds, like 1s", About: "Of its lease, in whole seconds from 1."},
 	{Name: Timeout, Kind: Time, Default: "5s", Pattern: `^[1-9][0-9]*(ms|s|m)$`, About: "Of a request to the storage or to the lock service."},

@@ -1,6 +1,5 @@
-// Package setting describes what can be chosen: in a scenario's world, of a client,
-// on a command line. Each choice is declared once, and who reads it, prints a
-// schema of it or makes a flag of it goes by that.
+// Package setting describes what can be chosen: in a scenario's world, of a client, on a command line. Each
+// choice is declared once, and parsers, schemas and flags go by that.
 package setting
 
 import (
@@ -15,26 +14,21 @@ import (
 	"time"
 )
 
-// Setting is one choice.
+// Setting is one choice. As JSON it is what people are shown of it.
 type Setting struct {
-	Name  string
-	About string // what it is, and what each value means, in sentences
-	Kind  Kind
-	// Default is what holds where nothing is chosen.
-	Default string
-	// Of are all values that it can have; none where it is free.
-	Of []string
-	// Pattern is a regular expression of all values; "" where all of its kind are
-	// good. Want says in words what it takes.
-	Pattern, Want string
-	// Required: there is no default, and no variant can change it.
-	Required bool
+	Name     string   `json:"name"`
+	About    string   `json:"about"` // what it is, and what each value means, in sentences
+	Kind     Kind     `json:"-"`
+	Default  string   `json:"default"`      // holds where nothing is chosen
+	Of       []string `json:"of,omitempty"` // all values that it can have; none where it is free
+	Pattern  string   `json:"-"`            // a regular expression of all values; "": all of its kind
+	Want     string   `json:"-"`            // the same in words
+	Required bool     `json:"-"`            // there is no default, and no variant can change it
 }
 
 // Kind is what a value looks like.
 type Kind int
 
-// The kinds.
 const (
 	Text   Kind = iota
 	Number      // a whole number
@@ -46,7 +40,6 @@ const (
 // Values are what was chosen, by the settings' names, as it is written.
 type Values map[string]string
 
-// Defaults are the values of settings where nothing is chosen.
 func Defaults(list []Setting) Values {
 	v := make(Values)
 	for _, s := range list {
@@ -55,8 +48,7 @@ func Defaults(list []Setting) Values {
 	return v
 }
 
-// Text is a value as it is written. A name that nobody declared is a mistake of the
-// program, here and below, and so is a value that is not of its kind.
+// Text is a value as written. A name that nobody declared, or a wrong kind, is a mistake of the program.
 func (v Values) Text(name string) string {
 	text, declared := v[name]
 	if !declared {
@@ -65,16 +57,12 @@ func (v Values) Text(name string) string {
 	return text
 }
 
-// Number is the value of a Number.
 func (v Values) Number(name string) int { return parsed(v, name, strconv.Atoi) }
 
-// Flag is the value of a Flag.
 func (v Values) Flag(name string) bool { return parsed(v, name, strconv.ParseBool) }
 
-// Time is the value of a Time.
 func (v Values) Time(name string) time.Duration { return parsed(v, name, time.ParseDuration) }
 
-// Words is the value of a Words.
 func (v Values) Words(name string) []string { return parsed(v, name, words) }
 
 func words(text string) (list []string, err error) {
@@ -92,7 +80,6 @@ func parsed[T any](v Values, name string, parse func(string) (T, error)) T {
 	return value
 }
 
-// Find is the setting of that name; ok if there is one.
 func Find(list []Setting, name string) (s Setting, ok bool) {
 	i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == name })
 	if i < 0 {
@@ -101,8 +88,7 @@ func Find(list []Setting, name string) (s Setting, ok bool) {
 	return list[i], true
 }
 
-// Complete are the values of settings: what was chosen, and the defaults of the
-// rest. It refuses what none of the settings can be.
+// Complete are the chosen values, and the defaults of the rest. It refuses what no setting can be.
 func Complete(list []Setting, chosen Values) (Values, error) {
 	v := Defaults(list)
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
@@ -146,23 +132,19 @@ func (s Setting) want() string {
 	return cmp.Or(s.Want, map[Kind]string{Number: "a whole number", Flag: "true or false", Time: "a duration, like 5s or 500ms", Words: `a JSON array of texts, like ["a", "b"]`}[s.Kind], "another text")
 }
 
-// Value makes a flag of a setting, by the methods of pflag.Value. It keeps what is
-// chosen in Values, for Complete to judge.
+// Value is a pflag.Value of a setting. It keeps what is chosen in Values, for Complete to judge.
 type Value struct {
 	Setting
 	Values Values
 }
 
-// String implements pflag.Value.
 func (f *Value) String() string { return cmp.Or(f.Values[f.Name], f.Default) }
 
-// Set implements pflag.Value.
 func (f *Value) Set(text string) error {
 	f.Values[f.Name] = text
 	return nil
 }
 
-// Type implements pflag.Value.
 func (f *Value) Type() string {
 	if len(f.Of) > 0 {
 		return strings.Join(f.Of, "|")

@@ -444,9 +444,9 @@ const asked = ["ttl", "fencing"];
 
 function showOptions() {
   const groups = [["storage", menu.storage], ["servers", service().world], ["settings", service().client]];
-  const labels = groups.flatMap(([group, list]) => list.filter((s) => !asked.includes(s.name)).map((s) => {
-    const input = element(s.of.length ? "select" : "input", { title: s.about });
-    if (s.of.length) options(input, s.of, s.default);
+  const labels = groups.flatMap(([group, list]) => (list ?? []).filter((s) => !asked.includes(s.name)).map((s) => {
+    const input = element(s.of ? "select" : "input", { title: s.about });
+    if (s.of) options(input, s.of, s.default);
     else input.value = s.default;
     input.dataset.group = group;
     input.dataset.name = s.name;

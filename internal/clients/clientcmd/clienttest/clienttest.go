@@ -25,7 +25,6 @@ import (
 // Patience bounds every wait for an event; it decides nothing else.
 const Patience = time.Minute
 
-// world is an etcd and a storage.
 type World struct {
 	Server  *etcdserver.Server
 	Way     string // to the server, for clients
@@ -59,7 +58,6 @@ func New(t *testing.T) *World {
 	return w
 }
 
-// args are those of a client in this world.
 func (w *World) Args(args ...string) []string {
 	return append([]string{"--endpoints", w.Way, "--storage", w.Storage.URL}, args...)
 }
@@ -70,7 +68,6 @@ func Within(t *testing.T) context.Context {
 	return ctx
 }
 
-// take takes the lock as another client.
 func (w *World) Take(t *testing.T, scope string) lock.Tenure {
 	t.Helper()
 	tenure, err := w.Locks.Lock(Within(t), scope)
@@ -80,7 +77,6 @@ func (w *World) Take(t *testing.T, scope string) lock.Tenure {
 	return tenure
 }
 
-// wantFree takes the lock without waiting.
 func (w *World) WantFree(t *testing.T, scope string) {
 	t.Helper()
 	tenure, err := w.Locks.TryLock(Within(t), scope)
@@ -115,7 +111,6 @@ func (w *World) Queue(t *testing.T, scope string, n int) []string {
 	}
 }
 
-// revoke ends the tenure whose key is owner.
 func (w *World) Revoke(t *testing.T, owner string) {
 	t.Helper()
 	if _, err := w.Etcd.Revoke(Within(t), LeaseOf(t, owner)); err != nil {

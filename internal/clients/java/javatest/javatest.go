@@ -42,9 +42,8 @@ var (
 	named    = regexp.MustCompile(`\[[^]]*\]`)
 )
 
-// LateUnlocks tells the stories of files, in each of which an unlock comes too late, and holds
-// what docs/java.md says of it to what the client said. What a variant is about is the name of its
-// lock, with which the row of the table begins.
+// LateUnlocks tells the stories of files, in each of which an unlock comes too late, and holds docs/java.md to
+// what the client said. What a variant is about is its lock's name, with which the row of the table begins.
 func LateUnlocks(t *testing.T, files string, o lab.Options) {
 	Need(t)
 	labtest.Each(t, labtest.Parse(t, o.Services, files), func(t *testing.T, s *scenario.Scenario, v *scenario.Variant) {
@@ -80,9 +79,8 @@ func lateUnlock(t *testing.T, lock string, events []history.Event) {
 	t.Errorf("%s has no row for %s, which says: %s", page, lock, said)
 }
 
-// Env holds what a service tells a client in Java of itself to what is wanted of it. It is at
-// h:1. A key is the value of a variable of the environment that says where the service is, and a
-// lock.
+// Env holds what a service at h:1 tells its clients in Java to what is wanted. A key is the value of a variable
+// of the environment that says where the service is, and a lock.
 func Env(t *testing.T, of func() *service.Service, variable string, wants map[[2]string]string) {
 	t.Helper()
 	for given, want := range wants {
