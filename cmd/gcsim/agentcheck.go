@@ -25,22 +25,7 @@ func agentCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent-check [flags] COMMAND [ARGUMENT]...",
 		Short: "Check a client of your own: what does it get wrong of the agent's protocol?",
-		Long: `agent-check plays dialogues with a client that is a program of your own, at a real
-lock service and a real storage, and says which rules of the protocol it obeys: what
-it says is compared with the accounts of the lock service and of the storage. The
-protocol is described in docs/agent.md. A client that passes can take part in a
-scenario, by "command".
-
-gcsim adds the arguments of the protocol to those of the command. Each check has
-processes of its own. Where a check needs a second client, that is one of gcsim's
-own; at a lock service of your own it is the same command once more.
-
-Exit status: 0 if all rules hold, 1 if one is broken, 2 if the client could not be
-checked.`,
-		Example: `  gcsim agent-check --service NAME --set by=RECIPE python3 client.py
-  gcsim agent-check --service NAME --world 'command=python3 server.py --listen {addr}' python3 client.py
-  gcsim agent-check gcsim client agent`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command = args
 			report, err := agentCheck(cmd, o, name, settings, world, json)

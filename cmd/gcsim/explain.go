@@ -163,9 +163,7 @@ func listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the scenarios",
-		Long: `list lists the scenarios that gcsim brings with it. "gcsim explain NAME" tells what
-one teaches, "gcsim run NAME" runs it.`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := builtin()
 			if err != nil {

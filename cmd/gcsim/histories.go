@@ -24,18 +24,7 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge saved histories again",
-		Long: `check draws the runs that history.jsonl files tell of, and judges them, without
-running anything. A - reads standard input. A file that is no history, or one that
-cannot be judged, is said; the others are judged all the same.
-
-With -o each run has a directory, as "gcsim run" makes it, by the names in the
-first line of its history: NAME/VARIANT, and one more for each where there are
-several of one variant.
-
-Exit status: 0 if all came out as expected, 1 if some did not, 2 if a file is no
-history, cannot be judged, or tells of a run that could not be made, 3 if some
-runs are undecided and none of that is so.`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			results, err := o.check(cmd, args)
 			if err = errors.Join(reasons(results), err); err != nil {
@@ -235,14 +224,7 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay HISTORY...",
 		Short: "Tell saved histories again, at your pace",
-		Long: `replay tells the runs of history.jsonl files as "gcsim run" tells them: of each
-scenario the control first. A - reads standard input. Nothing is run.
-
-Exit status: 0 if all were told, 2 if a file is no history or cannot be judged.`,
-		Example: `  gcsim run -o out gc-pause
-  gcsim replay --step out/01-gc-pause/*/history.jsonl
-  gcsim replay --slow=3s out/01-gc-pause/fenced/history.jsonl`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := replay(cmd, args, l, p)
 			if err != nil && cmd.Context().Err() != nil {
@@ -285,14 +267,7 @@ func drawCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "draw HISTORY...",
 		Short: "Draw saved histories as an SVG picture",
-		Long: `draw makes one picture of the runs that history.jsonl files tell of, one below
-the other. A - reads standard input. A file that is no history is said, and left
-out; a run that could not be made, or cannot be judged, is drawn as far as it goes.
-
-Exit status: 0 if all were drawn with a verdict, else 2.`,
-		Example: `  gcsim run -o out gc-pause
-  gcsim draw out/01-gc-pause/*/history.jsonl > pause.svg`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
 				return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))

@@ -25,26 +25,7 @@ func lawsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "laws URL [URL]",
 		Short: "Judge a storage of your own by the laws of a fenced storage",
-		Long: `laws asks a storage that is not fencelab's, over HTTP, and says which laws of a
-fenced storage it obeys. The storage speaks PUT, GET and DELETE /v1/kv/{key} with
-the headers Fencing-Token and Fencing-Scope, or contrib/lock's POST /. What else it
-can do is found out by asking; laws about what it cannot do are left out.
-
-Scopes and keys have names that nobody has used before, but they stay in the
-storage, and tokens go up to 2^63-1: judge no storage that others work with.
-
-With --command gcsim runs the storage itself, for each law in a directory of its
-own, and kills it and starts it again where a law is about that. The command is one
-line for sh. In it {addr} is the address to listen on, {port} its port, and {dir}
-the directory for the storage's files. Two URLs, or --command twice, are two
-processes that work on the same data.
-
-Exit status: 0 if all laws hold that the storage can be held to, 1 if one is
-broken, 2 if one could not be judged, or none.`,
-		Example: `  gcsim laws http://127.0.0.1:8080
-  gcsim laws --command 'python3 my_storage.py --listen {addr} --dir {dir}'
-  gcsim laws --law NewerTokenReplaces http://127.0.0.1:8080`,
-		Args: cobra.MaximumNArgs(2),
+		Args:  cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := o.judge(cmd, args)
 			switch {

@@ -24,18 +24,7 @@ func learnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "learn [N]",
 		Short: "Set up an exercise of the course, or say whether it is solved",
-		Long: `learn lists the lessons of the course. "learn 3" sets up the exercise of lesson 3, in
-the directory lesson-03, and says what is to be done. Where that directory is there
-already, learn checks what you did: it runs your story, or judges your storage, and
-says what is missing. To begin anew, remove the directory.
-
-The lessons are in docs/course.
-
-Exit status: 0 if the exercise was set up or is solved, 1 if it is not solved yet,
-2 if it could not be checked.`,
-		Example: `  gcsim learn
-  gcsim learn 1`,
-		Args: cobra.MaximumNArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lessons, err := learn.Lessons()
 			if err != nil {

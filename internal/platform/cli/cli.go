@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/charmbracelet/x/term"
@@ -74,6 +75,17 @@ func Main(cmd *cobra.Command) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.Name(), err)
 	}
 	os.Exit(code)
+}
+
+// Help gives a command and those below it their long texts. The text of a command is in the file
+// help/NAME.txt, if there is one. What comes after the line "Examples:" are the command's examples.
+func Help(files fs.FS, cmd *cobra.Command) {
+	if text, err := fs.ReadFile(files, "help/"+cmd.Name()+".txt"); err == nil {
+		cmd.Long, cmd.Example, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
+	}
+	for _, below := range cmd.Commands() {
+		Help(files, below)
+	}
 }
 
 // Logger writes lines for people: coloured on a terminal that wants it, plain

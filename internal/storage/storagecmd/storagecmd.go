@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -29,37 +30,25 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/tracing"
 )
 
+// helps are what the commands say of themselves.
+//
+//go:embed help
+var helps embed.FS
+
 // Command is the command "storage".
 func Command() *cobra.Command {
 	c := config{engine: engineConfig{fencing: fencingOn}}
 	cmd := &cobra.Command{
 		Use:   "storage",
 		Short: "An HTTP key-value storage that refuses stale writes",
-		Long: `storage keeps values and serves them over HTTP. A write shows the
-fencing token of the lock under which it is made; one that is older than the
-highest token seen is refused, because its client has lost the lock and may not
-know.
-
-The engine "memory" forgets values and tokens when it ends, together. The engine
-"bolt" keeps both in a file, in one transaction, and answers when it has been
-synced to the disk. The engine "etcd" keeps both in an etcd cluster, in one Txn,
-and has no state of its own: any number of storages may serve one cluster.
-
-It speaks the protocol of etcd's contrib/lock (POST /) and one of its own
-(/v1/kv/, /v1/batch, /v1/marks/): see docs/protocol.md, or /openapi.yaml. Fencing
-tokens order requests, they permit nothing: who may do what is said by --tokens
-and --tls-client-ca. See docs/operations.md.`,
-		Example: `  storage
-  storage --engine bolt --data ./data
-  curl -i -X PUT -H 'Fencing-Token: 34' -d hello http://127.0.0.1:8080/v1/kv/key0
-  curl -i -X PUT -H 'Fencing-Token: 33' -d stale http://127.0.0.1:8080/v1/kv/key0`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), &c, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	c.add(cmd.Flags())
 	cmd.AddCommand(restoreCommand(), floorCommand(), tokenCommand())
+	cli.Help(helps, cmd)
 	return cmd
 }
 

@@ -13,10 +13,6 @@ func tokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "token NAME",
 		Short: "Make the secret of a bearer token, and its entry for the file of --tokens",
-		Long: `token prints a new secret on standard output, for the client to keep, and on
-standard error the entry for the file that --tokens names. The entry has only a
-hash: nobody can find the secret from it.`,
-		Example: `  storage token orders-service > orders.secret 2>> tokens.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("want one argument, the NAME of the client")
