@@ -95,11 +95,11 @@ func (p *Principal) May(right Right, scope string, keys ...string) error {
 		return forbidden(p, right, fmt.Sprintf("it needs the right %q", right))
 	}
 	if (scope != "" || right == Write) && !covered(p.scopes, scope) {
-		return forbidden(p, right, fmt.Sprintf("the scope %q is none of its scopes", short(scope)))
+		return forbidden(p, right, fmt.Sprintf("the scope %.100q is none of its scopes", scope))
 	}
 	for _, key := range keys {
 		if !covered(p.keys, key) {
-			return forbidden(p, right, fmt.Sprintf("the key %q is none of its keys", short(key)))
+			return forbidden(p, right, fmt.Sprintf("the key %.100q is none of its keys", key))
 		}
 	}
 	return nil
@@ -124,13 +124,4 @@ func covers(prefix, name string) bool {
 	}
 	end, _ := utf8.DecodeLastRuneInString(prefix)
 	return rest == "" || rest[0] == '/' || !unicode.IsLetter(end) && !unicode.IsDigit(end)
-}
-
-// short keeps an error readable where a client sent a long name.
-func short(name string) string {
-	const most = 100
-	if len(name) <= most {
-		return name
-	}
-	return strings.ToValidUTF8(name[:most], "") + "…"
 }

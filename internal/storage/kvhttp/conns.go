@@ -1,8 +1,6 @@
 package kvhttp
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
-	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
 // How long a refused client may take to read the refusal, and how many clients may do
@@ -129,14 +126,11 @@ func tell(c net.Conn, err error) {
 
 // refusalOf is the answer that tells of err.
 func refusalOf(err error) *http.Response {
-	p := newProblem(err)
-	b, _ := json.Marshal(p) // strings and numbers: it cannot fail
-	h := make(http.Header)
-	p.setHeaders(h, err)
-	h.Set("Content-Type", fencehttp.ContentType)
+	answer := &rendering{header: make(http.Header)}
+	newProblem(err).write(answer, err)
 	return &http.Response{
-		StatusCode: p.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
-		Header: h, Body: io.NopCloser(bytes.NewReader(b)), ContentLength: int64(len(b)),
+		StatusCode: answer.status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header: answer.header, Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()),
 	}
 }
 

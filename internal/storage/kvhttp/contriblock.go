@@ -45,10 +45,7 @@ func (h *handler) serveContribLock(c *call) error {
 			p.setHeaders(c.w.Header(), err)
 			status = p.Status
 		}
-		var merr error
-		if b, merr = json.Marshal(ContribResponse{Version: -1, Err: contribError(err)}); merr != nil {
-			return merr
-		}
+		b, _ = json.Marshal(ContribResponse{Version: -1, Err: contribError(err)}) // a number and a text: it cannot fail
 		err = &answered{err}
 	}
 	c.w.Header().Set("Content-Type", "application/json")

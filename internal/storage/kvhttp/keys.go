@@ -86,11 +86,17 @@ func (h *handler) get(c *call, claim fence.Claim, key string) error {
 	if err := h.memory.take(c, int64(len(item.Value))); err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", "application/octet-stream")
 	if item.Token != 0 {
 		c.w.Header().Set(fencehttp.HeaderToken, item.Token.String())
 	}
-	if _, err := io.WriteString(c.w, item.Value); err != nil {
+	return c.send(http.StatusOK, "application/octet-stream", item.Value)
+}
+
+// send answers with a text of a media type.
+func (c *call) send(status int, mediaType, text string) error {
+	c.w.Header().Set("Content-Type", mediaType)
+	c.w.WriteHeader(status)
+	if _, err := io.WriteString(c.w, text); err != nil {
 		return &answered{fmt.Errorf("the client left: %w", err)}
 	}
 	return nil

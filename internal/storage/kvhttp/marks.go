@@ -103,9 +103,9 @@ func decodeFloor(b []byte) (fence.Token, error) {
 }
 
 func (c *call) json(v any) error {
-	c.w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(c.w).Encode(v); err != nil {
-		return &answered{err}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	return nil
+	return c.send(http.StatusOK, "application/json", string(b)+"\n")
 }

@@ -2,7 +2,6 @@ package kvhttp
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 )
@@ -27,10 +26,9 @@ func (h *handler) ask(ctx context.Context, tell func(check string, waits error))
 }
 
 // serveHealth: the process answers.
-func serveHealth(c *call) error {
-	_, err := io.WriteString(c.w, "ok\n")
-	return err
-}
+func serveHealth(c *call) error { return c.send(http.StatusOK, plainText, "ok\n") }
+
+const plainText = "text/plain; charset=utf-8"
 
 // serveReady says of everything that the storage needs whether it is there, a
 // line each; status 503 where something is not.
@@ -52,8 +50,5 @@ func (h *handler) serveReady(c *call) error {
 		return all, nil
 	})
 	answer := v.(readiness)
-	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	c.w.WriteHeader(answer.status)
-	_, err := io.WriteString(c.w, answer.text)
-	return err
+	return c.send(answer.status, plainText, answer.text)
 }
