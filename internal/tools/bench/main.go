@@ -97,11 +97,8 @@ var parts = []part{
 	{compared, "", (*bench).compared},
 }
 
-func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer) (err error) {
-	b := &bench{size: s}
-	if b.report.machine, err = describe(os.TempDir()); err != nil {
-		return err
-	}
+func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer) error {
+	b := &bench{size: s, report: report{machine: describe(os.TempDir())}}
 	for _, p := range parts {
 		if only != p.name && (only != "" || p.name == compared) {
 			continue
