@@ -21,6 +21,7 @@ import (
 	"text/template"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/scenarios"
@@ -66,7 +67,7 @@ func run(out []string) error {
 
 // texts are all documents that are made without a run, by their files.
 func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, error) {
-	made := map[string]string{lawsFile: lawsTable()}
+	made := make(map[string]string)
 	var errs []error
 	add := func(file, text string, err error) { made[file], errs = text, append(errs, err) }
 	for _, s := range all.List {
@@ -76,8 +77,10 @@ func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, erro
 		errs = append(errs, err)
 		maps.Copy(made, chapters)
 	}
-	text, err := locks(repository)
-	add(locksFile, text, err)
+	text, err := filled(sources, "laws.md.tmpl", template.FuncMap{"laws": laws.List})
+	add("docs/laws.md", text, err)
+	text, err = locks(repository)
+	add("docs/locks.md", text, err)
 	text, err = words(repository)
 	add(wordsFile, text, err)
 	text, err = slides(repository, list)
