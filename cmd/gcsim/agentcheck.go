@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/clients/agentcheck"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -29,17 +27,7 @@ func agentCheckCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command = args
 			report, err := agentCheck(cmd, o, name, settings, world, json)
-			switch {
-			case cmd.Context().Err() != nil:
-				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
-			case err != nil:
-				return cannot(err)
-			case report.Count(agentcheck.NotJudged) > 0:
-				return cannot(errors.New(report.Summary()))
-			case report.Count(agentcheck.Fails) > 0:
-				return &cli.ExitError{Code: exitDiffers, Err: errors.New(report.Summary())}
-			}
-			return nil
+			return judged(cmd, err, report, report.Count(agentcheck.NotJudged) > 0, report.Count(agentcheck.Fails) > 0)
 		},
 	}
 	f := cmd.Flags()

@@ -134,10 +134,14 @@ func readHistories(files []string, stdin io.Reader) []story.Result {
 	results := make([]story.Result, len(files))
 	rounds := make(map[string][]int) // directory of a run → its results
 	for i, file := range files {
-		r := readResult(file, stdin)
-		if results[i] = r; !isUnread(r) {
-			rounds[r.Dir()] = append(rounds[r.Dir()], i)
+		events, err := readHistory(file, stdin)
+		if err != nil {
+			results[i] = unread(file, err)
+			continue
 		}
+		r := resultOf(events, nil)
+		r.File, r.Took = file, events[len(events)-1].At
+		results[i], rounds[r.Dir()] = r, append(rounds[r.Dir()], i)
 	}
 	for _, several := range rounds {
 		for n, i := range several {
@@ -152,17 +156,6 @@ func readHistories(files []string, stdin io.Reader) []story.Result {
 // unread is a file of which nothing is known but its name.
 func unread(file string, err error) story.Result {
 	return story.Result{Scenario: file, File: file, Err: err}
-}
-
-// readResult is what came of the run that a file tells of.
-func readResult(file string, stdin io.Reader) story.Result {
-	events, err := readHistory(file, stdin)
-	if err != nil {
-		return unread(file, err)
-	}
-	r := resultOf(events, nil)
-	r.File, r.Took = file, events[len(events)-1].At
-	return r
 }
 
 func readHistory(file string, stdin io.Reader) ([]history.Event, error) {

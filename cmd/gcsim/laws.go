@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/outside/laws"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 )
 
 type lawsOptions struct {
@@ -28,17 +27,8 @@ func lawsCommand() *cobra.Command {
 		Args:  cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := o.judge(cmd, args)
-			switch {
-			case cmd.Context().Err() != nil:
-				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
-			case err != nil:
-				return cannot(err)
-			case report.Count(laws.Fails) > 0:
-				return &cli.ExitError{Code: exitDiffers, Err: errors.New(report.Summary())}
-			case !report.OK():
-				return cannot(errors.New(report.Summary()))
-			}
-			return nil
+			broken := report.Count(laws.Fails) > 0
+			return judged(cmd, err, report, !broken && !report.OK(), broken)
 		},
 	}
 	f := cmd.Flags()

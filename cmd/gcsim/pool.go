@@ -123,7 +123,7 @@ type pool struct {
 	over    int
 }
 
-// start begins to make and to save runs. Each job gets its result, also where ctx ends before.
+// start begins to make runs. Each job gets its result, also where ctx ends before.
 func (p *pool) start(ctx context.Context, jobs []*job) {
 	p.running = make(map[*job]time.Time)
 	var g errgroup.Group
@@ -131,23 +131,16 @@ func (p *pool) start(ctx context.Context, jobs []*job) {
 	go func() {
 		for _, j := range longestFirst(jobs) {
 			g.Go(func() error {
-				r := p.run(ctx, j)
-				p.keep(r)
-				j.done <- r
+				j.done <- p.run(ctx, j)
 				return nil
 			})
 		}
 	}()
 }
 
+// run makes a run, and saves what came of it.
 func (p *pool) run(ctx context.Context, j *job) story.Result {
 	r := j.result()
-	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.running, j)
-		p.over++
-	}()
 	if r.Skipped = j.skipped; ctx.Err() != nil {
 		r.Skipped = "gcsim was stopped before"
 	}
@@ -164,19 +157,16 @@ func (p *pool) run(ctx context.Context, j *job) story.Result {
 		r.Took = took
 	}
 	r.Began, r.Round, r.Yours = began, j.round, j.options.UsersStorage != nil
+	var unsaved error
+	if p.save != nil {
+		unsaved = p.save(r)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, j)
+	p.over++
+	p.unsaved = append(p.unsaved, unsaved)
 	return r
-}
-
-// keep saves what came of a run, as soon as it is over.
-func (p *pool) keep(r story.Result) {
-	if p.save == nil {
-		return
-	}
-	if err := p.save(r); err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.unsaved = append(p.unsaved, err)
-	}
 }
 
 // silence is how long nothing is printed before a progress says what goes on.

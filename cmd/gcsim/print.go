@@ -2,15 +2,18 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge/verdict"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
@@ -50,6 +53,22 @@ func (o *output) end(j judgement, json bool) error {
 	}
 	if o.err != nil {
 		return fmt.Errorf("print: %w", o.err)
+	}
+	return nil
+}
+
+// judged is how a command ends after a judgement, which may be open, or find that something is
+// broken. err is why the judgement could not be made.
+func judged(cmd *cobra.Command, err error, j judgement, open, broken bool) error {
+	switch {
+	case cmd.Context().Err() != nil:
+		return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", j.Summary())}
+	case err != nil:
+		return cannot(err)
+	case open:
+		return cannot(errors.New(j.Summary()))
+	case broken:
+		return &cli.ExitError{Code: exitDiffers, Err: errors.New(j.Summary())}
 	}
 	return nil
 }
