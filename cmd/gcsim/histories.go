@@ -68,9 +68,8 @@ func (o reports) check(cmd *cobra.Command, files []string) ([]story.Result, erro
 
 func isUnread(r story.Result) bool { return len(r.Events) == 0 }
 
-// canKeep has what cannot be kept by the names that it brings count as unread, and
-// refuses a directory where old files are removed if one of them could not be read:
-// nobody could write it again.
+// canKeep has what cannot be kept by the names that it brings count as unread, and refuses a directory where
+// old files are removed if one of them could not be read: nobody could write it again.
 func canKeep(out string, results []story.Result) error {
 	for i, r := range results {
 		if !isUnread(r) {
@@ -128,8 +127,7 @@ func reasons(results []story.Result) error {
 	return errors.Join(errs...)
 }
 
-// readHistories reads files and judges what they tell of. Those of one variant are
-// its rounds.
+// readHistories reads files and judges what they tell of. Those of one variant are its rounds.
 func readHistories(files []string, stdin io.Reader) []story.Result {
 	results := make([]story.Result, len(files))
 	rounds := make(map[string][]int) // directory of a run → its results
@@ -181,9 +179,8 @@ func named(run *history.Run) error {
 	return nil
 }
 
-// resultOf judges a history. That of a run that could not be made has no verdict,
-// but the error that ended it: err, or what the history says. Nor has one that
-// cannot be judged.
+// resultOf judges a history. That of a run that could not be made has no verdict, but the error that ended
+// it: err, or what the history says. Nor has one that cannot be judged.
 func resultOf(events []history.Event, err error) story.Result {
 	run := events[0].Run
 	r := story.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}

@@ -25,8 +25,7 @@ var language = lab.Language(all.Named)
 
 func command() *cobra.Command { return commandWith(kernel.Missing()) }
 
-// commandWith is gcsim. Where noLinux is an error, the commands that start or stop
-// processes return it.
+// commandWith is gcsim. Where noLinux is an error, the commands that start or stop processes return it.
 func commandWith(noLinux error) *cobra.Command {
 	run, lane, pause, learn, check, watch, serve := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand(), watchCommand(), serveCommand()
 	if noLinux != nil {

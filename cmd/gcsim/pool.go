@@ -22,10 +22,9 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// defaultSide is how many runs are made side by side. They mostly wait, for leases
-// to run out, so it is well above the number of CPUs. On two cores all scenarios
-// took 30 s with 4 of them, 16 s with 8, and 23 to 31 s with 16 to 48: those are in
-// the way of the one that measures how long a collection takes.
+// defaultSide is how many runs are made side by side. They mostly wait, for leases to run out, so it is well
+// above the number of CPUs. On two cores all scenarios took 30 s with 4 of them, 16 s with 8, and 23 to 31 s
+// with 16 to 48: those are in the way of the one that measures how long a collection takes.
 const defaultSide = 8
 
 type job struct {
@@ -42,8 +41,7 @@ func (j *job) result() story.Result {
 	return story.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
 }
 
-// plan is all runs, in the order in which they are reported. Each round has a seed
-// of its own.
+// plan is all runs, in the order in which they are reported. Each round has a seed of its own.
 func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
 	var jobs []*job
 	for _, s := range list {
@@ -61,8 +59,7 @@ func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
 	return jobs
 }
 
-// controlFirst is the order in which to tell runs: those of a scenario together, the
-// harm before what helps.
+// controlFirst is the order in which to tell runs: those of a scenario together, the harm before what helps.
 func controlFirst[T any](list []T, of func(T) story.Result) []T {
 	place := make(map[string]int) // of a scenario
 	for i, r := range list {

@@ -118,8 +118,7 @@ func newPrinter(out *output, line *progress, o terminal.Options, jobs []*job, dr
 	return p
 }
 
-// emit draws the events of a step, with all that is a violation by then. Errors are
-// kept by out.
+// emit draws the events of a step, with all that is a violation by then. Errors are kept by out.
 func (p *printer) emit(step []history.Event) {
 	p.seen = append(p.seen, step...)
 	v := verdict.Judge(p.seen)
@@ -280,8 +279,7 @@ func (p *printer) rounds(results []story.Result) {
 	fmt.Fprintln(p.out)
 }
 
-// next says where a reader can go from here; page is what shows all runs, "" where
-// they were not kept.
+// next says where a reader can go from here; page is what shows all runs, "" where they were not kept.
 func (p *printer) next(results []story.Result, page string) {
 	one := p.drawn && ofOneScenario(results)
 	switch {
@@ -319,9 +317,8 @@ func (p *printer) lesson(run history.Run) {
 	text.paragraph("", "Next: "+next)
 }
 
-// wrap makes lines of a text that are no wider than width. It breaks between words
-// only: what is to be typed or looked for has hyphens. The first line begins with
-// indent, those after it with hanging.
+// wrap makes lines of a text that are no wider than width. It breaks between words only: what is to be typed
+// or looked for has hyphens. The first line begins with indent, those after it with hanging.
 func wrap(text string, width int, indent, hanging string) []string {
 	words := strings.Fields(text)
 	if len(words) == 0 {

@@ -94,8 +94,7 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 	return nil
 }
 
-// chapterAddress is where everybody can read the chapter about a scenario; "" where there
-// is none.
+// chapterAddress is where everybody can read the chapter about a scenario; "" where there is none.
 func chapterAddress(name string) string {
 	if file := chapterFile(name); file != "" {
 		return published + file

@@ -103,8 +103,7 @@ func (o ownStorage) choose(v *scenario.Variant, ask func(lab.UsersStorage) (laws
 	return f, cmp.Or(lacks(speaks, v), o.keeps(speaks, v)), err
 }
 
-// unfit is why a variant cannot be run with any storage of the user's in place of gcsim's; ""
-// where it can.
+// unfit is why a variant cannot be run with any storage of the user's in place of gcsim's; "" where it can.
 func (o ownStorage) unfit(v *scenario.Variant) string {
 	s := v.World.Storage
 	switch {

@@ -55,8 +55,7 @@ func watchCommand() *cobra.Command {
 	return cmd
 }
 
-// watchProgram watches a program at a lock service of a name, and a storage at a URL; "": one of
-// gcsim's own.
+// watchProgram watches a program at a lock service of a name, and a storage at a URL; "": one of gcsim's own.
 func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict string, err error) {
 	switch {
 	case o.When != watch.AtWrite && o.When != watch.AtGrant:

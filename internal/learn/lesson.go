@@ -66,8 +66,7 @@ func read(number int, kind exercise) (Lesson, error) {
 	return l, err
 }
 
-// SetUp writes the files with which the exercise begins into its directory, which must not be
-// there yet.
+// SetUp writes the files with which the exercise begins into its directory, which must not be there yet.
 func (l Lesson) SetUp() (files []string, err error) {
 	if err := os.Mkdir(l.Dir(), 0o777); err != nil {
 		return nil, err

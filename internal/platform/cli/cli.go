@@ -1,5 +1,4 @@
-// Package cli is what the commands share: how main maps an error to an exit
-// status, and how a log line looks.
+// Package cli is what the commands share: how main maps an error to an exit status, and how a log line looks.
 package cli
 
 import (
@@ -35,11 +34,10 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Main runs a command with the process's arguments, and ends the process: with
-// 0, with the status of an ExitError, with 2 for wrong usage, or with 1. Where
-// nobody reads standard output any more it says nothing, and ends with 141.
-// SIGINT, SIGTERM and SIGHUP end the command's context; a second one ends the
-// process at once.
+// Main runs a command with the process's arguments, and ends the process: with 0, with the status of an
+// ExitError, with 2 for wrong usage, or with 1. Where nobody reads standard output any more it says nothing,
+// and ends with 141. SIGINT, SIGTERM and SIGHUP end the command's context; a second one ends the process at
+// once.
 func Main(cmd *cobra.Command) {
 	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
@@ -47,9 +45,8 @@ func Main(cmd *cobra.Command) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop)
-	// A write to a pipe that nobody reads returns an error like any other, instead
-	// of ending the process before it has cleaned up. (Ignored, it would be so for
-	// children too.)
+	// A write to a pipe that nobody reads returns an error like any other, instead of ending the process
+	// before it has cleaned up. (Ignored, it would be so for children too.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.CompletionOptions.HiddenDefaultCmd = true
@@ -88,8 +85,7 @@ func Help(files fs.FS, cmd *cobra.Command) {
 	}
 }
 
-// Logger writes lines for people: coloured on a terminal that wants it, plain
-// elsewhere.
+// Logger writes lines for people: coloured on a terminal that wants it, plain elsewhere.
 func Logger(w io.Writer, level slog.Level) *slog.Logger {
 	f, ok := w.(*os.File)
 	colour := ok && term.IsTerminal(f.Fd()) && os.Getenv("NO_COLOR") == ""

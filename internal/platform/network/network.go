@@ -207,8 +207,7 @@ func Listen(take func(net.Conn)) (*Listener, error) {
 // Addr is where the connections come to, host:port.
 func (l *Listener) Addr() string { return l.net.Addr().String() }
 
-// Close takes no more connections, and returns when the last one was given to the
-// function.
+// Close takes no more connections, and returns when the last one was given to the function.
 func (l *Listener) Close() {
 	l.net.Close()
 	l.running.Wait()

@@ -28,8 +28,7 @@ func (n *Node) Begin(g *Group, name string, env []string, args ...string) error 
 	return nil
 }
 
-// Process is the latest process of the node, to be killed, paused and resumed; nil before the
-// first.
+// Process is the latest process of the node, to be killed, paused and resumed; nil before the first.
 func (n *Node) Process() *Process {
 	n.mu.Lock()
 	defer n.mu.Unlock()

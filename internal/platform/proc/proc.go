@@ -1,6 +1,5 @@
-// Package proc runs child processes that leave nothing behind: they die with
-// their parent, whatever ends it, and a directory for their files goes with the
-// last of them.
+// Package proc runs child processes that leave nothing behind: they die with their parent, whatever ends it,
+// and a directory for their files goes with the last of them.
 package proc
 
 import (
@@ -40,8 +39,7 @@ type Process struct {
 // Group is a set of processes, and a directory for them.
 type Group struct {
 	Dir string
-	// Lane, if not nil, shows what a process says on standard error, and when it begins
-	// and ends.
+	// Lane, if not nil, shows what a process says on standard error, and when it begins and ends.
 	Lane func(process string) io.Writer
 	// Waits, if not nil, is told of a process that takes long to serve, and what it lacks.
 	Waits func(text string)
@@ -68,10 +66,9 @@ const JanitorArg = "janitor"
 
 // NewGroup makes a group whose children run exe.
 //
-// It starts a janitor first: a process that waits until this one and all
-// children are gone, which it knows by the end of a pipe that they all hold, and
-// then removes the directory. So that a kill -9 of this process leaves no files
-// behind either.
+// It starts a janitor first: a process that waits until this one and all children are gone, which it knows by
+// the end of a pipe that they all hold, and then removes the directory. So that a kill -9 of this process
+// leaves no files behind either.
 func NewGroup(exe string) (*Group, error) {
 	if err := kernel.Missing(); err != nil {
 		return nil, err

@@ -16,8 +16,7 @@ import (
 // Node is a value of a file. The functions below say what it is.
 type Node = yaml.Node
 
-// Error is what is wrong with a place in a file. Lines and columns are from 1; a column
-// counts characters.
+// Error is what is wrong with a place in a file. Lines and columns are from 1; a column counts characters.
 type Error struct {
 	Line, Column int
 	Text         string
@@ -44,8 +43,7 @@ type Kind struct {
 	Check func(*Node) *Error
 }
 
-// Deepest is how many lists and mappings can be within one another, the outermost one
-// included.
+// Deepest is how many lists and mappings can be within one another, the outermost one included.
 const Deepest = 32
 
 var errTooDeep = fmt.Errorf("lists and mappings are more than %d deep here: %d is the bound", Deepest, Deepest)

@@ -1,12 +1,10 @@
-// Package access says who may reach the storage, and do what there: bearer
-// tokens with rights (Policy), TLS with certificates that are re-read
-// (ServerTLS, ClientTLS), and which addresses may be served without them
+// Package access says who may reach the storage, and do what there: bearer tokens with rights (Policy), TLS
+// with certificates that are re-read (ServerTLS, ClientTLS), and which addresses may be served without them
 // (CheckListen).
 //
-// A bearer token and a fencing token have nothing but the word in common. A
-// fencing token orders requests and permits nothing: anyone can make one up. A
-// bearer token permits requests and orders nothing: a client that holds one, and
-// has lost its lock, is as stale as any other.
+// A bearer token and a fencing token have nothing but the word in common. A fencing token orders requests and
+// permits nothing: anyone can make one up. A bearer token permits requests and orders nothing: a client that
+// holds one, and has lost its lock, is as stale as any other.
 package access
 
 import (
@@ -32,12 +30,10 @@ const (
 
 var rights = []Right{Read, Write, Observe, Admin}
 
-// ErrUnauthenticated is an answer 401: nobody knows who asks. The request was
-// not done.
+// ErrUnauthenticated is an answer 401: nobody knows who asks. The request was not done.
 var ErrUnauthenticated = fence.Definite.New("access: unauthenticated")
 
-// ErrForbidden is an answer 403: it is known who asks, and that they may not.
-// The request was not done.
+// ErrForbidden is an answer 403: it is known who asks, and that they may not. The request was not done.
 var ErrForbidden = fence.Definite.New("access: forbidden")
 
 type refusal struct {

@@ -20,10 +20,9 @@ const checkEvery = time.Second
 // maxFile is the most that a file may hold, in bytes.
 const maxFile = 1 << 20
 
-// watched is what some files say together. It reads them again when it is used,
-// at most once every checkEvery. There is no goroutine to stop, and the contents
-// are compared, not times and inodes: that misses no change, and the files are
-// small.
+// watched is what some files say together. It reads them again when it is used, at most once every
+// checkEvery. There is no goroutine to stop, and the contents are compared, not times and inodes: that misses
+// no change, and the files are small.
 type watched[T any] struct {
 	files []string
 	parse func(contents [][]byte) (*T, error)
@@ -79,8 +78,7 @@ func (w *watched[T]) check() (changed bool, err error) {
 	return true, err
 }
 
-// read reads all files. seen tells what was found, error or contents, from other
-// finds, and keeps no secret.
+// read reads all files. seen tells what was found, error or contents, from other finds, and keeps no secret.
 func (w *watched[T]) read() (contents [][]byte, seen string, err error) {
 	sum := sha256.New()
 	for _, name := range w.files {
@@ -95,8 +93,7 @@ func (w *watched[T]) read() (contents [][]byte, seen string, err error) {
 	return contents, string(sum.Sum(nil)), nil
 }
 
-// readFile reads a regular file: it must be possible to read it again, without
-// waiting for anyone.
+// readFile reads a regular file: it must be possible to read it again, without waiting for anyone.
 func readFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {

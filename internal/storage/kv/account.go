@@ -16,21 +16,17 @@ type Options struct {
 	Unfenced bool
 	// Bound is that of fence.Register.
 	Bound func(fence.Claim) (fence.Token, error)
-	// MaxKeys is how many keys may have a value, MaxMarks how many scopes a mark
-	// of their own. A request that needs one more is refused with a *LimitError.
-	// 0: no limit.
+	// MaxKeys is how many keys may have a value, MaxMarks how many scopes a mark of their own. A request that
+	// needs one more is refused with a *LimitError. 0: no limit.
 	MaxKeys, MaxMarks int
-	// Committed is told of every transaction of an engine that makes them durable.
-	// Nil: nobody wants to know.
+	// Committed is told of every transaction of an engine that makes them durable. Nil: nobody wants to know.
 	Committed func(Commit)
-	// Observe is told of every operation that took place, was refused or was known
-	// as a duplicate, in the order in which they were. It is called under the engine's lock. Nil: nobody
-	// wants to know.
+	// Observe is told of every operation that took place, was refused or was known as a duplicate, in the
+	// order in which they were. It is called under the engine's lock. Nil: nobody wants to know.
 	Observe func(Record)
 }
 
-// room refuses ops that would make too many keys of keys. known says which there
-// are before.
+// room refuses ops that would make too many keys of keys. known says which there are before.
 func (o *Options) room(keys int64, ops []Op, known func(key string) bool) error {
 	if o.MaxKeys == 0 {
 		return nil
@@ -82,8 +78,7 @@ type Commit struct {
 // account is what an engine tells its observer.
 type account struct {
 	Options
-	// order makes the observer's order that of the operations; only taken where there is an
-	// observer.
+	// order makes the observer's order that of the operations; only taken where there is an observer.
 	order sync.Mutex
 	index int64 // of the last record; guarded by order
 }

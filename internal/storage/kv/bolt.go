@@ -16,10 +16,9 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
 )
 
-// Bolt is the durable engine on one machine: a bbolt file. Value, mark and
-// sequence go in one transaction, and an operation returns only when it has been
-// synced to the disk. Writers that come while a transaction is under way share
-// the next one, and its sync.
+// Bolt is the durable engine on one machine: a bbolt file. Value, mark and sequence go in one transaction,
+// and an operation returns only when it has been synced to the disk. Writers that come while a transaction is
+// under way share the next one, and its sync.
 type Bolt struct {
 	account account // in the order of the transactions
 	db      *boltFile
@@ -63,8 +62,7 @@ func OpenBolt(dir string, o Options) (*Bolt, error) {
 	return b, nil
 }
 
-// Close lets the transaction under way come to its end and closes the file. It
-// must not be called twice.
+// Close lets the transaction under way come to its end and closes the file. It must not be called twice.
 func (b *Bolt) Close() error {
 	close(b.stop)
 	<-b.stopped
@@ -206,8 +204,7 @@ func sizeOf(batch []*change) (n int64) {
 	return n
 }
 
-// errUnchanged ends a transaction in which all was refused: there is nothing to
-// sync.
+// errUnchanged ends a transaction in which all was refused: there is nothing to sync.
 var errUnchanged = errors.New("nothing was changed")
 
 // end tells those who wait what became of their transaction.
@@ -222,8 +219,7 @@ func (b *Bolt) end(batch []*change, err error) {
 	}
 }
 
-// update runs one transaction that writes. What do returns undoes it, and is no
-// failure of the disk.
+// update runs one transaction that writes. What do returns undoes it, and is no failure of the disk.
 func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 	start, written := time.Now(), b.db.writeTime()
 	err := b.db.Update(do)
@@ -237,9 +233,8 @@ func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 	return err
 }
 
-// Ready implements Engine. After a transaction has failed it tries one that is
-// somewhat larger, and leaves the room to others: where nobody writes because the
-// engine is not ready, it would else stay so.
+// Ready implements Engine. After a transaction has failed it tries one that is somewhat larger, and leaves
+// the room to others: where nobody writes because the engine is not ready, it would else stay so.
 func (b *Bolt) Ready(context.Context) error {
 	if !b.failed.Load() {
 		return nil

@@ -159,10 +159,9 @@ func checkItem(key string, sealed []byte) ([]byte, error) {
 
 const checksumSize = 4 // of a sealed record, at its end
 
-// counts are the number of items, the bytes of their keys and values, and the sum of their
-// checksums. They are kept in the file: counting a million takes seconds. An item that is
-// missing, or is there as it was before, passes the check of its own checksum, and not that of
-// the sum.
+// counts are the number of items, the bytes of their keys and values, and the sum of their checksums. They
+// are kept in the file: counting a million takes seconds. An item that is missing, or is there as it was
+// before, passes the check of its own checksum, and not that of the sum.
 type counts struct {
 	Keys, Bytes int64
 	Digest      uint64

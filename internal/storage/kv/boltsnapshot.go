@@ -37,8 +37,7 @@ func (b *Bolt) Snapshot(_ context.Context, visit func(Entry) error) error {
 	})
 }
 
-// Restore implements Restorer, in one transaction, which is kept in memory until
-// its end.
+// Restore implements Restorer, in one transaction, which is kept in memory until its end.
 func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error {
 	err := b.db.Update(func(tx *bbolt.Tx) error {
 		if err := tx.DeleteBucket(boltItems); err != nil {

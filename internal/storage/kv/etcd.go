@@ -17,9 +17,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// Etcd is the engine that keeps everything in an etcd cluster: value, mark and
-// sequence go in one Txn. It has no state of its own, so that any number of
-// storages can stand before one cluster.
+// Etcd is the engine that keeps everything in an etcd cluster: value, mark and sequence go in one Txn. It has
+// no state of its own, so that any number of storages can stand before one cluster.
 type Etcd struct {
 	client  *clientv3.Client
 	kv      clientv3.KV // below the prefix
@@ -32,8 +31,7 @@ const etcdItems = "items/"
 // etcdTimeout is how long a request to etcd may take: longer than an election.
 const etcdTimeout = 5 * time.Second
 
-// NewEtcd makes an engine that keeps its keys below prefix. The client stays the
-// caller's.
+// NewEtcd makes an engine that keeps its keys below prefix. The client stays the caller's.
 func NewEtcd(client *clientv3.Client, prefix string, o Options) *Etcd {
 	return &Etcd{client: client, kv: namespace.NewKV(client, prefix), account: account{Options: o}}
 }
@@ -141,8 +139,7 @@ func (e *Etcd) Floor(ctx context.Context) (fence.Token, error) {
 	return floor, unavailable(err)
 }
 
-// Raise implements Engine. It takes as long as it takes; after an error it may be
-// called again.
+// Raise implements Engine. It takes as long as it takes; after an error it may be called again.
 func (e *Etcd) Raise(ctx context.Context, floor fence.Token) (int, error) {
 	if _, err := e.Floor(ctx); err != nil { // nobody waits for ever for an etcd that is away
 		return 0, err
@@ -151,9 +148,8 @@ func (e *Etcd) Raise(ctx context.Context, floor fence.Token) (int, error) {
 	return dropped, failure(err)
 }
 
-// Stats implements Engine. How many bytes values have etcd does not tell; Disk is
-// the size of one member's database, whatever else it holds. A scope with marks of
-// both modes counts twice.
+// Stats implements Engine. How many bytes values have etcd does not tell; Disk is the size of one member's
+// database, whatever else it holds. A scope with marks of both modes counts twice.
 func (e *Etcd) Stats(ctx context.Context) (Stats, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
@@ -199,8 +195,7 @@ func unavailable(err error) error {
 	return fence.Definite.Wrap(fmt.Errorf("%w: %w", ErrUnavailable, err))
 }
 
-// failure is the error of a request to etcd that changes something: its outcome, and what
-// to do.
+// failure is the error of a request to etcd that changes something: its outcome, and what to do.
 func failure(err error) error {
 	switch {
 	case err == nil || judged(err):

@@ -81,8 +81,7 @@ func (e *Etcd) each(ctx context.Context, prefix string, at int64, visit func(nam
 	}
 }
 
-// ErrNotEmpty: a snapshot is restored to etcd only where nothing is, because it
-// takes more than one Txn.
+// ErrNotEmpty: a snapshot is restored to etcd only where nothing is, because it takes more than one Txn.
 var ErrNotEmpty = errors.New("there are values or marks already")
 
 // Restore implements Restorer, into an empty prefix, marks before values. Only an

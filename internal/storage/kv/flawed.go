@@ -14,9 +14,8 @@ import (
 type Flaw string
 
 const (
-	// FlawDiffers is the rule of etcd's contrib/lock: a token that is not equal to
-	// the mark of its scope is refused as stale, a newer one too. The next holder is
-	// locked out for ever.
+	// FlawDiffers is the rule of etcd's contrib/lock: a token that is not equal to the mark of its scope is
+	// refused as stale, a newer one too. The next holder is locked out for ever.
 	FlawDiffers Flaw = "differs"
 	// FlawForgetful drops the mark of its scope with a key that is deleted: a stale
 	// write brings the key back.

@@ -12,8 +12,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// Record tells of one operation that an engine did or refused, or knew as done
-// before.
+// Record tells of one operation that an engine did or refused, or knew as done before.
 type Record struct {
 	Index     int64 // its place in the engine's order, from 1
 	Request   Request
@@ -47,9 +46,8 @@ type Line struct {
 	Duplicate bool `json:"duplicate,omitempty"` // it was done before, and was not done again
 }
 
-// Journal writes what an engine does as JSON lines: the storage's own account of
-// the order in which it applied requests, for gcsim and for people. It is no
-// write-ahead log.
+// Journal writes what an engine does as JSON lines: the storage's own account of the order in which it
+// applied requests, for gcsim and for people. It is no write-ahead log.
 type Journal struct {
 	mu  sync.Mutex
 	enc *json.Encoder

@@ -14,15 +14,13 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence"
 )
 
-// Memory is the engine that keeps everything in memory. Values and marks go
-// with the process, together.
+// Memory is the engine that keeps everything in memory. Values and marks go with the process, together.
 type Memory struct {
 	account  account
 	register register
 	flawed   *flawedMarks // is the register; nil: that has no flaw
-	// frozen is held at the moment that a snapshot shows, and shared by whatever
-	// changes values or marks: a mark and the value that came with it are of one
-	// moment.
+	// frozen is held at the moment that a snapshot shows, and shared by whatever changes values or marks: a
+	// mark and the value that came with it are of one moment.
 	frozen  sync.RWMutex
 	changed *moment // guarded by frozen; nil: marks are not being copied
 	// raising is held while marks are dropped, or copied.
@@ -67,8 +65,7 @@ func (m *Memory) Write(_ context.Context, req Request, ops ...Op) error {
 	return m.do(req, ops, func() error { return m.apply(req, ops) })
 }
 
-// Read implements Engine. A read has no place in the order within a tenure:
-// done again it does no harm.
+// Read implements Engine. A read has no place in the order within a tenure: done again it does no harm.
 func (m *Memory) Read(_ context.Context, req Request, key string) (item Item, err error) {
 	req.Sequence = 0
 	ops := []Op{{Kind: OpRead, Key: key}}

@@ -72,8 +72,7 @@ type moment struct {
 	before map[string]fence.Mark
 }
 
-// keep keeps the mark of a scope, which mark tells, before its first change. On nil
-// it does nothing.
+// keep keeps the mark of a scope, which mark tells, before its first change. On nil it does nothing.
 func (c *moment) keep(scope string, mark func(string) fence.Mark) {
 	if c == nil {
 		return

@@ -11,11 +11,10 @@ import (
 //
 // Connections take turns then, with the requests of a handler that has the same turns.
 //
-// The answers that srv gives by itself say that nothing was done, where
-// their status is 500 or higher: to a request of another version of HTTP (505), or with
-// another encoding of its body than chunked (501). Package http writes such an answer to the
-// connection while no handler serves it, and has no place where a header could be added.
-// Below TLS connections see no answers.
+// The answers that srv gives by itself say that nothing was done, where their status is 500 or higher: to a
+// request of another version of HTTP (505), or with another encoding of its body than chunked (501). Package
+// http writes such an answer to the connection while no handler serves it, and has no place where a header
+// could be added. Below TLS connections see no answers.
 func Attach(srv *http.Server, turns *Turns) {
 	handler := srv.Handler
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,10 +19,9 @@ const (
 	maxRefusals = 128
 )
 
-// LimitConnections holds a listener to Limits.Connections and Limits.PerClient. A
-// connection over a limit is accepted, answered with status 503 and closed: in the
-// system's queue its client would wait and not know why. If secure is true,
-// connections carry TLS, where a refusal would need a handshake first: a connection
+// LimitConnections holds a listener to Limits.Connections and Limits.PerClient. A connection over a limit is
+// accepted, answered with status 503 and closed: in the system's queue its client would wait and not know
+// why. If secure is true, connections carry TLS, where a refusal would need a handshake first: a connection
 // over a limit is only closed. m may be nil.
 func LimitConnections(ln net.Listener, l Limits, secure bool, m *Metrics) net.Listener {
 	limited := &limitListener{Listener: ln, limits: l.withDefaults(), metrics: m, open: make(map[string]int64)}
@@ -103,10 +102,9 @@ func (l *limitListener) refuse(c net.Conn, over error) {
 	}
 }
 
-// tell answers a connection with err and closes it. It waits for the first bytes of
-// the request: many clients take an earlier answer for a mistake. After the answer it
-// reads on: if anything is unread when a connection is closed, the system throws the
-// answer away.
+// tell answers a connection with err and closes it. It waits for the first bytes of the request: many clients
+// take an earlier answer for a mistake. After the answer it reads on: if anything is unread when a connection
+// is closed, the system throws the answer away.
 func tell(c net.Conn, err error) {
 	defer c.Close()
 	if c.SetDeadline(time.Now().Add(refusalTime)) != nil {
@@ -209,8 +207,7 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes one direction, as package http wants to so that a client gets
-// to read the last answer.
+// CloseWrite closes one direction, as package http wants to so that a client gets to read the last answer.
 func (c *limitedConn) CloseWrite() error {
 	if closer, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return closer.CloseWrite()

@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// nextLook is after how long at the latest an operation that goes on looks at its
-// deadline again. It is not longer than a request's header may take, so that the
-// deadline of the header moves no timer.
+// nextLook is after how long at the latest an operation that goes on looks at its deadline again. It is not
+// longer than a request's header may take, so that the deadline of the header moves no timer.
 const nextLook = 5 * time.Second
 
-// deadline is that of one direction of a connection. Package http sets eight in each
-// request, most of them later than the one before, and each would move a timer of
-// the runtime. Here only one that comes sooner does. So the timer may ring before
-// the deadline; then the operation that it ended begins again.
+// deadline is that of one direction of a connection. Package http sets eight in each request, most of them
+// later than the one before, and each would move a timer of the runtime. Here only one that comes sooner
+// does. So the timer may ring before the deadline; then the operation that it ended begins again.
 type deadline struct {
 	move func(time.Time) error // the connection's timer
 	born time.Time             // what is before has passed
@@ -44,8 +42,7 @@ func (d *deadline) set(t time.Time) error {
 	return d.move(d.timer)
 }
 
-// early: the timer ended an operation, with err, before the deadline. The operation
-// can begin again.
+// early: the timer ended an operation, with err, before the deadline. The operation can begin again.
 func (d *deadline) early(err error) bool {
 	if err == nil {
 		return false

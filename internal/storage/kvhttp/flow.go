@@ -12,11 +12,10 @@ import (
 // almost all that package http asks for at a time.
 const backlog = 2 << 10
 
-// flow has a connection take turns with others while its client has sent more than is
-// read: a large body, a large header, or requests before the answers to those before
-// them. A turn begins with a read, or with a request that came before the answer to another,
-// and ends with the next read or write. It is not held while anybody is waited for. A client
-// that waits for its answers needs no turn. A nil flow takes none.
+// flow has a connection take turns with others while its client has sent more than is read: a large body, a
+// large header, or requests before the answers to those before them. A turn begins with a read, or with a
+// request that came before the answer to another, and ends with the next read or write. It is not held while
+// anybody is waited for. A client that waits for its answers needs no turn. A nil flow takes none.
 type flow struct {
 	turns *Turns
 	who   client
@@ -76,8 +75,7 @@ func (f *flow) goOn() {
 	}
 }
 
-// readNow reads within a turn what has arrived, where more has. 0: the client has to be
-// waited for.
+// readNow reads within a turn what has arrived, where more has. 0: the client has to be waited for.
 func (f *flow) readNow(b []byte) int {
 	f.rest()
 	if f == nil || f.raw == nil || !f.more.Load() {
@@ -112,8 +110,7 @@ func (f *flow) request() {
 	}
 }
 
-// writeNow writes what can be written without waiting, where the connection has a turn, and
-// ends the turn.
+// writeNow writes what can be written without waiting, where the connection has a turn, and ends the turn.
 func (f *flow) writeNow(b []byte) (n int) {
 	if f == nil || f.turn.Load() == nil {
 		return 0

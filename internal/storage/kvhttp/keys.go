@@ -63,8 +63,7 @@ func (h *handler) write(c *call, claim fence.Claim, ops ...kv.Op) error {
 	return nil
 }
 
-// mayRead checks the right to read. A read with a token raises the mark: it needs the
-// right to write as well.
+// mayRead checks the right to read. A read with a token raises the mark: it needs the right to write as well.
 func (c *call) mayRead(claim fence.Claim, key string) error {
 	if claim.Token == 0 {
 		return c.who.May(access.Read, "", key)

@@ -60,8 +60,7 @@ func (h *handler) serveFloor(c *call) error {
 			return badRequest("want {\"token\":\"DECIMAL\"}: %w", err)
 		}
 		if h.Bound != nil {
-			// The floor may be the last token that was issued, plus one: all tokens
-			// are below it then.
+			// The floor may be the last token that was issued, plus one: all tokens are below it then.
 			if err := (fence.Claim{Token: token - 1}).CheckBound(h.Bound); err != nil {
 				return fmt.Errorf("floor %d: %w", token, err)
 			}

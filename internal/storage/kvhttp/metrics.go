@@ -44,9 +44,8 @@ const methodOther = "other"
 // metricRequests counts requests by route, method and outcome.
 const metricRequests = "fencelab_storage_requests_total"
 
-// maxScopeSeries is how many scopes have their stale requests counted under their
-// own name; those of the others are counted together, as scope otherScopes. A
-// series costs memory here and in Prometheus.
+// maxScopeSeries is how many scopes have their stale requests counted under their own name; those of the
+// others are counted together, as scope otherScopes. A series costs memory here and in Prometheus.
 const (
 	maxScopeSeries = 100
 	otherScopes    = "(other)"

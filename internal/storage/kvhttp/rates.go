@@ -20,8 +20,7 @@ type rates struct {
 	clients *lru.Cache // of a *rate.Limiter, by client: those that came last
 }
 
-// client is who a rate is counted for: a principal by its name, others by their
-// address.
+// client is who a rate is counted for: a principal by its name, others by their address.
 type client struct{ name, address string }
 
 // String names the client for a log.

@@ -45,10 +45,9 @@ type route struct {
 // name is the route's in metrics, in traces and in /openapi.yaml.
 func (at *route) name() string { return at.path + at.rest }
 
-// protocol has the routes of docs/protocol.md. Those that most requests are for come
-// first. A path is matched as the client wrote it. Keys may hold any characters, "//",
-// ".." and an encoded "/" too: a path that was cleaned or decoded first would be another
-// key.
+// protocol has the routes of docs/protocol.md. Those that most requests are for come first. A path is matched
+// as the client wrote it. Keys may hold any characters, "//", ".." and an encoded "/" too: a path that was
+// cleaned or decoded first would be another key.
 func (h *handler) protocol() *mux.Router {
 	read, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
 	router := mux.NewRouter().SkipClean(true).UseEncodedPath()
@@ -126,9 +125,8 @@ var openAPI string
 
 func serveOpenAPI(c *call) error { return c.send(http.StatusOK, "application/yaml", openAPI) }
 
-// Guard serves a handler that NewHandler did not make. It refuses and logs the same
-// requests of web pages as NewHandler's. It uses only the options Loopback and
-// Logger.
+// Guard serves a handler that NewHandler did not make. It refuses and logs the same requests of web pages as
+// NewHandler's. It uses only the options Loopback and Logger.
 func Guard(h http.Handler, o Options) http.Handler {
 	return (&handler{Options: o.withDefaults()}).add(&route{open: true, serve: func(c *call) error {
 		h.ServeHTTP(c.w, c.r)

@@ -84,8 +84,7 @@ func (s *snapshots) end(over *patient) {
 	}
 }
 
-// patient gives the client time anew for each piece, and leaves others time between
-// them.
+// patient gives the client time anew for each piece, and leaves others time between them.
 type patient struct {
 	w       io.Writer
 	control *http.ResponseController

@@ -9,12 +9,10 @@ import (
 	"sync"
 )
 
-// Turns share the processors among the requests that need much of them, such as
-// batches: only so many are worked on at a time that others need not wait for them.
-// The queue is fair. A request's place in it is behind the present one by what it
-// asks for, times the number of requests that its client has there: a client with
-// many requests gets no more than one with a few, and who asks for little waits
-// little.
+// Turns share the processors among the requests that need much of them, such as batches: only so many are
+// worked on at a time that others need not wait for them. The queue is fair. A request's place in it is
+// behind the present one by what it asks for, times the number of requests that its client has there: a
+// client with many requests gets no more than one with a few, and who asks for little waits little.
 type Turns struct {
 	mu     sync.Mutex
 	free   int

@@ -6,8 +6,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
-// fencing is a flag that says how tokens are checked, as scenarios spell it. The
-// zero value is as fencingOn.
+// fencing is a flag that says how tokens are checked, as scenarios spell it. The zero value is as fencingOn.
 type fencing string
 
 const (

@@ -10,9 +10,8 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
-// serveProfiles serves Go's profiles on an address of their own, if one is given;
-// loopback only, because they tell everything that is in memory. It returns how
-// to stop.
+// serveProfiles serves Go's profiles on an address of their own, if one is given; loopback only, because they
+// tell everything that is in memory. It returns how to stop.
 func (c *config) serveProfiles(log *slog.Logger) (stop func(), err error) {
 	if c.profiles == "" {
 		return func() {}, nil

@@ -1,6 +1,5 @@
-// Package storagecmd is the command "storage": it serves an engine of package kv
-// over HTTP. It is a package so that gcsim, a single binary, can be its own
-// storage process.
+// Package storagecmd is the command "storage": it serves an engine of package kv over HTTP. It is a package
+// so that gcsim, a single binary, can be its own storage process.
 package storagecmd
 
 import (
@@ -131,10 +130,9 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	return nil
 }
 
-// heapRoom is how much garbage may lie about before it is collected, at the least,
-// in bytes: a storage with little data would be collected many times a second, at the
-// cost of each request. As much memory is set aside and never touched, so it is only
-// reckoned with.
+// heapRoom is how much garbage may lie about before it is collected, at the least, in bytes: a storage with
+// little data would be collected many times a second, at the cost of each request. As much memory is set
+// aside and never touched, so it is only reckoned with.
 const heapRoom = 32 << 20
 
 // onLoopback: only this machine can reach the listener.
@@ -153,10 +151,9 @@ func untilStop(stopping *atomic.Bool) kvhttp.Check {
 	}}
 }
 
-// stop lets the requests that are under way come to their end, and cuts off those
-// that take longer. If a client does not send the rest of its request, or does not
-// read its answer, that is no error of the storage; the client does not learn the
-// outcome.
+// stop lets the requests that are under way come to their end, and cuts off those that take longer. If a
+// client does not send the rest of its request, or does not read its answer, that is no error of the storage;
+// the client does not learn the outcome.
 func stop(srv *http.Server, stopTraces func(context.Context) error, log *slog.Logger) {
 	within := func(limit time.Duration, end func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -172,8 +169,7 @@ func stop(srv *http.Server, stopTraces func(context.Context) error, log *slog.Lo
 	}
 }
 
-// How long a client may take. A slow one keeps a connection and no lock; these
-// bound how long.
+// How long a client may take. A slow one keeps a connection and no lock; these bound how long.
 const (
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 30 * time.Second

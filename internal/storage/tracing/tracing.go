@@ -1,9 +1,7 @@
-// Package tracing sends OpenTelemetry traces, from client through storage, where
-// it is asked to. It is asked by the standard environment variables: with
-// OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 spans go there, and without an
-// endpoint nothing is recorded, sent or paid for. The other variables that
-// OpenTelemetry defines for endpoint, headers, sampler, service and resource count
-// too.
+// Package tracing sends OpenTelemetry traces, from client through storage, where it is asked to. It is asked
+// by the standard environment variables: with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 spans go
+// there, and without an endpoint nothing is recorded, sent or paid for. The other variables that
+// OpenTelemetry defines for endpoint, headers, sampler, service and resource count too.
 package tracing
 
 import (
@@ -28,10 +26,9 @@ import (
 // provider makes the process's spans; nil while there are none.
 var provider atomic.Pointer[sdk.TracerProvider]
 
-// Start has Handler and Transport trace from now on, where the environment names
-// an endpoint; else it does nothing. OTEL_SERVICE_NAME goes before service.
-// shutdown sends what is left and ends it. An error says which variable cannot be
-// meant so.
+// Start has Handler and Transport trace from now on, where the environment names an endpoint; else it does
+// nothing. OTEL_SERVICE_NAME goes before service. shutdown sends what is left and ends it. An error says
+// which variable cannot be meant so.
 func Start(ctx context.Context, service string) (shutdown func(context.Context) error, err error) {
 	wanted, err := wanted()
 	if err != nil || !wanted {
@@ -113,8 +110,7 @@ func Transport(base http.RoundTripper) http.RoundTripper {
 	return otelhttp.NewTransport(claims{base}, options(p)...)
 }
 
-// claims says in the client's span what was asked for under which lock, and what
-// the storage said.
+// claims says in the client's span what was asked for under which lock, and what the storage said.
 type claims struct{ base http.RoundTripper }
 
 func (c claims) RoundTrip(r *http.Request) (*http.Response, error) {

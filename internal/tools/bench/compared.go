@@ -15,8 +15,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-// kind is a lock of the project's in a service, beside the requests that a lock takes there
-// at the least.
+// kind is a lock of the project's in a service, beside the requests that a lock takes there at the least.
 type kind struct {
 	name, bareIs string
 	start        launcher

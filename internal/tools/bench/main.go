@@ -1,6 +1,5 @@
-// Command bench compares the storage with others that do the same, side by side
-// on one machine, and prints tables: make bench. What each figure means is in
-// docs/performance.md.
+// Command bench compares the storage with others that do the same, side by side on one machine, and prints
+// tables: make bench. What each figure means is in docs/performance.md.
 package main
 
 import (
@@ -127,8 +126,7 @@ func (b *bench) measure(p part) error {
 	return b.report.unless(p.lack, b.inGroup(func() { p.do(b) }))
 }
 
-// inGroup has do start its servers in a group of their own, which ends with do. It returns what
-// do fails by.
+// inGroup has do start its servers in a group of their own, which ends with do. It returns what do fails by.
 func (b *bench) inGroup(do func()) error {
 	exe, err := os.Executable()
 	if err != nil {

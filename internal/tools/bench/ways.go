@@ -232,8 +232,7 @@ func dialZooKeeper(addr string) (*zk.Conn, func(), error) {
 	return conn, conn.Close, nil
 }
 
-// nodes lock by the least that a lock takes: a node, a look at the queue, and a watch of the
-// node before.
+// nodes lock by the least that a lock takes: a node, a look at the queue, and a watch of the node before.
 func nodes(conn *zk.Conn, _ time.Duration) (locking, error) {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		dir := "/bare" + scope

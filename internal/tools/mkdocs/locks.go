@@ -13,8 +13,7 @@ import (
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-// recipes are the table of a service, as its TestTable wrote it: what each of its recipes
-// does.
+// recipes are the table of a service, as its TestTable wrote it: what each of its recipes does.
 type recipes struct {
 	Service string
 	Columns []string

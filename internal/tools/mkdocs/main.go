@@ -196,8 +196,7 @@ func load() (list []*scenario.Scenario, err error) {
 //go:embed *.md.tmpl
 var sources embed.FS
 
-// tableSource has what people wrote of README.md of a service's chapters, with a row for each
-// scenario.
+// tableSource has what people wrote of README.md of a service's chapters, with a row for each scenario.
 func tableSource(service string) string { return all.Chapters(service) + "/README.md.tmpl" }
 
 // table is README.md of a service's chapters.

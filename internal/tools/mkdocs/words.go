@@ -118,8 +118,7 @@ var (
 	}
 )
 
-// inMarkdown is what a setting or a recipe says of itself, with all values that the setting can
-// have.
+// inMarkdown is what a setting or a recipe says of itself, with all values that the setting can have.
 func inMarkdown(about string, values []string) string {
 	known := map[string]bool{"own": true, "true": true}
 	for _, s := range all.Named {

@@ -1,6 +1,5 @@
-// Command release gives all modules of the repository one version: where they require
-// each other, in a commit, and as tags. It publishes nothing, and says at the end what
-// does.
+// Command release gives all modules of the repository one version: where they require each other, in a
+// commit, and as tags. It publishes nothing, and says at the end what does.
 //
 //	go run ./internal/tools/release v0.2.0
 package main
@@ -138,8 +137,7 @@ func readModules(root string) ([]module, error) {
 	return all, nil
 }
 
-// checkVersion takes what Go takes for a version of modules whose paths end in no
-// /v2.
+// checkVersion takes what Go takes for a version of modules whose paths end in no /v2.
 func checkVersion(version string) error {
 	if semver.Canonical(version) != version || semver.Build(version) != "" {
 		return fmt.Errorf("%q is no version: want one like v0.2.0 or v0.2.0-rc.1", version)
@@ -156,8 +154,7 @@ const actionFile = "action.yml"
 // actionVersion finds the version in the action: what stands before it, and it.
 var actionVersion = regexp.MustCompile(`(?m)(default: )(v\S+)`)
 
-// setVersion has go.work and each go.mod say this version of the repository's
-// modules, and the action get it.
+// setVersion has go.work and each go.mod say this version of the repository's modules, and the action get it.
 func setVersion(root string, modules []module, version string) error {
 	own := regexp.MustCompile(`(?m)(\s` + regexp.QuoteMeta(modules[0].path) + `(?:/\S+)? )v\S+`)
 	places := map[string]*regexp.Regexp{"go.work": own, actionFile: actionVersion}

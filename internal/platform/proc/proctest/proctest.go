@@ -14,9 +14,8 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// Play runs the role that the first argument names, and ends the process. It returns where
-// no role is named: this process is the one that runs the tests. TestMain calls it first.
-// The janitor is one of the roles.
+// Play runs the role that the first argument names, and ends the process. It returns where no role is named:
+// this process is the one that runs the tests. TestMain calls it first. The janitor is one of the roles.
 //
 // A process that is named a role which it does not have ends: it would run the tests again,
 // and they would start such a process again.
@@ -55,8 +54,7 @@ func Group(t testing.TB) *proc.Group {
 	return g
 }
 
-// Nobody is an address of loopback where nobody listens, and nobody will who asks the
-// system for any port.
+// Nobody is an address of loopback where nobody listens, and nobody will who asks the system for any port.
 func Nobody(t testing.TB) string {
 	t.Helper()
 	free, err := ports.Free(1)

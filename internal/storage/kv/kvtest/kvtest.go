@@ -32,8 +32,7 @@ var Kinds = []Kind{
 	{"etcd", openEtcd, openAnew, openAnew}, // it has nothing to lose
 }
 
-// Subject shows an engine of kind k to the laws: as show does, from which engine
-// takes it back.
+// Subject shows an engine of kind k to the laws: as show does, from which engine takes it back.
 func (k Kind) Subject(t testing.TB, show func(kv.Engine) fencetest.Store, engine func(fencetest.Store) kv.Engine) fencetest.Subject {
 	open := func(o kv.Options) (fencetest.Store, error) { return show(k.Open(t, o)), nil }
 	again := func(how func(testing.TB, kv.Engine) kv.Engine) func(context.Context, fencetest.Store) (fencetest.Store, error) {
@@ -52,8 +51,7 @@ func (k Kind) Subject(t testing.TB, show func(kv.Engine) fencetest.Store, engine
 	}
 }
 
-// Bounded are the options of an engine whose issuer has given out no token over
-// bound.
+// Bounded are the options of an engine whose issuer has given out no token over bound.
 func Bounded(bound fence.Token) kv.Options {
 	return kv.Options{Bound: func(fence.Claim) (fence.Token, error) { return bound, nil }}
 }
@@ -105,8 +103,7 @@ func OpenBolt(t testing.TB, dir string, o kv.Options) *kv.Bolt {
 	return e
 }
 
-// crashed opens a copy of an engine's file as it is on the disk, without a
-// Close: what a crash leaves.
+// crashed opens a copy of an engine's file as it is on the disk, without a Close: what a crash leaves.
 func crashed(t testing.TB, from string) kv.Engine {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(from, BoltFile))
