@@ -23,7 +23,7 @@ type Options struct {
 	Committed func(Commit)
 	// Observe is told of every operation that took place, was refused or was known as a duplicate, in the
 	// order in which they were. It is called under the engine's lock. Nil: nobody wants to know.
-	Observe func(Record)
+	Observe func(Line)
 }
 
 // room refuses ops that would make too many keys of keys. known says which there are before.
@@ -98,20 +98,24 @@ func (a *account) tell(req Request, ops []Op, err error) {
 	if a.Observe == nil {
 		return
 	}
-	r := Record{Request: req, Missing: errors.Is(err, ErrNotFound), Duplicate: errors.Is(err, fence.ErrDuplicate)}
-	switch {
-	case r.Missing, r.Duplicate:
-	case err != nil && fencehttp.ReasonOf(err) == "":
-		return
-	default:
-		r.Err = err
+	l := Line{
+		ID: req.ID, Scope: req.Scope, Token: req.Token, Sequence: req.Sequence, Mode: req.Mode,
+		Missing: errors.Is(err, ErrNotFound), Duplicate: errors.Is(err, fence.ErrDuplicate),
 	}
-	if r.Err == nil && !a.Unfenced && req.Mode == fence.Exclusive {
-		r.Mark = req.Token // what was admitted is the mark; a shared one may be higher
+	if err != nil && !l.Missing && !l.Duplicate {
+		if l.Refused = fencehttp.ReasonOf(err); l.Refused == "" {
+			return
+		}
+		l.Error = err.Error()
+		if stale, ok := errors.AsType[*fence.StaleError](err); ok {
+			l.Mark = stale.Mark
+		}
+	} else if !a.Unfenced && req.Mode == fence.Exclusive {
+		l.Mark = req.Token // what was admitted is the mark; a shared one may be higher
 	}
-	for _, r.Op = range ops {
+	for _, op := range ops {
 		a.index++
-		r.Index = a.index
-		a.Observe(r)
+		l.Index, l.Op, l.Key, l.Value = a.index, op.Kind, op.Key, op.Value
+		a.Observe(l)
 	}
 }

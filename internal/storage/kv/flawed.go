@@ -27,11 +27,11 @@ const (
 // flaw leaves, and it has no floor.
 func NewFlawed(flaw Flaw, o Options) *Memory {
 	if observe := o.Observe; flaw == FlawForgetful && observe != nil {
-		o.Observe = func(r Record) {
-			if r.Op.Kind == OpDelete && r.Err == nil {
-				r.Mark = 0 // which has gone with the key
+		o.Observe = func(l Line) {
+			if l.Op == OpDelete && l.Refused == "" {
+				l.Mark = 0 // which has gone with the key
 			}
-			observe(r)
+			observe(l)
 		}
 	}
 	m := NewMemory(o)
