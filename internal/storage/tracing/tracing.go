@@ -56,27 +56,21 @@ func begin(p *sdk.TracerProvider) (shutdown func(context.Context) error) {
 
 // wanted is whether the environment asks for traces, of a kind that is here.
 func wanted() (bool, error) {
-	const endpoint, exporter, protocol = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL"
-	const endpointTraces, protocolTraces = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	if os.Getenv("OTEL_SDK_DISABLED") == "true" || os.Getenv(endpoint) == "" && os.Getenv(endpointTraces) == "" {
+	const exporter, protocol, tracesProtocol = "OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	endpoint := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") + os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	e := os.Getenv(exporter)
+	if os.Getenv("OTEL_SDK_DISABLED") == "true" || endpoint == "" || e == "none" {
 		return false, nil
 	}
-	switch e := os.Getenv(exporter); e {
-	case "", "otlp":
-	case "none":
-		return false, nil
-	default:
+	if e != "" && e != "otlp" {
 		return false, fmt.Errorf("tracing: %s is %q, want otlp or none", exporter, e)
 	}
-	for _, name := range []string{protocolTraces, protocol} {
-		switch p := os.Getenv(name); p {
-		case "":
-			continue
-		case "http/protobuf":
-			return true, nil
-		default:
-			return false, fmt.Errorf("tracing: %s is %q, want http/protobuf (collectors have it on port 4318)", name, p)
-		}
+	name := tracesProtocol // which comes before the other one
+	if os.Getenv(name) == "" {
+		name = protocol
+	}
+	if p := os.Getenv(name); p != "" && p != "http/protobuf" {
+		return false, fmt.Errorf("tracing: %s is %q, want http/protobuf (collectors have it on port 4318)", name, p)
 	}
 	return true, nil
 }
