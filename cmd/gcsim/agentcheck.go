@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -56,10 +55,7 @@ func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings 
 		}
 		o.World[key] = value
 	}
-	if o.Exe, err = os.Executable(); err != nil {
-		return report, err
-	}
-	o.Settings = settings
+	o.Exe, o.Settings = exe, settings
 	out := &output{Writer: cmd.OutOrStdout()}
 	if !json {
 		o.Tell = func(r agentcheck.Result) { _ = r.Text(out) }

@@ -84,8 +84,7 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 
 // self is what to type to call gcsim as it was called: by its name, or by go run.
 func self() string {
-	exe, err := os.Executable()
-	if _, source := os.Stat("cmd/gcsim/main.go"); err == nil && source == nil && strings.Contains(exe, "go-build") {
+	if _, err := os.Stat("cmd/gcsim/main.go"); err == nil && strings.Contains(exe, "go-build") {
 		return "go run ./cmd/gcsim"
 	}
 	return "gcsim"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,9 +49,6 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 	if err := o.prepare(nil); err != nil {
 		return report, err
 	}
-	if o.Exe, err = os.Executable(); err != nil {
-		return report, err
-	}
 	log.SetOutput(io.Discard) // where net/http says that a storage sends what nobody asked for
 	out := &output{Writer: cmd.OutOrStdout()}
 	if !o.json {
@@ -63,7 +59,7 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 			_ = r.Text(out)
 		}
 	}
-	o.URLs = urls
+	o.Exe, o.URLs = exe, urls
 	if report, err = laws.Judge(cmd.Context(), o.Options); err != nil {
 		return report, err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -83,10 +82,6 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 		}
 		fmt.Fprintf(out, "Written: %s\nWhen you think that it is solved: %s learn %d\n", strings.Join(files, ", "), self(), l.Number)
 		return nil
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return err
 	}
 	missing, err := l.Check(cmd.Context(), learn.Options{
 		Exe:      exe,

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"embed"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -23,14 +25,17 @@ func main() { cli.Main(command()) }
 // language is what scenarios can say.
 var language = lab.Language(all.Named)
 
-func command() *cobra.Command { return commandWith(kernel.Missing()) }
+// exe is this program, of which a run's processes are.
+var exe, noExe = os.Executable()
 
-// commandWith is gcsim. Where noLinux is an error, the commands that start or stop processes return it.
-func commandWith(noLinux error) *cobra.Command {
+func command() *cobra.Command { return commandWith(cmp.Or(kernel.Missing(), noExe)) }
+
+// commandWith is gcsim. Where lacks is an error, the commands that start or stop processes return it.
+func commandWith(lacks error) *cobra.Command {
 	run, lane, pause, learn, check, watch, serve := runCommand(), laneCommand(), pauseCommand(), learnCommand(), agentCheckCommand(), watchCommand(), serveCommand()
-	if noLinux != nil {
+	if lacks != nil {
 		for _, c := range []*cobra.Command{run, lane, pause, learn, check, watch, serve} {
-			c.RunE = func(*cobra.Command, []string) error { return cannot(noLinux) }
+			c.RunE = func(*cobra.Command, []string) error { return cannot(lacks) }
 		}
 	}
 	root := &cobra.Command{

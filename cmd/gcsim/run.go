@@ -113,10 +113,6 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if err != nil {
 		return nil, err
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000) // short enough to be typed again
 	}
@@ -151,7 +147,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if err := found.reach(cmd.Context()); err != nil {
 		return nil, err
 	}
-	if err := o.storage.place(cmd.Context(), exe, jobs); err != nil {
+	if err := o.storage.place(cmd.Context(), jobs); err != nil {
 		return nil, err
 	}
 	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1

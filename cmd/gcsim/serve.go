@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -55,10 +54,6 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 		return err
 	}
 	if err := found.reach(cmd.Context()); err != nil {
-		return err
-	}
-	exe, err := os.Executable()
-	if err != nil {
 		return err
 	}
 	shared := &lab.Shared{Exe: exe}

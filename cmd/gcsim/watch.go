@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -77,8 +76,6 @@ func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict
 	if o.Service, err = serviceOf(all.List, name); err != nil {
 		return "", err
 	}
-	if o.Exe, err = os.Executable(); err != nil {
-		return "", err
-	}
+	o.Exe = exe
 	return watch.Watch(cmd.Context(), o)
 }
