@@ -55,9 +55,7 @@ func (l *Link) listen() (*Link, error) {
 }
 
 // NewTaking makes a link to an address, host:port, that has no address of its own.
-func NewTaking(to string) *Link {
-	return &Link{to: to, holds: make(chan struct{}, 1)}
-}
+func NewTaking(to string) *Link { return &Link{to: to, holds: make(chan struct{}, 1)} }
 
 // Addr is where clients find the service through the link, host:port.
 func (l *Link) Addr() string { return l.listener.Addr() }

@@ -136,9 +136,7 @@ func decodeItem(key string, v []byte) (Item, error) {
 }
 
 // sealItem is an item with a checksum of it and of its key, as the file has it.
-func sealItem(key string, item Item) []byte {
-	return fencebolt.Seal(key, encodeItem(item))
-}
+func sealItem(key string, item Item) []byte { return fencebolt.Seal(key, encodeItem(item)) }
 
 func unsealItem(key string, sealed []byte) (Item, error) {
 	v, err := checkItem(key, sealed)

@@ -74,9 +74,7 @@ func NewClient(url string, o ClientOptions) *Client {
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Close closes idle connections.
-func (c *Client) Close() {
-	c.base.(interface{ CloseIdleConnections() }).CloseIdleConnections()
-}
+func (c *Client) Close() { c.base.(interface{ CloseIdleConnections() }).CloseIdleConnections() }
 
 // Raise raises the floor, and says how many marks that dropped.
 func (c *Client) Raise(ctx context.Context, token fence.Token) (dropped int, err error) {

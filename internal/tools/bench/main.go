@@ -122,9 +122,7 @@ func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer
 }
 
 // measure does a part, or notes what it lacks.
-func (b *bench) measure(p part) error {
-	return b.report.unless(p.lack, b.inGroup(func() { p.do(b) }))
-}
+func (b *bench) measure(p part) error { return b.report.unless(p.lack, b.inGroup(func() { p.do(b) })) }
 
 // inGroup has do start its servers in a group of their own, which ends with do. It returns what do fails by.
 func (b *bench) inGroup(do func()) error {
