@@ -2,6 +2,12 @@ package kvhttp
 
 import (
 	"cmp"
+	"net"
+	"net/netip"
+	"sync"
+
+	"golang.org/x/time/rate"
+	"k8s.io/utils/lru"
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
@@ -52,4 +58,68 @@ func (l *Limits) value(n int) error {
 		return &kv.LimitError{Limit: kv.LimitValue, Max: l.Value}
 	}
 	return nil
+}
+
+// rates limits how often each client may come.
+type rates struct {
+	each int64
+
+	mu      sync.Mutex
+	clients *lru.Cache // of a *rate.Limiter, by client: those that came last
+}
+
+// client is who a rate is counted for: a principal by its name, others by their address.
+type client struct{ name, address string }
+
+// String names the client for a log.
+func (c client) String() string { return cmp.Or(c.name, c.address) }
+
+// maxClients is of how many clients an account is kept.
+const maxClients = 100_000
+
+func newRates(each int64) *rates {
+	if each == 0 {
+		return nil
+	}
+	return &rates{each: each, clients: lru.New(maxClients)}
+}
+
+// take refuses a call that comes too soon. A client may save up a second's worth.
+func (r *rates) take(who client) error {
+	if r == nil || r.limiter(who).Allow() {
+		return nil
+	}
+	return &kv.LimitError{Limit: kv.LimitRate, Max: r.each}
+}
+
+func (r *rates) limiter(who client) *rate.Limiter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l, ok := r.clients.Get(who); ok {
+		return l.(*rate.Limiter)
+	}
+	l := rate.NewLimiter(rate.Limit(r.each), int(r.each))
+	r.clients.Add(who, l)
+	return l
+}
+
+// network is the address in addr, without its port; of IPv6 the network of 64
+// bits, in which a client has as many addresses as it likes.
+func network(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if ip = ip.Unmap().WithZone(""); ip.Is4() {
+		return ip.String()
+	}
+	prefix, err := ip.Prefix(64)
+	if err != nil {
+		return host
+	}
+	return prefix.String()
 }
