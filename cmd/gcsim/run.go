@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if o.require != "" && o.require != "all" {
 		return nil, fmt.Errorf("want --require all, or nothing, got %q", o.require)
 	}
-	if err := notEmpty(cmd.Flags()); err != nil {
-		return nil, err
-	}
-	if err := o.storage.check(); err != nil {
+	if err := cmp.Or(notEmpty(cmd.Flags()), o.storage.check()); err != nil {
 		return nil, err
 	}
 	text, err := o.look.on(cmd.OutOrStdout())

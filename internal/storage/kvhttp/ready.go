@@ -33,22 +33,21 @@ const plainText = "text/plain; charset=utf-8"
 // serveReady says of everything that the storage needs whether it is there, a
 // line each; status 503 where something is not.
 func (h *handler) serveReady(c *call) error {
-	type readiness struct {
-		status int
-		text   string
-	}
 	// Who comes while others ask shares their answer: anybody may ask.
-	v, _, _ := h.asking.Do("", func() (any, error) {
-		all := readiness{status: http.StatusOK}
+	text, lacks, _ := h.asking.Do("", func() (text any, lacks error) {
+		said := ""
 		h.ask(c.context(), func(check string, waits error) {
 			state := "ok"
 			if waits != nil {
-				all.status, state = http.StatusServiceUnavailable, "waits for "+waits.Error()
+				state, lacks = "waits for "+waits.Error(), waits
 			}
-			all.text += check + ": " + state + "\n"
+			said += check + ": " + state + "\n"
 		})
-		return all, nil
+		return said, lacks
 	})
-	answer := v.(readiness)
-	return c.send(answer.status, plainText, answer.text)
+	status := http.StatusOK
+	if lacks != nil {
+		status = http.StatusServiceUnavailable
+	}
+	return c.send(status, plainText, text.(string))
 }

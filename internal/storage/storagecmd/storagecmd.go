@@ -221,15 +221,15 @@ func (c *config) guards(log *slog.Logger) (policy *access.Policy, security *tls.
 // checkListen refuses an address that other machines can reach, if requests are not
 // encrypted or callers not asked who they are. With --insecure it does not.
 func (c *config) checkListen() error {
+	harm, remedy := "", ""
 	switch {
 	case c.insecure:
-		return access.CheckListen(c.listen, "")
 	case c.tlsCert == "":
-		return access.CheckListen(c.listen, "without TLS anyone on the way can read and change what passes, bearer tokens too", "give --tls-cert and --tls-key")
+		harm, remedy = "without TLS anyone on the way can read and change what passes, bearer tokens too", "give --tls-cert and --tls-key"
 	case !c.asksWho():
-		return access.CheckListen(c.listen, "whoever reaches it may do everything", "give --tokens or --tls-client-ca")
+		harm, remedy = "whoever reaches it may do everything", "give --tokens or --tls-client-ca"
 	}
-	return access.CheckListen(c.listen, "")
+	return access.CheckListen(c.listen, harm, remedy)
 }
 
 // asksWho: not everybody may do everything.
