@@ -48,10 +48,8 @@ func pause(ctx context.Context, p *proc.Other, length time.Duration, say func(st
 		say("process %d goes on; it stood still for %v", p.PID, time.Since(began).Round(time.Millisecond))
 	}()
 	say("process %d stands still", p.PID)
-	select {
-	case <-time.After(length):
-		return nil
-	case <-ctx.Done():
+	if sleep(ctx, length) != nil {
 		return &cli.ExitError{Code: exitStopped}
 	}
+	return nil
 }
