@@ -219,6 +219,7 @@ type conn struct {
 	service net.Conn      // nil until something goes through
 	free    chan struct{} // closed when it may go on though Tx is shut
 	broken  chan struct{} // closed by a cut
+	answers sync.WaitGroup
 
 	waits, freed, ended bool // guarded by link.mu
 }
@@ -231,8 +232,7 @@ const chunk = 32 << 10
 func (c *conn) run() {
 	defer c.link.forget(c)
 	defer c.client.Close()
-	answered := make(chan struct{})
-	if c.link.greets && !c.begin(answered) {
+	if c.link.greets && !c.begin() {
 		return
 	}
 	buf := make([]byte, chunk)
@@ -245,13 +245,11 @@ func (c *conn) run() {
 		if c.link.heads && c.link.Tx.opens() != nil {
 			head = headOf(buf[:n])
 		}
-		if head > 0 && !c.send(buf[:head], answered) || !c.passTx() || !c.send(buf[head:n], answered) {
+		if head > 0 && !c.send(buf[:head]) || !c.passTx() || !c.send(buf[head:n]) {
 			break
 		}
 	}
-	if c.service != nil {
-		<-answered
-	}
+	c.answers.Wait()
 }
 
 // headOf is how many bytes of what a client sends are the headers of a request with a body;
@@ -265,8 +263,8 @@ func headOf(b []byte) int {
 }
 
 // send passes something on, and reports whether somebody is there to take it.
-func (c *conn) send(b []byte, answered chan struct{}) bool {
-	if c.service == nil && !c.begin(answered) {
+func (c *conn) send(b []byte) bool {
+	if c.service == nil && !c.begin() {
 		return false
 	}
 	_, err := c.service.Write(b)
@@ -274,7 +272,7 @@ func (c *conn) send(b []byte, answered chan struct{}) bool {
 }
 
 // begin connects to the service. Where nobody serves the client's connection breaks.
-func (c *conn) begin(answered chan<- struct{}) bool {
+func (c *conn) begin() bool {
 	service, err := net.Dial("tcp", c.link.to)
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -287,10 +285,7 @@ func (c *conn) begin(answered chan<- struct{}) bool {
 		return false
 	}
 	c.service = service
-	go func() {
-		defer close(answered)
-		c.answer()
-	}()
+	c.answers.Go(c.answer)
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,9 +26,9 @@ type Bolt struct {
 	db      *boltFile
 	changes chan *change
 	stop    chan struct{} // closed by Close
-	stopped chan struct{} // closed when the last transaction is over
-	failed  atomic.Bool   // the last transaction
-	needed  atomic.Int64  // bytes of the last commit that failed
+	commits sync.WaitGroup
+	failed  atomic.Bool  // the last transaction
+	needed  atomic.Int64 // bytes of the last commit that failed
 }
 
 // change is an operation that needs a transaction that writes.
@@ -58,15 +59,15 @@ func OpenBolt(dir string, o Options) (*Bolt, error) {
 	if err := checkFormat(db); err != nil {
 		return nil, errors.Join(refusedFile(db.path, err), db.Close())
 	}
-	b := &Bolt{account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{}), stopped: make(chan struct{})}
-	go b.commitAll()
+	b := &Bolt{account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{})}
+	b.commits.Go(b.commitAll)
 	return b, nil
 }
 
 // Close lets the transaction under way come to its end and closes the file. It must not be called twice.
 func (b *Bolt) Close() error {
 	close(b.stop)
-	<-b.stopped
+	b.commits.Wait()
 	return b.db.Close()
 }
 
@@ -133,7 +134,6 @@ func (b *Bolt) change(ctx context.Context, c *change) error {
 
 // commitAll takes what has come, does it in one transaction, and begins anew.
 func (b *Bolt) commitAll() {
-	defer close(b.stopped)
 	for {
 		var batch []*change
 		select {

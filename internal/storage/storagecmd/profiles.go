@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"sync"
 
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
@@ -28,11 +29,8 @@ func (c *config) serveProfiles(log *slog.Logger) (stop func(), err error) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	guarded := kvhttp.Guard(mux, kvhttp.Options{Logger: log, Loopback: onLoopback(ln)})
 	srv := &http.Server{Handler: guarded, ReadHeaderTimeout: headerTimeout}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = srv.Serve(ln) // ends by stop
-	}()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = srv.Serve(ln) }) // ends by stop
 	log.Info("profiles", "url", "http://"+ln.Addr().String()+"/debug/pprof/")
-	return func() { srv.Close(); <-done }, nil
+	return func() { srv.Close(); serving.Wait() }, nil
 }
