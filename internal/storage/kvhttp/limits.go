@@ -2,7 +2,6 @@ package kvhttp
 
 import (
 	"cmp"
-	"net"
 	"net/netip"
 	"sync"
 
@@ -103,23 +102,16 @@ func (r *rates) limiter(who client) *rate.Limiter {
 	return l
 }
 
-// network is the address in addr, without its port; of IPv6 the network of 64
-// bits, in which a client has as many addresses as it likes.
+// network is the address in addr, without its port; of IPv6 the network of 64 bits, in which a client has as
+// many addresses as it likes.
 func network(addr string) string {
-	host, _, err := net.SplitHostPort(addr)
+	from, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return addr
 	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	if ip = ip.Unmap().WithZone(""); ip.Is4() {
+	ip := from.Addr().Unmap().WithZone("")
+	if ip.Is4() {
 		return ip.String()
 	}
-	prefix, err := ip.Prefix(64)
-	if err != nil {
-		return host
-	}
-	return prefix.String()
+	return netip.PrefixFrom(ip, 64).Masked().String()
 }
