@@ -40,7 +40,10 @@ func release(root, version string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tags := tagsOf(modules, version)
+	var tags []string // by which Go finds this version of each module
+	for _, m := range modules {
+		tags = append(tags, path.Join(m.folder, version))
+	}
 	if err := checkRepository(root, tags); err != nil {
 		return err
 	}
@@ -61,18 +64,6 @@ func release(root, version string, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "Tagged. What publishes it:\n  git push --atomic origin HEAD %s\n", strings.Join(tags, " "))
 	return nil
-}
-
-// tagsOf are the names by which Go finds a version of the modules.
-func tagsOf(modules []module, version string) (tags []string) {
-	for _, m := range modules {
-		if m.folder == "." {
-			tags = append(tags, version)
-		} else {
-			tags = append(tags, m.folder+"/"+version)
-		}
-	}
-	return tags
 }
 
 // checkRepository returns an error where there is something to lose or to mix up.
