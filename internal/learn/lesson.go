@@ -98,12 +98,10 @@ func (l Lesson) IsSetUp() (bool, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	case err != nil:
-		return false, err
-	case !info.IsDir():
-		return false, fmt.Errorf("%s is no directory: the exercise goes there, so move the file away", l.Dir())
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("%s is no directory: the exercise goes there, so move the file away", l.Dir())
 	}
-	return true, nil
+	return err == nil, err
 }
 
 func (l Lesson) exercise(part string) string {

@@ -62,10 +62,10 @@ func Free(n int) ([]string, error) {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("ports: %w", err)
+		if err == nil {
+			err = l.Close()
 		}
-		if err := l.Close(); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("ports: %w", err)
 		}
 		addrs = append(addrs, addr)

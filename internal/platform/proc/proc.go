@@ -111,12 +111,9 @@ func unusedName() string { return filepath.Join(os.TempDir(), "fencelab-"+rand.T
 // sh: a program in Go ends where it gets no further thread, and then a limit of them that ends this
 // process ends the janitor, too. So sh starts nothing either, it becomes rm. Without sh or rm it is exe.
 func janitor(exe, dir string) *exec.Cmd {
-	rm, err := exec.LookPath("rm")
-	if err != nil {
-		return exec.Command(exe, JanitorArg, dir)
-	}
-	sh, err := exec.LookPath("sh")
-	if err != nil {
+	rm, noRm := exec.LookPath("rm")
+	sh, noSh := exec.LookPath("sh")
+	if noRm != nil || noSh != nil {
 		return exec.Command(exe, JanitorArg, dir)
 	}
 	return exec.Command(sh, "-c", `trap "" INT TERM HUP; while read -r _; do :; done; exec "$0" -rf -- "$1"`, rm, dir)
