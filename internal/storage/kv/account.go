@@ -80,7 +80,7 @@ type account struct {
 	Options
 	// order makes the observer's order that of the operations; only taken where there is an observer.
 	order sync.Mutex
-	index int64 // of the last record; guarded by order
+	index int64 // of the last line; guarded by order
 }
 
 // ordered has what the caller does until done, and tells, come in the observer's order.

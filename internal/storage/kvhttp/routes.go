@@ -72,7 +72,7 @@ func (h *handler) protocol() *mux.Router {
 	for _, r := range routes {
 		at(r).Methods(r.methods...).Name(r.name()).Handler(h.add(r))
 	}
-	for _, r := range routes {
+	for _, r := range routes { // what has another method comes after all that is served
 		refusing := *r
 		refusing.serve = func(c *call) error { return c.refuseMethod(r.methods) }
 		at(r).Handler(&refusing)
