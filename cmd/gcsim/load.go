@@ -65,7 +65,7 @@ func scenarioNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// ofService is those of a lock service; none where it has no folder.
+// ofService is the scenarios of a lock service; none where it has no folder.
 func ofService(name string) ([]*scenario.Scenario, error) {
 	if _, err := fs.Stat(scenarios.FS, name); err != nil {
 		return nil, nil

@@ -220,13 +220,13 @@ func IsFlag(n *Node) bool { return IsScalar(n) && n.Tag == flagTag }
 // IsBlock reports whether a node is a text that begins with | or >.
 func IsBlock(n *Node) bool { return n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 }
 
-// Items are those of a list; ok if the node is one.
+// Items are the items of a list; ok if the node is one.
 func Items(n *Node) (items []*Node, ok bool) { return n.Content, n.Kind == yaml.SequenceNode }
 
 // Pair is a key of a mapping and its value.
 type Pair struct{ Key, Value *Node }
 
-// Pairs are those of a mapping, in their order; ok if the node is one.
+// Pairs are the pairs of a mapping, in their order; ok if the node is one.
 func Pairs(n *Node) (pairs []Pair, ok bool) {
 	if n.Kind != yaml.MappingNode {
 		return nil, false

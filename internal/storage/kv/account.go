@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// Unfenced: tokens are not checked. The control, to see what goes wrong.
 	Unfenced bool
-	// Bound is that of fence.Register.
+	// Bound tells the last token that was issued, as in fence.Register.
 	Bound func(fence.Claim) (fence.Token, error)
 	// MaxKeys is how many keys may have a value, MaxMarks how many scopes a mark of their own. A request that
 	// needs one more is refused with a *LimitError. 0: no limit.

@@ -200,7 +200,7 @@ type element struct {
 	below uint64 // page, of a branch's
 }
 
-// elements are those of a page of a tree. Their keys are in order, from low on, and below high;
+// elements are the elements of a page of a tree. Their keys are in order, from low on, and below high;
 // nil: there is no bound.
 func (p boltPage) elements(low, high []byte) (list []element, err error) {
 	list = make([]element, p.count)

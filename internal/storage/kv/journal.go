@@ -27,8 +27,8 @@ type Line struct {
 	Key      string      `json:"key,omitempty"`
 	Value    string      `json:"value,omitempty"`
 	Missing  bool        `json:"missing,omitempty"` // a read found no value
-	// Mark is that of the scope: after an admission, 0 where fencing is off and after that of a shared claim;
-	// or the one by which a stale request was refused.
+	// Mark is the mark of the scope after an admission; 0 where fencing is off, and after a shared claim. Of
+	// a stale request it is the mark that refused the request.
 	Mark    fence.Token      `json:"mark,omitempty,string"`
 	Refused fencehttp.Reason `json:"refused,omitempty"` // why, where it was
 	Error   string           `json:"error,omitempty"`
@@ -50,7 +50,7 @@ func NewJournal(w io.Writer) *Journal { return &Journal{enc: json.NewEncoder(w)}
 // Listening writes the first line: the address that the storage serves.
 func (j *Journal) Listening(addr string) { j.write(Line{Time: time.Now(), Listen: addr}) }
 
-// Observe writes a line. It has the form of Options.Observe.
+// Observe writes a line. Engines call it by Options.Observe.
 func (j *Journal) Observe(line Line) {
 	line.Time = time.Now()
 	j.write(line)

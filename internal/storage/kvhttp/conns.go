@@ -280,7 +280,7 @@ func withOutcome(answer []byte) (changed []byte, ok bool) {
 // longer than a request's header may take, so that the deadline of the header moves no timer.
 const nextLook = 5 * time.Second
 
-// deadline is that of one direction of a connection. Package http sets eight in each request, most of them
+// deadline is the deadline of one direction of a connection. Package http sets eight in each request, most of them
 // later than the one before, and each would move a timer of the runtime. Here only one that comes sooner
 // does. So the timer may ring before the deadline; then the operation that it ended begins again.
 type deadline struct {

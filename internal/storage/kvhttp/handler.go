@@ -31,7 +31,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Metrics counts requests and serves itself as /metrics. Nil: neither.
 	Metrics *Metrics
-	// Bound is that of kv.Options: a floor must not be above it either.
+	// Bound tells the last token that was issued, as in kv.Options: a floor must not be above it either.
 	Bound func(fence.Claim) (fence.Token, error)
 	// Ready has what /readyz asks beside the engine.
 	Ready []Check

@@ -23,7 +23,7 @@ type Limits struct {
 	PerClient   int64 // of these, from one address; by default three quarters, so that no one can take all
 }
 
-// The defaults.
+// The limits of a storage that is told no others.
 const (
 	DefaultMaxBody        = 1 << 20
 	DefaultMaxKey         = 4 << 10
@@ -70,7 +70,6 @@ type rates struct {
 // client is who a rate is counted for: a principal by its name, others by their address.
 type client struct{ name, address string }
 
-// String names the client for a log.
 func (c client) String() string { return cmp.Or(c.name, c.address) }
 
 // maxClients is of how many clients an account is kept.

@@ -116,7 +116,7 @@ func (m *Metrics) route(name string, methods []string) map[string]map[string]pro
 	return counts
 }
 
-// Committed has the form of kv.Options.Committed.
+// Committed counts a transaction. Engines call it by kv.Options.Committed.
 func (m *Metrics) Committed(c kv.Commit) {
 	result := outcomeOK
 	if c.Err != nil {

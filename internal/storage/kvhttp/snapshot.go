@@ -12,7 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
-// ContentTypeSnapshot is that of GET /v1/snapshot: lines of JSON.
+// ContentTypeSnapshot is the media type of the answer to GET /v1/snapshot: lines of JSON.
 const ContentTypeSnapshot = "application/jsonl"
 
 // stallTimeout is how long a client may take for a piece of a snapshot. The whole

@@ -124,7 +124,7 @@ func (c claims) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// outcome is that of the storage's span, where the headers tell it.
+// outcome is what the storage's span says of the outcome, where the headers tell it.
 func outcome(resp *http.Response) string {
 	switch {
 	case resp.Header.Get(fencehttp.HeaderDuplicate) != "":

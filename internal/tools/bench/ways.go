@@ -90,7 +90,7 @@ var (
 	byBsm      = with(connectRedis, bsmLocks)
 )
 
-// mutexes are those of package concurrency, by a session that is kept.
+// mutexes lock by a Mutex of package concurrency, in a session that is kept.
 func mutexes(client *clientv3.Client, ttl time.Duration) (locking, error) {
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second)))
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {

@@ -120,7 +120,7 @@ func draw(list []*scenario.Scenario, out string) error {
 	return nil
 }
 
-// prefix is that of a run's locks on servers that serve other runs as well, which would be
+// prefix is the prefix of a run's locks on servers that serve other runs as well, which would be
 // another one in each picture.
 var prefix = regexp.MustCompile(`/gcsim-[A-Z2-7]{26}`)
 
@@ -153,7 +153,7 @@ type picture struct {
 	variants []scenario.Variant
 }
 
-// pictures are those of the documents: README's, which show the main story without
+// pictures are the pictures of the documents: README's, which show the main story without
 // tokens and with them, and one for each chapter.
 func pictures(scenarios []*scenario.Scenario) []picture {
 	var list []picture
