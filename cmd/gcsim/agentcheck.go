@@ -1,16 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/clients/agentcheck"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -25,36 +22,11 @@ func agentCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent-check [flags] COMMAND [ARGUMENT]...",
 		Short: "Check a client of your own: what does it get wrong of the agent's protocol?",
-		Long: `agent-check plays dialogues with a client that is a program of your own, at a real
-lock service and a real storage, and says which rules of the protocol it obeys: what
-it says is compared with the accounts of the lock service and of the storage. The
-protocol is described in docs/agent.md. A client that passes can take part in a
-scenario, by "command".
-
-gcsim adds the arguments of the protocol to those of the command. Each check has
-processes of its own. Where a check needs a second client, that is one of gcsim's
-own; at a lock service of your own it is the same command once more.
-
-Exit status: 0 if all rules hold, 1 if one is broken, 2 if the client could not be
-checked.`,
-		Example: `  gcsim agent-check --service NAME --set by=RECIPE python3 client.py
-  gcsim agent-check --service NAME --world 'command=python3 server.py --listen {addr}' python3 client.py
-  gcsim agent-check gcsim client agent`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command = args
 			report, err := agentCheck(cmd, o, name, settings, world, json)
-			switch {
-			case cmd.Context().Err() != nil:
-				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
-			case err != nil:
-				return cannot(err)
-			case report.Count(agentcheck.NotJudged) > 0:
-				return cannot(errors.New(report.Summary()))
-			case report.Count(agentcheck.Fails) > 0:
-				return &cli.ExitError{Code: exitDiffers, Err: errors.New(report.Summary())}
-			}
-			return nil
+			return judged(cmd, err, report, report.Count(agentcheck.NotJudged) > 0, report.Count(agentcheck.Fails) > 0)
 		},
 	}
 	f := cmd.Flags()
@@ -83,10 +55,7 @@ func agentCheck(cmd *cobra.Command, o agentcheck.Options, name string, settings 
 		}
 		o.World[key] = value
 	}
-	if o.Exe, err = os.Executable(); err != nil {
-		return report, err
-	}
-	o.Settings = settings
+	o.Exe, o.Settings = exe, settings
 	out := &output{Writer: cmd.OutOrStdout()}
 	if !json {
 		o.Tell = func(r agentcheck.Result) { _ = r.Text(out) }

@@ -84,8 +84,7 @@ func (p prose) scenario(s *scenario.Scenario, arg string) {
 
 // self is what to type to call gcsim as it was called: by its name, or by go run.
 func self() string {
-	exe, err := os.Executable()
-	if _, source := os.Stat("cmd/gcsim/main.go"); err == nil && source == nil && strings.Contains(exe, "go-build") {
+	if _, err := os.Stat("cmd/gcsim/main.go"); err == nil && strings.Contains(exe, "go-build") {
 		return "go run ./cmd/gcsim"
 	}
 	return "gcsim"
@@ -163,9 +162,7 @@ func listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the scenarios",
-		Long: `list lists the scenarios that gcsim brings with it. "gcsim explain NAME" tells what
-one teaches, "gcsim run NAME" runs it.`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := builtin()
 			if err != nil {

@@ -24,18 +24,7 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "Judge saved histories again",
-		Long: `check draws the runs that history.jsonl files tell of, and judges them, without
-running anything. A - reads standard input. A file that is no history, or one that
-cannot be judged, is said; the others are judged all the same.
-
-With -o each run has a directory, as "gcsim run" makes it, by the names in the
-first line of its history: NAME/VARIANT, and one more for each where there are
-several of one variant.
-
-Exit status: 0 if all came out as expected, 1 if some did not, 2 if a file is no
-history, cannot be judged, or tells of a run that could not be made, 3 if some
-runs are undecided and none of that is so.`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			results, err := o.check(cmd, args)
 			if err = errors.Join(reasons(results), err); err != nil {
@@ -79,9 +68,8 @@ func (o reports) check(cmd *cobra.Command, files []string) ([]story.Result, erro
 
 func isUnread(r story.Result) bool { return len(r.Events) == 0 }
 
-// canKeep has what cannot be kept by the names that it brings count as unread, and
-// refuses a directory where old files are removed if one of them could not be read:
-// nobody could write it again.
+// canKeep has what cannot be kept by the names that it brings count as unread, and refuses a directory where
+// old files are removed if one of them could not be read: nobody could write it again.
 func canKeep(out string, results []story.Result) error {
 	for i, r := range results {
 		if !isUnread(r) {
@@ -139,16 +127,19 @@ func reasons(results []story.Result) error {
 	return errors.Join(errs...)
 }
 
-// readHistories reads files and judges what they tell of. Those of one variant are
-// its rounds.
+// readHistories reads files and judges what they tell of. Those of one variant are its rounds.
 func readHistories(files []string, stdin io.Reader) []story.Result {
 	results := make([]story.Result, len(files))
 	rounds := make(map[string][]int) // directory of a run → its results
 	for i, file := range files {
-		r := readResult(file, stdin)
-		if results[i] = r; !isUnread(r) {
-			rounds[r.Dir()] = append(rounds[r.Dir()], i)
+		events, err := readHistory(file, stdin)
+		if err != nil {
+			results[i] = unread(file, err)
+			continue
 		}
+		r := resultOf(events, nil)
+		r.File, r.Took = file, events[len(events)-1].At
+		results[i], rounds[r.Dir()] = r, append(rounds[r.Dir()], i)
 	}
 	for _, several := range rounds {
 		for n, i := range several {
@@ -163,17 +154,6 @@ func readHistories(files []string, stdin io.Reader) []story.Result {
 // unread is a file of which nothing is known but its name.
 func unread(file string, err error) story.Result {
 	return story.Result{Scenario: file, File: file, Err: err}
-}
-
-// readResult is what came of the run that a file tells of.
-func readResult(file string, stdin io.Reader) story.Result {
-	events, err := readHistory(file, stdin)
-	if err != nil {
-		return unread(file, err)
-	}
-	r := resultOf(events, nil)
-	r.File, r.Took = file, events[len(events)-1].At
-	return r
 }
 
 func readHistory(file string, stdin io.Reader) ([]history.Event, error) {
@@ -199,9 +179,8 @@ func named(run *history.Run) error {
 	return nil
 }
 
-// resultOf judges a history. That of a run that could not be made has no verdict,
-// but the error that ended it: err, or what the history says. Nor has one that
-// cannot be judged.
+// resultOf judges a history. That of a run that could not be made has no verdict, but the error that ended
+// it: err, or what the history says. Nor has one that cannot be judged.
 func resultOf(events []history.Event, err error) story.Result {
 	run := events[0].Run
 	r := story.Result{Scenario: run.Scenario, Title: run.Title, Variant: run.Variant, Control: run.Control, Events: events}
@@ -235,14 +214,7 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay HISTORY...",
 		Short: "Tell saved histories again, at your pace",
-		Long: `replay tells the runs of history.jsonl files as "gcsim run" tells them: of each
-scenario the control first. A - reads standard input. Nothing is run.
-
-Exit status: 0 if all were told, 2 if a file is no history or cannot be judged.`,
-		Example: `  gcsim run -o out gc-pause
-  gcsim replay --step out/01-gc-pause/*/history.jsonl
-  gcsim replay --slow=3s out/01-gc-pause/fenced/history.jsonl`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := replay(cmd, args, l, p)
 			if err != nil && cmd.Context().Err() != nil {
@@ -285,14 +257,7 @@ func drawCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "draw HISTORY...",
 		Short: "Draw saved histories as an SVG picture",
-		Long: `draw makes one picture of the runs that history.jsonl files tell of, one below
-the other. A - reads standard input. A file that is no history is said, and left
-out; a run that could not be made, or cannot be judged, is drawn as far as it goes.
-
-Exit status: 0 if all were drawn with a verdict, else 2.`,
-		Example: `  gcsim run -o out gc-pause
-  gcsim draw out/01-gc-pause/*/history.jsonl > pause.svg`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if filepath.Ext(out) == ".jsonl" { // as of the first of "-o */history.jsonl"
 				return cannot(fmt.Errorf("-o %s: the picture would take the place of a history", out))

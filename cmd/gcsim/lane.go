@@ -19,11 +19,7 @@ func laneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lane NAME --at ADDRESS",
 		Short: "Show what a process of a run says, in a terminal of its own",
-		Long: `lane waits for a "gcsim run --lanes ADDRESS" and shows what a process of the run
-says: a client, the storage, or the lock service. It ends with the run. The
-processes are the run's, and go on without the lane.`,
-		Example: `  gcsim lane client1 --at @demo`,
-		Args:    cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for a run with --lanes %s\n", at)
 			err := terminals.Show(cmd.Context(), at, args[0], cmd.OutOrStdout())

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/fencelab/fencelab/internal/outside/laws"
-	"github.com/fencelab/fencelab/internal/platform/cli"
 )
 
 type lawsOptions struct {
@@ -25,39 +23,11 @@ func lawsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "laws URL [URL]",
 		Short: "Judge a storage of your own by the laws of a fenced storage",
-		Long: `laws asks a storage that is not fencelab's, over HTTP, and says which laws of a
-fenced storage it obeys. The storage speaks PUT, GET and DELETE /v1/kv/{key} with
-the headers Fencing-Token and Fencing-Scope, or contrib/lock's POST /. What else it
-can do is found out by asking; laws about what it cannot do are left out.
-
-Scopes and keys have names that nobody has used before, but they stay in the
-storage, and tokens go up to 2^63-1: judge no storage that others work with.
-
-With --command gcsim runs the storage itself, for each law in a directory of its
-own, and kills it and starts it again where a law is about that. The command is one
-line for sh. In it {addr} is the address to listen on, {port} its port, and {dir}
-the directory for the storage's files. Two URLs, or --command twice, are two
-processes that work on the same data.
-
-Exit status: 0 if all laws hold that the storage can be held to, 1 if one is
-broken, 2 if one could not be judged, or none.`,
-		Example: `  gcsim laws http://127.0.0.1:8080
-  gcsim laws --command 'python3 my_storage.py --listen {addr} --dir {dir}'
-  gcsim laws --law NewerTokenReplaces http://127.0.0.1:8080`,
-		Args: cobra.MaximumNArgs(2),
+		Args:  cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := o.judge(cmd, args)
-			switch {
-			case cmd.Context().Err() != nil:
-				return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", report.Summary())}
-			case err != nil:
-				return cannot(err)
-			case report.Count(laws.Fails) > 0:
-				return &cli.ExitError{Code: exitDiffers, Err: errors.New(report.Summary())}
-			case !report.OK():
-				return cannot(errors.New(report.Summary()))
-			}
-			return nil
+			broken := report.Count(laws.Fails) > 0
+			return judged(cmd, err, report, !broken && !report.OK(), broken)
 		},
 	}
 	f := cmd.Flags()
@@ -79,9 +49,6 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 	if err := o.prepare(nil); err != nil {
 		return report, err
 	}
-	if o.Exe, err = os.Executable(); err != nil {
-		return report, err
-	}
 	log.SetOutput(io.Discard) // where net/http says that a storage sends what nobody asked for
 	out := &output{Writer: cmd.OutOrStdout()}
 	if !o.json {
@@ -92,7 +59,7 @@ func (o lawsOptions) judge(cmd *cobra.Command, urls []string) (report laws.Repor
 			_ = r.Text(out)
 		}
 	}
-	o.URLs = urls
+	o.Exe, o.URLs = exe, urls
 	if report, err = laws.Judge(cmd.Context(), o.Options); err != nil {
 		return report, err
 	}

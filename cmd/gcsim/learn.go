@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -24,18 +23,7 @@ func learnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "learn [N]",
 		Short: "Set up an exercise of the course, or say whether it is solved",
-		Long: `learn lists the lessons of the course. "learn 3" sets up the exercise of lesson 3, in
-the directory lesson-03, and says what is to be done. Where that directory is there
-already, learn checks what you did: it runs your story, or judges your storage, and
-says what is missing. To begin anew, remove the directory.
-
-The lessons are in docs/course.
-
-Exit status: 0 if the exercise was set up or is solved, 1 if it is not solved yet,
-2 if it could not be checked.`,
-		Example: `  gcsim learn
-  gcsim learn 1`,
-		Args: cobra.MaximumNArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lessons, err := learn.Lessons()
 			if err != nil {
@@ -94,10 +82,6 @@ func doLesson(cmd *cobra.Command, l learn.Lesson, look look) error {
 		}
 		fmt.Fprintf(out, "Written: %s\nWhen you think that it is solved: %s learn %d\n", strings.Join(files, ", "), self(), l.Number)
 		return nil
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return err
 	}
 	missing, err := l.Check(cmd.Context(), learn.Options{
 		Exe:      exe,

@@ -21,8 +21,7 @@ import (
 // mainStory is what gcsim runs when it is not told what to run.
 const mainStory = "01-gc-pause"
 
-// builtin is the scenarios that gcsim brings with it, in order: those of the first
-// lock service first.
+// builtin is the scenarios that gcsim brings with it, in order: those of the first lock service first.
 func builtin() ([]*scenario.Scenario, error) {
 	var list []*scenario.Scenario
 	for _, s := range all.List {
@@ -66,7 +65,7 @@ func scenarioNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// ofService is those of a lock service; none where it has no folder.
+// ofService is the scenarios of a lock service; none where it has no folder.
 func ofService(name string) ([]*scenario.Scenario, error) {
 	if _, err := fs.Stat(scenarios.FS, name); err != nil {
 		return nil, nil
@@ -91,8 +90,7 @@ func load(args []string) ([]*scenario.Scenario, error) {
 	return list, distinct(list)
 }
 
-// distinct holds scenarios to names by which their results can be told apart and
-// written to files.
+// distinct holds scenarios to names by which their results can be told apart and written to files.
 func distinct(list []*scenario.Scenario) error {
 	seen := make(map[string]bool)
 	for _, s := range list {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"testing"
 )
@@ -15,4 +17,24 @@ func TestMain(m *testing.M) {
 		os.Exit(2)
 	}
 	m.Run()
+}
+
+// TestHelpIsOfCommands: each text among helps is that of a command.
+func TestHelpIsOfCommands(t *testing.T) {
+	texts, err := fs.Glob(helps, "help/*.txt")
+	if err != nil || len(texts) == 0 {
+		t.Fatalf("texts %q, %v", texts, err)
+	}
+	for _, file := range texts {
+		name := strings.TrimSuffix(path.Base(file), ".txt")
+		root := command()
+		for _, line := range [][]string{{}, {name}, {"services", name}} {
+			if cmd, _, err := root.Find(line); err == nil && cmd.Name() == name && cmd.Long != "" {
+				name = ""
+			}
+		}
+		if name != "" {
+			t.Errorf("%s is of no command", file)
+		}
+	}
 }

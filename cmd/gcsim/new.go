@@ -21,7 +21,6 @@ func newCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write a scenario to begin with",
-		Long:  `new writes NAME.yaml, a scenario with comments that runs as it is. It overwrites nothing.`,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !scenarioName.MatchString(args[0]) {
@@ -64,19 +63,8 @@ var schemas = map[string]func() ([]byte, error){
 
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema [scenario|history|agent|lock-service]",
-		Short: "Print the JSON schema of scenarios, or of a line of a history",
-		Long: `schema prints the JSON schema of scenarios: YAML files, in which an editor that has
-the schema completes words and marks mistakes. "schema history" prints that of a line
-of a history: of each line of a history.jsonl, which programs of your own can write
-for "gcsim check" to judge. docs/histories.md says what the lines mean. "schema agent"
-prints that of a line that a client says, which can be a program of your own:
-docs/agent.md. "schema lock-service" prints that of a line that a lock service of
-your own says: docs/your-lock-service.md.`,
-		Example: `  gcsim schema > schema.json
-  gcsim schema history > history.schema.json
-  gcsim schema agent > agent.schema.json
-  gcsim schema lock-service > lock-service.schema.json`,
+		Use:       "schema [scenario|history|agent|lock-service]",
+		Short:     "Print the JSON schema of scenarios, or of a line of a history",
 		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: slices.Sorted(maps.Keys(schemas)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -18,10 +18,7 @@ func pauseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause --pid N --for DURATION",
 		Short: "Stop a process for a while, whoever's it is",
-		Long: `pause stops a process (SIGSTOP), says when it stands still, and lets it go on
-(SIGCONT) after the time, and when pause itself is told to end.`,
-		Example: `  gcsim pause --pid 4711 --for 2s`,
-		Args:    cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if pid <= 1 || length <= 0 {
 				return cannot(fmt.Errorf("want --pid N of a process and --for with a time over 0, got --pid %d --for %v", pid, length))
@@ -51,10 +48,8 @@ func pause(ctx context.Context, p *proc.Other, length time.Duration, say func(st
 		say("process %d goes on; it stood still for %v", p.PID, time.Since(began).Round(time.Millisecond))
 	}()
 	say("process %d stands still", p.PID)
-	select {
-	case <-time.After(length):
-		return nil
-	case <-ctx.Done():
+	if sleep(ctx, length) != nil {
 		return &cli.ExitError{Code: exitStopped}
 	}
+	return nil
 }

@@ -22,10 +22,9 @@ import (
 	"github.com/fencelab/fencelab/internal/service"
 )
 
-// defaultSide is how many runs are made side by side. They mostly wait, for leases
-// to run out, so it is well above the number of CPUs. On two cores all scenarios
-// took 30 s with 4 of them, 16 s with 8, and 23 to 31 s with 16 to 48: those are in
-// the way of the one that measures how long a collection takes.
+// defaultSide is how many runs are made side by side. They mostly wait, for leases to run out, so it is well
+// above the number of CPUs. On two cores all scenarios took 30 s with 4 of them, 16 s with 8, and 23 to 31 s
+// with 16 to 48: those are in the way of the one that measures how long a collection takes.
 const defaultSide = 8
 
 type job struct {
@@ -42,8 +41,7 @@ func (j *job) result() story.Result {
 	return story.Result{Scenario: j.scenario.Name, Title: j.scenario.Title, Variant: j.variant.Name, Control: j.variant.Control, Round: j.round}
 }
 
-// plan is all runs, in the order in which they are reported. Each round has a seed
-// of its own.
+// plan is all runs, in the order in which they are reported. Each round has a seed of its own.
 func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
 	var jobs []*job
 	for _, s := range list {
@@ -61,8 +59,7 @@ func plan(list []*scenario.Scenario, repeat int, o lab.Options) []*job {
 	return jobs
 }
 
-// controlFirst is the order in which to tell runs: those of a scenario together, the
-// harm before what helps.
+// controlFirst is the order in which to tell runs: those of a scenario together, the harm before what helps.
 func controlFirst[T any](list []T, of func(T) story.Result) []T {
 	place := make(map[string]int) // of a scenario
 	for i, r := range list {
@@ -123,7 +120,7 @@ type pool struct {
 	over    int
 }
 
-// start begins to make and to save runs. Each job gets its result, also where ctx ends before.
+// start begins to make runs. Each job gets its result, also where ctx ends before.
 func (p *pool) start(ctx context.Context, jobs []*job) {
 	p.running = make(map[*job]time.Time)
 	var g errgroup.Group
@@ -131,23 +128,16 @@ func (p *pool) start(ctx context.Context, jobs []*job) {
 	go func() {
 		for _, j := range longestFirst(jobs) {
 			g.Go(func() error {
-				r := p.run(ctx, j)
-				p.keep(r)
-				j.done <- r
+				j.done <- p.run(ctx, j)
 				return nil
 			})
 		}
 	}()
 }
 
+// run makes a run, and saves what came of it.
 func (p *pool) run(ctx context.Context, j *job) story.Result {
 	r := j.result()
-	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.running, j)
-		p.over++
-	}()
 	if r.Skipped = j.skipped; ctx.Err() != nil {
 		r.Skipped = "gcsim was stopped before"
 	}
@@ -164,19 +154,16 @@ func (p *pool) run(ctx context.Context, j *job) story.Result {
 		r.Took = took
 	}
 	r.Began, r.Round, r.Yours = began, j.round, j.options.UsersStorage != nil
+	var unsaved error
+	if p.save != nil {
+		unsaved = p.save(r)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, j)
+	p.over++
+	p.unsaved = append(p.unsaved, unsaved)
 	return r
-}
-
-// keep saves what came of a run, as soon as it is over.
-func (p *pool) keep(r story.Result) {
-	if p.save == nil {
-		return
-	}
-	if err := p.save(r); err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.unsaved = append(p.unsaved, err)
-	}
 }
 
 // silence is how long nothing is printed before a progress says what goes on.

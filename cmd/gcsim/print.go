@@ -2,15 +2,18 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
 
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge/verdict"
+	"github.com/fencelab/fencelab/internal/platform/cli"
 	"github.com/fencelab/fencelab/internal/report/story"
 	"github.com/fencelab/fencelab/internal/report/terminal"
 )
@@ -50,6 +53,22 @@ func (o *output) end(j judgement, json bool) error {
 	}
 	if o.err != nil {
 		return fmt.Errorf("print: %w", o.err)
+	}
+	return nil
+}
+
+// judged is how a command ends after a judgement, which may be open, or find that something is
+// broken. err is why the judgement could not be made.
+func judged(cmd *cobra.Command, err error, j judgement, open, broken bool) error {
+	switch {
+	case cmd.Context().Err() != nil:
+		return &cli.ExitError{Code: exitStopped, Err: fmt.Errorf("stopped before the end: %s", j.Summary())}
+	case err != nil:
+		return cannot(err)
+	case open:
+		return cannot(errors.New(j.Summary()))
+	case broken:
+		return &cli.ExitError{Code: exitDiffers, Err: errors.New(j.Summary())}
 	}
 	return nil
 }
@@ -99,8 +118,7 @@ func newPrinter(out *output, line *progress, o terminal.Options, jobs []*job, dr
 	return p
 }
 
-// emit draws the events of a step, with all that is a violation by then. Errors are
-// kept by out.
+// emit draws the events of a step, with all that is a violation by then. Errors are kept by out.
 func (p *printer) emit(step []history.Event) {
 	p.seen = append(p.seen, step...)
 	v := verdict.Judge(p.seen)
@@ -261,8 +279,7 @@ func (p *printer) rounds(results []story.Result) {
 	fmt.Fprintln(p.out)
 }
 
-// next says where a reader can go from here; page is what shows all runs, "" where
-// they were not kept.
+// next says where a reader can go from here; page is what shows all runs, "" where they were not kept.
 func (p *printer) next(results []story.Result, page string) {
 	one := p.drawn && ofOneScenario(results)
 	switch {
@@ -300,9 +317,8 @@ func (p *printer) lesson(run history.Run) {
 	text.paragraph("", "Next: "+next)
 }
 
-// wrap makes lines of a text that are no wider than width. It breaks between words
-// only: what is to be typed or looked for has hyphens. The first line begins with
-// indent, those after it with hanging.
+// wrap makes lines of a text that are no wider than width. It breaks between words only: what is to be typed
+// or looked for has hyphens. The first line begins with indent, those after it with hanging.
 func wrap(text string, width int, indent, hanging string) []string {
 	words := strings.Fields(text)
 	if len(words) == 0 {

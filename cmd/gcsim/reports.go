@@ -44,8 +44,7 @@ func (o *reports) junitFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.junit, "junit", "", "file for the results as JUnit's XML")
 }
 
-// notEmpty refuses flags that were given an empty value, by a variable that is not
-// set.
+// notEmpty refuses flags that were given an empty value, by a variable that is not set.
 func notEmpty(f *pflag.FlagSet) error {
 	for _, name := range append(service.Names(all.List), "endpoints", "junit", "lanes", "out", "storage-url", "storage-command") {
 		if f.Changed(name) && (f.Lookup(name).Value.String() == "" || f.Lookup(name).Value.String() == "[]") {
@@ -130,8 +129,7 @@ func makeRoom(out string, runs []story.Result) error {
 	return nil
 }
 
-// removeRun removes the files of a run, and of its rounds, and nothing that
-// somebody else put there.
+// removeRun removes the files of a run, and of its rounds, and nothing that somebody else put there.
 func removeRun(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -197,8 +195,7 @@ func saveResult(out string, r story.Result) error {
 	return errors.Join(errs...)
 }
 
-// visualize writes the second opinion as a page, or why there is none: the page
-// of all runs has a link to it.
+// visualize writes the second opinion as a page, or why there is none: the page of all runs has a link to it.
 func visualize(w io.Writer, events []history.Event) error {
 	var b bytes.Buffer
 	if err := judge.Visualize(&b, events); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,30 +52,8 @@ type runOptions struct {
 func runCommand() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
-		Use:   "run [NAME|FILE|DIR]...",
-		Short: "Run scenarios; without an argument, all of them",
-		Long: `run runs scenarios, each in all its variants, side by side, each in a world of
-its own: processes on free ports of the loopback address, which leave nothing
-behind. A run is judged, and told in a line. One that did not come out as
-expected is drawn as a timeline; so are all runs where there is only one
-scenario, the control first. With --step or --slow all are, once they are over.
-
-With -o each run has a directory NAME/VARIANT, and with --repeat one more for
-each round: history.jsonl, verdict.json, timeline.svg and porcupine.html; what
-an older run left there is removed. index.html shows them all.
-
-Where GITHUB_STEP_SUMMARY names a file, as on GitHub Actions, a table is added
-to it.
-
-Exit status: 0 if all runs came out as their scenarios expect, 1 if some did not,
-2 if some could not be made, 3 if some are undecided and none of that is so, 130
-if it was stopped.`,
-		Example: `  gcsim run                        all scenarios
-  gcsim run gc-pause               one of them: by number, name or both
-  gcsim run my-scenario.yaml       one of your own
-  gcsim run --repeat 20 healthy    is it flaky?
-  gcsim run --storage-url http://127.0.0.1:8080 gc-pause    with a storage of your own
-  gcsim run --junit junit.xml --json > runs.json`,
+		Use:               "run [NAME|FILE|DIR]...",
+		Short:             "Run scenarios; without an argument, all of them",
 		ValidArgsFunction: scenarioNames,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
@@ -118,10 +97,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if o.require != "" && o.require != "all" {
 		return nil, fmt.Errorf("want --require all, or nothing, got %q", o.require)
 	}
-	if err := notEmpty(cmd.Flags()); err != nil {
-		return nil, err
-	}
-	if err := o.storage.check(); err != nil {
+	if err := cmp.Or(notEmpty(cmd.Flags()), o.storage.check()); err != nil {
 		return nil, err
 	}
 	text, err := o.look.on(cmd.OutOrStdout())
@@ -132,10 +108,6 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 		return nil, err
 	}
 	list, err := load(args)
-	if err != nil {
-		return nil, err
-	}
-	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +145,7 @@ func (o runOptions) results(cmd *cobra.Command, args []string) (_ []story.Result
 	if err := found.reach(cmd.Context()); err != nil {
 		return nil, err
 	}
-	if err := o.storage.place(cmd.Context(), exe, jobs); err != nil {
+	if err := o.storage.place(cmd.Context(), jobs); err != nil {
 		return nil, err
 	}
 	drawn := o.verbose || o.pace.set() || len(list) == 1 && o.repeat == 1

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -32,18 +31,8 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Stop lock holders yourself, on a page in your browser",
-		Long: `serve serves a page on loopback, and prints its address. On the page you tell a story
-step by step: client1 takes the lock and begins a write, you stop client1, its lease
-runs out, client2 takes the lock, you let client1 go on. The processes are real. The
-page draws and judges what happened after each step. It has challenges, and loads each
-scenario.
-
-Each world is processes of its own. It ends when no page has shown it for ten seconds,
-or when nobody has done anything for ten minutes.`,
-		Example: `  gcsim serve
-  gcsim serve --port 0       on any free port`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cannot(serveOn(cmd, places, port, worlds)) },
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cannot(serveOn(cmd, places, port, worlds)) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&port, "port", servePort, "port of "+serveHost+" to listen on; 0: any free one")
@@ -65,10 +54,6 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 		return err
 	}
 	if err := found.reach(cmd.Context()); err != nil {
-		return err
-	}
-	exe, err := os.Executable()
-	if err != nil {
 		return err
 	}
 	shared := &lab.Shared{Exe: exe}
@@ -104,8 +89,7 @@ func serveOn(cmd *cobra.Command, places places, port, worlds int) (failed error)
 	return nil
 }
 
-// chapterAddress is where everybody can read the chapter about a scenario; "" where there
-// is none.
+// chapterAddress is where everybody can read the chapter about a scenario; "" where there is none.
 func chapterAddress(name string) string {
 	if file := chapterFile(name); file != "" {
 		return published + file

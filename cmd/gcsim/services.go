@@ -22,10 +22,7 @@ func servicesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "services",
 		Short: "List the lock services, and what those need that are missing",
-		Long: `services lists the lock services that scenarios can use: where each is found, or,
-of one that is missing, the command that brings it. Scenarios of a service that
-is missing are skipped; with "gcsim run --require all" that is an error.`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			inJava := 0
@@ -70,11 +67,7 @@ func getCommand(parts []*service.Service) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get SERVICE... | java | " + allServices,
 		Short: "Fetch what lock services need, or the clients in Java",
-		Long: `get fetches what a lock service needs into the user's cache: ~/.cache/fencelab, or
-fencelab in the directory that XDG_CACHE_HOME names. What is there is not fetched
-again. "java" are the clients in Java: get compiles them, and fetches their
-libraries. "all" means all that can be fetched.`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			wanted, err := toGet(parts, names)
 			if err != nil {

@@ -59,7 +59,7 @@ func (o ownStorage) of(v *scenario.Variant) *lab.UsersStorage {
 
 // place gives jobs the storages that are not gcsim's, and says why jobs are skipped. Each storage
 // is asked once what it speaks.
-func (o ownStorage) place(ctx context.Context, exe string, jobs []*job) error {
+func (o ownStorage) place(ctx context.Context, jobs []*job) error {
 	asked := make(map[lab.UsersStorage]laws.Speaks)
 	ask := func(f lab.UsersStorage) (laws.Speaks, error) {
 		if speaks, known := asked[f]; known {
@@ -103,8 +103,7 @@ func (o ownStorage) choose(v *scenario.Variant, ask func(lab.UsersStorage) (laws
 	return f, cmp.Or(lacks(speaks, v), o.keeps(speaks, v)), err
 }
 
-// unfit is why a variant cannot be run with any storage of the user's in place of gcsim's; ""
-// where it can.
+// unfit is why a variant cannot be run with any storage of the user's in place of gcsim's; "" where it can.
 func (o ownStorage) unfit(v *scenario.Variant) string {
 	s := v.World.Storage
 	switch {

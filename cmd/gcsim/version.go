@@ -28,8 +28,7 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// versionOf says what a binary was built of, and which lock services it has found, a
-// line each.
+// versionOf says what a binary was built of, and which lock services it has found, a line each.
 func versionOf(info *debug.BuildInfo) string {
 	about := make(map[string]string)
 	for _, s := range info.Settings {

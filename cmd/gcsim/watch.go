@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -24,22 +23,7 @@ func watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Is a program of your own safe from a pause?",
-		Long: `watch runs a program that knows nothing of gcsim and takes a lock. When its first
-write under the lock is on its way to the storage, the program is stopped (SIGSTOP),
-with all of its process group, until its lease has run out. Another client takes the
-lock and makes the same write, with its own token. Then the program goes on, and its
-late write reaches the storage. Does the storage do it?
-
-The program's environment says where all is: FENCELAB_ and the name of the lock service
-in capitals, where that is, which gcsim starts unless --endpoints names one; FENCELAB_LOCK
-the lock; FENCELAB_STORAGE a URL by which the program reaches its storage, through a gate of
-gcsim's. The storage is that of --to, and then HTTP_PROXY names the gate as well; else
-it is one of gcsim's, which checks tokens.
-
-Exit status: 0 safe, 1 corrupted: the late write got in, 2 could not be seen.`,
-		Example: `  gcsim watch --lock /backup -- python3 backup.py
-  gcsim watch --service NAME --set by=RECIPE --lock /backup --to http://127.0.0.1:8080 -- python3 backup.py`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command, o.Settings, o.Output = args, settings, cmd.ErrOrStderr()
 			o.Say = func(format string, args ...any) { fmt.Fprintf(cmd.OutOrStdout(), format+"\n", args...) }
@@ -70,8 +54,7 @@ Exit status: 0 safe, 1 corrupted: the late write got in, 2 could not be seen.`,
 	return cmd
 }
 
-// watchProgram watches a program at a lock service of a name, and a storage at a URL; "": one of
-// gcsim's own.
+// watchProgram watches a program at a lock service of a name, and a storage at a URL; "": one of gcsim's own.
 func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict string, err error) {
 	switch {
 	case o.When != watch.AtWrite && o.When != watch.AtGrant:
@@ -93,8 +76,6 @@ func watchProgram(cmd *cobra.Command, o watch.Options, name, to string) (verdict
 	if o.Service, err = serviceOf(all.List, name); err != nil {
 		return "", err
 	}
-	if o.Exe, err = os.Executable(); err != nil {
-		return "", err
-	}
+	o.Exe = exe
 	return watch.Watch(cmd.Context(), o)
 }

@@ -4,16 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/fencelab/fencelab/docs/course"
 	example "github.com/fencelab/fencelab/examples/storage"
 	"github.com/fencelab/fencelab/internal/history"
 	"github.com/fencelab/fencelab/internal/judge"
+	"github.com/fencelab/fencelab/internal/lab"
 	"github.com/fencelab/fencelab/internal/outside/laws"
+	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service"
 )
 
@@ -116,3 +121,123 @@ const (
 	lawIdle    = time.Second
 	lawScopes  = 2000
 )
+
+// parts are what may be changed in a story, beside what is expected of it.
+type parts int
+
+const (
+	steps parts = 1 << iota
+	clients
+	storage
+	servers
+)
+
+// story is an exercise in which a scenario has to be changed so that it ends by a verdict,
+// and its expectations say how it ends.
+type story struct {
+	verdict string
+	may     parts
+	keep    [][]string        // texts of steps that must stay, each list in its order
+	counts  bool              // what is expected has to say how many requests are stale
+	stale   int               // how many must have been refused as stale, at least
+	not     map[string]string // recipes that no client may use, and why
+}
+
+const storyFile = "story.yaml"
+
+func (e story) check(ctx context.Context, l Lesson, o Options) (missing []string, err error) {
+	language := lab.Language(o.Services)
+	parse := func(file string, text []byte, err error) (*scenario.Scenario, error) {
+		if err != nil {
+			return nil, err
+		}
+		return language.Parse(file, "story", text)
+	}
+	file := filepath.Join(l.Dir(), storyFile)
+	text, err := os.ReadFile(file)
+	s, err := parse(file, text, err)
+	if err != nil {
+		return nil, err
+	}
+	text, err = fs.ReadFile(course.FS, l.exercise("start/"+storyFile))
+	start, err := parse(storyFile, text, err)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Variants) != 1 {
+		return []string{fmt.Sprintf("%s has %d variants, want one", file, len(s.Variants))}, nil
+	}
+	v := &s.Variants[0]
+	if missing := append(e.changes(&start.Variants[0], v), e.unsaid(v)...); len(missing) > 0 {
+		return missing, nil
+	}
+	events, err := lab.Run(ctx, s, v, lab.Options{Exe: o.Exe, Services: o.Services})
+	if err != nil {
+		return nil, err
+	}
+	judged, err := judge.Judge(events)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Judged(events, judged); err != nil {
+		return nil, err
+	}
+	if judged.Name != e.verdict {
+		missing = append(missing, fmt.Sprintf("the verdict is %s, want %s", judged.Name, e.verdict))
+	}
+	if judged.Stale < e.stale {
+		missing = append(missing, fmt.Sprintf("%d requests were refused as stale, want %d or more", judged.Stale, e.stale))
+	}
+	for _, m := range judged.Mismatches {
+		missing = append(missing, "what you expect is not what happened: "+m)
+	}
+	return missing, nil
+}
+
+// changes says what was changed that must stay.
+func (e story) changes(start, v *scenario.Variant) (wrong []string) {
+	say := func(part parts, what string, same bool) {
+		if e.may&part == 0 && !same {
+			wrong = append(wrong, what+" must stay: put back what stood there")
+		}
+	}
+	say(storage, "the storage", start.World.Storage == v.World.Storage)
+	say(servers, "the lock service and its servers", start.World.Service == v.World.Service && reflect.DeepEqual(start.World.Settings, v.World.Settings))
+	say(clients, "the clients and their settings", reflect.DeepEqual(start.Clients, v.Clients))
+	told := texts(v)
+	say(steps, "the steps", slices.Equal(texts(start), told))
+	for _, list := range e.keep {
+		for rest := told; len(list) > 0; list = list[1:] {
+			i := slices.Index(rest, list[0])
+			if i < 0 {
+				wrong = append(wrong, fmt.Sprintf("the step %q must stay, and stay in its order", list[0]))
+				break
+			}
+			rest = rest[i+1:]
+		}
+	}
+	return wrong
+}
+
+// unsaid says which expectations are not there, and which recipes must not be.
+func (e story) unsaid(v *scenario.Variant) (missing []string) {
+	if len(v.Expect.Final)+len(v.Expect.Missing) == 0 {
+		missing = append(missing, "expect does not say the final value")
+	}
+	if e.counts && v.Expect.Stale == nil {
+		missing = append(missing, "expect does not say how many requests are stale")
+	}
+	for name, c := range v.Clients {
+		if why := e.not[c.Values["by"]]; why != "" {
+			missing = append(missing, fmt.Sprintf("%s has by: %s: %s", name, c.Values["by"], why))
+		}
+	}
+	return missing
+}
+
+func texts(v *scenario.Variant) (list []string) {
+	for _, s := range v.Steps {
+		list = append(list, s.Actor+": "+s.Text)
+	}
+	return list
+}

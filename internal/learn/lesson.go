@@ -67,8 +67,7 @@ func read(number int, kind exercise) (Lesson, error) {
 	return l, err
 }
 
-// SetUp writes the files with which the exercise begins into its directory, which must not be
-// there yet.
+// SetUp writes the files with which the exercise begins into its directory, which must not be there yet.
 func (l Lesson) SetUp() (files []string, err error) {
 	if err := os.Mkdir(l.Dir(), 0o777); err != nil {
 		return nil, err
@@ -100,12 +99,10 @@ func (l Lesson) IsSetUp() (bool, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	case err != nil:
-		return false, err
-	case !info.IsDir():
-		return false, fmt.Errorf("%s is no directory: the exercise goes there, so move the file away", l.Dir())
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("%s is no directory: the exercise goes there, so move the file away", l.Dir())
 	}
-	return true, nil
+	return err == nil, err
 }
 
 func (l Lesson) exercise(part string) string {

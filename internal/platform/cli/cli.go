@@ -1,5 +1,4 @@
-// Package cli is what the commands share: how main maps an error to an exit
-// status, and how a log line looks.
+// Package cli is what the commands share: how main maps an error to an exit status, and how a log line looks.
 package cli
 
 import (
@@ -11,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/charmbracelet/x/term"
@@ -34,11 +34,10 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Main runs a command with the process's arguments, and ends the process: with
-// 0, with the status of an ExitError, with 2 for wrong usage, or with 1. Where
-// nobody reads standard output any more it says nothing, and ends with 141.
-// SIGINT, SIGTERM and SIGHUP end the command's context; a second one ends the
-// process at once.
+// Main runs a command with the process's arguments, and ends the process: with 0, with the status of an
+// ExitError, with 2 for wrong usage, or with 1. Where nobody reads standard output any more it says nothing,
+// and ends with 141. SIGINT, SIGTERM and SIGHUP end the command's context; a second one ends the process at
+// once.
 func Main(cmd *cobra.Command) {
 	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
@@ -46,9 +45,8 @@ func Main(cmd *cobra.Command) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop)
-	// A write to a pipe that nobody reads returns an error like any other, instead
-	// of ending the process before it has cleaned up. (Ignored, it would be so for
-	// children too.)
+	// A write to a pipe that nobody reads returns an error like any other, instead of ending the process
+	// before it has cleaned up. (Ignored, it would be so for children too.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.CompletionOptions.HiddenDefaultCmd = true
@@ -76,8 +74,18 @@ func Main(cmd *cobra.Command) {
 	os.Exit(code)
 }
 
-// Logger writes lines for people: coloured on a terminal that wants it, plain
-// elsewhere.
+// Help gives a command and those below it their long texts. The text of a command is in the file
+// help/NAME.txt, if there is one. What comes after the line "Examples:" are the command's examples.
+func Help(files fs.FS, cmd *cobra.Command) {
+	if text, err := fs.ReadFile(files, "help/"+cmd.Name()+".txt"); err == nil {
+		cmd.Long, cmd.Example, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
+	}
+	for _, below := range cmd.Commands() {
+		Help(files, below)
+	}
+}
+
+// Logger writes lines for people: coloured on a terminal that wants it, plain elsewhere.
 func Logger(w io.Writer, level slog.Level) *slog.Logger {
 	f, ok := w.(*os.File)
 	colour := ok && term.IsTerminal(f.Fd()) && os.Getenv("NO_COLOR") == ""

@@ -1,6 +1,5 @@
-// Package kernel has all that the lab asks of Linux itself, so that everything else
-// compiles elsewhere as well. Elsewhere each function that returns an error returns that
-// of Missing, and nothing is done.
+// Package kernel has all that the lab asks of Linux itself, so that everything else compiles elsewhere as
+// well. Elsewhere each function that returns an error returns that of Missing, and nothing is done.
 package kernel
 
 import (

@@ -20,8 +20,7 @@ const (
 // Apart has a process begin in a process group of its own: Ctrl-C is not for it.
 func Apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// Dying has a process die with the thread that starts it; group: it has a process group of
-// its own.
+// Dying has a process die with the thread that starts it; group: it has a process group of its own.
 func Dying(group bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL}
 }
@@ -41,8 +40,7 @@ const (
 	cldDumped = 3
 )
 
-// AwaitStop returns when a child stands still or has ended, and reports whether it has
-// ended.
+// AwaitStop returns when a child stands still or has ended, and reports whether it has ended.
 func AwaitStop(p *os.Process) (ended bool, err error) { return await(p, unix.WSTOPPED) }
 
 // AwaitContinue returns when a child goes on or has ended, and reports whether it has ended.
@@ -119,8 +117,7 @@ func Become(uid, gid int) error {
 	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(gid), syscall.Setuid(uid))
 }
 
-// RemoveSegment has a segment of System V's shared memory go with the last process that
-// uses it.
+// RemoveSegment has a segment of System V's shared memory go with the last process that uses it.
 func RemoveSegment(id int) error {
 	if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil {
 		return fmt.Errorf("segment %d: %w", id, err)

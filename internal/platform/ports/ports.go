@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// Ports below those that Linux gives out by itself, so that nothing that asks for
-// any port gets the one of a server that is stopped for a while. A process has blocks
-// of them to itself.
+// Ports below those that Linux gives out by itself, so that nothing that asks for any port gets the one of a
+// server that is stopped for a while. A process has blocks of them to itself.
 const first, end, block = 10_000, 32_768, 64
 
 // mine are the blocks of this process: a port that is free for a moment may be
@@ -45,9 +44,8 @@ func claim() error {
 	return fmt.Errorf("all from %d to %d are given", first, end)
 }
 
-// Free returns n addresses of 127.0.0.1 that nobody listens on, none of them twice
-// in the life of this process, nor by two processes that call Free. Any other process
-// may be faster to listen.
+// Free returns n addresses of 127.0.0.1 that nobody listens on, none of them twice in the life of this
+// process, nor by two processes that call Free. Any other process may be faster to listen.
 func Free(n int) ([]string, error) {
 	mine.Lock()
 	defer mine.Unlock()
@@ -64,10 +62,10 @@ func Free(n int) ([]string, error) {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("ports: %w", err)
+		if err == nil {
+			err = l.Close()
 		}
-		if err := l.Close(); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("ports: %w", err)
 		}
 		addrs = append(addrs, addr)

@@ -16,9 +16,8 @@ const awaitTick = 10 * time.Millisecond
 // variable for tests.
 var slowStart = 10 * time.Second
 
-// Await returns when the process serves, which ask asks once and says by a nil error. It
-// kills a process that does not serve before ctx ends. A process that ends before it serves
-// is an error that says how.
+// Await returns when the process serves, which ask asks once and says by a nil error. It kills a process that
+// does not serve before ctx ends. A process that ends before it serves is an error that says how.
 func (p *Process) Await(ctx context.Context, ask func(context.Context) error) error {
 	slow := time.After(slowStart)
 	for {
@@ -61,8 +60,7 @@ func (p *Process) AwaitEnd(ctx context.Context) error {
 	return nil
 }
 
-// longestLine is how many bytes a line of a process may have: many times what a scenario
-// can make it say.
+// longestLine is how many bytes a line of a process may have: many times what a scenario can make it say.
 const longestLine = 1 << 20
 
 // LineError is that a process said a line which is refused.

@@ -44,9 +44,8 @@ func Command(arg, is, of string) *cobra.Command {
 	}
 }
 
-// Look returns where a program is, "" where there is none: on PATH, or else in a folder
-// beside one of PATH's, such as ../sbin or ../lib/NAME/*/bin. Where several match it takes
-// the last in their order.
+// Look returns where a program is, "" where there is none: on PATH, or else in a folder beside one of PATH's,
+// such as ../sbin or ../lib/NAME/*/bin. Where several match it takes the last in their order.
 func Look(name, beside string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

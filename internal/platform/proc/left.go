@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// leftDelay is for how long the janitor waits before it is asked for whom. It is a variable
-// for tests.
+// leftDelay is for how long the janitor waits before it is asked for whom. It is a variable for tests.
 var leftDelay = 10 * time.Second
 
 // slowJanitor is for how long the janitor may take where nobody is seen for whom it waits.

@@ -19,8 +19,7 @@ type Other struct {
 	of  *os.Process
 }
 
-// Find finds a process by its id. Until Close, signals go to it and to no other
-// that may get the same id.
+// Find finds a process by its id. Until Close, signals go to it and to no other that may get the same id.
 func Find(pid int) (*Other, error) {
 	if err := kernel.Missing(); err != nil {
 		return nil, err

@@ -1,6 +1,5 @@
-// Package proc runs child processes that leave nothing behind: they die with
-// their parent, whatever ends it, and a directory for their files goes with the
-// last of them.
+// Package proc runs child processes that leave nothing behind: they die with their parent, whatever ends it,
+// and a directory for their files goes with the last of them.
 package proc
 
 import (
@@ -40,8 +39,7 @@ type Process struct {
 // Group is a set of processes, and a directory for them.
 type Group struct {
 	Dir string
-	// Lane, if not nil, shows what a process says on standard error, and when it begins
-	// and ends.
+	// Lane, if not nil, shows what a process says on standard error, and when it begins and ends.
 	Lane func(process string) io.Writer
 	// Waits, if not nil, is told of a process that takes long to serve, and what it lacks.
 	Waits func(text string)
@@ -68,10 +66,9 @@ const JanitorArg = "janitor"
 
 // NewGroup makes a group whose children run exe.
 //
-// It starts a janitor first: a process that waits until this one and all
-// children are gone, which it knows by the end of a pipe that they all hold, and
-// then removes the directory. So that a kill -9 of this process leaves no files
-// behind either.
+// It starts a janitor first: a process that waits until this one and all children are gone, which it knows by
+// the end of a pipe that they all hold, and then removes the directory. So that a kill -9 of this process
+// leaves no files behind either.
 func NewGroup(exe string) (*Group, error) {
 	if err := kernel.Missing(); err != nil {
 		return nil, err
@@ -114,12 +111,9 @@ func unusedName() string { return filepath.Join(os.TempDir(), "fencelab-"+rand.T
 // sh: a program in Go ends where it gets no further thread, and then a limit of them that ends this
 // process ends the janitor, too. So sh starts nothing either, it becomes rm. Without sh or rm it is exe.
 func janitor(exe, dir string) *exec.Cmd {
-	rm, err := exec.LookPath("rm")
-	if err != nil {
-		return exec.Command(exe, JanitorArg, dir)
-	}
-	sh, err := exec.LookPath("sh")
-	if err != nil {
+	rm, noRm := exec.LookPath("rm")
+	sh, noSh := exec.LookPath("sh")
+	if noRm != nil || noSh != nil {
 		return exec.Command(exe, JanitorArg, dir)
 	}
 	return exec.Command(sh, "-c", `trap "" INT TERM HUP; while read -r _; do :; done; exec "$0" -rf -- "$1"`, rm, dir)

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// ended is the error of a process that has ended: how it ended, the last that it
-// said, and what to do.
+// ended is the error of a process that has ended: how it ended, the last that it said, and what to do.
 func ended(name, how, said string) error {
 	err := fmt.Errorf("%s ended (%s)", name, how)
 	if said != "" {

@@ -7,9 +7,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// faults are what the YAML library says of files that are no YAML, and what is to
-// be done about it in words that need no knowledge of YAML's grammar. The first
-// that fits counts: what is said, while what is read.
+// faults are what the YAML library says of files that are no YAML, and what is to be done about it in words
+// that need no knowledge of YAML's grammar. The first that fits counts: what is said, while what is read.
 var faults = []struct {
 	while, said, meant string
 	begun              bool // the place is where what is read begins

@@ -25,8 +25,7 @@ type Lanes struct {
 	conns map[string]net.Conn // by the lanes' names; nil after Close
 }
 
-// Listen waits for lanes at an address, which is that of a unix socket: @ and a name, or
-// a file.
+// Listen waits for lanes at an address, which is that of a unix socket: @ and a name, or a file.
 func Listen(addr string) (*Lanes, error) {
 	listener, err := net.Listen("unix", addr)
 	if err != nil {
@@ -96,8 +95,7 @@ type lane struct {
 	name string
 }
 
-// patience is for how long a lane may take nothing in: one that stands still is not to
-// hold up the run.
+// patience is for how long a lane may take nothing in: one that stands still is not to hold up the run.
 const patience = time.Second
 
 func (l lane) Write(b []byte) (int, error) {

@@ -27,10 +27,9 @@ func (e *Error) Outcome() fence.Outcome { return fence.Definite }
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// Check refuses requests of web pages of another origin, by an *Error. On loopback it
-// also refuses a Host that is not loopback's: a page may have its own name point to
-// 127.0.0.1, and then its origin is the same (DNS rebinding). Elsewhere a server
-// has names that only those who run it know.
+// Check refuses requests of web pages of another origin, by an *Error. On loopback it also refuses a Host
+// that is not loopback's: a page may have its own name point to 127.0.0.1, and then its origin is the same
+// (DNS rebinding). Elsewhere a server has names that only those who run it know.
 //
 // A client that is no browser sends neither Origin nor Sec-Fetch-Site. It may leave
 // out Host, which a browser never does.

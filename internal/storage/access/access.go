@@ -1,12 +1,10 @@
-// Package access says who may reach the storage, and do what there: bearer
-// tokens with rights (Policy), TLS with certificates that are re-read
-// (ServerTLS, ClientTLS), and which addresses may be served without them
+// Package access says who may reach the storage, and do what there: bearer tokens with rights (Policy), TLS
+// with certificates that are re-read (ServerTLS, ClientTLS), and which addresses may be served without them
 // (CheckListen).
 //
-// A bearer token and a fencing token have nothing but the word in common. A
-// fencing token orders requests and permits nothing: anyone can make one up. A
-// bearer token permits requests and orders nothing: a client that holds one, and
-// has lost its lock, is as stale as any other.
+// A bearer token and a fencing token have nothing but the word in common. A fencing token orders requests and
+// permits nothing: anyone can make one up. A bearer token permits requests and orders nothing: a client that
+// holds one, and has lost its lock, is as stale as any other.
 package access
 
 import (
@@ -32,12 +30,10 @@ const (
 
 var rights = []Right{Read, Write, Observe, Admin}
 
-// ErrUnauthenticated is an answer 401: nobody knows who asks. The request was
-// not done.
+// ErrUnauthenticated is an answer 401: nobody knows who asks. The request was not done.
 var ErrUnauthenticated = fence.Definite.New("access: unauthenticated")
 
-// ErrForbidden is an answer 403: it is known who asks, and that they may not.
-// The request was not done.
+// ErrForbidden is an answer 403: it is known who asks, and that they may not. The request was not done.
 var ErrForbidden = fence.Definite.New("access: forbidden")
 
 type refusal struct {
@@ -95,11 +91,11 @@ func (p *Principal) May(right Right, scope string, keys ...string) error {
 		return forbidden(p, right, fmt.Sprintf("it needs the right %q", right))
 	}
 	if (scope != "" || right == Write) && !covered(p.scopes, scope) {
-		return forbidden(p, right, fmt.Sprintf("the scope %q is none of its scopes", short(scope)))
+		return forbidden(p, right, fmt.Sprintf("the scope %.100q is none of its scopes", scope))
 	}
 	for _, key := range keys {
 		if !covered(p.keys, key) {
-			return forbidden(p, right, fmt.Sprintf("the key %q is none of its keys", short(key)))
+			return forbidden(p, right, fmt.Sprintf("the key %.100q is none of its keys", key))
 		}
 	}
 	return nil
@@ -124,13 +120,4 @@ func covers(prefix, name string) bool {
 	}
 	end, _ := utf8.DecodeLastRuneInString(prefix)
 	return rest == "" || rest[0] == '/' || !unicode.IsLetter(end) && !unicode.IsDigit(end)
-}
-
-// short keeps an error readable where a client sent a long name.
-func short(name string) string {
-	const most = 100
-	if len(name) <= most {
-		return name
-	}
-	return strings.ToValidUTF8(name[:most], "") + "…"
 }

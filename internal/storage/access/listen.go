@@ -11,11 +11,10 @@ import (
 
 const lookupTimeout = 5 * time.Second
 
-// CheckListen is nil where addr, "host:port", may be served: on loopback always,
-// elsewhere where nothing is said to be the harm of it. Otherwise the error says the
-// harm, and what to do: the remedies, or loopback, or --insecure. The host may be an
-// IP address, a name, all of whose addresses count, or empty, which means all of the
-// machine's.
+// CheckListen is nil where addr, "host:port", may be served: on loopback always, elsewhere where nothing is
+// said to be the harm of it. Otherwise the error says the harm, and what to do: the remedies, or loopback, or
+// --insecure. The host may be an IP address, a name, all of whose addresses count, or empty, which means all
+// of the machine's.
 func CheckListen(addr, harm string, remedies ...string) error {
 	return checkListen(addr, harm, remedies, net.DefaultResolver.LookupNetIP)
 }

@@ -88,7 +88,7 @@ func (p *parser) token(n *strictyaml.Node) {
 	p.hashes(f["sha256"], owner)
 }
 
-// prefixes are those of a field that may be left out.
+// prefixes are the prefixes in a field that may be left out.
 func (p *parser) prefixes(n *strictyaml.Node) (list []string) {
 	if n == nil {
 		return nil
@@ -148,7 +148,7 @@ func (p *parser) fields(n *strictyaml.Node, known ...string) map[string]*stricty
 	return m
 }
 
-// items are those of a list, which must have some; none after a mistake.
+// items are the items of a list, which must have some; none after a mistake.
 func (p *parser) items(n *strictyaml.Node) []*strictyaml.Node {
 	if p.err != nil {
 		return nil

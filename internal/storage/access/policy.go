@@ -26,10 +26,9 @@ import (
 // The file holds no secrets: from the hash of a secret that Generate made,
 // nobody can find the secret. So others may read it. Who can write it can do all.
 //
-// A changed file is in force a second after, for the next request, on
-// connections that are open too. If it cannot be understood, the policy stays as
-// it was and an error is logged. So replace it in one step, with mv: half a file
-// may be a valid one.
+// A changed file is in force a second after, for the next request, on connections that are open too. If it
+// cannot be understood, the policy stays as it was and an error is logged. So replace it in one step, with
+// mv: half a file may be a valid one.
 //
 // A nil Policy lets everyone do everything.
 type Policy struct{ tokens *watched[[]entry] }
@@ -70,8 +69,7 @@ func (p *Policy) Authenticate(r *http.Request) (*Principal, error) {
 	return who, nil
 }
 
-// find compares all entries, also after one that is equal: the time that it
-// takes tells nothing.
+// find compares all entries, also after one that is equal: the time that it takes tells nothing.
 func find(list []entry, hash [sha256.Size]byte, equal func(a, b []byte) int) *Principal {
 	found := -1
 	for i := range list {
@@ -108,8 +106,7 @@ func bearer(h http.Header) (string, error) {
 // inToken are the characters of a secret, beside those at its end.
 const inToken = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/"
 
-// Generate makes a secret of 256 random bits, for a client to keep, and its
-// hash, for the tokens file.
+// Generate makes a secret of 256 random bits, for a client to keep, and its hash, for the tokens file.
 func Generate() (secret, hash string) {
 	var b [32]byte
 	rand.Read(b[:]) // never fails: it ends the process instead

@@ -11,20 +11,17 @@ import (
 	"time"
 )
 
-// ServerTLS serves with the certificate, and its key, in two PEM files. With a
-// file of certificate authorities, clientCA, only clients with a certificate from
-// one of them get in; without (""), any client.
+// ServerTLS serves with the certificate, and its key, in two PEM files. With a file of certificate
+// authorities, clientCA, only clients with a certificate from one of them get in; without (""), any client.
 //
-// Changed files are in force a second after, for new connections; those that are
-// open stay. The pair and the authorities are re-read each for itself. Where they
-// cannot be used, what was there before stays, and an error is logged; so it is
-// between the replacement of a certificate and that of its key. Nil log: nothing
-// is logged.
+// Changed files are in force a second after, for new connections; those that are open stay. The pair and the
+// authorities are re-read each for itself. Where they cannot be used, what was there before stays, and an
+// error is logged; so it is between the replacement of a certificate and that of its key. Nil log: nothing is
+// logged.
 //
-// TLS 1.3 is what clients of today get; 1.2 is the least, which Go limits to
-// ciphers that are sound, because proxies and long-lived systems still have
-// nothing newer. There is no HTTP/2: its many streams on a connection would make
-// the memory of one hard to bound.
+// TLS 1.3 is what clients of today get; 1.2 is the least, which Go limits to ciphers that are sound, because
+// proxies and long-lived systems still have nothing newer. There is no HTTP/2: its many streams on a
+// connection would make the memory of one hard to bound.
 func ServerTLS(certFile, keyFile, clientCA string, log *slog.Logger) (*tls.Config, error) {
 	if certFile == "" || keyFile == "" {
 		return nil, errors.New("TLS needs two files: a certificate and its key")
@@ -56,8 +53,7 @@ func ServerTLS(certFile, keyFile, clientCA string, log *slog.Logger) (*tls.Confi
 	return server, nil
 }
 
-// NotAfter is when the certificate ends that a config of ServerTLS serves with
-// now.
+// NotAfter is when the certificate ends that a config of ServerTLS serves with now.
 func NotAfter(server *tls.Config) time.Time {
 	c, err := server.GetConfigForClient(nil)
 	if err != nil || len(c.Certificates) == 0 {
@@ -66,10 +62,9 @@ func NotAfter(server *tls.Config) time.Time {
 	return c.Certificates[0].Leaf.NotAfter
 }
 
-// ClientTLS is for a client of such a server. ca is a file of the authorities
-// that may vouch for the server, read once; "" means those of the system. With
-// certFile and keyFile the client shows a certificate, which is re-read as in
-// ServerTLS; both "" mean none.
+// ClientTLS is for a client of such a server. ca is a file of the authorities that may vouch for the server,
+// read once; "" means those of the system. With certFile and keyFile the client shows a certificate, which is
+// re-read as in ServerTLS; both "" mean none.
 func ClientTLS(ca, certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {

@@ -20,10 +20,9 @@ const checkEvery = time.Second
 // maxFile is the most that a file may hold, in bytes.
 const maxFile = 1 << 20
 
-// watched is what some files say together. It reads them again when it is used,
-// at most once every checkEvery. There is no goroutine to stop, and the contents
-// are compared, not times and inodes: that misses no change, and the files are
-// small.
+// watched is what some files say together. It reads them again when it is used, at most once every
+// checkEvery. There is no goroutine to stop, and the contents are compared, not times and inodes: that misses
+// no change, and the files are small.
 type watched[T any] struct {
 	files []string
 	parse func(contents [][]byte) (*T, error)
@@ -39,16 +38,9 @@ type watched[T any] struct {
 
 func watch[T any](log *slog.Logger, parse func([][]byte) (*T, error), files ...string) (*watched[T], error) {
 	w := &watched[T]{files: files, parse: parse, log: cmp.Or(log, slog.New(slog.DiscardHandler)), start: time.Now()}
-	contents, seen, err := w.read()
-	if err != nil {
+	if _, err := w.check(); err != nil {
 		return nil, err
 	}
-	v, err := parse(contents)
-	if err != nil {
-		return nil, err
-	}
-	w.seen = seen
-	w.current.Store(v)
 	w.due.Store(int64(checkEvery))
 	return w, nil
 }
@@ -58,33 +50,35 @@ func watch[T any](log *slog.Logger, parse func([][]byte) (*T, error), files ...s
 func (w *watched[T]) get() *T {
 	if now := int64(time.Since(w.start)); now >= w.due.Load() && w.mu.TryLock() {
 		defer w.mu.Unlock()
-		w.check()
+		changed, err := w.check()
+		if names := strings.Join(w.files, ", "); err != nil {
+			w.log.Error("changed files cannot be used; what they said before stays in force", "files", names, "err", err)
+		} else if changed {
+			w.log.Info("changed files are in force", "files", names)
+		}
 		w.due.Store(now + int64(checkEvery))
 	}
 	return w.current.Load()
 }
 
-func (w *watched[T]) check() {
+// check takes in what the files say, if that has changed since it was called before.
+func (w *watched[T]) check() (changed bool, err error) {
 	contents, seen, err := w.read()
 	if seen == w.seen {
-		return
+		return false, nil
 	}
 	w.seen = seen
-	var v *T
-	if err == nil {
-		v, err = w.parse(contents)
-	}
-	names := strings.Join(w.files, ", ")
 	if err != nil {
-		w.log.Error("changed files cannot be used; what they said before stays in force", "files", names, "err", err)
-		return
+		return true, err
 	}
-	w.current.Store(v)
-	w.log.Info("changed files are in force", "files", names)
+	v, err := w.parse(contents)
+	if err == nil {
+		w.current.Store(v)
+	}
+	return true, err
 }
 
-// read reads all files. seen tells what was found, error or contents, from other
-// finds, and keeps no secret.
+// read reads all files. seen tells what was found, error or contents, from other finds, and keeps no secret.
 func (w *watched[T]) read() (contents [][]byte, seen string, err error) {
 	sum := sha256.New()
 	for _, name := range w.files {
@@ -99,8 +93,7 @@ func (w *watched[T]) read() (contents [][]byte, seen string, err error) {
 	return contents, string(sum.Sum(nil)), nil
 }
 
-// readFile reads a regular file: it must be possible to read it again, without
-// waiting for anyone.
+// readFile reads a regular file: it must be possible to read it again, without waiting for anyone.
 func readFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {

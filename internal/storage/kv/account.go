@@ -14,23 +14,19 @@ import (
 type Options struct {
 	// Unfenced: tokens are not checked. The control, to see what goes wrong.
 	Unfenced bool
-	// Bound is that of fence.Register.
+	// Bound tells the last token that was issued, as in fence.Register.
 	Bound func(fence.Claim) (fence.Token, error)
-	// MaxKeys is how many keys may have a value, MaxMarks how many scopes a mark
-	// of their own. A request that needs one more is refused with a *LimitError.
-	// 0: no limit.
+	// MaxKeys is how many keys may have a value, MaxMarks how many scopes a mark of their own. A request that
+	// needs one more is refused with a *LimitError. 0: no limit.
 	MaxKeys, MaxMarks int
-	// Committed is told of every transaction of an engine that makes them durable.
-	// Nil: nobody wants to know.
+	// Committed is told of every transaction of an engine that makes them durable. Nil: nobody wants to know.
 	Committed func(Commit)
-	// Observe is told of every operation that took place, was refused or was known
-	// as a duplicate, in the order in which they were. It is called under the engine's lock. Nil: nobody
-	// wants to know.
-	Observe func(Record)
+	// Observe is told of every operation that took place, was refused or was known as a duplicate, in the
+	// order in which they were. It is called under the engine's lock. Nil: nobody wants to know.
+	Observe func(Line)
 }
 
-// room refuses ops that would make too many keys of keys. known says which there
-// are before.
+// room refuses ops that would make too many keys of keys. known says which there are before.
 func (o *Options) room(keys int64, ops []Op, known func(key string) bool) error {
 	if o.MaxKeys == 0 {
 		return nil
@@ -82,10 +78,9 @@ type Commit struct {
 // account is what an engine tells its observer.
 type account struct {
 	Options
-	// order makes the observer's order that of the operations; only taken where there is an
-	// observer.
+	// order makes the observer's order that of the operations; only taken where there is an observer.
 	order sync.Mutex
-	index int64 // of the last record; guarded by order
+	index int64 // of the last line; guarded by order
 }
 
 // ordered has what the caller does until done, and tells, come in the observer's order.
@@ -103,20 +98,24 @@ func (a *account) tell(req Request, ops []Op, err error) {
 	if a.Observe == nil {
 		return
 	}
-	r := Record{Request: req, Missing: errors.Is(err, ErrNotFound), Duplicate: errors.Is(err, fence.ErrDuplicate)}
-	switch {
-	case r.Missing, r.Duplicate:
-	case err != nil && fencehttp.ReasonOf(err) == "":
-		return
-	default:
-		r.Err = err
+	l := Line{
+		ID: req.ID, Scope: req.Scope, Token: req.Token, Sequence: req.Sequence, Mode: req.Mode,
+		Missing: errors.Is(err, ErrNotFound), Duplicate: errors.Is(err, fence.ErrDuplicate),
 	}
-	if r.Err == nil && !a.Unfenced && req.Mode == fence.Exclusive {
-		r.Mark = req.Token // what was admitted is the mark; a shared one may be higher
+	if err != nil && !l.Missing && !l.Duplicate {
+		if l.Refused = fencehttp.ReasonOf(err); l.Refused == "" {
+			return
+		}
+		l.Error = err.Error()
+		if stale, ok := errors.AsType[*fence.StaleError](err); ok {
+			l.Mark = stale.Mark
+		}
+	} else if !a.Unfenced && req.Mode == fence.Exclusive {
+		l.Mark = req.Token // what was admitted is the mark; a shared one may be higher
 	}
-	for _, r.Op = range ops {
+	for _, op := range ops {
 		a.index++
-		r.Index = a.index
-		a.Observe(r)
+		l.Index, l.Op, l.Key, l.Value = a.index, op.Kind, op.Key, op.Value
+		a.Observe(l)
 	}
 }

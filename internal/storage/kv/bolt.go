@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,18 +18,17 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencebolt"
 )
 
-// Bolt is the durable engine on one machine: a bbolt file. Value, mark and
-// sequence go in one transaction, and an operation returns only when it has been
-// synced to the disk. Writers that come while a transaction is under way share
-// the next one, and its sync.
+// Bolt is the durable engine on one machine: a bbolt file. Value, mark and sequence go in one transaction,
+// and an operation returns only when it has been synced to the disk. Writers that come while a transaction is
+// under way share the next one, and its sync.
 type Bolt struct {
 	account account // in the order of the transactions
 	db      *boltFile
 	changes chan *change
 	stop    chan struct{} // closed by Close
-	stopped chan struct{} // closed when the last transaction is over
-	failed  atomic.Bool   // the last transaction
-	needed  atomic.Int64  // bytes of the last commit that failed
+	commits sync.WaitGroup
+	failed  atomic.Bool  // the last transaction
+	needed  atomic.Int64 // bytes of the last commit that failed
 }
 
 // change is an operation that needs a transaction that writes.
@@ -58,16 +59,15 @@ func OpenBolt(dir string, o Options) (*Bolt, error) {
 	if err := checkFormat(db); err != nil {
 		return nil, errors.Join(refusedFile(db.path, err), db.Close())
 	}
-	b := &Bolt{account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{}), stopped: make(chan struct{})}
-	go b.commitAll()
+	b := &Bolt{account: account{Options: o}, db: db, changes: make(chan *change), stop: make(chan struct{})}
+	b.commits.Go(b.commitAll)
 	return b, nil
 }
 
-// Close lets the transaction under way come to its end and closes the file. It
-// must not be called twice.
+// Close lets the transaction under way come to its end and closes the file. It must not be called twice.
 func (b *Bolt) Close() error {
 	close(b.stop)
-	<-b.stopped
+	b.commits.Wait()
 	return b.db.Close()
 }
 
@@ -134,7 +134,6 @@ func (b *Bolt) change(ctx context.Context, c *change) error {
 
 // commitAll takes what has come, does it in one transaction, and begins anew.
 func (b *Bolt) commitAll() {
-	defer close(b.stopped)
 	for {
 		var batch []*change
 		select {
@@ -206,8 +205,7 @@ func sizeOf(batch []*change) (n int64) {
 	return n
 }
 
-// errUnchanged ends a transaction in which all was refused: there is nothing to
-// sync.
+// errUnchanged ends a transaction in which all was refused: there is nothing to sync.
 var errUnchanged = errors.New("nothing was changed")
 
 // end tells those who wait what became of their transaction.
@@ -222,8 +220,7 @@ func (b *Bolt) end(batch []*change, err error) {
 	}
 }
 
-// update runs one transaction that writes. What do returns undoes it, and is no
-// failure of the disk.
+// update runs one transaction that writes. What do returns undoes it, and is no failure of the disk.
 func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 	start, written := time.Now(), b.db.writeTime()
 	err := b.db.Update(do)
@@ -237,9 +234,8 @@ func (b *Bolt) update(operations int, do func(*bbolt.Tx) error) error {
 	return err
 }
 
-// Ready implements Engine. After a transaction has failed it tries one that is
-// somewhat larger, and leaves the room to others: where nobody writes because the
-// engine is not ready, it would else stay so.
+// Ready implements Engine. After a transaction has failed it tries one that is somewhat larger, and leaves
+// the room to others: where nobody writes because the engine is not ready, it would else stay so.
 func (b *Bolt) Ready(context.Context) error {
 	if !b.failed.Load() {
 		return nil
@@ -335,4 +331,91 @@ func (c *change) look(tx *bbolt.Tx) (err error) {
 	c.item, err = unsealItem(c.ops[0].Key, v)
 	c.ops[0].Value = c.item.Value
 	return err
+}
+
+// Snapshot implements Engine. Writers go on meanwhile; the file grows, because
+// what they replace cannot be reused until the snapshot is over.
+func (b *Bolt) Snapshot(_ context.Context, visit func(Entry) error) error {
+	return b.db.View(func(tx *bbolt.Tx) error {
+		floor, err := fencebolt.Floor(tx)
+		if err != nil {
+			return err
+		}
+		if err := visitFloor(floor, visit); err != nil {
+			return err
+		}
+		err = fencebolt.ForEach(tx, func(scope string, m fence.Mark) error { return visitMark(scope, m, floor, visit) })
+		if err != nil {
+			return err
+		}
+		return itemsOf(tx).ForEach(func(k, v []byte) error {
+			item, err := unsealItem(string(k), v)
+			if err != nil {
+				return err
+			}
+			return visit(itemEntry(string(k), item))
+		})
+	})
+}
+
+// Restore implements Restorer, in one transaction, which is kept in memory until its end.
+func (b *Bolt) Restore(_ context.Context, entries iter.Seq2[Entry, error]) error {
+	err := b.db.Update(func(tx *bbolt.Tx) error {
+		if err := tx.DeleteBucket(boltItems); err != nil {
+			return err
+		}
+		items, err := tx.CreateBucket(boltItems)
+		if err != nil {
+			return err
+		}
+		var n counts
+		for e, err := range entries {
+			if err != nil {
+				return err
+			}
+			name := string(e.Name)
+			switch e.Kind {
+			case EntryFloor:
+				_, err = fencebolt.Raise(tx, e.Token)
+			case EntryMark:
+				err = fencebolt.RaiseMark(tx, name, fence.Mark{Token: e.Token, Sequence: e.Sequence})
+			case EntryShared:
+				err = fencebolt.RaiseMark(tx, name, fence.Mark{Shared: e.Token})
+			case EntryItem:
+				v := sealItem(name, Item{Value: string(e.Value), Token: e.Token})
+				n.count(1, name, v)
+				err = items.Put(e.Name, v)
+			}
+			if err != nil {
+				return fmt.Errorf("%s %q: %w", e.Kind, name, err)
+			}
+		}
+		return n.put(tx)
+	})
+	switch {
+	case fence.OutcomeOf(err) < fence.Lost:
+		return fmt.Errorf("restored or not, do it again: %w", err)
+	case err != nil:
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	return nil
+}
+
+func (b *Bolt) Floor(context.Context) (fence.Token, error) { return view(b, fencebolt.Floor) }
+
+// Raise implements Engine, in one transaction; writers wait meanwhile.
+func (b *Bolt) Raise(_ context.Context, floor fence.Token) (dropped int, err error) {
+	err = b.update(1, func(tx *bbolt.Tx) error {
+		dropped, err = fencebolt.Raise(tx, floor)
+		return err
+	})
+	return dropped, err
+}
+
+func (b *Bolt) Stats(context.Context) (Stats, error) {
+	return view(b, func(tx *bbolt.Tx) (Stats, error) {
+		n, err := countsOf(tx)
+		marks, err2 := fencebolt.Len(tx)
+		return Stats{Keys: n.Keys, Bytes: n.Bytes, Marks: int64(marks), Disk: tx.Size()}, errors.Join(err, err2)
+	})
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/kernel"
 )
 
-// boltMeta is a meta page of bbolt's file format, version 2, whose numbers have
-// the machine's byte order. There are two, written in turn, each transaction
-// over that of the one before the last.
+// boltMeta is a meta page of bbolt's file format, version 2, whose numbers have the machine's byte order.
+// There are two, written in turn, each transaction over that of the one before the last.
 type boltMeta struct {
 	Page     uint64 // its number, of the page header
 	_        uint64 // the rest of the header
@@ -37,11 +36,10 @@ const (
 	boltHeader   = 16 // bytes
 )
 
-// checkBoltFile refuses a file that bbolt would open though a part of it is
-// lost. Where one meta page is damaged bbolt takes the other, and if that is the
-// older one, an acknowledged write is gone and a mark is lower. A page cannot
-// have been torn by a crash: what counts of it lies within one sector. bbolt notices a file
-// that was cut off only when it reads a page that is not there, and of damaged pages a few.
+// checkBoltFile refuses a file that bbolt would open though a part of it is lost. Where one meta page is
+// damaged bbolt takes the other, and if that is the older one, an acknowledged write is gone and a mark is
+// lower. A page cannot have been torn by a crash: what counts of it lies within one sector. bbolt notices a
+// file that was cut off only when it reads a page that is not there, and of damaged pages a few.
 func checkBoltFile(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -202,7 +200,7 @@ type element struct {
 	below uint64 // page, of a branch's
 }
 
-// elements are those of a page of a tree. Their keys are in order, from low on, and below high;
+// elements are the elements of a page of a tree. Their keys are in order, from low on, and below high;
 // nil: there is no bound.
 func (p boltPage) elements(low, high []byte) (list []element, err error) {
 	list = make([]element, p.count)

@@ -156,10 +156,10 @@ func checkDamaged(t *testing.T, e kv.Engine, i int, how string) {
 // and nobody who shares their transaction.
 func TestBoltFailsAlone(t *testing.T) {
 	dir := t.TempDir()
-	var records []kv.Record
+	var records []kv.Line
 	var commits atomic.Int64
 	e := kvtest.OpenBolt(t, dir, kv.Options{
-		Observe:   func(r kv.Record) { records = append(records, r) },
+		Observe:   func(r kv.Line) { records = append(records, r) },
 		Committed: func(kv.Commit) { commits.Add(1) },
 	})
 	const value = "a value that is found in the file"

@@ -103,12 +103,10 @@ func (f *boltFile) open() error {
 	return f.settle()
 }
 
-// settle makes durable what this database begins with. After a sync that failed
-// the kernel takes pages for written that are not: they are read as if they were
-// on the disk, and a later sync that succeeds does not write them. bbolt's next
-// transaction would write over pages that the last durable meta page still
-// needs. So the meta pages are written again as they are; what they lead to was
-// synced before they were written.
+// settle makes durable what this database begins with. After a sync that failed the kernel takes pages for
+// written that are not: they are read as if they were on the disk, and a later sync that succeeds does not
+// write them. bbolt's next transaction would write over pages that the last durable meta page still needs. So
+// the meta pages are written again as they are; what they lead to was synced before they were written.
 func (f *boltFile) settle() error {
 	file, err := os.OpenFile(f.path, os.O_RDWR, 0)
 	if err != nil {
@@ -196,8 +194,7 @@ func (f *boltFile) Update(fn func(*bbolt.Tx) error) error {
 	if errors.Is(err, errDamaged) {
 		f.broken = err
 	}
-	// The meta page is written last. Where it can be seen, its sync failed, or
-	// what came after.
+	// The meta page is written last. Where it can be seen, its sync failed, or what came after.
 	seen := 0
 	lost := f.View(func(tx *bbolt.Tx) error {
 		seen = tx.ID()
@@ -207,8 +204,7 @@ func (f *boltFile) Update(fn func(*bbolt.Tx) error) error {
 	return &CommitError{Err: err, Unknown: id != 0 && f.unsure}
 }
 
-// writeTime is how long pages took to be written and synced, since the file was
-// opened.
+// writeTime is how long pages took to be written and synced, since the file was opened.
 func (f *boltFile) writeTime() time.Duration {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -219,9 +215,8 @@ func (f *boltFile) writeTime() time.Duration {
 	return stats.TxStats.GetWriteTime()
 }
 
-// reopen is what a restart would do. bbolt itself must not go on: it would reuse the
-// pages that the uncertain transaction freed, while earlier readers still read them.
-// Closing waits for these readers.
+// reopen is what a restart would do. bbolt itself must not go on: it would reuse the pages that the uncertain
+// transaction freed, while earlier readers still read them. Closing waits for these readers.
 func (f *boltFile) reopen() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -249,9 +244,8 @@ func guard(fn func() error) (err error) {
 	return fn()
 }
 
-// CommitError is why a transaction could not be made durable: the disk refused
-// it. It matches ErrDisk. With Unknown it may be there after all, then or after
-// the next start; without, nothing was done.
+// CommitError is why a transaction could not be made durable: the disk refused it. It matches ErrDisk. With
+// Unknown it may be there after all, then or after the next start; without, nothing was done.
 type CommitError struct {
 	Err     error
 	Unknown bool

@@ -136,9 +136,7 @@ func decodeItem(key string, v []byte) (Item, error) {
 }
 
 // sealItem is an item with a checksum of it and of its key, as the file has it.
-func sealItem(key string, item Item) []byte {
-	return fencebolt.Seal(key, encodeItem(item))
-}
+func sealItem(key string, item Item) []byte { return fencebolt.Seal(key, encodeItem(item)) }
 
 func unsealItem(key string, sealed []byte) (Item, error) {
 	v, err := checkItem(key, sealed)
@@ -159,10 +157,9 @@ func checkItem(key string, sealed []byte) ([]byte, error) {
 
 const checksumSize = 4 // of a sealed record, at its end
 
-// counts are the number of items, the bytes of their keys and values, and the sum of their
-// checksums. They are kept in the file: counting a million takes seconds. An item that is
-// missing, or is there as it was before, passes the check of its own checksum, and not that of
-// the sum.
+// counts are the number of items, the bytes of their keys and values, and the sum of their checksums. They
+// are kept in the file: counting a million takes seconds. An item that is missing, or is there as it was
+// before, passes the check of its own checksum, and not that of the sum.
 type counts struct {
 	Keys, Bytes int64
 	Digest      uint64

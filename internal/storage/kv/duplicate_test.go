@@ -17,8 +17,8 @@ func TestObserverSeesDuplicates(t *testing.T) {
 	flawed := kvtest.Kind{Name: "flawed", Open: func(_ testing.TB, o kv.Options) kv.Engine { return kv.NewFlawed(kv.FlawForgetful, o) }}
 	for _, k := range append([]kvtest.Kind{flawed}, kvtest.Kinds...) {
 		t.Run(k.Name, func(t *testing.T) {
-			var records []kv.Record
-			e := k.Open(t, kv.Options{Observe: func(r kv.Record) { records = append(records, r) }})
+			var records []kv.Line
+			e := k.Open(t, kv.Options{Observe: func(r kv.Line) { records = append(records, r) }})
 			const writers, numbers = 8, 100
 			var race sync.WaitGroup
 			for range writers {
@@ -38,17 +38,17 @@ func TestObserverSeesDuplicates(t *testing.T) {
 			}
 			var done, duplicates int64
 			for i, r := range records {
-				if key := string("ab"[i%2]); r.Op.Key != key || r.Index != int64(i+1) {
+				if key := string("ab"[i%2]); r.Key != key || r.Index != int64(i+1) {
 					t.Fatalf("record %d is %+v, want one of key %s", i, r, key)
 				}
 				switch {
 				case r.Duplicate:
 					duplicates++
-					if r.Err != nil || r.Request.Sequence != done || r.Mark != 7 {
+					if r.Error != "" || r.Sequence != done || r.Mark != 7 {
 						t.Errorf("record %d, %+v, is a duplicate, and %d is the last that was done", i, r, done)
 					}
-				case r.Err == nil:
-					done = r.Request.Sequence
+				case r.Error == "":
+					done = r.Sequence
 				}
 			}
 			if duplicates == 0 {

@@ -14,11 +14,9 @@ var (
 	ErrNotFound = fence.Definite.New("key not found")
 	// ErrClosed: the engine was closed before the operation began.
 	ErrClosed = fence.Definite.New("the storage is closed")
-	// ErrUnavailable: what the engine needs is not there now, as an etcd. What
-	// wraps it says the outcome.
+	// ErrUnavailable: what the engine needs is not there now, as an etcd. What wraps it says the outcome.
 	ErrUnavailable = errors.New("the storage is not available")
-	// ErrDisk: the disk is full or failed, here or at etcd. What wraps it says the
-	// outcome.
+	// ErrDisk: the disk is full or failed, here or at etcd. What wraps it says the outcome.
 	ErrDisk = errors.New("the disk does not take it")
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -17,9 +18,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// Etcd is the engine that keeps everything in an etcd cluster: value, mark and
-// sequence go in one Txn. It has no state of its own, so that any number of
-// storages can stand before one cluster.
+// Etcd is the engine that keeps everything in an etcd cluster: value, mark and sequence go in one Txn. It has
+// no state of its own, so that any number of storages can stand before one cluster.
 type Etcd struct {
 	client  *clientv3.Client
 	kv      clientv3.KV // below the prefix
@@ -32,8 +32,7 @@ const etcdItems = "items/"
 // etcdTimeout is how long a request to etcd may take: longer than an election.
 const etcdTimeout = 5 * time.Second
 
-// NewEtcd makes an engine that keeps its keys below prefix. The client stays the
-// caller's.
+// NewEtcd makes an engine that keeps its keys below prefix. The client stays the caller's.
 func NewEtcd(client *clientv3.Client, prefix string, o Options) *Etcd {
 	return &Etcd{client: client, kv: namespace.NewKV(client, prefix), account: account{Options: o}}
 }
@@ -141,8 +140,7 @@ func (e *Etcd) Floor(ctx context.Context) (fence.Token, error) {
 	return floor, unavailable(err)
 }
 
-// Raise implements Engine. It takes as long as it takes; after an error it may be
-// called again.
+// Raise implements Engine. It takes as long as it takes; after an error it may be called again.
 func (e *Etcd) Raise(ctx context.Context, floor fence.Token) (int, error) {
 	if _, err := e.Floor(ctx); err != nil { // nobody waits for ever for an etcd that is away
 		return 0, err
@@ -151,9 +149,8 @@ func (e *Etcd) Raise(ctx context.Context, floor fence.Token) (int, error) {
 	return dropped, failure(err)
 }
 
-// Stats implements Engine. How many bytes values have etcd does not tell; Disk is
-// the size of one member's database, whatever else it holds. A scope with marks of
-// both modes counts twice.
+// Stats implements Engine. How many bytes values have etcd does not tell; Disk is the size of one member's
+// database, whatever else it holds. A scope with marks of both modes counts twice.
 func (e *Etcd) Stats(ctx context.Context) (Stats, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
@@ -199,8 +196,7 @@ func unavailable(err error) error {
 	return fence.Definite.Wrap(fmt.Errorf("%w: %w", ErrUnavailable, err))
 }
 
-// failure is the error of a request to etcd that changes something: its outcome, and what
-// to do.
+// failure is the error of a request to etcd that changes something: its outcome, and what to do.
 func failure(err error) error {
 	switch {
 	case err == nil || judged(err):
@@ -215,4 +211,140 @@ func failure(err error) error {
 		return fence.Unknown.Wrap(fmt.Errorf("%w, the outcome is unknown: %w", ErrDisk, err))
 	}
 	return fence.Unknown.Wrap(fmt.Errorf("%w, the outcome is unknown: %w", ErrUnavailable, err))
+}
+
+// etcdPage is how many keys are read or written at a time, and etcdPageBytes how
+// many bytes are written: below etcd's limits for a request.
+const (
+	etcdPage      = 100
+	etcdPageBytes = 512 << 10
+)
+
+// Snapshot implements Engine: all of one revision. Where etcd compacts that
+// revision meanwhile, it ends with an error.
+func (e *Etcd) Snapshot(ctx context.Context, visit func(Entry) error) error {
+	resp, err := e.kv.Get(ctx, fenceetcd.FloorKey)
+	if err != nil {
+		return unavailable(err)
+	}
+	at := resp.Header.Revision
+	var floor fence.Token
+	for _, kv := range resp.Kvs { // one, or none
+		m, err := fenceetcd.Decode(kv)
+		if err != nil {
+			return err
+		}
+		floor = m.Token
+	}
+	if err := visitFloor(floor, visit); err != nil {
+		return err
+	}
+	for _, prefix := range []string{fenceetcd.Prefix, fenceetcd.SharedPrefix} {
+		err := e.each(ctx, prefix, at, func(scope string, kv *mvccpb.KeyValue) error {
+			m, err := fenceetcd.Decode(kv)
+			if err != nil {
+				return err
+			}
+			return visitMark(scope, m, floor, visit) // those below are about to be dropped
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return e.each(ctx, etcdItems, at, func(key string, kv *mvccpb.KeyValue) error {
+		item, err := decodeItem(key, kv.Value)
+		if err != nil {
+			return err
+		}
+		return visit(itemEntry(key, item))
+	})
+}
+
+// each calls visit for every key below prefix as it was at a revision.
+func (e *Etcd) each(ctx context.Context, prefix string, at int64, visit func(name string, kv *mvccpb.KeyValue) error) error {
+	end := clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix))
+	for next := prefix; ; {
+		resp, err := e.kv.Get(ctx, next, end, clientv3.WithLimit(etcdPage), clientv3.WithRev(at))
+		if err != nil {
+			return unavailable(err)
+		}
+		for _, kv := range resp.Kvs {
+			if err := visit(strings.TrimPrefix(string(kv.Key), prefix), kv); err != nil {
+				return err
+			}
+			next = string(kv.Key) + "\x00"
+		}
+		if !resp.More {
+			return nil
+		}
+	}
+}
+
+// ErrNotEmpty: a snapshot is restored to etcd only where nothing is, because it takes more than one Txn.
+var ErrNotEmpty = errors.New("there are values or marks already")
+
+// Restore implements Restorer, into an empty prefix, marks before values. Only an
+// error of etcd can leave it half done.
+func (e *Etcd) Restore(ctx context.Context, entries iter.Seq2[Entry, error]) error {
+	n, err := e.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	floor, err := e.Floor(ctx)
+	if err != nil {
+		return err
+	}
+	if n.Keys+n.Marks > 0 || floor != 0 {
+		return fmt.Errorf("%w: %d keys, %d marks, floor %d; restore to another prefix, or delete what is there first", ErrNotEmpty, n.Keys, n.Marks, floor)
+	}
+	var all []Entry // before the first is written: the last line tells whether they are whole
+	for entry, err := range entries {
+		if err != nil {
+			return err
+		}
+		all = append(all, entry)
+	}
+	if err := e.restore(ctx, all); err != nil {
+		return fmt.Errorf("restored in part; delete what is below the prefix, and try again: %w", err)
+	}
+	return nil
+}
+
+func (e *Etcd) restore(ctx context.Context, all []Entry) error {
+	var puts []clientv3.Op
+	size := 0
+	flush := func() error {
+		_, err := e.kv.Txn(ctx).Then(puts...).Commit()
+		puts, size = nil, 0
+		return err
+	}
+	for _, entry := range all {
+		switch entry.Kind {
+		case EntryFloor:
+			if _, err := fenceetcd.Raise(ctx, e.kv, entry.Token); err != nil {
+				return err
+			}
+		case EntryMark, EntryShared:
+			c := fence.Claim{Scope: string(entry.Name), Token: entry.Token, Sequence: entry.Sequence}
+			if entry.Kind == EntryShared {
+				c.Mode = fence.Shared
+			}
+			// One below the floor says nothing.
+			if _, err := fenceetcd.Do(ctx, e.kv, c); err != nil && !errors.Is(err, fence.ErrStale) {
+				return err
+			}
+		case EntryItem:
+			v := encodeItem(Item{Value: string(entry.Value), Token: entry.Token})
+			if size += len(entry.Name) + len(v); len(puts) == etcdPage || size > etcdPageBytes && len(puts) > 0 {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			puts = append(puts, clientv3.OpPut(etcdItems+string(entry.Name), string(v)))
+		}
+	}
+	if len(puts) == 0 {
+		return nil
+	}
+	return flush()
 }

@@ -14,9 +14,8 @@ import (
 type Flaw string
 
 const (
-	// FlawDiffers is the rule of etcd's contrib/lock: a token that is not equal to
-	// the mark of its scope is refused as stale, a newer one too. The next holder is
-	// locked out for ever.
+	// FlawDiffers is the rule of etcd's contrib/lock: a token that is not equal to the mark of its scope is
+	// refused as stale, a newer one too. The next holder is locked out for ever.
 	FlawDiffers Flaw = "differs"
 	// FlawForgetful drops the mark of its scope with a key that is deleted: a stale
 	// write brings the key back.
@@ -28,11 +27,11 @@ const (
 // flaw leaves, and it has no floor.
 func NewFlawed(flaw Flaw, o Options) *Memory {
 	if observe := o.Observe; flaw == FlawForgetful && observe != nil {
-		o.Observe = func(r Record) {
-			if r.Op.Kind == OpDelete && r.Err == nil {
-				r.Mark = 0 // which has gone with the key
+		o.Observe = func(l Line) {
+			if l.Op == OpDelete && l.Refused == "" {
+				l.Mark = 0 // which has gone with the key
 			}
-			observe(r)
+			observe(l)
 		}
 	}
 	m := NewMemory(o)

@@ -10,6 +10,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kv/kvtest"
 	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
@@ -53,8 +54,8 @@ func TestFlawsBreakTheirLaws(t *testing.T) {
 // shows are its own.
 func TestFlawedIsObserved(t *testing.T) {
 	for _, flaw := range []kv.Flaw{kv.FlawDiffers, kv.FlawForgetful} {
-		var records []kv.Record
-		f := kv.NewFlawed(flaw, kv.Options{Observe: func(r kv.Record) { records = append(records, r) }})
+		var records []kv.Line
+		f := kv.NewFlawed(flaw, kv.Options{Observe: func(r kv.Line) { records = append(records, r) }})
 		ask := func(token fence.Token, id string, op kv.Op) error {
 			return f.Write(t.Context(), kv.Request{Claim: fence.Claim{Scope: "/lock", Token: token}, ID: id}, op)
 		}
@@ -64,7 +65,7 @@ func TestFlawedIsObserved(t *testing.T) {
 		if err := ask(33, "2", kv.Op{Kind: kv.OpWrite, Key: "a", Value: "stale"}); !errors.Is(err, fence.ErrStale) {
 			t.Errorf("%s: %v, want stale", flaw, err)
 		}
-		if len(records) != 2 || records[0].Mark != 34 || records[0].Err != nil || !errors.Is(records[1].Err, fence.ErrStale) {
+		if len(records) != 2 || records[0].Mark != 34 || records[0].Error != "" || records[1].Refused != fencehttp.ReasonStale {
 			t.Errorf("%s: told of %+v", flaw, records)
 		}
 		var entries []kv.Entry

@@ -17,8 +17,7 @@ type Engine interface {
 	// Read returns the value at key. A claim with a token is checked and raises
 	// the mark, one without is not checked.
 	Read(ctx context.Context, req Request, key string) (Item, error)
-	// Mark returns the mark of a scope; where it has none of its own the floor,
-	// zero where there is none.
+	// Mark returns the mark of a scope; where it has none of its own the floor, zero where there is none.
 	Mark(ctx context.Context, scope string) (fence.Mark, error)
 	// Floor and Raise are those of fence.Register.
 	Floor(ctx context.Context) (fence.Token, error)
@@ -28,8 +27,7 @@ type Engine interface {
 	Snapshot(ctx context.Context, visit func(Entry) error) error
 	// Stats is what it holds and takes up.
 	Stats(ctx context.Context) (Stats, error)
-	// Ready returns an error that says what the engine waits for, where it cannot
-	// serve now.
+	// Ready returns an error that says what the engine waits for, where it cannot serve now.
 	Ready(ctx context.Context) error
 	// Close lets what is under way come to its end. It must not be called twice.
 	Close() error
@@ -59,16 +57,14 @@ const (
 // MaxOps is how many operations a Write may have.
 const MaxOps = 1024
 
-// Op is one change: OpWrite or OpDelete. Deleting a key that is not there is no
-// error.
+// Op is one change: OpWrite or OpDelete. Deleting a key that is not there is no error.
 type Op struct {
 	Kind  string
 	Key   string
 	Value string // any bytes
 }
 
-// Item is a value and the token that wrote it, 0 where fencing was off and none
-// was given.
+// Item is a value and the token that wrote it, 0 where fencing was off and none was given.
 type Item struct {
 	Value string
 	Token fence.Token

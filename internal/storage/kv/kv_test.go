@@ -10,7 +10,6 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/internal/storage/kv/kvtest"
 	"github.com/fencelab/fencelab/pkg/fence"
-	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
 )
 
@@ -89,13 +88,13 @@ func testBatch(t *testing.T, m kv.Engine) {
 func TestObserverSeesTheOrder(t *testing.T) {
 	for _, e := range kvtest.Kinds {
 		t.Run(e.Name, func(t *testing.T) {
-			var records []kv.Record
-			testObserver(t, e.Open(t, kv.Options{Observe: func(r kv.Record) { records = append(records, r) }}), &records)
+			var records []kv.Line
+			testObserver(t, e.Open(t, kv.Options{Observe: func(r kv.Line) { records = append(records, r) }}), &records)
 		})
 	}
 }
 
-func testObserver(t *testing.T, m kv.Engine, seenRecords *[]kv.Record) {
+func testObserver(t *testing.T, m kv.Engine, seenRecords *[]kv.Line) {
 	ctx := t.Context()
 	req := func(token fence.Token, id string) kv.Request {
 		return kv.Request{Claim: fence.Claim{Scope: "/lock", Token: token}, ID: id}
@@ -127,19 +126,19 @@ func testObserver(t *testing.T, m kv.Engine, seenRecords *[]kv.Record) {
 		if r.Index != int64(i+1) {
 			t.Errorf("record %d has index %d", i, r.Index)
 		}
-		got = append(got, seen{r.Request.ID, r.Op.Kind, r.Op.Value, r.Mark, r.Missing, r.Err != nil, r.Request.Mode})
+		got = append(got, seen{r.ID, r.Op, r.Value, r.Mark, r.Missing, r.Refused != "", r.Mode})
 	}
 	want := []seen{
 		{"1", "write", "new", 34, false, false, fence.Exclusive},
-		{"2", "write", "stale", 0, false, true, fence.Exclusive},
+		{"2", "write", "stale", 34, false, true, fence.Exclusive},
 		{"3", "read", "new", 0, false, false, fence.Exclusive},
-		{"4", "read", "", 0, false, true, fence.Exclusive},
+		{"4", "read", "", 34, false, true, fence.Exclusive},
 		{"5", "read", "", 35, true, false, fence.Exclusive},
 		{"6", "delete", "", 35, false, false, fence.Exclusive},
 		{"7", "write", "shared", 0, false, false, fence.Shared},
 		{"8", "read", "shared", 0, false, false, fence.Shared},
-		{"9", "write", "stale", 0, false, true, fence.Exclusive},
-		{"10", "read", "", 0, false, true, fence.Shared},
+		{"9", "write", "stale", 37, false, true, fence.Exclusive},
+		{"10", "read", "", 35, false, true, fence.Shared},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v", got)
@@ -187,9 +186,9 @@ func TestKnownTenureNeedsNoIssuer(t *testing.T) {
 func TestObserverSeesWhatIsAhead(t *testing.T) {
 	for _, e := range kvtest.Kinds {
 		t.Run(e.Name, func(t *testing.T) {
-			var records []kv.Record
+			var records []kv.Line
 			o := kvtest.Bounded(34)
-			o.Observe = func(r kv.Record) { records = append(records, r) }
+			o.Observe = func(r kv.Line) { records = append(records, r) }
 			m := e.Open(t, o)
 			req := kv.Request{Claim: fence.Claim{Scope: "/lock", Token: 35}, ID: "1"}
 			write, remove := kv.Op{Kind: kv.OpWrite, Key: "a", Value: "v"}, kv.Op{Kind: kv.OpDelete, Key: "b"}
@@ -206,7 +205,7 @@ func TestObserverSeesWhatIsAhead(t *testing.T) {
 			want := []string{"1 write a ahead", "2 delete b ahead", "3 read a ahead", "4 write a "}
 			var got []string
 			for _, r := range records {
-				got = append(got, fmt.Sprintf("%d %s %s %s", r.Index, r.Op.Kind, r.Op.Key, fencehttp.ReasonOf(r.Err)))
+				got = append(got, fmt.Sprintf("%d %s %s %s", r.Index, r.Op, r.Key, r.Refused))
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("got %q\nwant %q", got, want)

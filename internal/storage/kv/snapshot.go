@@ -40,8 +40,7 @@ func visitFloor(floor fence.Token, visit func(Entry) error) error {
 	return visit(Entry{Kind: EntryFloor, Token: floor})
 }
 
-// visitMark shows visit the mark of a scope in each mode in which it says more
-// than the floor.
+// visitMark shows visit the mark of a scope in each mode in which it says more than the floor.
 func visitMark(scope string, m fence.Mark, floor fence.Token, visit func(Entry) error) error {
 	if m.Token > floor || m.Token == floor && m.Sequence > 0 {
 		if err := visit(Entry{Kind: EntryMark, Name: []byte(scope), Token: m.Token, Sequence: m.Sequence}); err != nil {
@@ -61,9 +60,8 @@ func itemEntry(key string, item Item) Entry {
 // Restorer is an engine that can take a snapshot back.
 type Restorer interface {
 	Engine
-	// Restore replaces all values by those of a snapshot, and raises floor and
-	// marks to the snapshot's where they are lower: no mark goes down. An error of
-	// entries undoes it all.
+	// Restore replaces all values by those of a snapshot, and raises floor and marks to the snapshot's where
+	// they are lower: no mark goes down. An error of entries undoes it all.
 	Restore(ctx context.Context, entries iter.Seq2[Entry, error]) error
 }
 
@@ -112,9 +110,8 @@ func WriteSnapshot(ctx context.Context, e Engine, w io.Writer) error {
 	return buf.Flush()
 }
 
-// ReadSnapshot reads what WriteSnapshot wrote. What is torn, damaged or of another
-// kind ends with an error that names the line; nothing may count before the end
-// was reached without one.
+// ReadSnapshot reads what WriteSnapshot wrote. What is torn, damaged or of another kind ends with an error
+// that names the line; nothing may count before the end was reached without one.
 func ReadSnapshot(r io.Reader) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s := snapshotReader{lines: bufio.NewScanner(r), crc: newCRC()}

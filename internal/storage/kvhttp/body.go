@@ -13,10 +13,9 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
-// body reads a request's whole body before anything is done, so that a client
-// that dies half-way changes nothing and one that is slow holds no lock. It takes
-// memory as the bytes arrive, not as they are announced; ServeHTTP gives it back.
-// The body is not there any more when the engine is asked.
+// body reads a request's whole body before anything is done, so that a client that dies half-way changes
+// nothing and one that is slow holds no lock. It takes memory as the bytes arrive, not as they are announced;
+// ServeHTTP gives it back. The body is not there any more when the engine is asked.
 func (h *handler) body(c *call) ([]byte, error) {
 	err := h.readBody(c)
 	c.flow.rest() // else a second turn would wait for the first one
@@ -123,8 +122,7 @@ func (h *handler) tooLarge(c *call) error {
 	return refuseRest(c, &kv.LimitError{Limit: kv.LimitBody, Max: h.Limits.Body})
 }
 
-// refuseRest ends the connection after the answer: what is still to come of the
-// body is not read.
+// refuseRest ends the connection after the answer: what is still to come of the body is not read.
 func refuseRest(c *call, err error) error {
 	c.w.Header().Set("Connection", "close")
 	return err

@@ -27,18 +27,15 @@ type Client struct {
 
 // ClientOptions may be left zero.
 type ClientOptions struct {
-	// TLS for an https URL. Nil: the system's authorities, and no certificate of
-	// the client's own.
+	// TLS for an https URL. Nil: the system's authorities, and no certificate of the client's own.
 	TLS *tls.Config
 	// Bearer is the secret of a bearer token; empty: none is shown.
 	Bearer string
-	// Around is put around what sends the requests of a Client, as
-	// tracing.Transport. Nil: nothing is.
+	// Around is put around what sends the requests of a Client, as tracing.Transport. Nil: nothing is.
 	Around func(http.RoundTripper) http.RoundTripper
 }
 
-// NewTransport sends requests as o says, and through no proxy: a lock's holder
-// talks to its storage itself.
+// NewTransport sends requests as o says, and through no proxy: a lock's holder talks to its storage itself.
 func NewTransport(o ClientOptions) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
@@ -77,9 +74,7 @@ func NewClient(url string, o ClientOptions) *Client {
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Close closes idle connections.
-func (c *Client) Close() {
-	c.base.(interface{ CloseIdleConnections() }).CloseIdleConnections()
-}
+func (c *Client) Close() { c.base.(interface{ CloseIdleConnections() }).CloseIdleConnections() }
 
 // Raise raises the floor, and says how many marks that dropped.
 func (c *Client) Raise(ctx context.Context, token fence.Token) (dropped int, err error) {

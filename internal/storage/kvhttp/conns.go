@@ -2,17 +2,17 @@ package kvhttp
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
-	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
 // How long a refused client may take to read the refusal, and how many clients may do
@@ -22,10 +22,9 @@ const (
 	maxRefusals = 128
 )
 
-// LimitConnections holds a listener to Limits.Connections and Limits.PerClient. A
-// connection over a limit is accepted, answered with status 503 and closed: in the
-// system's queue its client would wait and not know why. If secure is true,
-// connections carry TLS, where a refusal would need a handshake first: a connection
+// LimitConnections holds a listener to Limits.Connections and Limits.PerClient. A connection over a limit is
+// accepted, answered with status 503 and closed: in the system's queue its client would wait and not know
+// why. If secure is true, connections carry TLS, where a refusal would need a handshake first: a connection
 // over a limit is only closed. m may be nil.
 func LimitConnections(ln net.Listener, l Limits, secure bool, m *Metrics) net.Listener {
 	limited := &limitListener{Listener: ln, limits: l.withDefaults(), metrics: m, open: make(map[string]int64)}
@@ -106,10 +105,9 @@ func (l *limitListener) refuse(c net.Conn, over error) {
 	}
 }
 
-// tell answers a connection with err and closes it. It waits for the first bytes of
-// the request: many clients take an earlier answer for a mistake. After the answer it
-// reads on: if anything is unread when a connection is closed, the system throws the
-// answer away.
+// tell answers a connection with err and closes it. It waits for the first bytes of the request: many clients
+// take an earlier answer for a mistake. After the answer it reads on: if anything is unread when a connection
+// is closed, the system throws the answer away.
 func tell(c net.Conn, err error) {
 	defer c.Close()
 	if c.SetDeadline(time.Now().Add(refusalTime)) != nil {
@@ -129,14 +127,11 @@ func tell(c net.Conn, err error) {
 
 // refusalOf is the answer that tells of err.
 func refusalOf(err error) *http.Response {
-	p := newProblem(err)
-	b, _ := json.Marshal(p) // strings and numbers: it cannot fail
-	h := make(http.Header)
-	p.setHeaders(h, err)
-	h.Set("Content-Type", fencehttp.ContentType)
+	answer := &rendering{header: make(http.Header)}
+	newProblem(err).write(answer, err)
 	return &http.Response{
-		StatusCode: p.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
-		Header: h, Body: io.NopCloser(bytes.NewReader(b)), ContentLength: int64(len(b)),
+		StatusCode: answer.status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header: answer.header, Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()),
 	}
 }
 
@@ -215,11 +210,121 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes one direction, as package http wants to so that a client gets
-// to read the last answer.
+// CloseWrite closes one direction, as package http wants to so that a client gets to read the last answer.
 func (c *limitedConn) CloseWrite() error {
 	if closer, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return closer.CloseWrite()
 	}
 	return nil
+}
+
+// Attach has srv and the connections of LimitConnections, which it needs, know of each other.
+//
+// Connections take turns then, with the requests of a handler that has the same turns.
+//
+// The answers that srv gives by itself say that nothing was done, where their status is 500 or higher: to a
+// request of another version of HTTP (505), or with another encoding of its body than chunked (501). Package
+// http writes such an answer to the connection while no handler serves it, and has no place where a header
+// could be added. Below TLS connections see no answers.
+func Attach(srv *http.Server, turns *Turns) {
+	handler := srv.Handler
+	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := connOf(r.Context()); c != nil {
+			c.own.Store(false)
+		}
+		handler.ServeHTTP(w, r)
+	})
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
+			c = secure.NetConn()
+		}
+		ours, ok := c.(*limitedConn)
+		if !ok {
+			return ctx
+		}
+		ours.flow = newFlow(turns, ours.Conn)
+		return context.WithValue(ctx, connKey{}, ours)
+	}
+	srv.ConnState = func(c net.Conn, now http.ConnState) {
+		if c, ok := c.(*limitedConn); ok && (now == http.StateNew || now == http.StateIdle) {
+			c.own.Store(true) // until a handler begins
+		}
+	}
+	srv.DisableGeneralOptionsHandler = true // the answer to "OPTIONS *" is a handler's, too
+}
+
+// connKey is of a request's connection, in its context.
+type connKey struct{}
+
+// connOf is nil without Attach.
+func connOf(ctx context.Context) *limitedConn {
+	c, _ := ctx.Value(connKey{}).(*limitedConn)
+	return c
+}
+
+var (
+	ownFailure = []byte("HTTP/1.1 5")
+	noOutcome  = []byte("\r\n" + HeaderOutcome + ": " + OutcomeNone)
+)
+
+// withOutcome is an answer with the header that it lacks, if it has a status from 500.
+func withOutcome(answer []byte) (changed []byte, ok bool) {
+	line := bytes.Index(answer, []byte("\r\n"))
+	if line < 0 || !bytes.HasPrefix(answer, ownFailure) {
+		return nil, false
+	}
+	return bytes.Join([][]byte{answer[:line], noOutcome, answer[line:]}, nil), true
+}
+
+// nextLook is after how long at the latest an operation that goes on looks at its deadline again. It is not
+// longer than a request's header may take, so that the deadline of the header moves no timer.
+const nextLook = 5 * time.Second
+
+// deadline is the deadline of one direction of a connection. Package http sets eight in each request, most of them
+// later than the one before, and each would move a timer of the runtime. Here only one that comes sooner
+// does. So the timer may ring before the deadline; then the operation that it ended begins again.
+type deadline struct {
+	move func(time.Time) error // the connection's timer
+	born time.Time             // what is before has passed
+
+	mu     sync.Mutex
+	wanted time.Time // zero: none
+	timer  time.Time // zero: none. Not after wanted.
+	ended  bool      // by a deadline that had passed; the timer comes back with the next one
+}
+
+// set has operations end at t, also one that is under way. Zero: never.
+func (d *deadline) set(t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wanted = t
+	switch {
+	case !t.IsZero() && t.Before(d.born):
+		d.ended = true
+		return d.move(t)
+	case !t.IsZero() && (d.timer.IsZero() || t.Before(d.timer)):
+		d.timer = t
+	case !d.ended:
+		return nil
+	}
+	d.ended = false
+	return d.move(d.timer)
+}
+
+// early: the timer ended an operation, with err, before the deadline. The operation can begin again.
+func (d *deadline) early(err error) bool {
+	if err == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	if d.ended || !errors.Is(err, os.ErrDeadlineExceeded) || !d.wanted.IsZero() && !now.Before(d.wanted) {
+		return false
+	}
+	d.timer = d.wanted
+	if look := now.Add(nextLook); look.Before(d.wanted) {
+		d.timer = look
+	}
+	return d.move(d.timer) == nil
 }

@@ -24,19 +24,17 @@ type ContribRequest struct {
 	Version int64  `json:"version"`
 }
 
-// ContribResponse is its response. Err is empty where the request was done;
-// otherwise Version is -1.
+// ContribResponse is its response. Err is empty where the request was done; otherwise Version is -1.
 type ContribResponse struct {
 	Val     string `json:"val"`
 	Version int64  `json:"version"`
 	Err     string `json:"err"`
 }
 
-// serveContribLock is POST /, the protocol of etcd's contrib/lock, byte for byte
-// but for one rule: a newer version replaces an older one, where contrib/lock
-// refuses every version that differs. As there, a request that was understood is
-// answered with status 200, also where it was refused, and a read's version
-// means nothing.
+// serveContribLock is POST /, the protocol of etcd's contrib/lock, byte for byte but for one rule: a newer
+// version replaces an older one, where contrib/lock refuses every version that differs. As there, a request
+// that was understood is answered with status 200, also where it was refused, and a read's version means
+// nothing.
 func (h *handler) serveContribLock(c *call) error {
 	b, err := h.contribLock(c)
 	status := http.StatusOK
@@ -45,10 +43,7 @@ func (h *handler) serveContribLock(c *call) error {
 			p.setHeaders(c.w.Header(), err)
 			status = p.Status
 		}
-		var merr error
-		if b, merr = json.Marshal(ContribResponse{Version: -1, Err: contribError(err)}); merr != nil {
-			return merr
-		}
+		b, _ = json.Marshal(ContribResponse{Version: -1, Err: contribError(err)}) // a number and a text: it cannot fail
 		err = &answered{err}
 	}
 	c.w.Header().Set("Content-Type", "application/json")
@@ -128,9 +123,8 @@ func contribError(err error) string {
 	return fmt.Sprintf("given version (%x) is %s the existing version (%x)", int64(stale.Token), how, int64(stale.Mark))
 }
 
-// decodeContrib reads a request, which must be all of b. It takes what package json takes,
-// which contrib/lock's own storage uses: names in any case, members that are unknown, and
-// null in place of a value.
+// decodeContrib reads a request, which must be all of b. It takes what package json takes, which
+// contrib/lock's own storage uses: names in any case, members that are unknown, and null in place of a value.
 func decodeContrib(b []byte) (in ContribRequest, err error) {
 	err = decode(b, func(d *decoder) error {
 		if d.json.PeekKind() == 'n' {

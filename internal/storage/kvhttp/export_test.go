@@ -11,7 +11,9 @@ import (
 // names them.
 func Routes(h http.Handler) (paths []string) {
 	_ = h.(*handler).router.Walk(func(r *mux.Route, _ *mux.Router, _ []*mux.Route) error {
-		paths = append(paths, r.GetName())
+		if name := r.GetName(); name != "" { // else it refuses other methods
+			paths = append(paths, name)
+		}
 		return nil
 	})
 	return paths

@@ -27,12 +27,11 @@ type Options struct {
 	Limits Limits
 	// Access says who may do what. Nil: everybody may do everything.
 	Access *access.Policy
-	// Logger gets a line per refusal at level Info, and per request at Debug.
-	// Nil: nothing is logged.
+	// Logger gets a line per refusal at level Info, and per request at Debug. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Metrics counts requests and serves itself as /metrics. Nil: neither.
 	Metrics *Metrics
-	// Bound is that of kv.Options: a floor must not be above it either.
+	// Bound tells the last token that was issued, as in kv.Options: a floor must not be above it either.
 	Bound func(fence.Claim) (fence.Token, error)
 	// Ready has what /readyz asks beside the engine.
 	Ready []Check
@@ -94,8 +93,7 @@ type call struct {
 	op     [1]kv.Op
 }
 
-// calls are those that are over: a request that makes no garbage leaves more time
-// for others.
+// calls are those that are over: a request that makes no garbage leaves more time for others.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
 // end gives back what the call has taken, and the call itself.
@@ -108,9 +106,8 @@ func (h *handler) end(c *call) {
 	calls.Put(c)
 }
 
-// HeaderRequestID names a request in logs, in the journal and in answers that
-// tell of an error. A client may choose it; else the storage does, where the
-// request is worth a line.
+// HeaderRequestID names a request in logs, in the journal and in answers that tell of an error. A client may
+// choose it; else the storage does, where the request is worth a line.
 const HeaderRequestID = "X-Request-Id"
 
 const maxRequestID = 128 // bytes
@@ -124,8 +121,7 @@ func (c *call) id() string {
 	return c.named
 }
 
-// chosenID is the name that the client chose; empty where it is none that a log
-// should carry.
+// chosenID is the name that the client chose; empty where it is none that a log should carry.
 func (c *call) chosenID() string {
 	id := c.r.Header.Get(HeaderRequestID)
 	if len(id) > maxRequestID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -150,9 +146,8 @@ func (c *call) request(claim fence.Claim) kv.Request {
 	return kv.Request{Claim: claim, ID: c.chosenID()}
 }
 
-// admit finds out who calls, and refuses callers that are not known or that call too
-// often. A caller that is not known counts by the address, so that guesses are
-// limited as well.
+// admit finds out who calls, and refuses callers that are not known or that call too often. A caller that is
+// not known counts by the address, so that guesses are limited as well.
 func (h *handler) admit(c *call) (err error) {
 	c.who, err = h.Access.Authenticate(c.r)
 	if h.rates == nil { // who it is costs more to say than the rest

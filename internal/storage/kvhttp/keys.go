@@ -1,6 +1,7 @@
 package kvhttp
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -63,16 +64,12 @@ func (h *handler) write(c *call, claim fence.Claim, ops ...kv.Op) error {
 	return nil
 }
 
-// mayRead checks the right to read. A read with a token raises the mark: it needs the
-// right to write as well.
+// mayRead checks the right to read. A read with a token raises the mark: it needs the right to write as well.
 func (c *call) mayRead(claim fence.Claim, key string) error {
 	if claim.Token == 0 {
 		return c.who.May(access.Read, "", key)
 	}
-	if err := c.who.May(access.Read, claim.Scope, key); err != nil {
-		return err
-	}
-	return c.who.May(access.Write, claim.Scope)
+	return cmp.Or(c.who.May(access.Read, claim.Scope, key), c.who.May(access.Write, claim.Scope))
 }
 
 func (h *handler) get(c *call, claim fence.Claim, key string) error {
@@ -86,11 +83,17 @@ func (h *handler) get(c *call, claim fence.Claim, key string) error {
 	if err := h.memory.take(c, int64(len(item.Value))); err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", "application/octet-stream")
 	if item.Token != 0 {
 		c.w.Header().Set(fencehttp.HeaderToken, item.Token.String())
 	}
-	if _, err := io.WriteString(c.w, item.Value); err != nil {
+	return c.send(http.StatusOK, "application/octet-stream", item.Value)
+}
+
+// send answers with a text of a media type.
+func (c *call) send(status int, mediaType, text string) error {
+	c.w.Header().Set("Content-Type", mediaType)
+	c.w.WriteHeader(status)
+	if _, err := io.WriteString(c.w, text); err != nil {
 		return &answered{fmt.Errorf("the client left: %w", err)}
 	}
 	return nil

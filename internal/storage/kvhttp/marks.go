@@ -1,6 +1,7 @@
 package kvhttp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -24,10 +25,7 @@ func (h *handler) serveMark(c *call) error {
 	if scope == "" {
 		return badRequest("the scope is empty, want %s{scope}", pathMarks)
 	}
-	if err := c.who.May(access.Read, scope); err != nil {
-		return err
-	}
-	if err := mustBeText("the scope", scope, "the snapshot has the marks of all scopes"); err != nil {
+	if err := cmp.Or(c.who.May(access.Read, scope), mustBeText("the scope", scope, "the snapshot has the marks of all scopes")); err != nil {
 		return err
 	}
 	m, err := h.engine.Mark(c.context(), scope)
@@ -60,8 +58,7 @@ func (h *handler) serveFloor(c *call) error {
 			return badRequest("want {\"token\":\"DECIMAL\"}: %w", err)
 		}
 		if h.Bound != nil {
-			// The floor may be the last token that was issued, plus one: all tokens
-			// are below it then.
+			// The floor may be the last token that was issued, plus one: all tokens are below it then.
 			if err := (fence.Claim{Token: token - 1}).CheckBound(h.Bound); err != nil {
 				return fmt.Errorf("floor %d: %w", token, err)
 			}
@@ -103,9 +100,9 @@ func decodeFloor(b []byte) (fence.Token, error) {
 }
 
 func (c *call) json(v any) error {
-	c.w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(c.w).Encode(v); err != nil {
-		return &answered{err}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	return nil
+	return c.send(http.StatusOK, "application/json", string(b)+"\n")
 }

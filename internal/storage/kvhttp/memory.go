@@ -9,9 +9,8 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
-// small is how much of a body or an answer costs nothing of the budget: clients with
-// small values are served while others have filled it. The limit of connections
-// bounds the sum.
+// small is how much of a body or an answer costs nothing of the budget: clients with small values are served
+// while others have filled it. The limit of connections bounds the sum.
 const small = 4 << 10
 
 // Where memory is short, a call counts as slow if it moves fewer than slowest bytes a
@@ -173,8 +172,7 @@ func (b *budget) remove(held *holding) {
 // sendPiece is how much of an answer is written at a time.
 const sendPiece = 64 << 10
 
-// sender writes the answer of a call that has memory, which yields it if the client
-// does not read.
+// sender writes the answer of a call that has memory, which yields it if the client does not read.
 type sender struct {
 	http.ResponseWriter
 	call   *call

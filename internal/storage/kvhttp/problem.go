@@ -14,9 +14,8 @@ import (
 	"github.com/fencelab/fencelab/pkg/fence/fencehttp"
 )
 
-// HeaderOutcome is in every answer of the storage with a status from 500: "none",
-// the request did not and will not take place, or "unknown". Where it is missing
-// it is not the storage that answers.
+// HeaderOutcome is in every answer of the storage with a status from 500: "none", the request did not and
+// will not take place, or "unknown". Where it is missing it is not the storage that answers.
 const HeaderOutcome = "Fencing-Outcome"
 
 // What HeaderOutcome says.
@@ -154,8 +153,7 @@ func (p problem) write(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(p) // an error means that the client is gone
 }
 
-// setHeaders says in headers what a client must know that does not read the
-// document, or gets none.
+// setHeaders says in headers what a client must know that does not read the document, or gets none.
 func (p problem) setHeaders(h http.Header, err error) {
 	if p.Outcome != "" {
 		h.Set(HeaderOutcome, p.Outcome)

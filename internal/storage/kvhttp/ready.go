@@ -2,7 +2,6 @@ package kvhttp
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 )
@@ -27,33 +26,28 @@ func (h *handler) ask(ctx context.Context, tell func(check string, waits error))
 }
 
 // serveHealth: the process answers.
-func serveHealth(c *call) error {
-	_, err := io.WriteString(c.w, "ok\n")
-	return err
-}
+func serveHealth(c *call) error { return c.send(http.StatusOK, plainText, "ok\n") }
+
+const plainText = "text/plain; charset=utf-8"
 
 // serveReady says of everything that the storage needs whether it is there, a
 // line each; status 503 where something is not.
 func (h *handler) serveReady(c *call) error {
-	type readiness struct {
-		status int
-		text   string
-	}
 	// Who comes while others ask shares their answer: anybody may ask.
-	v, _, _ := h.asking.Do("", func() (any, error) {
-		all := readiness{status: http.StatusOK}
+	text, lacks, _ := h.asking.Do("", func() (text any, lacks error) {
+		said := ""
 		h.ask(c.context(), func(check string, waits error) {
 			state := "ok"
 			if waits != nil {
-				all.status, state = http.StatusServiceUnavailable, "waits for "+waits.Error()
+				state, lacks = "waits for "+waits.Error(), waits
 			}
-			all.text += check + ": " + state + "\n"
+			said += check + ": " + state + "\n"
 		})
-		return all, nil
+		return said, lacks
 	})
-	answer := v.(readiness)
-	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	c.w.WriteHeader(answer.status)
-	_, err := io.WriteString(c.w, answer.text)
-	return err
+	status := http.StatusOK
+	if lacks != nil {
+		status = http.StatusServiceUnavailable
+	}
+	return c.send(status, plainText, text.(string))
 }

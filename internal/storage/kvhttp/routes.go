@@ -2,7 +2,6 @@ package kvhttp
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -46,14 +45,13 @@ type route struct {
 // name is the route's in metrics, in traces and in /openapi.yaml.
 func (at *route) name() string { return at.path + at.rest }
 
-// protocol has the routes of docs/protocol.md. Those that most requests are for come
-// first. A path is matched as the client wrote it. Keys may hold any characters, "//",
-// ".." and an encoded "/" too: a path that was cleaned or decoded first would be another
-// key.
+// protocol has the routes of docs/protocol.md. Those that most requests are for come first. A path is matched
+// as the client wrote it. Keys may hold any characters, "//", ".." and an encoded "/" too: a path that was
+// cleaned or decoded first would be another key.
 func (h *handler) protocol() *mux.Router {
 	read, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
 	router := mux.NewRouter().SkipClean(true).UseEncodedPath()
-	for _, r := range []*route{
+	routes := []*route{
 		{path: pathKV, rest: "{key}", methods: append(read[:2:2], http.MethodPut, http.MethodDelete), serve: h.serveKey},
 		{path: "/", methods: post, serve: h.serveContribLock, open: true},
 		{path: pathBatch, methods: post, serve: h.serveBatch},
@@ -64,15 +62,22 @@ func (h *handler) protocol() *mux.Router {
 		{path: PathReady, methods: read, serve: h.serveReady, open: true, waits: true},
 		{path: "/openapi.yaml", methods: read, serve: serveOpenAPI, open: true},
 		{path: PathMetrics, methods: read, serve: h.serveMetrics, waits: true},
-	} {
-		paths := router.Path
+	}
+	at := func(r *route) *mux.Route {
 		if r.rest != "" {
-			paths = router.PathPrefix
+			return router.PathPrefix(r.path)
 		}
-		paths(r.path).Methods(r.methods...).Name(r.name()).Handler(h.add(r))
+		return router.Path(r.path)
+	}
+	for _, r := range routes {
+		at(r).Methods(r.methods...).Name(r.name()).Handler(h.add(r))
+	}
+	for _, r := range routes { // what has another method comes after all that is served
+		refusing := *r
+		refusing.serve = func(c *call) error { return c.refuseMethod(r.methods) }
+		at(r).Handler(&refusing)
 	}
 	router.NotFoundHandler = h.add(&route{path: noRoute, open: true, serve: noSuchPath})
-	router.MethodNotAllowedHandler = http.HandlerFunc(h.refuseMethod)
 	return router
 }
 
@@ -96,22 +101,6 @@ func noSuchPath(c *call) error {
 	return &httpError{http.StatusNotFound, fmt.Errorf("no such path: %q; the protocol is described at /openapi.yaml", c.r.URL.EscapedPath())}
 }
 
-// refuseMethod serves the paths whose route has other methods.
-func (h *handler) refuseMethod(w http.ResponseWriter, r *http.Request) {
-	found := errors.New("found")
-	_ = h.router.Walk(func(candidate *mux.Route, _ *mux.Router, _ []*mux.Route) error {
-		its := *candidate.GetHandler().(*route)
-		allowed := *r
-		allowed.Method = its.methods[0]
-		if !candidate.Match(&allowed, new(mux.RouteMatch)) {
-			return nil
-		}
-		its.serve = func(c *call) error { return c.refuseMethod(its.methods) }
-		its.ServeHTTP(w, r)
-		return found
-	})
-}
-
 func (c *call) refuseMethod(allowed []string) error {
 	list := strings.Join(allowed, ", ")
 	c.w.Header().Set("Allow", list)
@@ -132,17 +121,12 @@ func (at *route) do(c *call) error {
 }
 
 //go:embed openapi.yaml
-var openAPI []byte
+var openAPI string
 
-func serveOpenAPI(c *call) error {
-	c.w.Header().Set("Content-Type", "application/yaml")
-	_, err := c.w.Write(openAPI)
-	return err
-}
+func serveOpenAPI(c *call) error { return c.send(http.StatusOK, "application/yaml", openAPI) }
 
-// Guard serves a handler that NewHandler did not make. It refuses and logs the same
-// requests of web pages as NewHandler's. It uses only the options Loopback and
-// Logger.
+// Guard serves a handler that NewHandler did not make. It refuses and logs the same requests of web pages as
+// NewHandler's. It uses only the options Loopback and Logger.
 func Guard(h http.Handler, o Options) http.Handler {
 	return (&handler{Options: o.withDefaults()}).add(&route{open: true, serve: func(c *call) error {
 		h.ServeHTTP(c.w, c.r)

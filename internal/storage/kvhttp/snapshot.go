@@ -12,7 +12,7 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kv"
 )
 
-// ContentTypeSnapshot is that of GET /v1/snapshot: lines of JSON.
+// ContentTypeSnapshot is the media type of the answer to GET /v1/snapshot: lines of JSON.
 const ContentTypeSnapshot = "application/jsonl"
 
 // stallTimeout is how long a client may take for a piece of a snapshot. The whole
@@ -84,8 +84,7 @@ func (s *snapshots) end(over *patient) {
 	}
 }
 
-// patient gives the client time anew for each piece, and leaves others time between
-// them.
+// patient gives the client time anew for each piece, and leaves others time between them.
 type patient struct {
 	w       io.Writer
 	control *http.ResponseController

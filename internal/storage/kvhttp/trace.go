@@ -9,8 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The attributes of a request's span. Numbers are decimal strings, as in the
-// protocol.
+// The attributes of a request's span. Numbers are decimal strings, as in the protocol.
 const (
 	AttributeScope   = "fencing.scope"
 	AttributeToken   = "fencing.token"
@@ -18,8 +17,7 @@ const (
 	AttributeOutcome = "fencing.outcome" // as in metricRequests
 )
 
-// trace says in the request's span, where there is one, what was asked for and
-// what became of it.
+// trace says in the request's span, where there is one, what was asked for and what became of it.
 func (c *call) trace(outcome string, err error) {
 	span := trace.SpanFromContext(c.r.Context())
 	if !span.IsRecording() {

@@ -141,8 +141,7 @@ func (c *engineConfig) openEngine(s *store, o kv.Options) (err error) {
 	return nil
 }
 
-// How often etcd's members are looked after: one that does not answer is left for
-// another.
+// How often etcd's members are looked after: one that does not answer is left for another.
 const (
 	etcdKeepAlive        = 2 * time.Second
 	etcdKeepAliveTimeout = 2 * time.Second

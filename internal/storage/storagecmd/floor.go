@@ -20,18 +20,7 @@ func floorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "floor [TOKEN]",
 		Short: "Drop the marks that no live tenure can need",
-		Long: `floor raises the lowest token that a storage admits, in any scope, and so
-makes marks below it superfluous: they are dropped. Marks are kept for ever
-otherwise, those of deleted keys too.
-
-Without TOKEN it asks the etcd that issues the tokens for the oldest tenure that
-lives, below the names of locks given by --locks. All locks that the storage knows
-as scopes must be among them, and all must be of that etcd: the tokens of a lock
-elsewhere would be refused. A floor cannot be lowered: one that is too high locks
-out all holders, until tokens have grown over it.`,
-		Example: `  storage floor --issuer 127.0.0.1:2379 --locks /orders/,/backup/
-  storage floor 4711`,
-		Args: cobra.MaximumNArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), floorTimeout)
 			defer cancel()

@@ -6,13 +6,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"sync"
 
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
-// serveProfiles serves Go's profiles on an address of their own, if one is given;
-// loopback only, because they tell everything that is in memory. It returns how
-// to stop.
+// serveProfiles serves Go's profiles on an address of their own, if one is given; loopback only, because they
+// tell everything that is in memory. It returns how to stop.
 func (c *config) serveProfiles(log *slog.Logger) (stop func(), err error) {
 	if c.profiles == "" {
 		return func() {}, nil
@@ -29,11 +29,8 @@ func (c *config) serveProfiles(log *slog.Logger) (stop func(), err error) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	guarded := kvhttp.Guard(mux, kvhttp.Options{Logger: log, Loopback: onLoopback(ln)})
 	srv := &http.Server{Handler: guarded, ReadHeaderTimeout: headerTimeout}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = srv.Serve(ln) // ends by stop
-	}()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = srv.Serve(ln) }) // ends by stop
 	log.Info("profiles", "url", "http://"+ln.Addr().String()+"/debug/pprof/")
-	return func() { srv.Close(); <-done }, nil
+	return func() { srv.Close(); serving.Wait() }, nil
 }

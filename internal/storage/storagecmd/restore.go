@@ -21,18 +21,7 @@ func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put the values of a snapshot back, without lowering a mark",
-		Long: `restore replaces all values by those of a snapshot, which came from
-GET /v1/snapshot; - is standard input. No storage may serve the data meanwhile.
-
-Marks never go down: where there is one already it stays if it is higher than the
-snapshot's. Where they are lost with the disk, those of the snapshot are behind:
-tokens that were given out after it may belong to holders that still live, or
-that are paused. With --issuer the floor is raised above every token that the
-issuer has given out: whoever holds a lock has to take it again, and nobody can
-write with what was read before the restore. --floor says such a token.`,
-		Example: `  curl --fail -o backup http://127.0.0.1:8080/v1/snapshot
-  storage restore --engine bolt --data ./data --issuer 127.0.0.1:2379 backup`,
-		Args: cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.restore(cmd.Context(), args[0], floor, cmd.InOrStdin(), cmd.OutOrStdout())
 		},

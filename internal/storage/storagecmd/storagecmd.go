@@ -1,12 +1,12 @@
-// Package storagecmd is the command "storage": it serves an engine of package kv
-// over HTTP. It is a package so that gcsim, a single binary, can be its own
-// storage process.
+// Package storagecmd is the command "storage": it serves an engine of package kv over HTTP. It is a package
+// so that gcsim, a single binary, can be its own storage process.
 package storagecmd
 
 import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -29,37 +29,25 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/tracing"
 )
 
+// helps are what the commands say of themselves.
+//
+//go:embed help
+var helps embed.FS
+
 // Command is the command "storage".
 func Command() *cobra.Command {
 	c := config{engine: engineConfig{fencing: fencingOn}}
 	cmd := &cobra.Command{
 		Use:   "storage",
 		Short: "An HTTP key-value storage that refuses stale writes",
-		Long: `storage keeps values and serves them over HTTP. A write shows the
-fencing token of the lock under which it is made; one that is older than the
-highest token seen is refused, because its client has lost the lock and may not
-know.
-
-The engine "memory" forgets values and tokens when it ends, together. The engine
-"bolt" keeps both in a file, in one transaction, and answers when it has been
-synced to the disk. The engine "etcd" keeps both in an etcd cluster, in one Txn,
-and has no state of its own: any number of storages may serve one cluster.
-
-It speaks the protocol of etcd's contrib/lock (POST /) and one of its own
-(/v1/kv/, /v1/batch, /v1/marks/): see docs/protocol.md, or /openapi.yaml. Fencing
-tokens order requests, they permit nothing: who may do what is said by --tokens
-and --tls-client-ca. See docs/operations.md.`,
-		Example: `  storage
-  storage --engine bolt --data ./data
-  curl -i -X PUT -H 'Fencing-Token: 34' -d hello http://127.0.0.1:8080/v1/kv/key0
-  curl -i -X PUT -H 'Fencing-Token: 33' -d stale http://127.0.0.1:8080/v1/kv/key0`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), &c, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	c.add(cmd.Flags())
 	cmd.AddCommand(restoreCommand(), floorCommand(), tokenCommand())
+	cli.Help(helps, cmd)
 	return cmd
 }
 
@@ -142,10 +130,9 @@ func run(ctx context.Context, c *config, stdout, stderr io.Writer) (err error) {
 	return nil
 }
 
-// heapRoom is how much garbage may lie about before it is collected, at the least,
-// in bytes: a storage with little data would be collected many times a second, at the
-// cost of each request. As much memory is set aside and never touched, so it is only
-// reckoned with.
+// heapRoom is how much garbage may lie about before it is collected, at the least, in bytes: a storage with
+// little data would be collected many times a second, at the cost of each request. As much memory is set
+// aside and never touched, so it is only reckoned with.
 const heapRoom = 32 << 20
 
 // onLoopback: only this machine can reach the listener.
@@ -164,10 +151,9 @@ func untilStop(stopping *atomic.Bool) kvhttp.Check {
 	}}
 }
 
-// stop lets the requests that are under way come to their end, and cuts off those
-// that take longer. If a client does not send the rest of its request, or does not
-// read its answer, that is no error of the storage; the client does not learn the
-// outcome.
+// stop lets the requests that are under way come to their end, and cuts off those that take longer. If a
+// client does not send the rest of its request, or does not read its answer, that is no error of the storage;
+// the client does not learn the outcome.
 func stop(srv *http.Server, stopTraces func(context.Context) error, log *slog.Logger) {
 	within := func(limit time.Duration, end func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -183,8 +169,7 @@ func stop(srv *http.Server, stopTraces func(context.Context) error, log *slog.Lo
 	}
 }
 
-// How long a client may take. A slow one keeps a connection and no lock; these
-// bound how long.
+// How long a client may take. A slow one keeps a connection and no lock; these bound how long.
 const (
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 30 * time.Second
@@ -236,15 +221,15 @@ func (c *config) guards(log *slog.Logger) (policy *access.Policy, security *tls.
 // checkListen refuses an address that other machines can reach, if requests are not
 // encrypted or callers not asked who they are. With --insecure it does not.
 func (c *config) checkListen() error {
+	harm, remedy := "", ""
 	switch {
 	case c.insecure:
-		return access.CheckListen(c.listen, "")
 	case c.tlsCert == "":
-		return access.CheckListen(c.listen, "without TLS anyone on the way can read and change what passes, bearer tokens too", "give --tls-cert and --tls-key")
+		harm, remedy = "without TLS anyone on the way can read and change what passes, bearer tokens too", "give --tls-cert and --tls-key"
 	case !c.asksWho():
-		return access.CheckListen(c.listen, "whoever reaches it may do everything", "give --tokens or --tls-client-ca")
+		harm, remedy = "whoever reaches it may do everything", "give --tokens or --tls-client-ca"
 	}
-	return access.CheckListen(c.listen, "")
+	return access.CheckListen(c.listen, harm, remedy)
 }
 
 // asksWho: not everybody may do everything.
@@ -276,4 +261,23 @@ func mostConnections() int64 {
 		return math.MaxInt64
 	}
 	return max(1, int64(files)-otherFiles)
+}
+
+func tokenCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "token NAME",
+		Short: "Make the secret of a bearer token, and its entry for the file of --tokens",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("want one argument, the NAME of the client")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			secret, hash := access.Generate()
+			fmt.Fprintln(cmd.OutOrStdout(), secret)
+			fmt.Fprintf(cmd.ErrOrStderr(), "  - name: %s\n    sha256: %s\n    rights: [read, write]\n", args[0], hash)
+			return nil
+		},
+	}
 }

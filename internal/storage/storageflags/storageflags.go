@@ -53,8 +53,7 @@ func (f *Flags) Client() (*kvhttp.Client, error) {
 	return kvhttp.NewClient(f.URL, o), nil
 }
 
-// HTTP makes a client that shows the same credentials, for what is none of
-// kvhttp.Client.
+// HTTP makes a client that shows the same credentials, for what is none of kvhttp.Client.
 func (f *Flags) HTTP() (*http.Client, error) {
 	o, err := f.options()
 	if err != nil {

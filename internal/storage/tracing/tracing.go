@@ -1,9 +1,7 @@
-// Package tracing sends OpenTelemetry traces, from client through storage, where
-// it is asked to. It is asked by the standard environment variables: with
-// OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 spans go there, and without an
-// endpoint nothing is recorded, sent or paid for. The other variables that
-// OpenTelemetry defines for endpoint, headers, sampler, service and resource count
-// too.
+// Package tracing sends OpenTelemetry traces, from client through storage, where it is asked to. It is asked
+// by the standard environment variables: with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 spans go
+// there, and without an endpoint nothing is recorded, sent or paid for. The other variables that
+// OpenTelemetry defines for endpoint, headers, sampler, service and resource count too.
 package tracing
 
 import (
@@ -28,10 +26,9 @@ import (
 // provider makes the process's spans; nil while there are none.
 var provider atomic.Pointer[sdk.TracerProvider]
 
-// Start has Handler and Transport trace from now on, where the environment names
-// an endpoint; else it does nothing. OTEL_SERVICE_NAME goes before service.
-// shutdown sends what is left and ends it. An error says which variable cannot be
-// meant so.
+// Start has Handler and Transport trace from now on, where the environment names an endpoint; else it does
+// nothing. OTEL_SERVICE_NAME goes before service. shutdown sends what is left and ends it. An error says
+// which variable cannot be meant so.
 func Start(ctx context.Context, service string) (shutdown func(context.Context) error, err error) {
 	wanted, err := wanted()
 	if err != nil || !wanted {
@@ -59,27 +56,21 @@ func begin(p *sdk.TracerProvider) (shutdown func(context.Context) error) {
 
 // wanted is whether the environment asks for traces, of a kind that is here.
 func wanted() (bool, error) {
-	const endpoint, exporter, protocol = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL"
-	const endpointTraces, protocolTraces = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	if os.Getenv("OTEL_SDK_DISABLED") == "true" || os.Getenv(endpoint) == "" && os.Getenv(endpointTraces) == "" {
+	const exporter, protocol, tracesProtocol = "OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	endpoint := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") + os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	e := os.Getenv(exporter)
+	if os.Getenv("OTEL_SDK_DISABLED") == "true" || endpoint == "" || e == "none" {
 		return false, nil
 	}
-	switch e := os.Getenv(exporter); e {
-	case "", "otlp":
-	case "none":
-		return false, nil
-	default:
+	if e != "" && e != "otlp" {
 		return false, fmt.Errorf("tracing: %s is %q, want otlp or none", exporter, e)
 	}
-	for _, name := range []string{protocolTraces, protocol} {
-		switch p := os.Getenv(name); p {
-		case "":
-			continue
-		case "http/protobuf":
-			return true, nil
-		default:
-			return false, fmt.Errorf("tracing: %s is %q, want http/protobuf (collectors have it on port 4318)", name, p)
-		}
+	name := tracesProtocol // which comes before the other one
+	if os.Getenv(name) == "" {
+		name = protocol
+	}
+	if p := os.Getenv(name); p != "" && p != "http/protobuf" {
+		return false, fmt.Errorf("tracing: %s is %q, want http/protobuf (collectors have it on port 4318)", name, p)
 	}
 	return true, nil
 }
@@ -113,8 +104,7 @@ func Transport(base http.RoundTripper) http.RoundTripper {
 	return otelhttp.NewTransport(claims{base}, options(p)...)
 }
 
-// claims says in the client's span what was asked for under which lock, and what
-// the storage said.
+// claims says in the client's span what was asked for under which lock, and what the storage said.
 type claims struct{ base http.RoundTripper }
 
 func (c claims) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -134,7 +124,7 @@ func (c claims) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// outcome is that of the storage's span, where the headers tell it.
+// outcome is what the storage's span says of the outcome, where the headers tell it.
 func outcome(resp *http.Response) string {
 	switch {
 	case resp.Header.Get(fencehttp.HeaderDuplicate) != "":

@@ -15,8 +15,7 @@ import (
 	"github.com/fencelab/fencelab/pkg/lock/redislock"
 )
 
-// kind is a lock of the project's in a service, beside the requests that a lock takes there
-// at the least.
+// kind is a lock of the project's in a service, beside the requests that a lock takes there at the least.
 type kind struct {
 	name, bareIs string
 	start        launcher
@@ -71,7 +70,7 @@ func (p *passing) times() string {
 	return number(quantile(p.all, 50)) + " (" + number(quantile(p.all, 99)) + ")"
 }
 
-// crashTTL is that of the lease of a holder that crashes: etcd gives no shorter one.
+// crashTTL is the TTL of the lease of a holder that crashes: etcd gives no shorter one.
 const crashTTL = 2 * time.Second
 
 // crashAll kills the holder of each lock, those of all locks at the same time: nearly

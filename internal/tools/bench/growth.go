@@ -42,8 +42,7 @@ func (b *bench) growMemory(t *table) {
 	b.grown(t, "memory, over HTTP, 16 connections", results, after-before, "memory")
 }
 
-// memoryOf is the memory that a process takes up, in bytes: now (VmRSS), or at the
-// most (VmHWM).
+// memoryOf is the memory that a process takes up, in bytes: now (VmRSS), or at the most (VmHWM).
 func memoryOf(s *server, name string) (int64, error) {
 	text := field(s.status(), name)
 	kib, err := strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)

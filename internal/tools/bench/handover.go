@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// hold is how long a holder keeps the lock before it hands it over. Meanwhile the others
-// come to wait.
+// hold is how long a holder keeps the lock before it hands it over. Meanwhile the others come to wait.
 const hold = 10 * time.Millisecond
 
 const polling = "polling every 100 ms"
@@ -197,8 +196,7 @@ func (b *bench) waiting(told reads, ways ...way) {
 	}
 }
 
-// wait has one client keep a lock while others wait for it, and returns the requests a
-// second of all of them.
+// wait has one client keep a lock while others wait for it, and returns the requests a second of all of them.
 func (b *bench) wait(told reads, waiters int, way way) (perSecond float64, err error) {
 	const scope = "/waiting"
 	p, err := way.gather(1 + waiters)

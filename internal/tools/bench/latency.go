@@ -50,13 +50,11 @@ func (b *bench) latencies() {
 
 var quantiles = [...]float64{50, 99, 99.9}
 
-// latencyRounds is how often each server has its turn: a neighbour's burst of work
-// spoils one.
+// latencyRounds is how often each server has its turn: a neighbour's burst of work spoils one.
 const latencyRounds = 5
 
-// paced sends requests that are due at even intervals, each on the next
-// connection that is free, and says how many ms after they were due they were
-// answered, and how many a second were.
+// paced sends requests that are due at even intervals, each on the next connection that is free, and says how
+// many ms after they were due they were answered, and how many a second were.
 func paced(r rival, perSecond float64, d time.Duration) ([]float64, float64, error) {
 	l, err := dial(r.server.addr, latencyConns, r.exchange)
 	if err != nil {
@@ -85,9 +83,8 @@ func paced(r rival, perSecond float64, d time.Duration) ([]float64, float64, err
 	return slices.Concat(took...), float64(total) / time.Since(start).Seconds(), err
 }
 
-// pace sends the times at which n requests are due, when they are. It sleeps by
-// the system's clock on a thread of its own: Go's timers may be late by a
-// millisecond.
+// pace sends the times at which n requests are due, when they are. It sleeps by the system's clock on a
+// thread of its own: Go's timers may be late by a millisecond.
 func pace(start time.Time, interval time.Duration, n int, due chan<- time.Time) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -15,9 +15,8 @@ import (
 	"github.com/fencelab/fencelab/internal/storage/kvhttp"
 )
 
-// load is connections that send the same kind of request to one server. The
-// requests are written by hand, for all servers alike, so that the client costs
-// little beside them and nobody's client library is measured.
+// load is connections that send the same kind of request to one server. The requests are written by hand, for
+// all servers alike, so that the client costs little beside them and nobody's client library is measured.
 type load struct {
 	conns []*conn
 	ops   int // done by one request

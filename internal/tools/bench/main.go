@@ -1,6 +1,5 @@
-// Command bench compares the storage with others that do the same, side by side
-// on one machine, and prints tables: make bench. What each figure means is in
-// docs/performance.md.
+// Command bench compares the storage with others that do the same, side by side on one machine, and prints
+// tables: make bench. What each figure means is in docs/performance.md.
 package main
 
 import (
@@ -97,11 +96,8 @@ var parts = []part{
 	{compared, "", (*bench).compared},
 }
 
-func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer) (err error) {
-	b := &bench{size: s}
-	if b.report.machine, err = describe(os.TempDir()); err != nil {
-		return err
-	}
+func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer) error {
+	b := &bench{size: s, report: report{machine: describe(os.TempDir())}}
 	for _, p := range parts {
 		if only != p.name && (only != "" || p.name == compared) {
 			continue
@@ -126,12 +122,9 @@ func run(ctx context.Context, s size, only, doc string, stdout, stderr io.Writer
 }
 
 // measure does a part, or notes what it lacks.
-func (b *bench) measure(p part) error {
-	return b.report.unless(p.lack, b.inGroup(func() { p.do(b) }))
-}
+func (b *bench) measure(p part) error { return b.report.unless(p.lack, b.inGroup(func() { p.do(b) })) }
 
-// inGroup has do start its servers in a group of their own, which ends with do. It returns what
-// do fails by.
+// inGroup has do start its servers in a group of their own, which ends with do. It returns what do fails by.
 func (b *bench) inGroup(do func()) error {
 	exe, err := os.Executable()
 	if err != nil {

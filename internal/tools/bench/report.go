@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/version"
-	"golang.org/x/sys/unix"
 
 	"github.com/fencelab/fencelab/internal/service/redis/redisproc"
 )
@@ -195,28 +192,21 @@ func number(v float64) string {
 }
 
 // describe tells the machine on which a run is measured. The run's files are in dir.
-func describe(dir string) ([]string, error) {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return nil, err
-	}
-	disk, err := diskOf(dir)
-	if err != nil {
-		return nil, err
-	}
+func describe(dir string) []string {
 	redis := "not installed"
 	if path := redisproc.Program(); path != "" {
 		says, err := exec.Command(path, "--version").Output()
 		redis = first(`v=(\S+)`, says, err, "of an unknown version")
 	}
-	load, err := os.ReadFile("/proc/loadavg")
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	load, err2 := os.ReadFile("/proc/loadavg")
 	return []string{
 		fmt.Sprintf("%s; %d cores of %s, which clients and servers share; Linux %s", time.Now().Format(time.DateOnly),
-			runtime.NumCPU(), field("/proc/cpuinfo", "model name"), unix.ByteSliceToString(u.Release[:])),
-		"files on " + disk,
+			runtime.NumCPU(), field("/proc/cpuinfo", "model name"), first(`(.+)`, release, err, "of an unknown version")),
+		"files on " + diskOf(dir),
 		fmt.Sprintf("%s; Redis %s; etcd %s, one member with its defaults, synced", runtime.Version(), redis, version.Version),
-		"load average of the machine before the run: " + first(`^(\S+)`, load, err, "unknown"),
-	}, nil
+		"load average of the machine before the run: " + first(`^(\S+)`, load, err2, "unknown"),
+	}
 }
 
 // field is the first value of a name in a file of "name : value" lines.
@@ -233,23 +223,12 @@ func first(pattern string, text []byte, err error, otherwise string) string {
 	return otherwise
 }
 
-// diskOf is the device and the filesystem that dir is on: of the mounts above
-// it the nearest.
-func diskOf(dir string) (string, error) {
-	f, err := os.Open("/proc/self/mounts")
-	if err != nil {
-		return "", err
+// diskOf is the device and the filesystem that dir is on.
+func diskOf(dir string) string {
+	told, err := exec.Command("df", "--output=source,fstype", dir).Output()
+	words := strings.Fields(string(told)) // two titles come first
+	if err != nil || len(words) != 4 {
+		return "an unknown disk"
 	}
-	defer f.Close()
-	best, told := "", "an unknown disk"
-	for s := bufio.NewScanner(f); s.Scan(); {
-		fields := strings.Fields(s.Text()) // device, directory, type
-		if len(fields) < 3 || len(fields[1]) < len(best) {
-			continue
-		}
-		if rel, err := filepath.Rel(fields[1], dir); err == nil && !strings.HasPrefix(rel, "..") {
-			best, told = fields[1], fmt.Sprintf("%s (%s)", fields[0], fields[2])
-		}
-	}
-	return told, nil
+	return fmt.Sprintf("%s (%s)", words[2], words[3])
 }

@@ -18,8 +18,7 @@ import (
 // manyConns are the numbers of connections at which one write a request is compared.
 var manyConns = []int{1, 16, 64}
 
-// overhead compares one fenced write a request, in memory, with a handler that
-// does nothing.
+// overhead compares one fenced write a request, in memory, with a handler that does nothing.
 func (b *bench) overhead() {
 	ours, noop, bare := b.storage(), b.start(roleNoop), b.start(roleBare)
 	t := b.report.table("One write a request, in memory",

@@ -77,9 +77,8 @@ func roles() []*cobra.Command {
 	return list
 }
 
-// serveNoop is the least that net/http can do: the answer of a write, to
-// everything. The body is not looked at; net/http itself reads it away, to find
-// the next request.
+// serveNoop is the least that net/http can do: the answer of a write, to everything. The body is not looked
+// at; net/http itself reads it away, to find the next request.
 func serveNoop(ctx context.Context, srv *http.Server) error {
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	context.AfterFunc(ctx, func() { srv.Close() })
@@ -290,8 +289,7 @@ func (d *database) start(ctx context.Context, b *bench) *server {
 
 func bareRow(scope string) string { return "/bare" + scope }
 
-// dialDatabase opens a database for as many connections as work at the same time; none is made
-// anew.
+// dialDatabase opens a database for as many connections as work at the same time; none is made anew.
 func dialDatabase(addr string) (*sql.DB, func(), error) {
 	driver, source, _ := strings.Cut(addr, " ")
 	db, err := sql.Open(driver, source)

@@ -73,8 +73,7 @@ func (b *bench) sweep(t *table, lead []string, numbers []int, race func(n int) [
 // turnSlack is for how much longer than a turn an answer may take.
 const turnSlack = 30 * time.Second
 
-// working is the work of workers at the same time, each of which does ops operations again
-// and again.
+// working is the work of workers at the same time, each of which does ops operations again and again.
 func working(workers, ops int, do func(ctx context.Context, worker int) error) work {
 	return func(d time.Duration) (int, time.Duration, error) {
 		end := time.Now().Add(d)

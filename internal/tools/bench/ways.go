@@ -90,7 +90,7 @@ var (
 	byBsm      = with(connectRedis, bsmLocks)
 )
 
-// mutexes are those of package concurrency, by a session that is kept.
+// mutexes lock by a Mutex of package concurrency, in a session that is kept.
 func mutexes(client *clientv3.Client, ttl time.Duration) (locking, error) {
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(int(ttl/time.Second)))
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
@@ -232,8 +232,7 @@ func dialZooKeeper(addr string) (*zk.Conn, func(), error) {
 	return conn, conn.Close, nil
 }
 
-// nodes lock by the least that a lock takes: a node, a look at the queue, and a watch of the
-// node before.
+// nodes lock by the least that a lock takes: a node, a look at the queue, and a watch of the node before.
 func nodes(conn *zk.Conn, _ time.Duration) (locking, error) {
 	return func(ctx context.Context, scope string) (func(context.Context) error, error) {
 		dir := "/bare" + scope

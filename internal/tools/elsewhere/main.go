@@ -1,6 +1,5 @@
-// Command elsewhere says whether gcsim can be compiled for other systems, by their names in Go. It
-// checks the types of all that gcsim is made of, and makes no program, which takes many times
-// longer.
+// Command elsewhere says whether gcsim can be compiled for other systems, by their names in Go. It checks the
+// types of all that gcsim is made of, and makes no program, which takes many times longer.
 //
 //	go run ./internal/tools/elsewhere darwin windows
 package main

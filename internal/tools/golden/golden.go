@@ -13,8 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Check fails the test where got is not what the file says. With -update it writes the
-// file first.
+// Check fails the test where got is not what the file says. With -update it writes the file first.
 func Check(t testing.TB, file, got string) {
 	t.Helper()
 	if *update {

@@ -13,13 +13,12 @@ import (
 	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-// recipes are the table of a service, as its TestTable wrote it: what each of its recipes
-// does.
+// recipes are the table of a service, as its TestTable wrote it: what each of its recipes does.
 type recipes struct {
-	service string
-	columns []string
-	cells   []map[string]string // of each recipe, by column
-	says    map[string]string   // what each column means
+	Service string
+	Columns []string
+	Cells   []map[string]string // of each recipe, by column
+	Says    map[string]string   // what each column means
 }
 
 var (
@@ -41,19 +40,19 @@ func readRecipes(root fs.FS, service string) (recipes, error) {
 	if len(rows) < 3 {
 		return recipes{}, fmt.Errorf("%s has no table of recipes: run TestTable of internal/service/%s with -update", file, service)
 	}
-	r := recipes{service: service, columns: rows[0], says: make(map[string]string)}
+	r := recipes{Service: service, Columns: rows[0], Says: make(map[string]string)}
 	for _, row := range rows[2:] { // below the names of the columns, and the line beneath them
-		if len(row) != len(r.columns) {
-			return recipes{}, fmt.Errorf("%s: the row of %s has %d cells, want %d", file, row[0], len(row), len(r.columns))
+		if len(row) != len(r.Columns) {
+			return recipes{}, fmt.Errorf("%s: the row of %s has %d cells, want %d", file, row[0], len(row), len(r.Columns))
 		}
 		cells := make(map[string]string)
-		for i, column := range r.columns {
+		for i, column := range r.Columns {
 			cells[column] = row[i]
 		}
-		r.cells = append(r.cells, cells)
+		r.Cells = append(r.Cells, cells)
 	}
 	for _, column := range aColumn.FindAllStringSubmatch(string(text), -1) {
-		r.says[column[1]] = column[2]
+		r.Says[column[1]] = column[2]
 	}
 	return r, nil
 }
@@ -63,16 +62,16 @@ func readRecipes(root fs.FS, service string) (recipes, error) {
 func shared(tables []recipes) ([]string, error) {
 	var list []string
 	first := tables[0]
-	for _, column := range first.columns {
-		has := func(r recipes) bool { return slices.Contains(r.columns, column) }
+	for _, column := range first.Columns {
+		has := func(r recipes) bool { return slices.Contains(r.Columns, column) }
 		if slices.IndexFunc(tables, func(r recipes) bool { return !has(r) }) < 0 {
 			list = append(list, column)
 		}
 	}
 	for _, column := range list[1:] { // after the name of the recipe
 		for _, r := range tables {
-			if r.says[column] == "" || r.says[column] != first.says[column] {
-				return nil, fmt.Errorf("the column %q means %q for %s, and %q for %s", column, r.says[column], r.service, first.says[column], first.service)
+			if r.Says[column] == "" || r.Says[column] != first.Says[column] {
+				return nil, fmt.Errorf("the column %q means %q for %s, and %q for %s", column, r.Says[column], r.Service, first.Says[column], first.Service)
 			}
 		}
 	}
@@ -84,8 +83,6 @@ func shared(tables []recipes) ([]string, error) {
 func tabled() []*service.Service {
 	return slices.DeleteFunc(slices.Clone(all.List[1:]), func(s *service.Service) bool { return s.Dial == nil })
 }
-
-const locksFile = "docs/locks.md"
 
 // locks is docs/locks.md: what people wrote of it, with the tables of all services as one.
 func locks(root fs.FS) (string, error) {
@@ -102,35 +99,10 @@ func locks(root fs.FS) (string, error) {
 		return "", err
 	}
 	return filled(sources, "locks.md.tmpl", template.FuncMap{
-		"recipes":  func() string { return joined(tables, columns) },
-		"columns":  func() string { return meanings(tables[0], columns) },
+		"recipes":  func() []recipes { return tables },
+		"columns":  func() []string { return columns },
 		"measured": func() (string, error) { return measured(root) },
 	})
-}
-
-func joined(tables []recipes, columns []string) string {
-	lines := []string{
-		"| service | " + strings.Join(columns, " | ") + " |",
-		"|" + strings.Repeat(" --- |", 1+len(columns)),
-	}
-	for _, r := range tables {
-		for _, cells := range r.cells {
-			line := fmt.Sprintf("| [%s](%[1]s/recipes.md) |", r.service)
-			for _, column := range columns {
-				line += " " + cells[column] + " |"
-			}
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-func meanings(r recipes, columns []string) string {
-	var lines []string
-	for _, column := range columns[1:] {
-		lines = append(lines, fmt.Sprintf("- *%s*: %s [Its story](../internal/lab/labtest/stories/%[1]s.yaml).", column, r.says[column]))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // measuredFile has between two lines what the part compared of internal/tools/bench wrote.

@@ -21,6 +21,7 @@ import (
 	"text/template"
 
 	"github.com/fencelab/fencelab/internal/lab"
+	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/scenario"
 	"github.com/fencelab/fencelab/internal/service/all"
 	"github.com/fencelab/fencelab/scenarios"
@@ -66,7 +67,7 @@ func run(out []string) error {
 
 // texts are all documents that are made without a run, by their files.
 func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, error) {
-	made := map[string]string{lawsFile: lawsTable()}
+	made := make(map[string]string)
 	var errs []error
 	add := func(file, text string, err error) { made[file], errs = text, append(errs, err) }
 	for _, s := range all.List {
@@ -76,8 +77,10 @@ func texts(repository fs.FS, list []*scenario.Scenario) (map[string]string, erro
 		errs = append(errs, err)
 		maps.Copy(made, chapters)
 	}
-	text, err := locks(repository)
-	add(locksFile, text, err)
+	text, err := filled(sources, "laws.md.tmpl", template.FuncMap{"laws": laws.List})
+	add("docs/laws.md", text, err)
+	text, err = locks(repository)
+	add("docs/locks.md", text, err)
 	text, err = words(repository)
 	add(wordsFile, text, err)
 	text, err = slides(repository, list)
@@ -117,7 +120,7 @@ func draw(list []*scenario.Scenario, out string) error {
 	return nil
 }
 
-// prefix is that of a run's locks on servers that serve other runs as well, which would be
+// prefix is the prefix of a run's locks on servers that serve other runs as well, which would be
 // another one in each picture.
 var prefix = regexp.MustCompile(`/gcsim-[A-Z2-7]{26}`)
 
@@ -150,7 +153,7 @@ type picture struct {
 	variants []scenario.Variant
 }
 
-// pictures are those of the documents: README's, which show the main story without
+// pictures are the pictures of the documents: README's, which show the main story without
 // tokens and with them, and one for each chapter.
 func pictures(scenarios []*scenario.Scenario) []picture {
 	var list []picture
@@ -193,8 +196,7 @@ func load() (list []*scenario.Scenario, err error) {
 //go:embed *.md.tmpl
 var sources embed.FS
 
-// tableSource has what people wrote of README.md of a service's chapters, with a row for each
-// scenario.
+// tableSource has what people wrote of README.md of a service's chapters, with a row for each scenario.
 func tableSource(service string) string { return all.Chapters(service) + "/README.md.tmpl" }
 
 // table is README.md of a service's chapters.

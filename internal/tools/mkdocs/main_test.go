@@ -2,44 +2,23 @@ package main
 
 import (
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/fencelab/fencelab/internal/service/all"
 )
 
-// TestCurrent: README.md of each folder, the ways between chapters, the slides and the tables of
-// settings are what this makes of scenarios, chapters, lessons and services.
+// TestCurrent: all documents are what this makes of scenarios, chapters, lessons, laws and services.
 func TestCurrent(t *testing.T) {
 	list, err := load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := slides(repository, list)
+	made, err := texts(repository, list)
 	if err != nil {
 		t.Fatal(err)
-	}
-	scenarios, err := words(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made := map[string]string{slidesFile: text, lawsFile: lawsTable(), wordsFile: scenarios}
-	for _, s := range all.List {
-		text, err := table(repository, s.Name, list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made[all.Chapters(s.Name)+"/README.md"] = text
-		chapters, err := withWays(repository, s.Name, list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		maps.Copy(made, chapters)
 	}
 	for file, want := range made {
 		got, err := os.ReadFile("../../../" + file)

@@ -33,8 +33,7 @@ type slide struct {
 	Picture, PictureOf string // of the command's scenario; "" where the command runs none
 }
 
-// slides are those of the course: of the lessons, and of the pictures of the chapters that they
-// run.
+// slides are the slides of the course: of its lessons, and of the pictures of the chapters that they run.
 func slides(repository fs.FS, list []*scenario.Scenario) (string, error) {
 	lessons, err := learn.Lessons()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/fencelab/fencelab/internal/history"
-	"github.com/fencelab/fencelab/internal/outside/laws"
 	"github.com/fencelab/fencelab/internal/scenario/setting"
 	"github.com/fencelab/fencelab/internal/service"
 	"github.com/fencelab/fencelab/internal/service/all"
@@ -119,8 +118,7 @@ var (
 	}
 )
 
-// inMarkdown is what a setting or a recipe says of itself, with all values that the setting can
-// have.
+// inMarkdown is what a setting or a recipe says of itself, with all values that the setting can have.
 func inMarkdown(about string, values []string) string {
 	known := map[string]bool{"own": true, "true": true}
 	for _, s := range all.Named {
@@ -179,22 +177,4 @@ func outsideCode(text string, change func(string) string) string {
 		parts[i] = change(parts[i])
 	}
 	return strings.Join(parts, "`")
-}
-
-const lawsFile = "docs/laws.md"
-
-func lawsTable() string {
-	var b strings.Builder
-	b.WriteString(`<!-- Made by make docs from internal/outside/laws and pkg/fence/fencetest; change those. -->
-# The laws of a fenced storage
-
-` + "`gcsim laws`" + ` holds [a storage of your own](your-storage.md) to them, each by its name with ` + "`--law`" + `. A law about what the storage does not do is left out. A storage in Go runs the first ones as a test, by [fencetest](../pkg/fence/fencetest/fencetest.go); the others can be broken by HTTP alone.
-
-| law | says |
-| --- | --- |
-`)
-	for _, l := range laws.List() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", l.Name, l.Doc)
-	}
-	return b.String()
 }

@@ -20,8 +20,7 @@ const (
 	Require = "FENCELAB_REQUIRE"
 	// LongForm has tests take their long form, where they have one, by the value "1".
 	LongForm = "FENCELAB_LONG"
-	// Account names a file to which each test that is left out adds a LeftOut, as a
-	// line of JSON.
+	// Account names a file to which each test that is left out adds a LeftOut, as a line of JSON.
 	Account = "FENCELAB_LEFT_OUT"
 )
 
@@ -60,8 +59,7 @@ var debian = map[string]string{
 	"xmllint":  "libxml2-utils",
 }
 
-// Program returns where a program is. The purpose, "to do this", is for who reads
-// that it is missing.
+// Program returns where a program is. The purpose, "to do this", is for who reads that it is missing.
 func Program(t testing.TB, name, purpose string) (path string) {
 	t.Helper()
 	Programs(t, purpose, name)
@@ -117,9 +115,8 @@ func Schemathesis(t testing.TB, requirements, purpose string) (path string) {
 	return path
 }
 
-// Files is for a test that needs all files there and does not open them itself: a
-// command does. So go test knows what the result depends on, and takes no earlier one
-// where a file is another.
+// Files is for a test that needs all files there and does not open them itself: a command does. So go test
+// knows what the result depends on, and takes no earlier one where a file is another.
 func Files(t testing.TB, root string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
@@ -133,8 +130,7 @@ func Files(t testing.TB, root string) {
 	}
 }
 
-// Missing ends the test: something is missing that it needs, and the remedy would
-// bring it.
+// Missing ends the test: something is missing that it needs, and the remedy would bring it.
 func Missing(t testing.TB, what, purpose, remedy string) {
 	t.Helper()
 	says := fmt.Sprintf("it needs %s %s: %s", what, purpose, remedy)

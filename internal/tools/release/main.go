@@ -1,6 +1,5 @@
-// Command release gives all modules of the repository one version: where they require
-// each other, in a commit, and as tags. It publishes nothing, and says at the end what
-// does.
+// Command release gives all modules of the repository one version: where they require each other, in a
+// commit, and as tags. It publishes nothing, and says at the end what does.
 //
 //	go run ./internal/tools/release v0.2.0
 package main
@@ -41,7 +40,10 @@ func release(root, version string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tags := tagsOf(modules, version)
+	var tags []string // by which Go finds this version of each module
+	for _, m := range modules {
+		tags = append(tags, path.Join(m.folder, version))
+	}
 	if err := checkRepository(root, tags); err != nil {
 		return err
 	}
@@ -62,18 +64,6 @@ func release(root, version string, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "Tagged. What publishes it:\n  git push --atomic origin HEAD %s\n", strings.Join(tags, " "))
 	return nil
-}
-
-// tagsOf are the names by which Go finds a version of the modules.
-func tagsOf(modules []module, version string) (tags []string) {
-	for _, m := range modules {
-		if m.folder == "." {
-			tags = append(tags, version)
-		} else {
-			tags = append(tags, m.folder+"/"+version)
-		}
-	}
-	return tags
 }
 
 // checkRepository returns an error where there is something to lose or to mix up.
@@ -138,8 +128,7 @@ func readModules(root string) ([]module, error) {
 	return all, nil
 }
 
-// checkVersion takes what Go takes for a version of modules whose paths end in no
-// /v2.
+// checkVersion takes what Go takes for a version of modules whose paths end in no /v2.
 func checkVersion(version string) error {
 	if semver.Canonical(version) != version || semver.Build(version) != "" {
 		return fmt.Errorf("%q is no version: want one like v0.2.0 or v0.2.0-rc.1", version)
@@ -156,8 +145,7 @@ const actionFile = "action.yml"
 // actionVersion finds the version in the action: what stands before it, and it.
 var actionVersion = regexp.MustCompile(`(?m)(default: )(v\S+)`)
 
-// setVersion has go.work and each go.mod say this version of the repository's
-// modules, and the action get it.
+// setVersion has go.work and each go.mod say this version of the repository's modules, and the action get it.
 func setVersion(root string, modules []module, version string) error {
 	own := regexp.MustCompile(`(?m)(\s` + regexp.QuoteMeta(modules[0].path) + `(?:/\S+)? )v\S+`)
 	places := map[string]*regexp.Regexp{"go.work": own, actionFile: actionVersion}

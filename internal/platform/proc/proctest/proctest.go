@@ -16,9 +16,8 @@ import (
 	"github.com/fencelab/fencelab/internal/platform/proc"
 )
 
-// Play runs the role that the first argument names, and ends the process. It returns where
-// no role is named: this process is the one that runs the tests. TestMain calls it first.
-// The janitor is one of the roles.
+// Play runs the role that the first argument names, and ends the process. It returns where no role is named:
+// this process is the one that runs the tests. TestMain calls it first. The janitor is one of the roles.
 //
 // A process that is named a role which it does not have ends: it would run the tests again,
 // and they would start such a process again.
@@ -69,8 +68,7 @@ func Started[T any](t testing.TB, deadline time.Duration, start func(context.Con
 	return started
 }
 
-// Nobody is an address of loopback where nobody listens, and nobody will who asks the
-// system for any port.
+// Nobody is an address of loopback where nobody listens, and nobody will who asks the system for any port.
 func Nobody(t testing.TB) string {
 	t.Helper()
 	free, err := ports.Free(1)

@@ -27,8 +27,7 @@ func (f Failing) Snapshot(context.Context, func(kv.Entry) error) error      { re
 func (f Failing) Ready(context.Context) error                               { return f.Err }
 func (f Failing) Stats(context.Context) (kv.Stats, error)                   { return kv.Stats{}, f.Err }
 
-// Fault is an error of an engine. Unknown: what was asked may have been done, or may be done
-// yet.
+// Fault is an error of an engine. Unknown: what was asked may have been done, or may be done yet.
 type Fault struct {
 	Err     error
 	Unknown bool

@@ -4,11 +4,17 @@ package kvtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/fencelab/fencelab/internal/service/etcd/etcdserver"
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
 	"github.com/fencelab/fencelab/pkg/fence/fencetest"
@@ -32,8 +38,7 @@ var Kinds = []Kind{
 	{"etcd", openEtcd, openAnew, openAnew}, // it has nothing to lose
 }
 
-// Subject shows an engine of kind k to the laws: as show does, from which engine
-// takes it back.
+// Subject shows an engine of kind k to the laws: as show does, from which engine takes it back.
 func (k Kind) Subject(t testing.TB, show func(kv.Engine) fencetest.Store, engine func(fencetest.Store) kv.Engine) fencetest.Subject {
 	open := func(o kv.Options) (fencetest.Store, error) { return show(k.Open(t, o)), nil }
 	again := func(how func(testing.TB, kv.Engine) kv.Engine) func(context.Context, fencetest.Store) (fencetest.Store, error) {
@@ -52,8 +57,7 @@ func (k Kind) Subject(t testing.TB, show func(kv.Engine) fencetest.Store, engine
 	}
 }
 
-// Bounded are the options of an engine whose issuer has given out no token over
-// bound.
+// Bounded are the options of an engine whose issuer has given out no token over bound.
 func Bounded(bound fence.Token) kv.Options {
 	return kv.Options{Bound: func(fence.Claim) (fence.Token, error) { return bound, nil }}
 }
@@ -105,8 +109,7 @@ func OpenBolt(t testing.TB, dir string, o kv.Options) *kv.Bolt {
 	return e
 }
 
-// crashed opens a copy of an engine's file as it is on the disk, without a
-// Close: what a crash leaves.
+// crashed opens a copy of an engine's file as it is on the disk, without a Close: what a crash leaves.
 func crashed(t testing.TB, from string) kv.Engine {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(from, BoltFile))
@@ -118,4 +121,42 @@ func crashed(t testing.TB, from string) kv.Engine {
 		t.Fatal(err)
 	}
 	return boltIn(t, dir, kv.Options{})
+}
+
+// etcds has a client of the member of each test.
+var etcds sync.Map
+
+// Etcd starts a member of etcd for a test, once, and returns a client of it.
+func Etcd(t testing.TB) *clientv3.Client {
+	t.Helper()
+	if client, ok := etcds.Load(t); ok {
+		return client.(*clientv3.Client)
+	}
+	s, err := etcdserver.Start(etcdserver.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Endpoint()}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	etcds.Store(t, client)
+	t.Cleanup(func() {
+		etcds.Delete(t)
+		client.Close()
+		s.Close()
+	})
+	return client
+}
+
+var etcdCount atomic.Int64 // of prefixes
+
+func openEtcd(t testing.TB, o kv.Options) kv.Engine {
+	t.Helper()
+	return etcdAt(t, Etcd(t), fmt.Sprintf("/storage-%d/", etcdCount.Add(1)), o)
+}
+
+// etcdAt is one of the storages before a cluster.
+func etcdAt(t testing.TB, client *clientv3.Client, prefix string, o kv.Options) kv.Engine {
+	return remember(t, kv.NewEtcd(client, prefix, o), func() kv.Engine { return etcdAt(t, client, prefix, kv.Options{}) })
 }

@@ -1,6 +1,5 @@
-// Command leftout runs a command that runs tests, and then prints once which tests
-// were left out, by what they need and what brings it. Its exit status is the
-// command's.
+// Command leftout runs a command that runs tests, and then prints once which tests were left out, by what
+// they need and what brings it. Its exit status is the command's.
 //
 //	go run ./internal/tools/need/leftout go test ./...
 //
