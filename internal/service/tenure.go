@@ -49,18 +49,18 @@ func (l *Life) End(why error) bool {
 	return true
 }
 
-// Granted is what a Tenure has by its grant where its owner is the name of both tenure and
+// Owned is what a Tenure has by its grant where its owner is the name of both tenure and
 // session, and its token is what the client shows.
-type Granted struct{ lock.Tenure }
+type Owned struct{ lock.Tenure }
 
-func (g Granted) Name() string { return g.Grant().Owner }
+func (o Owned) Name() string { return o.Grant().Owner }
 
-func (g Granted) Session() string { return g.Grant().Owner }
+func (o Owned) Session() string { return o.Grant().Owner }
 
-func (g Granted) Shown() (token fence.Token, remark string) { return g.Grant().Token, "" }
+func (o Owned) Shown() (token fence.Token, remark string) { return o.Grant().Token, "" }
 
 // Look is of services that have no way of their own to look.
-func (g Granted) Look(_ context.Context, how string) (said string, err error) {
+func (o Owned) Look(_ context.Context, how string) (said string, err error) {
 	return "", fmt.Errorf("there is no look %q", how)
 }
 
@@ -175,7 +175,8 @@ func (l *Later) Unlock(ctx context.Context) error {
 // service's account does not tell who waits.
 type waiting struct {
 	*Queue
-	*Later
+	Owned
+	later *Later
 }
 
 // Wait waits for a lock in the background, by take, as Enqueue does. take calls stands with
@@ -197,21 +198,15 @@ func Wait(ctx context.Context, scope string, take func(ctx context.Context, stan
 	if err != nil {
 		return nil, err
 	}
-	return &waiting{queue, later}, nil
+	return &waiting{queue, Owned{later}, later}, nil
 }
 
 func (w *waiting) Waits() string {
-	return "has asked for " + w.Place.Scope + ", which is another's, and waits"
+	return "has asked for " + w.later.Place.Scope + ", which is another's, and waits"
 }
 
-func (w *waiting) Name() string { return w.Grant().Owner }
-
-func (w *waiting) Session() string { return w.Grant().Owner }
-
-func (w *waiting) Shown() (token fence.Token, remark string) { return w.Grant().Token, "" }
-
 func (w *waiting) Look(ctx context.Context, how string) (said string, err error) {
-	if t, held := w.Held().(Tenure); held {
+	if t, held := w.later.Held().(Tenure); held {
 		return t.Look(ctx, how)
 	}
 	return "", NotHeld("it waits for the lock")

@@ -52,7 +52,7 @@ func (s *servers) listen(p *proc.Process) {
 	})
 }
 
-// Observe implements service.Servers, as Endpoints does. The account began with the process.
+// Observe has nothing to begin: the account began with the process.
 func (s *servers) Observe(context.Context) error {
 	if s.server == nil {
 		return errNoAccount

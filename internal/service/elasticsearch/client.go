@@ -129,7 +129,7 @@ func (a *attempt) try(ctx context.Context) (service.Tenure, error) {
 		return nil, lock.ErrLocked
 	}
 	service.Stand(ctx, a.owner)
-	return &held{service.Granted{Tenure: &tenure{service.NewLife(), a}}, a}, nil
+	return &held{service.Owned{Tenure: &tenure{service.NewLife(), a}}, a}, nil
 }
 
 // leave does what a client does that has not got the lock.
@@ -178,7 +178,7 @@ func (t *tenure) Unlock(ctx context.Context) error {
 }
 
 type held struct {
-	service.Granted
+	service.Owned
 	of *attempt
 }
 

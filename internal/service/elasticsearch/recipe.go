@@ -91,7 +91,7 @@ func (a *attempt) tryOwn(ctx context.Context) (service.Tenure, error) {
 		return nil, err
 	}
 	service.Stand(ctx, a.owner)
-	return &held{service.Granted{Tenure: t}, a}, nil
+	return &held{service.Owned{Tenure: t}, a}, nil
 }
 
 // perDocument is the lock of a document in the guide.

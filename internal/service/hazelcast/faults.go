@@ -12,48 +12,45 @@ import (
 )
 
 // restartAll has all members end at the same time, and start again.
-var restartAll = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "restart " + Name, Target: scenario.TheService, Own: "restarts Hazelcast",
-		About: "Kills all members of Hazelcast (SIGKILL), and starts them again. They have kept nothing.",
-		Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
-			for i := range s.Variant.World.Settings.Number(settingMembers) {
-				for _, fact := range []string{service.NodeDead, service.NodeStill} {
-					s.Facts[fmt.Sprintf(fact, fmt.Sprint(Name, i+1))] = false
-				}
+var restartAll = service.NewFault(scenario.Form{
+	Usage: "restart " + Name, Target: scenario.TheService, Own: "restarts Hazelcast",
+	About: "Kills all members of Hazelcast (SIGKILL), and starts them again. They have kept nothing.",
+	Check: func(s *scenario.Story, _ *scenario.ClientStory, _ scenario.Step) string {
+		for i := range s.Variant.World.Settings.Number(settingMembers) {
+			for _, fact := range []string{service.NodeDead, service.NodeStill} {
+				s.Facts[fmt.Sprintf(fact, fmt.Sprint(Name, i+1))] = false
 			}
-			return ""
-		},
+		}
+		return ""
 	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, _ scenario.Step) error {
-		s, at := of.(*servers), story.Now()
-		for _, m := range s.cluster.Members {
-			if m.Runs() {
-				story.Ends(m.Process())
-			}
+}, func(ctx context.Context, s *servers, story service.Story, _ scenario.Step) error {
+	at := story.Now()
+	for _, m := range s.cluster.Members {
+		if m.Runs() {
+			story.Ends(m.Process())
 		}
-		if err := proc.KillAll(s.cluster.Members); err != nil {
-			return err
-		}
-		story.Remark(at, "all members of Hazelcast are killed")
-		for _, m := range s.cluster.Members {
-			err := story.Meanwhile(ctx, m.Name+" to start", func(ctx context.Context) error {
-				s.account.forget()
-				return m.Restart(ctx)
-			})
-			if err != nil {
-				return err
-			}
-			story.Guard(m.Process())
-		}
-		err := story.Meanwhile(ctx, "Hazelcast to serve", func(ctx context.Context) error { return proc.AwaitAll(ctx, s.cluster.Members) })
+	}
+	if err := proc.KillAll(s.cluster.Members); err != nil {
+		return err
+	}
+	story.Remark(at, "all members of Hazelcast are killed")
+	for _, m := range s.cluster.Members {
+		err := story.Meanwhile(ctx, m.Name+" to start", func(ctx context.Context) error {
+			s.account.forget()
+			return m.Restart(ctx)
+		})
 		if err != nil {
 			return err
 		}
-		story.Remark(story.Now(), "all members of Hazelcast are started again, and know nothing")
-		return nil
-	},
-}
+		story.Guard(m.Process())
+	}
+	err := story.Meanwhile(ctx, "Hazelcast to serve", func(ctx context.Context) error { return proc.AwaitAll(ctx, s.cluster.Members) })
+	if err != nil {
+		return err
+	}
+	story.Remark(story.Now(), "all members of Hazelcast are started again, and know nothing")
+	return nil
+})
 
 // signals kill a member, stop it and let it go on.
 var signals = nodes.Faults(func(of service.Servers, name string) service.Subject {

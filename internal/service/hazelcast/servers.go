@@ -20,7 +20,7 @@ type servers struct {
 }
 
 func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
-	cluster, err := startCluster(ctx, stage.Group(), stage.Plan().World)
+	cluster, err := hzproc.Start(ctx, stage.Group(), stage.Plan().World.Number(settingMembers), stage.Plan().World.Time(settingSession))
 	if err != nil {
 		return nil, err
 	}
@@ -33,22 +33,18 @@ func start(ctx context.Context, stage service.Stage) (service.Servers, error) {
 // launch starts members for several runs. The endpoints are where the members tell of their locks,
 // and of where they serve.
 func launch(ctx context.Context, g *proc.Group, world setting.Values) (service.Launched, error) {
-	cluster, err := startCluster(ctx, g, world)
+	cluster, err := hzproc.Start(ctx, g, world.Number(settingMembers), world.Time(settingSession))
 	if err != nil {
 		return service.Launched{}, err
 	}
 	return service.Launched{Endpoints: cluster.Accounts(), Processes: proc.Processes(cluster.Members)}, nil
 }
 
-func startCluster(ctx context.Context, g *proc.Group, world setting.Values) (*hzproc.Cluster, error) {
-	return hzproc.Start(ctx, g, world.Number(settingMembers), world.Time(settingSession))
-}
-
 func join(stage service.Stage, endpoints []string) service.Servers {
 	return &servers{stage: stage, accounts: endpoints}
 }
 
-// Observe implements service.Servers, as those below do. It returns when all members tell.
+// Observe returns when all members tell.
 func (s *servers) Observe(ctx context.Context) error {
 	s.account = newAccount(s.stage)
 	for _, addr := range s.accounts {

@@ -30,7 +30,7 @@ func Service() *service.Service {
 			Name: Name, About: "The lock service.", World: worldSettings, Client: clientSettings,
 			Nodes: nodes.Name + "[0-9]+", Check: check, Clash: clash, Own: own,
 		},
-		Faults: append(signals, &restartAll),
+		Faults: append(signals, restartAll),
 
 		Found: java.Found, Get: java.Get,
 		Where:   "members that gcsim starts",

@@ -49,8 +49,6 @@ type content struct {
 	ttl   time.Duration
 }
 
-func (c content) String() string { return fmt.Sprintf("%s %s\n", c.owner, c.ttl) }
-
 // readContent reads a lock file from its beginning. It is zero where its holder has not written it
 // yet.
 func readContent(f *os.File) (c content, err error) {

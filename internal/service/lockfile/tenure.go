@@ -28,7 +28,7 @@ func (t *tenure) ttl() time.Duration { return t.of.settings.Time(setting.TTL) }
 
 // touch writes to the file what it says already.
 func (t *tenure) touch() error {
-	if _, err := t.file.WriteAt([]byte(content{t.grant.Owner, t.ttl()}.String()), 0); err != nil {
+	if _, err := t.file.WriteAt(fmt.Appendf(nil, "%s %s\n", t.grant.Owner, t.ttl()), 0); err != nil {
 		return err
 	}
 	info, err := t.file.Stat()

@@ -13,57 +13,51 @@ import (
 const keyHeld = "the row of %s is held"
 
 // hold locks a row in a transaction of gcsim's own.
-var hold = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "hold KEY",
-		About: "Somebody who asks for no lock has the row of a key locked, as a report has or a person at a console, until \"let KEY go\".",
-		Check: func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
-			fact := fmt.Sprintf(keyHeld, step.Key)
-			switch {
-			case s.Variant.World.Storage.In != scenario.InService:
-				return "the data does not lie in MariaDB, and no key has a row there: it needs \"storage: {in: service}\""
-			case s.Facts[fact]:
-				return fact + " already"
-			}
-			s.Facts[fact] = true
-			return ""
-		},
-	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		return service.Noted(story, "somebody who asks for no lock has locked the row of "+step.Key, func() error {
-			if err := of.(*servers).hold(ctx, step.Key); err != nil {
-				return fmt.Errorf("hold the row of %s: %w", step.Key, err)
-			}
-			return nil
-		})
-	},
-}
-
-var letGo = service.Fault{
-	Form: scenario.Form{
-		Actor: scenario.ActorLab, Usage: "let KEY go",
-		About: "Nobody has the row of a key locked any more.",
-		Check: func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
-			fact := fmt.Sprintf(keyHeld, step.Key)
-			if !s.Facts[fact] {
-				return fmt.Sprintf("nobody holds the row of %s here: it needs a step \"gcsim: hold %[1]s\" before", step.Key)
-			}
-			s.Facts[fact] = false
-			return ""
-		},
-	},
-	Do: func(ctx context.Context, of service.Servers, story service.Story, step scenario.Step) error {
-		s, at := of.(*servers), story.Now()
-		conn := s.holds[step.Key]
-		delete(s.holds, step.Key)
-		defer conn.HangUp()
-		if _, err := conn.Run(ctx, "ROLLBACK"); err != nil {
-			return fmt.Errorf("let the row of %s go: %w", step.Key, err)
+var hold = service.NewFault(scenario.Form{
+	Usage: "hold KEY",
+	About: "Somebody who asks for no lock has the row of a key locked, as a report has or a person at a console, until \"let KEY go\".",
+	Check: func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
+		fact := fmt.Sprintf(keyHeld, step.Key)
+		switch {
+		case s.Variant.World.Storage.In != scenario.InService:
+			return "the data does not lie in MariaDB, and no key has a row there: it needs \"storage: {in: service}\""
+		case s.Facts[fact]:
+			return fact + " already"
 		}
-		story.Remark(at, "the row of "+step.Key+" is let go")
-		return nil
+		s.Facts[fact] = true
+		return ""
 	},
-}
+}, func(ctx context.Context, s *servers, story service.Story, step scenario.Step) error {
+	return service.Noted(story, "somebody who asks for no lock has locked the row of "+step.Key, func() error {
+		if err := s.hold(ctx, step.Key); err != nil {
+			return fmt.Errorf("hold the row of %s: %w", step.Key, err)
+		}
+		return nil
+	})
+})
+
+var letGo = service.NewFault(scenario.Form{
+	Usage: "let KEY go",
+	About: "Nobody has the row of a key locked any more.",
+	Check: func(s *scenario.Story, _ *scenario.ClientStory, step scenario.Step) string {
+		fact := fmt.Sprintf(keyHeld, step.Key)
+		if !s.Facts[fact] {
+			return fmt.Sprintf("nobody holds the row of %s here: it needs a step \"gcsim: hold %[1]s\" before", step.Key)
+		}
+		s.Facts[fact] = false
+		return ""
+	},
+}, func(ctx context.Context, s *servers, story service.Story, step scenario.Step) error {
+	at := story.Now()
+	conn := s.holds[step.Key]
+	delete(s.holds, step.Key)
+	defer conn.HangUp()
+	if _, err := conn.Run(ctx, "ROLLBACK"); err != nil {
+		return fmt.Errorf("let the row of %s go: %w", step.Key, err)
+	}
+	story.Remark(at, "the row of "+step.Key+" is let go")
+	return nil
+})
 
 // hold locks the row of a key, by a connection that keeps it.
 func (s *servers) hold(ctx context.Context, key string) error {

@@ -32,7 +32,7 @@ func serviceAt(url string) *service.Service {
 	return d.Made()
 }
 
-var faults = append(sqlservice.Faults(service.Nodes{Name: Name, One: "server of MariaDB", Many: "MariaDB"}), &hold, &letGo)
+var faults = append(sqlservice.Faults(service.Nodes{Name: Name, One: "server of MariaDB", Many: "MariaDB"}), hold, letGo)
 
 // find takes a URL with a user, a password and TLS where there are any.
 func find(where string) (*service.Service, []string, error) {

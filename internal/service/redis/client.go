@@ -143,11 +143,11 @@ func (w *asking) lock(ctx context.Context) (service.Tenure, error) {
 }
 
 func (w *asking) held(t lock.Tenure) service.Tenure {
-	return &held{service.Granted{Tenure: t}, w.client, w.scope}
+	return &held{service.Owned{Tenure: t}, w.client, w.scope}
 }
 
 type held struct {
-	service.Granted
+	service.Owned
 	of    *client
 	scope string
 }

@@ -81,7 +81,7 @@ func (c *Client) take(ctx context.Context, op, scope, in string, stands func(own
 		return nil, err
 	}
 	service.Stand(ctx, t.Grant().Owner)
-	return service.Granted{Tenure: t}, nil
+	return service.Owned{Tenure: t}, nil
 }
 
 type asking struct {

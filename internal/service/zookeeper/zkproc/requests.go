@@ -41,26 +41,16 @@ func (m *Member) waiting(ctx context.Context) (owners map[string]string, settled
 	if err != nil {
 		return nil, false, err
 	}
-	owners = ephemerals(said)
-	locks := make(map[string]bool)
-	for node := range owners {
-		locks[path.Dir(node)] = true
+	owners, locks := make(map[string]string), make(map[string]bool)
+	for session, node := range below(said) {
+		if strings.HasPrefix(node, "/") {
+			owners[node], locks[path.Dir(node)] = strings.TrimSuffix(session, ":"), true
+		}
 	}
 	if said, err = m.ask(ctx, "wchp"); err != nil {
 		return nil, false, err
 	}
 	return owners, watches(said, owners) == len(owners)-len(locks), nil
-}
-
-// ephemerals reads the answer to dump: which session has which of the nodes.
-func ephemerals(said string) map[string]string {
-	owners := make(map[string]string)
-	for session, node := range below(said) {
-		if strings.HasPrefix(node, "/") {
-			owners[node] = strings.TrimSuffix(session, ":")
-		}
-	}
-	return owners
 }
 
 // watches reads the answer to wchp. It counts the sessions that watch one of some nodes.

@@ -63,7 +63,9 @@ func Start(ctx context.Context, g *proc.Group, n int) (*Cluster, error) {
 	for i, addr := range clients {
 		name := fmt.Sprint("zookeeper", i+1)
 		m := &Member{Node: proc.Node{Group: g, Name: name, Addr: addr}, dir: filepath.Join(g.Dir, name)}
-		m.Args, m.Serves = m.args(), m.serves
+		m.Serves = m.serves
+		m.Args = slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
+			[]string{"-cp", filepath.Join(Libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
 		if err := m.configure(i+1, peers); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -114,11 +116,6 @@ func (m *Member) config() string { return filepath.Join(m.dir, "zoo.cfg") }
 var options = []string{
 	"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.jmx.log4j.disable=true",
 	"-Dzookeeper.forceSync=no", "-Dzookeeper.fastleader.maxNotificationInterval=200",
-}
-
-func (m *Member) args() []string {
-	return slices.Concat([]string{Arg, maven.Java()}, maven.ServerOptions("64m", m.dir, m.Name), options,
-		[]string{"-cp", filepath.Join(Libraries.Found(), "*"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.config()})
 }
 
 func (m *Member) serves(ctx context.Context) error {
