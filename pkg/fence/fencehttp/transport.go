@@ -7,6 +7,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/textproto"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // Transport is a client's http.RoundTripper that turns a server's refusal back
@@ -18,7 +21,10 @@ import (
 // Where there is no whole document, as with HEAD, the headers of the answer tell
 // of the refusal; its scope is then the one that the request named, if any.
 //
-// It does so against the advice of http.RoundTripper not to interpret answers:
+// A request whose scope has white space around it is not sent: net/http would take the
+// white space off, and the server would see another lock's name.
+//
+// It turns refusals into errors against the advice of http.RoundTripper not to interpret answers:
 // a refusal that a caller forgets to look for is a lost write.
 type Transport struct {
 	// Base does the work. Nil: http.DefaultTransport.
@@ -30,6 +36,12 @@ const maxProblem = 64 << 10
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := checkSent(req.Header[HeaderScope]); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // as a RoundTripper does also where it fails
+		}
+		return nil, err
+	}
 	base := t.Base
 	if base == nil {
 		base = http.DefaultTransport
@@ -65,4 +77,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(doc), body), body}
 	return resp, nil
+}
+
+// checkSent refuses scopes that net/http would change on the way.
+func checkSent(scopes []string) error {
+	for _, scope := range scopes {
+		if textproto.TrimString(scope) != scope {
+			return headerError(HeaderScope, fmt.Errorf("%w: %q begins or ends with white space; nothing was sent", fence.ErrInvalidScope, scope))
+		}
+	}
+	return nil
 }
