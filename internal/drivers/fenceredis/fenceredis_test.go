@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -72,6 +73,7 @@ func subject(t *testing.T, server *redisproc.Server) fencetest.Subject {
 		},
 		Second: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) { return again(s), nil },
 		Fail:   fail,
+		Idle:   time.Second,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/storage/kv"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -49,6 +50,7 @@ func (k Kind) Subject(t testing.TB, show func(kv.Engine) fencetest.Store, engine
 		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) { return open(Bounded(bound)) },
 		Restart:     again(k.Crash),
 		Second:      again(k.Second),
+		Idle:        time.Second, // no engine has a clock
 	}
 }
 
