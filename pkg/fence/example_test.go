@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -44,6 +45,42 @@ func ExampleMark_Admit() {
 	// Output:
 	// keep before the operation: {Token:35 Sequence:0 Shared:0}
 	// keep after it: {Token:35 Sequence:1 Shared:0}
+}
+
+// A service that is in use learns which clients would be refused, before it refuses any.
+func ExampleObserve() {
+	type client struct{} // the key of the client's name, which the authentication has found out
+	var mu sync.Mutex
+	seen := make(map[string]map[string]int) // by client and by what was seen, for the metrics
+	report := func(ctx context.Context, _ fence.Claim, refused error) {
+		what := "admitted"
+		switch {
+		case errors.Is(refused, fence.ErrStale):
+			what = "stale"
+		case errors.Is(refused, fence.ErrNoToken):
+			what = "missing"
+		case refused != nil:
+			what = "other"
+		}
+		name, _ := ctx.Value(client{}).(string)
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[name] == nil {
+			seen[name] = make(map[string]int)
+		}
+		seen[name][what]++
+	}
+	guard := fence.Observe(new(fence.Register), report) // later: new(fence.Register)
+
+	ask := func(name string, token fence.Token) error {
+		ctx := context.WithValue(context.Background(), client{}, name)
+		return guard.Do(ctx, fence.Claim{Scope: "/orders", Token: token}, func(context.Context) error { return nil })
+	}
+	fmt.Println(ask("billing", 34), ask("billing", 33), ask("reports", 0))
+	fmt.Println(seen)
+	// Output:
+	// <nil> <nil> <nil>
+	// map[billing:map[admitted:1 stale:1] reports:map[missing:1]]
 }
 
 // Readers share a lock, a writer has it alone: readers refuse each other nothing,

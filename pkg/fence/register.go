@@ -167,8 +167,12 @@ func (r *Register) Marks() iter.Seq2[string, Mark] {
 // effective is what counts for a scope whose own mark is m.
 func (r *Register) effective(m Mark) Mark { return m.Max(Mark{Token: r.Floor()}) }
 
-// take returns the scope of a name when it is the caller's alone.
+// take returns the scope of a name when it is the caller's alone. A ctx that is done is no
+// reason to add one: nobody would ever give it a mark.
 func (r *Register) take(ctx context.Context, name string) (*scope, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, notRun(name, err)
+	}
 	sh := r.shard(name)
 	for {
 		s := sh.get(name)
@@ -179,7 +183,7 @@ func (r *Register) take(ctx context.Context, name string) (*scope, error) {
 			}
 		}
 		if err := s.take(ctx); err != nil {
-			return nil, Definite.Wrap(fmt.Errorf("%w, in scope %q: %w", errNotRun, name, err))
+			return nil, notRun(name, err)
 		}
 		if !s.dropped { // which only whoever has the scope changes
 			return s, nil
@@ -187,6 +191,10 @@ func (r *Register) take(ctx context.Context, name string) (*scope, error) {
 		s.give()
 		sh.remove(name, s)
 	}
+}
+
+func notRun(scope string, err error) error {
+	return Definite.Wrap(fmt.Errorf("%w, in scope %q: %w", errNotRun, scope, err))
 }
 
 func (r *Register) shard(name string) *shard {

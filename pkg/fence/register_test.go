@@ -110,6 +110,26 @@ func TestBadClaimsTakeNoMemory(t *testing.T) {
 	}
 }
 
+// TestCanceledRequestsTakeNoMemory: a request that nobody waits for does not take the place of
+// another scope.
+func TestCanceledRequestsTakeNoMemory(t *testing.T) {
+	r := fence.Register{MaxScopes: 2}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, scope := range []string{"a", "b", "c"} {
+		err := r.Do(ctx, fence.Claim{Scope: scope, Token: 34}, nothing)
+		if !errors.Is(err, context.Canceled) || fence.OutcomeOf(err) != fence.Definite {
+			t.Errorf("scope %s: %v, outcome %v, want that it did not run", scope, err, fence.OutcomeOf(err))
+		}
+	}
+	if n := r.Len(); n != 0 {
+		t.Errorf("%d scopes, want none", n)
+	}
+	if err := r.Do(t.Context(), fence.Claim{Scope: "d", Token: 34}, nothing); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAdmittedPathDoesNotAllocate(t *testing.T) {
 	var r fence.Register
 	token, value := fence.Token(0), 0

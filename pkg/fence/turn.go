@@ -30,24 +30,25 @@ func (s *scope) set(m Mark) {
 	s.mark = m
 }
 
-// take waits until the scope is the caller's alone, or until ctx is done.
+// take waits until the scope is the caller's alone, or until ctx is done. Without a wait
+// the caller has it, done or not.
 func (s *scope) take(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.taken {
 		s.taken = true
 		s.mu.Unlock()
-	} else {
-		turn := make(chan struct{})
-		s.queue = append(s.queue, turn)
-		s.mu.Unlock()
-		select {
-		case <-turn:
-		case <-ctx.Done():
-			if s.leave(turn) {
-				return ctx.Err()
-			}
-			// The turn came at the same moment.
+		return nil
+	}
+	turn := make(chan struct{})
+	s.queue = append(s.queue, turn)
+	s.mu.Unlock()
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		if s.leave(turn) {
+			return ctx.Err()
 		}
+		// The turn came at the same moment.
 	}
 	if err := ctx.Err(); err != nil {
 		s.give()

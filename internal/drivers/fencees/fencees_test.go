@@ -123,6 +123,7 @@ func subject(addr string) fencetest.Subject {
 			return open(ctx, s.(store).name, nil)
 		},
 		Fail:     fail,
+		Idle:     time.Second,
 		MaxScope: 512,
 		Marks:    300,
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/namespace"
@@ -114,6 +115,7 @@ func TestLaws(t *testing.T) {
 			ns := s.(*store).ns
 			return &store{kv: namespace.NewKV(connect(t, server), ns), ns: ns}, nil
 		},
+		Idle: time.Second,
 		Restart: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) {
 			addr := server.Endpoint()
 			server.Close()

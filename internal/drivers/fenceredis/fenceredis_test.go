@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -72,6 +73,7 @@ func subject(t *testing.T, server *redisproc.Server) fencetest.Subject {
 		},
 		Second: func(_ context.Context, s fencetest.Store) (fencetest.Store, error) { return again(s), nil },
 		Fail:   fail,
+		Idle:   time.Second,
 	}
 }
 
@@ -122,6 +124,43 @@ func TestFailedCommand(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNothingIsDoneBesideAnError: where an error says that nothing was done, nothing was. A
+// command with more arguments than Lua takes comes after one that took place, and a command
+// makes a text of the mark, so that the sequence number cannot be kept.
+func TestNothingIsDoneBesideAnError(t *testing.T) {
+	for name, server := range redistest.Servers() {
+		t.Run(name, func(t *testing.T) {
+			s := fenceredis.Store{Client: redistest.Connect(t, server(t))}
+			set := fenceredis.Cmd("SET", "k", "v")
+			for what, command := range map[string]fenceredis.Command{
+				"9000 arguments":     fenceredis.Cmd("RPUSH", "list", numbers(9000)...),
+				"the mark is a text": fenceredis.Cmd("SET", "fence.mark:{/lock}", "text"),
+			} {
+				if err := s.Client.FlushAll(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+				_, err := s.Do(t.Context(), fence.Claim{Scope: "/lock", Token: 7, Sequence: 1}, set, command)
+				got, readErr := s.Client.Get(t.Context(), "k").Result()
+				if got != "v" || readErr != nil {
+					t.Fatalf("%s: k is %q, %v, want what was set before", what, got, readErr)
+				}
+				var failed *fenceredis.CommandError
+				if !errors.As(err, &failed) || failed.Done == 0 || fence.OutcomeOf(err) != fence.Unknown {
+					t.Errorf("%s: %v, outcome %v, want the error of a command, and unknown", what, err, fence.OutcomeOf(err))
+				}
+			}
+		})
+	}
+}
+
+func numbers(n int) []any {
+	args := make([]any, n)
+	for i := range args {
+		args[i] = i
+	}
+	return args
 }
 
 // TestAnswers: as go-redis has them, nothing among them.

@@ -35,6 +35,7 @@ func TestEach(t *testing.T) {
 				{"refused statement", testRefusedStatement},
 				{"damaged mark", testDamagedMark},
 				{"scope", testScope},
+				{"observe", testObserve},
 				{"update", testUpdate},
 				{"update, found rows", testUpdateFoundRows},
 				{"update, outcome", testUpdateOutcome},
@@ -409,6 +410,28 @@ func testDamagedMark(t *testing.T, s store) {
 }
 
 // testScope: of 1 to MaxScope bytes, whichever these are.
+// testObserve: what would be refused runs in a transaction of the store, and the mark stays.
+func testObserve(t *testing.T, s store) {
+	if err := s.Write(t.Context(), fence.Claim{Scope: "a", Token: 34}, "k", "new"); err != nil {
+		t.Fatal(err)
+	}
+	var seen []error
+	g := fence.Observe(s, func(_ context.Context, _ fence.Claim, refused error) { seen = append(seen, refused) })
+	for token, want := range map[fence.Token]error{0: fence.ErrNoToken, 33: fence.ErrStale} {
+		seen = nil
+		if err := g.Do(t.Context(), fence.Claim{Scope: "a", Token: token}, exec(put(s.Dialect), "k", token.String())); err != nil {
+			t.Errorf("token %d: %v", token, err)
+		}
+		got, _, err := s.read(t.Context(), s.DB, "k")
+		if got != token.String() || err != nil || len(seen) != 1 || !errors.Is(seen[0], want) {
+			t.Errorf("token %d: k is %q, %v; reported %v, want %v", token, got, err, seen, want)
+		}
+	}
+	if m, err := s.Mark(t.Context(), "a"); err != nil || m != (fence.Mark{Token: 34}) {
+		t.Errorf("mark %+v, %v", m, err)
+	}
+}
+
 func testScope(t *testing.T, s store) {
 	for _, scope := range []string{strings.Repeat("\xff", fencesql.MaxScope), "\x00", "\x00\x00", "a", "a ", "A"} {
 		if err := s.Do(t.Context(), fence.Claim{Scope: scope, Token: math.MaxInt64}, nothing); err != nil {

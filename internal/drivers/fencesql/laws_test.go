@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencelab/fencelab/internal/drivers/sqltest"
 	"github.com/fencelab/fencelab/pkg/fence"
@@ -155,6 +156,7 @@ func subject(server *sqltest.Database, options *sql.TxOptions) fencetest.Subject
 		},
 		Fail:  fail,
 		Marks: 300,
+		Idle:  time.Second,
 	}
 }
 

@@ -325,7 +325,10 @@ func TestRightStoragesPass(t *testing.T) {
 				return laws.Options{URLs: []string{url, url + "/"}}
 			},
 			speaks: laws.Speaks{Protocol: "/v1", Sequence: true, Shared: true, Marks: true, Batch: true, Duplicates: true, Parallel: true},
-			left:   []string{"AheadRefused", "FailureKeepsMark", "RestartKeepsBothMarks", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark", "SharedAheadRefused"},
+			left: []string{
+				"AheadInAnyOrder", "AheadRefused", "DoneContextDoesNothing", "FailureKeepsMark", "RestartKeepsAnyOrder", "RestartKeepsBothMarks",
+				"RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsMark", "SharedAheadRefused",
+			},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

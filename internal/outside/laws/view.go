@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/textproto"
 	"net/url"
 
 	"github.com/fencelab/fencelab/internal/outside/program"
@@ -71,12 +72,27 @@ func (s v1) Read(ctx context.Context, c fence.Claim, key string) (value string, 
 
 // do makes a request of a key. 404 answers a read of what is not there, and is a success of a delete.
 func (s v1) do(ctx context.Context, method string, c fence.Claim, key, body string) (program.Answer, error) {
+	if err := sendable(ctx, c); err != nil {
+		return program.Answer{}, err
+	}
 	e := Exchange{Method: method, Path: s.path(key), Header: s.header(c), Body: body}
 	a, err := s.client.ask(ctx, s.base, e)
 	if err != nil || a.Status == http.StatusNotFound && method != http.MethodPut {
 		return a, err
 	}
 	return a, s.outcome(e, c, a)
+}
+
+// sendable is why a request is not sent: nobody waits for it, or its scope would come to the
+// storage as another one.
+func sendable(ctx context.Context, c fence.Claim) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: a request whose context is done is not sent", fencetest.ErrNotApplicable)
+	}
+	if textproto.TrimString(c.Scope) != c.Scope {
+		return fmt.Errorf("%w: %q cannot be sent: a header has no white space around it", fence.ErrInvalidScope, c.Scope)
+	}
+	return nil
 }
 
 // outcome is what an answer means, to a read where the method is GET, else to a change.
@@ -88,7 +104,9 @@ func (v view) outcome(e Exchange, c fence.Claim, a program.Answer) error {
 		return fmt.Errorf("%w: %v", fence.ErrNoToken, a)
 	case a.Refused() && c.Token < 0:
 		return fmt.Errorf("%w: %v", fence.ErrInvalidToken, a)
-	case a.Refused() && c.Mode == fence.Shared && c.Sequence != 0:
+	case a.Refused() && c.Mode > fence.Shared:
+		return fmt.Errorf("%w: %v", fence.ErrInvalidMode, a)
+	case a.Refused() && (c.Sequence < 0 || c.Mode == fence.Shared && c.Sequence != 0):
 		return fmt.Errorf("%w: %v", fence.ErrInvalidSequence, a)
 	case a.Status == http.StatusPreconditionFailed && c.Token != 0:
 		return v.stale(c, a)
@@ -122,6 +140,8 @@ func cannot(what string) error {
 
 func (s contrib) Write(ctx context.Context, c fence.Claim, key, value string) error {
 	switch {
+	case ctx.Err() != nil:
+		return sendable(ctx, c)
 	case c.Scope != key:
 		return cannot("scope but the key")
 	case c.Sequence != 0:

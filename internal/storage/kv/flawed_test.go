@@ -20,13 +20,16 @@ import (
 func TestFlawsBreakTheirLaws(t *testing.T) {
 	for flaw, caught := range map[kv.Flaw][]string{
 		kv.FlawDiffers: {
-			"AheadRefused", "CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteRaisesMark",
-			"FirstClaimsAreOneStep", "LargestTokenAdmitted", "NewerTokenReplaces", "ReadRaisesMark", "ScopeGuardsAllItsKeys",
-			"ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
+			"AheadInAnyOrder", "AheadRefused", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep",
+			"CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep", "DeleteRaisesMark",
+			"DoneContextDoesNothing", "FirstClaimsAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
+			"NewerTokenReplaces", "ReadRaisesMark", "RequestsInAnyOrder", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
+			"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
 		},
 		kv.FlawForgetful: {
-			"CheckAndDeleteAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
-			"TimeKeepsMark",
+			"AheadInAnyOrder", "CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteKeepsMark",
+			"DeleteRaisesMark", "DoneContextDoesNothing", "KeyHasNoMark", "RequestsInAnyOrder", "SequenceOrdersDeletes",
+			"SequenceOutlivesOthers", "TimeKeepsMark", "UnknownModeRefused",
 		},
 	} {
 		s := fencetest.Subject{

@@ -58,7 +58,7 @@ type Option func(*options)
 type options struct{ http *http.Client }
 
 // HTTP is the client that sends the requests, such as one that knows a certificate or adds an
-// API key. Without this option it is http.DefaultClient.
+// API key. Without this option it is http.DefaultClient. Redirects are not followed.
 func HTTP(client *http.Client) Option { return func(o *options) { o.http = client } }
 
 // New returns a store in an index. address is the URL of a node, or of what stands before the

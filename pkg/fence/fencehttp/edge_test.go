@@ -251,6 +251,41 @@ func TestHeadersOfOuterMiddlewareStay(t *testing.T) {
 	}
 }
 
+// TestDeletedHeadersStayAway: what a handler takes away from the headers of outer
+// middleware does not come back.
+func TestDeletedHeadersStayAway(t *testing.T) {
+	h := fencehttp.Middleware(new(fence.Register), byPath)(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { w.Header().Del("Cache-Control") }))
+	w := httptest.NewRecorder()
+	w.Header().Set("Cache-Control", "public")
+	w.Header().Set("Vary", "Origin")
+	r := httptest.NewRequest(http.MethodPut, "/a", nil)
+	fencehttp.SetClaim(r.Header, fence.Claim{Token: 1})
+	h.ServeHTTP(w, r)
+	if h := w.Header(); h.Get("Cache-Control") != "" || h.Get("Vary") != "Origin" {
+		t.Errorf("the answer has the headers %v", h)
+	}
+}
+
+// TestMethodOverrideIsNoWayIn: a handler that goes by such a header gets no write without a
+// token.
+func TestMethodOverrideIsNoWayIn(t *testing.T) {
+	for _, header := range []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"} {
+		for method, needs := range map[string]bool{"DELETE": true, "put": true, "GET": false, "head": false} {
+			called := false
+			h := fencehttp.Middleware(new(fence.Register), byPath)(http.HandlerFunc(
+				func(http.ResponseWriter, *http.Request) { called = true }))
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodGet, "/a", nil)
+			r.Header.Set(header, method)
+			h.ServeHTTP(w, r)
+			if refused := w.Code == http.StatusPreconditionRequired; refused != needs || called == needs {
+				t.Errorf("%s: %s: status %d, handler called: %v, want a token needed: %v", header, method, w.Code, called, needs)
+			}
+		}
+	}
+}
+
 func TestCallersRequestStays(t *testing.T) {
 	var seen string
 	h := fencehttp.Middleware(new(fence.Register), byPath)(http.HandlerFunc(

@@ -119,6 +119,7 @@ func TestLaws(t *testing.T) {
 			reg := &fence.Register{Bound: func(fence.Claim) (fence.Token, error) { return bound, nil }}
 			return newRemote(serve(t, reg, byPath)), nil
 		},
+		Idle: time.Millisecond, // a Register has no clock
 	})
 }
 

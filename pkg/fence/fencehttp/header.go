@@ -121,9 +121,9 @@ func scopeFault(s string) string {
 func headerError(header string, err error) error { return fmt.Errorf("header %s: %w", header, err) }
 
 // SetClaim puts a claim into the headers of a request. What c leaves empty is
-// not sent. Nothing is checked: the server refuses a bad scope, but one with white
-// space around it cannot be sent at all, because net/http trims it, and the server
-// would see another lock's name.
+// not sent. Nothing is checked: the server refuses a bad scope. One with white space
+// around it cannot be sent at all, because net/http trims it, and the server would see
+// another lock's name; Transport refuses it.
 func SetClaim(h http.Header, c fence.Claim) {
 	if c.Token != 0 {
 		h.Set(HeaderToken, c.Token.String())

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/fencelab/fencelab/pkg/fence"
 )
@@ -36,7 +37,8 @@ const defaultMaxBody = 1 << 20
 // context that g hands to an operation.
 //
 // Requests that write (all methods but GET, HEAD, OPTIONS and TRACE) need a
-// token; one that reads may carry it and then raises the mark, but its sequence
+// token, also where a header such as X-HTTP-Method-Override names the method that
+// writes; one that reads may carry it and then raises the mark, but its sequence
 // number is ignored. A refusal is a problem document, and the handler is not
 // called. A duplicate is answered with 200 and Fencing-Duplicate: true, without a
 // body. A handler's status of 400 and over means that the operation failed: its
@@ -60,7 +62,7 @@ func Middleware(g fence.Guard, o Options) func(http.Handler) http.Handler {
 				writeError(w, err)
 				return
 			}
-			if safe(r.Method) {
+			if reads(r) {
 				if claim.Token == 0 {
 					next.ServeHTTP(w, r)
 					return
@@ -124,8 +126,28 @@ func (e *scopeError) Unwrap() error { return fence.ErrInvalidScope }
 
 // fenced reports whether a request writes, or shows anything of a claim.
 func fenced(r *http.Request) bool {
-	h := r.Header
-	return !safe(r.Method) || h[HeaderToken] != nil || h[HeaderScope] != nil || h[HeaderSequence] != nil || h[HeaderMode] != nil
+	return !reads(r) || claims(r.Header)
+}
+
+// claims reports whether a request shows anything of a claim.
+func claims(h http.Header) bool {
+	return h[HeaderToken] != nil || h[HeaderScope] != nil || h[HeaderSequence] != nil || h[HeaderMode] != nil
+}
+
+// overrides are the headers by which a handler may take a request for one of another method.
+var overrides = []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"}
+
+// reads reports whether a request has a method that reads, whichever of its methods the
+// handler goes by.
+func reads(r *http.Request) bool {
+	for _, name := range overrides {
+		for _, method := range r.Header.Values(name) {
+			if !safe(strings.ToUpper(method)) {
+				return false
+			}
+		}
+	}
+	return safe(r.Method)
 }
 
 func safe(method string) bool {
@@ -174,6 +196,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 }
 
 func (r *recorder) send(w http.ResponseWriter) {
+	clear(w.Header()) // r.header began with all of it, and the handler may have deleted some
 	maps.Copy(w.Header(), r.header)
 	if r.status != 0 {
 		w.WriteHeader(r.status)

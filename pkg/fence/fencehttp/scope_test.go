@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,22 @@ func TestAnyGuard(t *testing.T) {
 	h(txGuard{refuse: errors.New("disk full")}).ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable {
 		t.Errorf("a failure of the store is status %d", w.Code)
+	}
+}
+
+// TestObservedHandlerRuns: while a service only observes, its handler runs for each client.
+func TestObservedHandlerRuns(t *testing.T) {
+	var reasons []fencehttp.Reason
+	g := fence.Observe(new(fence.Register), func(_ context.Context, _ fence.Claim, refused error) {
+		reasons = append(reasons, fencehttp.ReasonOf(refused))
+	})
+	for _, token := range []fence.Token{34, 33, 0} {
+		if w, ran := ask(g, byPath, http.MethodPut, "/orders", fence.Claim{Token: token}); !ran || w.Code != http.StatusOK {
+			t.Errorf("token %d: status %d, the handler ran: %v", token, w.Code, ran)
+		}
+	}
+	if want := []fencehttp.Reason{"", fencehttp.ReasonStale, fencehttp.ReasonMissing}; !slices.Equal(reasons, want) {
+		t.Errorf("reported %q, want %q", reasons, want)
 	}
 }
 

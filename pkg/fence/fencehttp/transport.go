@@ -2,11 +2,15 @@ package fencehttp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/textproto"
+
+	"github.com/fencelab/fencelab/pkg/fence"
 )
 
 // Transport is a client's http.RoundTripper that turns a server's refusal back
@@ -18,7 +22,14 @@ import (
 // Where there is no whole document, as with HEAD, the headers of the answer tell
 // of the refusal; its scope is then the one that the request named, if any.
 //
-// It does so against the advice of http.RoundTripper not to interpret answers:
+// A request whose scope has white space around it is not sent: net/http would take the
+// white space off, and the server would see another lock's name.
+//
+// A redirect is followed where the method and the host stay the same. Otherwise a write
+// would become a read whose success passes for that of the write, or another host would
+// get the token.
+//
+// It turns refusals into errors against the advice of http.RoundTripper not to interpret answers:
 // a refusal that a caller forgets to look for is a lost write.
 type Transport struct {
 	// Base does the work. Nil: http.DefaultTransport.
@@ -30,11 +41,13 @@ const maxProblem = 64 << 10
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	base := t.Base
-	if base == nil {
-		base = http.DefaultTransport
+	if err := cmp.Or(checkSent(req.Header[HeaderScope]), checkRedirected(req)); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // as a RoundTripper does also where it fails
+		}
+		return nil, err
 	}
-	resp, err := base.RoundTrip(req)
+	resp, err := t.base().RoundTrip(req)
 	if err != nil {
 		return resp, err
 	}
@@ -65,4 +78,42 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(doc), body), body}
 	return resp, nil
+}
+
+// CloseIdleConnections closes those of Base, for the method of http.Client with this name.
+func (t *Transport) CloseIdleConnections() {
+	if closer, can := t.base().(interface{ CloseIdleConnections() }); can {
+		closer.CloseIdleConnections()
+	}
+}
+
+func (t *Transport) base() http.RoundTripper {
+	if t.Base == nil {
+		return http.DefaultTransport
+	}
+	return t.Base
+}
+
+// checkRedirected refuses a request with a claim to which a redirect has led, and that is
+// another one than what was redirected.
+func checkRedirected(req *http.Request) error {
+	if req.Response == nil || !claims(req.Header) {
+		return nil
+	}
+	before := req.Response.Request
+	if before != nil && before.Method == req.Method && before.URL.Scheme == req.URL.Scheme && before.URL.Host == req.URL.Host {
+		return nil
+	}
+	return fence.Unknown.Wrap(fmt.Errorf("fencehttp: status %d leads to %s %s, which another method or host makes another request: not followed; what became of the first one is not known",
+		req.Response.StatusCode, req.Method, req.URL.Redacted()))
+}
+
+// checkSent refuses scopes that net/http would change on the way.
+func checkSent(scopes []string) error {
+	for _, scope := range scopes {
+		if textproto.TrimString(scope) != scope {
+			return headerError(HeaderScope, fmt.Errorf("%w: %q begins or ends with white space; nothing was sent", fence.ErrInvalidScope, scope))
+		}
+	}
+	return nil
 }

@@ -5,7 +5,8 @@
 -- the number of its further arguments, and these.
 --
 -- Returns {mark, 'refused'}, or {nil, answers}, or, where a command failed, {nil, answers of
--- those before it, its error}.
+-- those before it, its error}. What keeps the sequence number counts as the last command. The
+-- script itself fails only before the mark is raised: its error says that nothing was done.
 --
 -- Numbers stay decimal texts: Lua's are doubles, and confuse neighbours above 2^53.
 
@@ -49,6 +50,18 @@ else
 	end
 end
 
+-- Lua does not unpack more arguments than its stack holds.
+local function run(arguments)
+	local ran, answer = pcall(function() return redis.pcall(unpack(arguments)) end)
+	if not ran then
+		return nil, 'ERR ' .. tostring(answer)
+	end
+	if type(answer) == 'table' and answer.err then
+		return nil, answer.err
+	end
+	return answer, nil
+end
+
 local answers = {}
 local next = 4
 for i = 2, #KEYS do
@@ -58,13 +71,16 @@ for i = 2, #KEYS do
 		arguments[#arguments + 1] = ARGV[n]
 	end
 	next = last + 1
-	local answer = redis.pcall(unpack(arguments))
-	if type(answer) == 'table' and answer.err then
-		return {false, answers, answer.err}
+	local answer, err = run(arguments)
+	if err then
+		return {false, answers, err}
 	end
 	answers[#answers + 1] = answer
 end
 if sequence ~= '0' then
-	redis.call('HSET', KEYS[1], 'sequence', sequence)
+	local _, err = run({'HSET', KEYS[1], 'sequence', sequence})
+	if err then
+		return {false, answers, err}
+	end
 end
 return {false, answers}

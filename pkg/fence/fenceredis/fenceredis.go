@@ -31,6 +31,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,7 +101,7 @@ type Store struct {
 // the truth.
 //
 // In a cluster all keys begin with Tag of the claim's scope. A command has up to some
-// thousand arguments, which is as much as Lua takes.
+// thousand arguments, which is as much as Lua takes. One with more fails as a *CommandError.
 func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]any, error) {
 	if err := s.check(ctx, c); err != nil {
 		return nil, err
@@ -115,10 +116,11 @@ func (s Store) Do(ctx context.Context, c fence.Claim, commands ...Command) ([]an
 	if err != nil {
 		return nil, failed(fmt.Sprintf("scope %q, token %d", c.Scope, c.Token), err)
 	}
-	return answered(c, commands, said)
+	return answered(c, append(slices.Clip(commands), Cmd("HSET", keys[0])), said)
 }
 
-// answered reads what the script said.
+// answered reads what the script said of the commands, the last of which keeps the sequence
+// number.
 func answered(c fence.Claim, commands []Command, said []any) ([]any, error) {
 	if len(said) < 2 {
 		return nil, fmt.Errorf("fenceredis: scope %q: the script said %v, and this is no Redis", c.Scope, said)

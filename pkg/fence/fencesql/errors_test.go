@@ -40,6 +40,7 @@ func TestCodes(t *testing.T) {
 		{&mysqlError{1020}, true, true},
 		{&mysqlError{1205}, false, true},
 		{&mysqlError{1062}, false, true},
+		{&mysqlError{1290}, false, true}, // the server is read-only
 		{&mysqlError{1053}, false, false},
 		{&mysqlError{1180}, false, false},
 		{sqliteError(5), true, true},

@@ -60,14 +60,13 @@ func (s *correct) Delete(ctx context.Context, c fence.Claim, key string) error {
 	return s.register.Do(ctx, c, func(context.Context) error { s.unset(key); return nil })
 }
 
-func (s *correct) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
-	if c.Token != 0 {
-		if err := s.register.Do(ctx, c, nothing); err != nil {
-			return "", false, err
-		}
+func (s *correct) Read(ctx context.Context, c fence.Claim, key string) (v string, ok bool, err error) {
+	if c.Token == 0 {
+		v, ok = s.get(key)
+		return v, ok, nil
 	}
-	v, ok := s.get(key)
-	return v, ok, nil
+	err = s.register.Do(ctx, c, func(context.Context) error { v, ok = s.get(key); return nil })
+	return v, ok, err
 }
 
 // writes is a store whose Write is replaced.
@@ -229,8 +228,10 @@ func (s twoSteps) Read(ctx context.Context, c fence.Claim, key string) (v string
 	}
 	look() // and the check only afterwards
 	gap()
-	err = s.register.Do(ctx, c, nothing)
-	return v, ok, err
+	if err := s.register.Do(ctx, c, nothing); err != nil {
+		return "", false, err
+	}
+	return v, ok, nil
 }
 
 // locks is a store with a mark for each scope and many locks. lock has the one of a request.
@@ -471,16 +472,23 @@ func (s doneAlready) fail(c fence.Claim, key, value string) error {
 }
 
 func TestCorrectStoreObeysAllLaws(t *testing.T) {
-	fencetest.Run(t, subject(func() fencetest.Store { return newCorrect() }))
-	fencetest.Run(t, subject(func() fencetest.Store { return newByHand(rule) }))
+	for _, open := range []func() fencetest.Store{
+		func() fencetest.Store { return newCorrect() },
+		func() fencetest.Store { return newByHand(rule) },
+	} {
+		s := subject(open)
+		s.Idle = time.Millisecond
+		fencetest.Run(t, s)
+	}
 }
 
-// TestBrokenStoresAreCaught shows each broken store to the whole suite: the laws
-// that it breaks must say so, and no other may.
-func TestBrokenStoresAreCaught(t *testing.T) {
-	byRule := func(admit func(fence.Mark, fence.Claim) (fence.Mark, error)) func() fencetest.Store {
-		return func() fencetest.Store { return newByHand(admit) }
-	}
+// byRule opens stores with a rule of their own.
+func byRule(admit func(fence.Mark, fence.Claim) (fence.Mark, error)) func() fencetest.Store {
+	return func() fencetest.Store { return newByHand(admit) }
+}
+
+// brokenStores are broken also where there are no shared claims, which they do not know.
+func brokenStores() []broken {
 	with := func(change func(*byHand)) func() fencetest.Store {
 		return func() fencetest.Store {
 			s := newByHand(rule)
@@ -497,28 +505,25 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	naming := func(f func(fence.Claim, string) string) func() fencetest.Store {
 		return with(func(s *byHand) { s.name = f })
 	}
-	for _, tt := range []struct {
-		name   string
-		open   func() fencetest.Store
-		caught []string
-		change func(*fencetest.Subject)
-	}{
+	return []broken{
 		{
 			name: "check and write in two steps",
 			open: func() fencetest.Store { return twoSteps{newCorrect(), write} },
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "FirstClaimsAreOneStep",
-				"ProcessesShareTheStep", "ScopeIsOneStep",
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep",
+				"ProcessesShareEveryStep", "ProcessesShareTheStep", "ScopeIsOneStep",
 			},
 		},
 		{
 			name:   "check and delete in two steps",
 			open:   func() fencetest.Store { return twoSteps{newCorrect(), remove} },
+			change: alone,
 			caught: []string{"CheckAndDeleteAreOneStep"},
 		},
 		{
 			name:   "a read looks first and is checked afterwards",
 			open:   func() fencetest.Store { return twoSteps{newCorrect(), read} },
+			change: alone,
 			caught: []string{"CheckAndReadAreOneStep"},
 		},
 		{
@@ -532,16 +537,21 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			caught: []string{"FirstClaimsAreOneStep"},
 		},
 		{
-			name:   "reads are answered from a cache",
-			open:   func() fencetest.Store { return &cached{correct: newCorrect()} },
-			caught: []string{"ReadRaisesMark", "StaleReadRefused"},
+			name:    "reads are answered from a cache",
+			open:    func() fencetest.Store { return &cached{correct: newCorrect()} },
+			perhaps: []string{"CrowdIsOneStep"},
+			caught: []string{
+				"CheckAndOlderReadAreOneStep", "ProcessesShareEveryStep", "ReadRaisesMark", "StaleReadRefused",
+			},
 		},
 		{
 			name: "a read without a token forgets the mark",
 			open: func() fencetest.Store { return forgetful{newByHand(rule)} },
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "FirstClaimsAreOneStep",
-				"ProcessesShareTheStep", "ScopeIsOneStep", "StaleReadRefused", "UnfencedReadAllowed",
+				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
+				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DoneContextDoesNothing", "FirstClaimsAreOneStep",
+				"InvalidSequenceRefused", "ProcessesShareEveryStep", "ProcessesShareTheStep", "ScopeIsOneStep",
+				"StaleReadRefused", "UnfencedReadAllowed",
 			},
 		},
 		{
@@ -568,7 +578,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 					return next, err
 				})
 			},
-			caught: []string{"ScopesAreIndependent", "ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "ScopesAreIndependent", "ScopesAreNotConfused"},
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
 		},
 		{
@@ -580,7 +590,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 				return next, err
 			}),
-			caught: []string{"TokensCompareAsNumbers"},
+			caught: []string{"TokensCompareAsNumbers", "UnknownModeRefused"},
 			change: func(s *fencetest.Subject) { s.NoSequence = true },
 		},
 		{
@@ -599,14 +609,16 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			caught: []string{"RestartKeepsManyMarks"},
 		},
 		{
-			name:   "two processes with marks of their own",
-			open:   func() fencetest.Store { return process{newCorrect()} },
-			caught: []string{"ProcessesShareMarks", "ProcessesShareTheStep"},
+			name: "two processes with marks of their own",
+			open: func() fencetest.Store { return process{newCorrect()} },
+			caught: []string{
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep",
+			},
 		},
 		{
 			name:   "two processes with a gap between them",
 			open:   func() fencetest.Store { return opened{newCorrect()} },
-			caught: []string{"ProcessesShareTheStep"},
+			caught: []string{"ProcessesShareEveryStep", "ProcessesShareTheStep"},
 		},
 		{
 			name: "a delete does not raise the mark",
@@ -617,7 +629,9 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return kept(r)
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "DeleteRaisesMark", "RestartKeepsEveryMark", "SequenceOrdersDeletes",
+				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteRaisesMark", "DoneContextDoesNothing",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "RestartKeepsEveryMark", "SequenceOrdersDeletes",
+				"UnknownModeRefused",
 			},
 		},
 		{
@@ -628,7 +642,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 				return kept(r)
 			}),
-			caught: []string{"DeleteRaisesMark", "RestartKeepsEveryMark"},
+			caught: []string{"DeleteRaisesMark", "ProcessesShareMarks", "RestartKeepsEveryMark"},
 		},
 		{
 			name: "a stale delete lowers the mark",
@@ -638,7 +652,10 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 				return kept(r)
 			}),
-			caught: []string{"CheckAndDeleteAreOneStep", "RefusalKeepsMark", "SequenceOrdersDeletes"},
+			caught: []string{
+				"CheckAndDeleteAreOneStep", "ProcessesShareEveryStep", "ProcessesShareMarks", "RefusalKeepsMark",
+				"SequenceOrdersDeletes",
+			},
 		},
 		{
 			name: "a stale read lowers the mark",
@@ -648,7 +665,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 				return kept(r)
 			}),
-			caught: []string{"RefusalKeepsMark"},
+			caught: []string{"CheckAndOlderReadAreOneStep", "ProcessesShareEveryStep", "RefusalKeepsMark"},
 		},
 		{
 			name:   "the mark of a read is in memory only",
@@ -672,12 +689,12 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 					c.Sequence = 0
 				}
 			}),
-			caught: []string{"SequenceOrdersDeletes"},
+			caught: []string{"InvalidSequenceRefused", "ProcessesShareMarks", "SequenceOrdersDeletes"},
 		},
 		{
 			name:   "sequence numbers go through 32 bits",
 			open:   taking(func(_ string, c *fence.Claim) { c.Sequence = int64(uint32(c.Sequence)) }),
-			caught: []string{"SequenceHas64Bits"},
+			caught: []string{"InvalidSequenceRefused", "SequenceHas64Bits"},
 		},
 		{
 			name:   "a sequence for each key",
@@ -703,7 +720,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			open: func() fencetest.Store {
 				s, last := newByHand(rule), time.Now()
 				s.take = func(string, *fence.Claim) {
-					if time.Since(last) > 500*time.Millisecond {
+					if time.Since(last) > 5*time.Second {
 						clear(s.marks)
 					}
 					last = time.Now()
@@ -715,7 +732,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 		{
 			name:   "scopes are folded in case",
 			open:   naming(func(c fence.Claim, _ string) string { return strings.ToLower(c.Scope) }),
-			caught: []string{"ScopesAreNotConfused"},
+			caught: []string{"OddScopesAreApart", "ScopesAreNotConfused"},
 		},
 		{
 			name:   "scopes are cut",
@@ -743,11 +760,12 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteRaisesMark",
-				"FailureKeepsMark", "FirstClaimsAreOneStep", "LargestTokenAdmitted", "NewerTokenReplaces",
-				"ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark",
-				"ScopeGuardsAllItsKeys", "ScopeIsOneStep", "SequenceEndsWithTenure", "StaleWriteRefused",
-				"TokensCompareAsNumbers",
+				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
+				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "DeleteRaisesMark", "DoneContextDoesNothing",
+				"FailureKeepsMark", "FirstClaimsAreOneStep", "InvalidSequenceRefused", "LargestTokenAdmitted",
+				"NewerTokenReplaces", "ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep",
+				"ReadRaisesMark", "RestartKeepsEveryMark", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
+				"SequenceEndsWithTenure", "StaleWriteRefused", "TokensCompareAsNumbers",
 			},
 		},
 		{
@@ -759,8 +777,10 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return kept(r)
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark", "RestartKeepsEveryMark",
-				"RestartKeepsManyMarks", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
+				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "DeleteKeepsMark", "DeleteRaisesMark",
+				"DoneContextDoesNothing", "KeyHasNoMark", "ProcessesShareEveryStep", "ProcessesShareMarks",
+				"RestartKeepsEveryMark", "RestartKeepsManyMarks", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+				"TimeKeepsMark", "UnknownModeRefused",
 			},
 		},
 		{
@@ -782,11 +802,12 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"DeleteKeepsMark", "DeleteRaisesMark", "EqualTokenAdmitted", "ReadRaisesMark", "RefusalChangesNothing",
-				"RefusalKeepsMark", "RestartKeepsManyMarks", "RestartKeepsMark", "ScopeAndKeyAreApart",
-				"ScopeGuardsAllItsKeys", "ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits",
-				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleReadRefused", "TimeKeepsMark",
-				"UnfencedReadAllowed",
+				"DeleteKeepsMark", "DeleteRaisesMark", "EqualTokenAdmitted", "InvalidSequenceRefused", "KeyHasNoMark",
+				"ReadRaisesMark", "RefusalChangesNothing", "RefusalKeepsMark", "RestartKeepsManyMarks",
+				"RestartKeepsMark", "ScopeAndKeyAreApart", "ScopeGuardsAllItsKeys", "ScopesAreIndependent",
+				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceOrders", "SequenceOrdersDeletes",
+				"SequenceOutlivesOthers", "StaleReadRefused", "TimeKeepsMark", "UnfencedReadAllowed",
+				"UnknownModeRefused",
 			},
 		},
 		{
@@ -797,7 +818,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 				return fence.Mark{Token: r.claim.Token + 1}
 			}),
-			caught: []string{"EqualTokenAdmitted", "ReadRaisesMark", "SequenceOutlivesOthers"},
+			caught: []string{"EqualTokenAdmitted", "KeyHasNoMark", "ReadRaisesMark", "SequenceOutlivesOthers"},
 		},
 		{
 			name: "an empty value is not checked",
@@ -833,14 +854,17 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			name: "reads ignore the token",
 			open: func() fencetest.Store { s := newByHand(rule); s.deafReads = true; return s },
 			caught: []string{
-				"CheckAndReadAreOneStep", "InvalidTokenRefused", "ProcessesShareMarks", "ReadRaisesMark", "RestartKeepsEveryMark",
-				"StaleReadRefused",
+				"CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep", "DoneContextDoesNothing", "InvalidTokenRefused",
+				"ProcessesShareEveryStep", "ProcessesShareMarks", "ReadRaisesMark", "RefusedReadTellsNothing",
+				"RestartKeepsEveryMark", "StaleReadRefused", "TimeKeepsMark", "UnknownModeRefused",
 			},
 		},
 		{
-			name:   "a mark per key",
-			open:   naming(func(_ fence.Claim, key string) string { return key }),
-			caught: []string{"DeleteRaisesMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure"},
+			name: "a mark per key",
+			open: naming(func(_ fence.Claim, key string) string { return key }),
+			caught: []string{
+				"DeleteRaisesMark", "KeyHasNoMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep", "SequenceIsOfTheTenure",
+			},
 		},
 		{
 			name: "one mark for all locks",
@@ -856,8 +880,8 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 			},
 			caught: []string{
-				"ManyMarksStay", "RestartKeepsEveryMark", "RestartKeepsManyMarks", "ScopeAndKeyAreApart",
-				"ScopesAreIndependent", "ScopesAreNotConfused",
+				"KeyHasNoMark", "ManyMarksStay", "OddScopesAreApart", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
+				"ScopeAndKeyAreApart", "ScopesAreIndependent", "ScopesAreNotConfused",
 			},
 		},
 		{
@@ -881,9 +905,10 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return first, nil
 			}),
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "FirstClaimsAreOneStep",
-				"ManyMarksStay", "ProcessesShareTheStep", "RestartKeepsManyMarks", "ScopeIsOneStep", "ScopesAreNotConfused",
-				"TokensCompareAsNumbers",
+				"CheckAndDeleteAreOneStep", "CheckAndOlderReadAreOneStep", "CheckAndReadAreOneStep",
+				"CheckAndWriteAreOneStep", "CrowdIsOneStep", "FirstClaimsAreOneStep", "ManyMarksStay",
+				"OddScopesAreApart", "ProcessesShareEveryStep", "ProcessesShareTheStep", "RestartKeepsManyMarks",
+				"ScopeIsOneStep", "ScopesAreNotConfused", "TokensCompareAsNumbers",
 			},
 		},
 		{
@@ -914,8 +939,9 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				return m.Admit(c)
 			}),
 			caught: []string{
-				"ProcessesShareMarks", "RestartKeepsMark", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure",
-				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers",
+				"InvalidSequenceRefused", "KeyHasNoMark", "ProcessesShareMarks", "RestartKeepsMark",
+				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceOrders",
+				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "TimeKeepsMark",
 			},
 		},
 		{
@@ -968,29 +994,55 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}}
 			},
 			caught: []string{
-				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "DeleteKeepsMark",
-				"DeleteRaisesMark", "FirstClaimsAreOneStep", "InvalidTokenRefused", "LargestTokenAdmitted",
-				"MissingTokenRefused", "ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark",
-				"RefusalChangesNothing", "RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep",
-				"ScopesAreIndependent", "SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure",
-				"SequenceOrders", "SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused",
-				"TokensCompareAsNumbers",
+				"CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndWriteAreOneStep", "CrowdIsOneStep",
+				"DeleteKeepsMark", "DeleteRaisesMark", "FirstClaimsAreOneStep", "InvalidSequenceRefused",
+				"InvalidTokenRefused", "LargestTokenAdmitted", "MissingTokenRefused", "ProcessesShareEveryStep",
+				"ProcessesShareMarks", "ProcessesShareTheStep", "ReadRaisesMark", "RefusalChangesNothing",
+				"RestartKeepsMark", "ScopeGuardsAllItsKeys", "ScopeIsOneStep", "ScopesAreIndependent",
+				"SequenceDropsDuplicates", "SequenceHas64Bits", "SequenceIsOfTheTenure", "SequenceOrders",
+				"SequenceOrdersDeletes", "SequenceOutlivesOthers", "StaleWriteRefused", "TokensCompareAsNumbers",
+				"UnknownModeRefused",
 			},
 		},
-	} {
+	}
+}
+
+// TestBrokenStoresAreCaught shows each broken store to the whole suite: the laws
+// that it breaks must say so, and no other may.
+func TestBrokenStoresAreCaught(t *testing.T) {
+	for _, tt := range brokenStores() {
 		t.Run(tt.name, func(t *testing.T) {
-			s := subject(tt.open)
-			s.NoShared = true // see TestStoresBrokenForSharedClaimsAreCaught
-			if tt.change != nil {
-				tt.change(&s)
-			}
-			mustBeCaught(t, s, tt.caught)
+			s := tt.subject()
+			s.NoShared = true
+			mustBeCaught(t, s, tt)
 		})
 	}
 }
 
+// broken is a store that is broken, and the laws that it breaks.
+type broken struct {
+	name   string
+	open   func() fencetest.Store
+	change func(*fencetest.Subject) // may be nil
+	caught []string
+	// perhaps are laws that catch it by chance.
+	perhaps []string
+}
+
+func (b broken) subject() fencetest.Subject {
+	s := subject(b.open)
+	if b.change != nil {
+		b.change(&s)
+	}
+	return s
+}
+
+// walks are the laws that find much of what other laws find. Their word counts where no
+// other law has one.
+var walks = []string{"RequestsInAnyOrder", "ProcessesShareAnyOrder", "RestartKeepsAnyOrder", "AheadInAnyOrder"}
+
 // mustBeCaught shows a broken store to all laws that it says it obeys.
-func mustBeCaught(t *testing.T, s fencetest.Subject, by []string) {
+func mustBeCaught(t *testing.T, s fencetest.Subject, b broken) {
 	t.Helper()
 	caught := make(map[string]error)
 	for _, law := range fencetest.Laws {
@@ -1000,8 +1052,14 @@ func mustBeCaught(t *testing.T, s fencetest.Subject, by []string) {
 			}
 		})
 	}
-	if got := slices.Sorted(maps.Keys(caught)); !slices.Equal(got, by) {
-		t.Errorf("caught by %q\nwant      %q\n%v", got, by, caught)
+	got := slices.Sorted(maps.Keys(caught))
+	others := slices.DeleteFunc(slices.Clone(got), func(name string) bool { return slices.Contains(walks, name) })
+	if len(others) > 0 {
+		got = others
+	}
+	got = slices.DeleteFunc(got, func(name string) bool { return slices.Contains(b.perhaps, name) })
+	if !slices.Equal(got, b.caught) {
+		t.Errorf("caught by %q\nwant      %q\n%v", got, b.caught, caught)
 	}
 }
 
@@ -1012,6 +1070,7 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 		NoShared:   true,
 		Terse:      true,
 	}
+	s.Idle = time.Millisecond
 	var skipped []string
 	for _, law := range fencetest.Laws {
 		if err := law.Check(t.Context(), s); errors.Is(err, fencetest.ErrNotApplicable) {
@@ -1022,8 +1081,9 @@ func TestMissingAbilitiesAreNamed(t *testing.T) {
 	}
 	want := []string{
 		"SequenceOrders", "SequenceDropsDuplicates", "SequenceEndsWithTenure", "SequenceIsOfTheTenure", "SequenceHas64Bits",
-		"SequenceOrdersDeletes", "SequenceOutlivesOthers", "RestartKeepsMark", "RestartKeepsEveryMark", "RestartKeepsManyMarks",
-		"ProcessesShareMarks", "ProcessesShareTheStep", "FailureKeepsMark", "AheadRefused", "SharedClaimsShare", "StaleSharedRefused",
+		"SequenceOrdersDeletes", "SequenceOutlivesOthers", "SequenceOutlivesShared", "InvalidSequenceRefused", "RestartKeepsMark",
+		"RestartKeepsEveryMark", "RestartKeepsManyMarks", "RestartKeepsAnyOrder", "ProcessesShareMarks", "ProcessesShareTheStep",
+		"ProcessesShareEveryStep", "ProcessesShareAnyOrder", "FailureKeepsMark", "AheadRefused", "AheadInAnyOrder", "SharedClaimsShare", "StaleSharedRefused",
 		"SharedRaisesMark", "SharedMarkStays", "SharedMarkIsNoExclusiveOne", "SharedHasNoSequence", "SharedIsOneStep",
 		"RestartKeepsBothMarks", "ProcessesShareBothMarks", "SharedAheadRefused", "RefusalNamesTheMode", "RefusalNamesBothTokens",
 	}
@@ -1042,6 +1102,7 @@ func (noDeletes) Delete(context.Context, fence.Claim, string) error {
 // TestRequestsThatCannotBeMade: laws that need one are left out, and no others.
 func TestRequestsThatCannotBeMade(t *testing.T) {
 	s := subject(func() fencetest.Store { return noDeletes{newCorrect()} })
+	s.Idle = time.Millisecond
 	var left []string
 	for _, law := range fencetest.Laws {
 		if err := law.Check(t.Context(), s); errors.Is(err, fencetest.ErrNotApplicable) {

@@ -42,87 +42,81 @@ func (s forgetsShared) crash() fencetest.Store {
 	return s
 }
 
-// TestStoresBrokenForSharedClaimsAreCaught: these obey all laws of exclusive
-// claims, but for the last one.
-func TestStoresBrokenForSharedClaimsAreCaught(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		admit  func(m fence.Mark, c fence.Claim) (fence.Mark, error)
-		change func(*fencetest.Subject)
-		caught []string
-	}{
+// brokenForShared obey all laws of exclusive claims, but for the last one.
+func brokenForShared() []broken {
+	return []broken{
 		{
 			name: "one mark for both modes",
-			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 				c.Mode = fence.Exclusive
 				return m.Admit(c)
-			},
+			}),
 			caught: []string{
-				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedClaimsShare", "SharedHasNoSequence",
-				"SharedMarkIsNoExclusiveOne", "SharedMarkStays",
+				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedClaimsShare",
+				"SharedHasNoSequence", "SharedMarkIsNoExclusiveOne", "SharedMarkStays", "UnknownModeRefused",
 			},
 		},
 		{
 			name: "shared claims are not checked",
-			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 				if c.Mode == fence.Shared && c.Token > 0 && c.Sequence == 0 {
 					return m.Max(fence.Mark{Shared: c.Token}), nil
 				}
 				return m.Admit(c)
-			},
+			}),
 			caught: []string{
-				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedIsOneStep", "SharedMarkIsNoExclusiveOne",
-				"StaleSharedRefused",
+				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RefusedReadTellsNothing", "RestartKeepsBothMarks",
+				"SharedIsOneStep", "SharedMarkIsNoExclusiveOne", "StaleSharedRefused",
 			},
 		},
 		{
 			name: "shared claims leave no mark",
-			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 				next, err := m.Admit(c)
 				next.Shared = 0
 				return next, err
-			},
+			}),
 			caught: []string{
-				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedIsOneStep", "SharedMarkIsNoExclusiveOne",
-				"SharedMarkStays", "SharedRaisesMark",
+				"ProcessesShareBothMarks", "RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedIsOneStep",
+				"SharedMarkIsNoExclusiveOne", "SharedMarkStays", "SharedRaisesMark", "TimeKeepsMark",
 			},
 		},
 		{
 			name: "the last shared token is the mark, and not the highest",
-			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 				next, err := m.Admit(c)
 				if err == nil && c.Mode == fence.Shared {
 					next.Shared = c.Token
 				}
 				return next, err
-			},
+			}),
 			caught: []string{"ProcessesShareBothMarks", "RestartKeepsBothMarks", "SharedMarkStays"},
 		},
 		{
 			name: "shared claims may have a sequence number",
-			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 				if c.Mode == fence.Shared {
 					c.Sequence = 0
 				}
 				return m.Admit(c)
-			},
+			}),
 			caught: []string{"SharedHasNoSequence"},
 		},
 		{
 			name: "the refusal does not say the mode",
-			admit: func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
+			open: byRule(func(m fence.Mark, c fence.Claim) (fence.Mark, error) {
 				next, err := m.Admit(c)
 				var stale *fence.StaleError
 				if errors.As(err, &stale) {
 					stale.MarkMode = fence.Exclusive
 				}
 				return next, err
-			},
+			}),
 			caught: []string{"RefusalNamesTheMode"},
 		},
 		{
 			name: "a refused writer leaves the readers' mark as its own",
-			change: opens(func() fencetest.Store {
+			open: func() fencetest.Store {
 				s := newByHand(rule)
 				s.keep = func(r request) fence.Mark {
 					if errors.Is(r.err, fence.ErrStale) && r.before.Shared > 0 && r.claim.Mode == fence.Exclusive {
@@ -131,26 +125,27 @@ func TestStoresBrokenForSharedClaimsAreCaught(t *testing.T) {
 					return kept(r)
 				}
 				return s
-			}),
+			},
 			caught: []string{"RefusalNamesTheMode", "RestartKeepsBothMarks", "SharedMarkIsNoExclusiveOne"},
 		},
 		{
 			name:   "a shared read looks first and is checked afterwards",
-			change: opens(func() fencetest.Store { return sharedTwoSteps{twoSteps{newCorrect(), read}} }),
+			open:   func() fencetest.Store { return sharedTwoSteps{twoSteps{newCorrect(), read}} },
 			caught: []string{"SharedIsOneStep"},
 		},
 		{
 			name:   "check and shared write in two steps",
-			change: opens(func() fencetest.Store { return sharedTwoSteps{twoSteps{newCorrect(), write}} }),
+			open:   func() fencetest.Store { return sharedTwoSteps{twoSteps{newCorrect(), write}} },
 			caught: []string{"SharedIsOneStep"},
 		},
 		{
 			name:   "shared marks are in memory only",
-			change: opens(func() fencetest.Store { return forgetsShared{newByHand(rule)} }),
+			open:   func() fencetest.Store { return forgetsShared{newByHand(rule)} },
 			caught: []string{"RestartKeepsBothMarks"},
 		},
 		{
 			name: "no bound for shared claims",
+			open: byRule(rule),
 			change: func(s *fencetest.Subject) {
 				s.OpenBounded = func(_ context.Context, bound fence.Token) (fencetest.Store, error) {
 					s := newCorrect()
@@ -167,27 +162,14 @@ func TestStoresBrokenForSharedClaimsAreCaught(t *testing.T) {
 		},
 		{
 			name:   "two processes with marks of their own",
-			change: opens(func() fencetest.Store { return process{newCorrect()} }),
-			caught: []string{"ProcessesShareBothMarks", "ProcessesShareMarks", "ProcessesShareTheStep"},
+			open:   func() fencetest.Store { return process{newCorrect()} },
+			caught: []string{"ProcessesShareBothMarks", "ProcessesShareEveryStep", "ProcessesShareMarks", "ProcessesShareTheStep"},
 		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			admit := tt.admit
-			if admit == nil {
-				admit = rule
-			}
-			s := subject(func() fencetest.Store { return newByHand(admit) })
-			if tt.change != nil {
-				tt.change(&s)
-			}
-			mustBeCaught(t, s, tt.caught)
-		})
 	}
 }
 
-// opens changes how a subject opens its store.
-func opens(open func() fencetest.Store) func(*fencetest.Subject) {
-	return func(s *fencetest.Subject) {
-		s.Open = func(context.Context) (fencetest.Store, error) { return open(), nil }
+func TestStoresBrokenForSharedClaimsAreCaught(t *testing.T) {
+	for _, tt := range brokenForShared() {
+		t.Run(tt.name, func(t *testing.T) { mustBeCaught(t, tt.subject(), tt) })
 	}
 }

@@ -136,7 +136,7 @@ func restartKeepsMark(ctx context.Context, sub Subject) error {
 	s.write(claim(34), lock, "new", admitted)
 	s.delete(claim(34), lock, admitted)
 	s.write(seq(35, 2), lock, "newer", admitted)
-	for range 2 {
+	for range restarts {
 		s.restart(sub)
 		s.read(unfenced, lock, "newer", admitted)
 		s.write(claim(34), lock, "stale", fence.ErrStale)
@@ -287,6 +287,8 @@ func aheadRefused(ctx context.Context, sub Subject) error {
 	s.write(claim(math.MaxInt64), lock, "poison", fence.ErrAhead)
 	s.write(claim(41), lock, "ahead", fence.ErrAhead)
 	s.read(claim(41), lock, "", fence.ErrAhead)
+	s.delete(claim(41), lock, fence.ErrAhead)
+	s.read(unfenced, lock, "old", admitted)
 	s.write(claim(34), lock, "new", admitted)
 	s.write(claim(40), lock, "the highest issued", admitted)
 	s.read(unfenced, lock, "the highest issued", admitted)

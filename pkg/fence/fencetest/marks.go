@@ -36,13 +36,10 @@ func restartKeepsEveryMark(ctx context.Context, sub Subject) error {
 		if !strings.HasSuffix(scope, "nothing") {
 			s.write(of(scope, 33), scope, "old", admitted)
 		}
-		if s.err == nil {
-			op, _, _ := strings.Cut(scope, " ")
-			_, err := request(ctx, s.store, op, of(scope, 34), scope)
-			s.judge(scope, err, admitted)
-		}
+		op, _, _ := strings.Cut(scope, " ")
+		s.request(op, of(scope, 34), scope)
 	}
-	for range 2 { // a store that reads its marks must keep them as well
+	for range restarts { // a store that reads its marks must keep them as well
 		s.restart(sub)
 		for _, scope := range scopes {
 			s.write(of(scope, 33), scope, "stale", fence.ErrStale)
@@ -74,7 +71,7 @@ func refusalKeepsMark(ctx context.Context, sub Subject) error {
 }
 
 const (
-	manyWriters = 16   // requests that are under way at a time
+	manyWriters = 32   // requests that are under way at a time
 	maxLooked   = 2000 // of many marks, those that are looked at
 )
 
@@ -110,7 +107,7 @@ func restartKeepsManyMarks(ctx context.Context, sub Subject) error {
 		return s.store.Delete(ctx, m.claim(i), m.claim(i).Scope)
 	})
 	s.judge("a delete", err, admitted)
-	for range 2 { // at the first one, too, it may tidy up
+	for range restarts { // at the first one, too, it may tidy up
 		s.restart(sub)
 	}
 	if s.err != nil {
@@ -184,10 +181,21 @@ func each(n int, f func(int) error) error {
 
 func timeKeepsMark(ctx context.Context, sub Subject) error {
 	s := begin(ctx, sub.open)
-	s.write(claim(34), lock, "new", admitted)
-	other := fence.Claim{Scope: lock2, Token: 34}
-	s.write(other, lock2, "new", admitted)
-	s.delete(other, lock2, admitted)
+	of := func(scope string, t fence.Token) fence.Claim { return fence.Claim{Scope: scope, Token: t} }
+	scopes := []string{"written", "deleted", "read only"}
+	s.write(of("written", 34), "written", "new", admitted)
+	s.write(of("deleted", 34), "deleted", "new", admitted)
+	s.delete(of("deleted", 34), "deleted", admitted)
+	s.read(of("read only", 34), "read only", "", admitted)
+	reader := of("shared", 34)
+	if !sub.NoShared {
+		reader.Mode = fence.Shared
+		scopes = append(scopes, "shared")
+		s.request(opRead, reader, "shared")
+	}
+	if !sub.NoSequence {
+		s.write(seq(34, 2), lock, "second", admitted)
+	}
 	if s.err != nil {
 		return s.err
 	}
@@ -196,8 +204,12 @@ func timeKeepsMark(ctx context.Context, sub Subject) error {
 		idle = defaultIdle
 	}
 	time.Sleep(idle) // stands for no event: that time goes by is the point
-	s.write(claim(33), lock, "stale", fence.ErrStale)
-	s.write(fence.Claim{Scope: lock2, Token: 33}, lock2, "stale", fence.ErrStale)
+	for _, scope := range scopes {
+		s.write(of(scope, 33), scope, "stale", fence.ErrStale)
+	}
+	if !sub.NoSequence {
+		s.write(seq(34, 1), lock, "late retry", fence.ErrStale)
+	}
 	return s.err
 }
 
@@ -216,9 +228,14 @@ func processesShareMarks(ctx context.Context, sub Subject) error {
 	one.write(claim(33), lock, "stale", fence.ErrStale)
 	one.read(claim(35), lock, "new", admitted)
 	two.write(claim(34), lock, "stale", fence.ErrStale)
+	two.delete(claim(36), lock, admitted)
+	one.write(claim(35), lock, "stale", fence.ErrStale)
+	one.delete(claim(37), lock, admitted) // of nothing
+	two.delete(claim(36), lock, fence.ErrStale)
 	if !sub.NoSequence {
-		one.write(seq(37, 2), lock, "second", admitted)
-		two.write(seq(37, 1), lock, "late retry", fence.ErrStale)
+		one.write(seq(38, 2), lock, "second", admitted)
+		two.delete(seq(38, 1), lock, fence.ErrStale)
+		two.write(seq(38, 1), lock, "late retry", fence.ErrStale)
 	}
 	return errors.Join(one.err, two.err)
 }
@@ -304,6 +321,70 @@ func scopesAreNotConfused(ctx context.Context, sub Subject) error {
 	for i, scope := range scopes {
 		s.write(fence.Claim{Scope: scope, Token: fence.Token(999 - i)}, fmt.Sprintf("key-%d", i), "stale", fence.ErrStale)
 	}
+	return s.err
+}
+
+func oddScopesAreApart(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	scopes := []string{
+		"lock", "lock ", " lock", "lock  ", "lock\t", "lock\n", "lock\r\n", "lock\u00a0", "lock\u200b", "\ufefflock",
+		"lock\x00", "lock\x00a", "lock\x00b", "\x00lock", "lock\x00\x00", "lock\x7f", "lock\x1b",
+		"lock\xff", "lock\xfe", "lock\ufffd", "lock?", "l\xffock", "l\xfeock", "lock\xc3", "lock\xc0\xaf", "lock\xed\xa0\x80", "\xff", "\xfe",
+	}
+	var taken []int
+	for i, scope := range scopes {
+		if s.err != nil {
+			return s.err
+		}
+		// Falling, so that two scopes with one mark refuse the second.
+		c := fence.Claim{Scope: scope, Token: fence.Token(1000 - i)}
+		switch err := s.store.Write(ctx, c, fmt.Sprintf("key-%d", i), "v"); {
+		case errors.Is(err, ErrNotApplicable):
+			return err
+		case errors.Is(err, fence.ErrStale):
+			return unwanted(fmt.Sprintf("the first write with %s: got error %q, want it admitted, or the scope refused", inWords(c), err), err)
+		case err == nil:
+			taken = append(taken, i)
+		}
+	}
+	for _, i := range taken {
+		s.write(fence.Claim{Scope: scopes[i], Token: fence.Token(999 - i)}, fmt.Sprintf("key-%d", i), "stale", fence.ErrStale)
+	}
+	return s.err
+}
+
+// keyHasNoMark lets a store refuse a key under a second lock, but not as stale.
+func keyHasNoMark(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	of := func(scope string, t fence.Token, n int64) fence.Claim {
+		if sub.NoSequence {
+			n = 0
+		}
+		return fence.Claim{Scope: scope, Token: t, Sequence: n}
+	}
+	const key = "key"
+	s.write(of(lock, 34, 5), key, "a", admitted)
+	for _, op := range []string{opWrite, opRead, opDelete} {
+		if s.err != nil {
+			return s.err
+		}
+		second := of(lock2, 5, 0)
+		_, err := request(ctx, s.store, op, second, key)
+		switch {
+		case errors.Is(err, ErrNotApplicable):
+			return err
+		case errors.Is(err, fence.ErrStale):
+			return unwanted(fmt.Sprintf("%s %s with %s: got error %q, though this scope has no such mark", op, key, inWords(second), err), err)
+		case err == nil:
+			s.write(of(lock2, 4, 0), key, "stale", fence.ErrStale)
+		}
+		s.write(of(lock, 33, 0), key, "stale", fence.ErrStale)
+	}
+	if !sub.NoSequence {
+		s.write(of(lock, 34, 4), key, "late retry", fence.ErrStale)
+	}
+	s.write(of(lock, 34, 6), key, "a again", admitted)
+	s.read(unfenced, key, "a again", admitted)
 	return s.err
 }
 

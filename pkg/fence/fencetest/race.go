@@ -33,14 +33,15 @@ func checkAndWriteAreOneStep(ctx context.Context, sub Subject) error {
 }
 
 func checkAndDeleteAreOneStep(ctx context.Context, sub Subject) error {
-	if err := sub.run(ctx, race{newest: opWrite, older: opDelete}); err != nil {
-		return err
-	}
-	return sub.run(ctx, race{newest: opDelete, older: opWrite})
+	return sub.run(ctx, race{newest: opWrite, older: opDelete}, race{newest: opDelete, older: opWrite})
 }
 
 func checkAndReadAreOneStep(ctx context.Context, sub Subject) error {
 	return sub.run(ctx, race{newest: opRead, older: opWrite})
+}
+
+func checkAndOlderReadAreOneStep(ctx context.Context, sub Subject) error {
+	return sub.run(ctx, race{newest: opWrite, older: opRead}, race{newest: opDelete, older: opRead}, race{newest: opRead, older: opRead})
 }
 
 func scopeIsOneStep(ctx context.Context, sub Subject) error {
@@ -56,6 +57,17 @@ func processesShareTheStep(ctx context.Context, sub Subject) error {
 		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
 	}
 	return sub.run(ctx, race{newest: opWrite, older: opWrite, processes: true})
+}
+
+func processesShareEveryStep(ctx context.Context, sub Subject) error {
+	if sub.Second == nil {
+		return fmt.Errorf("%w: no second process can open the data", ErrNotApplicable)
+	}
+	return sub.run(ctx,
+		race{newest: opDelete, older: opWrite, processes: true},
+		race{newest: opWrite, older: opDelete, processes: true},
+		race{newest: opRead, older: opWrite, processes: true},
+		race{newest: opWrite, older: opRead, processes: true})
 }
 
 // run lets the races take turns. They agree on processes.
@@ -93,9 +105,10 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 	claim := func(t fence.Token, mode fence.Mode) fence.Claim {
 		return fence.Claim{Scope: scope, Token: t, Mode: mode}
 	}
-	before := newest - raceOlder - 1 // after the round before
+	before, old := newest-raceOlder-1, "" // after the round before
 	if !r.first {
-		if err := one.Write(ctx, claim(before, fence.Exclusive), watched, "before the race"); err != nil {
+		old = "before the race"
+		if err := one.Write(ctx, claim(before, fence.Exclusive), watched, old); err != nil {
 			return fmt.Errorf("write with token %d: %w", before, err)
 		}
 	}
@@ -103,7 +116,10 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 		wg    sync.WaitGroup
 		seen  string
 		first error
-		older [raceOlder]error
+		older [raceOlder]struct {
+			read string
+			err  error
+		}
 	)
 	start := make(chan struct{})
 	wg.Go(func() {
@@ -115,7 +131,7 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 	for i := range older {
 		wg.Go(func() {
 			<-start
-			_, older[i] = request(ctx, two, r.older, claim(newest-fence.Token(i)-1, r.olderMode), watched)
+			older[i].read, older[i].err = request(ctx, two, r.older, claim(newest-fence.Token(i)-1, r.olderMode), watched)
 		})
 	}
 	close(start)
@@ -123,9 +139,13 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 	if first != nil {
 		return fmt.Errorf("racing %s with token %d: %w", r.newest, newest, first)
 	}
-	for i, err := range older {
-		if err != nil && !errors.Is(err, fence.ErrStale) {
-			return fmt.Errorf("racing %s with token %d: %w", r.older, newest-fence.Token(i)-1, err)
+	for i, o := range older {
+		switch token := newest - fence.Token(i) - 1; {
+		case o.err != nil && !errors.Is(o.err, fence.ErrStale):
+			return fmt.Errorf("racing %s with token %d: %w", r.older, token, o.err)
+		case o.err == nil && r.older == opRead && o.read != old:
+			return fmt.Errorf("a read with token %d was admitted, and returned what came after the %s with token %d: %q, want %q",
+				token, r.newest, newest, o.read, old)
 		}
 	}
 	last, _, err := one.Read(ctx, claim(0, fence.Exclusive), watched)
@@ -148,6 +168,64 @@ func (r race) round(ctx context.Context, one, two Store, newest fence.Token) err
 		return unwanted(text, err)
 	}
 	return nil
+}
+
+// How many are at once, and how often.
+const (
+	crowd       = 32
+	crowdRounds = 20
+)
+
+// crowdIsOneStep has many write at the same moment, each with a token of its own.
+func crowdIsOneStep(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.write(claim(1), lock, "1", admitted)
+	for round := range crowdRounds {
+		first := fence.Token(2 + round*crowd)
+		if s.err == nil {
+			s.err = crowdRound(ctx, s.store, first, round)
+		}
+		highest := first + crowd - 1
+		s.read(unfenced, lock, highest.String(), admitted)
+		s.write(claim(highest-1), lock, "stale", fence.ErrStale)
+	}
+	return s.err
+}
+
+// crowdRound returns an error where one of them is acknowledged, and then reads what an older
+// one wrote. Who has the lowest token is another one in each round, as some begin sooner.
+func crowdRound(ctx context.Context, s Store, first fence.Token, round int) error {
+	start := make(chan struct{})
+	var errs [crowd]error
+	var wg sync.WaitGroup
+	for i := range errs {
+		n := (i + round) % crowd
+		c := claim(first + fence.Token(n))
+		wg.Go(func() {
+			<-start
+			err := s.Write(ctx, c, lock, c.Token.String())
+			if errors.Is(err, fence.ErrStale) && n < crowd-1 {
+				return
+			}
+			var text string
+			if err == nil {
+				text, _, err = s.Read(ctx, unfenced, lock)
+			}
+			var last fence.Token
+			if err == nil {
+				last, err = fence.ParseToken(text)
+			}
+			if err == nil && last < c.Token {
+				err = fmt.Errorf("it was acknowledged, and the value is then that of token %d", last)
+			}
+			if err != nil {
+				errs[i] = fmt.Errorf("one of %d writes at once, with token %d: %w", crowd, c.Token, err)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // What a request does.

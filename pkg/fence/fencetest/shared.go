@@ -49,10 +49,7 @@ func sharedRaisesMark(ctx context.Context, sub Subject) error {
 			return err
 		}
 		s.write(claim(33), lock, "old", admitted)
-		if s.err == nil {
-			_, err := request(ctx, s.store, op, shared(35), lock)
-			s.judge("a shared "+op, err, admitted)
-		}
+		s.request(op, shared(35), lock)
 		s.write(claim(34), lock, "stale", fence.ErrStale)
 		s.delete(claim(33), lock, fence.ErrStale)
 		s.read(claim(34), lock, "", fence.ErrStale)
@@ -106,13 +103,36 @@ func sharedHasNoSequence(ctx context.Context, sub Subject) error {
 	return s.err
 }
 
+func sequenceOutlivesShared(ctx context.Context, sub Subject) error {
+	if sub.NoSequence {
+		return fmt.Errorf("%w: the store ignores sequence numbers", ErrNotApplicable)
+	}
+	for _, op := range []string{opRead, opWrite, opDelete} {
+		s, err := sub.beginShared(ctx)
+		if err != nil {
+			return err
+		}
+		s.write(seq(33, 3), lock, "third", admitted)
+		s.request(op, shared(33), lock)
+		s.write(seq(33, 2), lock, "late retry", fence.ErrStale)
+		s.write(seq(33, 4), lock, "fourth", admitted)
+		s.read(unfenced, lock, "fourth", admitted)
+		if s.err != nil {
+			return s.err
+		}
+	}
+	return nil
+}
+
 func sharedIsOneStep(ctx context.Context, sub Subject) error {
 	if sub.NoShared {
 		return fmt.Errorf("%w: the store knows no shared claims", ErrNotApplicable)
 	}
 	return sub.run(ctx,
 		race{newest: opRead, newestMode: fence.Shared, older: opWrite},
-		race{newest: opWrite, older: opWrite, olderMode: fence.Shared})
+		race{newest: opWrite, older: opWrite, olderMode: fence.Shared},
+		race{newest: opWrite, older: opRead, olderMode: fence.Shared},
+		race{newest: opRead, newestMode: fence.Shared, older: opDelete})
 }
 
 func restartKeepsBothMarks(ctx context.Context, sub Subject) error {
@@ -125,7 +145,7 @@ func restartKeepsBothMarks(ctx context.Context, sub Subject) error {
 	}
 	s.write(claim(33), lock, "kept", admitted)
 	s.read(shared(36), lock, "kept", admitted)
-	for range 2 {
+	for range restarts {
 		s.restart(sub)
 		s.write(claim(35), lock, "stale", fence.ErrStale)
 		s.read(shared(32), lock, "", fence.ErrStale)
@@ -166,6 +186,7 @@ func sharedAheadRefused(ctx context.Context, sub Subject) error {
 	}
 	s.read(shared(41), lock, "", fence.ErrAhead)
 	s.write(shared(41), lock, "ahead", fence.ErrAhead)
+	s.delete(shared(41), lock, fence.ErrAhead)
 	s.read(shared(40), lock, "", admitted)
 	s.write(claim(40), lock, "the highest issued", admitted)
 	return s.err

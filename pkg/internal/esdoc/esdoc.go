@@ -52,7 +52,9 @@ type Index struct {
 var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
 // New is the index of a name at an address: the URL of a node, or of what stands before the
-// nodes, with a user and a password or without. The error does not tell the password.
+// nodes, with a user and a password or without. The error does not tell the password. The index
+// follows no redirect, whatever client does: one that loses the query of a write loses its
+// condition.
 func New(address, name string, client *http.Client) (*Index, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
@@ -61,7 +63,9 @@ func New(address, name string, client *http.Client) (*Index, error) {
 	if !indexName.MatchString(name) {
 		return nil, fence.Definite.New(fmt.Sprintf("the index %q: want a name of small letters, digits, - and _, which begins with a letter or a digit", name))
 	}
-	x := &Index{Name: name, base: *base, user: base.User, http: client}
+	stays := *client
+	stays.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	x := &Index{Name: name, base: *base, user: base.User, http: &stays}
 	x.base.User = nil
 	return x, nil
 }
@@ -115,13 +119,17 @@ func (x *Index) get(ctx context.Context, id string, source any) (Version, error)
 	if err := json.Unmarshal(said, &found); err != nil {
 		return Version{}, fmt.Errorf("the document %q: %w", id, err)
 	}
+	if !found.Found {
+		return Version{}, fmt.Errorf("the document %q: status %d without a document: %.500s", id, status, said)
+	}
 	return found.Version, nil
 }
 
 // Put writes a document if it is as it was read. written is false where it is not.
 func (x *Index) Put(ctx context.Context, id string, read Version, source any) (left Version, written bool, err error) {
-	to := "/_create/" + escape(id)
+	to, want := "/_create/"+escape(id), "created"
 	if read.Found {
+		want = "updated"
 		to = fmt.Sprintf("/_doc/%s?if_seq_no=%d&if_primary_term=%d", escape(id), read.Seq, read.Term)
 	}
 	body, err := json.Marshal(source)
@@ -138,11 +146,18 @@ func (x *Index) Put(ctx context.Context, id string, read Version, source any) (l
 	if err := refusal(status, said); err != nil {
 		return Version{}, false, err
 	}
-	if err := json.Unmarshal(said, &left); err != nil {
+	var done struct {
+		Version
+		Result string `json:"result"`
+	}
+	if err := json.Unmarshal(said, &done); err != nil {
 		return Version{}, false, fmt.Errorf("the answer to a write of %q: %w", id, err)
 	}
-	left.Found = true
-	return left, true, nil
+	if done.Result != want {
+		return Version{}, false, fmt.Errorf("the answer to a write of %q: status %d and the result %q, want %q: %.500s", id, status, done.Result, want, said)
+	}
+	done.Found = true
+	return done.Version, true, nil
 }
 
 // send sends a request about the index, and returns the answer.

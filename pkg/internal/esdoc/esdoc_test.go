@@ -38,7 +38,12 @@ func TestOutcomes(t *testing.T) {
 		{http.StatusRequestTimeout, "", fence.Unknown},
 		{http.StatusTooManyRequests, "", fence.Unknown},
 		{http.StatusServiceUnavailable, "no shard", fence.Unknown},
+		{http.StatusFound, "", fence.Unknown},
 		{http.StatusOK, "no JSON", fence.Unknown},
+		{http.StatusOK, "{}", fence.Unknown},
+		{http.StatusOK, `{"result": "noop"}`, fence.Unknown},
+		{http.StatusAccepted, `{"took": 3}`, fence.Unknown},
+		{http.StatusCreated, `{"result": "updated"}`, fence.Unknown}, // it was to be created
 	} {
 		x := answering(t, c.status, c.body)
 		_, written, err := x.Put(t.Context(), "a", Version{}, struct{}{})
@@ -49,6 +54,29 @@ func TestOutcomes(t *testing.T) {
 		if err == nil || fence.OutcomeOf(err) != fence.Definite || c.status >= 300 && !strings.Contains(err.Error(), fmt.Sprint("status ", c.status)) {
 			t.Errorf("a read, status %d: %v, outcome %v", c.status, err, fence.OutcomeOf(err))
 		}
+	}
+}
+
+// TestRedirect: it is not followed, also where the client does so. Its target would write without
+// the condition.
+func TestRedirect(t *testing.T) {
+	writes := 0
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/elsewhere" {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+			return
+		}
+		writes++
+		fmt.Fprint(w, `{"result": "updated", "_seq_no": 8, "_primary_term": 1}`)
+	}))
+	defer node.Close()
+	x, err := New(node.URL, "docs", &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, written, err := x.Put(t.Context(), "a", Version{Found: true, Seq: 7, Term: 1}, struct{}{})
+	if written || writes != 0 || err == nil || !strings.Contains(err.Error(), "status 307") || fence.OutcomeOf(err) != fence.Unknown {
+		t.Errorf("written: %v, %d writes, %v, outcome %v", written, writes, err, fence.OutcomeOf(err))
 	}
 }
 

@@ -43,7 +43,7 @@
 // keep a writer out for ever.
 //
 // Lock and TryLock return the errors of Elasticsearch, and do not wait for its restart. An
-// answer of a status from 400 to 499 is definite: after it nothing is left.
+// answer of a status from 400 to 499, but for 408 and 429, is definite: after it nothing is left.
 package eslock
 
 import (
@@ -88,7 +88,7 @@ type options struct {
 func Index(name string) Option { return func(o *options) { o.index = name } }
 
 // HTTP is the client that sends the requests, such as one that knows a certificate or adds an
-// API key. Without this option it is http.DefaultClient. Its Timeout, if there is one, has to
+// API key. Without this option it is http.DefaultClient. Redirects are not followed. Its Timeout, if there is one, has to
 // be shorter than the TTL.
 func HTTP(client *http.Client) Option { return func(o *options) { o.http = client } }
 

@@ -98,6 +98,9 @@ func (a answered) refused() bool {
 	if a.sqlite {
 		return a.number != 10 // SQLITE_IOERR
 	}
+	if a.number == 1290 { // MySQL's server is read-only; the SQLSTATE, HY000, does not say so
+		return true
+	}
 	switch a.state {
 	case "", "40003": // statement completion unknown
 		return false

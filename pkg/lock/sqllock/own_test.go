@@ -47,6 +47,7 @@ func TestAnswerIn(t *testing.T) {
 		{codeError(5 | 2<<8), again},    // SQLITE_BUSY_SNAPSHOT
 		{codeError(6), again},           // SQLITE_LOCKED
 		{errors.New("Error 1146 (42S02): Table 'test.missing' doesn't exist"), refused},
+		{errors.New("Error 1290 (HY000): The MariaDB server is running with the --read-only option so it cannot execute this statement"), refused},
 		{errors.New("Error 1053 (08S01): Server shutdown in progress"), unknown},
 		{errors.New("Error 1927 (70100): Connection was killed"), unknown},
 		{errors.New("Error 1180 (HY000): Got error 28 during COMMIT"), unknown},

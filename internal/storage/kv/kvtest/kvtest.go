@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -54,6 +55,7 @@ func (k Kind) Subject(t testing.TB, show func(kv.Engine) fencetest.Store, engine
 		OpenBounded: func(_ context.Context, bound fence.Token) (fencetest.Store, error) { return open(Bounded(bound)) },
 		Restart:     again(k.Crash),
 		Second:      again(k.Second),
+		Idle:        time.Second, // no engine has a clock
 	}
 }
 

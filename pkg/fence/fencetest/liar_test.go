@@ -1,0 +1,153 @@
+package fencetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+	"github.com/fencelab/fencelab/pkg/fence/fencetest"
+)
+
+// lies are what a law is told by a store that answers one of its requests wrongly.
+type lies struct {
+	mu   sync.Mutex
+	made []string // the requests
+	at   int      // which of them is answered wrongly; -1: none
+}
+
+// asked notes a request, and reports whether its answer is to be wrong.
+func (l *lies) asked(op string, c fence.Claim, key, value string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made = append(l.made, fmt.Sprint(op, c, key, value))
+	return len(l.made)-1 == l.at
+}
+
+// wrong is the opposite of an answer. That a duplicate is told as success is right.
+func wrong(err error) error {
+	if err == nil || errors.Is(err, fence.ErrDuplicate) {
+		return fence.ErrStale
+	}
+	return nil
+}
+
+// liar is a correct store, but for one answer.
+type liar struct {
+	*correct
+	lies *lies
+}
+
+func (s liar) Write(ctx context.Context, c fence.Claim, key, value string) error {
+	lie, err := s.lies.asked(write, c, key, value), s.correct.Write(ctx, c, key, value)
+	if lie {
+		return wrong(err)
+	}
+	return err
+}
+
+func (s liar) Delete(ctx context.Context, c fence.Claim, key string) error {
+	lie, err := s.lies.asked(remove, c, key, ""), s.correct.Delete(ctx, c, key)
+	if lie {
+		return wrong(err)
+	}
+	return err
+}
+
+func (s liar) Read(ctx context.Context, c fence.Claim, key string) (string, bool, error) {
+	lie := s.lies.asked(read, c, key, "")
+	v, ok, err := s.correct.Read(ctx, c, key)
+	switch {
+	case lie && c.Token == 0:
+		return v + "1", true, nil // a token stays one
+	case lie:
+		return v, ok, wrong(err)
+	}
+	return v, ok, err
+}
+
+func (l *lies) subject() fencetest.Subject {
+	s := subject(func() fencetest.Store { return liar{newCorrect(), l} })
+	bounded := s.OpenBounded
+	s.OpenBounded = func(ctx context.Context, bound fence.Token) (fencetest.Store, error) {
+		of, err := bounded(ctx, bound)
+		return liar{of.(*correct), l}, err
+	}
+	return s
+}
+
+// tell runs a law on a liar, and returns what was asked.
+func tell(t *testing.T, law fencetest.Law, at int) (made []string, err error) {
+	t.Helper()
+	l := &lies{at: at}
+	synctest.Test(t, func(t *testing.T) { err = law.Check(t.Context(), l.subject()) })
+	return l.made, err
+}
+
+// races are laws by what remains of requests at the same moment: most of their answers may
+// be one or the other.
+var races = []string{
+	"CheckAndWriteAreOneStep", "CheckAndDeleteAreOneStep", "CheckAndReadAreOneStep", "CheckAndOlderReadAreOneStep", "ScopeIsOneStep",
+	"FirstClaimsAreOneStep", "CrowdIsOneStep", "ProcessesShareTheStep", "ProcessesShareEveryStep", "SharedIsOneStep",
+}
+
+// unjudged is how many answers a law leaves to other laws.
+var unjudged = map[string]int{
+	"RefusalKeepsMark": 22, // what is refused, it asks for only
+	"FailureKeepsMark": 1,  // what has remained of a failure
+}
+
+// TestEachAnswerIsJudged: a law fails where one answer to it is wrong, whichever it is. So a
+// step of a law that judges nothing is noticed.
+func TestEachAnswerIsJudged(t *testing.T) {
+	for _, law := range fencetest.Laws {
+		if slices.Contains(races, law.Name) {
+			continue
+		}
+		made, err := tell(t, law, -1)
+		if err != nil {
+			t.Fatalf("%s: a correct store: %v", law.Name, err)
+		}
+		var believed []string
+		for at := 0; at < len(made); at += 1 + len(made)/60 { // of thousands, some
+			if _, err := tell(t, law, at); err == nil {
+				believed = append(believed, made[at])
+			}
+		}
+		if len(believed) != unjudged[law.Name] {
+			t.Errorf("%s holds where one of these %d answers is wrong, want %d: %q", law.Name, len(believed), unjudged[law.Name], believed)
+		}
+	}
+}
+
+// TestEachLawIsNeeded: for each law there is a store that this law catches, and no other one.
+// It is among the broken stores, or it is a liar that is found out by no other law, as no
+// other makes the same requests before the one that is answered wrongly.
+func TestEachLawIsNeeded(t *testing.T) {
+	made := make(map[string][]string)
+	for _, law := range fencetest.Laws {
+		if !slices.Contains(races, law.Name) {
+			made[law.Name], _ = tell(t, law, -1)
+		}
+	}
+	for _, law := range fencetest.Laws {
+		one := func(b broken) bool { return slices.Equal(b.caught, []string{law.Name}) && b.perhaps == nil }
+		if slices.ContainsFunc(slices.Concat(brokenStores(), brokenForShared(), brokenKinds()), one) {
+			continue
+		}
+		own := made[law.Name]
+		if own == nil {
+			t.Errorf("no broken store is caught by %s alone", law.Name)
+			continue
+		}
+		for _, other := range fencetest.Laws {
+			if of := made[other.Name]; other.Name != law.Name && len(of) >= len(own) && slices.Equal(of[:len(own)], own) {
+				t.Errorf("no store is caught by %s alone: %s asks for the same, and more", law.Name, other.Name)
+			}
+		}
+	}
+}

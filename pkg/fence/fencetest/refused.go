@@ -1,0 +1,126 @@
+package fencetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/fencelab/fencelab/pkg/fence"
+)
+
+func refusedReadTellsNothing(ctx context.Context, sub Subject) error {
+	s := begin(ctx, sub.open)
+	s.write(claim(34), lock, "secret", admitted)
+	claims := []fence.Claim{claim(33), claim(-1)}
+	if !sub.NoShared {
+		claims = append(claims, shared(33))
+	}
+	for _, c := range claims {
+		if s.err != nil {
+			return s.err
+		}
+		value, ok, err := s.store.Read(ctx, c, lock)
+		switch {
+		case errors.Is(err, ErrNotApplicable):
+			return err
+		case err == nil:
+			return fmt.Errorf("read %s with %s: was admitted, want it refused", lock, inWords(c))
+		case ok || value != "":
+			return unwanted(fmt.Sprintf("read %s with %s: it was refused, and returned %q (there: %v) beside the error %q", lock, inWords(c), value, ok, err), err)
+		}
+	}
+	return s.err
+}
+
+func invalidSequenceRefused(ctx context.Context, sub Subject) error {
+	s, err := sub.beginSequence(ctx)
+	if err != nil {
+		return err
+	}
+	s.write(seq(33, 2), lock, "kept", admitted)
+	for _, n := range []int64{-1, math.MinInt64} {
+		s.write(seq(33, n), lock, "invalid", fence.ErrInvalidSequence)
+		s.delete(seq(33, n), lock, fence.ErrInvalidSequence)
+		s.write(seq(36, n), lock, "invalid", fence.ErrInvalidSequence)
+		s.delete(seq(36, n), lock, fence.ErrInvalidSequence)
+	}
+	s.read(unfenced, lock, "kept", admitted)
+	s.write(seq(33, 1), lock, "late retry", fence.ErrStale)
+	s.write(seq(33, 3), lock, "no mark was raised", admitted)
+	s.read(unfenced, lock, "no mark was raised", admitted)
+	return s.err
+}
+
+func unknownModeRefused(ctx context.Context, sub Subject) error {
+	modes := []fence.Mode{fence.Shared + 1, math.MaxUint8}
+	if sub.NoShared {
+		modes = append(modes, fence.Shared)
+	}
+	for _, mode := range modes {
+		for _, op := range []string{opWrite, opDelete, opRead} {
+			s := begin(ctx, sub.open)
+			s.write(claim(33), lock, "kept", admitted)
+			if s.err != nil {
+				return s.err
+			}
+			c := fence.Claim{Scope: lock, Token: 36, Mode: mode}
+			what := fmt.Sprintf("%s %s with %s", op, lock, inWords(c))
+			_, err := request(ctx, s.store, op, c, lock)
+			if !sub.NoShared {
+				s.judge(what, err, fence.ErrInvalidMode)
+			}
+			switch {
+			case errors.Is(err, ErrNotApplicable):
+				return err
+			case err == nil:
+				s.write(claim(35), lock, "stale", fence.ErrStale)
+			default:
+				s.read(unfenced, lock, "kept", admitted)
+				s.write(claim(33), lock, "no mark was raised", admitted)
+			}
+			if s.err != nil {
+				return fmt.Errorf("after %s: %w", what, s.err)
+			}
+		}
+	}
+	return nil
+}
+
+// doneContextDoesNothing asks with a context that is done before the request. A store
+// that does not look at it does what it is asked for. An error that says of its outcome
+// that it is open is not judged.
+func doneContextDoesNothing(ctx context.Context, sub Subject) error {
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	late, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
+	defer cancel()
+	for _, done := range []context.Context{canceled, late} {
+		for op, after := range map[string]string{opWrite: "35", opDelete: "", opRead: "old"} {
+			s := begin(ctx, sub.open)
+			s.write(claim(33), lock, "old", admitted)
+			if s.err != nil {
+				return s.err
+			}
+			_, err := request(done, s.store, op, claim(35), lock)
+			if errors.Is(err, ErrNotApplicable) {
+				return err
+			}
+			if says := (interface{ Outcome() fence.Outcome })(nil); errors.As(err, &says) && says.Outcome() != fence.Definite {
+				continue
+			}
+			if err != nil {
+				s.read(unfenced, lock, "old", admitted)
+				s.write(claim(34), lock, "next", admitted)
+			} else {
+				s.read(unfenced, lock, after, admitted)
+				s.write(claim(34), lock, "stale", fence.ErrStale)
+			}
+			if s.err != nil {
+				return fmt.Errorf("after %s with %s and a context that is done, which returned %v: %w", op, inWords(claim(35)), err, s.err)
+			}
+		}
+	}
+	return nil
+}
