@@ -44,12 +44,33 @@ var brokenSharing = []brokenBackend{
 		"a reader's unlock is its own", "a late unlock of a reader frees nothing",
 		"a crashed reader leaves the others", "a living reader keeps the lock",
 		"a tryrlock's reader keeps the lock", "a reader outlasts the unlocks of others"}},
+	{"writers are readers", from(sharing, opening(func(c *locktest.Client) {
+		s := c.Backend.(lock.Sharer)
+		c.Backend = sharingMethods{methods{s.TryRLock, s.RLock}, methods{s.TryRLock, s.RLock}}
+	})), []string{
+		"one tenure at a time", "many contenders come in one at a time", "names that look alike are scopes apart",
+		"long names are scopes apart", "a client excludes itself", "a client's waiters exclude each other",
+		"a grant is a value", "a second unlock frees nothing", "a late unlock frees nothing",
+		"a late unlock says so when the successor has gone", "a holder that wakes up steals nothing",
+		"an unlock is the tenure's", "a living holder keeps the lock",
+		"a living holder that has waited keeps the lock",
+		"a living holder keeps the lock when it releases another", "a waiter does not outlast a living holder",
+		"a waiter whose context ends leaves the queue", "a wait that ends as the lock is free ends one way",
+		"nothing goes on after the end", "a trylock grants as a lock does", "a trylock's holder keeps the lock",
+		"a trylock does not wait", "a trylock that fails leaves nothing", "waiters are served in their order",
+		"the order outlives one who leaves", "readers do not overtake a waiting writer",
+		"readers and writers are served in their order", "readers keep a writer out", "a writer keeps readers out",
+		"readers and writers race", "modes of one client exclude each other",
+		"a writer whose wait ends lets readers in", "a reader's unlock is its own",
+		"a late unlock of a reader frees nothing", "a crashed reader leaves the others",
+		"a living reader keeps the lock", "a tryrlock's reader keeps the lock",
+		"a reader outlasts the unlocks of others", "a service restart keeps the holder"}},
 	{"a reader's grant is exclusive", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		exclusive := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Mode = fence.Exclusive; return g } }
 		return methods{changing(s.TryRLock, exclusive), changing(s.RLock, exclusive)}
 	}), []string{
-		"shared tenures overlap", "readers keep a writer out", "readers and writers race",
-		"a reader's unlock is its own", "a late unlock of a reader frees nothing", "a crash frees a shared lock",
+		"shared tenures overlap", "readers keep a writer out", "a reader's unlock is its own",
+		"a late unlock of a reader frees nothing", "a crash frees a shared lock",
 		"a crashed reader leaves the others", "a reader outlasts the unlocks of others"}},
 	{"readers have tokens of their own", reading(func(_ lock.Backend, s lock.Sharer) methods {
 		lower := func(t *tenure) { t.grant = func(g lock.Grant) lock.Grant { g.Token = (g.Token + 1) / 2; return g } }

@@ -19,6 +19,7 @@ import (
 // span is a tenure that is known to have been current from begin to end, in
 // the order of one counter.
 type span struct {
+	asked      fence.Mode // by the taker, whatever the grant says
 	grant      lock.Grant
 	begin, end int64
 }
@@ -27,7 +28,10 @@ type span struct {
 const rounds = 5
 
 // taking is a call that takes the lock, or waits for it.
-type taking func() (lock.Tenure, error)
+type taking struct {
+	mode fence.Mode
+	call func() (lock.Tenure, error)
+}
 
 // race lets some take the lock in turns as they can get it, each some times. It
 // returns all grants' begins and, of those that were current until they were
@@ -41,11 +45,11 @@ func (t *trial) race(rounds int, takers ...taking) (begins, spans []span, err er
 		errs    []error
 	)
 	turn := func(take taking) error {
-		tenure, err := take()
+		tenure, err := take.call()
 		if err != nil {
 			return err
 		}
-		s := span{grant: tenure.Grant(), begin: counter.Add(1)}
+		s := span{asked: take.mode, grant: tenure.Grant(), begin: counter.Add(1)}
 		// Stands for no event: it gives a second holder time to come in.
 		time.Sleep(t.TTL / 100)
 		s.end = counter.Add(1)
@@ -82,19 +86,19 @@ func (t *trial) threeRace() (begins, spans []span, err error) {
 }
 
 // locking and reading wait longer than lock does: others come before.
-func (t *trial) locking(c Client) taking { return t.patiently(c.Lock) }
+func (t *trial) locking(c Client) taking { return t.patiently(fence.Exclusive, c.Lock) }
 
-func (t *trial) reading(c Client) taking { return t.patiently(sharer(c).RLock) }
+func (t *trial) reading(c Client) taking { return t.patiently(fence.Shared, sharer(c).RLock) }
 
-func (t *trial) patiently(from func(context.Context, string) (lock.Tenure, error)) taking {
-	return func() (lock.Tenure, error) { return t.within(4*t.bound(), from, t.scope) }
+func (t *trial) patiently(mode fence.Mode, from func(context.Context, string) (lock.Tenure, error)) taking {
+	return taking{mode, func() (lock.Tenure, error) { return t.within(4*t.bound(), from, t.scope) }}
 }
 
 // apart is nil if none of the spans has another grant's begin in it that it excludes.
 func apart(begins, spans []span) error {
 	for _, s := range spans {
 		for _, o := range begins {
-			both := s.grant.Mode == fence.Shared && o.grant.Mode == fence.Shared
+			both := s.asked == fence.Shared && o.asked == fence.Shared
 			if s.begin < o.begin && o.begin < s.end && !both {
 				return fmt.Errorf("%+v was granted before %+v was released", o.grant, s.grant)
 			}

@@ -245,7 +245,7 @@ type outcome struct {
 func (t *trial) background(take taking) <-chan outcome {
 	c := make(chan outcome, 1)
 	go func() {
-		tenure, err := take()
+		tenure, err := take.call()
 		c <- outcome{tenure, err}
 	}()
 	t.queue()
